@@ -1,0 +1,182 @@
+//! What every reader yields: the calls of every rank, in integers of nanoseconds on one clock.
+//!
+//! A trace is a set of *locations* (threads). Each yields its events in order of time, properly nested, in batches:
+//! a batch is a slice of [`Event`]s and the table of [`Shape`]s they point into. Ranks are numbers in MPI_COMM_WORLD.
+
+/// When, and which shape. 24 bytes, so that a million events are read at memory speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Nanoseconds since the trace's origin.
+    pub begin: i64,
+    /// Equal to `begin` for [`Part::Enter`] and [`Part::Leave`].
+    pub end: i64,
+    /// Index into the batch's shapes.
+    pub shape: u32,
+}
+
+/// Whether an event is a whole call or one end of a call that holds others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    Call,
+    Enter,
+    Leave,
+}
+
+/// The software layer that a function belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layer {
+    Mpi,
+    MpiIo,
+    Posix,
+    Stdio,
+    Asynchronous,
+}
+
+/// What is the same in many events: the function and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    pub part: Part,
+    /// Index into [`crate::Tables::functions`].
+    pub function: u16,
+    pub operation: Operation,
+}
+
+/// A non-blocking operation of one location: the thread that started it and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token {
+    /// Index of the location that started it.
+    pub location: u32,
+    pub number: u64,
+}
+
+/// A point-to-point operation's other side. Ranks are world ranks (see [`crate::Tables::communicators`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Envelope {
+    /// Index into [`crate::Tables::communicators`].
+    pub communicator: u32,
+    /// World rank; [`Envelope::NOBODY`] for MPI_PROC_NULL, [`Envelope::UNKNOWN`] where a wildcard was never resolved.
+    pub peer: i32,
+    pub tag: i32,
+    pub bytes: u64,
+}
+
+impl Envelope {
+    pub const NOBODY: i32 = -1;
+    pub const UNKNOWN: i32 = -2;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SendMode {
+    Standard,
+    Buffered,
+    Synchronous,
+    Ready,
+}
+
+/// How an operation is carried on after the call returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Progress {
+    /// Done when the call returns.
+    Blocking,
+    /// The call starts the request; the number is the location's next (see [`Token`]): readers write it out.
+    Started,
+    /// An init call: nothing happens until [`Operation::Start`] names the request.
+    Persistent,
+}
+
+/// Which ranks a collective makes wait for which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flow {
+    /// Everyone waits for everyone: barrier, allreduce, alltoall, ...
+    All,
+    /// Everyone waits for the root: bcast, scatter. World rank of the root.
+    FromRoot(i32),
+    /// The root waits for everyone: reduce, gather.
+    ToRoot(i32),
+    /// A rank waits for those before it in the communicator (scan), itself included or not (exscan).
+    Prefix,
+    /// A rank waits for its neighbours in the topology: not resolved, imposes nothing.
+    Neighbours,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    Open,
+    Close,
+    Read,
+    Write,
+    Sync,
+    Seek,
+    Stat,
+    Lock,
+    Truncate,
+    Map,
+    Unlink,
+    Rename,
+    MakeDirectory,
+    View,
+    Metadata,
+}
+
+/// A call on a file, in any layer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileCall {
+    pub kind: FileKind,
+    pub layer: Layer,
+    /// Index into [`crate::Tables::files`].
+    pub file: u32,
+    pub bytes: u64,
+    pub offset: Option<i64>,
+    /// 0 on success.
+    pub error: i32,
+    /// The communicator whose ranks call together, for collective MPI-IO.
+    pub collective: Option<u32>,
+    pub progress: Progress,
+    /// No POSIX call is ever seen inside calls on this file by MPI-IO: the call itself is the innermost layer.
+    pub opaque: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum OneSided {
+    /// put, get, accumulate, flush, lock, unlock: local.
+    Local,
+    /// Collective over the window's communicator: fence, create, free.
+    Collective,
+    /// Opens exposure to these world ranks.
+    Post(Vec<u32>),
+    /// Opens access to these world ranks; waits for their posts.
+    Start(Vec<u32>),
+    /// Ends the access epoch begun by the last start on this window.
+    Complete,
+    /// Ends the exposure epoch; waits for the completes of those that the last post named.
+    Wait,
+}
+
+/// What a call means for the order of events and for the accounts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// A call that orders nothing.
+    Plain,
+    File(FileCall),
+    Send { envelope: Envelope, mode: SendMode, progress: Progress },
+    /// `wildcard`: source or tag was a wildcard; the envelope names what matched.
+    Receive { envelope: Envelope, wildcard: bool, progress: Progress },
+    SendReceive { send: Envelope, receive: Envelope },
+    /// Wait and Test kinds: what they completed.
+    Complete { completed: Vec<Token>, test: bool },
+    Collective { communicator: u32, flow: Flow, bytes_sent: u64, bytes_received: u64, progress: Progress },
+    /// Persistent requests started.
+    Start { requests: Vec<Token> },
+    /// Creates a communicator, collectively over `communicator`.
+    CommunicatorCreation { communicator: u32, progress: Progress },
+    OneSided { kind: OneSided, communicator: u32, bytes: u64 },
+    /// A probe that found a message from `envelope` (bytes 0).
+    Probe { envelope: Envelope },
+    Initialize,
+    Finalize,
+    /// MPI_Pcontrol with its level.
+    Control(i32),
+    Abort,
+    /// Cancelled or freed before completion.
+    Forget { token: Token },
+}
