@@ -1,0 +1,9 @@
+/* visibility.h: the library is built with -fvisibility=hidden; what it interposes or lends to the MPI part is exported. */
+#ifndef TAILRACE_VISIBILITY_H
+#define TAILRACE_VISIBILITY_H
+
+#define TAILRACE_EXPORT __attribute__((visibility("default")))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+#endif
