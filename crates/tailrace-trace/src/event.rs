@@ -41,7 +41,7 @@ pub struct Shape {
     pub operation: Operation,
 }
 
-/// A non-blocking operation of one location: the thread that started it and its number there.
+/// A non-blocking operation of one location: the thread that started it and its number there (see the crate's page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Token {
     /// Index of the location that started it.
@@ -74,9 +74,10 @@ pub enum SendMode {
 }
 
 /// How an operation is carried on after the call returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Progress {
     /// Done when the call returns.
+    #[default]
     Blocking,
     /// The call starts the request; the number is the location's next (see [`Token`]): readers write it out.
     Started,
@@ -126,6 +127,8 @@ pub struct FileCall {
     /// Index into [`crate::Tables::files`].
     pub file: u32,
     pub bytes: u64,
+    /// Distance from where this location's previous call on this file ended to where this one begins, so that a loop
+    /// of sequential writes has one shape; [`crate::offsets::Follower`] makes it an offset in the file.
     pub offset: Option<i64>,
     /// 0 on success.
     pub error: i32,
@@ -161,7 +164,7 @@ pub enum Operation {
     Send { envelope: Envelope, mode: SendMode, progress: Progress },
     /// `wildcard`: source or tag was a wildcard; the envelope names what matched.
     Receive { envelope: Envelope, wildcard: bool, progress: Progress },
-    SendReceive { send: Envelope, receive: Envelope },
+    SendReceive { send: Envelope, receive: Envelope, progress: Progress },
     /// Wait and Test kinds: what they completed.
     Complete { completed: Vec<Token>, test: bool },
     Collective { communicator: u32, flow: Flow, bytes_sent: u64, bytes_received: u64, progress: Progress },
@@ -169,7 +172,7 @@ pub enum Operation {
     Start { requests: Vec<Token> },
     /// Creates a communicator, collectively over `communicator`.
     CommunicatorCreation { communicator: u32, progress: Progress },
-    OneSided { kind: OneSided, communicator: u32, bytes: u64 },
+    OneSided { kind: OneSided, communicator: u32, bytes: u64, progress: Progress },
     /// A probe that found a message from `envelope` (bytes 0).
     Probe { envelope: Envelope },
     Initialize,
@@ -179,4 +182,27 @@ pub enum Operation {
     Abort,
     /// Cancelled or freed before completion.
     Forget { token: Token },
+}
+
+impl Operation {
+    /// How the operation goes on after its call returns; what starts no request is blocking.
+    pub fn progress(&self) -> Progress {
+        match self {
+            Self::File(FileCall { progress, .. })
+            | Self::Send { progress, .. }
+            | Self::Receive { progress, .. }
+            | Self::SendReceive { progress, .. }
+            | Self::Collective { progress, .. }
+            | Self::CommunicatorCreation { progress, .. }
+            | Self::OneSided { progress, .. } => *progress,
+            _ => Progress::Blocking,
+        }
+    }
+}
+
+impl Shape {
+    /// Whether an event of this shape names a request: it then has its location's next [`Token`] number.
+    pub fn takes_number(&self) -> bool {
+        self.part != Part::Enter && self.operation.progress() != Progress::Blocking
+    }
 }

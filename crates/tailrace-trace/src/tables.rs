@@ -1,0 +1,112 @@
+//! What a trace holds once: the names that events point to, the machine, the run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::event::Layer;
+
+/// Everything about a trace but its events. Small: it is always in memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tables {
+    /// Number of ranks; every [`Location::rank`] is below it. A program without MPI has one rank a process.
+    pub ranks: u32,
+    /// One per thread of a rank, ordered by rank, then process, then thread. A rank may have none (its stream was lost).
+    pub locations: Vec<Location>,
+    pub functions: Vec<Function>,
+    /// One per distinct path.
+    pub files: Vec<FileEntry>,
+    /// Entry 0 is MPI_COMM_WORLD, where the program has one.
+    pub communicators: Vec<Communicator>,
+    /// The part of the run that the efficiencies are about; `None`: all of the trace.
+    pub window: Option<Window>,
+    /// About the run as a whole: program, command, mpi, hosts, started_ns, clock, ...
+    pub meta: BTreeMap<String, String>,
+    /// Per rank: hardware counters of the useful time of its main thread. Length [`Tables::ranks`].
+    pub counters: Vec<Option<Counters>>,
+    pub capture: Capture,
+}
+
+/// A thread of a rank: one stream of events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Location {
+    pub rank: u32,
+    /// Index of the thread in its process, by order of first record.
+    pub thread: u32,
+    /// The thread whose time makes the rank's accounts: the one that called MPI_Init. At most one a rank.
+    pub main: bool,
+    pub host: String,
+    /// Process id on its host.
+    pub process: u32,
+    /// First and last moment at which the thread is known to have been alive, nanoseconds since the trace's origin.
+    pub begin_ns: i64,
+    pub end_ns: i64,
+    /// Number of events of the location.
+    pub events: u64,
+    /// The call that the thread was in when its process was killed: it never returned, so it is no event.
+    pub unfinished: Option<Unfinished>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Index into [`Tables::functions`]; `None` if the stream does not name it.
+    pub function: Option<u16>,
+    pub begin_ns: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Function {
+    pub name: String,
+    pub layer: Layer,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileEntry {
+    /// As the program gave it, made absolute; not necessarily UTF-8, control characters and all.
+    pub path: Vec<u8>,
+    /// MPI-IO moves data in this file and no POSIX data call is ever seen inside: see [`crate::event::FileCall::opaque`].
+    pub opaque: bool,
+}
+
+/// A communicator, the same entry for all its members (and for both sides of an intercommunicator).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Communicator {
+    /// Distinguishes communicators with the same members.
+    pub identity: u64,
+    /// World ranks in the order of the communicator's ranks; of an intercommunicator the group with the lowest world rank.
+    pub members: Arc<[u32]>,
+    /// The other group of an intercommunicator.
+    pub remote: Option<Arc<[u32]>>,
+}
+
+/// `begin_ns` ≤ `end_ns`, nanoseconds since the trace's origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub begin_ns: i64,
+    pub end_ns: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters {
+    pub instructions: u64,
+    pub cycles: u64,
+}
+
+/// How well the run was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    pub events: u64,
+    /// Calls that could not be recorded.
+    pub lost: u64,
+    /// Calibrated cost of recording one event, picoseconds; 0 where unknown.
+    pub cost_ps_per_event: u64,
+    /// Every stream was closed in order and nothing was lost.
+    pub complete: bool,
+    /// What the reader of a report should know, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self { events: 0, lost: 0, cost_ps_per_event: 0, complete: true, notes: Vec::new() }
+    }
+}
