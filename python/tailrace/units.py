@@ -1,0 +1,55 @@
+"""Numbers as people read them: three significant digits and a unit."""
+
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+NANOSECONDS_PER_SECOND = 1_000_000_000
+
+
+def digits(value: float) -> str:
+    """Three significant digits, without an exponent below a million."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def seconds(value: float) -> str:
+    """A duration given in seconds."""
+    if abs(value) >= 600:
+        return f"{value / 60:,.0f} min" if abs(value) < 36_000 else f"{value / 3600:,.1f} h"
+    for scale, unit in _TIMES:
+        if abs(value) >= scale * 0.9995:
+            return f"{digits(value / scale)} {unit}"
+    return "0 s" if value == 0 else f"{value / 1e-9:.2f} ns"
+
+
+def nanoseconds(value: int) -> str:
+    return seconds(int(value) / NANOSECONDS_PER_SECOND)
+
+
+def byte_count(value: float) -> str:
+    """Decimal units: file systems and networks are sold in them."""
+    for scale, unit in _BYTES:
+        if value >= scale:
+            return f"{digits(value / scale)} {unit}"
+    return f"{value:.0f} B"
+
+
+def rate(bytes_per_second: float) -> str:
+    return f"{byte_count(bytes_per_second)}/s"
+
+
+def percent(share: float | None) -> str:
+    """A share of one, in percent; as many digits as matter near the ends."""
+    if share is None:
+        return "–"
+    value = share * 100
+    if value != 0 and abs(value) < 0.1:
+        return "< 0.1 %" if value > 0 else "> −0.1 %"
+    return f"{value:.0f} %" if abs(value) >= 99.95 or float(f"{value:.1f}").is_integer() else f"{value:.1f} %"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 rank`, `2 ranks`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,204 @@
+"""Builds by arithmetic what the engine yields for a trace, so that every number a test expects can be derived by hand.
+
+`Program` lists, for each rank, intervals (state, length in ns, function, file, bytes) on one clock; every rank must
+come to the same run time. The ideal run times are given by the test, which states how they follow.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+MILLISECOND = 1_000_000
+SECOND = 1000 * MILLISECOND
+
+
+@dataclass(frozen=True)
+class Interval:
+    state: str  # useful, io, mpi
+    length_ns: int
+    function: str = ""
+    path: bytes = b""
+    size: int = 0
+    calls: int = 1
+    layer: str = "posix"
+
+
+def useful(length_ns: int) -> Interval:
+    return Interval("useful", length_ns)
+
+
+def mpi(length_ns: int, function: str = "MPI_Barrier") -> Interval:
+    return Interval("mpi", length_ns, function, layer="mpi")
+
+
+def write(length_ns: int, path: bytes = b"/run/history.nc", size: int = 0, calls: int = 1) -> Interval:
+    return Interval("io", length_ns, "pwrite", path, size, calls)
+
+
+def read(length_ns: int, path: bytes = b"/run/input.nc", size: int = 0, calls: int = 1) -> Interval:
+    return Interval("io", length_ns, "pread", path, size, calls)
+
+
+def open_close(length_ns: int, path: bytes, calls: int = 1) -> Interval:
+    return Interval("io", length_ns, "open", path, 0, calls)
+
+
+@dataclass
+class Program:
+    ranks: list[list[Interval]]
+    ideal_network_ns: int
+    ideal_network_even_io_ns: int
+    ideal_ns: int
+    instructions: list[int] | None = None
+    cycles: list[int] | None = None
+    layers: dict[str, int] = field(default_factory=dict)
+    capture: dict[str, Any] = field(default_factory=dict)
+    meta: dict[str, str] = field(default_factory=dict)
+    warnings: list[dict[str, str]] = field(default_factory=list)
+    overlapped_io_ns: list[int] | None = None
+
+    def columns(self, bins: int = 200) -> dict[str, Any]:
+        (runtime,) = {sum(i.length_ns for i in intervals) for intervals in self.ranks}
+        calls = list(self._calls())
+        return {
+            "format": "tailrace",
+            "ranks": len(self.ranks),
+            "runtime_ns": runtime,
+            "ideal_network_ns": self.ideal_network_ns,
+            "ideal_network_even_io_ns": self.ideal_network_even_io_ns,
+            "ideal_ns": self.ideal_ns,
+            "meta": {"program": "model", "command": "mpiexec -n 4 ./model", "mpi": "MPICH 5.0", "hosts": "node1"}
+            | self.meta,
+            "rank": self._rank_columns(),
+            "files": _file_columns(calls),
+            "file_rank": _file_columns(calls, per_rank=True),
+            "functions": _function_columns(calls),
+            "phases": self._phases(calls, runtime),
+            **self._timeline(calls, runtime, bins),
+            "layers": {"mpiio_ns": 0, "posix_in_mpiio_ns": 0, "between_ns": 0} | self.layers,
+            "capture": {"events": sum(c[4].calls for c in calls), "events_lost": 0, "cost_ns_per_event": 40.0}
+            | {"complete": True, "notes": []}
+            | self.capture,
+            "warnings": self.warnings,
+        }
+
+    def _calls(self):
+        """(rank, begin, end, state, interval) of every captured call, in order of rank and time."""
+        for rank, intervals in enumerate(self.ranks):
+            now = 0
+            for interval in intervals:
+                if interval.state != "useful":
+                    yield rank, now, now + interval.length_ns, interval.state, interval
+                now += interval.length_ns
+
+    def _sum(self, state: str, value=lambda i: i.length_ns) -> np.ndarray:
+        return np.array([sum(value(i) for i in r if i.state == state) for r in self.ranks], dtype=np.int64)
+
+    def _rank_columns(self) -> dict[str, Any]:
+        moved = {word: [sum(i.size for i in r if i.function == word) for r in self.ranks] for word in ("pread", "pwrite")}
+        calls = [sum(i.calls for i in r if i.state != "useful") for r in self.ranks]
+        counters = (self.instructions, self.cycles)
+        instructions, cycles = (None if c is None else np.array(c, dtype=np.int64) for c in counters)
+        overlapped = self.overlapped_io_ns or [0] * len(self.ranks)
+        return {
+            **{f"{state}_ns": self._sum(state) for state in ("useful", "io", "mpi")},
+            "overlapped_io_ns": np.array(overlapped, dtype=np.int64),
+            "bytes_read": np.array(moved["pread"], dtype=np.int64),
+            "bytes_written": np.array(moved["pwrite"], dtype=np.int64),
+            "events": np.array(calls, dtype=np.int64),
+            "instructions": instructions,
+            "cycles": cycles,
+            "host": ["node1"] * len(self.ranks),
+        }
+
+    def _phases(self, calls: list, runtime: int) -> dict[str, Any]:
+        """One I/O phase per maximal stretch in which some rank is in a file call."""
+        stretches: list[list] = []
+        for _, begin, end, _, interval in sorted((c for c in calls if c[3] == "io"), key=lambda c: c[1]):
+            if not stretches or begin > stretches[-1][1]:
+                stretches.append([begin, end, []])
+            stretches[-1][1] = max(stretches[-1][1], end)
+            stretches[-1][2].append((begin, end, interval))
+        rows = []
+        now = 0
+        for begin, end, members in stretches:
+            if begin > now:
+                rows.append(("compute", now, begin, 0, 0, 0, 0, 0.0))
+            io_ns = sum(e - b for b, e, _ in members)
+            moved = [sum(i.size for _, _, i in members if i.function == f) for f in ("pread", "pwrite")]
+            most = max(sum(b <= at < e for b, e, _ in members) for at, _, _ in members)
+            rows.append(("io", begin, end, *moved, io_ns, most, io_ns / max(end - begin, 1)))
+            now = end
+        if now < runtime:
+            rows.append(("compute", now, runtime, 0, 0, 0, 0, 0.0))
+        names = "kind begin_ns end_ns bytes_read bytes_written io_ns ranks_in_io_max ranks_in_io_mean".split()
+        return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+
+    def _timeline(self, calls: list, runtime: int, bins: int) -> dict[str, Any]:
+        edges = np.linspace(0, runtime, bins + 1)
+        rows = {state: np.zeros((len(self.ranks), bins)) for state in ("io", "mpi")}
+        rates = {"bytes_read": np.zeros(bins), "bytes_written": np.zeros(bins)}
+        for rank, begin, end, state, interval in calls:
+            inside = np.clip(np.minimum(edges[1:], end) - np.maximum(edges[:-1], begin), 0, None)
+            rows[state][rank] += inside
+            key = {"pread": "bytes_read", "pwrite": "bytes_written"}.get(interval.function)
+            if key:
+                rates[key] += interval.size * inside / max(end - begin, 1)
+        width = runtime / bins
+        table = {s: np.rint(v).astype(np.uint32) for s, v in rows.items()}
+        table["useful"] = np.rint(width - rows["io"] - rows["mpi"]).astype(np.uint32)
+        ranks_in_io = rows["io"].sum(axis=0) / width
+        longest = sorted(calls, key=lambda c: c[1] - c[2])[:20000]
+        return {
+            "timeline": table | {"row_ranks": 1},
+            "rates": rates | {"ranks_in_io": ranks_in_io},
+            "longest": {
+                "rank": [c[0] for c in longest],
+                "begin_ns": [c[1] for c in longest],
+                "end_ns": [c[2] for c in longest],
+                "function": [c[4].function for c in longest],
+                "file": [c[4].path for c in longest],
+                "bytes": [c[4].size for c in longest],
+                "state": [c[3] for c in longest],
+            },
+        }
+
+
+def _file_columns(calls: list, per_rank: bool = False) -> dict[str, list]:
+    names = "ranks bytes_read bytes_written reads writes metadata_calls read_ns write_ns metadata_ns".split()
+    keys = list(dict.fromkeys((c[4].path, c[0] if per_rank else None) for c in calls if c[3] == "io"))
+    table: dict[str, list] = {"path": [], "layer": [], **{n: [] for n in names}, "slowest_rank": []}
+    if per_rank:
+        table["file"], table["rank"] = [], []
+    paths = list(dict.fromkeys(c[4].path for c in calls if c[3] == "io"))
+    for path, rank in keys:
+        mine = [c for c in calls if c[3] == "io" and c[4].path == path and rank in (None, c[0])]
+        row = {"path": path, "layer": mine[0][4].layer, "ranks": len({c[0] for c in mine})} | _file_totals(mine)
+        row["slowest_rank"] = max(mine, key=lambda c: c[2] - c[1])[0]
+        row |= {"file": paths.index(path), "rank": rank}
+        for key in table:
+            table[key].append(row[key])
+    return table
+
+
+def _file_totals(calls: list) -> dict[str, int]:
+    row = dict.fromkeys(("bytes_read", "bytes_written"), 0)
+    for kind, function, plural in (("read", "pread", "reads"), ("write", "pwrite", "writes")):
+        chosen = [c for c in calls if c[4].function == function]
+        row[plural] = sum(c[4].calls for c in chosen)
+        row[f"{kind}_ns"] = sum(c[2] - c[1] for c in chosen)
+        row["bytes_read" if kind == "read" else "bytes_written"] = sum(c[4].size for c in chosen)
+    other = [c for c in calls if c[4].function not in ("pread", "pwrite")]
+    return row | {"metadata_calls": sum(c[4].calls for c in other), "metadata_ns": sum(c[2] - c[1] for c in other)}
+
+
+def _function_columns(calls: list) -> dict[str, list]:
+    names = sorted({c[4].function for c in calls})
+    table: dict[str, list] = {key: [] for key in ("name", "layer", "calls", "time_ns", "bytes", "rank_max")}
+    for name in names:
+        mine = [c for c in calls if c[4].function == name]
+        row = (name, mine[0][4].layer, sum(c[4].calls for c in mine), sum(c[2] - c[1] for c in mine))
+        for key, value in zip(table, (*row, sum(c[4].size for c in mine), mine[0][0]), strict=True):
+            table[key].append(value)
+    return table
