@@ -79,6 +79,6 @@ build/openmpi/.ready:
 	@touch $@
 
 build/solver/mpich: build/.python build/mpich/.ready $(KERNEL_SOURCES)
-	cmake -S kernels -B $@ -G Ninja -DCMAKE_C_COMPILER=$(CURDIR)/build/mpich/bin/mpicc -DCMAKE_BUILD_TYPE=Release -Wno-dev >/dev/null
+	cmake -S kernels -B $@ -G Ninja -DCMAKE_C_COMPILER=$(CURDIR)/build/mpich/bin/mpicc -DCMAKE_BUILD_TYPE=Release >/dev/null
 	cmake --build $@ -- --quiet
 	@touch $@
