@@ -99,7 +99,7 @@ def read(path: Path) -> Case:
 
 
 def evaluate(text: str, names: dict[str, object]) -> float:
-    """The value of the arithmetic beside a case: numbers, names, operators, comparisons, `a if b else c`, sum() and kin."""
+    """The value of the arithmetic beside a case: numbers, names, operators, comparisons, `a if b else c`, sum()."""
     return _evaluate(ast.parse(text, mode="eval").body, names)
 
 

@@ -85,15 +85,15 @@ static void sleep_until(int64_t deadline) {
     errno = saved;
 }
 
-#define NEXT(name) \
-    static __typeof__(name) *next; \
+#define NEXT(name)                                                                                                     \
+    static __typeof__(name) *next;                                                                                     \
     if (!next) next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
 /* The call is served from its own begin on, so that the bytes' real transfer is hidden in the delay. */
-#define SLOWED(result, descriptor, bytes, call) \
-    int64_t begin = now_ns(); \
-    result done = call; \
-    if (is_slow(descriptor)) sleep_until(serve(begin, duration_ns(bytes))); \
+#define SLOWED(result, descriptor, bytes, call)                                                                        \
+    int64_t begin = now_ns();                                                                                          \
+    result done = call;                                                                                                \
+    if (is_slow(descriptor)) sleep_until(serve(begin, duration_ns(bytes)));                                            \
     return done
 
 static size_t total(const struct iovec *vector, int count) {
@@ -102,24 +102,66 @@ static size_t total(const struct iovec *vector, int count) {
     return bytes;
 }
 
-ssize_t read(int fd, void *to, size_t bytes) { NEXT(read); SLOWED(ssize_t, fd, bytes, next(fd, to, bytes)); }
-ssize_t write(int fd, const void *from, size_t bytes) { NEXT(write); SLOWED(ssize_t, fd, bytes, next(fd, from, bytes)); }
-ssize_t pread(int fd, void *to, size_t bytes, off_t at) { NEXT(pread); SLOWED(ssize_t, fd, bytes, next(fd, to, bytes, at)); }
-ssize_t pread64(int fd, void *to, size_t bytes, off64_t at) { NEXT(pread64); SLOWED(ssize_t, fd, bytes, next(fd, to, bytes, at)); }
-ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at) { NEXT(pwrite); SLOWED(ssize_t, fd, bytes, next(fd, from, bytes, at)); }
-ssize_t pwrite64(int fd, const void *from, size_t bytes, off64_t at) { NEXT(pwrite64); SLOWED(ssize_t, fd, bytes, next(fd, from, bytes, at)); }
-ssize_t readv(int fd, const struct iovec *v, int n) { NEXT(readv); SLOWED(ssize_t, fd, total(v, n), next(fd, v, n)); }
-ssize_t writev(int fd, const struct iovec *v, int n) { NEXT(writev); SLOWED(ssize_t, fd, total(v, n), next(fd, v, n)); }
-ssize_t preadv(int fd, const struct iovec *v, int n, off_t at) { NEXT(preadv); SLOWED(ssize_t, fd, total(v, n), next(fd, v, n, at)); }
-ssize_t preadv64(int fd, const struct iovec *v, int n, off64_t at) { NEXT(preadv64); SLOWED(ssize_t, fd, total(v, n), next(fd, v, n, at)); }
-ssize_t pwritev(int fd, const struct iovec *v, int n, off_t at) { NEXT(pwritev); SLOWED(ssize_t, fd, total(v, n), next(fd, v, n, at)); }
-ssize_t pwritev64(int fd, const struct iovec *v, int n, off64_t at) { NEXT(pwritev64); SLOWED(ssize_t, fd, total(v, n), next(fd, v, n, at)); }
-int fsync(int fd) { NEXT(fsync); SLOWED(int, fd, 0, next(fd)); }
-int fdatasync(int fd) { NEXT(fdatasync); SLOWED(int, fd, 0, next(fd)); }
+ssize_t read(int fd, void *to, size_t bytes) {
+    NEXT(read);
+    SLOWED(ssize_t, fd, bytes, next(fd, to, bytes));
+}
+ssize_t write(int fd, const void *from, size_t bytes) {
+    NEXT(write);
+    SLOWED(ssize_t, fd, bytes, next(fd, from, bytes));
+}
+ssize_t pread(int fd, void *to, size_t bytes, off_t at) {
+    NEXT(pread);
+    SLOWED(ssize_t, fd, bytes, next(fd, to, bytes, at));
+}
+ssize_t pread64(int fd, void *to, size_t bytes, off64_t at) {
+    NEXT(pread64);
+    SLOWED(ssize_t, fd, bytes, next(fd, to, bytes, at));
+}
+ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at) {
+    NEXT(pwrite);
+    SLOWED(ssize_t, fd, bytes, next(fd, from, bytes, at));
+}
+ssize_t pwrite64(int fd, const void *from, size_t bytes, off64_t at) {
+    NEXT(pwrite64);
+    SLOWED(ssize_t, fd, bytes, next(fd, from, bytes, at));
+}
+ssize_t readv(int fd, const struct iovec *v, int n) {
+    NEXT(readv);
+    SLOWED(ssize_t, fd, total(v, n), next(fd, v, n));
+}
+ssize_t writev(int fd, const struct iovec *v, int n) {
+    NEXT(writev);
+    SLOWED(ssize_t, fd, total(v, n), next(fd, v, n));
+}
+ssize_t preadv(int fd, const struct iovec *v, int n, off_t at) {
+    NEXT(preadv);
+    SLOWED(ssize_t, fd, total(v, n), next(fd, v, n, at));
+}
+ssize_t preadv64(int fd, const struct iovec *v, int n, off64_t at) {
+    NEXT(preadv64);
+    SLOWED(ssize_t, fd, total(v, n), next(fd, v, n, at));
+}
+ssize_t pwritev(int fd, const struct iovec *v, int n, off_t at) {
+    NEXT(pwritev);
+    SLOWED(ssize_t, fd, total(v, n), next(fd, v, n, at));
+}
+ssize_t pwritev64(int fd, const struct iovec *v, int n, off64_t at) {
+    NEXT(pwritev64);
+    SLOWED(ssize_t, fd, total(v, n), next(fd, v, n, at));
+}
+int fsync(int fd) {
+    NEXT(fsync);
+    SLOWED(int, fd, 0, next(fd));
+}
+int fdatasync(int fd) {
+    NEXT(fdatasync);
+    SLOWED(int, fd, 0, next(fd));
+}
 
 size_t fwrite(const void *from, size_t size, size_t count, FILE *stream) {
     NEXT(fwrite);
-    SLOWED(size_t, fileno(stream), size * count, next(from, size, count, stream));
+    SLOWED(size_t, fileno(stream), size *count, next(from, size, count, stream));
 }
 
 /* Asynchronous requests: under way until the deadline, whatever the library says. */
@@ -155,8 +197,14 @@ static int submit(struct aiocb *control, int (*next)(struct aiocb *)) {
     return next(control);
 }
 
-int aio_write(struct aiocb *control) { NEXT(aio_write); return submit(control, next); }
-int aio_read(struct aiocb *control) { NEXT(aio_read); return submit(control, next); }
+int aio_write(struct aiocb *control) {
+    NEXT(aio_write);
+    return submit(control, next);
+}
+int aio_read(struct aiocb *control) {
+    NEXT(aio_read);
+    return submit(control, next);
+}
 
 int aio_error(const struct aiocb *control) {
     NEXT(aio_error);

@@ -45,9 +45,9 @@ struct call {
 
 /* What the program knows about itself: the test holds the trace against it. */
 struct account {
-    int64_t begin_ns, end_ns;     /* the window: end of MPI_Init, begin of MPI_Finalize; CLOCK_MONOTONIC */
-    int64_t useful_ns, file_ns;   /* spent in compute, in POSIX and STDIO calls of this rank's main thread */
-    int64_t late_ns;              /* by how much the system woke this rank too late, in all */
+    int64_t begin_ns, end_ns;   /* the window: end of MPI_Init, begin of MPI_Finalize; CLOCK_MONOTONIC */
+    int64_t useful_ns, file_ns; /* spent in compute, in POSIX and STDIO calls of this rank's main thread */
+    int64_t late_ns;            /* by how much the system woke this rank too late, in all */
 };
 
 extern struct account account;

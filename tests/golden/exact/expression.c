@@ -17,8 +17,7 @@ static int64_t sum(struct cursor *cursor);
 static const struct {
     const char *name;
     int64_t factor;
-} units[] = {{"ns", 1},          {"us", 1000},      {"ms", 1000000}, {"s", 1000000000},
-             {"KiB", 1 << 10},   {"MiB", 1 << 20},  {"B", 1}};
+} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"B", 1}};
 
 static int64_t unit(struct cursor *cursor) {
     for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
@@ -47,11 +46,16 @@ static int64_t bracket(struct cursor *cursor) {
 static int64_t factor(struct cursor *cursor) {
     if (isdigit((unsigned char)*cursor->at)) return number(cursor);
     switch (*cursor->at++) {
-    case 'p': return cursor->variables->rank;
-    case 'P': return cursor->variables->ranks;
-    case 'i': return cursor->variables->turn;
-    case '-': return -factor(cursor);
-    case '(': return bracket(cursor);
+    case 'p':
+        return cursor->variables->rank;
+    case 'P':
+        return cursor->variables->ranks;
+    case 'i':
+        return cursor->variables->turn;
+    case '-':
+        return -factor(cursor);
+    case '(':
+        return bracket(cursor);
     }
     fail(cursor->line, "cannot read the expression at", cursor->at - 1);
 }

@@ -74,8 +74,11 @@ static void test(const struct call *call) {
 }
 
 const struct operation operations_message[] = {
-    {"send", 2, send},           {"ssend", 2, ssend},         {"recv", 2, recv},   {"sendrecv", 3, sendrecv},
-    {"mprobe", 2, mprobe},       {"isend", 3, isend},         {"irecv", 3, irecv}, {"send_init", 3, send_init},
-    {"recv_init", 3, recv_init}, {"start", 1, start},         {"wait", 1, wait},   {"request_free", 1, free_request},
+    {"send", 2, send},           {"ssend", 2, ssend},
+    {"recv", 2, recv},           {"sendrecv", 3, sendrecv},
+    {"mprobe", 2, mprobe},       {"isend", 3, isend},
+    {"irecv", 3, irecv},         {"send_init", 3, send_init},
+    {"recv_init", 3, recv_init}, {"start", 1, start},
+    {"wait", 1, wait},           {"request_free", 1, free_request},
     {"test", 1, test},           {0},
 };

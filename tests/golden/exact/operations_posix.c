@@ -135,12 +135,19 @@ static void join_background(const struct call *call) {
 }
 
 const struct operation operations_posix[] = {
-    {"compute", 1, compute},           {"open", 1, open_file},
-    {"write", 2, write_file},          {"write_at", 3, write_at},
-    {"read", 2, read_file},            {"fsync", 1, sync_file},
-    {"close", 1, close_file},          {"lock", 1, lock_file},
-    {"unlock", 1, unlock_file},        {"fopen", 1, open_stream},
-    {"fwrite", 2, write_stream},       {"fclose", 1, close_stream},
-    {"thread_write", 2, start_background}, {"thread_join", 0, join_background},
+    {"compute", 1, compute},
+    {"open", 1, open_file},
+    {"write", 2, write_file},
+    {"write_at", 3, write_at},
+    {"read", 2, read_file},
+    {"fsync", 1, sync_file},
+    {"close", 1, close_file},
+    {"lock", 1, lock_file},
+    {"unlock", 1, unlock_file},
+    {"fopen", 1, open_stream},
+    {"fwrite", 2, write_stream},
+    {"fclose", 1, close_stream},
+    {"thread_write", 2, start_background},
+    {"thread_join", 0, join_background},
     {0},
 };

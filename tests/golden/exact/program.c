@@ -22,8 +22,7 @@ static const struct operation *find_in(const struct operation *table, const char
 }
 
 static const struct operation *find(const char *name, int line) {
-    const struct operation *tables[] = {operations_posix, operations_message, operations_collective,
-                                        operations_shared};
+    const struct operation *tables[] = {operations_posix, operations_message, operations_collective, operations_shared};
     if (strcmp(name, "repeat") == 0) return &operation_repeat;
     if (strcmp(name, "end") == 0) return &operation_end;
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
@@ -130,7 +129,8 @@ const char *text(const struct call *call, int index) {
     static _Thread_local char expanded[80];
     const char *raw = call->instruction->argument[index], *mark = strstr(raw, "{p}");
     if (!mark) return raw;
-    snprintf(expanded, sizeof expanded, "%.*s%lld%s", (int)(mark - raw), raw, (long long)call->variables.rank, mark + 3);
+    snprintf(expanded, sizeof expanded, "%.*s%lld%s", (int)(mark - raw), raw, (long long)call->variables.rank,
+             mark + 3);
     return expanded;
 }
 
