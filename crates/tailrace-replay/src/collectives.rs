@@ -1,0 +1,312 @@
+//! Collective calls: the n-th on a communicator on one rank meets the n-th on the others.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use tailrace_trace::Tables;
+use tailrace_trace::event::Flow;
+
+use crate::clocks::Clocks;
+
+/// Collectives of different families on one communicator are counted apart: files and windows have communicators
+/// of their own, duplicates of the one that they name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Family {
+    #[default]
+    Ordinary,
+    File,
+    Window,
+}
+
+/// What a rank waits for when it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    Nothing,
+    /// For all that entered so far; on an intercommunicator for those of the other group.
+    All,
+    /// For the root, if it entered.
+    Root,
+    /// For those before it in the communicator.
+    Before,
+    /// For everyone, but only if everyone entered: a collective file call need not synchronize.
+    AllIfComplete,
+    /// … and for the file calls that the others made inside: they read for this rank.
+    Readers,
+}
+
+/// A rank's part in one instance.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub instance: InstanceId,
+    waits: Waits,
+    /// On an intercommunicator: whether the rank is in the remote group.
+    group: Option<bool>,
+    /// Rank in the communicator; known where [`Waits::Before`] needs it.
+    position: u32,
+}
+
+pub type InstanceId = u32;
+
+/// Open instances at most: a rank that died leaves its instances open for good.
+const MOST_OPEN: usize = 1 << 20;
+
+#[derive(Default)]
+struct Instance {
+    key: (u32, Family, u64),
+    size: u32,
+    entered: u32,
+    left: u32,
+    /// The latest entry, of the group of members and of the remote one.
+    latest: [Clocks; 2],
+    root: Option<Clocks>,
+    /// For prefix collectives: a Fenwick tree of the latest entry by position.
+    by_position: Vec<Clocks>,
+    /// The end of the latest file call that a rank made inside.
+    file_calls: Clocks,
+    /// Locations inside an opaque file call, waiting for the last to enter.
+    waiting: Vec<u32>,
+}
+
+#[derive(Default)]
+pub struct Collectives {
+    /// Everything synchronizes everyone (Dimemas).
+    all: bool,
+    open: HashMap<(u32, Family, u64), InstanceId>,
+    slots: Vec<Instance>,
+    free: Vec<InstanceId>,
+    positions: HashMap<u32, Arc<HashMap<u32, u32>>>,
+    /// Entries that were not followed because too many instances were open.
+    pub not_followed: u64,
+}
+
+impl Collectives {
+    pub fn new(all: bool) -> Self {
+        Self { all, ..Self::default() }
+    }
+
+    /// `rank` enters its `number`-th collective of the family on the communicator at `now`.
+    pub fn enter(
+        &mut self,
+        tables: &Tables,
+        (communicator, family, number): (u32, Family, u64),
+        rank: u32,
+        flow: Flow,
+        now: Clocks,
+    ) -> Option<Part> {
+        let instance = self.instance(tables, (communicator, family, number))?;
+        let flow = if self.all { Flow::All } else { flow };
+        let group = self.group(tables, communicator, rank);
+        let position = if flow == Flow::Prefix { self.position(tables, communicator, rank) } else { 0 };
+        let open = &mut self.slots[instance as usize];
+        open.entered += 1;
+        open.record(flow, rank, group == Some(true), now);
+        if flow == Flow::Prefix {
+            open.raise_position(position, now);
+        }
+        Some(Part { instance, waits: waits(flow, rank), group, position })
+    }
+
+    /// What the rank has to wait for when it leaves now.
+    pub fn dependency(&self, part: Part) -> Clocks {
+        let open = &self.slots[part.instance as usize];
+        let everyone = open.latest[0].max(open.latest[1]);
+        let complete = open.entered == open.size;
+        match part.waits {
+            Waits::All => part.group.map_or(everyone, |remote| open.latest[usize::from(!remote)]),
+            Waits::Root => open.root.unwrap_or_default(),
+            Waits::Before => open.latest_up_to(part.position),
+            Waits::AllIfComplete if complete => everyone,
+            Waits::Readers if complete => everyone.max(open.file_calls),
+            Waits::Nothing | Waits::AllIfComplete | Waits::Readers => Clocks::default(),
+        }
+    }
+
+    /// Everyone's entry, once everyone entered.
+    pub fn completed_entry(&self, instance: InstanceId) -> Option<Clocks> {
+        let open = &self.slots[instance as usize];
+        (open.entered == open.size).then(|| open.latest[0].max(open.latest[1]))
+    }
+
+    /// A file call made inside ended.
+    pub fn file_call_ended(&mut self, instance: InstanceId, now: Clocks) {
+        let open = &mut self.slots[instance as usize];
+        open.file_calls = open.file_calls.max(now);
+    }
+
+    /// The location waits inside until the last rank enters.
+    pub fn wait(&mut self, instance: InstanceId, location: u32) {
+        self.slots[instance as usize].waiting.push(location);
+    }
+
+    /// Those that [`Collectives::wait`]ed.
+    pub fn take_waiting(&mut self, instance: InstanceId) -> Vec<u32> {
+        std::mem::take(&mut self.slots[instance as usize].waiting)
+    }
+
+    /// The location does not wait any more: it left before the last rank entered.
+    pub fn stop_waiting(&mut self, instance: InstanceId, location: u32) {
+        self.slots[instance as usize].waiting.retain(|waiting| *waiting != location);
+    }
+
+    /// The rank is done with it; the last one frees it.
+    pub fn leave(&mut self, part: Part) {
+        let open = &mut self.slots[part.instance as usize];
+        open.left += 1;
+        if open.left >= open.size {
+            self.open.remove(&open.key);
+            self.slots[part.instance as usize] = Instance::default();
+            self.free.push(part.instance);
+        }
+    }
+
+    /// Instances that not all ranks entered.
+    pub fn incomplete(&self) -> usize {
+        self.open.values().filter(|id| self.slots[**id as usize].entered < self.slots[**id as usize].size).count()
+    }
+
+    fn instance(&mut self, tables: &Tables, key: (u32, Family, u64)) -> Option<InstanceId> {
+        if let Some(id) = self.open.get(&key) {
+            return Some(*id);
+        }
+        let communicator = tables.communicators.get(key.0 as usize)?;
+        if self.open.len() >= MOST_OPEN {
+            self.not_followed += 1;
+            return None;
+        }
+        let size = communicator.members.len() + communicator.remote.as_ref().map_or(0, |remote| remote.len());
+        let id = self.free.pop().unwrap_or(self.slots.len() as InstanceId);
+        if id as usize == self.slots.len() {
+            self.slots.push(Instance::default());
+        }
+        self.slots[id as usize] = Instance { key, size: size as u32, ..Instance::default() };
+        self.open.insert(key, id);
+        Some(id)
+    }
+
+    fn group(&mut self, tables: &Tables, communicator: u32, rank: u32) -> Option<bool> {
+        let entry = &tables.communicators[communicator as usize];
+        entry.remote.as_ref()?;
+        Some(self.position(tables, communicator, rank) as usize >= entry.members.len())
+    }
+
+    /// The rank's place in the communicator; the remote group follows the members.
+    fn position(&mut self, tables: &Tables, communicator: u32, rank: u32) -> u32 {
+        let positions = self.positions.entry(communicator).or_insert_with(|| {
+            let entry = &tables.communicators[communicator as usize];
+            let remote = entry.remote.as_deref().unwrap_or_default();
+            Arc::new(entry.members.iter().chain(remote).enumerate().map(|(i, rank)| (*rank, i as u32)).collect())
+        });
+        positions.get(&rank).copied().unwrap_or(0)
+    }
+}
+
+impl Instance {
+    /// Rooted kinds on an intercommunicator: the root's own group but for the root takes no part.
+    fn record(&mut self, flow: Flow, rank: u32, remote: bool, now: Clocks) {
+        match flow {
+            Flow::FromRoot(root) if root == rank as i32 => self.root = Some(now),
+            Flow::FromRoot(_) | Flow::Neighbours => {}
+            Flow::ToRoot(root) if root < 0 => {}
+            Flow::All | Flow::ToRoot(_) | Flow::Prefix => {
+                self.latest[usize::from(remote)] = self.latest[usize::from(remote)].max(now);
+            }
+        }
+        if flow == Flow::Prefix && self.by_position.is_empty() {
+            self.by_position = vec![Clocks::default(); self.size as usize + 1];
+        }
+    }
+
+    fn raise_position(&mut self, position: u32, now: Clocks) {
+        let mut node = position as usize + 1;
+        while node < self.by_position.len() {
+            self.by_position[node] = self.by_position[node].max(now);
+            node += node & node.wrapping_neg();
+        }
+    }
+
+    fn latest_up_to(&self, position: u32) -> Clocks {
+        let mut latest = Clocks::default();
+        let mut node = (position as usize + 1).min(self.by_position.len().saturating_sub(1));
+        while node > 0 {
+            latest = latest.max(self.by_position[node]);
+            node &= node - 1;
+        }
+        latest
+    }
+}
+
+fn waits(flow: Flow, rank: u32) -> Waits {
+    match flow {
+        Flow::All => Waits::All,
+        Flow::FromRoot(root) if root == rank as i32 || root < 0 => Waits::Nothing,
+        Flow::FromRoot(_) => Waits::Root,
+        Flow::ToRoot(root) if root == rank as i32 => Waits::All,
+        Flow::ToRoot(_) | Flow::Neighbours => Waits::Nothing,
+        Flow::Prefix => Waits::Before,
+    }
+}
+
+impl Part {
+    /// A collective file call: it may synchronize, and a read brings others' data.
+    #[must_use]
+    pub fn of_file(self, reads: bool) -> Self {
+        Self { waits: if reads { Waits::Readers } else { Waits::AllIfComplete }, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailrace_trace::MemoryTrace;
+    use tailrace_trace::tables::Communicator;
+
+    fn enter(of: &mut Collectives, tables: &Tables, rank: u32, flow: Flow, at: i64) -> Part {
+        of.enter(tables, (0, Family::Ordinary, 0), rank, flow, Clocks::all(at)).unwrap()
+    }
+
+    fn dependencies(flow: Flow, all: bool) -> [i64; 3] {
+        let trace = MemoryTrace::new(3);
+        let mut collectives = Collectives::new(all);
+        let parts = [30, 20, 10].iter().enumerate();
+        let parts: Vec<_> =
+            parts.map(|(rank, at)| enter(&mut collectives, &trace.tables, rank as u32, flow, *at)).collect();
+        let found = [0, 1, 2].map(|rank: usize| collectives.dependency(parts[rank]).net);
+        parts.into_iter().for_each(|part| collectives.leave(part));
+        assert_eq!(collectives.open.len(), 0);
+        found
+    }
+
+    #[test]
+    fn order_is_imposed_only_where_data_flow() {
+        assert_eq!(dependencies(Flow::All, false), [30, 30, 30]);
+        assert_eq!(dependencies(Flow::FromRoot(1), false), [20, 0, 20]);
+        assert_eq!(dependencies(Flow::ToRoot(1), false), [0, 30, 0]);
+        assert_eq!(dependencies(Flow::Prefix, false), [30, 30, 30]);
+        assert_eq!(dependencies(Flow::Neighbours, false), [0, 0, 0]);
+        assert_eq!(dependencies(Flow::FromRoot(1), true), [30, 30, 30]);
+    }
+
+    #[test]
+    fn a_rank_that_left_before_another_entered_did_not_wait_for_it() {
+        let trace = MemoryTrace::new(2);
+        let mut collectives = Collectives::new(false);
+        let first = enter(&mut collectives, &trace.tables, 0, Flow::All, 5);
+        assert_eq!(collectives.dependency(first).net, 5);
+        assert_eq!(collectives.completed_entry(first.instance), None);
+        let second = enter(&mut collectives, &trace.tables, 1, Flow::All, 9);
+        assert_eq!(collectives.dependency(second).net, 9);
+    }
+
+    #[test]
+    fn groups_of_an_intercommunicator_wait_for_each_other() {
+        let mut trace = MemoryTrace::new(4);
+        let (members, remote) = ([0, 1].into(), [2, 3].into());
+        trace.tables.communicators.push(Communicator { identity: 9, members, remote: Some(remote) });
+        let mut collectives = Collectives::new(false);
+        let mut enter = |rank, at| {
+            collectives.enter(&trace.tables, (1, Family::Ordinary, 0), rank, Flow::All, Clocks::all(at)).unwrap()
+        };
+        let parts = [enter(0, 10), enter(1, 40), enter(2, 20), enter(3, 30)];
+        assert_eq!(parts.map(|part| collectives.dependency(part).net), [30, 30, 40, 40]);
+    }
+}

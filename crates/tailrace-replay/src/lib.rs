@@ -1,0 +1,83 @@
+//! Happens-before replay of a trace: the ideal run times and all accounts of a run, in one streaming sweep.
+//!
+//! # How
+//!
+//! All ranks' events are merged in order of measured time; the begin and the end of each call are taken in turn. Each rank carries
+//! three replayed clocks ([`clocks::Clocks`]): useful intervals move all of them as measured; a file call moves *net* as measured,
+//! *even* by ⌊∫k dt / P⌋ with k(t) the number of ranks in a file call, *ideal* not at all; MPI moves none, but a call that
+//! waits for another rank leaves its clocks no earlier than that rank's were when it did what was waited for.
+//!
+//! A call's end looks for what it waited for among the steps taken so far only. So the replay never assumes an order
+//! that the measured times contradict, and at every step ideal ≤ even ≤ net ≤ measured time, by induction: each
+//! interval adds no more to one than to the next, and the moments waited for keep the same order. Memory
+//! holds ranks, open messages and open collectives, not the trace.
+//!
+//! Every thread's decoding aside, the sweep is one thread's work in an order that the trace alone decides: same trace, same bits.
+//!
+//! # Where
+//!
+//! [`merge`] says who is next; [`sweep`] takes steps; [`world`] is what a step changes, [`operations`] and [`one_sided`] what
+//! MPI's operations mean; [`messages`] and [`collectives`] match; [`location`] keeps a rank's clocks; [`busy`],
+//! [`timeline`], [`tallies`] and [`longest`] are the accounts; [`analysis`] is the result.
+
+pub mod analysis;
+pub mod busy;
+pub mod clocks;
+pub mod collectives;
+mod feed;
+pub mod location;
+pub mod longest;
+pub mod merge;
+pub mod messages;
+mod one_sided;
+mod operations;
+pub mod options;
+pub mod steps;
+mod sweep;
+pub mod tallies;
+pub mod timeline;
+mod warnings;
+pub mod world;
+
+pub use analysis::{Analysis, Warning};
+pub use options::{Collectives, Options};
+pub use sweep::Progress;
+
+use tailrace_trace::tables::Window;
+use tailrace_trace::{Tables, Trace, TraceError};
+
+/// Replays the trace and takes all accounts.
+///
+/// # Errors
+/// Where the trace is damaged, its times are beyond reason, or `progress` answers `false`.
+pub fn analyze(trace: &dyn Trace, options: &Options, progress: Progress<'_>) -> Result<Analysis, TraceError> {
+    let tables = trace.tables();
+    let window = window(tables)?;
+    let helpers = helpers(options, tables.locations.len());
+    let world = std::thread::scope(|scope| {
+        let feed = feed::Feed::new(trace, scope, helpers);
+        sweep::Sweep::new(tables, options, window, feed, progress).run()
+    })?;
+    Ok(Analysis::new(world))
+}
+
+/// Threads beside the sweep's own.
+fn helpers(options: &Options, locations: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = if options.threads == 0 { cores } else { options.threads };
+    (threads - 1).min(locations)
+}
+
+/// The part of the run that the efficiencies are about.
+fn window(tables: &Tables) -> Result<Window, TraceError> {
+    let begin = tables.locations.iter().map(|l| l.begin_ns).min().unwrap_or(0);
+    let end = tables.locations.iter().map(|l| l.end_ns).max().unwrap_or(0);
+    let window = tables.window.unwrap_or(Window { begin_ns: begin, end_ns: end.max(begin) });
+    let runtime = window.end_ns.checked_sub(window.begin_ns).filter(|runtime| *runtime >= 0);
+    let area = runtime.and_then(|runtime| runtime.checked_mul(i64::from(tables.ranks).max(1)));
+    let fits = area.is_some_and(|area| area < 1 << 61) && window.begin_ns.abs() < 1 << 60;
+    fits.then_some(window).ok_or_else(|| {
+        let span = format!("{} ns to {} ns on {} ranks", window.begin_ns, window.end_ns, tables.ranks);
+        TraceError::new(format!("The trace spans {span}, which no run does."), "check that its clock readings are intact.")
+    })
+}

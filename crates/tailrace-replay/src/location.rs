@@ -1,0 +1,297 @@
+//! One location in the sweep: where it is, what it is in, and its rank's three clocks.
+
+use hashbrown::HashMap;
+use tailrace_trace::Tables;
+use tailrace_trace::event::Operation;
+
+use crate::busy::Busy;
+use crate::clocks::Clocks;
+use crate::collectives::{Family, InstanceId, Part};
+use crate::messages::MessageId;
+use crate::steps::{Step, Sum};
+use crate::tallies::Tallies;
+use crate::timeline::{Pen, State, Timeline};
+
+/// What a call that has begun remembers for its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Role {
+    #[default]
+    Nothing,
+    Send { message: MessageId, rendezvous: bool },
+    Receive { message: MessageId },
+    SendReceive { send: Option<(MessageId, bool)>, receive: Option<MessageId>, late: Option<Clocks> },
+    Collective(Part),
+    /// A receive whose source becomes known at its end, and when it was posted.
+    LateReceive { posted: Clocks },
+    /// A Wait that completes only opaque file calls.
+    FileWait,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Nanoseconds since the window's begin.
+    pub begin: i64,
+    pub io: bool,
+    pub mpiio: bool,
+    /// The frame becomes a file call when the last rank enters.
+    pub waiting: bool,
+    pub role: Role,
+    /// Instance of the collective file call that was innermost before.
+    pub outer_file_call: Option<(InstanceId, bool)>,
+}
+
+/// A non-blocking operation between its start and its completion.
+#[derive(Debug)]
+pub enum Request {
+    Plain,
+    Active(Role),
+    OpaqueFile(Option<Part>),
+    Persistent { operation: Box<Operation>, active: Option<Role> },
+}
+
+/// Time in MPI-IO calls of a rank's main thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layers {
+    pub mpiio: i64,
+    /// File calls inside.
+    pub posix: i64,
+    /// Waiting, exchanging, sieving.
+    pub between: i64,
+}
+
+/// A one-sided epoch: the notices it waits for.
+pub type Epoch = Vec<MessageId>;
+
+pub struct Location {
+    pub rank: u32,
+    /// Its time makes the rank's accounts.
+    pub main: bool,
+    /// Other threads of the rank may ask for its clocks: it must not run ahead.
+    pub observed: bool,
+
+    /// Of the batch at hand.
+    pub steps: Vec<Step>,
+    pub sums: Vec<Sum>,
+    pub next_event: usize,
+    /// The call at `next_event` has begun.
+    pub begun: bool,
+    pub ended: bool,
+
+    /// Accounts are kept up to here.
+    pub at: i64,
+    useful: i64,
+    /// The clocks are ahead of the useful time by this.
+    ahead: Clocks,
+    pub state: State,
+    io_depth: u32,
+    mpiio_depth: u32,
+    io_area: i64,
+    pub io_begin: i64,
+    pub overlapped_io: i64,
+    pub stack: Vec<Frame>,
+    /// The collective file call around, and whether it reads.
+    pub file_call: Option<(InstanceId, bool)>,
+
+    pub next_request: u64,
+    pub requests: HashMap<u64, Request>,
+    pub collectives: HashMap<(u32, Family), u64>,
+    /// By communicator of the window: notices awaited since the last Start, and whom it named.
+    pub access: HashMap<u32, (Epoch, Vec<u32>)>,
+    /// … and whom the last Post named.
+    pub exposure: HashMap<u32, Vec<u32>>,
+
+    pub pen: Pen,
+    pub bytes: [u64; 2],
+    pub layers: Layers,
+    pub tallies: Tallies,
+}
+
+impl Location {
+    pub fn new(tables: &Tables, index: usize, timeline: &Timeline) -> Self {
+        let location = &tables.locations[index];
+        let others = tables.locations.iter().filter(|l| l.rank == location.rank).count() > 1;
+        Self {
+            rank: location.rank,
+            main: location.main,
+            observed: others,
+            steps: Vec::new(),
+            sums: Vec::new(),
+            next_event: 0,
+            begun: false,
+            ended: false,
+            at: 0,
+            useful: 0,
+            ahead: Clocks::default(),
+            state: State::Mpi, // until it comes to life
+            io_depth: 0,
+            mpiio_depth: 0,
+            io_area: 0,
+            io_begin: 0,
+            overlapped_io: 0,
+            stack: Vec::new(),
+            file_call: None,
+            next_request: 0,
+            requests: HashMap::new(),
+            collectives: HashMap::new(),
+            access: HashMap::new(),
+            exposure: HashMap::new(),
+            pen: Pen::new(timeline, location.rank),
+            bytes: [0; 2],
+            layers: Layers::default(),
+            tallies: Tallies::default(),
+        }
+    }
+
+    /// The replayed clocks at `self.at`.
+    #[inline]
+    pub fn clocks(&self) -> Clocks {
+        self.ahead.plus(self.useful)
+    }
+
+    /// The replayed clocks at a moment no earlier than `self.at`, before the location's next step.
+    pub fn clocks_at(&self, now: i64, busy: &Busy, ranks: i64) -> Clocks {
+        let clocks = self.clocks();
+        let since = (now - self.at).max(0);
+        match self.state {
+            State::Useful => clocks.plus(since),
+            State::Mpi => clocks,
+            State::Io => Clocks {
+                net: clocks.net + since,
+                even: clocks.even + (busy.area(now) - self.io_area) / ranks,
+                ideal: clocks.ideal,
+            },
+        }
+    }
+
+    /// Waiting: no clock is before `moment` any more.
+    #[inline]
+    pub fn wait_for(&mut self, moment: Clocks) {
+        self.ahead = self.clocks().max(moment).plus(-self.useful);
+    }
+
+    /// Time passes until `now` in the present state.
+    #[inline]
+    pub fn advance(&mut self, now: i64, timeline: &mut Timeline) {
+        let passed = now - self.at;
+        if passed <= 0 {
+            return;
+        }
+        if self.main {
+            self.pass(passed, timeline, now);
+        }
+        self.at = now;
+    }
+
+    #[inline]
+    fn pass(&mut self, passed: i64, timeline: &mut Timeline, now: i64) {
+        match self.state {
+            State::Useful => self.useful += passed,
+            State::Io => self.ahead.net += passed,
+            State::Mpi => {}
+        }
+        if self.mpiio_depth > 0 {
+            self.pass_in_mpiio(passed);
+        }
+        self.pen.stroke(timeline, self.state, self.at, now);
+    }
+
+    fn pass_in_mpiio(&mut self, passed: i64) {
+        self.layers.mpiio += passed;
+        match self.state {
+            State::Io if self.io_depth > self.opaque_depth() => self.layers.posix += passed,
+            State::Mpi => self.layers.between += passed,
+            _ => {}
+        }
+    }
+
+    fn opaque_depth(&self) -> u32 {
+        self.stack.iter().filter(|frame| frame.io && frame.mpiio).count() as u32
+    }
+
+    /// A file call begins at `self.at`.
+    #[inline]
+    pub fn enter_io(&mut self, busy: &mut Busy) {
+        self.io_depth += 1;
+        self.state = State::Io;
+        if self.io_depth == 1 {
+            self.io_begin = self.at;
+            if self.main {
+                self.io_area = busy.enter(self.at);
+            }
+        }
+    }
+
+    /// A file call ends at `self.at`; whether it was the outermost.
+    #[inline]
+    pub fn leave_io(&mut self, busy: &mut Busy, ranks: i64) -> bool {
+        self.io_depth -= 1;
+        if self.io_depth > 0 {
+            return false;
+        }
+        self.settle();
+        if self.main {
+            self.ahead.even += (busy.leave(self.at) - self.io_area) / ranks;
+        } else {
+            self.overlapped_io += self.at - self.io_begin;
+        }
+        true
+    }
+
+    pub fn push(&mut self, frame: Frame) {
+        self.mpiio_depth += u32::from(frame.mpiio);
+        self.stack.push(frame);
+        self.settle();
+    }
+
+    pub fn pop(&mut self) -> Option<Frame> {
+        let frame = self.stack.pop()?;
+        self.mpiio_depth -= u32::from(frame.mpiio);
+        self.file_call = frame.outer_file_call;
+        self.settle();
+        Some(frame)
+    }
+
+    /// An operation started: it has the location's next number.
+    pub fn name_request(&mut self, request: Request) {
+        self.requests.insert(self.next_request, request);
+        self.next_request += 1;
+    }
+
+    /// The last rank entered the opaque collective file call that this one waits in.
+    pub fn waited(&mut self) {
+        if let Some(frame) = self.stack.iter_mut().rev().find(|frame| frame.waiting) {
+            (frame.waiting, frame.io) = (false, true);
+        }
+    }
+
+    /// Is in a file call, of whatever layer.
+    pub fn in_io(&self) -> bool {
+        self.io_depth > 0
+    }
+
+    /// The time since `begin`, taken for waiting until now, was a file call of this rank alone; k(t) does not hold it.
+    pub fn was_alone_in_io(&mut self, begin: i64, timeline: &mut Timeline, ranks: i64) {
+        if !self.main {
+            return;
+        }
+        let duration = self.at - begin;
+        self.ahead.net += duration;
+        self.ahead.even += duration / ranks;
+        self.layers.between -= duration;
+        self.pen.recolour(timeline, State::Mpi, State::Io, begin, self.at);
+    }
+
+    /// The stream is over: the rank is waited for at best.
+    pub fn rest(&mut self) {
+        self.state = State::Mpi;
+    }
+
+    /// The state follows from what the location is in.
+    pub fn settle(&mut self) {
+        self.state = match (self.io_depth, self.stack.len()) {
+            (0, 0) => State::Useful,
+            (0, _) => State::Mpi,
+            _ => State::Io,
+        };
+    }
+}

@@ -1,0 +1,92 @@
+//! The longest calls of the run, exactly, in bounded memory.
+
+use std::cmp::Reverse;
+
+use crate::timeline::State;
+
+/// A call of a rank's main thread; nanoseconds since the window's begin, cut to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub begin: i64,
+    pub end: i64,
+    pub rank: u32,
+    /// Index into the trace's functions.
+    pub function: u16,
+    pub state: State,
+    /// Index into the trace's files, or [`Span::NO_FILE`].
+    pub file: u32,
+    pub bytes: u64,
+}
+
+impl Span {
+    pub const NO_FILE: u32 = u32::MAX;
+
+    fn order(&self) -> impl Ord + use<> {
+        (Reverse(self.end - self.begin), self.begin, self.rank, self.function, self.bytes)
+    }
+}
+
+/// Keeps the `most` longest of all spans offered: twice as many are gathered, then the lesser half is dropped.
+#[derive(Debug)]
+pub struct Longest {
+    most: usize,
+    spans: Vec<Span>,
+    /// Shorter spans are certain not to be among the longest.
+    threshold: i64,
+}
+
+impl Longest {
+    pub fn new(most: usize) -> Self {
+        Self { most, spans: Vec::new(), threshold: if most == 0 { i64::MAX } else { 1 } }
+    }
+
+    /// Whether a call of that duration is worth an [`Longest::offer`].
+    #[inline]
+    pub fn wants(&self, duration: i64) -> bool {
+        duration >= self.threshold
+    }
+
+    pub fn offer(&mut self, span: Span) {
+        self.spans.push(span);
+        if self.spans.len() >= 2 * self.most {
+            self.drop_lesser_half();
+        }
+    }
+
+    /// The longest, in order of begin.
+    pub fn finish(mut self) -> Vec<Span> {
+        self.spans.sort_unstable_by_key(Span::order);
+        self.spans.truncate(self.most);
+        self.spans.sort_unstable_by_key(|s| (s.begin, s.rank, Reverse(s.end), s.function, s.bytes));
+        self.spans
+    }
+
+    #[cold]
+    fn drop_lesser_half(&mut self) {
+        let (_, last, _) = self.spans.select_nth_unstable_by_key(self.most - 1, Span::order);
+        self.threshold = last.end - last.begin + 1; // of equals those seen first stay: they began first, rank by rank
+        self.spans.truncate(self.most);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_exactly_the_longest_whatever_the_order() {
+        let duration = |i: i64| (i * 7919) % 10_007 + 1; // all different below 10,007
+        let mut longest = Longest::new(10);
+        for i in 0..5000 {
+            if longest.wants(duration(i)) {
+                let (begin, end) = (20_000 * i, 20_000 * i + duration(i));
+                longest.offer(Span { begin, end, rank: 0, function: 0, state: State::Io, file: 0, bytes: 0 });
+            }
+        }
+        let mut expected: Vec<i64> = (0..5000).map(duration).collect();
+        expected.sort_unstable_by_key(|d| Reverse(*d));
+        let mut kept: Vec<i64> = longest.finish().iter().map(|s| s.end - s.begin).collect();
+        kept.sort_unstable_by_key(|d| Reverse(*d));
+        assert_eq!(kept, expected[..10]);
+    }
+}

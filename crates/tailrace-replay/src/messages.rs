@@ -1,0 +1,252 @@
+//! Point-to-point matching by hash: per channel a first-in-first-out queue of sends or of posted receives.
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+
+use crate::clocks::Clocks;
+
+/// Where messages overtake one another never: same communicator, source, destination and tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Channel {
+    communicator_and_tag: u64,
+    source_and_destination: u64,
+}
+
+impl Channel {
+    /// Tags that no message has: the notices of one-sided epochs travel on channels of their own.
+    pub const POST: i32 = i32::MIN;
+    pub const COMPLETE: i32 = i32::MIN + 1;
+
+    pub fn new(communicator: u32, source: u32, destination: u32, tag: i32) -> Self {
+        let join = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        Self {
+            communicator_and_tag: join(communicator, tag as u32),
+            source_and_destination: join(source, destination),
+        }
+    }
+}
+
+/// Names a message from its first sight (send or posted receive) until both sides are done with it.
+pub type MessageId = u32;
+
+const NONE: MessageId = MessageId::MAX;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Message {
+    channel: Channel,
+    /// When the send started and when the receive was posted, where they were.
+    sent: Option<Clocks>,
+    posted: Option<Clocks>,
+    sender_done: bool,
+    receiver_done: bool,
+    next: MessageId,
+}
+
+#[derive(Clone, Copy)]
+struct Queue {
+    first: MessageId,
+    last: MessageId,
+}
+
+/// All messages that are under way. Memory grows with them, not with the trace.
+#[derive(Default)]
+pub struct Messages {
+    queues: HashMap<Channel, Queue>,
+    slots: Vec<Message>,
+    free: Vec<MessageId>,
+    /// Receives that were over before their send began: clocks disagree, or the trace does.
+    pub received_before_sent: u64,
+}
+
+impl Messages {
+    /// A send starts. The sender is to call [`Messages::sender_done`] with the answer.
+    pub fn send(&mut self, channel: Channel, start: Clocks) -> MessageId {
+        let waiting = self.take_first(channel, |message| message.sent.is_none());
+        let id = waiting.unwrap_or_else(|| self.queue(channel));
+        self.slots[id as usize].sent = Some(start);
+        self.received_before_sent += u64::from(self.slots[id as usize].receiver_done);
+        id
+    }
+
+    /// A receive is posted. The receiver is to call [`Messages::receiver_done`] with the answer.
+    pub fn post(&mut self, channel: Channel, post: Clocks) -> MessageId {
+        let waiting = self.take_first(channel, |message| message.posted.is_none());
+        let id = waiting.unwrap_or_else(|| self.queue(channel));
+        self.slots[id as usize].posted = Some(post);
+        id
+    }
+
+    /// When the message's send started, if it did so far.
+    pub fn sent(&self, id: MessageId) -> Option<Clocks> {
+        self.slots[id as usize].sent
+    }
+
+    /// When the message's receive was posted, if it was so far.
+    pub fn posted(&self, id: MessageId) -> Option<Clocks> {
+        self.slots[id as usize].posted
+    }
+
+    /// When the first send that no receive was posted for started: what a probe sees.
+    pub fn first_unreceived(&self, channel: Channel) -> Option<Clocks> {
+        let queue = self.queues.get(&channel)?;
+        let first = &self.slots[queue.first as usize];
+        first.sent.filter(|_| first.posted.is_none())
+    }
+
+    pub fn sender_done(&mut self, id: MessageId) {
+        self.slots[id as usize].sender_done = true;
+        self.release(id);
+    }
+
+    pub fn receiver_done(&mut self, id: MessageId) {
+        self.slots[id as usize].receiver_done = true;
+        self.release(id);
+    }
+
+    /// A receive is cancelled: if nothing was sent to it, nothing will be.
+    pub fn cancel_receive(&mut self, id: MessageId) {
+        let message = &self.slots[id as usize];
+        if message.sent.is_some() {
+            return self.receiver_done(id);
+        }
+        self.unlink(message.channel, id);
+        self.recycle(id);
+    }
+
+    /// Sends never received and receives never satisfied.
+    pub fn unmatched(&self) -> (usize, usize) {
+        let count = |wanted: fn(&Message) -> bool| {
+            let chain = |queue: &Queue| {
+                let next = |id: &MessageId| Some(self.slots[*id as usize].next).filter(|n| *n != NONE);
+                std::iter::successors(Some(queue.first), next).filter(|id| wanted(&self.slots[*id as usize])).count()
+            };
+            self.queues.values().map(chain).sum()
+        };
+        (count(|m| m.sent.is_some()), count(|m| m.sent.is_none()))
+    }
+
+    /// Takes the queue's first message if it lacks the side that just came.
+    fn take_first(&mut self, channel: Channel, lacks: fn(&Message) -> bool) -> Option<MessageId> {
+        let Entry::Occupied(mut entry) = self.queues.entry(channel) else { return None };
+        let first = entry.get().first;
+        let message = &self.slots[first as usize];
+        if !lacks(message) {
+            return None;
+        }
+        match message.next {
+            NONE => {
+                entry.remove();
+            }
+            next => entry.get_mut().first = next,
+        }
+        Some(first)
+    }
+
+    fn queue(&mut self, channel: Channel) -> MessageId {
+        let message = Message { channel, next: NONE, ..Message::default() };
+        let id = self.free.pop().unwrap_or(self.slots.len() as MessageId);
+        if id as usize == self.slots.len() {
+            self.slots.push(message);
+        }
+        self.slots[id as usize] = message;
+        match self.queues.entry(channel) {
+            Entry::Vacant(entry) => {
+                entry.insert(Queue { first: id, last: id });
+            }
+            Entry::Occupied(mut entry) => {
+                self.slots[entry.get().last as usize].next = id;
+                entry.get_mut().last = id;
+            }
+        }
+        id
+    }
+
+    fn release(&mut self, id: MessageId) {
+        let message = &self.slots[id as usize];
+        let matched = message.sent.is_some() && message.posted.is_some();
+        if matched && message.sender_done && message.receiver_done {
+            self.recycle(id);
+        }
+    }
+
+    fn recycle(&mut self, id: MessageId) {
+        self.free.push(id);
+    }
+
+    fn unlink(&mut self, channel: Channel, id: MessageId) {
+        let Entry::Occupied(mut entry) = self.queues.entry(channel) else { return };
+        let next = self.slots[id as usize].next;
+        let queue = entry.get_mut();
+        if queue.first == id && next == NONE {
+            entry.remove();
+        } else if queue.first == id {
+            queue.first = next;
+        } else {
+            let mut before = queue.first;
+            while self.slots[before as usize].next != id {
+                before = self.slots[before as usize].next;
+            }
+            self.slots[before as usize].next = next;
+            if next == NONE {
+                queue.last = before;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHANNEL: fn(i32) -> Channel = |tag| Channel::new(0, 1, 2, tag);
+
+    #[test]
+    fn sends_and_receives_match_first_in_first_out() {
+        let mut messages = Messages::default();
+        let first = messages.send(CHANNEL(5), Clocks::all(10));
+        let second = messages.send(CHANNEL(5), Clocks::all(20));
+        assert_eq!(messages.first_unreceived(CHANNEL(5)), Some(Clocks::all(10)));
+        assert_eq!(messages.post(CHANNEL(5), Clocks::all(30)), first);
+        assert_eq!(messages.post(CHANNEL(5), Clocks::all(31)), second);
+        let third = messages.post(CHANNEL(5), Clocks::all(32));
+        assert_eq!(messages.sent(third), None);
+        assert_eq!(messages.send(CHANNEL(5), Clocks::all(40)), third);
+        assert_eq!(messages.posted(third), Some(Clocks::all(32)));
+        assert_eq!(messages.unmatched(), (0, 0));
+    }
+
+    #[test]
+    fn memory_follows_open_messages_only() {
+        let mut messages = Messages::default();
+        for tag in 0..1000 {
+            let id = messages.send(CHANNEL(tag), Clocks::all(0));
+            messages.sender_done(id);
+            let id = messages.post(CHANNEL(tag), Clocks::all(0));
+            messages.receiver_done(id);
+        }
+        assert_eq!((messages.slots.len(), messages.queues.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_receive_that_was_over_first_keeps_its_place_in_the_queue() {
+        let mut messages = Messages::default();
+        let early = messages.post(CHANNEL(1), Clocks::all(0));
+        messages.receiver_done(early);
+        assert_eq!(messages.send(CHANNEL(1), Clocks::all(9)), early);
+        assert_eq!(messages.received_before_sent, 1);
+        let next = messages.send(CHANNEL(1), Clocks::all(10));
+        assert_eq!(messages.post(CHANNEL(1), Clocks::all(11)), next);
+    }
+
+    #[test]
+    fn a_cancelled_receive_takes_no_message() {
+        let mut messages = Messages::default();
+        let ids: Vec<_> = (0..3).map(|i| messages.post(CHANNEL(1), Clocks::all(i))).collect();
+        messages.cancel_receive(ids[1]);
+        messages.cancel_receive(ids[2]);
+        assert_eq!(messages.send(CHANNEL(1), Clocks::all(5)), ids[0]);
+        let sent = messages.send(CHANNEL(1), Clocks::all(6));
+        assert_eq!(messages.unmatched(), (1, 0));
+        assert_eq!(messages.posted(sent), None);
+    }
+}

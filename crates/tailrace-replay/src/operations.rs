@@ -1,0 +1,288 @@
+//! What the operations of MPI do to the replay: who waits for whom.
+
+use tailrace_trace::event::{Envelope, FileCall, FileKind, Flow, Operation, Progress, SendMode, Token};
+
+use crate::clocks::Clocks;
+use crate::collectives::{Family, InstanceId};
+use crate::location::{Frame, Request, Role};
+use crate::messages::{Channel, MessageId};
+use crate::steps::{collective_file, is_shared};
+use crate::world::World;
+
+impl World<'_> {
+    /// `entered`: the call holds others, and what it waits for may be known only at its end.
+    pub(crate) fn begin_operation(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
+        match operation {
+            _ if operation.progress() == Progress::Persistent => Role::Nothing,
+            Operation::Complete { completed, .. } if !entered && self.all_opaque_files(completed) => Role::FileWait,
+            Operation::Start { requests } => {
+                self.start(i, requests);
+                Role::Nothing
+            }
+            Operation::OneSided { kind, communicator, .. } => self.begin_one_sided(i, kind, *communicator),
+            _ => self.communicate(i, operation, entered),
+        }
+    }
+
+    /// Starts sends, posts receives, enters collectives.
+    fn communicate(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
+        match operation {
+            Operation::Send { envelope, mode, .. } => self.send(i, envelope, *mode),
+            Operation::Receive { envelope, .. } => self.receive(i, envelope, entered),
+            Operation::SendReceive { send, receive, .. } => self.send_receive(i, send, receive, entered),
+            Operation::Collective { communicator, flow, .. } => {
+                self.enter_collective(i, *communicator, Family::Ordinary, *flow)
+            }
+            Operation::CommunicatorCreation { communicator, .. } => {
+                self.enter_collective(i, *communicator, Family::Ordinary, Flow::All)
+            }
+            Operation::File(call) => self.enter_file_call(i, operation, call),
+            _ => Role::Nothing,
+        }
+    }
+
+    fn send(&mut self, i: usize, envelope: &Envelope, mode: SendMode) -> Role {
+        let Ok(peer) = u32::try_from(envelope.peer) else { return Role::Nothing };
+        let channel = Channel::new(envelope.communicator, self.locations[i].rank, peer, envelope.tag);
+        let message = self.messages.send(channel, self.clocks(i));
+        let rendezvous = match mode {
+            SendMode::Synchronous => true,
+            SendMode::Buffered => false,
+            SendMode::Standard | SendMode::Ready => envelope.bytes > self.eager_limit_bytes,
+        };
+        Role::Send { message, rendezvous }
+    }
+
+    fn receive(&mut self, i: usize, envelope: &Envelope, entered: bool) -> Role {
+        let posted = self.clocks(i);
+        match self.receive_channel(i, envelope) {
+            Some(channel) => Role::Receive { message: self.messages.post(channel, posted) },
+            None if envelope.peer == Envelope::NOBODY => Role::Nothing,
+            None if entered => Role::LateReceive { posted },
+            None => {
+                self.omissions.unresolved_receives += 1;
+                Role::Nothing
+            }
+        }
+    }
+
+    fn send_receive(&mut self, i: usize, send: &Envelope, receive: &Envelope, entered: bool) -> Role {
+        let send = match self.send(i, send, SendMode::Standard) {
+            Role::Send { message, rendezvous } => Some((message, rendezvous)),
+            _ => None,
+        };
+        let (receive, late) = match self.receive(i, receive, entered) {
+            Role::Receive { message } => (Some(message), None),
+            Role::LateReceive { posted } => (None, Some(posted)),
+            _ => (None, None),
+        };
+        Role::SendReceive { send, receive, late }
+    }
+
+    /// `None` where nobody sends, or the wildcard is not resolved.
+    fn receive_channel(&self, i: usize, envelope: &Envelope) -> Option<Channel> {
+        let peer = u32::try_from(envelope.peer).ok()?;
+        let known = envelope.tag >= 0;
+        known.then(|| Channel::new(envelope.communicator, peer, self.locations[i].rank, envelope.tag))
+    }
+
+    pub(crate) fn enter_collective(&mut self, i: usize, communicator: u32, family: Family, flow: Flow) -> Role {
+        if !is_shared(self.tables, communicator) {
+            return Role::Nothing;
+        }
+        let location = &mut self.locations[i];
+        let number = location.collectives.entry((communicator, family)).or_insert(0);
+        let key = (communicator, family, *number);
+        *number += 1;
+        let (rank, now) = (location.rank, self.clocks(i));
+        self.collectives.enter(self.tables, key, rank, flow, now).map_or(Role::Nothing, Role::Collective)
+    }
+
+    fn enter_file_call(&mut self, i: usize, operation: &Operation, call: &FileCall) -> Role {
+        let Some(communicator) = collective_file(self.tables, operation) else { return Role::Nothing };
+        match self.enter_collective(i, communicator, Family::File, Flow::All) {
+            Role::Collective(part) => Role::Collective(part.of_file(call.kind == FileKind::Read)),
+            role => role,
+        }
+    }
+
+    /// The collective file call that begins, and whether it reads.
+    pub(crate) fn collective_file_call(&self, operation: &Operation, role: &Role) -> Option<(InstanceId, bool)> {
+        match (operation, role) {
+            (Operation::File(call), Role::Collective(part)) => Some((part.instance, call.kind == FileKind::Read)),
+            _ => None,
+        }
+    }
+
+    /// A file call begins inside a collective one: if all ranks entered, it had to wait for the last.
+    pub(crate) fn join_file_call(&mut self, i: usize) {
+        let Some((instance, _)) = self.locations[i].file_call else { return };
+        if let Some(entry) = self.collectives.completed_entry(instance) {
+            self.locations[i].wait_for(entry);
+        }
+    }
+
+    /// … and ended: it may have read for others.
+    pub(crate) fn file_call_inside_ended(&mut self, i: usize) {
+        let Some((instance, true)) = self.locations[i].file_call else { return };
+        let now = self.clocks(i);
+        self.collectives.file_call_ended(instance, now);
+    }
+
+    /// An opaque collective file call: waiting until the last rank enters, then a file call of all of them.
+    pub(crate) fn wait_in_file_call(&mut self, i: usize, instance: InstanceId) {
+        self.collectives.wait(instance, i as u32);
+        let Some(entry) = self.collectives.completed_entry(instance) else { return };
+        let now = self.locations[i].at;
+        for waiting in self.collectives.take_waiting(instance) {
+            let location = &mut self.locations[waiting as usize];
+            location.advance(now, &mut self.timeline);
+            location.wait_for(entry);
+            location.waited();
+            location.enter_io(&mut self.busy);
+        }
+    }
+
+    /// It left an opaque collective file call before the last rank entered: nobody waited for anybody.
+    pub(crate) fn left_alone(&mut self, i: usize, frame: &Frame) {
+        if let Role::Collective(part) = frame.role {
+            self.collectives.stop_waiting(part.instance, i as u32);
+        }
+        self.locations[i].was_alone_in_io(frame.begin, &mut self.timeline, self.ranks);
+    }
+
+    /// What began with `role` completes at the location's moment. `operation`: the call itself, as known at its end.
+    pub(crate) fn complete_role(&mut self, i: usize, role: Role, operation: Option<&Operation>) {
+        match role {
+            Role::Nothing | Role::FileWait => {}
+            Role::Send { message, rendezvous } => self.complete_send(i, message, rendezvous),
+            Role::Receive { message } => self.complete_receive(i, message),
+            Role::Collective(part) => {
+                let dependency = self.collectives.dependency(part);
+                self.locations[i].wait_for(dependency);
+                self.collectives.leave(part);
+            }
+            Role::LateReceive { posted } => self.complete_late_receive(i, posted, operation),
+            Role::SendReceive { send, receive, late } => {
+                send.into_iter().for_each(|(message, rendezvous)| self.complete_send(i, message, rendezvous));
+                receive.into_iter().for_each(|message| self.complete_receive(i, message));
+                late.into_iter().for_each(|posted| self.complete_late_receive(i, posted, operation));
+            }
+        }
+    }
+
+    fn complete_send(&mut self, i: usize, message: MessageId, rendezvous: bool) {
+        if let (true, Some(posted)) = (rendezvous, self.messages.posted(message)) {
+            self.locations[i].wait_for(posted);
+        }
+        self.messages.sender_done(message);
+    }
+
+    fn complete_receive(&mut self, i: usize, message: MessageId) {
+        if let Some(sent) = self.messages.sent(message) {
+            self.locations[i].wait_for(sent);
+        }
+        self.messages.receiver_done(message);
+    }
+
+    fn complete_late_receive(&mut self, i: usize, posted: Clocks, operation: Option<&Operation>) {
+        let envelope = match operation {
+            Some(Operation::Receive { envelope, .. } | Operation::SendReceive { receive: envelope, .. }) => envelope,
+            _ => return,
+        };
+        match self.receive_channel(i, envelope) {
+            Some(channel) => {
+                let message = self.messages.post(channel, posted);
+                self.complete_receive(i, message);
+            }
+            None => self.omissions.unresolved_receives += u64::from(envelope.peer != Envelope::NOBODY),
+        }
+    }
+
+    /// What calls of other kinds do when they end.
+    pub(crate) fn after(&mut self, i: usize, operation: &Operation) {
+        match operation {
+            Operation::Complete { completed, .. } => completed.iter().for_each(|token| self.complete(i, *token)),
+            Operation::Probe { envelope } => {
+                let channel = self.receive_channel(i, envelope);
+                let sent = channel.and_then(|channel| self.messages.first_unreceived(channel));
+                sent.into_iter().for_each(|sent| self.locations[i].wait_for(sent));
+            }
+            Operation::Forget { token } => self.forget(*token),
+            Operation::OneSided { kind, communicator, .. } => self.end_one_sided(i, kind, *communicator),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, i: usize, requests: &[Token]) {
+        for token in requests {
+            let Some(Request::Persistent { operation, active }) = self.request(*token) else {
+                self.omissions.unknown_requests += 1;
+                continue;
+            };
+            let (operation, unfinished) = (operation.clone(), active.take());
+            unfinished.into_iter().for_each(|role| self.abandon(role));
+            let role = self.communicate(i, &operation, false);
+            if let Some(Request::Persistent { active, .. }) = self.request(*token) {
+                *active = Some(role);
+            }
+        }
+    }
+
+    fn complete(&mut self, i: usize, token: Token) {
+        match self.request(token) {
+            Some(Request::Persistent { active, .. }) => {
+                let role = active.take();
+                role.into_iter().for_each(|role| self.complete_role(i, role, None));
+            }
+            Some(_) => {
+                let request = self.locations[token.location as usize].requests.remove(&token.number);
+                request.into_iter().for_each(|request| self.complete_request(i, request));
+            }
+            None => self.omissions.unknown_requests += 1,
+        }
+    }
+
+    fn complete_request(&mut self, i: usize, request: Request) {
+        match request {
+            Request::Active(role) => self.complete_role(i, role, None),
+            Request::OpaqueFile(Some(part)) => self.complete_role(i, Role::Collective(part), None),
+            Request::OpaqueFile(None) | Request::Plain | Request::Persistent { .. } => {}
+        }
+    }
+
+    /// Cancelled or freed: nobody waits for it any more.
+    fn forget(&mut self, token: Token) {
+        let Some(owner) = self.locations.get_mut(token.location as usize) else { return };
+        match owner.requests.remove(&token.number) {
+            Some(Request::Active(role) | Request::Persistent { active: Some(role), .. }) => self.abandon(role),
+            Some(Request::OpaqueFile(Some(part))) => self.abandon(Role::Collective(part)),
+            _ => {}
+        }
+    }
+
+    fn abandon(&mut self, role: Role) {
+        match role {
+            Role::Send { message, .. } => self.messages.sender_done(message),
+            Role::Receive { message } => self.messages.cancel_receive(message),
+            Role::Collective(part) => self.collectives.leave(part),
+            Role::SendReceive { send, receive, .. } => {
+                send.into_iter().for_each(|(message, _)| self.messages.sender_done(message));
+                receive.into_iter().for_each(|message| self.messages.cancel_receive(message));
+            }
+            Role::Nothing | Role::LateReceive { .. } | Role::FileWait => {}
+        }
+    }
+
+    fn request(&mut self, token: Token) -> Option<&mut Request> {
+        self.locations.get_mut(token.location as usize)?.requests.get_mut(&token.number)
+    }
+
+    fn all_opaque_files(&self, tokens: &[Token]) -> bool {
+        let is_file = |token: &Token| {
+            let owner = self.locations.get(token.location as usize);
+            matches!(owner.and_then(|o| o.requests.get(&token.number)), Some(Request::OpaqueFile(_)))
+        };
+        !tokens.is_empty() && tokens.iter().all(is_file)
+    }
+}

@@ -1,0 +1,132 @@
+//! A batch's shapes, boiled down to what the sweep asks of every event, and what it adds up per shape.
+
+use tailrace_trace::event::{FileCall, FileKind, Layer, Operation, Part, Progress, Shape};
+use tailrace_trace::{Batch, Tables};
+
+use crate::longest::Span;
+
+/// How the sweep treats an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// A call in MPI that depends on nobody and that nobody depends on: order among ranks does not matter.
+    Local,
+    /// A call in a file and nothing else.
+    File,
+    /// Any other call.
+    Call,
+    Enter,
+    Leave,
+}
+
+/// What kind of file access a call makes, as the tables per file tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Access {
+    Read = 0,
+    Write = 1,
+    Metadata = 2,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub course: Course,
+    /// Time in the call, outside calls inside, is time in a file call.
+    pub io: bool,
+    pub mpiio: bool,
+    pub access: Access,
+    pub function: u16,
+    /// Index into the trace's files, or [`Span::NO_FILE`].
+    pub file: u32,
+    pub layer: Layer,
+    pub bytes: u64,
+}
+
+/// Calls and time of one shape in one batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum {
+    pub calls: u64,
+    pub time: i64,
+}
+
+/// Fills `steps` with one step per shape of the batch.
+pub fn compile(tables: &Tables, batch: &Batch, steps: &mut Vec<Step>) {
+    steps.clear();
+    steps.extend(batch.shapes.iter().map(|shape| step(tables, shape)));
+}
+
+fn step(tables: &Tables, shape: &Shape) -> Step {
+    let layer = tables.functions[shape.function as usize].layer;
+    let file = file_of(&shape.operation);
+    let io = matches!(layer, Layer::Posix | Layer::Stdio | Layer::Asynchronous) || file.is_some_and(|f| f.opaque);
+    Step {
+        course: course(tables, shape, io),
+        io,
+        mpiio: layer == Layer::MpiIo,
+        access: file.map_or(Access::Metadata, |f| access(f.kind)),
+        function: shape.function,
+        file: file.map_or(Span::NO_FILE, |f| f.file),
+        layer,
+        bytes: bytes(&shape.operation),
+    }
+}
+
+fn course(tables: &Tables, shape: &Shape, io: bool) -> Course {
+    match shape.part {
+        Part::Enter => Course::Enter,
+        Part::Leave => Course::Leave,
+        Part::Call if shape.takes_number() => Course::Call,
+        Part::Call if io && collective_file(tables, &shape.operation).is_none() => Course::File,
+        Part::Call if orders_nothing(&shape.operation) => Course::Local,
+        Part::Call => Course::Call,
+    }
+}
+
+fn file_of(operation: &Operation) -> Option<&FileCall> {
+    match operation {
+        Operation::File(call) => Some(call),
+        _ => None,
+    }
+}
+
+/// The communicator of a collective file call of more than one rank.
+pub fn collective_file(tables: &Tables, operation: &Operation) -> Option<u32> {
+    file_of(operation)?.collective.filter(|c| is_shared(tables, *c))
+}
+
+/// Whether the communicator has more than one member.
+pub fn is_shared(tables: &Tables, communicator: u32) -> bool {
+    let entry = tables.communicators.get(communicator as usize);
+    entry.is_some_and(|c| c.members.len() + c.remote.as_ref().map_or(0, |remote| remote.len()) > 1)
+}
+
+fn orders_nothing(operation: &Operation) -> bool {
+    match operation {
+        Operation::Plain | Operation::Initialize | Operation::Finalize | Operation::Control(_) | Operation::Abort => true,
+        Operation::Complete { completed, .. } => completed.is_empty(),
+        Operation::File(call) => call.collective.is_none(),
+        _ => false,
+    }
+}
+
+fn access(kind: FileKind) -> Access {
+    match kind {
+        FileKind::Read => Access::Read,
+        FileKind::Write => Access::Write,
+        _ => Access::Metadata,
+    }
+}
+
+fn bytes(operation: &Operation) -> u64 {
+    match operation {
+        Operation::File(call) if matches!(call.kind, FileKind::Read | FileKind::Write) => call.bytes,
+        Operation::Send { envelope, progress, .. } | Operation::Receive { envelope, progress, .. }
+            if *progress != Progress::Persistent =>
+        {
+            envelope.bytes
+        }
+        Operation::SendReceive { send, receive, .. } => send.bytes.saturating_add(receive.bytes),
+        Operation::Collective { bytes_sent, bytes_received, .. } => bytes_sent.saturating_add(*bytes_received),
+        Operation::OneSided { bytes, .. } => *bytes,
+        _ => 0,
+    }
+}

@@ -1,0 +1,187 @@
+//! Time by state, and bytes moved, in bins of equal width.
+
+/// What a rank's main thread does at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// Outside every captured call.
+    Useful = 0,
+    /// In a file call.
+    Io = 1,
+    /// In MPI outside file calls.
+    Mpi = 2,
+}
+
+/// Rows of a timeline at most; more ranks share rows.
+const MOST_ROWS: usize = 256;
+
+/// Rows of ranks by bins of time; nanoseconds since the window's begin.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Width of a bin; the last may reach beyond the window.
+    pub bin: i64,
+    pub bins: usize,
+    pub rows: usize,
+    pub ranks_per_row: usize,
+    /// By row, then bin, then [`State`].
+    pub time: Vec<[i64; 3]>,
+    /// By bin: bytes read, bytes written, spread evenly over the duration of the calls that moved them.
+    pub bytes: Vec<[u64; 2]>,
+}
+
+impl Timeline {
+    pub fn new(runtime: i64, ranks: usize, most_bins: usize) -> Self {
+        let bin = (runtime + most_bins.max(1) as i64 - 1) / most_bins.max(1) as i64;
+        let bin = bin.max(1);
+        let bins = ((runtime + bin - 1) / bin).max(1) as usize;
+        let ranks_per_row = ranks.div_ceil(MOST_ROWS).max(1);
+        let rows = ranks.div_ceil(ranks_per_row);
+        Self { bin, bins, rows, ranks_per_row, time: vec![[0; 3]; rows * bins], bytes: vec![[0; 2]; bins] }
+    }
+
+    pub fn row(&self, rank: u32) -> usize {
+        rank as usize / self.ranks_per_row
+    }
+
+    /// The bin of a moment; the window's end belongs to the last.
+    pub fn bin_of(&self, moment: i64) -> usize {
+        ((moment / self.bin) as usize).min(self.bins - 1)
+    }
+
+    /// Adds time in `state` from `begin` to `end` to the row.
+    pub fn add(&mut self, row: usize, state: State, begin: i64, end: i64) {
+        self.change(row, state, begin, end, 1);
+    }
+
+    /// Takes back what [`Timeline::add`] added.
+    pub fn remove(&mut self, row: usize, state: State, begin: i64, end: i64) {
+        self.change(row, state, begin, end, -1);
+    }
+
+    fn change(&mut self, row: usize, state: State, begin: i64, end: i64, sign: i64) {
+        let mut from = begin;
+        while from < end {
+            let bin = self.bin_of(from);
+            let to = end.min((bin as i64 + 1) * self.bin);
+            self.time[row * self.bins + bin][state as usize] += sign * (to - from);
+            from = to;
+        }
+    }
+
+    /// Spreads `bytes` (direction 0: read, 1: written) over the bins from `begin` to `end`, exactly: no byte is lost.
+    pub fn spread(&mut self, direction: usize, bytes: u64, begin: i64, end: i64) {
+        let (first, last) = (self.bin_of(begin), self.bin_of(end));
+        let duration = i128::from((end - begin).max(1));
+        let mut before = 0;
+        for bin in first..last {
+            let share = i128::from((bin as i64 + 1) * self.bin - begin) * i128::from(bytes) / duration;
+            self.bytes[bin][direction] += share as u64 - before;
+            before = share as u64;
+        }
+        self.bytes[last][direction] += bytes - before;
+    }
+}
+
+/// The bin that a location is in, kept beside its clocks so that most calls touch nothing else.
+#[derive(Clone, Debug, Default)]
+pub struct Pen {
+    row: usize,
+    bin: usize,
+    /// The moment at which the bin ends.
+    edge: i64,
+    time: [i64; 3],
+    bytes: [u64; 2],
+    totals: [i64; 3],
+}
+
+impl Pen {
+    pub fn new(timeline: &Timeline, rank: u32) -> Self {
+        Self { row: timeline.row(rank), edge: timeline.bin, ..Self::default() }
+    }
+
+    /// Time in `state` from `begin`, where the last stroke ended, to `end`.
+    #[inline]
+    pub fn stroke(&mut self, timeline: &mut Timeline, state: State, begin: i64, end: i64) {
+        self.totals[state as usize] += end - begin;
+        if end <= self.edge {
+            self.time[state as usize] += end - begin;
+        } else {
+            self.turn(timeline, state, begin, end);
+        }
+    }
+
+    /// `bytes` moved from `begin` to `end`, where the last stroke ended.
+    #[inline]
+    pub fn moved(&mut self, timeline: &mut Timeline, direction: usize, bytes: u64, begin: i64, end: i64) {
+        if begin > self.edge - timeline.bin && end < self.edge {
+            self.bytes[direction] += bytes;
+        } else {
+            timeline.spread(direction, bytes, begin, end);
+        }
+    }
+
+    /// Time that was put down as `from` turns out to have been `to`.
+    pub fn recolour(&mut self, timeline: &mut Timeline, from: State, to: State, begin: i64, end: i64) {
+        self.flush(timeline);
+        timeline.add(self.row, to, begin, end);
+        timeline.remove(self.row, from, begin, end);
+        self.totals[to as usize] += end - begin;
+        self.totals[from as usize] -= end - begin;
+    }
+
+    /// Puts down what the pen holds.
+    pub fn flush(&mut self, timeline: &mut Timeline) {
+        let time = &mut timeline.time[self.row * timeline.bins + self.bin];
+        (0..3).for_each(|state| time[state] += self.time[state]);
+        (0..2).for_each(|direction| timeline.bytes[self.bin][direction] += self.bytes[direction]);
+        (self.time, self.bytes) = ([0; 3], [0; 2]);
+    }
+
+    /// Time by state over all strokes.
+    pub fn totals(&self) -> [i64; 3] {
+        self.totals
+    }
+
+    #[cold]
+    fn turn(&mut self, timeline: &mut Timeline, state: State, begin: i64, end: i64) {
+        self.flush(timeline);
+        timeline.add(self.row, state, begin, end);
+        self.bin = timeline.bin_of(end);
+        self.edge = (self.bin as i64 + 1) * timeline.bin;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strokes_fill_bins_and_conserve_time() {
+        let mut timeline = Timeline::new(100, 2, 10);
+        let mut pen = Pen::new(&timeline, 1);
+        pen.stroke(&mut timeline, State::Useful, 0, 8);
+        pen.stroke(&mut timeline, State::Io, 8, 35); // 2 in bin 0, 10 in 1, 10 in 2, 5 in 3
+        pen.stroke(&mut timeline, State::Mpi, 35, 100);
+        pen.flush(&mut timeline);
+        let row = &timeline.time[timeline.bins..];
+        assert_eq!(row[0], [8, 2, 0]);
+        assert_eq!((row[1], row[2], row[3]), ([0, 10, 0], [0, 10, 0], [0, 5, 5]));
+        assert_eq!(row.iter().flatten().sum::<i64>(), 100);
+        assert_eq!(pen.totals(), [8, 27, 65]);
+    }
+
+    #[test]
+    fn bytes_are_spread_by_time_and_none_is_lost() {
+        let mut timeline = Timeline::new(100, 1, 10);
+        timeline.spread(1, 10, 5, 35); // 5 + 10 + 10 + 5 ns of 30: 1, 3 (of 5), 3 (of 8.33), the rest
+        let written: Vec<u64> = timeline.bytes.iter().map(|b| b[1]).collect();
+        assert_eq!(written, [1, 4, 3, 2, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn many_ranks_share_rows() {
+        let timeline = Timeline::new(5000, 1000, 4096);
+        assert_eq!((timeline.ranks_per_row, timeline.rows, timeline.row(999)), (4, 250, 249));
+        assert_eq!((timeline.bin, timeline.bins), (2, 2500));
+    }
+}

@@ -1,0 +1,270 @@
+//! All that the sweep knows at one moment of measured time, and what a call's begin and end do to it.
+
+use tailrace_trace::Tables;
+use tailrace_trace::event::{Event, Operation, Progress};
+use tailrace_trace::tables::Window;
+
+use crate::busy::Busy;
+use crate::clocks::Clocks;
+use crate::collectives::Collectives;
+use crate::location::{Frame, Location, Request, Role};
+use crate::longest::{Longest, Span};
+use crate::messages::Messages;
+use crate::options::{self, Options};
+use crate::steps::{Access, Step};
+use crate::timeline::{State, Timeline};
+
+/// What the replay had to leave out; each becomes a warning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Omissions {
+    /// Receives whose wildcard was never resolved.
+    pub unresolved_receives: u64,
+    /// Completions of requests that no event started.
+    pub unknown_requests: u64,
+    /// Events that begin before the one before them ended.
+    pub disordered: u64,
+    /// Location and begin of the first such event.
+    pub first_disordered: Option<(usize, i64)>,
+}
+
+pub struct World<'a> {
+    pub tables: &'a Tables,
+    pub eager_limit_bytes: u64,
+    pub window: Window,
+    /// P.
+    pub ranks: i64,
+    pub locations: Vec<Location>,
+    /// By rank: its main location.
+    pub main: Vec<Option<usize>>,
+    pub busy: Busy,
+    pub timeline: Timeline,
+    pub messages: Messages,
+    pub collectives: Collectives,
+    pub longest: Longest,
+    pub omissions: Omissions,
+}
+
+impl<'a> World<'a> {
+    pub fn new(tables: &'a Tables, options: &Options, window: Window) -> Self {
+        let runtime = window.end_ns - window.begin_ns;
+        let timeline = Timeline::new(runtime, tables.ranks as usize, options.bins);
+        let locations = (0..tables.locations.len()).map(|i| Location::new(tables, i, &timeline)).collect();
+        let mut main = vec![None; tables.ranks as usize];
+        let mains = tables.locations.iter().enumerate().filter(|(_, location)| location.main);
+        mains.for_each(|(i, location)| main[location.rank as usize] = Some(i));
+        Self {
+            tables,
+            eager_limit_bytes: options.eager_limit_bytes,
+            window,
+            ranks: i64::from(tables.ranks.max(1)),
+            locations,
+            main,
+            busy: Busy::new(runtime),
+            timeline,
+            messages: Messages::default(),
+            collectives: Collectives::new(options.collectives == options::Collectives::All),
+            longest: Longest::new(options.longest),
+            omissions: Omissions::default(),
+        }
+    }
+
+    /// A measured time as nanoseconds since the window's begin, cut to the window.
+    #[inline]
+    pub fn clip(&self, time: i64) -> i64 {
+        time.clamp(self.window.begin_ns, self.window.end_ns) - self.window.begin_ns
+    }
+
+    /// The length of the window.
+    pub fn runtime(&self) -> i64 {
+        self.window.end_ns - self.window.begin_ns
+    }
+
+    /// The replayed clocks of the location's rank, at the moment that the location has reached.
+    pub fn clocks(&self, i: usize) -> Clocks {
+        let location = &self.locations[i];
+        if location.main {
+            return location.clocks();
+        }
+        match self.main[location.rank as usize] {
+            Some(main) => self.locations[main].clocks_at(location.at, &self.busy, self.ranks),
+            None => Clocks::all(location.at),
+        }
+    }
+
+    /// A call that depends on nobody, from begin to end.
+    #[inline]
+    pub fn local(&mut self, i: usize, event: &Event) {
+        let (begin, end) = (self.clip(event.begin), self.clip(event.end));
+        let step = self.locations[i].steps[event.shape as usize];
+        let location = &mut self.locations[i];
+        self.omissions.check(location, i, begin, event);
+        location.advance(begin, &mut self.timeline);
+        let outside = location.state;
+        if outside == State::Useful {
+            location.state = State::Mpi;
+        }
+        location.advance(end, &mut self.timeline);
+        location.state = outside;
+        if step.mpiio && location.stack.is_empty() && location.main {
+            location.layers.mpiio += end - begin;
+            location.layers.between += end - begin;
+        }
+        self.tally(i, event, &step, begin, State::Mpi);
+    }
+
+    /// A file call and nothing else begins.
+    #[inline]
+    pub fn begin_file(&mut self, i: usize, event: &Event) {
+        let begin = self.clip(event.begin);
+        let location = &mut self.locations[i];
+        self.omissions.check(location, i, begin, event);
+        location.advance(begin, &mut self.timeline);
+        if location.file_call.is_some() {
+            self.join_file_call(i);
+        }
+        self.locations[i].enter_io(&mut self.busy);
+    }
+
+    /// … and ends.
+    #[inline]
+    pub fn end_file(&mut self, i: usize, event: &Event) {
+        let (begin, end) = (self.clip(event.begin), self.clip(event.end));
+        let location = &mut self.locations[i];
+        location.advance(end, &mut self.timeline);
+        let step = location.steps[event.shape as usize];
+        if step.mpiio && location.stack.is_empty() && location.main {
+            location.layers.mpiio += end - begin;
+        }
+        let inside = self.is_inside(event, begin);
+        self.leave_io(i, &step, begin, inside);
+        self.tally(i, event, &step, begin, State::Io);
+    }
+
+    /// Any other call begins.
+    pub fn begin_call(&mut self, i: usize, event: &Event, operation: &Operation, entered: bool) {
+        let begin = self.clip(event.begin);
+        let location = &mut self.locations[i];
+        self.omissions.check(location, i, begin, event);
+        location.advance(begin, &mut self.timeline);
+        let step = location.steps[event.shape as usize];
+        if step.io && location.file_call.is_some() {
+            self.join_file_call(i);
+        }
+        let role = self.begin_operation(i, operation, entered);
+        let outer_file_call = self.locations[i].file_call;
+        let instance = self.collective_file_call(operation, &role);
+        let waiting = step.io && instance.is_some() && operation.progress() == Progress::Blocking;
+        let io = !waiting && (step.io || matches!(role, Role::FileWait));
+        self.locations[i].push(Frame { begin, io, mpiio: step.mpiio, waiting, role, outer_file_call });
+        if instance.is_some() {
+            self.locations[i].file_call = instance;
+        }
+        if io {
+            self.locations[i].enter_io(&mut self.busy);
+        }
+        if let (true, Some((instance, _))) = (waiting, instance) {
+            self.wait_in_file_call(i, instance);
+        }
+    }
+
+    /// … and ends. `event` is the call, or the leave.
+    pub fn end_call(&mut self, i: usize, event: &Event, operation: &Operation) {
+        let end = self.clip(event.end);
+        let location = &mut self.locations[i];
+        self.omissions.check(location, i, end, event);
+        location.advance(end, &mut self.timeline);
+        let step = location.steps[event.shape as usize];
+        let Some(frame) = location.pop() else { return };
+        if frame.io {
+            let inside = self.is_inside(event, frame.begin);
+            self.leave_io(i, &step, frame.begin, inside);
+        } else if frame.waiting {
+            self.left_alone(i, &frame);
+        }
+        self.end_operation(i, operation, frame.role);
+        let state = if frame.io || frame.waiting { State::Io } else { State::Mpi };
+        self.tally(i, event, &step, frame.begin, state);
+    }
+
+    fn end_operation(&mut self, i: usize, operation: &Operation, role: Role) {
+        match operation.progress() {
+            Progress::Blocking => self.complete_role(i, role, Some(operation)),
+            Progress::Started => {
+                let request = match (operation, role) {
+                    (Operation::File(call), Role::Collective(part)) if call.opaque => Request::OpaqueFile(Some(part)),
+                    (Operation::File(call), _) if call.opaque => Request::OpaqueFile(None),
+                    (_, Role::Nothing) => Request::Plain,
+                    (_, role) => Request::Active(role),
+                };
+                self.locations[i].name_request(request);
+            }
+            Progress::Persistent => {
+                let operation = Box::new(operation.clone());
+                self.locations[i].name_request(Request::Persistent { operation, active: None });
+            }
+        }
+        self.after(i, operation);
+    }
+
+    /// A file call ends at the location's moment: clocks, and the bytes that it moved.
+    #[inline]
+    fn leave_io(&mut self, i: usize, step: &Step, begin: i64, inside: bool) {
+        let location = &mut self.locations[i];
+        let outermost = location.leave_io(&mut self.busy, self.ranks);
+        if outermost && inside && step.access != Access::Metadata && step.bytes > 0 {
+            self.move_bytes(i, step, begin);
+        }
+        if self.locations[i].file_call.is_some() {
+            self.file_call_inside_ended(i);
+        }
+    }
+
+    #[inline]
+    fn move_bytes(&mut self, i: usize, step: &Step, begin: i64) {
+        let location = &mut self.locations[i];
+        let direction = step.access as usize;
+        location.bytes[direction] = location.bytes[direction].saturating_add(step.bytes);
+        if location.main {
+            location.pen.moved(&mut self.timeline, direction, step.bytes, begin, location.at);
+            let moved = if direction == 0 { (step.bytes, 0) } else { (0, step.bytes) };
+            self.busy.moved(moved.0, moved.1);
+        } else {
+            self.timeline.spread(direction, step.bytes, begin, location.at);
+        }
+    }
+
+    /// Adds a call that ended to what is summed per shape and to the longest. Calls outside the window do not count.
+    #[inline]
+    fn tally(&mut self, i: usize, event: &Event, step: &Step, begin: i64, state: State) {
+        let inside = self.is_inside(event, begin);
+        let location = &mut self.locations[i];
+        let duration = location.at - begin;
+        let sum = &mut location.sums[event.shape as usize];
+        sum.calls += u64::from(inside);
+        sum.time += duration;
+        if self.longest.wants(duration) && location.main {
+            let Step { function, file, bytes, .. } = *step;
+            let (end, rank) = (location.at, location.rank);
+            self.longest.offer(Span { begin, end, rank, function, state, file, bytes });
+        }
+    }
+}
+
+impl World<'_> {
+    /// Whether a call that ended with `event`, begun at `begin` of the window, touches the window.
+    #[inline]
+    fn is_inside(&self, event: &Event, begin: i64) -> bool {
+        event.end >= self.window.begin_ns && (event.begin <= self.window.end_ns || begin < self.runtime())
+    }
+}
+
+impl Omissions {
+    /// Readers promise events in order of time; clocks never run backwards even if one does not keep it.
+    #[inline]
+    fn check(&mut self, location: &Location, i: usize, begin: i64, event: &Event) {
+        if begin < location.at {
+            self.disordered += 1;
+            self.first_disordered.get_or_insert((i, event.begin));
+        }
+    }
+}
