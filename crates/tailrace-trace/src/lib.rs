@@ -21,11 +21,15 @@
 //! [`event::Progress::Persistent`] and whose part is [`event::Part::Call`] or [`event::Part::Leave`] (not `Enter`) has
 //! number 0, the next 1, and so on in the order of the stream. [`event::Shape::takes_number`] is that rule in code.
 
+pub mod cursor;
 pub mod error;
 pub mod event;
 pub mod memory;
 pub mod offsets;
+mod parallel;
+pub mod raw;
 pub mod tables;
+pub mod words;
 
 pub use error::TraceError;
 pub use memory::MemoryTrace;

@@ -2,16 +2,19 @@
 
 use std::collections::HashMap;
 
-/// Where each file's next call is expected to begin; one per location, fed with its events in order.
+/// Where each file's next call is expected to begin; one per location, fed with its events in order, those of part
+/// `Enter` by [`Follower::peek`] and [`Follower::offset_within`]: they tell the offset but move nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Follower {
-    expected: HashMap<u32, i64>,
+    /// The file used last, kept at hand.
+    last: (u32, i64),
+    others: HashMap<u32, i64>,
 }
 
 impl Follower {
-    /// The offset in `file` of a call of `bytes` that begins `distance` after the one before.
+    /// The offset in `file` of a call of `bytes` that begins `distance` after the end of the one before.
     pub fn offset(&mut self, file: u32, distance: i64, bytes: u64) -> i64 {
-        let expected = self.expected.entry(file).or_insert(0);
+        let expected = self.expected(file);
         let offset = expected.wrapping_add(distance);
         *expected = offset.wrapping_add(bytes as i64);
         offset
@@ -19,10 +22,29 @@ impl Follower {
 
     /// The distance to write down for a call of `bytes` at `offset`; the inverse of [`Follower::offset`].
     pub fn distance(&mut self, file: u32, offset: i64, bytes: u64) -> i64 {
-        let expected = self.expected.entry(file).or_insert(0);
+        let expected = self.expected(file);
         let distance = offset.wrapping_sub(*expected);
         *expected = offset.wrapping_add(bytes as i64);
         distance
+    }
+
+    /// The offset of a call that was entered and did not end yet.
+    pub fn offset_within(&mut self, file: u32, distance: i64) -> i64 {
+        self.expected(file).wrapping_add(distance)
+    }
+
+    /// The distance to write down for a call at `offset` that was entered and did not end yet.
+    pub fn peek(&mut self, file: u32, offset: i64) -> i64 {
+        offset.wrapping_sub(*self.expected(file))
+    }
+
+    fn expected(&mut self, file: u32) -> &mut i64 {
+        if self.last.0 != file {
+            let wanted = self.others.remove(&file).unwrap_or(0);
+            let (before, expected) = std::mem::replace(&mut self.last, (file, wanted));
+            self.others.insert(before, expected);
+        }
+        &mut self.last.1
     }
 }
 
@@ -36,8 +58,10 @@ mod tests {
         let mut writer = Follower::default();
         let distances = calls.map(|(file, offset, bytes)| writer.distance(file, offset, bytes));
         assert_eq!(distances, [100, 0, 0, 0, -124]);
+        assert_eq!((writer.peek(7, 8), writer.peek(7, 9)), (0, 1));
         let mut reader = Follower::default();
         for ((file, offset, bytes), distance) in calls.into_iter().zip(distances) {
+            assert_eq!(reader.offset_within(file, distance), offset);
             assert_eq!(reader.offset(file, distance, bytes), offset);
         }
     }

@@ -1,0 +1,147 @@
+//! Reading and writing little-endian integers, varints and words, never past the end of what is there.
+
+/// What was wrong and where, in bytes from the start of the slice that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage {
+    pub at: usize,
+    pub what: &'static str,
+}
+
+/// A place in a slice of bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    pub fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    pub fn damage(&self, what: &'static str) -> Damage {
+        Damage { at: self.at, what }
+    }
+
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Damage> {
+        if count > self.left() {
+            return Err(self.damage("it ends in the middle of a record"));
+        }
+        let taken = &self.bytes[self.at..self.at + count];
+        self.at += count;
+        Ok(taken)
+    }
+
+    pub fn rest(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        self.at = self.bytes.len();
+        rest
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Damage> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    pub fn u8(&mut self) -> Result<u8, Damage> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    pub fn u16(&mut self) -> Result<u16, Damage> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    pub fn u32(&mut self) -> Result<u32, Damage> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    pub fn u64(&mut self) -> Result<u64, Damage> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    pub fn varint(&mut self) -> Result<u64, Damage> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(self.damage("an integer does not end"))
+    }
+
+    /// A signed integer: zigzag-coded, then a varint.
+    pub fn word(&mut self) -> Result<i64, Damage> {
+        let coded = self.varint()?;
+        Ok((coded >> 1) as i64 ^ -((coded & 1) as i64))
+    }
+
+    /// A count of things of at least `bytes_each`; a count that the bytes left cannot hold is damage, so that
+    /// nobody reserves memory for it.
+    pub fn count(&mut self, bytes_each: usize) -> Result<usize, Damage> {
+        let claimed = self.varint()?;
+        if claimed > (self.left() / bytes_each.max(1)) as u64 {
+            return Err(self.damage("a count exceeds what the file holds"));
+        }
+        Ok(claimed as usize)
+    }
+
+    /// Bytes with their count before them.
+    pub fn string(&mut self) -> Result<&'a [u8], Damage> {
+        let length = self.count(1)?;
+        self.take(length)
+    }
+}
+
+pub fn put_varint(to: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        to.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    to.push(value as u8);
+}
+
+pub fn put_word(to: &mut Vec<u8>, value: i64) {
+    put_varint(to, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+pub fn put_string(to: &mut Vec<u8>, value: &[u8]) {
+    put_varint(to, value.len() as u64);
+    to.extend_from_slice(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back() {
+        for value in [0, 1, -1, 63, -64, 64, i64::MAX, i64::MIN, -12345] {
+            let mut bytes = Vec::new();
+            put_word(&mut bytes, value);
+            assert_eq!(Cursor::new(&bytes).word(), Ok(value));
+        }
+    }
+
+    #[test]
+    fn an_endless_varint_is_damage() {
+        assert!(Cursor::new(&[0xff; 20]).varint().is_err());
+        assert!(Cursor::new(&[0xff; 3]).varint().is_err());
+    }
+
+    #[test]
+    fn a_count_beyond_the_bytes_is_damage() {
+        assert!(Cursor::new(&[0x05, 1, 2, 3, 4]).count(1).is_err());
+        assert_eq!(Cursor::new(&[0x04, 1, 2, 3, 4]).count(1), Ok(4));
+    }
+}

@@ -1,0 +1,150 @@
+//! The lines of a `.prv` or `.prv.gz`, from a buffer that is filled by large reads.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::TraceError;
+use crate::error::printable;
+
+/// One read of the file; lines that are longer make the buffer grow.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A header that lists four million ranks fits; no sane event line comes near.
+const LONGEST_LINE_BYTES: usize = 64 << 20;
+
+/// Lends the lines of a text one by one.
+pub struct Lines<R> {
+    source: R,
+    buffer: Vec<u8>,
+    /// What is in the buffer and not yet lent.
+    begin: usize,
+    end: usize,
+    number: u64,
+}
+
+/// Why there is no next line.
+#[derive(Debug)]
+pub enum Broken {
+    Read(io::Error),
+    TooLong,
+}
+
+/// Opens the text, whether compressed or not; which of the two is told by its first bytes.
+pub fn open(path: &Path) -> Result<Lines<Box<dyn Read>>, TraceError> {
+    let refused = |cause: io::Error| TraceError::system("read", path, &cause);
+    let mut file = File::open(path).map_err(refused)?;
+    let mut magic = [0; 2];
+    let read = read_fully(&mut file, &mut magic).map_err(refused)?;
+    let text = io::Cursor::new(magic).take(read as u64).chain(file);
+    let source: Box<dyn Read> = if magic == [0x1f, 0x8b] {
+        Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(CHUNK_BYTES, text)))
+    } else {
+        Box::new(text)
+    };
+    Ok(Lines::new(source))
+}
+
+fn read_fully(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match source.read(&mut buffer[filled..])? {
+            0 => break,
+            more => filled += more,
+        }
+    }
+    Ok(filled)
+}
+
+impl<R: Read> Lines<R> {
+    pub fn new(source: R) -> Self {
+        Self { source, buffer: vec![0; CHUNK_BYTES], begin: 0, end: 0, number: 0 }
+    }
+
+    /// Number of the line lent last, from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line without its end; `None` after the last one.
+    pub fn next_line(&mut self) -> Result<Option<&[u8]>, Broken> {
+        let mut searched = 0;
+        loop {
+            let unlent = &self.buffer[self.begin..self.end];
+            if let Some(found) = memchr::memchr(b'\n', &unlent[searched..]) {
+                return Ok(Some(self.lend(searched + found, 1)));
+            }
+            searched = unlent.len();
+            if !self.fill()? {
+                return Ok(if searched == 0 { None } else { Some(self.lend(searched, 0)) });
+            }
+        }
+    }
+
+    fn lend(&mut self, length: usize, line_end: usize) -> &[u8] {
+        let line = self.begin..self.begin + length;
+        self.begin = line.end + line_end;
+        self.number += 1;
+        let line = &self.buffer[line];
+        line.strip_suffix(b"\r").unwrap_or(line)
+    }
+
+    /// Reads more behind what is not yet lent; `false` at the end of the text.
+    fn fill(&mut self) -> Result<bool, Broken> {
+        self.buffer.copy_within(self.begin..self.end, 0);
+        self.end -= self.begin;
+        self.begin = 0;
+        if self.end == self.buffer.len() {
+            if self.end >= LONGEST_LINE_BYTES {
+                self.number += 1;
+                return Err(Broken::TooLong);
+            }
+            self.buffer.resize(2 * self.end, 0);
+        }
+        let read = self.source.read(&mut self.buffer[self.end..]).map_err(Broken::Read)?;
+        self.end += read;
+        Ok(read > 0)
+    }
+}
+
+impl Broken {
+    pub fn explain(self, path: &Path, line: u64) -> TraceError {
+        let path = printable(path);
+        match self {
+            Self::Read(cause) => TraceError::new(
+                format!("{path} cannot be read on after line {line}: {cause}."),
+                "copy the file again from where it was recorded; `gzip -t` tells whether a .gz is whole.",
+            ),
+            Self::TooLong => TraceError::new(
+                format!("{path} has a line {line} that is longer than {} MiB.", LONGEST_LINE_BYTES >> 20),
+                "this is no .prv that Extrae wrote: check that it is the right file.",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_longer_than_a_read_come_whole() {
+        let long = vec![b'7'; 3 * CHUNK_BYTES + 5];
+        let text = [b"a\r\n\n", long.as_slice(), b"\nlast"].concat();
+        let mut lines = Lines::new(text.as_slice());
+        assert_eq!(lines.next_line().unwrap(), Some(b"a".as_slice()));
+        assert_eq!(lines.next_line().unwrap(), Some(b"".as_slice()));
+        assert_eq!(lines.next_line().unwrap(), Some(long.as_slice()));
+        assert_eq!(lines.next_line().unwrap(), Some(b"last".as_slice()));
+        assert_eq!(lines.number(), 4);
+        assert!(lines.next_line().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused_before_memory_runs_out() {
+        let mut lines = Lines::new(io::repeat(b'1'));
+        assert!(matches!(lines.next_line(), Err(Broken::TooLong)));
+    }
+}

@@ -1,0 +1,251 @@
+//! Reader of Extrae's traces in Paraver's format: `.prv`, `.prv.gz`, with the `.pcf` and the `.row` beside them.
+//!
+//! | of the `.prv` | becomes |
+//! |---|---|
+//! | state 1 (Running) | useful: time in no call |
+//! | event of type 50000001–50000005, begin and end | an MPI call |
+//! | event of type 40000004 | a POSIX or STDIO call; inside an MPI-IO call its time is that call's inner layer |
+//! | event of type 40000003 | the tracer writing its buffers: a file call, since it lasts however fast the network is |
+//! | any other time that is not Running | a call named after the state; I/O if the state says so |
+//! | state 2 (Not created) at the start | the rank begins later |
+//! | `3:` record | a send and the receive that it names; a receive that is done in a later call is a request |
+//! | counters 42000050 and 42000059 at the end of a Running state | useful instructions and cycles |
+//!
+//! The window is the whole trace, from 0 to the duration in the header. MPI_Init synchronizes all ranks, as it does for
+//! Dimemas; creating communicators, one-sided calls and MPI_Finalize order nothing. A `.prv` does not say which Wait
+//! completes an Isend: it never waits for its receive.
+//!
+//! Everything is read into memory: about 24 bytes per call and 48 per message, a tenth of the text.
+
+mod convert;
+mod fields;
+mod groups;
+mod header;
+mod kinds;
+mod labels;
+mod lines;
+mod messages;
+mod names;
+mod parse;
+mod stream;
+mod thread;
+mod types;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use crate::error::printable;
+use crate::tables::{Capture, Counters, Location, Tables, Window};
+use crate::{EventStream, Trace, TraceError};
+use convert::{Context, Converter};
+use groups::Groups;
+use header::Header;
+use labels::Labels;
+use messages::{Attached, MpiCalls, Place};
+use names::Names;
+use parse::Records;
+use stream::Stream;
+use thread::Thread;
+
+/// What the first bytes of every `.prv` are.
+pub const MAGIC: &[u8] = b"#Paraver";
+
+const REPAIR: &str = "merge the run's .mpit files anew with Extrae's mpi2prv, or copy the trace again.";
+
+/// A `.prv` in memory.
+pub struct PrvTrace {
+    tables: Tables,
+    streams: Vec<Stream>,
+}
+
+impl Trace for PrvTrace {
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn events(&self, location: usize) -> Box<dyn EventStream + Send + '_> {
+        Box::new(self.streams[location].reader())
+    }
+}
+
+impl PrvTrace {
+    /// Reads a `.prv` or `.prv.gz` whole, with the names in the `.pcf` and `.row` of the same name where they are there.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, and where a line is not what the format asks for.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let records = read(path)?;
+        Ok(Self::from_records(records, Labels::beside(path)))
+    }
+
+    fn from_records(mut records: Records, labels: Labels) -> Self {
+        let end = records.threads().map(Thread::last_time).fold(records.header.duration_ns, i64::max);
+        let mut notes = Notes { unended: finish(&mut records, end), ..Notes::default() };
+        let opaque = !groups::shows_inside_mpi_io(&records);
+        let mut names = Names::new(&records, labels, opaque);
+        let groups = Groups::find(&records, &mut names);
+        let attached = attach(&records);
+        notes.gather(&records, &groups, &attached);
+        let lanes = lanes(&attached, &mut names);
+        let context = Context { records: &records, attached: &attached, groups: &groups, lanes: &lanes };
+        let (locations, streams) = convert(&context, &mut names, end);
+        Self { tables: tables(&records, names, locations, notes.sentences(), end), streams }
+    }
+}
+
+fn read(path: &Path) -> Result<Records, TraceError> {
+    let mut lines = lines::open(path)?;
+    let mut records = None;
+    loop {
+        let number = lines.number();
+        let line = match lines.next_line() {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(broken) => return Err(broken.explain(path, number)),
+        };
+        match &mut records {
+            None => records = Some(Records::new(header(path, line)?)),
+            Some(records) => records.line(line).map_err(|expected| malformed(path, number + 1, expected))?,
+        }
+    }
+    records.ok_or_else(|| TraceError::new(format!("{} is empty.", printable(path)), REPAIR))
+}
+
+fn header(path: &Path, line: &[u8]) -> Result<Header, TraceError> {
+    let explain = |wrong| {
+        let message = format!("the first line of {} is no header of a .prv: {wrong}.", printable(path));
+        TraceError::new(message, "a trace of one application, as Extrae's mpi2prv writes it, is needed.")
+    };
+    Header::parse(line).map_err(explain)
+}
+
+fn malformed(path: &Path, line: u64, expected: &str) -> TraceError {
+    TraceError::new(format!("{} is damaged at line {line}: {expected} was expected.", printable(path)), REPAIR)
+}
+
+/// Ends all threads; returns how many calls had no end.
+fn finish(records: &mut Records, end: i64) -> u64 {
+    let Records { main, others, distinct, .. } = records;
+    main.iter_mut().chain(others.values_mut()).map(|thread| thread.finish(end, distinct)).sum()
+}
+
+/// All threads by place: first each rank's main thread, then its others.
+fn places(records: &Records) -> Vec<(Place, &Thread)> {
+    let mut places = BTreeMap::new();
+    places.extend((0..).zip(&records.main).map(|(rank, thread)| ((rank, 0), thread)));
+    places.extend(records.others.iter().map(|(place, thread)| (*place, thread)));
+    places.into_iter().collect()
+}
+
+fn attach(records: &Records) -> Attached {
+    if records.messages.is_empty() {
+        return Attached::default();
+    }
+    let kind = |arguments: u32| records.distinct.arguments[arguments as usize].kind;
+    let calls: HashMap<Place, MpiCalls> =
+        places(records).into_iter().map(|(place, thread)| (place, MpiCalls::new(&thread.calls, kind))).collect();
+    messages::attach(&records.messages, &calls)
+}
+
+/// The communicator of each lane; of the first it is MPI_COMM_WORLD.
+fn lanes(attached: &Attached, names: &mut Names) -> Vec<u32> {
+    let count = attached.lanes.iter().max().map_or(0, |last| *last);
+    let world = std::sync::Arc::clone(&names.communicators[0].members);
+    std::iter::once(0).chain((0..count).map(|_| names.add_communicator(world.clone(), None))).collect()
+}
+
+fn convert(context: &Context, names: &mut Names, end: i64) -> (Vec<Location>, Vec<Stream>) {
+    let mut converted = (Vec::new(), Vec::new());
+    for (place, thread) in places(context.records) {
+        let location = converted.0.len() as u32;
+        let done = Converter::new(context, names, place, location, thread).convert(&thread.calls, end);
+        let mut stream = done.stream;
+        stream.seal();
+        converted.0.push(describe(context.records, names, place, &stream, done.begin_ns, end));
+        converted.1.push(stream);
+    }
+    converted
+}
+
+fn describe(
+    records: &Records,
+    names: &Names,
+    (rank, thread): Place,
+    stream: &Stream,
+    begin_ns: i64,
+    end: i64,
+) -> Location {
+    let events = stream.events();
+    let alive = if thread == 0 {
+        (begin_ns, end)
+    } else {
+        (events.first().map_or(0, |e| e.begin), events.last().map_or(0, |e| e.end))
+    };
+    Location {
+        rank,
+        thread,
+        main: thread == 0,
+        host: names.labels.node(records.header.tasks[rank as usize].node),
+        begin_ns: alive.0,
+        end_ns: alive.1,
+        events: events.len() as u64,
+        ..Location::default()
+    }
+}
+
+fn tables(records: &Records, names: Names, locations: Vec<Location>, notes: Vec<String>, end: i64) -> Tables {
+    let events = locations.iter().map(|location| location.events).sum();
+    let meta = [("format", "Extrae/Paraver (.prv)".to_owned()), ("started", records.header.date.clone())];
+    Tables {
+        ranks: records.main.len() as u32,
+        locations,
+        functions: names.functions,
+        files: names.files,
+        communicators: names.communicators,
+        window: Some(Window { begin_ns: 0, end_ns: end }),
+        meta: meta.map(|(key, value)| (key.to_owned(), value)).into(),
+        counters: records.main.iter().map(counters).collect(),
+        capture: Capture { events, notes, ..Capture::default() },
+    }
+}
+
+fn counters(thread: &Thread) -> Option<Counters> {
+    Some(Counters { instructions: thread.instructions?, cycles: thread.cycles? })
+}
+
+/// What had to be mended or assumed.
+#[derive(Default)]
+struct Notes {
+    unended: u64,
+    unbegun: u64,
+    dropped: u64,
+    without_states: usize,
+    unclear_io: bool,
+    overlong_ns: i64,
+}
+
+impl Notes {
+    fn gather(&mut self, records: &Records, groups: &Groups, attached: &Attached) {
+        self.unbegun = records.threads().map(|thread| thread.ends_without_begin).sum();
+        self.dropped = attached.dropped;
+        self.without_states = records.main.iter().filter(|thread| !thread.has_states()).count();
+        self.unclear_io = groups.mpi_io_unclear;
+        let last = records.threads().map(Thread::last_time).max().unwrap_or(0);
+        self.overlong_ns = last - records.header.duration_ns;
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let all = [
+            (self.unended > 0).then(|| format!("{} calls have no end in the trace: they are taken to last until its end.", self.unended)),
+            (self.unbegun > 0).then(|| format!("{} calls have no begin in the trace: they are known by their states only.", self.unbegun)),
+            (self.dropped > 0).then(|| format!("{} messages begin or end outside every MPI call: they order nothing.", self.dropped)),
+            (self.without_states > 0)
+                .then(|| format!("{} ranks have no state records: all their time outside calls counts as useful.", self.without_states)),
+            self.unclear_io.then(|| {
+                "The ranks do not make the same number of collective MPI-IO calls and the trace does not say which belong together: they order nothing.".to_owned()
+            }),
+            (self.overlong_ns > 0).then(|| format!("Records reach {} ns beyond the duration in the header: the run is taken to be that long.", self.overlong_ns)),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}

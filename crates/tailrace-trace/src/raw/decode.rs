@@ -1,0 +1,252 @@
+//! The calls of one raw stream: nanoseconds on the common clock, words in numbers of the run.
+
+use std::sync::Arc;
+
+use crate::cursor::Cursor;
+use crate::error::TraceError;
+use crate::event::{Part, Progress};
+use crate::offsets::Follower;
+use crate::words::{self, FILE_OFFSET, class};
+
+use super::clock::ClockMap;
+use super::run::{Run, Stream};
+use super::scan::{Define, MORE, Record, Scan};
+use super::translate::{Completion, Translation, completions, posts_wildcard};
+
+/// Slots of the table by which capture writes offsets.
+const OFFSET_SLOTS: usize = 64;
+/// Nesting that capture never exceeds.
+const NESTING_MAX: usize = 64;
+
+/// What a call was, in numbers of the run: as it stands in a packed trace.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CodedShape {
+    pub part: Part,
+    pub function: u16,
+    pub class: u8,
+    pub words: Vec<i64>,
+}
+
+/// A call, or one end of one.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    pub begin_ns: i64,
+    pub end_ns: i64,
+    pub shape: Arc<CodedShape>,
+    /// Number of the request that it names.
+    pub number: Option<u64>,
+    /// A wildcard receive that does not say yet what it matched; its communicator's number in the process.
+    pub posted: Option<i64>,
+    /// What it completed, as far as own requests go: number, and peer and tag as the stream has them.
+    pub completed: Vec<(u64, Completion)>,
+}
+
+/// A shape number of the stream, made ready for use.
+#[derive(Default)]
+struct Slot {
+    function: u16,
+    class: u8,
+    raw: Vec<i64>,
+    /// Words that are yet to come.
+    missing: u64,
+    /// By part; made at first use.
+    coded: [Option<Arc<CodedShape>>; 3],
+}
+
+pub struct Decoder<'a> {
+    scan: Scan,
+    clock: &'a ClockMap,
+    translation: Translation<'a>,
+    stream: &'a Stream,
+    slots: Vec<Slot>,
+    cursor_ticks: u64,
+    reached_ns: i64,
+    expected: [i64; OFFSET_SLOTS],
+    follower: Follower,
+    next_number: u64,
+    open: Vec<Arc<CodedShape>>,
+    /// Calls whose arguments pointed to what was never defined: they are kept, but order nothing.
+    pub not_understood: u64,
+    ended: bool,
+}
+
+impl<'a> Decoder<'a> {
+    /// # Errors
+    /// If the stream can no longer be opened.
+    pub fn new(run: &'a Run, stream: &'a Stream) -> Result<Self, TraceError> {
+        let scan = Scan::open(&stream.survey.path)?;
+        Ok(Self {
+            cursor_ticks: scan.header.start,
+            reached_ns: run.clock(stream).ns(scan.header.start),
+            scan,
+            clock: run.clock(stream),
+            translation: run.translation(stream),
+            stream,
+            slots: (0..256).map(|_| Slot::default()).collect(),
+            expected: [0; OFFSET_SLOTS],
+            follower: Follower::default(),
+            next_number: 0,
+            open: Vec::new(),
+            not_understood: 0,
+            ended: false,
+        })
+    }
+
+    pub fn translation(&self) -> &Translation<'a> {
+        &self.translation
+    }
+
+    /// The next call; `None` at the end. Calls that never returned are closed where the stream ends.
+    ///
+    /// # Errors
+    /// If the file can no longer be read. Damaged records end the stream, which its survey has noted.
+    pub fn next(&mut self) -> Result<Option<Decoded>, TraceError> {
+        while !self.ended {
+            let step = match self.scan.next() {
+                Ok(Some(Record::Call { shape, gap, duration })) => Step::Edge(Part::Call, shape, gap, duration),
+                Ok(Some(Record::Enter { shape, gap })) => Step::Edge(Part::Enter, shape, gap, 0),
+                Ok(Some(Record::Leave { shape, gap })) => Step::Edge(Part::Leave, shape, gap, 0),
+                Ok(Some(Record::Define(define))) => {
+                    self.slots[usize::from(define.shape)].define(&define, self.stream);
+                    Step::Nothing
+                }
+                Ok(Some(_)) => Step::Nothing,
+                Ok(None) | Err(_) => {
+                    self.ended = true;
+                    Step::Nothing
+                }
+            };
+            if let Step::Edge(part, shape, gap, duration) = step
+                && let Some(decoded) = self.edge(part, shape, gap, duration)
+            {
+                return Ok(Some(decoded));
+            }
+        }
+        Ok(self.close())
+    }
+
+    fn edge(&mut self, part: Part, shape: u8, gap: u64, duration: u64) -> Option<Decoded> {
+        let begin = self.cursor_ticks.saturating_add(gap);
+        self.cursor_ticks = begin.saturating_add(duration);
+        let begin_ns = self.clock.ns(begin).max(self.reached_ns);
+        let end_ns = if duration == 0 { begin_ns } else { self.clock.ns(self.cursor_ticks).max(begin_ns) };
+        if part == Part::Leave && self.open.is_empty() || part == Part::Enter && self.open.len() >= NESTING_MAX {
+            return None;
+        }
+        self.reached_ns = end_ns;
+        let shape = self.shape(part, shape);
+        match part {
+            Part::Enter => self.open.push(shape.0.clone()),
+            Part::Leave => drop(self.open.pop()),
+            Part::Call => {}
+        }
+        Some(self.decoded(begin_ns, end_ns, shape))
+    }
+
+    fn decoded(&mut self, begin_ns: i64, end_ns: i64, (shape, slot): (Arc<CodedShape>, usize)) -> Decoded {
+        let mut decoded = Decoded { begin_ns, end_ns, shape, number: None, posted: None, completed: Vec::new() };
+        let (part, class) = (decoded.shape.part, decoded.shape.class);
+        if part == Part::Enter {
+            return decoded;
+        }
+        let raw = &self.slots[slot].raw;
+        if class == class::COMPLETE {
+            let own = completions(raw).into_iter().flatten().filter(|completion| completion.token > 0);
+            decoded.completed = own.filter_map(|c| Some((self.next_number.checked_sub(c.token as u64)?, c))).collect();
+        }
+        if words::progress(class, &decoded.shape.words) != Progress::Blocking {
+            decoded.number = Some(self.next_number);
+            decoded.posted = posts_wildcard(class, raw).then(|| raw[0]);
+            self.next_number += 1;
+        }
+        decoded
+    }
+
+    /// The coded shape for this number of the stream, and the slot that holds its raw words.
+    fn shape(&mut self, part: Part, number: u8) -> (Arc<CodedShape>, usize) {
+        let index = usize::from(number);
+        let slot = &mut self.slots[index];
+        let coded = slot.coded(part, &self.translation, &mut self.not_understood);
+        if slot.class != class::FILE || coded.class != class::FILE || coded.words[1] & FILE_OFFSET == 0 {
+            return (coded, index);
+        }
+        let (raw_file, distance, bytes) = (slot.raw[2], slot.raw[4], slot.raw[3]);
+        let expected = &mut self.expected[raw_file as usize % OFFSET_SLOTS];
+        let offset = expected.wrapping_add(distance);
+        let file = coded.words[2] as u32;
+        let (distance, end) = match part {
+            Part::Enter => (self.follower.peek(file, offset), *expected),
+            _ => (self.follower.distance(file, offset, bytes as u64), offset.wrapping_add(bytes)),
+        };
+        *expected = end;
+        (slot.with_distance(coded, part, distance), index)
+    }
+
+    /// A call that was open when the stream ended is closed at the last moment known of the thread.
+    fn close(&mut self) -> Option<Decoded> {
+        let open = self.open.pop()?;
+        let at = self.clock.ns(self.cursor_ticks).max(self.reached_ns);
+        let shape = Arc::new(CodedShape { part: Part::Leave, ..(*open).clone() });
+        let mut decoded = Decoded { begin_ns: at, end_ns: at, shape, number: None, posted: None, completed: Vec::new() };
+        if words::progress(decoded.shape.class, &decoded.shape.words) != Progress::Blocking {
+            decoded.number = Some(self.next_number);
+            self.next_number += 1;
+        }
+        Some(decoded)
+    }
+}
+
+enum Step {
+    Nothing,
+    Edge(Part, u8, u64, u64),
+}
+
+impl Slot {
+    fn define(&mut self, define: &Define, stream: &Stream) {
+        let mut from = Cursor::new(define.words);
+        if define.class != MORE {
+            let function = stream.functions.get(&define.function).copied().unwrap_or(u16::MAX);
+            *self = Self { function, class: define.class, missing: define.total, ..Self::default() };
+        }
+        let here = if define.class == MORE { define.total } else { self.missing };
+        for _ in 0..here.min(self.missing) {
+            let Ok(word) = from.word() else { break };
+            self.raw.push(word);
+            self.missing -= 1;
+        }
+        self.coded = Default::default();
+    }
+
+    fn coded(&mut self, part: Part, translation: &Translation, not_understood: &mut u64) -> Arc<CodedShape> {
+        let (function, class, raw) = (self.function, self.class, &self.raw);
+        let known = &mut self.coded[part as usize];
+        let coded = known.get_or_insert_with(|| {
+            let (class, words) = translation.words(class, raw).map(|words| (class, words)).unwrap_or_else(|_| {
+                *not_understood += u64::from(part != Part::Enter);
+                not_understandable(class, raw)
+            });
+            Arc::new(CodedShape { part, function, class, words })
+        });
+        coded.clone()
+    }
+
+    fn with_distance(&mut self, coded: Arc<CodedShape>, part: Part, distance: i64) -> Arc<CodedShape> {
+        if coded.words[4] == distance {
+            return coded;
+        }
+        let mut shape = (*coded).clone();
+        shape.words[4] = distance;
+        let shape = Arc::new(shape);
+        self.coded[part as usize] = Some(shape.clone());
+        shape
+    }
+}
+
+/// What orders nothing, but still takes its number where it names a request.
+fn not_understandable(class: u8, raw: &[i64]) -> (u8, Vec<i64>) {
+    match words::progress(class, raw) {
+        Progress::Blocking => (class::PLAIN, Vec::new()),
+        Progress::Started => (class::REQUEST, vec![words::STARTS]),
+        Progress::Persistent => (class::REQUEST, vec![words::PERSISTENT]),
+    }
+}

@@ -1,0 +1,155 @@
+//! Numbers of processes become numbers of the run: functions by name, files by path, communicators by identity.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::event::Layer;
+use crate::tables::{Communicator, FileEntry, Function, Tables};
+
+use super::communicator::RawCommunicator;
+use super::ranks::Image;
+use super::survey::Survey;
+
+/// A communicator as a process of the run sees it, in ranks of the run.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Index into [`Tables::communicators`].
+    pub index: u32,
+    pub members: Arc<[u32]>,
+    pub remote: Option<Arc<[u32]>>,
+}
+
+/// The numbers of an image's files and communicators in the run.
+#[derive(Debug, Default)]
+pub struct Numbers {
+    pub files: HashMap<u32, u32>,
+    pub communicators: HashMap<u32, Seen>,
+}
+
+#[derive(Default)]
+pub struct Merge {
+    files: HashMap<Vec<u8>, u32>,
+    functions: HashMap<Function, u16>,
+    communicators: HashMap<(u64, Arc<[u32]>, Option<Arc<[u32]>>), u32>,
+    groups: HashMap<Arc<[u32]>, Arc<[u32]>>,
+}
+
+const WORLD: u32 = 0;
+const SELF: u32 = 1;
+
+impl Merge {
+    /// Function numbers of a stream → of the run. Numbers beyond what 16 bits hold are left out.
+    pub fn functions(&mut self, survey: &Survey, tables: &mut Tables) -> HashMap<u16, u16> {
+        let mut numbers = HashMap::new();
+        for (number, layer, name) in &survey.names {
+            let function = Function { name: name.clone(), layer: layer_of(*layer) };
+            let known = self.functions.get(&function).copied();
+            let index = known.or_else(|| u16::try_from(tables.functions.len()).ok().filter(|&index| index < u16::MAX));
+            let Some(index) = index else { continue };
+            if known.is_none() {
+                self.functions.insert(function.clone(), index);
+                tables.functions.push(function);
+            }
+            numbers.insert(*number, index);
+        }
+        numbers
+    }
+
+    pub fn numbers(&mut self, image: &Image, surveys: &[Survey], tables: &mut Tables) -> Numbers {
+        let mut numbers = Numbers::default();
+        for &stream in &image.streams {
+            for (&number, path) in sorted(&surveys[stream].paths) {
+                numbers.files.insert(number, self.file(path, tables));
+            }
+            for (&number, communicator) in sorted(&surveys[stream].communicators) {
+                if let Some(seen) = self.communicator(communicator, image, tables) {
+                    numbers.communicators.insert(number, seen);
+                }
+            }
+        }
+        if let (Some(rank), true) = (image.rank, image.meta.contains_key("rank")) {
+            self.predefined(&mut numbers, rank, image, tables);
+        }
+        numbers
+    }
+
+    /// MPI_COMM_WORLD and MPI_COMM_SELF need no definition.
+    fn predefined(&mut self, numbers: &mut Numbers, rank: u32, image: &Image, tables: &mut Tables) {
+        let size = image.meta.get("ranks").and_then(|ranks| ranks.parse().ok()).unwrap_or(tables.ranks - image.world_base);
+        let base = image.world_base;
+        numbers.communicators.entry(WORLD).or_insert_with(|| {
+            let end = base.saturating_add(size).min(tables.ranks);
+            self.intern(u64::from(base), (base..end).collect(), None, tables)
+        });
+        // Identities of our own making have the top bit, so that they meet no other.
+        let own = || 1 << 63 | u64::from(rank);
+        numbers.communicators.entry(SELF).or_insert_with(|| self.intern(own(), vec![rank].into(), None, tables));
+    }
+
+    fn file(&mut self, path: &[u8], tables: &mut Tables) -> u32 {
+        if let Some(&known) = self.files.get(path) {
+            return known;
+        }
+        let index = tables.files.len() as u32;
+        tables.files.push(FileEntry { path: path.to_vec(), opaque: false });
+        self.files.insert(path.to_vec(), index);
+        index
+    }
+
+    /// `None` if it has members that are no ranks of the run.
+    fn communicator(&mut self, raw: &RawCommunicator, image: &Image, tables: &mut Tables) -> Option<Seen> {
+        let members = self.group(&raw.members, image.world_base, tables.ranks)?;
+        let remote = match &raw.remote {
+            Some(remote) => Some(self.group(remote, image.world_base, tables.ranks)?),
+            None => None,
+        };
+        Some(self.intern(raw.identity, members, remote, tables))
+    }
+
+    fn group(&mut self, raw: &Arc<[u32]>, base: u32, ranks: u32) -> Option<Arc<[u32]>> {
+        if raw.iter().any(|&rank| u64::from(rank) + u64::from(base) >= u64::from(ranks)) {
+            return None;
+        }
+        let group: Arc<[u32]> = if base == 0 { raw.clone() } else { raw.iter().map(|rank| rank + base).collect() };
+        Some(self.groups.entry(group.clone()).or_insert(group).clone())
+    }
+
+    fn intern(&mut self, identity: u64, members: Arc<[u32]>, remote: Option<Arc<[u32]>>, tables: &mut Tables) -> Seen {
+        let key = match &remote {
+            Some(other) if other.iter().min() < members.iter().min() => (identity, other.clone(), Some(members.clone())),
+            _ => (identity, members.clone(), remote.clone()),
+        };
+        let index = *self.communicators.entry(key.clone()).or_insert_with(|| {
+            tables.communicators.push(Communicator { identity, members: key.1, remote: key.2 });
+            tables.communicators.len() as u32 - 1
+        });
+        Seen { index, members, remote }
+    }
+}
+
+/// In order of numbers, so that the same run is always packed to the same bytes.
+fn sorted<V>(map: &HashMap<u32, V>) -> Vec<(&u32, &V)> {
+    let mut entries: Vec<_> = map.iter().collect();
+    entries.sort_by_key(|(number, _)| **number);
+    entries
+}
+
+pub fn layer_of(number: u8) -> Layer {
+    match number {
+        1 => Layer::MpiIo,
+        2 => Layer::Posix,
+        3 => Layer::Stdio,
+        4 => Layer::Asynchronous,
+        _ => Layer::Mpi,
+    }
+}
+
+pub fn layer_number(layer: Layer) -> u8 {
+    match layer {
+        Layer::Mpi => 0,
+        Layer::MpiIo => 1,
+        Layer::Posix => 2,
+        Layer::Stdio => 3,
+        Layer::Asynchronous => 4,
+    }
+}

@@ -1,0 +1,185 @@
+//! The records of one raw stream, read through a buffer of bounded size.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::cursor::{Cursor, Damage};
+use crate::error::TraceError;
+
+use super::header::{HEADER_BYTES, Header};
+
+/// A record's two first bytes and its longest payload with its length.
+const RECORD_BYTES_MAX: usize = 2 + 2 + u16::MAX as usize;
+const LONG: u8 = 255;
+/// Class of a definition that appends words to the one before.
+pub const MORE: u8 = 254;
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// One record; gaps and durations in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    Call { shape: u8, gap: u64, duration: u64 },
+    Enter { shape: u8, gap: u64 },
+    Leave { shape: u8, gap: u64 },
+    Define(Define<'a>),
+    Clock { ticks: u64, monotonic_ns: u64, width_ticks: u32, realtime_ns: u64 },
+    Name { function: u16, layer: u8, name: &'a [u8] },
+    Path { file: u32, path: &'a [u8] },
+    /// Payload: see [`super::communicator`].
+    Communicator(&'a [u8]),
+    Meta { key: &'a [u8], value: &'a [u8] },
+    Note { key: &'a [u8], text: &'a [u8] },
+    Counters { instructions: u64, cycles: u64 },
+    End,
+}
+
+/// Part of a shape's definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Define<'a> {
+    pub shape: u8,
+    pub function: u16,
+    /// [`MORE`] for a continuation.
+    pub class: u8,
+    /// Words that this record and its continuations make up in all; of a continuation, its own.
+    pub total: u64,
+    /// The words of this record, coded.
+    pub words: &'a [u8],
+}
+
+pub struct Scan {
+    path: PathBuf,
+    file: File,
+    pub header: Header,
+    buffer: Vec<u8>,
+    /// What of the buffer is yet to be read, and where in the file that begins.
+    from: usize,
+    position: u64,
+    at_end_of_file: bool,
+}
+
+impl Scan {
+    /// # Errors
+    /// If the file cannot be read or has no header of a raw stream.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let mut file = File::open(path).map_err(|cause| TraceError::system("open", path, &cause))?;
+        let mut head = Vec::with_capacity(HEADER_BYTES);
+        let read = file.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut head);
+        read.map_err(|cause| TraceError::system("read", path, &cause))?;
+        let header = Header::read(&head, path)?;
+        let position = HEADER_BYTES as u64;
+        Ok(Self { path: path.into(), file, header, buffer: Vec::new(), from: 0, position, at_end_of_file: false })
+    }
+
+    /// Where the next record begins, bytes from the start of the file.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next record; `None` at the first zero byte at a record's place, and at the end of the file.
+    ///
+    /// # Errors
+    /// If the file cannot be read or a record is none; what was read before it is good.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Record<'_>>, TraceError> {
+        if self.buffer.len() - self.from < RECORD_BYTES_MAX && !self.at_end_of_file {
+            self.refill()?;
+        }
+        let rest = &self.buffer[self.from..];
+        match record(rest) {
+            Ok(None) => Ok(None),
+            Ok(Some((record, bytes))) => {
+                self.from += bytes;
+                self.position += bytes as u64;
+                Ok(Some(record))
+            }
+            Err(damage) => Err(TraceError::malformed(&self.path, self.position + damage.at as u64, damage.what)),
+        }
+    }
+
+    #[cold]
+    fn refill(&mut self) -> Result<(), TraceError> {
+        self.buffer.drain(..self.from);
+        self.from = 0;
+        let wanted = (BUFFER_BYTES - self.buffer.len()) as u64;
+        let read = self.file.by_ref().take(wanted).read_to_end(&mut self.buffer);
+        let read = read.map_err(|cause| TraceError::system("read", &self.path, &cause))?;
+        self.at_end_of_file = (read as u64) < wanted;
+        Ok(())
+    }
+}
+
+/// The record at the start of `bytes` and its length.
+#[inline]
+fn record(bytes: &[u8]) -> Result<Option<(Record<'_>, usize)>, Damage> {
+    let mut from = Cursor::new(bytes);
+    if bytes.first().is_none_or(|&head| head == 0) {
+        return Ok(None);
+    }
+    let (head, lengths) = (from.u8()?, from.u8()?);
+    let record = match head {
+        1..=239 => {
+            let gap = ticks(&mut from, lengths & 15)?;
+            Record::Call { shape: head, gap, duration: ticks(&mut from, lengths >> 4)? }
+        }
+        245 => Record::Enter { shape: from.u8()?, gap: ticks(&mut from, lengths)? },
+        246 => Record::Leave { shape: from.u8()?, gap: ticks(&mut from, lengths)? },
+        _ => {
+            let length = from.u16()?;
+            definition(head, from.take(length.into())?)?
+        }
+    };
+    Ok(Some((record, from.at())))
+}
+
+/// An integer of so many bytes.
+#[inline]
+fn ticks(from: &mut Cursor, bytes: u8) -> Result<u64, Damage> {
+    if bytes > 8 {
+        return Err(from.damage("a time has more than 8 bytes"));
+    }
+    let mut value = [0; 8];
+    value[..bytes.into()].copy_from_slice(from.take(bytes.into())?);
+    Ok(u64::from_le_bytes(value))
+}
+
+/// The records whose length is written out. Payloads may grow at their end.
+fn definition(head: u8, payload: &[u8]) -> Result<Record<'_>, Damage> {
+    let mut from = Cursor::new(payload);
+    Ok(match head {
+        240 => Record::Define(define(&mut from)?),
+        241 => Record::Clock {
+            ticks: from.u64()?,
+            monotonic_ns: from.u64()?,
+            width_ticks: from.u32()?,
+            realtime_ns: from.u64()?,
+        },
+        242 => Record::Name { function: from.u16()?, layer: from.u8()?, name: from.rest() },
+        243 => Record::Path { file: from.u32()?, path: from.rest() },
+        244 => Record::Communicator(payload),
+        247 => pair(payload).map(|(key, value)| Record::Meta { key, value })?,
+        248 => pair(payload).map(|(key, text)| Record::Note { key, text })?,
+        249 => Record::Counters { instructions: from.u64()?, cycles: from.u64()? },
+        250 => Record::End,
+        _ => return Err(Damage { at: 0, what: "no record begins so" }),
+    })
+}
+
+/// Class 255: the class and the number of words follow, of which the payload holds as many as fit. Class 254 brings more.
+fn define<'a>(from: &mut Cursor<'a>) -> Result<Define<'a>, Damage> {
+    let (shape, function, class) = (from.u8()?, from.u16()?, from.u8()?);
+    if class == LONG {
+        let class = from.u8()?;
+        let total = from.varint()?;
+        return Ok(Define { shape, function, class, total, words: from.rest() });
+    }
+    let total = from.u8()?.into();
+    Ok(Define { shape, function, class, total, words: from.rest() })
+}
+
+/// A key, a zero byte, a value.
+fn pair(payload: &[u8]) -> Result<(&[u8], &[u8]), Damage> {
+    let zero = payload.iter().position(|&byte| byte == 0);
+    let zero = zero.ok_or(Damage { at: 0, what: "a key has no value" })?;
+    Ok((&payload[..zero], &payload[zero + 1..]))
+}

@@ -1,0 +1,147 @@
+//! What a raw stream says once: read in a first pass, because a path may stand in another stream of the process than its use.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use crate::error::TraceError;
+use crate::tables::Counters;
+
+use super::communicator::{Groups, RawCommunicator};
+use super::header::Header;
+use super::scan::{Record, Scan};
+
+/// Readings kept per stream: twice as many are thinned out to the narrowest of each pair.
+const READINGS_KEPT: usize = 2048;
+const NOTES_KEPT: usize = 1000;
+
+/// One reading of a process's ticks against the clocks of its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    pub ticks: u64,
+    pub monotonic_ns: u64,
+    /// The reading is right to within this.
+    pub width_ticks: u32,
+    pub realtime_ns: u64,
+}
+
+pub struct Survey {
+    pub path: PathBuf,
+    pub header: Header,
+    pub meta: BTreeMap<String, String>,
+    /// Values of the meta `clock_offset`, of which there are several.
+    pub clock_offsets: Vec<String>,
+    /// Function number, layer, name.
+    pub names: Vec<(u16, u8, String)>,
+    pub paths: HashMap<u32, Vec<u8>>,
+    pub communicators: HashMap<u32, RawCommunicator>,
+    pub readings: Vec<Reading>,
+    pub notes: BTreeSet<(String, String)>,
+    pub counters: Option<Counters>,
+    /// Records of calls, and the bytes of all records.
+    pub events: u64,
+    pub bytes: u64,
+    /// Ticks that the records reach.
+    pub last_ticks: u64,
+    /// Why records end before the stream does.
+    pub damage: Option<String>,
+}
+
+/// Reads a stream's definitions. Damage among the records is no error: what stands before it counts.
+///
+/// # Errors
+/// If the file cannot be read or has no header of a raw stream.
+pub fn survey(path: &Path) -> Result<Survey, TraceError> {
+    let mut scan = Scan::open(path)?;
+    let mut survey = Survey::new(path, scan.header.clone());
+    let mut groups = Groups::default();
+    loop {
+        match scan.next() {
+            Ok(Some(record)) => survey.add(record, &mut groups),
+            Ok(None) => break,
+            Err(error) => {
+                survey.damage = Some(error.message);
+                break;
+            }
+        }
+    }
+    survey.bytes = scan.position();
+    Ok(survey)
+}
+
+impl Survey {
+    fn new(path: &Path, header: Header) -> Self {
+        Self {
+            path: path.into(),
+            last_ticks: header.start,
+            header,
+            meta: BTreeMap::new(),
+            clock_offsets: Vec::new(),
+            names: Vec::new(),
+            paths: HashMap::new(),
+            communicators: HashMap::new(),
+            readings: Vec::new(),
+            notes: BTreeSet::new(),
+            counters: None,
+            events: 0,
+            bytes: 0,
+            damage: None,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, record: Record, groups: &mut Groups) {
+        match record {
+            Record::Call { gap, duration, .. } => self.advance(gap.wrapping_add(duration)),
+            Record::Enter { gap, .. } | Record::Leave { gap, .. } => self.advance(gap),
+            Record::Define(_) | Record::End => {}
+            other => self.definition(other, groups),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, ticks: u64) {
+        self.events += 1;
+        self.last_ticks = self.last_ticks.saturating_add(ticks);
+    }
+
+    fn definition(&mut self, record: Record, groups: &mut Groups) {
+        match record {
+            Record::Clock { ticks, monotonic_ns, width_ticks, realtime_ns } => {
+                self.reading(Reading { ticks, monotonic_ns, width_ticks, realtime_ns });
+            }
+            Record::Name { function, layer, name } => self.names.push((function, layer, text(name))),
+            Record::Path { file, path } => drop(self.paths.insert(file, path.to_vec())),
+            Record::Communicator(payload) => self.communicator(payload, groups),
+            Record::Meta { key: b"clock_offset", value } => self.clock_offsets.push(text(value)),
+            Record::Meta { key, value } => drop(self.meta.insert(text(key), text(value))),
+            Record::Note { key, text: note } => self.note(&text(key), &text(note)),
+            Record::Counters { instructions, cycles } => self.counters = Some(Counters { instructions, cycles }),
+            _ => {}
+        }
+    }
+
+    fn communicator(&mut self, payload: &[u8], groups: &mut Groups) {
+        match groups.communicator(payload) {
+            Ok((number, communicator)) => drop(self.communicators.insert(number, communicator)),
+            Err(damage) => self.note("unknown_communicator", damage.what),
+        }
+    }
+
+    fn note(&mut self, key: &str, text: &str) {
+        if self.notes.len() < NOTES_KEPT {
+            self.notes.insert((key.into(), text.into()));
+        }
+    }
+
+    fn reading(&mut self, reading: Reading) {
+        self.readings.push(reading);
+        if self.readings.len() >= 2 * READINGS_KEPT {
+            let narrower = |pair: &[Reading]| *pair.iter().min_by_key(|r| r.width_ticks).unwrap_or(&pair[0]);
+            self.readings = self.readings.chunks(2).map(narrower).collect();
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
