@@ -6,6 +6,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
 from tailrace.explanations import POP_FACTORS, TAILRACE_FACTORS, Factor, grade
 from tailrace.names import base_name, elided
 from tailrace.units import byte_count, count, percent, seconds

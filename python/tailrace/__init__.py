@@ -1,0 +1,35 @@
+"""Tailrace tells whether input and output hold a parallel simulation back, how much, why, and what a change would buy.
+
+>>> import tailrace
+>>> run = tailrace.open("model.tailrace")           # a trace of Tailrace's, or .prv / .prv.gz
+>>> run.headline
+>>> run.efficiency.io
+>>> run.files.nlargest(5, "write_s")
+>>> tailrace.compare([run, "model-8.tailrace"])
+
+Everything heavy is imported when it is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from tailrace.errors import TailraceError
+
+if TYPE_CHECKING:
+    from tailrace.library import Run, compare, open
+
+__all__ = ["Run", "TailraceError", "__version__", "compare", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Run", "compare", "open"):
+        from tailrace import library
+
+        return getattr(library, name)
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("tailrace")
+        except PackageNotFoundError:
+            return "unknown"
+    raise AttributeError(f"module 'tailrace' has no attribute {name!r}")

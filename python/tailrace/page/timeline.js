@@ -1,0 +1,159 @@
+// Ranks × time by state. Far out, each pixel shows the shares of the states in its stretch of time; far in, the longest
+// calls are drawn exactly on top of what the shorter ones leave.
+
+const GUTTER = 64;
+const STACKED_FROM_PX = 6;
+const EXACT_FROM_PX = 2;
+
+function rowHeight(rows) {
+  return Math.min(30, Math.max(2, Math.floor(460 / rows)));
+}
+
+// Shares of I/O and MPI in each of `width` pixels of a row.
+function sharesOf(sums, data, row, view, width) {
+  const io = new Float32Array(width);
+  const mpi = new Float32Array(width);
+  const base = row * (data.bins + 1);
+  const sumAt = (sum, place) => {
+    const bin = Math.min(Math.floor(place), data.bins - 1);
+    return sum[base + bin] + (place - bin) * (sum[base + bin + 1] - sum[base + bin]);
+  };
+  const perPixel = view.length / width / data.bin_ns;
+  let from = Math.min(view.begin / data.bin_ns, data.bins);
+  let [ioFrom, mpiFrom] = [sumAt(sums.io, from), sumAt(sums.mpi, from)];
+  for (let x = 0; x < width; x++) {
+    const to = Math.min(from + perPixel, data.bins);
+    const [ioTo, mpiTo] = [sumAt(sums.io, to), sumAt(sums.mpi, to)];
+    const length = to - from || 1;
+    io[x] = (ioTo - ioFrom) / length;
+    mpi[x] = (mpiTo - mpiFrom) / length;
+    [from, ioFrom, mpiFrom] = [to, ioTo, mpiTo];
+  }
+  return { io, mpi };
+}
+
+function pixel([red, green, blue]) {
+  return (255 << 24) | (blue << 16) | (green << 8) | red;
+}
+
+function blend(colours, io, mpi) {
+  const useful = Math.max(0, 1 - io - mpi);
+  const mixed = [0, 1, 2].map((i) => colours.useful[i] * useful + colours.io[i] * io + colours.mpi[i] * mpi);
+  return pixel(mixed.map((value) => Math.min(255, Math.round(value))));
+}
+
+// A high row: the states of a pixel column stacked by their shares, I/O at the bottom.
+function fillStacked(pixels, width, top, height, shares, colours) {
+  const [useful, io, mpi] = ["useful", "io", "mpi"].map((state) => pixel(colours[state]));
+  for (let x = 0; x < width; x++) {
+    const ioHeight = shares.io[x] > 0.004 ? Math.max(1, Math.round(shares.io[x] * height)) : 0;
+    const mpiHeight = shares.mpi[x] > 0.004 ? Math.max(1, Math.round(shares.mpi[x] * height)) : 0;
+    const ioFrom = height - ioHeight;
+    const mpiFrom = Math.max(0, ioFrom - mpiHeight);
+    for (let y = 0; y < height; y++) {
+      pixels[(top + y) * width + x] = y >= ioFrom ? io : y >= mpiFrom ? mpi : useful;
+    }
+  }
+}
+
+// A low row: the colours of the states mixed by their shares.
+function fillMixed(pixels, width, top, height, shares, colours) {
+  for (let x = 0; x < width; x++) {
+    const colour = blend(colours, shares.io[x], shares.mpi[x]);
+    for (let y = 0; y < height; y++) pixels[(top + y) * width + x] = colour;
+  }
+}
+
+function showsExactCalls(data, view, width) {
+  return data.row_ranks === 1 && (data.bin_ns / view.length) * width >= EXACT_FROM_PX;
+}
+
+// `canvas` is sized by its lane; the gutter at the left is for the ranks' numbers.
+function drawTimeline(canvas, data, view, palette) {
+  const ratio = canvas.width / canvas.clientWidth;
+  const left = Math.round(GUTTER * ratio);
+  const width = canvas.width - left;
+  if (width < 1) return;
+  const context = canvas.getContext("2d");
+  const height = Math.floor(canvas.height / data.rows);
+  const gap = height >= 8 ? Math.max(1, Math.round(ratio)) : 0;
+  const image = context.createImageData(width, canvas.height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const exact = showsExactCalls(data, view, width);
+  for (let row = 0; row < data.rows; row++) {
+    const shares = sharesOf(exact ? data.rest : data.mix, data, row, view, width);
+    const fill = height >= STACKED_FROM_PX ? fillStacked : fillMixed;
+    fill(pixels, width, row * height, height - gap, shares, palette.states);
+  }
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.putImageData(image, left, 0);
+  if (exact) drawCalls(context, data, view, palette, { left, width, height, gap });
+  drawRankNumbers(context, data, palette, ratio, height);
+}
+
+// Calls are nested at most a few deep: MPI first, so that the file calls inside it stay visible.
+function drawCalls(context, data, view, palette, { left, width, height, gap }) {
+  const scale = width / view.length;
+  for (const state of ["mpi", "io"]) {
+    context.fillStyle = palette.css[state];
+    const code = state === "io" ? 1 : 2;
+    for (let i = 0; i < data.calls.count; i++) {
+      if (data.calls.state[i] !== code || data.calls.end[i] < view.begin || data.calls.begin[i] > view.end) continue;
+      const from = Math.max(0, (data.calls.begin[i] - view.begin) * scale);
+      const to = Math.min(width, (data.calls.end[i] - view.begin) * scale);
+      context.fillRect(left + from, data.calls.rank[i] * height, Math.max(to - from, 0.5), height - gap);
+    }
+  }
+}
+
+function drawRankNumbers(context, data, palette, ratio, height) {
+  const every = Math.ceil((14 * ratio) / height);
+  context.fillStyle = palette.css.muted;
+  context.font = `${11 * ratio}px ${palette.font}`;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (let row = 0; row < data.rows; row += every) {
+    const name = every === 1 && data.row_ranks === 1 ? `rank ${row}` : `${row * data.row_ranks}`;
+    context.fillText(name, (GUTTER - 8) * ratio, Math.max(row * height + height / 2, 6 * ratio));
+  }
+}
+
+// What lies at a moment of a row: the innermost of the longest calls, or the shares of its bin.
+function describe(data, view, row, at, width) {
+  const ranks = data.row_ranks === 1 ? `rank ${row}` : rangeOfRanks(data, row);
+  const lines = [`${ranks}, at ${moment(at, view.length / width)}`];
+  const call = data.row_ranks === 1 ? callAt(data, row, at, (2 * view.length) / width) : -1;
+  if (call >= 0) return lines.concat(describeCall(data, call));
+  const { io, mpi } = sharesOf(data.mix, data, row, { begin: at, length: view.length / width }, 1);
+  const percent = (share) => `${Math.round(100 * share)} %`;
+  return lines.concat(`useful ${percent(1 - io[0] - mpi[0])}, MPI ${percent(mpi[0])}, I/O ${percent(io[0])}`);
+}
+
+function rangeOfRanks(data, row) {
+  const first = row * data.row_ranks;
+  return `ranks ${first}–${Math.min(first + data.row_ranks, data.ranks) - 1}`;
+}
+
+function describeCall(data, call) {
+  const calls = data.calls;
+  const lines = [calls.functions[calls.function[call]] || "call"];
+  const file = calls.files[calls.file[call]];
+  if (file) lines.push(file);
+  const size = calls.bytes[call] ? `, ${byteCount(calls.bytes[call])}` : "";
+  return lines.concat(duration(calls.end[call] - calls.begin[call]) + size);
+}
+
+// The shortest of the calls around a moment; one narrower than a pixel counts as that wide.
+function callAt(data, rank, at, slack) {
+  let best = -1;
+  let bestLength = Infinity;
+  for (let i = data.firstCall[rank]; i < data.firstCall[rank + 1]; i++) {
+    const length = data.calls.end[i] - data.calls.begin[i];
+    const margin = length < slack ? slack / 2 : 0;
+    if (data.calls.begin[i] - margin <= at && at <= data.calls.end[i] + margin && length < bestLength) {
+      best = i;
+      bestLength = length;
+    }
+  }
+  return best;
+}
