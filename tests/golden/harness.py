@@ -63,6 +63,12 @@ def compile_exact(mpi: Mpi | None, directory: Path) -> Path:
     return compile_program([mpi.mpicc, *WARNINGS], SOURCES, directory / f"exact-{mpi.name}")
 
 
+def compile_fortran(mpi: Mpi, binding: int, directory: Path) -> Path:
+    """The Fortran program by mpif.h (1), `use mpi` (2) or `use mpi_f08` (3)."""
+    command = [mpi.mpifort, "-O1", f"-DBINDING={binding}"]
+    return compile_program(command, [HERE / "fortran" / "exact.F90"], directory / f"exact-fortran-{binding}")
+
+
 def _prepare(case: Case, directory: Path) -> Path:
     files = directory / "files"
     files.mkdir(parents=True)
@@ -103,7 +109,8 @@ def run_case(
     """Runs a case in an empty directory; under capture where `tailrace` names the command line."""
     files = _prepare(case, directory)
     settings = _slow_environment(case, slowfs, directory, files)
-    command = [str(program), str(case.path)] if case.ranks is None else mpi.launch(case.ranks, program, case.path)
+    argument = case.name if "fortran" in program.name else case.path
+    command = [str(program), str(argument)] if case.ranks is None else mpi.launch(case.ranks, program, argument)
     if tailrace:
         command = [*tailrace, "run", "-o", str(directory / "run"), "--", *command]
     process = subprocess.run(
