@@ -27,6 +27,7 @@ pub mod event;
 pub mod memory;
 pub mod offsets;
 mod parallel;
+pub mod prv;
 pub mod raw;
 pub mod tables;
 pub mod words;

@@ -161,7 +161,7 @@ impl<'a> Converter<'a> {
         let arguments = self.context.records.distinct.arguments[call.arguments as usize];
         let meaning = self.names.meaning(arguments.kind, arguments.value);
         let own = match meaning.kind {
-            Kind::Messages { .. } | Kind::Plain => None,
+            Kind::Messages { .. } => None,
             Kind::Initialize => Some(collective(0, Flow::All, &arguments, Progress::Blocking)),
             Kind::Collective { order, started } => Some(self.collective(order, started, &arguments)),
             Kind::File { kind, layer, collective } => {
@@ -303,10 +303,11 @@ impl Converter<'_> {
         if own.is_none() && deeds.is_nothing() {
             return Operation::Plain;
         }
-        if own.is_none() && deeds.completed.is_empty() {
-            if let Some(whole) = self.whole(&mut deeds, exchange) {
-                return whole;
-            }
+        if own.is_none()
+            && deeds.completed.is_empty()
+            && let Some(whole) = self.whole(&mut deeds, exchange)
+        {
+            return whole;
         }
         for operation in deeds.sends.drain(..) {
             self.stream.push(begin, begin, Part::Call, function, operation);

@@ -14,7 +14,7 @@ pub enum Order {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A call that takes part in messages: which, the message records tell.
+    /// A call that takes part in messages, if the message records say so; else it orders nothing.
     Messages {
         mode: SendMode,
         exchange: bool,
@@ -29,7 +29,6 @@ pub enum Kind {
         layer: Layer,
         collective: bool,
     },
-    Plain,
 }
 
 /// Of an MPI procedure. Names are those of the standard; capitals do not matter.

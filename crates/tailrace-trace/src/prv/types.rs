@@ -1,9 +1,8 @@
 //! Extrae's numbers: event types, their values, states.
 
+/// MPI's types: from this to [`MPI_IO`]; between them 50000003 (others) and 50000004 (one-sided).
 pub const POINT_TO_POINT: u32 = 50_000_001;
 pub const COLLECTIVE: u32 = 50_000_002;
-pub const OTHER_MPI: u32 = 50_000_003;
-pub const ONE_SIDED: u32 = 50_000_004;
 pub const MPI_IO: u32 = 50_000_005;
 pub const MPI_IO_SIZE: u32 = 50_000_110;
 pub const SEND_SIZE: u32 = 50_100_001;
