@@ -60,6 +60,8 @@ static inline struct stream *call_begin(struct call *call, unsigned function)
     uintptr_t frame = (uintptr_t)call;
     if (UNLIKELY(stream->open[stream->depth].frame <= frame || stream->depth >= NESTING_MAX))
         tailrace_drop_stale(stream, frame);
+    if (UNLIKELY(stream->counters && !stream->depth))
+        tailrace_counters_stop(stream->counters);
     unsigned depth = call->depth = stream->depth + 1;
     struct open_call *open = &stream->open[depth];
     open->frame = frame;
@@ -93,8 +95,8 @@ static inline void call_forget(struct stream *stream, struct call *call)
 {
     if (UNLIKELY(stream->open[call->depth].written))
         tailrace_call_end(stream, call->depth, clock_now(), CLASS_PLAIN, NULL, 0);
-    else if (stream->depth == call->depth)
-        stream->depth = call->depth - 1;
+    else
+        tailrace_call_forget(stream, call->depth);
 }
 
 #endif

@@ -56,6 +56,8 @@ struct shape {
     int64_t words[SHAPE_WORDS_NEAR];
 };
 
+struct counters;
+
 enum stream_state {
     STREAM_GONE = 0,  /* the memory of a forked child: the kernel wiped it (MADV_WIPEONFORK) */
     STREAM_READY = 1, /* the only state in which calls are recorded without further questions */
@@ -71,6 +73,7 @@ struct stream {
     uint8_t *limit;      /* a call record may start before this address */
     uint64_t clock_due;  /* ticks at which the next clock record is due */
     struct stream_header *header;
+    struct counters *counters; /* NULL unless asked for and available */
     uint64_t next_token; /* number of the next request this thread starts: for the MPI part, who alone counts it */
     uint32_t thread;     /* index of the thread in the process */
     uint32_t process;
@@ -84,8 +87,9 @@ struct stream {
     uint64_t window_offset;
     uint64_t device, inode;     /* the file must still be this one when it is opened again to grow */
     uint64_t lost_at_full;
-    int counters_fd;
-    bool retry, leave_lost;
+    bool retry, leave_lost; /* full for want of a descriptor; a written enter has no leave */
+    uintptr_t busy_frame;   /* where on the stack the recorder is at work */
+    unsigned closing_passes;
     uint64_t named[FUNCTIONS_MAX / 64];
     uint64_t noted[64];
     int64_t (*long_words)[SHAPE_WORDS_MAX];
@@ -147,6 +151,13 @@ TAILRACE_EXPORT void tailrace_drop_stale(struct stream *stream, uintptr_t frame)
 
 /* Remembers what is known of an open call. */
 TAILRACE_EXPORT void tailrace_call_known(struct stream *stream, unsigned depth, unsigned class_number, const int64_t *words, unsigned count);
+
+/* Ends a call of which no record was begun. */
+TAILRACE_EXPORT void tailrace_call_forget(struct stream *stream, unsigned depth);
+
+/* Counting pauses while a call is open. */
+TAILRACE_EXPORT void tailrace_counters_stop(struct counters *counters);
+TAILRACE_EXPORT void tailrace_counters_start(struct counters *counters);
 
 /* Writes the record of a call that ended at `end` ticks. */
 TAILRACE_EXPORT void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsigned class_number,

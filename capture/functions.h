@@ -1,0 +1,42 @@
+/* functions.h: numbers of the wrapped functions of libc, and the real ones behind them. */
+#ifndef TAILRACE_FUNCTIONS_H
+#define TAILRACE_FUNCTIONS_H
+
+#include "record.h"
+
+enum function {
+    FUNCTION_none,
+#define FUNCTION(name, layer) FUNCTION_##name,
+#include "functions.def"
+#undef FUNCTION
+    FUNCTION_COUNT
+};
+
+/* Tells the core the names and layers. */
+void functions_register(void);
+
+/* The next definition of the function behind ours; found once. */
+typedef void (*any_function)(void);
+extern any_function functions_real[FUNCTION_COUNT];
+any_function functions_find(enum function function);
+
+static inline any_function real_function(enum function function)
+{
+    any_function real = __atomic_load_n(&functions_real[function], __ATOMIC_RELAXED);
+    return LIKELY(real != 0) ? real : functions_find(function);
+}
+
+#define REAL(name) ((__typeof__(name) *)real_function(FUNCTION_##name))
+
+/* stdio.c: characters that were counted and not recorded yet. */
+void characters_flush(void);
+
+/* Ends a call on a file that ended at `end` ticks. */
+static inline void end_file_call(struct stream *stream, struct call *call, uint64_t end, enum file_op op, int flags, uint32_t file,
+                                 int64_t bytes, int64_t offset, int error)
+{
+    int64_t words[FILE_WORDS] = {op, flags, file, bytes, offset, error, -1};
+    tailrace_call_end(stream, call->depth, end, CLASS_FILE, words, FILE_WORDS);
+}
+
+#endif

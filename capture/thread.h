@@ -1,0 +1,14 @@
+/* thread.h: what the gate asks of thread.c. Private to the core. */
+#ifndef TAILRACE_THREAD_H
+#define TAILRACE_THREAD_H
+
+/* Once, in a process that may record. */
+void thread_prepare(void);
+
+/* At the orderly end of the process. */
+void thread_process_ends(void);
+
+/* descriptors.c: in a forked child the numbers of files are another process's. */
+void descriptors_forget(void);
+
+#endif
