@@ -58,7 +58,7 @@ static int get(gridio_file *file, char *data, size_t bytes, int64_t offset) {
 
 static int read_header(gridio_file *file, posix_handle *handle) {
     char page[RAW_PAGE_BYTES + 1] = "";
-    int64_t bytes = get(file, page, RAW_PAGE_BYTES, 0) == 0 ? raw_header_bytes(page) : 0;
+    int64_t bytes = pread(handle->descriptor, page, RAW_PAGE_BYTES, 0) > 0 ? raw_header_bytes(page) : 0;
     if (bytes == 0) return gridio_fail(file, "'%s' is no file that gridio wrote", file->path);
     char *text = calloc(1, (size_t)bytes + 1);
     int status = text ? get(file, text, (size_t)bytes, 0) : gridio_fail(file, "no memory for a header");

@@ -1,0 +1,65 @@
+"""The kernels, built once for each MPI library by CMake, as a user builds them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, Mpi, find_mpi
+
+# No run here takes more than a few seconds; one that is not over by then hangs.
+LONGEST_RUN_S = 60
+
+
+@dataclass(frozen=True)
+class Solver:
+    mpi: Mpi
+    build: Path
+
+    def run(self, ranks: int, *options: str | Path, program: str = "solver", **how) -> subprocess.CompletedProcess[str]:
+        command = self.mpi.launch(ranks, self.build / program, *options)
+        return subprocess.run(
+            command,
+            env=self.mpi.variables(),
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_RUN_S,
+            stdin=subprocess.DEVNULL,
+            **how,
+        )
+
+
+@pytest.fixture(scope="session")
+def build_kernels(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Solver]:
+    """Builds the kernels and the tests' own programs for one MPI library, once."""
+    built: dict[str, Solver] = {}
+
+    def build(name: str) -> Solver:
+        if name not in built:
+            mpi = find_mpi(name)
+            directory = tmp_path_factory.mktemp(name)
+            configure = ["cmake", "-S", ROOT / "tests" / "kernels", "-B", directory, f"-DCMAKE_C_COMPILER={mpi.mpicc}"]
+            subprocess.run(configure, check=True, capture_output=True)
+            subprocess.run(["cmake", "--build", directory, "--parallel", "2"], check=True, capture_output=True)
+            built[name] = Solver(mpi, directory)
+        return built[name]
+
+    return build
+
+
+LIBRARIES = ["mpich", *(pytest.param(name, marks=pytest.mark.slow) for name in ("openmpi", "system-openmpi"))]
+
+
+@pytest.fixture(scope="session", params=LIBRARIES)
+def solver(request: pytest.FixtureRequest, build_kernels: Callable[[str], Solver]) -> Solver:
+    return build_kernels(request.param)
+
+
+@pytest.fixture(scope="session")
+def one_solver(build_kernels: Callable[[str], Solver]) -> Solver:
+    """Any one library, for what does not depend on it."""
+    return build_kernels("mpich")
