@@ -50,9 +50,7 @@ def doctor(as_json: bool) -> None:
 @click.option(
     "--processes", type=click.Choice(["ranks", "all"]), default="ranks", help="Record MPI ranks, or every process."
 )
-@click.option(
-    "--counters/--no-counters", default=True, help="Count instructions and cycles where the kernel allows it."
-)
+@click.option("--counters", is_flag=True, help="Count instructions and cycles; each captured call then costs more.")
 @click.option("--report/--no-report", default=True, help="Write report.html and print the verdict.")
 @click.option(
     "--raw-dir", type=TRACE, help="Where events go while the program runs: must be the same path on all nodes."

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.errors import TailraceError
+from tailrace.file_tables import merged
 from tailrace.names import printable
 
 Progress = Callable[[float], None]
@@ -61,7 +62,7 @@ def analyze(path: str | Path, **options: Any) -> dict[str, Any]:
     """
     path = Path(path)
     with _told(path), progress_bar(f"reading {printable(path.name)}") as progress:
-        return _engine().analyze(str(path), progress=progress, **options)
+        return merged(_engine().analyze(str(path), progress=progress, **options))
 
 
 def pack(raw_directory: Path, output: Path) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 from tailrace.analysis import Losses, Times, losses, times_of
-from tailrace.names import base_name, printable
+from tailrace.names import base_name
 from tailrace.units import NANOSECONDS_PER_SECOND, byte_count, count, nanoseconds, rate
 
 # A file is named when at least this share of the time in question is spent on it; below, files are counted.
@@ -128,31 +129,56 @@ class Evidence:
         stretch = int(lengths[io].sum()) if len(lengths) else 0
         return int(self.times.io_ns.sum()) / stretch if stretch else 0.0
 
-    def busiest_ranks(self, share: float) -> np.ndarray:
-        """The fewest ranks that together spend at least `share` of all ranks' time in file calls, busiest first."""
-        order = np.argsort(-self.times.io_ns, kind="stable")
-        reached = np.cumsum(self.times.io_ns[order])
+    @cached_property
+    def io_excess_ns(self) -> np.ndarray:
+        """How much longer each rank is in file calls than the middle rank: what all do alike keeps nobody waiting."""
+        io = self.times.io_ns
+        return np.clip(io - (np.sort(io)[(len(io) - 1) // 2] if len(io) else 0), 0, None)
+
+    def ranks_with_excess(self, share: float) -> np.ndarray:
+        """The fewest ranks that together have at least `share` of the excess, the largest first."""
+        order = np.argsort(-self.io_excess_ns, kind="stable")
+        reached = np.cumsum(self.io_excess_ns[order])
         enough = int(np.searchsorted(reached, share * reached[-1])) + 1 if len(reached) and reached[-1] else 0
         return order[:enough]
+
+    @cached_property
+    def file_excess_ns(self) -> np.ndarray:
+        """For each row of "file_rank": time in calls beyond that of the middle rank on the same file."""
+        table = self.columns["file_rank"]
+        time_ns = sum(np.asarray(table[f"{kind}_ns"], dtype=np.int64) for kind in ("read", "write", "metadata"))
+        file = np.asarray(table["file"], dtype=np.int64)
+        if not len(file):
+            return np.zeros(0, dtype=np.int64)
+        ordered = time_ns[np.lexsort((time_ns, file))]
+        users = np.bincount(file)
+        # Ranks that never touched the file count as zeros, which come first.
+        middle = (self.ranks - 1) // 2 - (self.ranks - users)
+        place = np.concatenate(([0], np.cumsum(users)[:-1])) + np.clip(middle, 0, None)
+        base = np.where(middle >= 0, ordered[np.minimum(place, len(ordered) - 1)], 0)
+        return np.clip(time_ns - base[file], 0, None)
 
     def rows_of_ranks(self, ranks: Sequence[int]) -> list[int]:
         """Rows of "file_rank" that belong to `ranks`."""
         return np.flatnonzero(np.isin(np.asarray(self.columns["file_rank"]["rank"]), ranks)).tolist()
 
-    def requests_of_ranks(self, ranks: Sequence[int]) -> Requests:
-        return sum_requests(self.columns["file_rank"], self.rows_of_ranks(ranks))
+    def file_of(self, rows: Sequence[int], time_ns: np.ndarray) -> int | None:
+        """The file (row of "files") with at least NAMED_FILE_SHARE of `time_ns` over these rows of "file_rank"."""
+        if not len(rows) or not time_ns.sum():
+            return None
+        per_file = np.bincount(np.asarray(self.columns["file_rank"]["file"], dtype=np.int64)[rows], weights=time_ns)
+        return int(per_file.argmax()) if per_file.max() >= NAMED_FILE_SHARE * per_file.sum() else None
 
-    def files_named(self, rows: Sequence[int], kind: str) -> str:
-        """The file that most of `kind` time in these rows of "file_rank" goes to, or how many files share it."""
-        table = self.columns["file_rank"]
-        time_ns = np.asarray(table[f"{kind}_ns"], dtype=np.int64)[rows]
-        per_file = np.bincount(np.asarray(table["file"], dtype=np.int64)[rows], weights=time_ns)
-        if per_file.sum() and per_file.max() >= NAMED_FILE_SHARE * per_file.sum():
-            return base_name(self.columns["files"]["path"][int(per_file.argmax())])
-        return count(int((per_file > 0).sum()), "file")
+    def rows_of_file(self, rows: Sequence[int], file: int | None) -> list[int]:
+        """Those of the rows that belong to `file`; all of them where it is None."""
+        files = self.columns["file_rank"]["file"]
+        return [row for row in rows if file is None or files[row] == file]
 
-    def path_of(self, file: int) -> str:
-        return printable(self.columns["files"]["path"][file])
+    def name_of(self, rows: Sequence[int], file: int | None) -> str:
+        """The file's name, or how many files the rows are about."""
+        if file is not None:
+            return base_name(self.columns["files"]["path"][file])
+        return count(len({int(self.columns["file_rank"]["file"][row]) for row in rows}), "file")
 
 
 def io_verb(kind: str) -> str:

@@ -55,8 +55,8 @@ TAILRACE_FACTORS = (
 )
 
 POP_FACTORS = (
-    Factor("parallel", "Parallel efficiency", 0, "avg U / T", "As on the left."),
-    Factor("load_balance", "Load balance", 1, "avg U / max U", "As on the left."),
+    Factor("parallel", "Parallel efficiency", 0, "avg U / T", "As in the other view."),
+    Factor("load_balance", "Load balance", 1, "avg U / max U", "As in the other view."),
     Factor(
         "communication", "Communication efficiency", 1, "max U / T", "What waiting, I/O and transfers leave together."
     ),
@@ -67,7 +67,7 @@ POP_FACTORS = (
         "max U / T_net",
         "POP has no ideal for I/O: this is our serialization times our I/O efficiency.",
     ),
-    Factor("transfer", "Transfer efficiency", 2, "T_net / T", "As on the left."),
+    Factor("transfer", "Transfer efficiency", 2, "T_net / T", "As in the other view."),
 )
 
 LOSSES = (

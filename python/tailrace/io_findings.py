@@ -4,16 +4,20 @@ Each function looks at the evidence and returns a Finding or None. A cause is na
 notable share of the run time in the replays; counts of calls alone, which other tools go by, never make a finding.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
-from tailrace.evidence import STANDARD_STREAMS, Evidence, Finding, io_verb, sum_requests
+
+from tailrace.evidence import STANDARD_STREAMS, Evidence, Finding, Requests, io_verb, sum_requests
 from tailrace.units import NANOSECONDS_PER_SECOND, byte_count, count, nanoseconds, percent
 
 # Two runs of one program on one machine differ by about this much: a smaller share is not worth a change.
 NOTABLE_SHARE = 0.02
-# So much of the I/O time makes a group of ranks "the ones that do the I/O": the rest is opening and log lines.
+# So much of the time makes a group of ranks "the ones that do the I/O": the rest is opening and log lines.
 DOING_SHARE = 0.9
-# Below this mean number of ranks in I/O at a time, as a share of those that do I/O, they take turns.
-TAKING_TURNS_SHARE = 0.5
+# When uneven times in file calls explain less than this share of what even I/O would save, the rest is that ranks do
+# their equal parts one after another.
+UNEVEN_SHARE = 0.5
 # Requests below this size cost more by their number than by their bytes: at 0.2 ms a request, usual on network
 # file systems, 64 KiB is 330 MB/s, less than one client's link carries.
 SMALL_REQUEST_BYTES = 64 * 1024
@@ -31,60 +35,88 @@ def _seconds(time_ns: float) -> float:
     return float(time_ns) / NANOSECONDS_PER_SECOND
 
 
+@dataclass(frozen=True)
+class Culprits:
+    """The ranks whose file calls keep the others waiting, and what they do."""
+
+    ranks: np.ndarray
+    requests: Requests
+    name: str
+
+
+def _culprits(evidence: Evidence) -> Culprits:
+    """Those with nearly all of the excess over the middle rank, and the file that most of their excess goes to."""
+    ranks = evidence.ranks_with_excess(DOING_SHARE)
+    rows = evidence.rows_of_ranks(ranks.tolist())
+    file = evidence.file_of(rows, evidence.file_excess_ns[rows])
+    rows = evidence.rows_of_file(rows, file)
+    return Culprits(ranks, sum_requests(evidence.columns["file_rank"], rows), evidence.name_of(rows, file))
+
+
 def few_ranks_do_io(evidence: Evidence) -> Finding | None:
     """I/O balance: a serial master, few aggregators, ranks that take turns, or one slow rank."""
     loss = evidence.losses.io_balance_ns
     if evidence.share(loss) < NOTABLE_SHARE:
         return None
-    doing = evidence.busiest_ranks(DOING_SHARE)
-    if len(doing) == 1:
-        code, text = _serial(evidence, int(doing[0]))
-    elif len(doing) <= evidence.ranks // 2:
-        code, text = _few(evidence, len(doing))
-    elif evidence.concurrency < TAKING_TURNS_SHARE * len(doing):
-        code, text = "taking_turns", _taking_turns(evidence)
+    unevenness = float(evidence.times.io_ns.max() - evidence.times.io_ns.mean())
+    culprits = _culprits(evidence)
+    if unevenness < UNEVEN_SHARE * loss:
+        code, text, facts = _taking_turns(evidence)
+    elif len(culprits.ranks) == 1 and culprits.requests.time_ns >= DOING_SHARE * _others_time_ns(evidence, culprits):
+        code, text, facts = _serial(evidence, culprits)
+    elif 0 < len(culprits.ranks) <= evidence.ranks // 2:
+        code, text, facts = _few(evidence, culprits)
     else:
-        code, text = "uneven_io", _uneven(evidence)
-    described = evidence.requests_of_ranks(doing.tolist()).described()
-    part = percent(float(evidence.times.io_ns[doing].sum() / evidence.times.io_ns.sum()))
-    who = f"rank {doing[0]} spends" if len(doing) == 1 else f"{len(doing)} of {evidence.ranks} ranks spend"
-    return Finding(
-        code,
-        text,
-        f"{who} {part} of all time in file calls: {described}; "
-        f"{evidence.concurrency:.1f} of {evidence.ranks} ranks are in I/O at a time",
-        evidence.share(loss),
-        f"spreading this I/O evenly over all ranks would save {nanoseconds(loss)}",
-        _seconds(loss),
-    )
+        code, text, facts = _uneven(evidence)
+    gain = f"spreading this I/O evenly over all ranks would save {nanoseconds(loss)}"
+    facts = f"{facts}; {evidence.concurrency:.1f} of {evidence.ranks} ranks are in I/O at a time"
+    return Finding(code, text, facts, evidence.share(loss), gain, _seconds(loss))
 
 
-def _serial(evidence: Evidence, rank: int) -> tuple[str, str]:
-    rows = evidence.rows_of_ranks([rank])
-    kind = sum_requests(evidence.columns["file_rank"], rows).kind
-    others = evidence.ranks - 1
+def _serial(evidence: Evidence, culprits: Culprits) -> tuple[str, str, str]:
+    kind = culprits.requests.kind
+    rank, others = int(culprits.ranks[0]), evidence.ranks - 1
     wait = "the other rank waits" if others == 1 else f"{others} ranks wait"
     code = {"read": "serial_reader", "write": "serial_writer", "metadata": "serial_metadata"}[kind]
-    return code, f"rank {rank} {io_verb(kind)} {evidence.files_named(rows, kind)} alone while {wait}"
+    text = f"rank {rank} {io_verb(kind)} {culprits.name} alone while {wait}"
+    return code, text, f"{culprits.requests.described()} by rank {rank}; {_longer(evidence, rank)}"
 
 
-def _few(evidence: Evidence, ranks: int) -> tuple[str, str]:
-    kind = evidence.requests.kind
-    rows = list(range(len(evidence.columns["file_rank"]["rank"])))
+def _longer(evidence: Evidence, rank: int) -> str:
+    part = percent(float(evidence.times.io_ns[rank] / evidence.times.io_ns.sum()))
+    spent = nanoseconds(evidence.times.io_ns[rank])
+    return f"rank {rank} spends {spent} in file calls, {part} of all ranks' time there"
+
+
+def _few(evidence: Evidence, culprits: Culprits) -> tuple[str, str, str]:
+    ranks, kind = len(culprits.ranks), culprits.requests.kind
     verb = {"read": "read", "write": "write", "metadata": "open and look up"}[kind]
-    return "few_ranks", (
-        f"only {ranks} of {evidence.ranks} ranks {verb} {evidence.files_named(rows, kind)} while the others wait"
-    )
+    text = f"only {ranks} of {evidence.ranks} ranks {verb} {culprits.name} while the others wait"
+    if ranks == 1:
+        text = f"rank {culprits.ranks[0]} {io_verb(kind)} {culprits.name} longer than the others, which wait for it"
+    return "few_ranks", text, f"{culprits.requests.described()} by {count(ranks, 'rank')}"
 
 
-def _taking_turns(evidence: Evidence) -> str:
-    return f"ranks do their I/O one after another, {evidence.concurrency:.1f} of {evidence.ranks} at a time"
+def _taking_turns(evidence: Evidence) -> tuple[str, str, str]:
+    text = f"ranks do their I/O one after another, {evidence.concurrency:.1f} of {evidence.ranks} at a time"
+    return "taking_turns", text, evidence.requests.described()
 
 
-def _uneven(evidence: Evidence) -> str:
+def _uneven(evidence: Evidence) -> tuple[str, str, str]:
     rank = int(evidence.times.io_ns.argmax())
     times = float(evidence.times.io_ns[rank] / evidence.times.io_ns.mean())
-    return f"rank {rank} spends {times:.1f} times the mean in I/O and the others wait for it"
+    text = f"rank {rank} spends {times:.1f} times the mean in I/O and the others wait for it"
+    return "uneven_io", text, evidence.requests.described()
+
+
+def _others_time_ns(evidence: Evidence, culprits: Culprits) -> int:
+    """Time of all ranks in the calls that the culprits' excess is about."""
+    table = evidence.columns["file_rank"]
+    rows = evidence.rows_of_ranks(culprits.ranks.tolist())
+    file = evidence.file_of(rows, evidence.file_excess_ns[rows])
+    if file is None:
+        return int(evidence.times.io_ns.sum())
+    return sum_requests(table, evidence.rows_of_file(range(len(table["rank"])), file)).time_ns
 
 
 def slow_file_calls(evidence: Evidence) -> Finding | None:
@@ -117,11 +149,12 @@ def _why_slow(evidence: Evidence) -> tuple[str, str]:
     small = _small_requests(evidence)
     if small:
         return "small_requests", small
-    rows = list(range(len(evidence.columns["file_rank"]["rank"])))
     kind = requests.kind
+    rows = list(range(len(evidence.columns["file_rank"]["rank"])))
+    file = evidence.file_of(rows, np.asarray(evidence.columns["file_rank"][f"{kind}_ns"], dtype=np.int64))
     speed = requests.speed(kind)
     at = f" at {speed} a rank" if speed else ""
-    return "slow_file_system", f"{_participle(kind)} {evidence.files_named(rows, kind)}{at}"
+    return "slow_file_system", f"{_participle(kind)} {evidence.name_of(rows, file)}{at}"
 
 
 def _participle(kind: str) -> str:

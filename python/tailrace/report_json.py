@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+
 from tailrace.analysis import Times, as_numbers, efficiencies, losses, pop_efficiencies, times_of
 from tailrace.evidence import Evidence
 from tailrace.names import printable
@@ -80,7 +81,7 @@ def _file(table: dict[str, Any], index: int) -> dict[str, Any]:
         "path": printable(table["path"][index]),
         "layer": str(table["layer"][index]),
         **{name: int(table[name][index]) for name in counts},
-        **{f"{kind}_s": seconds(table[f"{kind}_ns"][index]) for kind in ("read", "write", "metadata")},
+        **{f"{kind}_s": seconds(table[f"{kind}_ns"][index]) for kind in ("read", "write", "metadata", "mpiio")},
     }
 
 

@@ -71,9 +71,7 @@ def _factor_table(title: str, factors: tuple[Factor, ...], values: dict[str, flo
     for factor in factors:
         value = values[factor.key]
         shown = Text(percent(value), style=STYLES[grade(value)])
-        result.add_row(
-            "  " * factor.depth + factor.name, shown, factor.formula, factor.meaning.replace("on the left", "above")
-        )
+        result.add_row("  " * factor.depth + factor.name, shown, factor.formula, factor.meaning)
     return result
 
 

@@ -47,7 +47,7 @@ def percent(share: float | None) -> str:
     value = share * 100
     if value != 0 and abs(value) < 0.1:
         return "< 0.1 %" if value > 0 else "> −0.1 %"
-    return f"{value:.0f} %" if abs(value) >= 99.95 or float(f"{value:.1f}").is_integer() else f"{value:.1f} %"
+    return f"{value:.0f} %" if value == 0 or abs(value) >= 99.95 else f"{value:.1f} %"
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

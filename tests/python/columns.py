@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from tailrace.file_tables import SUMS, merged
 
 MILLISECOND = 1_000_000
 SECOND = 1000 * MILLISECOND
@@ -61,7 +62,7 @@ class Program:
     def columns(self, bins: int = 200) -> dict[str, Any]:
         (runtime,) = {sum(i.length_ns for i in intervals) for intervals in self.ranks}
         calls = list(self._calls())
-        return {
+        columns = {
             "format": "tailrace",
             "ranks": len(self.ranks),
             "runtime_ns": runtime,
@@ -82,6 +83,7 @@ class Program:
             | self.capture,
             "warnings": self.warnings,
         }
+        return merged(columns)
 
     def _calls(self):
         """(rank, begin, end, state, interval) of every captured call, in order of rank and time."""
@@ -96,7 +98,9 @@ class Program:
         return np.array([sum(value(i) for i in r if i.state == state) for r in self.ranks], dtype=np.int64)
 
     def _rank_columns(self) -> dict[str, Any]:
-        moved = {word: [sum(i.size for i in r if i.function == word) for r in self.ranks] for word in ("pread", "pwrite")}
+        moved = {
+            word: [sum(i.size for i in r if i.function == word) for r in self.ranks] for word in ("pread", "pwrite")
+        }
         calls = [sum(i.calls for i in r if i.state != "useful") for r in self.ranks]
         counters = (self.instructions, self.cycles)
         instructions, cycles = (None if c is None else np.array(c, dtype=np.int64) for c in counters)
@@ -132,7 +136,8 @@ class Program:
             now = end
         if now < runtime:
             rows.append(("compute", now, runtime, 0, 0, 0, 0, 0.0))
-        names = "kind begin_ns end_ns bytes_read bytes_written io_ns ranks_in_io_max ranks_in_io_mean".split()
+        names = ["kind", "begin_ns", "end_ns", "bytes_read", "bytes_written", "io_ns"]
+        names += ["ranks_in_io_max", "ranks_in_io_mean"]
         return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
     def _timeline(self, calls: list, runtime: int, bins: int) -> dict[str, Any]:
@@ -166,7 +171,7 @@ class Program:
 
 
 def _file_columns(calls: list, per_rank: bool = False) -> dict[str, list]:
-    names = "ranks bytes_read bytes_written reads writes metadata_calls read_ns write_ns metadata_ns".split()
+    names = ["ranks", *SUMS]
     keys = list(dict.fromkeys((c[4].path, c[0] if per_rank else None) for c in calls if c[3] == "io"))
     table: dict[str, list] = {"path": [], "layer": [], **{n: [] for n in names}, "slowest_rank": []}
     if per_rank:

@@ -1,0 +1,69 @@
+"""Which MPI libraries are on this machine, and which of them a command will use. Nothing is launched."""
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailrace.elf import MPI_FAMILIES, find_mpi_library
+from tailrace.launch import Launch
+
+COMPILER_NAMES = ("mpicc", "mpicc_abi")
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One MPI to compile for: its compiler, the soname that programs built with it need, and the mpiexec beside it."""
+
+    mpicc: Path
+    soname: str
+    mpiexec: Path | None
+
+    @property
+    def family(self) -> str:
+        return MPI_FAMILIES.get(self.soname, "unknown")
+
+
+def for_command(launch: Launch) -> list[Installation]:
+    """Those that the command may use, one per soname, the most certain first.
+
+    That is the MPI library that the program is linked with, then the neighbours of its mpiexec, then the PATH. The
+    choice among sonames is made at run time, by what the process has loaded.
+    """
+    folders: list[Path] = []
+    if launch.program is not None and (linked := find_mpi_library(launch.program)) and linked[1]:
+        folders += _folders_beside(linked[1])
+    if launch.launcher is not None:
+        folders += [launch.launcher.parent, Path(os.path.realpath(launch.launcher)).parent]
+    return _first_of_each_soname(installed(folders))
+
+
+def installed(first: Iterable[Path] = ()) -> list[Installation]:
+    """All whose compiler is found: in the folders given, then by MPICC, then along the PATH."""
+    named = [Path(found)] if (found := shutil.which(os.environ.get("MPICC", ""))) else []
+    folders = [*first, *(Path(part) for part in os.environ.get("PATH", "").split(os.pathsep) if part)]
+    candidates = [*named, *(folder / name for folder in folders for name in COMPILER_NAMES)]
+    usable = dict.fromkeys(path.absolute() for path in candidates if os.access(path, os.X_OK) and path.is_file())
+    found = [_installation(path) for path in usable]
+    return [installation for installation in found if installation is not None]
+
+
+def _folders_beside(library: Path) -> list[Path]:
+    """bin directories above PREFIX/lib/libmpi.so.12, of the file itself and of what it links to."""
+    files = (library, Path(os.path.realpath(library)))
+    return [parent / "bin" for file in files for parent in list(file.parents)[1:4]]
+
+
+def _first_of_each_soname(found: list[Installation]) -> list[Installation]:
+    return list({installation.soname: installation for installation in reversed(found)}.values())[::-1]
+
+
+def _installation(mpicc: Path) -> Installation | None:
+    from tailrace.capture_cache import remembered_soname
+
+    name = remembered_soname(mpicc)
+    if not name:
+        return None
+    beside = mpicc.parent / "mpiexec"
+    return Installation(mpicc, name, beside if beside.is_file() else None)
