@@ -112,6 +112,20 @@ impl Analysis {
         analysis
     }
 
+    /// All phases in order of time: "io", and "compute" between them. Together they fill the window.
+    pub fn phases(&self) -> Vec<(&'static str, IoPhase)> {
+        let compute = |begin, end| ("compute", IoPhase { begin, end, ..IoPhase::default() });
+        let mut phases = Vec::new();
+        let mut now = 0;
+        for phase in self.io_phases.iter().filter(|phase| phase.end > phase.begin) {
+            phases.extend((phase.begin > now).then(|| compute(now, phase.begin)));
+            phases.push(("io", phase.clone()));
+            now = phase.end;
+        }
+        phases.extend((self.runtime > now).then(|| compute(now, self.runtime)));
+        phases
+    }
+
     /// max U.
     pub fn useful_max(&self) -> i64 {
         self.ranks.iter().map(|rank| rank.useful).max().unwrap_or(0)

@@ -12,6 +12,13 @@ pub struct IoPhase {
     pub ranks_in_io_max: u32,
 }
 
+impl IoPhase {
+    /// Mean of k(t) over the phase.
+    pub fn ranks_in_io_mean(&self) -> f64 {
+        self.io as f64 / (self.end - self.begin).max(1) as f64
+    }
+}
+
 /// k(t) and K(t) = ∫k dt, fed in order of time. All times are nanoseconds since the window's begin.
 #[derive(Debug)]
 pub struct Busy {

@@ -75,8 +75,9 @@ pub struct Location {
     pub next_event: usize,
     /// The call at `next_event` has begun.
     pub begun: bool,
-    pub ended: bool,
 
+    /// The last moment at which the thread is known to be alive.
+    pub last: i64,
     /// Accounts are kept up to here.
     pub at: i64,
     useful: i64,
@@ -118,7 +119,7 @@ impl Location {
             sums: Vec::new(),
             next_event: 0,
             begun: false,
-            ended: false,
+            last: 0,
             at: 0,
             useful: 0,
             ahead: Clocks::default(),
@@ -153,7 +154,7 @@ impl Location {
         let clocks = self.clocks();
         let since = (now - self.at).max(0);
         match self.state {
-            State::Useful => clocks.plus(since),
+            State::Useful => clocks.plus((now.min(self.last) - self.at).max(0)),
             State::Mpi => clocks,
             State::Io => Clocks {
                 net: clocks.net + since,

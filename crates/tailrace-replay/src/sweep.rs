@@ -57,8 +57,10 @@ impl<'a, 'p> Sweep<'a, 'p> {
     }
 
     fn come_to_life(&mut self, i: usize) {
-        let begin = self.world.clip(self.world.tables.locations[i].begin_ns);
+        let table = &self.world.tables.locations[i];
+        let (begin, last) = (self.world.clip(table.begin_ns), self.world.clip(table.end_ns));
         let location = &mut self.world.locations[i];
+        location.last = last;
         location.advance(begin, &mut self.world.timeline);
         location.settle();
     }
@@ -137,9 +139,6 @@ impl<'a, 'p> Sweep<'a, 'p> {
         location.sums.resize(load.steps.len(), Sum::default());
         location.next_event = 0;
         (self.batches[i], location.steps) = (load.batch, load.steps);
-        if !more {
-            self.pass_away(i);
-        }
         Ok(more)
     }
 
@@ -152,20 +151,6 @@ impl<'a, 'p> Sweep<'a, 'p> {
         load.batch.shapes.push(Shape { part: Part::Call, function, operation: Operation::Plain });
         compile(self.world.tables, &load.batch, &mut load.steps);
         true
-    }
-
-    /// The stream is over: the thread lives on a little, then others wait for its rank at best.
-    fn pass_away(&mut self, i: usize) {
-        let end = self.world.clip(self.world.tables.locations[i].end_ns);
-        let location = &mut self.world.locations[i];
-        if location.ended {
-            return;
-        }
-        location.advance(end, &mut self.world.timeline);
-        location.ended = true;
-        if !location.in_io() {
-            location.rest();
-        }
     }
 
     fn report_progress(&mut self, i: usize) -> Result<(), TraceError> {
@@ -192,6 +177,10 @@ impl<'a, 'p> Sweep<'a, 'p> {
         self.tally(i);
         let World { locations, timeline, busy, ranks, .. } = &mut self.world;
         let location = &mut locations[i];
+        if !location.in_io() {
+            location.advance(location.last, timeline); // others wait for its rank at best, when the thread is over
+            location.rest();
+        }
         location.advance(end, timeline);
         while location.in_io() {
             location.leave_io(busy, *ranks);

@@ -14,7 +14,7 @@ pub struct FunctionTally {
     pub bytes: u64,
 }
 
-/// What happened to a file (in one layer, by one rank or all).
+/// What happened to a file in its innermost layer, by one rank or all. Calls of MPI-IO that make POSIX calls do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileTally {
     pub bytes: [u64; 2],
@@ -55,11 +55,16 @@ impl Tallies {
                 continue;
             }
             self.add_function(step, *sum);
-            if step.file != Span::NO_FILE {
+            if step.io && step.file != Span::NO_FILE {
                 self.add_file(step, *sum);
             }
             *sum = Sum::default();
         }
+    }
+
+    /// A call inside a file call of another layer: its time and bytes are the outer one's already.
+    pub fn take_nested(&mut self, step: &Step, duration: i64) {
+        self.add_function(step, Sum { calls: 1, time: duration });
     }
 
     fn add_function(&mut self, step: &Step, sum: Sum) {

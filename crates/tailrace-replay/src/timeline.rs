@@ -12,6 +12,16 @@ pub enum State {
     Mpi = 2,
 }
 
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Useful => "useful",
+            Self::Io => "io",
+            Self::Mpi => "mpi",
+        }
+    }
+}
+
 /// Rows of a timeline at most; more ranks share rows.
 const MOST_ROWS: usize = 256;
 
@@ -56,6 +66,12 @@ impl Timeline {
     /// Takes back what [`Timeline::add`] added.
     pub fn remove(&mut self, row: usize, state: State, begin: i64, end: i64) {
         self.change(row, state, begin, end, -1);
+    }
+
+    /// By bin: the mean number of ranks in a file call.
+    pub fn ranks_in_io(&self) -> Vec<f64> {
+        let io = |bin: usize| (0..self.rows).map(|row| self.time[row * self.bins + bin][State::Io as usize]).sum::<i64>();
+        (0..self.bins).map(|bin| io(bin) as f64 / self.bin as f64).collect()
     }
 
     fn change(&mut self, row: usize, state: State, begin: i64, end: i64, sign: i64) {

@@ -239,9 +239,13 @@ impl<'a> World<'a> {
         let inside = self.is_inside(event, begin);
         let location = &mut self.locations[i];
         let duration = location.at - begin;
-        let sum = &mut location.sums[event.shape as usize];
-        sum.calls += u64::from(inside);
-        sum.time += duration;
+        if step.io && location.in_io() {
+            location.tallies.take_nested(step, duration);
+        } else {
+            let sum = &mut location.sums[event.shape as usize];
+            sum.calls += u64::from(inside);
+            sum.time += duration;
+        }
         if self.longest.wants(duration) && location.main {
             let Step { function, file, bytes, .. } = *step;
             let (end, rank) = (location.at, location.rank);

@@ -1,0 +1,97 @@
+//! Small programs whose run times follow by arithmetic: each file of `tests/replay/cases` states it beside the numbers.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::Case;
+use tailrace_replay::analysis::{Analysis, RankAccount};
+use tailrace_replay::{Options, analyze};
+
+fn files() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/replay/cases");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "txt")).collect();
+    files.sort();
+    files
+}
+
+fn replay(case: &Case, options: &Options) -> Analysis {
+    analyze(&case.trace, options, &mut |_, _| true).unwrap()
+}
+
+/// What a case may state about the run.
+fn of_run(analysis: &Analysis, fact: &str) -> i64 {
+    let sum = |value: fn(&RankAccount) -> i64| analysis.ranks.iter().map(value).sum();
+    match fact {
+        "runtime" => analysis.runtime,
+        "net" => analysis.ideal.net,
+        "even" => analysis.ideal.even,
+        "ideal" => analysis.ideal.ideal,
+        "mpiio" => sum(|rank| rank.mpiio),
+        "posix" => sum(|rank| rank.posix_in_mpiio),
+        "between" => sum(|rank| rank.between),
+        "overlapped" => sum(|rank| rank.overlapped_io),
+        "phases" => analysis.io_phases.len() as i64,
+        _ => panic!("unknown fact {fact}"),
+    }
+}
+
+/// What a case may state about a rank.
+fn of_rank(rank: &RankAccount, fact: &str) -> i64 {
+    match fact {
+        "useful" => rank.useful,
+        "io" => rank.io,
+        "mpi" => rank.mpi,
+        "net" => rank.clocks.net,
+        "even" => rank.clocks.even,
+        "ideal" => rank.clocks.ideal,
+        "read" => rank.bytes_read as i64,
+        "written" => rank.bytes_written as i64,
+        _ => panic!("unknown fact {fact} of a rank"),
+    }
+}
+
+/// What is not as the case states.
+fn differences(name: &str, case: &Case) -> Vec<String> {
+    let mut differences = Vec::new();
+    let analysis = replay(case, &case.options);
+    for facts in &case.expected {
+        for (fact, expected) in facts.iter().filter(|(fact, _)| *fact != "rank") {
+            let found = match facts.get("rank") {
+                Some(rank) => of_rank(&analysis.ranks[*rank as usize], fact),
+                None => of_run(&analysis, fact),
+            };
+            if found != *expected {
+                differences.push(format!("{name}: {fact} is {found}, not {expected}, of {facts:?}"));
+            }
+        }
+    }
+    let codes: Vec<&str> = analysis.warnings.iter().map(|warning| warning.code).collect();
+    if codes != case.warnings {
+        differences.push(format!("{name}: warns {:?}", analysis.warnings));
+    }
+    differences
+}
+
+#[test]
+fn cases_come_to_what_arithmetic_says() {
+    let files = files();
+    assert!(files.len() >= 20, "the cases are not where they should be");
+    let of_file = |file: &PathBuf| {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        differences(&name, &Case::parse(&std::fs::read_to_string(file).unwrap()))
+    };
+    let differences: Vec<String> = files.iter().flat_map(of_file).collect();
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}
+
+#[test]
+fn threads_change_nothing() {
+    for file in files() {
+        let case = Case::parse(&std::fs::read_to_string(&file).unwrap());
+        let alone = format!("{:?}", replay(&case, &Options { threads: 1, ..case.options }));
+        let together = format!("{:?}", replay(&case, &Options { threads: 4, ..case.options }));
+        assert_eq!(alone, together, "{}", file.display());
+    }
+}
