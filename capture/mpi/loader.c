@@ -1,0 +1,71 @@
+/* loader.c: binds the flavour library to the application's own libmpi. */
+#include <dlfcn.h>
+
+#include "flavour.h"
+#include "wrapper.h"
+
+struct mpi mpi;
+struct predefined predefined;
+bool mpi_threads;
+
+static void *library;
+
+/* Open MPI's predefined handles are addresses of objects. An executable may hold a copy of such an object, and that is then
+ * the one all use: the global scope is asked first. */
+static void *object(const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    return address ? address : dlsym(library, name);
+}
+
+#ifdef OMPI_PREDEFINED_GLOBAL
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, global) ((type)object(#global))
+#endif
+
+static void bind_predefined(void)
+{
+    (void)object;
+    predefined = (struct predefined){
+        .comm_world = MPI_COMM_WORLD, .comm_self = MPI_COMM_SELF, .comm_null = MPI_COMM_NULL,
+        .group_null = MPI_GROUP_NULL, .group_empty = MPI_GROUP_EMPTY,
+        .request_null = MPI_REQUEST_NULL,
+        .message_null = MPI_MESSAGE_NULL, .message_no_proc = MPI_MESSAGE_NO_PROC,
+        .datatype_null = MPI_DATATYPE_NULL, .byte = MPI_BYTE,
+        .file_null = MPI_FILE_NULL, .win_null = MPI_WIN_NULL,
+    };
+}
+
+/* Returns the first function that is missing, NULL where none is. */
+static const char *bind_functions(void)
+{
+#define BIND(name)                                                                                                     \
+    if (!(mpi.name = (__typeof__(mpi.name))dlsym(library, "PMPI_" #name)))                                             \
+        return "PMPI_" #name;
+    MPI_NEEDED(BIND)
+#undef BIND
+#define BIND(name, type)                                                                                               \
+    if (!(mpi.name##_f2c = (type(*)(MPI_Fint))dlsym(library, CONVERSION(name))))                                       \
+        return CONVERSION(name);
+    MPI_CONVERSIONS(BIND)
+#undef BIND
+    mpi.Type_size_c = (__typeof__(mpi.Type_size_c))dlsym(library, "PMPI_Type_size_c");
+    mpi.Type_size_x = (__typeof__(mpi.Type_size_x))dlsym(library, "PMPI_Type_size_x");
+#ifdef HAVE_SESSIONS
+    mpi.Group_from_session_pset = (__typeof__(mpi.Group_from_session_pset))dlsym(library, "PMPI_Group_from_session_pset");
+    mpi.Session_f2c = (__typeof__(mpi.Session_f2c))dlsym(library, "PMPI_Session_f2c");
+#endif
+    return NULL;
+}
+
+const char *tailrace_flavour_start(void *application_library)
+{
+    library = application_library;
+    const char *missing = bind_functions();
+    if (missing)
+        return missing;
+    bind_predefined();
+    fortran_start(application_library);
+    tailrace_register_functions(FUNCTION_FIRST, tailrace_function_count, tailrace_function_names, tailrace_function_layers);
+    return NULL;
+}
