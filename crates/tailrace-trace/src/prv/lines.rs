@@ -1,6 +1,5 @@
 //! The lines of a `.prv` or `.prv.gz`, from a buffer that is filled by large reads.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -32,19 +31,16 @@ pub enum Broken {
     TooLong,
 }
 
-/// Opens the text, whether compressed or not; which of the two is told by its first bytes.
-pub fn open(path: &Path) -> Result<Lines<Box<dyn Read>>, TraceError> {
-    let refused = |cause: io::Error| TraceError::system("read", path, &cause);
-    let mut file = File::open(path).map_err(refused)?;
+/// The lines of a text that may be compressed, which its first bytes tell.
+pub fn inflate(mut source: impl Read + 'static, path: &Path) -> Result<Lines<Box<dyn Read>>, TraceError> {
     let mut magic = [0; 2];
-    let read = read_fully(&mut file, &mut magic).map_err(refused)?;
-    let text = io::Cursor::new(magic).take(read as u64).chain(file);
-    let source: Box<dyn Read> = if magic == [0x1f, 0x8b] {
-        Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(CHUNK_BYTES, text)))
-    } else {
-        Box::new(text)
-    };
-    Ok(Lines::new(source))
+    let read = read_fully(&mut source, &mut magic).map_err(|cause| TraceError::system("read", path, &cause))?;
+    let text = io::Cursor::new(magic).take(read as u64).chain(source);
+    if magic != [0x1f, 0x8b] {
+        return Ok(Lines::new(Box::new(text)));
+    }
+    let buffered = io::BufReader::with_capacity(CHUNK_BYTES, text);
+    Ok(Lines::new(Box::new(MultiGzDecoder::new(buffered))))
 }
 
 fn read_fully(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {

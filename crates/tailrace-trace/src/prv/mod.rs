@@ -32,6 +32,8 @@ mod thread;
 mod types;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use crate::error::printable;
@@ -41,6 +43,7 @@ use convert::{Context, Converter};
 use groups::Groups;
 use header::Header;
 use labels::Labels;
+use lines::Lines;
 use messages::{Attached, MpiCalls, Place};
 use names::Names;
 use parse::Records;
@@ -74,8 +77,18 @@ impl PrvTrace {
     /// # Errors
     /// Where the file cannot be read, and where a line is not what the format asks for.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let records = read(path)?;
+        let file = File::open(path).map_err(|cause| TraceError::system("open", path, &cause))?;
+        let records = read(lines::inflate(file, path)?, path)?;
         Ok(Self::from_records(records, Labels::beside(path)))
+    }
+
+    /// Reads a `.prv` or `.prv.gz` from anywhere; `path` is what errors call it. Names are Extrae's own.
+    ///
+    /// # Errors
+    /// As [`PrvTrace::open`].
+    pub fn from_reader(source: impl Read + 'static, path: &Path) -> Result<Self, TraceError> {
+        let records = read(lines::inflate(source, path)?, path)?;
+        Ok(Self::from_records(records, Labels::default()))
     }
 
     fn from_records(mut records: Records, labels: Labels) -> Self {
@@ -93,8 +106,7 @@ impl PrvTrace {
     }
 }
 
-fn read(path: &Path) -> Result<Records, TraceError> {
-    let mut lines = lines::open(path)?;
+fn read(mut lines: Lines<Box<dyn Read>>, path: &Path) -> Result<Records, TraceError> {
     let mut records = None;
     loop {
         let number = lines.number();
@@ -210,7 +222,7 @@ fn tables(records: &Records, names: Names, locations: Vec<Location>, notes: Vec<
 }
 
 fn counters(thread: &Thread) -> Option<Counters> {
-    Some(Counters { instructions: thread.instructions?, cycles: thread.cycles? })
+    Some(Counters { instructions: thread.instructions.useful?, cycles: thread.cycles.useful? })
 }
 
 /// What had to be mended or assumed.

@@ -106,7 +106,10 @@ impl Names {
         }
         let label = self.labels.value(kind, value);
         let meaning = match kind {
-            types::FLUSH => Meaning { function: self.function(&label, Layer::Posix), kind: kinds::posix("write") },
+            // Its values are only named Begin and End.
+            types::FLUSH => {
+                Meaning { function: self.function("(flush of the tracer)", Layer::Posix), kind: kinds::posix("write") }
+            }
             types::IO => self.posix_meaning(&label),
             _ => self.mpi_meaning(&label),
         };

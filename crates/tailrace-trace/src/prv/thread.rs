@@ -50,8 +50,8 @@ pub struct Thread {
     pub calls: Vec<Call>,
     pub stretches: Vec<Stretch>,
     pub running_ns: i64,
-    pub instructions: Option<u64>,
-    pub cycles: Option<u64>,
+    pub instructions: Counter,
+    pub cycles: Counter,
     /// Ends of calls that never began, where a trace was cut out of a longer one.
     pub ends_without_begin: u64,
     open: Vec<Open>,
@@ -113,8 +113,8 @@ impl Thread {
     #[inline]
     pub fn event(&mut self, kind: u32, value: u64, register: &mut impl Register) {
         match kind {
-            types::INSTRUCTIONS => count(&mut self.instructions, value, self.useful),
-            types::CYCLES => count(&mut self.cycles, value, self.useful),
+            types::INSTRUCTIONS => self.instructions.add(value, self.last_event, self.useful),
+            types::CYCLES => self.cycles.add(value, self.last_event, self.useful),
             _ if types::is_call(kind) && value != 0 => self.begin(kind, value, register),
             _ if types::is_call(kind) => self.end(kind, register),
             _ => self.argument(kind, value),
@@ -189,9 +189,21 @@ impl Thread {
     }
 }
 
-fn count(sum: &mut Option<u64>, value: u64, useful: bool) {
-    let more = if useful { value } else { 0 };
-    *sum = Some(sum.unwrap_or(0).wrapping_add(more));
+/// A hardware counter: each value counts for the time since the value before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counter {
+    /// Of the useful time; `None` before the first value.
+    pub useful: Option<u64>,
+    last: i64,
+}
+
+impl Counter {
+    /// A second value at one moment is that of a call without duration: nothing of it is useful.
+    fn add(&mut self, value: u64, now: i64, running: bool) {
+        let more = if running && now > self.last { value } else { 0 };
+        self.useful = Some(self.useful.unwrap_or(0).wrapping_add(more));
+        self.last = now;
+    }
 }
 
 #[cfg(test)]
@@ -262,8 +274,9 @@ mod tests {
         thread.event(types::INSTRUCTIONS, 20, &mut seen); // of 10..15: in a collective
         thread.advance(30, &mut seen);
         thread.event(types::INSTRUCTIONS, 3, &mut seen); // of 15..30: running
+        thread.event(types::INSTRUCTIONS, 7, &mut seen); // of a call from 30 to 30
         thread.finish(40, &mut seen);
-        assert_eq!((thread.instructions, thread.cycles), (Some(103), None));
+        assert_eq!((thread.instructions.useful, thread.cycles.useful), (Some(103), None));
         assert_eq!(thread.running_ns, 25);
         let not_running = [Stretch { begin: 10, end: 15, state: 13 }, Stretch { begin: 30, end: 40, state: 0 }];
         assert_eq!(thread.stretches, not_running);

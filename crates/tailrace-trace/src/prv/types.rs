@@ -155,7 +155,6 @@ const MPI_CALLS: [(u64, &str); 69] = [
 /// Extrae's name of a value of an event type, where this reader needs it.
 pub fn value_name(kind: u32, value: u64) -> Option<&'static str> {
     match kind {
-        FLUSH => Some("flush of the tracer"),
         IO => (value as usize).checked_sub(1).and_then(|index| IO_CALLS.get(index)).copied(),
         POINT_TO_POINT..=MPI_IO => MPI_CALLS.iter().find(|(known, _)| *known == value).map(|(_, name)| *name),
         _ => None,
