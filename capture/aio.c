@@ -38,9 +38,10 @@ RETURN(aio_return64, aiocb64)
 SUSPEND(aio_suspend, aiocb)
 SUSPEND(aio_suspend64, aiocb64)
 
-/* A list is one call with as many requests inside it, each a record of no length before the wait. */
+/* A list is one call with as many requests inside it, each a record of no length before the wait. Not inlined: a call inside another must
+ * have a stack frame of its own (record.h). */
 #define LIST(name, control)                                                                                                   \
-    static void record_requests_of_##name(struct control *const list[], int count)                                            \
+    static __attribute__((noinline)) void record_requests_of_##name(struct control *const list[], int count)                  \
     {                                                                                                                         \
         for (int i = 0; i < count; i++) {                                                                                     \
             struct call call;                                                                                                 \

@@ -13,6 +13,9 @@
  * Without call_known such a record says CLASS_PLAIN. A call that should leave no record after all (nothing happened, say)
  * ends with call_forget(). Every call_begin() that returned a stream needs exactly one call_end() or call_forget().
  *
+ * `struct call` must be a local variable of the wrapper: by its address the recorder sees that an outer call was left by longjmp or by
+ * an exception. A call inside another therefore needs a stack frame of its own.
+ *
  * The words are those of docs/trace.md with two differences made here, in one place: an offset (flag
  * FILE_OFFSET) is given absolute, and becomes relative when it is written.
  *

@@ -22,12 +22,10 @@ int gnu_fscanf(FILE *, const char *, ...) __asm__("fscanf");
 int gnu_vfscanf(FILE *, const char *, va_list) __asm__("vfscanf");
 int gnu_scanf(const char *, ...) __asm__("scanf");
 int gnu_vscanf(const char *, va_list) __asm__("vscanf");
-enum {
-    FUNCTION_gnu_fscanf = FUNCTION_fscanf,
-    FUNCTION_gnu_vfscanf = FUNCTION_vfscanf,
-    FUNCTION_gnu_scanf = FUNCTION_scanf,
-    FUNCTION_gnu_vscanf = FUNCTION_vscanf,
-};
+#define FUNCTION_gnu_fscanf FUNCTION_fscanf
+#define FUNCTION_gnu_vfscanf FUNCTION_vfscanf
+#define FUNCTION_gnu_scanf FUNCTION_scanf
+#define FUNCTION_gnu_vscanf FUNCTION_vscanf
 
 /* A function with its list of arguments, and the variadic one that shares its body. `parameters` end in the format. */
 #define FORMATTED(name, variadic, parameters, passed, fp, op, bytes, error)                                                   \

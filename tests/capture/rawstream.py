@@ -1,0 +1,281 @@
+"""A second reader of raw streams, written from docs/trace.md alone: the tests' oracle for what capture wrote.
+
+It favours being obviously right over being fast. Times stay in ticks.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HEADER_BYTES = 4096
+OPS = [
+    "open", "close", "read", "write", "sync", "seek", "stat", "lock", "truncate", "map", "unlink", "rename",
+    "make_directory", "set_view", "metadata",
+]  # fmt: skip
+
+
+class Malformed(Exception):
+    """The stream does not follow the document."""
+
+
+@dataclass
+class Call:
+    """One call; `depth` counts the calls around it, `parent` is the innermost of them."""
+
+    function: str
+    layer: int
+    class_number: int
+    words: list[int]
+    begin: int
+    end: int | None
+    depth: int
+    parent: "Call | None" = None
+    path: bytes | None = None
+
+    @property
+    def op(self) -> str:
+        return OPS[self.words[0]]
+
+    @property
+    def flags(self) -> int:
+        return self.words[1]
+
+    @property
+    def bytes(self) -> int:
+        return self.words[3]
+
+    @property
+    def offset(self) -> int | None:
+        """Absolute, in bytes; None where the call has none."""
+        return self.words[4] if self.flags & 1 else None
+
+    @property
+    def error(self) -> int:
+        return self.words[5]
+
+
+@dataclass
+class Stream:
+    header: dict[str, int]
+    calls: list[Call] = field(default_factory=list)  # in order of their ends
+    meta: dict[str, str] = field(default_factory=dict)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    clocks: list[tuple[int, int, int, int]] = field(default_factory=list)
+    paths: dict[int, bytes] = field(default_factory=dict)
+    names: dict[int, tuple[str, int]] = field(default_factory=dict)
+    counters: tuple[int, int] | None = None
+    ended: bool = False
+    open_at_end: list[Call] = field(default_factory=list)
+    bytes_of_records: int = 0
+
+    def of(self, function: str) -> list[Call]:
+        return [call for call in self.calls if call.function == function]
+
+
+def unzigzag(value: int) -> int:
+    return (value >> 1) ^ -(value & 1)
+
+
+class Payload:
+    def __init__(self, data: bytes):
+        self.data, self.at = data, 0
+
+    def u8(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def u16(self) -> int:
+        return self.u8() | self.u8() << 8
+
+    def varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.u8()
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def word(self) -> int:
+        value = unzigzag(self.varint())
+        if not -(2**63) <= value < 2**63:
+            raise Malformed(f"the word {value} has more than 64 bits")
+        return value
+
+    def words(self, count: int) -> list[int]:
+        return [self.word() for _ in range(count)]
+
+    def rest_of_words(self) -> list[int]:
+        words = []
+        while self.at < len(self.data):
+            words.append(self.word())
+        return words
+
+
+class Decoder:
+    def __init__(self, data: bytes, keep_calls: bool):
+        self.data = data
+        self.at = HEADER_BYTES
+        self.stream = Stream(read_header(data))
+        self.cursor = self.stream.header["start"]
+        self.shapes: dict[int, tuple[int, int, list[int], int]] = {}  # function, class, words, number of words due
+        self.expected = [0] * 64
+        self.stack: list[Call] = []
+        self.keep_calls = keep_calls
+        self.count = 0
+
+    def decode(self) -> Stream:
+        while self.at + 2 <= len(self.data) and self.data[self.at]:
+            self.record(self.data[self.at], self.data[self.at + 1])
+        self.stream.open_at_end = self.stack
+        self.stream.bytes_of_records = self.at - HEADER_BYTES
+        return self.stream
+
+    def record(self, head: int, lengths: int) -> None:
+        if head < 240:
+            self.call(head, lengths)
+        elif head in (245, 246):
+            self.edge(head, lengths)
+        else:
+            (length,) = struct.unpack_from("<H", self.data, self.at + 2)
+            payload = self.data[self.at + 4 : self.at + 4 + length]
+            if len(payload) < length:
+                raise Malformed(f"the record at byte {self.at} goes beyond the file")
+            self.other(head, payload)
+            self.at += 4 + length
+
+    def integer(self, length: int) -> int:
+        if length > 8:
+            raise Malformed(f"a length of {length} bytes at byte {self.at}")
+        value = int.from_bytes(self.data[self.at : self.at + length], "little")
+        self.at += length
+        return value
+
+    # --- calls ---
+
+    def call(self, head: int, lengths: int) -> None:
+        self.at += 2
+        begin = self.cursor + self.integer(lengths & 15)
+        self.cursor = begin + self.integer(lengths >> 4)
+        self.add(self.make(head, begin, self.cursor, "call"))
+
+    def edge(self, head: int, lengths: int) -> None:
+        shape = self.data[self.at + 2]
+        self.at += 3
+        self.cursor += self.integer(lengths & 15)
+        if head == 245:
+            self.stack.append(self.make(shape, self.cursor, None, "enter"))
+            return
+        if not self.stack:
+            raise Malformed(f"a leave without an enter before byte {self.at}")
+        entered = self.stack.pop()
+        left = self.make(shape, entered.begin, self.cursor, "leave")
+        if left.function != entered.function:
+            raise Malformed(f"{entered.function} is left as {left.function} before byte {self.at}")
+        for name, value in vars(left).items():
+            setattr(entered, name, value)
+        self.add(entered)
+
+    def make(self, number: int, begin: int, end: int | None, part: str) -> Call:
+        if number not in self.shapes:
+            raise Malformed(f"shape {number} is not defined before byte {self.at}")
+        function, class_number, words, due = self.shapes[number]
+        if len(words) != due:
+            raise Malformed(f"shape {number} has {len(words)} words instead of {due}")
+        name, layer = self.stream.names[function]
+        words = list(words)
+        path = None
+        if class_number == 1:
+            self.resolve_offset(words, part)
+            path = self.stream.paths.get(words[2])
+        parent = self.stack[-1] if self.stack else None
+        return Call(name, layer, class_number, words, begin, end, len(self.stack), parent, path)
+
+    def resolve_offset(self, words: list[int], part: str) -> None:
+        if not words[1] & 1:
+            return
+        slot = words[2] % 64
+        words[4] = (words[4] + self.expected[slot] + 2**63) % 2**64 - 2**63
+        if part != "enter":
+            self.expected[slot] = words[4] + words[3]
+
+    def add(self, call: Call) -> None:
+        self.count += 1
+        if self.keep_calls:
+            self.stream.calls.append(call)
+
+    # --- the other records ---
+
+    def other(self, head: int, data: bytes) -> None:
+        stream = self.stream
+        if head == 240:
+            self.define(Payload(data))
+        elif head == 241:
+            stream.clocks.append(struct.unpack("<QQIQ", data))
+        elif head == 242:
+            stream.names[int.from_bytes(data[:2], "little")] = (data[3:].decode(), data[2])
+        elif head == 243:
+            stream.paths[int.from_bytes(data[:4], "little")] = data[4:]
+        elif head in (247, 248):
+            key, _, text = data.partition(b"\0")
+            self.text(head, key.decode(), text.decode(errors="surrogateescape"))
+        elif head == 249:
+            stream.counters = struct.unpack("<QQ", data)
+        elif head == 250:
+            stream.ended = True
+        elif head != 244:
+            raise Malformed(f"head {head} at byte {self.at}")
+
+    def text(self, head: int, key: str, text: str) -> None:
+        if head == 247:
+            self.stream.meta[key] = text
+        else:
+            self.stream.notes.append((key, text))
+
+    def define(self, payload: Payload) -> None:
+        number, function, class_number = payload.u8(), payload.u16(), payload.u8()
+        if class_number == 255:
+            real_class, due = payload.u8(), payload.varint()
+            self.shapes[number] = (function, real_class, payload.rest_of_words(), due)
+        elif class_number == 254:
+            self.shapes[number][2].extend(payload.words(payload.u8()))
+        else:
+            count = payload.u8()
+            self.shapes[number] = (function, class_number, payload.words(count), count)
+        if payload.at != len(payload.data):
+            raise Malformed(f"{len(payload.data) - payload.at} bytes too many in the definition at byte {self.at}")
+
+
+def read_header(data: bytes) -> dict[str, int]:
+    if data[:8] != b"TAILRAW\0":
+        raise Malformed("the magic is missing")
+    names = [
+        "version", "process", "thread", "flags", "ticks_per_s", "clock", "event_cost_ps", "start", "lost",
+        "in_flight_begin", "in_flight_function", "full_at", "closed",
+    ]  # fmt: skip
+    return dict(zip(names, struct.unpack_from("<4IQ2I6Q", data, 8), strict=True))
+
+
+def read(path: Path, keep_calls: bool = True) -> Stream:
+    return Decoder(path.read_bytes(), keep_calls).decode()
+
+
+def count_calls(path: Path) -> int:
+    decoder = Decoder(path.read_bytes(), False)
+    decoder.decode()
+    return decoder.count
+
+
+def read_all(directory: Path) -> list[Stream]:
+    """All streams of a raw directory, paths known across the threads of a process, as the document says."""
+    streams = [read(path) for path in sorted(directory.glob("*.stream"))]
+    paths: dict[int, dict[int, bytes]] = {}
+    for stream in streams:
+        paths.setdefault(stream.header["process"], {}).update(stream.paths)
+    for stream in streams:
+        for call in stream.calls:
+            if call.class_number == 1:
+                call.path = paths[stream.header["process"]].get(call.words[2])
+    return streams
