@@ -161,7 +161,7 @@ uint32_t descriptor_find(int descriptor)
 uint32_t descriptor_opened(int descriptor, int directory, const char *path)
 {
     char absolute[PATH_BYTES];
-    path_absolute(absolute, sizeof absolute, directory, path ? path : "<no path>");
+    path_absolute(absolute, sizeof absolute, path ? directory : NO_DIRECTORY, path ? path : "<no path>");
     if (descriptor < 0)
         return path_number_named(absolute);
     uint32_t file = path_number(absolute);

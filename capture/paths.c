@@ -43,7 +43,7 @@ static size_t directory_of(char *path, size_t bytes, int directory)
 /* `path` as the program gave it, behind its directory where it is relative. Cut where it does not fit. */
 void path_absolute(char *absolute, size_t bytes, int directory, const char *path)
 {
-    size_t length = path[0] == '/' || path[0] == '<' ? 0 : directory_of(absolute, bytes, directory);
+    size_t length = path[0] == '/' || directory == NO_DIRECTORY ? 0 : directory_of(absolute, bytes, directory);
     snprintf(absolute + length, bytes - length, "%s", path);
 }
 

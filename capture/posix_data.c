@@ -92,7 +92,7 @@ TAILRACE_EXPORT void sync(void)
     struct stream *stream = tailrace_recording ? call_begin(&call, FUNCTION_sync) : NULL;
     REAL(sync)();
     if (stream)
-        end_file_call(stream, &call, clock_now(), FILE_SYNC, 0, wrap_path(AT_FDCWD, "<all files>"), 0, 0, 0);
+        end_file_call(stream, &call, clock_now(), FILE_SYNC, 0, wrap_special("<all files>"), 0, 0, 0);
 }
 
 /* --- Size ----------------------------------------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ static uint32_t mapped_file(const void *address)
         if ((uintptr_t)address >= mapping->begin && (uintptr_t)address < mapping->end)
             return mapping->file;
     }
-    return wrap_path(AT_FDCWD, "<unknown mapping>");
+    return wrap_special("<unknown mapping>");
 }
 
 /* What the program reads and writes in the mapping is not seen: the trace says so. Private mappings are, but for rare

@@ -29,11 +29,16 @@ uint32_t wrap_path(int directory, const char *path)
     int saved = errno;
     uint32_t file = directory >= 0 && (!path || !*path) ? descriptor_file(directory) : 0;
     if (!file) {
-        path_absolute(absolute, sizeof absolute, directory, path ? path : "<no path>");
+        path_absolute(absolute, sizeof absolute, path ? directory : NO_DIRECTORY, path ? path : "<no path>");
         file = path_number_named(absolute);
     }
     errno = saved;
     return file;
+}
+
+uint32_t wrap_special(const char *name)
+{
+    return path_number_named(name);
 }
 
 /* --- By path --------------------------------------------------------------------------------------------------------- */

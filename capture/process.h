@@ -8,6 +8,7 @@
 #include "stream.h"
 
 enum {
+    NO_DIRECTORY = -1000000, /* instead of a directory's descriptor: the path is a name in angle brackets, not a path */
     META_BYTES = 160 * 1024, /* all keys and values of the process */
     FUNCTION_RANGES = 8,
     PATH_BYTES = 4096,

@@ -3,15 +3,18 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "process.h"
 #include "stdio_file.h"
 
 /* --- Opening --------------------------------------------------------------------------------------------------------- */
+
+static const char temporary[] = "<temporary file>";
 
 static void end_open(struct stream *stream, struct call *call, FILE *fp, const char *path, const char *mode)
 {
     uint64_t end = clock_now();
     int error = fp ? 0 : errno;
-    uint32_t file = descriptor_opened(fp ? stdio_descriptor(fp) : -1, AT_FDCWD, path);
+    uint32_t file = descriptor_opened(fp ? stdio_descriptor(fp) : -1, path == temporary ? NO_DIRECTORY : AT_FDCWD, path);
     end_file_call(stream, call, end, FILE_OPEN, strpbrk(mode, "wa") ? FILE_CREATES : 0, file, 0, 0, error);
     if (error)
         errno = error;
@@ -37,8 +40,8 @@ static FILE *end_any_open(struct stream *stream, struct call *call, FILE *fp, co
     }
 OPEN(fopen, (const char *restrict path, const char *restrict mode), (path, mode), path, mode)
 OPEN(fopen64, (const char *restrict path, const char *restrict mode), (path, mode), path, mode)
-OPEN(tmpfile, (void), (), "<temporary file>", "w")
-OPEN(tmpfile64, (void), (), "<temporary file>", "w")
+OPEN(tmpfile, (void), (), temporary, "w")
+OPEN(tmpfile64, (void), (), temporary, "w")
 
 /* --- Closing --------------------------------------------------------------------------------------------------------- */
 
@@ -111,7 +114,7 @@ TAILRACE_EXPORT int pclose(FILE *fp)
 
 static uint32_t file_or_all(FILE *fp)
 {
-    return fp ? stdio_file(fp) : wrap_path(AT_FDCWD, "<all files>");
+    return fp ? stdio_file(fp) : wrap_special("<all files>");
 }
 
 #define FLUSH(name)                                                                                                           \

@@ -14,8 +14,11 @@
 #include "descriptors.h"
 #include "functions.h"
 
-/* Declared here, for the file number of a path is only asked for after the call. */
+/* The number of a file that is named; only asked for after the call. */
 uint32_t wrap_path(int directory, const char *path);
+
+/* The number of "<all files>" and its kind, where no file is known. */
+uint32_t wrap_special(const char *name);
 
 #define WRAP(type, name, parameters, arguments, condition, prepare, file, op, flags, bytes, offset, error)                   \
     TAILRACE_EXPORT type name parameters                                                                                      \

@@ -1,0 +1,60 @@
+"""The recorder as the MPI part uses it: nesting, shapes, metas, notes, suppression."""
+
+import os
+
+import pytest
+import rawstream
+from conftest import SOURCES
+
+
+@pytest.fixture
+def stream(program, library, capture):
+    done = capture(program("api", f"-I{SOURCES}", library))
+    assert done.returncode == 0, done.stderr
+    return done.stream
+
+
+def test_posix_calls_stand_inside_the_call_around_them(stream, tmp_path):
+    collective = stream.of("MPI_File_write_all")
+    assert [(call.bytes, call.offset) for call in collective] == [(16, 0), (16, 16), (16, 32), (16, 1000)]
+    assert {call.path for call in collective} == {os.fsencode(tmp_path / "collective")}
+    inner = stream.of("pwrite")
+    assert [call.offset for call in inner] == [0, 8, 16, 24, 32, 40]
+    for i, call in enumerate(inner):
+        assert call.parent is collective[i // 2]
+        assert call.parent.begin <= call.begin <= call.end <= call.parent.end
+    assert (collective[0].layer, inner[0].layer) == (1, 2)
+
+
+def test_calls_follow_each_other_in_time(stream):
+    outermost = [call for call in stream.calls if not call.depth]
+    assert all(first.end <= second.begin for first, second in zip(outermost, outermost[1:]))
+    assert all(call.begin <= call.end for call in stream.calls)
+
+
+def test_suppressed_and_forgotten_calls_leave_nothing(stream):
+    assert 99 not in [call.offset for call in stream.of("pwrite")]
+    assert len(stream.of("MPI_Barrier")) == 1
+    assert stream.header["lost"] == 0
+
+
+def test_shapes_of_any_length(stream):
+    waits = [call.words for call in stream.of("MPI_Waitall")]
+    step = -(2**63) // 1000 + 1  # C divides towards zero
+    counts = [0, 1, 4, 13, 40, 121, 364]
+    assert waits[:14] == [[(step * i) for i in range(count)] for count in counts for _ in range(2)]
+    assert waits[14:] == [[i * k for k in range(7)] for i in range(1000)]
+
+
+def test_metas_and_notes(stream, tmp_path):
+    assert (stream.meta["rank"], stream.meta["ranks"]) == ("5", "7")
+    assert stream.meta["directory"] == str(tmp_path)
+    assert stream.meta["command"].endswith("api")
+    assert len(stream.meta["node"].split()) == 3
+    assert stream.meta["counters"].startswith("not available: ")
+    assert [note for note in stream.notes if note[0] == "unknown_communicator"] == [("unknown_communicator", "one"), ("unknown_communicator", "two")]
+    assert stream.header["flags"] & 1
+
+
+def test_main_thread_is_marked(stream: rawstream.Stream):
+    assert stream.header["thread"] == 0 and stream.header["flags"] & 1
