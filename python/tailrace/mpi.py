@@ -44,8 +44,9 @@ def installed(first: Iterable[Path] = ()) -> list[Installation]:
     named = [Path(found)] if (found := shutil.which(os.environ.get("MPICC", ""))) else []
     folders = [*first, *(Path(part) for part in os.environ.get("PATH", "").split(os.pathsep) if part)]
     candidates = [*named, *(folder / name for folder in folders for name in COMPILER_NAMES)]
-    usable = dict.fromkeys(path.absolute() for path in candidates if os.access(path, os.X_OK) and path.is_file())
-    found = [_installation(path) for path in usable]
+    # The folder is resolved (/bin is /usr/bin), the file not: a wrapper goes by the name it is called with.
+    usable = dict.fromkeys(path.parent.resolve() / path.name for path in candidates if os.access(path, os.X_OK))
+    found = [_installation(path) for path in usable if path.is_file()]
     return [installation for installation in found if installation is not None]
 
 

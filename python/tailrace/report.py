@@ -14,6 +14,7 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.report_json import report, reports
 from tailrace.store import find_trace
+from tailrace.units import count
 
 
 def main(
@@ -42,12 +43,13 @@ def _print(columns: list[dict[str, Any]], names: list[str], scaling_options: dic
     if len(columns) == 1:
         print_report(report(columns[0]), trace_name(names[0]))
         return
+    scaling = scaling_table(columns, **scaling_options)
     out = console()
     for one, name in zip(columns, names, strict=True):
-        out.print(f"{trace_name(name)} ({one['ranks']} ranks):", soft_wrap=True)
+        out.print(f"{trace_name(name)} ({count(int(one['ranks']), 'rank')}):", soft_wrap=True)
         print_verdict(report(one), out)
         out.print()
-    print_scaling(scaling_table(columns, **scaling_options), out)
+    print_scaling(scaling, out)
 
 
 def write_page(path: Path, columns: list[dict[str, Any]], names: list[str], **scaling_options: Any) -> None:

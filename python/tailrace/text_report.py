@@ -39,7 +39,7 @@ def print_report(report: dict[str, Any], name: str, out: Console | None = None) 
         content = block(report, name) if block is summary else block(report)
         if content is not None:
             out.print()
-            out.print(content)
+            out.print(content, soft_wrap=isinstance(content, Text))
 
 
 def summary(report: dict[str, Any], name: str) -> RenderableType:
@@ -154,7 +154,7 @@ def print_scaling(scaling: dict[str, Any], out: Console | None = None) -> None:
         depth = 1 if key == "computation" else 2
         result.add_row("  " * depth + name, *(percent(row["scalability"][key]) for row in rows))
     out.print(result)
-    out.print(Text(scaling_words(scaling), style="dim"))
+    out.print(Text(scaling_words(scaling), style="dim"), soft_wrap=True)
 
 
 SCALABILITY_NAMES = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 from tailrace.file_tables import SUMS, merged
 
 MILLISECOND = 1_000_000
@@ -60,9 +61,14 @@ class Program:
     overlapped_io_ns: list[int] | None = None
 
     def columns(self, bins: int = 200) -> dict[str, Any]:
+        """As `tailrace.engine.analyze` returns them."""
+        return merged(self.raw_columns(bins))
+
+    def raw_columns(self, bins: int = 200) -> dict[str, Any]:
+        """As the compiled engine returns them."""
         (runtime,) = {sum(i.length_ns for i in intervals) for intervals in self.ranks}
         calls = list(self._calls())
-        columns = {
+        return {
             "format": "tailrace",
             "ranks": len(self.ranks),
             "runtime_ns": runtime,
@@ -83,7 +89,6 @@ class Program:
             | self.capture,
             "warnings": self.warnings,
         }
-        return merged(columns)
 
     def _calls(self):
         """(rank, begin, end, state, interval) of every captured call, in order of rank and time."""
@@ -138,7 +143,7 @@ class Program:
             rows.append(("compute", now, runtime, 0, 0, 0, 0, 0.0))
         names = ["kind", "begin_ns", "end_ns", "bytes_read", "bytes_written", "io_ns"]
         names += ["ranks_in_io_max", "ranks_in_io_mean"]
-        return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
     def _timeline(self, calls: list, runtime: int, bins: int) -> dict[str, Any]:
         edges = np.linspace(0, runtime, bins + 1)
@@ -153,7 +158,7 @@ class Program:
         width = runtime / bins
         table = {s: np.rint(v).astype(np.uint32) for s, v in rows.items()}
         table["useful"] = np.rint(width - rows["io"] - rows["mpi"]).astype(np.uint32)
-        ranks_in_io = rows["io"].sum(axis=0) / width
+        ranks_in_io = rows["io"].sum(axis=0) / max(width, 1)
         longest = sorted(calls, key=lambda c: c[1] - c[2])[:20000]
         return {
             "timeline": table | {"row_ranks": 1},
