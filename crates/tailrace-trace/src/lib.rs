@@ -5,7 +5,7 @@
 //!
 //! # Adding a format
 //!
-//! A reader is one module with a type that implements [`Trace`], and one line in `open`'s list of formats that
+//! A reader is one module with a type that implements [`Trace`], and one line in [`open::FORMATS`] that
 //! recognizes a file by its first bytes. A reader keeps these promises, and its consumers rely on them:
 //!
 //! - Events of a location come in order of time and properly nested: `begin ≤ end`; the next event's `begin` is no earlier than
@@ -26,6 +26,9 @@ pub mod error;
 pub mod event;
 pub mod memory;
 pub mod offsets;
+pub mod open;
+pub mod pack;
+pub mod packed;
 mod parallel;
 pub mod prv;
 pub mod raw;
@@ -34,6 +37,8 @@ pub mod words;
 
 pub use error::TraceError;
 pub use memory::MemoryTrace;
+pub use open::open;
+pub use pack::pack;
 pub use tables::Tables;
 
 /// A trace that is open for reading, whatever its format.

@@ -6,6 +6,7 @@ use crate::cursor::Cursor;
 use crate::error::TraceError;
 use crate::event::{Part, Progress};
 use crate::offsets::Follower;
+use crate::packed::layout::SHAPE_WORDS_MAX;
 use crate::words::{self, FILE_OFFSET, class};
 
 use super::clock::ClockMap;
@@ -211,8 +212,10 @@ impl Slot {
         let here = if define.class == MORE { define.total } else { self.missing };
         for _ in 0..here.min(self.missing) {
             let Ok(word) = from.word() else { break };
-            self.raw.push(word);
             self.missing -= 1;
+            if self.raw.len() < SHAPE_WORDS_MAX {
+                self.raw.push(word);
+            }
         }
         self.coded = Default::default();
     }

@@ -7,7 +7,7 @@ pub mod clock;
 pub mod communicator;
 pub mod decode;
 pub mod header;
-mod merge;
+pub mod merge;
 mod ranks;
 pub mod run;
 pub mod scan;

@@ -1,0 +1,130 @@
+//! Packing: a run's raw streams become one file.
+//!
+//! Streams are worked on in parallel, each by one thread; a stream's blocks wait in a bounded queue until the file has come to
+//! it, so that the same run is always packed to the same bytes.
+
+mod observe;
+mod stream;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use crate::error::TraceError;
+use crate::packed::writer::Writer;
+use crate::parallel;
+use crate::raw::run::Run;
+
+use observe::Observed;
+
+/// Blocks of one stream that may wait for their turn: about 40 MB.
+const BLOCKS_WAITING: usize = 512;
+const BLOCK_EVENTS: usize = 1 << 14;
+const BLOCK_EVENTS_MIN: usize = 1 << 11;
+/// Events that all streams' blocks hold together while a reader walks through all of them at once.
+const EVENTS_AT_ONCE: usize = 1 << 21;
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub ranks: u32,
+    pub locations: usize,
+    pub events: u64,
+    pub lost: u64,
+    pub complete: bool,
+    pub bytes_raw: u64,
+    pub bytes_packed: u64,
+    pub notes: Vec<String>,
+}
+
+/// What a stream's worker sends.
+enum Parcel {
+    Block { events: usize, bytes: Vec<u8> },
+    Done(Box<Observed>),
+    Failed(TraceError),
+}
+
+/// Events per block, so that one block of each location fits in memory together.
+pub fn events_per_block(locations: usize) -> usize {
+    (EVENTS_AT_ONCE / locations.max(1)).clamp(BLOCK_EVENTS_MIN, BLOCK_EVENTS)
+}
+
+/// Packs the streams of `directory` (or of `raw/` in it) into `output`, which appears only when it is complete.
+/// `progress` is told the share that is done, 0 to 1.
+///
+/// # Errors
+/// If there are no streams, none can be read, or the file cannot be written.
+pub fn pack(directory: &Path, output: &Path, progress: &mut dyn FnMut(f64)) -> Result<Summary, TraceError> {
+    let mut run = Run::survey(directory)?;
+    let mut writer = Writer::create(output, run.streams.len())?;
+    let observed = write_blocks(&run, &mut writer, progress)?;
+    for (location, observed) in run.tables.locations.iter_mut().zip(&observed) {
+        location.events = observed.events;
+    }
+    run.tables.window = observe::window(&run.tables.locations, &observed);
+    observe::mark_opaque(&mut run.tables.files, &observed);
+    let not_understood: u64 = observed.iter().map(|observed| observed.not_understood).sum();
+    let capture = &mut run.tables.capture;
+    capture.events = observed.iter().map(|observed| observed.events).sum();
+    if not_understood > 0 {
+        capture.notes.push(format!("{not_understood} shapes of calls name what was never defined: they order nothing."));
+    }
+    let bytes_packed = writer.finish(&run.tables)?;
+    Ok(summary(&run, bytes_packed))
+}
+
+fn summary(run: &Run, bytes_packed: u64) -> Summary {
+    let capture = &run.tables.capture;
+    Summary {
+        ranks: run.tables.ranks,
+        locations: run.streams.len(),
+        events: capture.events,
+        lost: capture.lost,
+        complete: capture.complete,
+        bytes_raw: run.streams.iter().map(|stream| stream.survey.bytes).sum(),
+        bytes_packed,
+        notes: capture.notes.clone(),
+    }
+}
+
+fn write_blocks(run: &Run, writer: &mut Writer, progress: &mut dyn FnMut(f64)) -> Result<Vec<Observed>, TraceError> {
+    let (senders, receivers): (Vec<_>, Vec<_>) = run.streams.iter().map(|_| sync_channel(BLOCKS_WAITING)).unzip();
+    // Streams are begun in the order in which the file wants them, so whoever waits, waits for one that is under way.
+    let jobs = Mutex::new(run.streams.iter().zip(senders));
+    let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
+    let mut events_done = 0;
+    std::thread::scope(|scope| {
+        for _ in 0..parallel::threads().min(run.streams.len()) {
+            scope.spawn(|| {
+                while let Some((stream, sender)) = next() {
+                    stream::pack(run, stream, &sender);
+                }
+            });
+        }
+        let mut told = |events: usize| {
+            events_done += events;
+            progress((events_done as f64 / run.tables.capture.events.max(1) as f64).min(1.0));
+        };
+        // Receivers that are dropped on an error make the workers stop.
+        receivers.into_iter().enumerate().map(|(at, parcels)| drain(at, &parcels, writer, &mut told)).collect()
+    })
+}
+
+fn drain(
+    location: usize,
+    parcels: &Receiver<Parcel>,
+    writer: &mut Writer,
+    told: &mut dyn FnMut(usize),
+) -> Result<Observed, TraceError> {
+    for parcel in parcels {
+        match parcel {
+            Parcel::Block { events, bytes } => {
+                writer.block(location, events, &bytes)?;
+                told(events);
+            }
+            Parcel::Done(observed) => return Ok(*observed),
+            Parcel::Failed(error) => return Err(error),
+        }
+    }
+    Err(TraceError::new("a thread that packs the trace ended before its work was done.", "pack the raw directory again."))
+}

@@ -1,0 +1,162 @@
+//! What can only be told by seeing all events go by: the window, and which files MPI-IO moves data of out of sight.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::event::{Layer, Part};
+use crate::raw::decode::{CodedShape, Decoded};
+use crate::tables::{FileEntry, Function, Location, Window};
+use crate::words::class;
+
+const OP_READ: i64 = 2;
+const OP_WRITE: i64 = 3;
+const CONTROL_INITIALIZE: i64 = 0;
+const CONTROL_FINALIZE: i64 = 1;
+const CONTROL_LEVEL: i64 = 2;
+
+/// What one stream told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    pub events: u64,
+    pub not_understood: u64,
+    initialized_ns: Option<i64>,
+    finalize_ns: Option<i64>,
+    /// End of the first MPI_Pcontrol(1 or more), begin of the last MPI_Pcontrol(0) after it.
+    switched_on_ns: Option<i64>,
+    switched_off_ns: Option<i64>,
+    /// Files in which MPI-IO moved data, and those with POSIX data calls inside MPI calls.
+    moved: HashSet<u32>,
+    seen: HashSet<u32>,
+}
+
+pub struct Observer<'a> {
+    functions: &'a [Function],
+    observed: Observed,
+    open: Vec<(Arc<CodedShape>, i64)>,
+}
+
+impl<'a> Observer<'a> {
+    pub fn new(functions: &'a [Function]) -> Self {
+        Self { functions, observed: Observed::default(), open: Vec::new() }
+    }
+
+    pub fn finish(self, not_understood: u64) -> Observed {
+        Observed { not_understood, ..self.observed }
+    }
+
+    #[inline]
+    pub fn observe(&mut self, decoded: &Decoded) {
+        self.observed.events += 1;
+        let shape = &decoded.shape;
+        let begin_ns = match shape.part {
+            Part::Call => decoded.begin_ns,
+            Part::Enter => return self.open.push((shape.clone(), decoded.begin_ns)),
+            Part::Leave => self.open.pop().map_or(decoded.begin_ns, |(_, begin_ns)| begin_ns),
+        };
+        match shape.class {
+            class::CONTROL => self.control(&shape.words, begin_ns, decoded.end_ns),
+            class::FILE => self.file(shape),
+            _ => {}
+        }
+    }
+
+    fn control(&mut self, words: &[i64], begin_ns: i64, end_ns: i64) {
+        let observed = &mut self.observed;
+        match words {
+            [CONTROL_INITIALIZE, ..] => observed.initialized_ns = observed.initialized_ns.or(Some(end_ns)),
+            [CONTROL_FINALIZE, ..] => observed.finalize_ns = Some(begin_ns),
+            [CONTROL_LEVEL, 0, ..] if observed.switched_on_ns.is_some() => observed.switched_off_ns = Some(begin_ns),
+            [CONTROL_LEVEL, level, ..] if *level > 0 => {
+                observed.switched_on_ns = observed.switched_on_ns.or(Some(end_ns));
+            }
+            _ => {}
+        }
+    }
+
+    fn layer(&self, shape: &CodedShape) -> Option<Layer> {
+        Some(self.functions.get(usize::from(shape.function))?.layer)
+    }
+
+    fn file(&mut self, shape: &CodedShape) {
+        let (operation, file, bytes) = (shape.words[0], shape.words[2] as u32, shape.words[3]);
+        if !matches!(operation, OP_READ | OP_WRITE) || bytes <= 0 {
+            return;
+        }
+        match self.layer(shape) {
+            Some(Layer::MpiIo) => drop(self.observed.moved.insert(file)),
+            Some(Layer::Mpi) | None => {}
+            Some(_) => self.data_below_mpi(file),
+        }
+    }
+
+    /// A POSIX call inside an MPI-IO call shows that call's file, whatever name the driver opened it by; inside a Wait its own.
+    fn data_below_mpi(&mut self, file: u32) {
+        for (around, _) in &self.open {
+            match self.functions.get(usize::from(around.function)).map(|function| function.layer) {
+                Some(Layer::MpiIo) if around.class == class::FILE => {
+                    self.observed.seen.extend([around.words[2] as u32, file]);
+                }
+                Some(Layer::MpiIo | Layer::Mpi) => self.observed.seen.extend([file]),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A file is opaque if MPI-IO moved data of it on some rank and no rank showed a POSIX call inside.
+pub fn mark_opaque(files: &mut [FileEntry], observed: &[Observed]) {
+    let moved: HashSet<u32> = observed.iter().flat_map(|observed| observed.moved.iter().copied()).collect();
+    let seen: HashSet<u32> = observed.iter().flat_map(|observed| observed.seen.iter().copied()).collect();
+    for file in moved.difference(&seen) {
+        if let Some(entry) = files.get_mut(*file as usize) {
+            entry.opaque = true;
+        }
+    }
+}
+
+/// From the first rank's leaving MPI_Init to the last's reaching MPI_Finalize or its death, narrowed by MPI_Pcontrol; without MPI from the
+/// first begin to the last end.
+pub fn window(locations: &[Location], observed: &[Observed]) -> Option<Window> {
+    let ranks: Vec<(&Location, &Observed)> = locations.iter().zip(observed).filter(|(location, _)| location.main).collect();
+    let begins = ranks.iter().filter_map(|(_, observed)| observed.initialized_ns);
+    let begin = begins.min().or(ranks.iter().map(|(location, _)| location.begin_ns).min())?;
+    let end = ranks.iter().map(|(location, observed)| observed.finalize_ns.unwrap_or(location.end_ns)).max()?;
+    let on = ranks.iter().filter_map(|(_, observed)| observed.switched_on_ns).min();
+    let off = ranks.iter().filter_map(|(_, observed)| observed.switched_off_ns).max();
+    let (begin_ns, end_ns) = (on.unwrap_or(begin), off.unwrap_or(end));
+    Some(Window { begin_ns, end_ns: end_ns.max(begin_ns) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn main(begin_ns: i64, end_ns: i64) -> Location {
+        Location { main: true, begin_ns, end_ns, ..Location::default() }
+    }
+
+    #[test]
+    fn a_rank_that_died_ends_the_window_with_its_last_record() {
+        let locations = [main(0, 500), main(5, 900)];
+        let observed = [
+            Observed { initialized_ns: Some(100), finalize_ns: Some(400), ..Observed::default() },
+            Observed { initialized_ns: Some(90), ..Observed::default() },
+        ];
+        assert_eq!(window(&locations, &observed), Some(Window { begin_ns: 90, end_ns: 900 }));
+    }
+
+    #[test]
+    fn pcontrol_narrows_it() {
+        let mut observer = Observer::new(&[]);
+        // Off after MPI_Init, on for the solver, off again: from the first 1 to the last 0.
+        for (begin_ns, end_ns, words) in
+            [(0, 50, [0, 0]), (60, 61, [2, 0]), (70, 72, [2, 1]), (80, 81, [2, 0]), (90, 92, [2, 1]), (97, 98, [2, 0]), (99, 100, [1, 0])]
+        {
+            let shape = CodedShape { part: Part::Call, function: 0, class: class::CONTROL, words: words.into() };
+            let shape = Arc::new(shape);
+            observer.observe(&Decoded { begin_ns, end_ns, shape, number: None, posted: None, completed: vec![] });
+        }
+        let window = window(&[main(0, 120)], &[observer.finish(0)]);
+        assert_eq!(window, Some(Window { begin_ns: 72, end_ns: 97 }));
+    }
+}

@@ -1,0 +1,145 @@
+//! One stream: decoded, watched, cut into blocks.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::mpsc::SyncSender;
+
+use crate::error::TraceError;
+use crate::packed::block::Block;
+use crate::packed::column::Compressor;
+use crate::raw::decode::{CodedShape, Decoded, Decoder};
+use crate::raw::run::{Run, Stream};
+use crate::raw::translate::Completion;
+
+use super::observe::{Observed, Observer};
+use super::{Parcel, events_per_block};
+
+/// Blocks that are held back while wildcard receives posted in them may still tell what they matched.
+const BLOCKS_HELD: usize = 16;
+/// What a completed receive has for a peer when its request was cancelled or its status ignored.
+const UNKNOWN_PEER: i64 = -2;
+/// Places of a receive's words: actual peer and tag.
+const RECEIVE_ACTUAL: std::ops::Range<usize> = 5..7;
+
+/// Decodes the stream and sends its blocks, then what was observed; an error ends it.
+pub fn pack(run: &Run, stream: &Stream, to: &SyncSender<Parcel>) {
+    let parcel = match Packer::new(run, stream, to).and_then(Packer::run) {
+        Ok(observed) => Parcel::Done(Box::new(observed)),
+        Err(error) => Parcel::Failed(error),
+    };
+    // The receiver is gone where another stream failed before: nothing is left to be told then.
+    let _ = to.send(parcel);
+}
+
+struct Packer<'a> {
+    decoder: Decoder<'a>,
+    observer: Observer<'a>,
+    compressor: Compressor,
+    to: &'a SyncSender<Parcel>,
+    location: u32,
+    events_max: usize,
+    /// The last of them is being filled.
+    held: VecDeque<Held>,
+    /// How many blocks were sent: the number of the first that is held.
+    sent: u64,
+    /// Wildcard receives that are under way.
+    posted: HashMap<u64, Posted>,
+    next_number: u64,
+    reached_ns: i64,
+}
+
+struct Held {
+    block: Block,
+    /// Wildcard receives in it that are under way.
+    open: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Posted {
+    block: u64,
+    row: usize,
+    /// Number in the process.
+    communicator: i64,
+}
+
+impl<'a> Packer<'a> {
+    fn new(run: &'a Run, stream: &'a Stream, to: &'a SyncSender<Parcel>) -> Result<Self, TraceError> {
+        let no_memory = |cause| TraceError::new(format!("cannot compress: {cause}."), "free some memory and pack again.");
+        Ok(Self {
+            decoder: Decoder::new(run, stream)?,
+            observer: Observer::new(&run.tables.functions),
+            compressor: Compressor::new().map_err(no_memory)?,
+            to,
+            location: stream.location,
+            events_max: events_per_block(run.streams.len()),
+            held: VecDeque::new(),
+            sent: 0,
+            posted: HashMap::new(),
+            next_number: 0,
+            reached_ns: run.tables.locations[stream.location as usize].begin_ns,
+        })
+    }
+
+    fn run(mut self) -> Result<Observed, TraceError> {
+        let mut wanted = true;
+        while wanted && let Some(decoded) = self.decoder.next()? {
+            self.observer.observe(&decoded);
+            wanted = self.add(&decoded);
+        }
+        while wanted && !self.held.is_empty() {
+            wanted = self.send_first();
+        }
+        Ok(self.observer.finish(self.decoder.not_understood))
+    }
+
+    /// `false` when nobody wants more blocks.
+    fn add(&mut self, decoded: &Decoded) -> bool {
+        let mut wanted = true;
+        if self.held.back().is_none_or(|held| held.block.is_full(self.events_max)) {
+            wanted = self.send_settled();
+            self.held.push_back(Held { block: Block::new(self.reached_ns, self.next_number), open: 0 });
+        }
+        let last = self.sent + self.held.len() as u64 - 1;
+        if let Some(held) = self.held.back_mut() {
+            if let (Some(number), Some(communicator)) = (decoded.number, decoded.posted) {
+                self.posted.insert(number, Posted { block: last, row: held.block.rows.len(), communicator });
+                held.open += 1;
+            }
+            held.block.push(decoded.begin_ns, decoded.end_ns, &decoded.shape);
+        }
+        self.reached_ns = decoded.end_ns;
+        self.next_number += u64::from(decoded.number.is_some());
+        decoded.completed.iter().for_each(|(number, completion)| self.complete(*number, completion));
+        wanted
+    }
+
+    /// Writes what a wildcard receive matched where it was posted, if that is still held.
+    fn complete(&mut self, number: u64, completion: &Completion) {
+        let Some(posted) = self.posted.remove(&number) else { return };
+        let Some(place) = posted.block.checked_sub(self.sent) else { return };
+        let Some(held) = self.held.get_mut(place as usize) else { return };
+        held.open -= 1;
+        let peer = self.decoder.translation().peer(posted.communicator, completion.peer);
+        if let Some(peer) = peer.ok().filter(|&peer| peer != UNKNOWN_PEER) {
+            let mut shape = CodedShape::clone(held.block.shape(posted.row));
+            shape.words[RECEIVE_ACTUAL].copy_from_slice(&[peer, completion.tag]);
+            held.block.replace(posted.row, shape);
+        }
+    }
+
+    /// Sends the blocks that no receive waits for, and those that were held for too long.
+    fn send_settled(&mut self) -> bool {
+        while self.held.front().is_some_and(|first| first.open == 0) || self.held.len() >= BLOCKS_HELD {
+            if !self.send_first() {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn send_first(&mut self) -> bool {
+        let Some(Held { block, .. }) = self.held.pop_front() else { return true };
+        self.sent += 1;
+        let bytes = block.encode(self.location, &mut self.compressor);
+        self.to.send(Parcel::Block { events: block.rows.len(), bytes }).is_ok()
+    }
+}

@@ -1,0 +1,207 @@
+//! The tables as bytes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::cursor::{Cursor, Damage, put_string, put_varint, put_word};
+use crate::raw::communicator::RANKS_MAX;
+use crate::raw::merge::{layer_number, layer_of};
+use crate::tables::{Capture, Communicator, Counters, FileEntry, Function, Location, Tables, Unfinished, Window};
+
+pub fn put(tables: &Tables) -> Vec<u8> {
+    let mut to = Vec::new();
+    put_varint(&mut to, tables.ranks.into());
+    put_list(&mut to, &tables.functions, |to, function| {
+        to.push(layer_number(function.layer));
+        put_string(to, function.name.as_bytes());
+    });
+    put_list(&mut to, &tables.files, |to, file| {
+        to.push(file.opaque.into());
+        put_string(to, &file.path);
+    });
+    put_communicators(&mut to, &tables.communicators);
+    put_list(&mut to, &tables.locations, put_location);
+    put_option(&mut to, tables.window, |to, window| {
+        put_word(to, window.begin_ns);
+        put_word(to, window.end_ns);
+    });
+    put_list(&mut to, &tables.meta.iter().collect::<Vec<_>>(), |to, (key, value)| {
+        put_string(to, key.as_bytes());
+        put_string(to, value.as_bytes());
+    });
+    put_list(&mut to, &tables.counters, |to, counters| {
+        put_option(to, *counters, |to, counters| {
+            put_varint(to, counters.instructions);
+            put_varint(to, counters.cycles);
+        });
+    });
+    put_capture(&mut to, &tables.capture);
+    to
+}
+
+/// # Errors
+/// If the bytes are no tables; fields that a later minor version appends are ignored.
+pub fn read(bytes: &[u8]) -> Result<Tables, Damage> {
+    let from = &mut Cursor::new(bytes);
+    let ranks = u32::try_from(from.varint()?).ok().filter(|&ranks| ranks <= RANKS_MAX);
+    let ranks = ranks.ok_or(from.damage("there are too many ranks"))?;
+    let functions = list(from, 2, |from| Ok(Function { layer: layer_of(from.u8()?), name: text(from)? }))?;
+    let files = list(from, 2, |from| Ok(FileEntry { opaque: from.u8()? != 0, path: from.string()?.to_vec() }))?;
+    let communicators = communicators(from, ranks)?;
+    let locations = list(from, 10, |from| location(from, ranks))?;
+    let window = option(from, |from| Ok(Window { begin_ns: moment(from)?, end_ns: moment(from)? }))?;
+    let meta: BTreeMap<_, _> = list(from, 2, |from| Ok((text(from)?, text(from)?)))?.into_iter().collect();
+    let counters =
+        list(from, 1, |from| option(from, |from| Ok(Counters { instructions: from.varint()?, cycles: from.varint()? })))?;
+    if counters.len() != ranks as usize {
+        return Err(from.damage("there are not as many counters as ranks"));
+    }
+    let capture = capture(from)?;
+    Ok(Tables { ranks, functions, files, communicators, locations, window, meta, counters, capture })
+}
+
+fn put_list<T>(to: &mut Vec<u8>, things: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
+    put_varint(to, things.len() as u64);
+    things.iter().for_each(|thing| put(to, thing));
+}
+
+fn list<T>(
+    from: &mut Cursor,
+    bytes_each: usize,
+    one: impl Fn(&mut Cursor) -> Result<T, Damage>,
+) -> Result<Vec<T>, Damage> {
+    let count = from.count(bytes_each)?;
+    (0..count).map(|_| one(from)).collect()
+}
+
+fn put_option<T>(to: &mut Vec<u8>, thing: Option<T>, put: impl Fn(&mut Vec<u8>, T)) {
+    to.push(thing.is_some().into());
+    if let Some(thing) = thing {
+        put(to, thing);
+    }
+}
+
+fn option<T>(from: &mut Cursor, one: impl Fn(&mut Cursor) -> Result<T, Damage>) -> Result<Option<T>, Damage> {
+    if from.u8()? == 0 { Ok(None) } else { one(from).map(Some) }
+}
+
+fn text(from: &mut Cursor) -> Result<String, Damage> {
+    Ok(String::from_utf8_lossy(from.string()?).into_owned())
+}
+
+/// Groups of ranks once each, then communicators that name them.
+fn put_communicators(to: &mut Vec<u8>, communicators: &[Communicator]) {
+    let mut numbers: HashMap<&Arc<[u32]>, u64> = HashMap::new();
+    let mut groups = Vec::new();
+    for group in communicators.iter().flat_map(|c| [Some(&c.members), c.remote.as_ref()]).flatten() {
+        numbers.entry(group).or_insert_with(|| {
+            groups.push(group.clone());
+            groups.len() as u64 - 1
+        });
+    }
+    put_list(to, &groups, |to, group| put_group(to, group));
+    put_list(to, communicators, |to, communicator| {
+        to.extend_from_slice(&communicator.identity.to_le_bytes());
+        put_varint(to, numbers[&communicator.members]);
+        put_option(to, communicator.remote.as_ref(), |to, remote| put_varint(to, numbers[remote]));
+    });
+}
+
+/// A rank as the difference to the one before: most groups are regular and compress to nothing.
+fn put_group(to: &mut Vec<u8>, group: &[u32]) {
+    put_varint(to, group.len() as u64);
+    let mut before = 0;
+    for &rank in group {
+        put_word(to, i64::from(rank) - before);
+        before = i64::from(rank);
+    }
+}
+
+fn group(from: &mut Cursor, ranks: u32) -> Result<Arc<[u32]>, Damage> {
+    let count = from.count(1)?;
+    let mut rank = 0i64;
+    let mut group = Vec::with_capacity(count);
+    for _ in 0..count {
+        rank = rank.wrapping_add(from.word()?);
+        if !(0..i64::from(ranks)).contains(&rank) {
+            return Err(from.damage("a communicator's member is no rank"));
+        }
+        group.push(rank as u32);
+    }
+    Ok(group.into())
+}
+
+fn communicators(from: &mut Cursor, ranks: u32) -> Result<Vec<Communicator>, Damage> {
+    let groups = list(from, 1, |from| group(from, ranks))?;
+    let known = |from: &mut Cursor| -> Result<Arc<[u32]>, Damage> {
+        let group = usize::try_from(from.varint()?).ok().and_then(|number| groups.get(number));
+        group.cloned().ok_or(from.damage("a communicator has no members"))
+    };
+    list(from, 10, |from| {
+        Ok(Communicator { identity: from.u64()?, members: known(from)?, remote: option(from, known)? })
+    })
+}
+
+fn put_location(to: &mut Vec<u8>, location: &Location) {
+    put_varint(to, location.rank.into());
+    put_varint(to, location.thread.into());
+    to.push(location.main.into());
+    put_string(to, location.host.as_bytes());
+    put_varint(to, location.process.into());
+    put_word(to, location.begin_ns);
+    put_word(to, location.end_ns);
+    put_varint(to, location.events);
+    put_option(to, location.unfinished.as_ref(), |to, call| {
+        put_word(to, call.begin_ns);
+        put_option(to, call.function, |to, function| put_varint(to, function.into()));
+    });
+}
+
+fn location(from: &mut Cursor, ranks: u32) -> Result<Location, Damage> {
+    let rank = small(from)?;
+    if rank >= ranks {
+        return Err(from.damage("a location belongs to no rank"));
+    }
+    Ok(Location {
+        rank,
+        thread: small(from)?,
+        main: from.u8()? != 0,
+        host: text(from)?,
+        process: small(from)?,
+        begin_ns: moment(from)?,
+        end_ns: moment(from)?,
+        events: from.varint()?,
+        unfinished: option(from, |from| {
+            Ok(Unfinished { begin_ns: moment(from)?, function: option(from, |from| Ok(small(from)? as u16))? })
+        })?,
+    })
+}
+
+fn small(from: &mut Cursor) -> Result<u32, Damage> {
+    let value = from.varint()?;
+    u32::try_from(value).map_err(|_| from.damage("a number exceeds 32 bits"))
+}
+
+/// Within a quarter of the range, so that differences of two never overflow.
+fn moment(from: &mut Cursor) -> Result<i64, Damage> {
+    let ns = from.word()?;
+    if ns.unsigned_abs() > i64::MAX as u64 / 4 { Err(from.damage("a time is out of range")) } else { Ok(ns) }
+}
+
+fn put_capture(to: &mut Vec<u8>, capture: &Capture) {
+    put_varint(to, capture.events);
+    put_varint(to, capture.lost);
+    put_varint(to, capture.cost_ps_per_event);
+    to.push(capture.complete.into());
+    put_list(to, &capture.notes, |to, note| put_string(to, note.as_bytes()));
+}
+
+fn capture(from: &mut Cursor) -> Result<Capture, Damage> {
+    Ok(Capture {
+        events: from.varint()?,
+        lost: from.varint()?,
+        cost_ps_per_event: from.varint()?,
+        complete: from.u8()? != 0,
+        notes: list(from, 1, text)?,
+    })
+}
