@@ -89,7 +89,7 @@ impl<'a> Converter<'a> {
 
     /// All events of the thread, whose trace ends at `end`.
     pub fn convert(mut self, calls: &[Call], end: i64) -> Converted {
-        self.skip_unborn();
+        self.skip_unborn(calls.first().map_or(end, |call| call.begin));
         let mut outer: Vec<Outer> = Vec::new();
         for (index, call) in calls.iter().enumerate() {
             self.leave_until(&mut outer, call.begin);
@@ -120,8 +120,9 @@ impl<'a> Converter<'a> {
     }
 
     /// A rank that is not created yet has no event: its clock stands at its creation.
-    fn skip_unborn(&mut self) {
-        let unborn = |stretch: &Stretch| stretch.begin == 0 && stretch.state == types::NOT_CREATED;
+    fn skip_unborn(&mut self, first_call: i64) {
+        let unborn =
+            |stretch: &Stretch| stretch.begin == 0 && stretch.state == types::NOT_CREATED && stretch.end <= first_call;
         if let Some(stretch) = self.stretches.pop_front_if(|stretch| unborn(stretch)) {
             self.begin_ns = stretch.end;
             self.reached = stretch.end;

@@ -60,6 +60,8 @@ pub struct Thread {
     last_event: i64,
     /// Whether the thread was running up to `last_event`.
     useful: bool,
+    /// Up to where state records reach.
+    covered: i64,
     /// The state records read last, the last one first.
     states: [Option<Stretch>; 2],
 }
@@ -67,15 +69,10 @@ pub struct Thread {
 impl Thread {
     /// A state record. Time that no record covers counts as Idle.
     pub fn state(&mut self, begin: i64, end: i64, state: u32) {
-        let covered = self.covered_until();
-        self.stretch(covered, begin, 0);
-        self.stretch(begin.max(covered), end, state);
+        self.stretch(self.covered, begin, 0);
+        self.stretch(begin.max(self.covered), end, state);
+        self.covered = self.covered.max(end);
         self.states = [Some(Stretch { begin, end, state }), self.states[0]];
-    }
-
-    /// Up to where state records reach.
-    pub fn covered_until(&self) -> i64 {
-        self.states.iter().flatten().map(|state| state.end).max().unwrap_or(0)
     }
 
     pub fn has_states(&self) -> bool {
@@ -95,7 +92,7 @@ impl Thread {
 
     /// The last moment that a record of this thread speaks of.
     pub fn last_time(&self) -> i64 {
-        self.last_event.max(self.covered_until())
+        self.last_event.max(self.covered)
     }
 
     /// The records of this thread go on at `time`; `false` if that is a step back.
@@ -183,7 +180,7 @@ impl Thread {
         }
         self.settle(register);
         if self.has_states() {
-            self.stretch(self.covered_until(), time, 0);
+            self.stretch(self.covered, time, 0);
         }
         unended
     }
