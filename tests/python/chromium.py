@@ -31,7 +31,7 @@ def find() -> str:
 
 def open_page(page: Path, *options: str) -> Opened:
     command = [find(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent / 'profile'}"]
-    command += ["--enable-logging=stderr", "--window-size=1280,1600", "--virtual-time-budget=8000", *options]
+    command += ["--enable-logging=stderr", "--window-size=1280,1600", "--virtual-time-budget=30000", *options]
     done = subprocess.run([*command, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=TIMEOUT_S)
     errors = [line for line in done.stderr.splitlines() if re.search(r"CONSOLE.*(error|refused|uncaught)", line, re.I)]
     return Opened(done.stdout, errors)

@@ -1,5 +1,10 @@
 // Uses the page as a reader would, and leaves what it saw in an element at the end.
-window.addEventListener("load", () => setTimeout(() => {
+function whenDrawn(action) {
+  if (document.querySelector("details.run").dataset.drawn) action();
+  else setTimeout(() => whenDrawn(action), 20);
+}
+
+window.addEventListener("load", () => whenDrawn(() => {
   const answer = {};
   const stage = document.querySelector(".stage");
   const label = () => document.querySelector(".view-label").textContent;
@@ -33,4 +38,4 @@ window.addEventListener("load", () => setTimeout(() => {
   done.id = "answer";
   done.textContent = JSON.stringify(answer);
   document.body.append(done);
-}, 1000));
+}));

@@ -2,8 +2,11 @@
 
 async function inflate(text) {
   const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
+  const inflater = new DecompressionStream("deflate");
+  const writer = inflater.writable.getWriter();
+  const written = writer.write(packed).then(() => writer.close());
+  const [buffer] = await Promise.all([new Response(inflater.readable).arrayBuffer(), written]);
+  return buffer;
 }
 
 async function decodeRun(data) {

@@ -1,0 +1,87 @@
+"""What a command line means: the launcher, the program, what the run is called, and which processes are recorded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailrace.elf import is_elf, read_dynamic
+from tailrace.launch import read_command, recorded_program, spans_nodes
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with an mpiexec on the PATH, a program (a copy of an ELF executable) and scripts."""
+    (tmp_path / "bin").mkdir()
+    for name in ("bin/mpiexec", "job.sh"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+    (tmp_path / "analyse.py").write_text("#!/usr/bin/env -S python3 -u\n")
+    (tmp_path / "model.exe").write_bytes(Path(os.path.realpath(sys.executable)).read_bytes())
+    (tmp_path / "input.nml").write_text("&grid /")
+    for path in (*tmp_path.glob("*.*"), tmp_path / "bin" / "mpiexec"):
+        path.chmod(0o644 if path.suffix == ".nml" else 0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "launcher", "program", "name"),
+    [
+        (["mpiexec", "-n", "4", "./model.exe", "input.nml"], "mpiexec", "model.exe", "model"),
+        (["env", "A=1", "mpiexec", "-genv", "B", "2", "-n", "2", "./model.exe"], "mpiexec", "model.exe", "model"),
+        (["./model.exe"], None, "model.exe", "model"),
+        (["nice", "-n", "5", "./model.exe"], None, "model.exe", "model"),
+        (["./job.sh"], None, "job.sh", "job"),
+        (["mpiexec", "-n", "2", sys.executable, "analyse.py"], "mpiexec", Path(sys.executable).name, "analyse"),
+        (["mpiexec", "-n", "2", "./absent"], "mpiexec", None, "mpiexec"),
+    ],
+)
+def test_commands(here, command, launcher, program, name):
+    launch = read_command(command)
+    assert (launch.launcher.name if launch.launcher else None) == launcher
+    assert (launch.program.name if launch.program else None) == program
+    assert launch.name == name
+
+
+def test_under_a_launcher_only_ranks_are_recorded(here):
+    command = ["mpiexec", "-n", "4", "./model.exe"]
+    assert recorded_program(command, read_command(command)) is None
+
+
+def test_a_program_without_mpi_is_recorded_itself(here):
+    assert recorded_program(["./model.exe"], read_command(["./model.exe"])) == here / "model.exe"
+
+
+def test_a_script_is_recorded_as_its_interpreter_a_shell_is_not(here):
+    recorded = recorded_program(["./analyse.py"], read_command(["./analyse.py"]))
+    assert recorded is not None and recorded.name.startswith(("python", "pyenv"))
+    assert recorded_program(["./job.sh"], read_command(["./job.sh"])) is None
+
+
+@pytest.mark.parametrize("name", ["a b;c.x", "-rf", "ü", "..."])
+def test_a_run_is_called_by_harmless_characters(here, name):
+    (here / name).write_bytes((here / "model.exe").read_bytes())
+    (here / name).chmod(0o755)
+    called = read_command([str(here / name)]).name
+    assert called and all(c.isalnum() or c in "-_." for c in called) and called[0] not in "-."
+
+
+def test_several_nodes_are_told_by_options_and_batch_system(monkeypatch):
+    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+    assert not spans_nodes(["mpiexec", "-n", "4", "./model"])
+    assert spans_nodes(["mpiexec", "--hostfile", "hosts", "./model"])
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    assert spans_nodes(["mpiexec", "-n", "4", "./model"])
+
+
+def test_elf_reader(tmp_path):
+    program = Path("/bin/ls").resolve()
+    assert is_elf(program) and "libc.so.6" in read_dynamic(program).needed
+    broken = tmp_path / "broken"
+    broken.write_bytes(program.read_bytes()[:200])
+    assert read_dynamic(broken).needed == ()
+    assert not is_elf(tmp_path / "absent")
