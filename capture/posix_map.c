@@ -91,3 +91,19 @@ TAILRACE_EXPORT long syscall(long number, ...)
         tailrace_note("io_uring", "");
     return REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }
+
+/* The libraries that do without libc's syscall(): their set-up is what can be seen. Their own convention is a negative errno. */
+int io_uring_queue_init(unsigned entries, void *ring, unsigned flags);
+int io_uring_queue_init_params(unsigned entries, void *ring, void *parameters);
+int io_setup(int events, void *context);
+
+#define NOTE(name, key, parameters, arguments)                                                                                \
+    TAILRACE_EXPORT int name parameters                                                                                       \
+    {                                                                                                                         \
+        if (tailrace_recording)                                                                                               \
+            tailrace_note(key, "");                                                                                           \
+        return REAL(name) arguments;                                                                                          \
+    }
+NOTE(io_uring_queue_init, "io_uring", (unsigned entries, void *ring, unsigned flags), (entries, ring, flags))
+NOTE(io_uring_queue_init_params, "io_uring", (unsigned entries, void *ring, void *parameters), (entries, ring, parameters))
+NOTE(io_setup, "native_aio", (int events, void *context), (events, context))
