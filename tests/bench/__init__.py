@@ -1,0 +1,1 @@
+"""`make bench`: measures what docs/performance.md states. Nothing here is a test, and no test depends on a time."""

@@ -1,0 +1,25 @@
+"""Prints every figure beside its bound. `python -m tests.bench [cheap|fast|page]…` measures some of them."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.bench import cheap, fast, page
+
+PARTS = {"cheap": cheap.figures, "fast": fast.figures, "page": page.figures}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        print(f"bench: there is no part '{unknown[0]}'\n\nhint: the parts are {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    for name in names or PARTS:
+        print(f"--- {name}")
+        for figure in PARTS[name]():
+            print(figure.line(), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

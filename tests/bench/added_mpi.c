@@ -1,0 +1,39 @@
+/* What capture adds to one MPI_Test of a request that is not complete: MPI_Test is wrapped, PMPI_Test is the library's
+ * own.
+ *
+ *     added_mpi CALLS PAIRS      on one rank; prints nanoseconds per call without and with
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef int test_function(MPI_Request *, int *, MPI_Status *);
+
+static double loop_ns(test_function *test, MPI_Request *request, long calls) {
+    const double begin = MPI_Wtime();
+    for (long i = 0; i < calls; i++) {
+        int done;
+        test(request, &done, MPI_STATUS_IGNORE);
+        if (done) abort();
+    }
+    return (MPI_Wtime() - begin) * 1e9 / calls;
+}
+
+int main(int count, char **words) {
+    MPI_Init(&count, &words);
+    const long calls = atol(words[1]);
+    double without = 1e9, with = 1e9;
+    int value = 0;
+    MPI_Request request;
+    MPI_Irecv(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
+    for (int pair = 0; pair < atoi(words[2]); pair++) {
+        const double plain = loop_ns(PMPI_Test, &request, calls), wrapped = loop_ns(MPI_Test, &request, calls);
+        without = plain < without ? plain : without;
+        with = wrapped < with ? wrapped : with;
+    }
+    MPI_Send(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    printf("%.3f %.3f\n", without, with);
+    MPI_Finalize();
+    return 0;
+}
