@@ -41,6 +41,7 @@ def arithmetic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         stand_in.programs[str(path)] = program
         return path
 
+    register.stand_in = stand_in
     return register
 
 
