@@ -208,7 +208,12 @@ fn token(word: i64, next: u64, context: Context) -> Result<Token, Wrong> {
 
 fn tokens(words: &[i64], count: i64, next: u64, context: Context) -> Result<Vec<Token>, Wrong> {
     let count = usize::try_from(count).map_err(|_| TOO_FEW)?;
-    words.get(..count).ok_or(TOO_FEW)?.iter().map(|&word| token(word, next, context)).collect()
+    let words = words.get(..count).ok_or(TOO_FEW)?;
+    let mut tokens = Vec::with_capacity(count);
+    for &word in words {
+        tokens.push(token(word, next, context)?);
+    }
+    Ok(tokens)
 }
 
 fn file_call(words: &[i64], layer: Layer, progress: Progress, context: Context) -> Result<FileCall, Wrong> {

@@ -180,9 +180,10 @@ fn shapes(bytes: &[u8], count: usize, context: Context, batch: &mut Batch) -> Re
     if count > bytes.len() / SHAPE_BYTES_MIN {
         return Err(from.damage("a block has more shapes than bytes for them"));
     }
-    let mut pending = Vec::new();
+    let (mut pending, mut words) = (Vec::new(), Vec::new());
+    batch.shapes.reserve(count);
     for index in 0..count {
-        let (shape, later) = shape(&mut from, context)?;
+        let (shape, later) = shape(&mut from, context, &mut words)?;
         batch.shapes.push(shape);
         if later.is_some() {
             pending.resize_with(index, || None);
@@ -193,7 +194,8 @@ fn shapes(bytes: &[u8], count: usize, context: Context, batch: &mut Batch) -> Re
     Ok(pending)
 }
 
-fn shape(from: &mut Cursor, context: Context) -> Result<(Shape, Option<Pending>), Damage> {
+/// One shape; `words` is memory to be used again.
+fn shape(from: &mut Cursor, context: Context, words: &mut Vec<i64>) -> Result<(Shape, Option<Pending>), Damage> {
     let part = match from.u8()? {
         0 => Part::Call,
         1 => Part::Enter,
@@ -205,12 +207,15 @@ fn shape(from: &mut Cursor, context: Context) -> Result<(Shape, Option<Pending>)
     let layer = function.ok_or(from.damage("a function was never named"))?.layer;
     let class = from.u8()?;
     let count = from.count(1)?;
-    let words = (0..count).map(|_| from.word()).collect::<Result<Vec<i64>, Damage>>()?;
-    if has_tokens(class) && holds_distance(class, &words) {
-        let shape = Shape { part, function: number, operation: Operation::Plain };
-        return Ok((shape, Some(Pending { class, layer, words })));
+    words.clear();
+    for _ in 0..count {
+        words.push(from.word()?);
     }
-    let operation = operation(class, &words, layer, 0, context).map_err(|what| from.damage(what))?;
+    if has_tokens(class) && holds_distance(class, words) {
+        let shape = Shape { part, function: number, operation: Operation::Plain };
+        return Ok((shape, Some(Pending { class, layer, words: words.clone() })));
+    }
+    let operation = operation(class, words, layer, 0, context).map_err(|what| from.damage(what))?;
     Ok((Shape { part, function: number, operation }, None))
 }
 
@@ -238,7 +243,8 @@ fn resolve(pending: &[Option<Pending>], first: u64, context: Context, batch: &mu
             }
             let operation = operation(shape.class, &shape.words, shape.layer, next, context)?;
             event.shape = batch.shapes.len() as u32;
-            batch.shapes.push(Shape { operation, ..batch.shapes[at].clone() });
+            let Shape { part, function, .. } = batch.shapes[at];
+            batch.shapes.push(Shape { part, function, operation });
         }
     }
     Ok(())
