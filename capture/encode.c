@@ -131,7 +131,18 @@ void encode_end(struct stream *stream)
     uint8_t *end = stream->at;
     encode_record(stream, HEAD_END, NULL, 0, NULL, 0);
     stream->at = end;
+    stream->clock_due = 0; /* the next record, if there is one, writes the end anew */
     stream_set_limit(stream);
+}
+
+static __attribute__((noinline)) void encode_due(struct stream *stream)
+{
+    if (stream->header->closed) {
+        encode_end(stream);
+        return;
+    }
+    encode_clock(stream);
+    encode_counters(stream);
 }
 
 static uint64_t hash_text(const char *text, uint64_t hash)
@@ -464,7 +475,7 @@ void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsi
         lose(stream, depth);
     stream->depth = depth - 1;
     if (UNLIKELY(end >= stream->clock_due) && stream->state == STREAM_BUSY)
-        encode_clock(stream), encode_counters(stream);
+        encode_due(stream);
     __asm__ volatile("" ::: "memory");
     if (LIKELY(stream->state == STREAM_BUSY))
         stream->state = STREAM_READY;

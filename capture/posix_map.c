@@ -42,6 +42,12 @@ static uint32_t mapped_file(const void *address)
     return wrap_special("<unknown mapping>");
 }
 
+/* MPI libraries share memory by mapping files of their own: nobody asks about those. */
+static bool inside_another_call(void)
+{
+    return tailrace_stream && tailrace_stream->state != STREAM_GONE && tailrace_stream->depth;
+}
+
 /* What the program reads and writes in the mapping is not seen: the trace says so. Private mappings are, but for rare
  * exceptions, programs and libraries being loaded. */
 static void note_mapping(void *address, size_t bytes, int flags, int descriptor, uint32_t file)
@@ -50,6 +56,8 @@ static void note_mapping(void *address, size_t bytes, int flags, int descriptor,
     if (address == MAP_FAILED || (flags & MAP_TYPE) == MAP_PRIVATE)
         return;
     remember_mapping(address, bytes, file);
+    if (inside_another_call())
+        return;
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t length = system_readlink(link, path, sizeof path - 1);
     path[length < 0 ? 0 : length] = 0;

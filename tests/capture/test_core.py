@@ -9,7 +9,7 @@ from conftest import SOURCES
 
 @pytest.fixture
 def stream(program, library, capture):
-    done = capture(program("api", f"-I{SOURCES}", library))
+    done = capture(program("api", "-fPIC", f"-I{SOURCES}", library))
     assert done.returncode == 0, done.stderr
     return done.stream
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import rawstream
+from conftest import SOURCES
 
 COMMANDS = [
     ["ls", "-la", "/etc"],
@@ -76,3 +77,19 @@ def test_allocator_that_does_io_before_capture_is_ready(capture, program, librar
 def test_names_of_files_are_kept_as_they_are(capture, program, tmp_path, name):
     done = capture(program("life"), "exit", 10, os.fsdecode(name))
     assert {call.path for call in done.stream.of("pwrite")} == {os.fsencode(tmp_path) + b"/" + name}
+
+
+@pytest.mark.parametrize("family", ["mpich", "openmpi"])
+def test_launchers_pass_through(environment, tmp_path, family):
+    """mpiexec, its daemons, and ranks that are no MPI programs."""
+    launcher = SOURCES.parent / "build" / family / "bin" / "mpiexec"
+    if not launcher.exists():
+        pytest.skip(f"build/{family} is not there: `make test` installs it")
+    variables = environment | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    variables |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "TAILRACE_PROGRAM": str(launcher.resolve())}
+    command = [launcher, "-n", "2", "sh", "-c", "echo hello; ls / | wc -l > count; exit 3"]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert done.stdout == "hello\nhello\n"
+    assert done.returncode == 3
+    assert "tailrace" not in done.stderr
+    assert not list((tmp_path / "raw").iterdir())

@@ -39,7 +39,7 @@ def test_calls_of_late_destructors_follow(life, capture):
     """atexit handlers run before the library's own destructor, destructors of the program after it."""
     done = capture(life, "late", 10, LATE="1")
     assert len(writes(done.stream)) == 20
-    assert done.stream.header["lost"] == 0
+    assert done.stream.ended and done.stream.header["lost"] == 0
 
 
 @pytest.mark.parametrize("attempt", range(3))
