@@ -246,6 +246,12 @@ const struct communicator *communicator_get(MPI_Comm comm)
     return register_new(comm, 3);
 }
 
+void communicator_seen(MPI_Comm comm)
+{
+    if (mpi_usable && comm != predefined.comm_null && !communicator_known(comm))
+        register_new(comm, 3);
+}
+
 void communicator_forget(MPI_Comm comm)
 {
     struct entry found;

@@ -150,6 +150,8 @@ void sessions_start(MPI_Group world);
 const struct communicator *communicator_known(MPI_Comm comm);
 /* After a successful call with it: an unknown one is registered. Never NULL. */
 const struct communicator *communicator_get(MPI_Comm comm);
+/* A communicator that was handed out, not created: MPI_Comm_get_parent's. */
+void communicator_seen(MPI_Comm comm);
 void communicator_forget(MPI_Comm comm);
 /* World ranks of a group, into a fresh array (free it); NULL where not known. */
 int *group_world_ranks(MPI_Group group, int *size);

@@ -52,6 +52,8 @@ def _communicators() -> dict[str, Pieces]:
     found["MPI_Comm_join"] = _creation(alone, "intercomm", "CREATION_MEMBERS_ONLY")
     for name, new in (("MPI_Comm_create_from_group", "newcomm"), ("MPI_Intercomm_create_from_groups", "newintercomm")):
         found[name] = _creation(alone, new, "CREATION_MEMBERS_ONLY", "salt_of_string($string(stringtag))")
+    # Not made here: known from now on, where there is one.
+    found["MPI_Comm_get_parent"] = Pieces(after="if (result == MPI_SUCCESS)\n    communicator_seen($parent);\nplain_after(stream, &call);")
     found["MPI_Comm_idup"] = found["MPI_Comm_idup_with_info"] = _IDUP
     found["MPI_Comm_free"] = found["MPI_Comm_disconnect"] = _FREE
     return found

@@ -9,7 +9,8 @@ from .pieces import Pieces
 
 @dataclass(frozen=True)
 class Amount:
-    """One side's bytes. ``kind`` as enum amount_kind; the other fields name parameters."""
+    """One side's bytes. ``kind`` as enum amount_kind; the other fields name parameters. ``buffer``: where MPI_IN_PLACE there
+    makes count and type meaningless."""
 
     kind: str
     buffer: str = ""
@@ -20,7 +21,9 @@ class Amount:
     def text(self) -> str:
         if self.kind == "NONE":
             return "{.kind = AMOUNT_NONE}"
-        fields = [f".kind = AMOUNT_{self.kind}", f".who = {self.who}", f".buffer = $&{self.buffer}"]
+        fields = [f".kind = AMOUNT_{self.kind}", f".who = {self.who}"]
+        if self.buffer:
+            fields.append(f".buffer = $&{self.buffer}")
         lists = self.kind in ("LIST", "TYPES", "OWN")
         fields.append(f".counts = $&{self.count}, .wide = $WIDE" if lists else f".count = ${self.count}")
         fields.append(f".types = $&{self.type}" if self.kind == "TYPES" else f".type = ${self.type}")
@@ -35,8 +38,7 @@ _SEND_TYPES = Amount("TYPES", "sendbuf", "sendcounts", "sendtypes")
 _RECEIVE_EACH = Amount("EACH", "recvbuf", "recvcount", "recvtype")
 _RECEIVE_LIST = Amount("LIST", "recvbuf", "recvcounts", "recvtype")
 _RECEIVE_TYPES = Amount("TYPES", "recvbuf", "recvcounts", "recvtypes")
-_GIVEN = Amount("ONE", "sendbuf", "count", "datatype")
-_RESULT = Amount("ONE", "recvbuf", "count", "datatype")
+_GIVEN = _RESULT = Amount("ONE", "", "count", "datatype")
 
 
 def _by(who: str, amount: Amount) -> Amount:
@@ -66,8 +68,8 @@ _COLLECTIVES = {
     "alltoallw": Collective("ALL", _SEND_TYPES, _RECEIVE_TYPES),
     "reduce": Collective("TO_ROOT", _GIVEN, _by("BY_ROOT", _RESULT), True),
     "allreduce": Collective("ALL", _GIVEN, _RESULT),
-    "reduce_scatter": Collective("ALL", Amount("LIST", "sendbuf", "recvcounts", "datatype"), Amount("OWN", "recvbuf", "recvcounts", "datatype")),
-    "reduce_scatter_block": Collective("ALL", Amount("EACH", "sendbuf", "recvcount", "datatype"), Amount("ONE", "recvbuf", "recvcount", "datatype")),
+    "reduce_scatter": Collective("ALL", Amount("LIST", "", "recvcounts", "datatype"), Amount("OWN", "", "recvcounts", "datatype")),
+    "reduce_scatter_block": Collective("ALL", Amount("EACH", "", "recvcount", "datatype"), Amount("ONE", "", "recvcount", "datatype")),
     "scan": Collective("PREFIX", _GIVEN, _RESULT),
     "exscan": Collective("EXCLUSIVE_PREFIX", _GIVEN, _RESULT),
     "neighbor_allgather": Collective("NEIGHBOURS", _SEND_ONE, _RECEIVE_EACH),

@@ -29,7 +29,10 @@ OMISSIONS = {
 OMITTED_SUFFIXES = {
     ("_c2f", "_f2c", "_fromint", "_toint", "_c2f08", "_f082c", "_f2f08", "_f082f"): "converts a handle or a status: arithmetic",
 }
-OMITTED_PREFIXES = {"MPI_T_": "the tools' interface: no part of the program's communication, and called while MPI is not initialized"}
+OMITTED_PREFIXES = {
+    "MPI_T_": "the tools' interface: no part of the program's communication, and called while MPI is not initialized",
+    "MPI_Abi_": "programs ask dlsym whether these exist: a trampoline would answer yes where the MPI has none",
+}
 
 
 
