@@ -14,6 +14,13 @@ pub struct Load {
     pub steps: Vec<Step>,
 }
 
+impl Load {
+    pub fn clear(&mut self) {
+        self.batch.clear();
+        self.steps.clear();
+    }
+}
+
 type Stream<'a> = Box<dyn EventStream + Send + 'a>;
 
 /// A location's next batch is to be decoded.

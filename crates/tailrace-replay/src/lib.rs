@@ -32,6 +32,7 @@ pub mod messages;
 mod one_sided;
 mod operations;
 pub mod options;
+pub mod requests;
 pub mod steps;
 mod sweep;
 pub mod tallies;

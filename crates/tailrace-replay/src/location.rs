@@ -2,13 +2,13 @@
 
 use hashbrown::HashMap;
 use tailrace_trace::Tables;
-use tailrace_trace::event::Operation;
 
 use crate::busy::Busy;
 use crate::clocks::Clocks;
 use crate::collectives::{Family, InstanceId, Part};
 use crate::messages::MessageId;
-use crate::steps::{Step, Sum};
+use crate::requests::Requests;
+use crate::steps::Sum;
 use crate::tallies::Tallies;
 use crate::timeline::{Pen, State, Timeline};
 
@@ -19,10 +19,10 @@ pub enum Role {
     Nothing,
     Send { message: MessageId, rendezvous: bool },
     Receive { message: MessageId },
-    SendReceive { send: Option<(MessageId, bool)>, receive: Option<MessageId>, late: Option<Clocks> },
+    SendReceive { send: Option<MessageId>, rendezvous: bool, receive: Option<MessageId>, late: bool },
     Collective(Part),
-    /// A receive whose source becomes known at its end, and when it was posted.
-    LateReceive { posted: Clocks },
+    /// A receive whose source becomes known at its end.
+    LateReceive,
     /// A Wait that completes only opaque file calls.
     FileWait,
 }
@@ -40,15 +40,6 @@ pub struct Frame {
     pub outer_file_call: Option<(InstanceId, bool)>,
 }
 
-/// A non-blocking operation between its start and its completion.
-#[derive(Debug)]
-pub enum Request {
-    Plain,
-    Active(Role),
-    OpaqueFile(Option<Part>),
-    Persistent { operation: Box<Operation>, active: Option<Role> },
-}
-
 /// Time in MPI-IO calls of a rank's main thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
@@ -62,47 +53,44 @@ pub struct Layers {
 /// A one-sided epoch: the notices it waits for.
 pub type Epoch = Vec<MessageId>;
 
+/// What every step touches comes first: with a thousand ranks these lines are what has to stay in the cache.
+#[repr(C, align(64))]
 pub struct Location {
-    pub rank: u32,
-    /// Its time makes the rank's accounts.
-    pub main: bool,
-    /// Other threads of the rank may ask for its clocks: it must not run ahead.
-    pub observed: bool,
-
-    /// Of the batch at hand.
-    pub steps: Vec<Step>,
-    pub sums: Vec<Sum>,
-    pub next_event: usize,
-    /// The call at `next_event` has begun.
-    pub begun: bool,
-
-    /// The last moment at which the thread is known to be alive.
-    pub last: i64,
     /// Accounts are kept up to here.
     pub at: i64,
     useful: i64,
     /// The clocks are ahead of the useful time by this.
     ahead: Clocks,
     pub state: State,
+    /// Its time makes the rank's accounts.
+    pub main: bool,
+    /// Other threads of the rank may ask for its clocks: it must not run ahead.
+    pub observed: bool,
+    pub rank: u32,
     io_depth: u32,
     mpiio_depth: u32,
     io_area: i64,
     pub io_begin: i64,
-    pub overlapped_io: i64,
-    pub stack: Vec<Frame>,
+    pub pen: Pen,
+    pub bytes: [u64; 2],
     /// The collective file call around, and whether it reads.
     pub file_call: Option<(InstanceId, bool)>,
+    /// By shape of the batch at hand.
+    pub sums: Vec<Sum>,
+    pub stack: Vec<Frame>,
 
-    pub next_request: u64,
-    pub requests: HashMap<u64, Request>,
+    pub requests: Requests,
+    /// When the receive was posted whose source becomes known at its end.
+    pub late_post: Clocks,
     pub collectives: HashMap<(u32, Family), u64>,
     /// By communicator of the window: notices awaited since the last Start, and whom it named.
     pub access: HashMap<u32, (Epoch, Vec<u32>)>,
     /// … and whom the last Post named.
     pub exposure: HashMap<u32, Vec<u32>>,
 
-    pub pen: Pen,
-    pub bytes: [u64; 2],
+    /// The last moment at which the thread is known to be alive.
+    pub last: i64,
+    pub overlapped_io: i64,
     pub layers: Layers,
     pub tallies: Tallies,
 }
@@ -112,13 +100,10 @@ impl Location {
         let location = &tables.locations[index];
         let others = tables.locations.iter().filter(|l| l.rank == location.rank).count() > 1;
         Self {
+            sums: Vec::new(),
             rank: location.rank,
             main: location.main,
             observed: others,
-            steps: Vec::new(),
-            sums: Vec::new(),
-            next_event: 0,
-            begun: false,
             last: 0,
             at: 0,
             useful: 0,
@@ -131,8 +116,8 @@ impl Location {
             overlapped_io: 0,
             stack: Vec::new(),
             file_call: None,
-            next_request: 0,
-            requests: HashMap::new(),
+            requests: Requests::default(),
+            late_post: Clocks::default(),
             collectives: HashMap::new(),
             access: HashMap::new(),
             exposure: HashMap::new(),
@@ -250,12 +235,6 @@ impl Location {
         self.file_call = frame.outer_file_call;
         self.settle();
         Some(frame)
-    }
-
-    /// An operation started: it has the location's next number.
-    pub fn name_request(&mut self, request: Request) {
-        self.requests.insert(self.next_request, request);
-        self.next_request += 1;
     }
 
     /// The last rank entered the opaque collective file call that this one waits in.

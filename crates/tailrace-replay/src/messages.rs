@@ -34,9 +34,11 @@ const NONE: MessageId = MessageId::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 struct Message {
     channel: Channel,
-    /// When the send started and when the receive was posted, where they were.
-    sent: Option<Clocks>,
-    posted: Option<Clocks>,
+    /// When the send started and when the receive was posted, once they were.
+    start: Clocks,
+    post: Clocks,
+    is_sent: bool,
+    is_posted: bool,
     sender_done: bool,
     receiver_done: bool,
     next: MessageId,
@@ -61,36 +63,40 @@ pub struct Messages {
 impl Messages {
     /// A send starts. The sender is to call [`Messages::sender_done`] with the answer.
     pub fn send(&mut self, channel: Channel, start: Clocks) -> MessageId {
-        let waiting = self.take_first(channel, |message| message.sent.is_none());
+        let waiting = self.take_first(channel, |message| !message.is_sent);
         let id = waiting.unwrap_or_else(|| self.queue(channel));
-        self.slots[id as usize].sent = Some(start);
-        self.received_before_sent += u64::from(self.slots[id as usize].receiver_done);
+        let message = &mut self.slots[id as usize];
+        (message.is_sent, message.start) = (true, start);
+        self.received_before_sent += u64::from(message.receiver_done);
         id
     }
 
     /// A receive is posted. The receiver is to call [`Messages::receiver_done`] with the answer.
     pub fn post(&mut self, channel: Channel, post: Clocks) -> MessageId {
-        let waiting = self.take_first(channel, |message| message.posted.is_none());
+        let waiting = self.take_first(channel, |message| !message.is_posted);
         let id = waiting.unwrap_or_else(|| self.queue(channel));
-        self.slots[id as usize].posted = Some(post);
+        let message = &mut self.slots[id as usize];
+        (message.is_posted, message.post) = (true, post);
         id
     }
 
     /// When the message's send started, if it did so far.
     pub fn sent(&self, id: MessageId) -> Option<Clocks> {
-        self.slots[id as usize].sent
+        let message = &self.slots[id as usize];
+        message.is_sent.then_some(message.start)
     }
 
     /// When the message's receive was posted, if it was so far.
     pub fn posted(&self, id: MessageId) -> Option<Clocks> {
-        self.slots[id as usize].posted
+        let message = &self.slots[id as usize];
+        message.is_posted.then_some(message.post)
     }
 
     /// When the first send that no receive was posted for started: what a probe sees.
     pub fn first_unreceived(&self, channel: Channel) -> Option<Clocks> {
         let queue = self.queues.get(&channel)?;
         let first = &self.slots[queue.first as usize];
-        first.sent.filter(|_| first.posted.is_none())
+        (first.is_sent && !first.is_posted).then_some(first.start)
     }
 
     pub fn sender_done(&mut self, id: MessageId) {
@@ -106,7 +112,7 @@ impl Messages {
     /// A receive is cancelled: if nothing was sent to it, nothing will be.
     pub fn cancel_receive(&mut self, id: MessageId) {
         let message = &self.slots[id as usize];
-        if message.sent.is_some() {
+        if message.is_sent {
             return self.receiver_done(id);
         }
         self.unlink(message.channel, id);
@@ -122,7 +128,7 @@ impl Messages {
             };
             self.queues.values().map(chain).sum()
         };
-        (count(|m| m.sent.is_some()), count(|m| m.sent.is_none()))
+        (count(|m| m.is_sent), count(|m| !m.is_sent))
     }
 
     /// Takes the queue's first message if it lacks the side that just came.
@@ -163,7 +169,7 @@ impl Messages {
 
     fn release(&mut self, id: MessageId) {
         let message = &self.slots[id as usize];
-        let matched = message.sent.is_some() && message.posted.is_some();
+        let matched = message.is_sent && message.is_posted;
         if matched && message.sender_done && message.receiver_done {
             self.recycle(id);
         }

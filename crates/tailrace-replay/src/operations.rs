@@ -2,10 +2,10 @@
 
 use tailrace_trace::event::{Envelope, FileCall, FileKind, Flow, Operation, Progress, SendMode, Token};
 
-use crate::clocks::Clocks;
 use crate::collectives::{Family, InstanceId};
-use crate::location::{Frame, Request, Role};
+use crate::location::{Frame, Role};
 use crate::messages::{Channel, MessageId};
+use crate::requests::{Persistent, Request};
 use crate::steps::{collective_file, is_shared};
 use crate::world::World;
 
@@ -58,7 +58,10 @@ impl World<'_> {
         match self.receive_channel(i, envelope) {
             Some(channel) => Role::Receive { message: self.messages.post(channel, posted) },
             None if envelope.peer == Envelope::NOBODY => Role::Nothing,
-            None if entered => Role::LateReceive { posted },
+            None if entered => {
+                self.locations[i].late_post = posted;
+                Role::LateReceive
+            }
             None => {
                 self.omissions.unresolved_receives += 1;
                 Role::Nothing
@@ -67,16 +70,15 @@ impl World<'_> {
     }
 
     fn send_receive(&mut self, i: usize, send: &Envelope, receive: &Envelope, entered: bool) -> Role {
-        let send = match self.send(i, send, SendMode::Standard) {
-            Role::Send { message, rendezvous } => Some((message, rendezvous)),
-            _ => None,
+        let (send, rendezvous) = match self.send(i, send, SendMode::Standard) {
+            Role::Send { message, rendezvous } => (Some(message), rendezvous),
+            _ => (None, false),
         };
         let (receive, late) = match self.receive(i, receive, entered) {
-            Role::Receive { message } => (Some(message), None),
-            Role::LateReceive { posted } => (None, Some(posted)),
-            _ => (None, None),
+            Role::Receive { message } => (Some(message), false),
+            role => (None, matches!(role, Role::LateReceive)),
         };
-        Role::SendReceive { send, receive, late }
+        Role::SendReceive { send, rendezvous, receive, late }
     }
 
     /// `None` where nobody sends, or the wildcard is not resolved.
@@ -162,11 +164,13 @@ impl World<'_> {
                 self.locations[i].wait_for(dependency);
                 self.collectives.leave(part);
             }
-            Role::LateReceive { posted } => self.complete_late_receive(i, posted, operation),
-            Role::SendReceive { send, receive, late } => {
-                send.into_iter().for_each(|(message, rendezvous)| self.complete_send(i, message, rendezvous));
+            Role::LateReceive => self.complete_late_receive(i, operation),
+            Role::SendReceive { send, rendezvous, receive, late } => {
+                send.into_iter().for_each(|message| self.complete_send(i, message, rendezvous));
                 receive.into_iter().for_each(|message| self.complete_receive(i, message));
-                late.into_iter().for_each(|posted| self.complete_late_receive(i, posted, operation));
+                if late {
+                    self.complete_late_receive(i, operation);
+                }
             }
         }
     }
@@ -185,14 +189,14 @@ impl World<'_> {
         self.messages.receiver_done(message);
     }
 
-    fn complete_late_receive(&mut self, i: usize, posted: Clocks, operation: Option<&Operation>) {
+    fn complete_late_receive(&mut self, i: usize, operation: Option<&Operation>) {
         let envelope = match operation {
             Some(Operation::Receive { envelope, .. } | Operation::SendReceive { receive: envelope, .. }) => envelope,
             _ => return,
         };
         match self.receive_channel(i, envelope) {
             Some(channel) => {
-                let message = self.messages.post(channel, posted);
+                let message = self.messages.post(channel, self.locations[i].late_post);
                 self.complete_receive(i, message);
             }
             None => self.omissions.unresolved_receives += u64::from(envelope.peer != Envelope::NOBODY),
@@ -216,27 +220,28 @@ impl World<'_> {
 
     fn start(&mut self, i: usize, requests: &[Token]) {
         for token in requests {
-            let Some(Request::Persistent { operation, active }) = self.request(*token) else {
+            let Some(Request::Persistent(persistent)) = self.request(*token) else {
                 self.omissions.unknown_requests += 1;
                 continue;
             };
+            let Persistent { operation, active } = &mut **persistent;
             let (operation, unfinished) = (operation.clone(), active.take());
             unfinished.into_iter().for_each(|role| self.abandon(role));
             let role = self.communicate(i, &operation, false);
-            if let Some(Request::Persistent { active, .. }) = self.request(*token) {
-                *active = Some(role);
+            if let Some(Request::Persistent(persistent)) = self.request(*token) {
+                persistent.active = Some(role);
             }
         }
     }
 
     fn complete(&mut self, i: usize, token: Token) {
         match self.request(token) {
-            Some(Request::Persistent { active, .. }) => {
-                let role = active.take();
+            Some(Request::Persistent(persistent)) => {
+                let role = persistent.active.take();
                 role.into_iter().for_each(|role| self.complete_role(i, role, None));
             }
             Some(_) => {
-                let request = self.locations[token.location as usize].requests.remove(&token.number);
+                let request = self.locations[token.location as usize].requests.remove(token.number);
                 request.into_iter().for_each(|request| self.complete_request(i, request));
             }
             None => self.omissions.unknown_requests += 1,
@@ -247,15 +252,16 @@ impl World<'_> {
         match request {
             Request::Active(role) => self.complete_role(i, role, None),
             Request::OpaqueFile(Some(part)) => self.complete_role(i, Role::Collective(part), None),
-            Request::OpaqueFile(None) | Request::Plain | Request::Persistent { .. } => {}
+            Request::OpaqueFile(None) | Request::Plain | Request::Persistent(_) => {}
         }
     }
 
     /// Cancelled or freed: nobody waits for it any more.
     fn forget(&mut self, token: Token) {
         let Some(owner) = self.locations.get_mut(token.location as usize) else { return };
-        match owner.requests.remove(&token.number) {
-            Some(Request::Active(role) | Request::Persistent { active: Some(role), .. }) => self.abandon(role),
+        match owner.requests.remove(token.number) {
+            Some(Request::Active(role)) => self.abandon(role),
+            Some(Request::Persistent(persistent)) => persistent.active.into_iter().for_each(|role| self.abandon(role)),
             Some(Request::OpaqueFile(Some(part))) => self.abandon(Role::Collective(part)),
             _ => {}
         }
@@ -267,22 +273,18 @@ impl World<'_> {
             Role::Receive { message } => self.messages.cancel_receive(message),
             Role::Collective(part) => self.collectives.leave(part),
             Role::SendReceive { send, receive, .. } => {
-                send.into_iter().for_each(|(message, _)| self.messages.sender_done(message));
+                send.into_iter().for_each(|message| self.messages.sender_done(message));
                 receive.into_iter().for_each(|message| self.messages.cancel_receive(message));
             }
-            Role::Nothing | Role::LateReceive { .. } | Role::FileWait => {}
+            Role::Nothing | Role::LateReceive | Role::FileWait => {}
         }
     }
 
     fn request(&mut self, token: Token) -> Option<&mut Request> {
-        self.locations.get_mut(token.location as usize)?.requests.get_mut(&token.number)
+        self.locations.get_mut(token.location as usize)?.requests.get_mut(token.number)
     }
 
-    fn all_opaque_files(&self, tokens: &[Token]) -> bool {
-        let is_file = |token: &Token| {
-            let owner = self.locations.get(token.location as usize);
-            matches!(owner.and_then(|o| o.requests.get(&token.number)), Some(Request::OpaqueFile(_)))
-        };
-        !tokens.is_empty() && tokens.iter().all(is_file)
+    fn all_opaque_files(&mut self, tokens: &[Token]) -> bool {
+        !tokens.is_empty() && tokens.iter().all(|token| matches!(self.request(*token), Some(Request::OpaqueFile(_))))
     }
 }

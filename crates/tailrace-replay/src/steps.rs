@@ -1,6 +1,6 @@
 //! A batch's shapes, boiled down to what the sweep asks of every event, and what it adds up per shape.
 
-use tailrace_trace::event::{FileCall, FileKind, Layer, Operation, Part, Progress, Shape};
+use tailrace_trace::event::{FileCall, FileKind, Layer, Operation, Part, Progress, SendMode, Shape};
 use tailrace_trace::{Batch, Tables};
 
 use crate::longest::Span;
@@ -12,6 +12,8 @@ pub enum Course {
     Local,
     /// A call in a file and nothing else.
     File,
+    /// A call in MPI that others may depend on, but that depends on nobody itself: only its begin is in order.
+    Starts,
     /// Any other call.
     Call,
     Enter,
@@ -39,6 +41,20 @@ pub struct Step {
     pub file: u32,
     pub layer: Layer,
     pub bytes: u64,
+}
+
+impl Step {
+    /// Of no event.
+    pub const NOTHING: Self = Self {
+        course: Course::Local,
+        io: false,
+        mpiio: false,
+        access: Access::Metadata,
+        function: 0,
+        file: Span::NO_FILE,
+        layer: Layer::Mpi,
+        bytes: 0,
+    };
 }
 
 /// Calls and time of one shape in one batch.
@@ -74,11 +90,17 @@ fn course(tables: &Tables, shape: &Shape, io: bool) -> Course {
     match shape.part {
         Part::Enter => Course::Enter,
         Part::Leave => Course::Leave,
+        Part::Call if !io && only_starts(shape) => Course::Starts,
         Part::Call if shape.takes_number() => Course::Call,
         Part::Call if io && collective_file(tables, &shape.operation).is_none() => Course::File,
         Part::Call if orders_nothing(&shape.operation) => Course::Local,
         Part::Call => Course::Call,
     }
+}
+
+fn only_starts(shape: &Shape) -> bool {
+    let buffered = matches!(shape.operation, Operation::Send { mode: SendMode::Buffered, .. });
+    shape.takes_number() || buffered || matches!(shape.operation, Operation::Start { .. })
 }
 
 fn file_of(operation: &Operation) -> Option<&FileCall> {

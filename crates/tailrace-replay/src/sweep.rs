@@ -2,21 +2,39 @@
 
 use tailrace_trace::event::{Event, Operation, Part, Shape};
 use tailrace_trace::tables::Window;
-use tailrace_trace::{Batch, Tables, TraceError};
+use tailrace_trace::{Tables, TraceError};
 
 use crate::feed::{Feed, Load};
 use crate::merge::{Due, Tournament, Turn};
 use crate::options::Options;
-use crate::steps::{Course, Sum, compile};
+use crate::steps::{Course, Step, Sum, compile};
 use crate::world::World;
 
 /// Told how many events of how many were taken; `false` stops the analysis.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
+/// The event that a location takes next: all that a step needs, in one line of the cache.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Next {
+    event: Event,
+    step: Step,
+    /// It has begun.
+    begun: bool,
+}
+
+impl Next {
+    const NONE: Self =
+        Self { event: Event { begin: i64::MAX, end: i64::MAX, shape: 0 }, step: Step::NOTHING, begun: false };
+}
+
 pub struct Sweep<'a, 'p> {
     world: World<'a>,
     feed: Feed<'a>,
-    batches: Vec<Batch>,
+    next: Vec<Next>,
+    loads: Vec<Load>,
+    /// Events of the load that were taken, the next one included.
+    taken: Vec<usize>,
     /// The stream of the location is over, but for the call that it was killed in.
     over: Vec<bool>,
     progress: Progress<'p>,
@@ -30,7 +48,9 @@ impl<'a, 'p> Sweep<'a, 'p> {
         Self {
             world: World::new(tables, options, window),
             feed,
-            batches: vec![Batch::default(); locations],
+            next: vec![Next::NONE; locations],
+            loads: (0..locations).map(|_| Load::default()).collect(),
+            taken: vec![0; locations],
             over: vec![false; locations],
             progress,
             done: 0,
@@ -40,7 +60,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
 
     /// From the first event to the end of the window.
     pub fn run(mut self) -> Result<World<'a>, TraceError> {
-        let locations = self.batches.len();
+        let locations = self.loads.len();
         (0..locations).for_each(|i| self.come_to_life(i));
         let due = (0..locations).map(|i| self.next_due(i)).collect::<Result<Vec<_>, _>>()?;
         let mut tournament = Tournament::new(&due);
@@ -69,59 +89,57 @@ impl<'a, 'p> Sweep<'a, 'p> {
     /// Takes the location's next step in order; when is the one after it?
     #[inline]
     fn step(&mut self, i: usize) -> Result<Due, TraceError> {
-        let location = &mut self.world.locations[i];
-        let event = self.batches[i].events[location.next_event];
-        let course = location.steps[event.shape as usize].course;
-        let lasts = !matches!(course, Course::Enter | Course::Leave);
-        if lasts && !location.begun {
-            location.begun = true;
-            let turn = if course == Course::File { Turn::End } else { Turn::DependentEnd };
-            self.begin(i, &event, course);
-            return Ok(Due::new(event.end, turn, i as u32));
-        }
-        location.begun = false;
-        location.next_event += 1;
-        match course {
-            Course::Enter => self.begin(i, &event, course),
-            _ => self.end(i, &event, course),
+        let Next { event, step, begun } = self.next[i];
+        match step.course {
+            Course::File if !begun => {
+                self.world.begin_file(i, &event);
+                self.next[i].begun = true;
+                return Ok(Due::new(event.end, Turn::End, i as u32));
+            }
+            Course::File => self.world.end_file(i, &event, &step),
+            Course::Enter => self.begin(i, &event, &step),
+            Course::Leave => self.end(i, &event, &step),
+            Course::Local | Course::Starts | Course::Call if begun => self.end(i, &event, &step),
+            Course::Starts if !self.world.locations[i].observed => {
+                self.begin(i, &event, &step);
+                self.end(i, &event, &step);
+            }
+            Course::Local | Course::Starts | Course::Call => {
+                self.begin(i, &event, &step);
+                self.next[i].begun = true;
+                return Ok(Due::new(event.end, Turn::DependentEnd, i as u32));
+            }
         }
         self.next_due(i)
     }
 
-    #[inline]
-    fn begin(&mut self, i: usize, event: &Event, course: Course) {
-        match course {
-            Course::File => self.world.begin_file(i, event),
-            _ => {
-                let operation = &self.batches[i].shapes[event.shape as usize].operation;
-                self.world.begin_call(i, event, operation, course == Course::Enter);
-            }
-        }
+    fn begin(&mut self, i: usize, event: &Event, step: &Step) {
+        let operation = &self.loads[i].batch.shapes[event.shape as usize].operation;
+        self.world.begin_call(i, event, step, operation);
     }
 
-    #[inline]
-    fn end(&mut self, i: usize, event: &Event, course: Course) {
-        match course {
-            Course::File => self.world.end_file(i, event),
-            _ => self.world.end_call(i, event, &self.batches[i].shapes[event.shape as usize].operation),
-        }
+    fn end(&mut self, i: usize, event: &Event, step: &Step) {
+        let operation = &self.loads[i].batch.shapes[event.shape as usize].operation;
+        self.world.end_call(i, event, step, operation);
     }
 
     /// When the location's next step is due whose order matters; takes those before it.
     #[inline]
     fn next_due(&mut self, i: usize) -> Result<Due, TraceError> {
         loop {
-            while let Some(event) = self.batches[i].events.get(self.world.locations[i].next_event) {
-                let location = &mut self.world.locations[i];
-                let course = location.steps[event.shape as usize].course;
-                if course != Course::Local || location.observed {
-                    let turn = if course == Course::Leave { Turn::DependentEnd } else { Turn::Begin };
+            let Load { batch, steps } = &self.loads[i];
+            while let Some(event) = batch.events.get(self.taken[i]) {
+                self.taken[i] += 1;
+                let step = steps[event.shape as usize];
+                if step.course != Course::Local || self.world.locations[i].observed {
+                    let turn = if step.course == Course::Leave { Turn::DependentEnd } else { Turn::Begin };
+                    self.next[i] = Next { event: *event, step, begun: false };
                     return Ok(Due::new(event.begin, turn, i as u32));
                 }
-                location.next_event += 1;
-                self.world.local(i, event);
+                self.world.local(i, event, &step);
             }
             if !self.next_batch(i)? {
+                self.next[i] = Next::NONE;
                 return Ok(Due::NEVER);
             }
         }
@@ -131,20 +149,22 @@ impl<'a, 'p> Sweep<'a, 'p> {
     fn next_batch(&mut self, i: usize) -> Result<bool, TraceError> {
         self.report_progress(i)?;
         self.tally(i);
-        let location = &mut self.world.locations[i];
-        let mut load = Load { batch: std::mem::take(&mut self.batches[i]), steps: std::mem::take(&mut location.steps) };
+        self.taken[i] = 0;
+        let mut load = std::mem::take(&mut self.loads[i]);
         let more = !self.over[i] && (self.feed.next(i, &mut load)? || self.unfinished(i, &mut load));
-        self.over[i] |= !more || load.batch.events.len() == 1 && load.batch.events[0].end == i64::MAX;
-        let location = &mut self.world.locations[i];
-        location.sums.clear();
-        location.sums.resize(load.steps.len(), Sum::default());
-        location.next_event = 0;
-        (self.batches[i], location.steps) = (load.batch, load.steps);
+        if !more {
+            load.clear();
+        }
+        let sums = &mut self.world.locations[i].sums;
+        sums.clear();
+        sums.resize(load.steps.len(), Sum::default());
+        self.loads[i] = load;
         Ok(more)
     }
 
     /// The call that the location's process was killed in, which the stream does not hold: it never returned.
-    fn unfinished(&self, i: usize, load: &mut Load) -> bool {
+    fn unfinished(&mut self, i: usize, load: &mut Load) -> bool {
+        self.over[i] = true;
         let Some(unfinished) = &self.world.tables.locations[i].unfinished else { return false };
         let Some(function) = unfinished.function else { return false };
         load.batch.clear();
@@ -155,7 +175,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
     }
 
     fn report_progress(&mut self, i: usize) -> Result<(), TraceError> {
-        self.done += self.batches[i].events.len() as u64;
+        self.done += self.loads[i].batch.events.len() as u64;
         if (self.progress)(self.done, self.total) {
             return Ok(());
         }
@@ -163,19 +183,27 @@ impl<'a, 'p> Sweep<'a, 'p> {
     }
 
     fn tally(&mut self, i: usize) {
+        let Load { batch, steps } = &self.loads[i];
         let location = &mut self.world.locations[i];
-        location.tallies.take(&self.batches[i], &location.steps, &mut location.sums);
+        location.tallies.take(batch, steps, &mut location.sums);
     }
 
     /// The window's end: what is under way ends here.
     fn finish(&mut self, i: usize) {
-        let end = self.world.runtime();
-        if self.world.locations[i].begun {
-            let event = self.batches[i].events[self.world.locations[i].next_event];
-            let course = self.world.locations[i].steps[event.shape as usize].course;
-            self.end(i, &Event { end: event.end.max(self.world.window.end_ns), ..event }, course);
+        let Next { event, step, begun } = self.next[i];
+        let event = Event { end: event.end.max(self.world.window.end_ns), ..event };
+        match step.course {
+            Course::File if begun => self.world.end_file(i, &event, &step),
+            _ if begun => self.end(i, &event, &step),
+            _ => {}
         }
         self.tally(i);
+        self.rest(i);
+    }
+
+    /// From the end of the thread to the end of the window.
+    fn rest(&mut self, i: usize) {
+        let end = self.world.runtime();
         let World { locations, timeline, busy, ranks, .. } = &mut self.world;
         let location = &mut locations[i];
         if !location.in_io() {

@@ -118,7 +118,6 @@ impl Pen {
     /// Time in `state` from `begin`, where the last stroke ended, to `end`.
     #[inline]
     pub fn stroke(&mut self, timeline: &mut Timeline, state: State, begin: i64, end: i64) {
-        self.totals[state as usize] += end - begin;
         if end <= self.edge {
             self.time[state as usize] += end - begin;
         } else {
@@ -149,11 +148,12 @@ impl Pen {
     pub fn flush(&mut self, timeline: &mut Timeline) {
         let time = &mut timeline.time[self.row * timeline.bins + self.bin];
         (0..3).for_each(|state| time[state] += self.time[state]);
+        (0..3).for_each(|state| self.totals[state] += self.time[state]);
         (0..2).for_each(|direction| timeline.bytes[self.bin][direction] += self.bytes[direction]);
         (self.time, self.bytes) = ([0; 3], [0; 2]);
     }
 
-    /// Time by state over all strokes.
+    /// Time by state over all strokes that were put down.
     pub fn totals(&self) -> [i64; 3] {
         self.totals
     }
@@ -162,6 +162,7 @@ impl Pen {
     fn turn(&mut self, timeline: &mut Timeline, state: State, begin: i64, end: i64) {
         self.flush(timeline);
         timeline.add(self.row, state, begin, end);
+        self.totals[state as usize] += end - begin;
         self.bin = timeline.bin_of(end);
         self.edge = (self.bin as i64 + 1) * timeline.bin;
     }

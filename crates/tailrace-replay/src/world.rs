@@ -7,11 +7,12 @@ use tailrace_trace::tables::Window;
 use crate::busy::Busy;
 use crate::clocks::Clocks;
 use crate::collectives::Collectives;
-use crate::location::{Frame, Location, Request, Role};
+use crate::location::{Frame, Location, Role};
 use crate::longest::{Longest, Span};
 use crate::messages::Messages;
 use crate::options::{self, Options};
-use crate::steps::{Access, Step};
+use crate::requests::{Persistent, Request};
+use crate::steps::{Access, Course, Step};
 use crate::timeline::{State, Timeline};
 
 /// What the replay had to leave out; each becomes a warning.
@@ -93,9 +94,8 @@ impl<'a> World<'a> {
 
     /// A call that depends on nobody, from begin to end.
     #[inline]
-    pub fn local(&mut self, i: usize, event: &Event) {
+    pub fn local(&mut self, i: usize, event: &Event, step: &Step) {
         let (begin, end) = (self.clip(event.begin), self.clip(event.end));
-        let step = self.locations[i].steps[event.shape as usize];
         let location = &mut self.locations[i];
         self.omissions.check(location, i, begin, event);
         location.advance(begin, &mut self.timeline);
@@ -109,7 +109,7 @@ impl<'a> World<'a> {
             location.layers.mpiio += end - begin;
             location.layers.between += end - begin;
         }
-        self.tally(i, event, &step, begin, State::Mpi);
+        self.tally(i, event, step, begin, State::Mpi);
     }
 
     /// A file call and nothing else begins.
@@ -127,30 +127,28 @@ impl<'a> World<'a> {
 
     /// … and ends.
     #[inline]
-    pub fn end_file(&mut self, i: usize, event: &Event) {
+    pub fn end_file(&mut self, i: usize, event: &Event, step: &Step) {
         let (begin, end) = (self.clip(event.begin), self.clip(event.end));
         let location = &mut self.locations[i];
         location.advance(end, &mut self.timeline);
-        let step = location.steps[event.shape as usize];
         if step.mpiio && location.stack.is_empty() && location.main {
             location.layers.mpiio += end - begin;
         }
         let inside = self.is_inside(event, begin);
-        self.leave_io(i, &step, begin, inside);
-        self.tally(i, event, &step, begin, State::Io);
+        self.leave_io(i, step, begin, inside);
+        self.tally(i, event, step, begin, State::Io);
     }
 
     /// Any other call begins.
-    pub fn begin_call(&mut self, i: usize, event: &Event, operation: &Operation, entered: bool) {
+    pub fn begin_call(&mut self, i: usize, event: &Event, step: &Step, operation: &Operation) {
         let begin = self.clip(event.begin);
         let location = &mut self.locations[i];
         self.omissions.check(location, i, begin, event);
         location.advance(begin, &mut self.timeline);
-        let step = location.steps[event.shape as usize];
         if step.io && location.file_call.is_some() {
             self.join_file_call(i);
         }
-        let role = self.begin_operation(i, operation, entered);
+        let role = self.begin_operation(i, operation, step.course == Course::Enter);
         let outer_file_call = self.locations[i].file_call;
         let instance = self.collective_file_call(operation, &role);
         let waiting = step.io && instance.is_some() && operation.progress() == Progress::Blocking;
@@ -168,22 +166,21 @@ impl<'a> World<'a> {
     }
 
     /// … and ends. `event` is the call, or the leave.
-    pub fn end_call(&mut self, i: usize, event: &Event, operation: &Operation) {
+    pub fn end_call(&mut self, i: usize, event: &Event, step: &Step, operation: &Operation) {
         let end = self.clip(event.end);
         let location = &mut self.locations[i];
         self.omissions.check(location, i, end, event);
         location.advance(end, &mut self.timeline);
-        let step = location.steps[event.shape as usize];
         let Some(frame) = location.pop() else { return };
         if frame.io {
             let inside = self.is_inside(event, frame.begin);
-            self.leave_io(i, &step, frame.begin, inside);
+            self.leave_io(i, step, frame.begin, inside);
         } else if frame.waiting {
             self.left_alone(i, &frame);
         }
         self.end_operation(i, operation, frame.role);
         let state = if frame.io || frame.waiting { State::Io } else { State::Mpi };
-        self.tally(i, event, &step, frame.begin, state);
+        self.tally(i, event, step, frame.begin, state);
     }
 
     fn end_operation(&mut self, i: usize, operation: &Operation, role: Role) {
@@ -196,11 +193,11 @@ impl<'a> World<'a> {
                     (_, Role::Nothing) => Request::Plain,
                     (_, role) => Request::Active(role),
                 };
-                self.locations[i].name_request(request);
+                self.locations[i].requests.push(request);
             }
             Progress::Persistent => {
-                let operation = Box::new(operation.clone());
-                self.locations[i].name_request(Request::Persistent { operation, active: None });
+                let persistent = Persistent { operation: operation.clone(), active: None };
+                self.locations[i].requests.push(Request::Persistent(Box::new(persistent)));
             }
         }
         self.after(i, operation);
