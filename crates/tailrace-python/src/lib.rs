@@ -1,0 +1,95 @@
+//! `tailrace._engine`: the engine as a Python module. Columns go out as NumPy arrays and lists; there is no logic here.
+
+mod columns;
+mod tables;
+mod watch;
+
+use std::path::PathBuf;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tailrace_replay::{Collectives, Options};
+
+use crate::watch::Watch;
+
+create_exception!(_engine, TraceError, PyException, "A trace cannot be read or written: (message, hint).");
+
+/// The packer tells a share, the watch takes a count.
+
+fn trace_error(error: tailrace_trace::TraceError) -> PyErr {
+    TraceError::new_err((error.message, error.hint))
+}
+
+/// Packs the raw streams of one run into one file, which appears under its name only when it is whole.
+///
+/// `progress`, where given, is called at most twenty times a second with the share done, 0 to 1.
+/// Returns {"ranks", "locations", "events", "events_lost", "complete", "raw_bytes", "packed_bytes", "notes"}.
+/// Raises TraceError(message, hint).
+#[pyfunction]
+#[pyo3(signature = (raw_directory, output_path, progress=None))]
+fn pack<'py>(
+    py: Python<'py>,
+    raw_directory: PathBuf,
+    output_path: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let watch = Watch::new(progress);
+    let mut tell = |share| drop(watch.tell(share)); // packing is not to be stopped half way
+    let result = py.detach(|| tailrace_trace::pack(&raw_directory, &output_path, &mut tell));
+    watch.raise()?;
+    tables::summary(py, &result.map_err(trace_error)?)
+}
+
+/// Replays a trace (.tailrace, .prv, .prv.gz) and returns its columns: see `docs/engine.md` for each one's meaning and unit.
+///
+/// `eager_limit_bytes`: a standard send of more completes no earlier than its receive is posted. `collectives`: "data" (order only
+/// where data flow) or "all" (each synchronizes all its ranks). `bins`: columns of the timeline at most. `longest`:
+/// how many of the longest calls to list. `threads`: 0 for one per core; the result does not depend on it.
+/// `progress`, where given, is called at most twenty times a second with the share done, 0 to 1.
+/// Raises TraceError(message, hint), ValueError for an unknown kind of collectives.
+#[pyfunction]
+#[pyo3(signature = (path, *, eager_limit_bytes=32768, collectives="data", bins=4096, longest=20000, threads=0, progress=None))]
+#[allow(clippy::too_many_arguments)] // keyword arguments of a Python function
+fn analyze<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    eager_limit_bytes: u64,
+    collectives: &str,
+    bins: usize,
+    longest: usize,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let collectives = kind(collectives)?;
+    let options = Options { eager_limit_bytes, collectives, bins, longest, threads };
+    let watch = Watch::new(progress);
+    let result = py.detach(|| {
+        let format = tailrace_trace::open::recognize(&path)?.name;
+        let trace = tailrace_trace::open(&path)?;
+        let mut tell = |done: u64, total: u64| watch.tell(done as f64 / total.max(1) as f64);
+        let analysis = tailrace_replay::analyze(&*trace, &options, &mut tell)?;
+        Ok((format, trace, analysis))
+    });
+    watch.raise()?;
+    let (format, trace, analysis) = result.map_err(trace_error)?;
+    let columns = columns::all(py, trace.tables(), &analysis)?;
+    columns.set_item("format", format)?;
+    Ok(columns)
+}
+
+fn kind(collectives: &str) -> PyResult<Collectives> {
+    match collectives {
+        "data" => Ok(Collectives::Data),
+        "all" => Ok(Collectives::All),
+        _ => Err(PyValueError::new_err(format!("collectives is \"data\" or \"all\", not {collectives:?}"))),
+    }
+}
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("TraceError", module.py().get_type::<TraceError>())?;
+    module.add_function(wrap_pyfunction!(pack, module)?)?;
+    module.add_function(wrap_pyfunction!(analyze, module)?)
+}
