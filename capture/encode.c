@@ -280,15 +280,25 @@ static __attribute__((noinline)) unsigned find_or_define(struct stream *stream, 
     return define(stream, empty ? empty : victim, key, words, count);
 }
 
+static __attribute__((noinline)) unsigned look_up_shape(struct stream *stream, const struct shape *key, const int64_t *words, unsigned count)
+{
+    unsigned place = shape_place(key, words, count);
+    if (!shape_is(stream, place, key, words, count))
+        place = find_or_define(stream, place, key, words, count);
+    stream->recent[key->function % RECENT] = (uint8_t)place;
+    return place;
+}
+
+/* The function's last shape, most of the time: a loop over a file repeats itself. */
 static inline unsigned find_shape(struct stream *stream, unsigned function, unsigned class_number, const int64_t *words, unsigned count)
 {
     struct shape key;
     key.function = (uint16_t)function;
     key.class_number = (uint8_t)class_number;
-    unsigned place = shape_place(&key, words, count);
-    if (LIKELY(shape_is(stream, place, &key, words, count)))
-        return place;
-    return find_or_define(stream, place, &key, words, count);
+    unsigned recent = stream->recent[function % RECENT];
+    if (LIKELY(shape_is(stream, recent, &key, words, count)))
+        return recent;
+    return look_up_shape(stream, &key, words, count);
 }
 
 /* --- Calls -------------------------------------------------------------------------------------------------------- */

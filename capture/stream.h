@@ -19,6 +19,7 @@ enum {
     SHAPE_WORDS_MAX = 255,  /* longer shapes are never remembered, always defined anew */
     KNOWN_WORDS_MAX = 14,   /* of a call whose end is not known yet */
     NESTING_MAX = 30,       /* open calls of one thread */
+    RECENT = 2048,          /* functions whose last shape is tried first, by number */
     OFFSET_SLOTS = 64,      /* expected[file mod 64] */
     FUNCTIONS_MAX = 65536,
 };
@@ -79,7 +80,8 @@ struct stream {
     uint32_t process;
     int64_t expected[OFFSET_SLOTS];
     struct open_call open[NESTING_MAX + 2];
-    struct shape shapes[SHAPES + 1];
+    struct shape shapes[SHAPES + 1]; /* the first is none */
+    uint8_t recent[RECENT];
     /* What only the slow path needs. */
     struct stream *next;        /* list of the process's streams */
     uint8_t *window;            /* the mapped part of the file: its address, size and place in the file */
