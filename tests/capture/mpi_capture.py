@@ -1,0 +1,83 @@
+"""Builds capture for an MPI library and runs MPI programs under it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rawstream
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+from tailrace import capture_build  # noqa: E402
+
+
+@dataclass
+class Run:
+    """What ranks printed and recorded. `ranks[r]` is the main thread's stream of rank r."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    ranks: list[rawstream.Stream]
+    streams: list[rawstream.Stream]
+
+    def calls(self, rank: int, function: str) -> list[rawstream.Call]:
+        return self.ranks[rank].of(function)
+
+    def words(self, rank: int, function: str) -> list[list[int]]:
+        return [call.words for call in self.calls(rank, function)]
+
+
+@dataclass
+class Workplace:
+    """One MPI library with capture built for it, and a folder to compile programs into."""
+
+    mpi: Any
+    libraries: Path
+    folder: Path
+
+    def compile(self, name: str) -> Path:
+        """tests/capture/programs/NAME, C or Fortran."""
+        compiler = self.mpi.mpicc if name.endswith(".c") else self.mpi.mpifort
+        binary = self.folder / name.replace(".", "-")
+        if not binary.exists():
+            subprocess.run([compiler, "-g", "-o", binary, HERE / "programs" / name], check=True)
+        return binary
+
+    def environment(self, raw: Path, **more: str) -> dict[str, str]:
+        variables = self.mpi.variables(
+            LD_PRELOAD=self.libraries / "libtailrace.so", TAILRACE_RAW=raw, TAILRACE_LIBRARIES=self.libraries, **more
+        )
+        return {key: value for key, value in variables.items() if not key.startswith(("PMI_", "PMIX_", "OMPI_COMM"))}
+
+    def run(
+        self, raw: Path, ranks: int, *command: str | Path, check: bool = True, timeout_s: int = 300, **more: str
+    ) -> Run:
+        raw.mkdir(mode=0o700)
+        done = subprocess.run(
+            self.mpi.launch(ranks, *command), env=self.environment(raw, **more), capture_output=True, text=True, timeout=timeout_s, cwd=self.folder,
+        )  # fmt: skip
+        assert not check or done.returncode == 0, done.stderr
+        streams = rawstream.read_all(raw)
+        mains = sorted((each for each in streams if each.header["flags"] & 1), key=lambda each: int(each.meta["rank"]))
+        return Run(done.returncode, done.stdout, done.stderr, mains, streams)
+
+
+def build(mpi: Any, folder: Path) -> Workplace:
+    """Capture for that MPI library, in a folder of its own."""
+    libraries = folder / "libraries"
+    libraries.mkdir()
+    # A developer who has just built them may name them here.
+    given = os.environ.get(f"TAILRACE_TEST_LIBRARIES_{mpi.name.upper().replace('-', '_')}")
+    if given:
+        return Workplace(mpi, Path(given), folder)
+    capture_build.build_core(libraries / "libtailrace.so")
+    capture_build.build_flavour(mpi.mpicc, libraries / f"libtailrace-mpi-{capture_build.soname(mpi.mpicc)}.so")
+    return Workplace(mpi, libraries, folder)
