@@ -89,6 +89,15 @@ pub fn has_tokens(class: u8) -> bool {
     matches!(class, class::COMPLETE | class::START | class::FORGET)
 }
 
+/// Where tokens begin among the words of such a class.
+pub fn first_token(class: u8) -> usize {
+    match class {
+        class::COMPLETE => 2,
+        class::START => 1,
+        _ => 0,
+    }
+}
+
 /// The operation of `class` that `words` mean. Own tokens become numbers: `next` is the location's next number.
 ///
 /// # Errors

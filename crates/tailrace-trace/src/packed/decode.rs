@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::Batch;
 use crate::cursor::{Cursor, Damage};
 use crate::event::{Event, Layer, Operation, Part, Shape};
-use crate::words::{Context, class, has_tokens, operation};
+use crate::words::{Context, first_token, has_tokens, operation};
 
 use super::block::{BLOCK_HEAD_BYTES, LONG};
 use super::column::Decompressor;
@@ -221,12 +221,7 @@ fn shape(from: &mut Cursor, context: Context, words: &mut Vec<i64>) -> Result<(S
 
 /// Whether one of the tokens is a distance: only positive ones are.
 fn holds_distance(class: u8, words: &[i64]) -> bool {
-    let first = match class {
-        class::COMPLETE => 2,
-        class::START => 1,
-        _ => 0,
-    };
-    words.iter().skip(first).any(|&word| word > 0)
+    words.iter().skip(first_token(class)).any(|&word| word > 0)
 }
 
 /// Gives each event with tokens a shape of its own, with the numbers that its distances mean there.

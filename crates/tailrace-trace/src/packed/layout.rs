@@ -15,7 +15,8 @@ pub const FOOTER_BYTES: usize = 80;
 /// Where the footer's own checksum stands in it: it covers what is before.
 const FOOTER_COVERED: usize = 64;
 /// Bounds what a damaged file can claim for its tables and for one column.
-pub const TABLES_BYTES_MAX: u64 = 1 << 30;
+pub const TABLES_BYTES_MAX: u64 = 1 << 27;
+pub const FUNCTIONS_MAX: usize = 1 << 16;
 pub const COLUMN_BYTES_MAX: usize = 1 << 24;
 pub const BLOCK_EVENTS_MAX: usize = 1 << 16;
 /// Words of a shape; a call with more is kept without them.

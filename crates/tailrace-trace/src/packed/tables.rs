@@ -8,6 +8,8 @@ use crate::raw::communicator::RANKS_MAX;
 use crate::raw::merge::{layer_number, layer_of};
 use crate::tables::{Capture, Communicator, Counters, FileEntry, Function, Location, Tables, Unfinished, Window};
 
+use super::layout::FUNCTIONS_MAX;
+
 pub fn put(tables: &Tables) -> Vec<u8> {
     let mut to = Vec::new();
     put_varint(&mut to, tables.ranks.into());
@@ -46,6 +48,9 @@ pub fn read(bytes: &[u8]) -> Result<Tables, Damage> {
     let ranks = u32::try_from(from.varint()?).ok().filter(|&ranks| ranks <= RANKS_MAX);
     let ranks = ranks.ok_or(from.damage("there are too many ranks"))?;
     let functions = list(from, 2, |from| Ok(Function { layer: layer_of(from.u8()?), name: text(from)? }))?;
+    if functions.len() > FUNCTIONS_MAX {
+        return Err(from.damage("there are too many functions"));
+    }
     let files = list(from, 2, |from| Ok(FileEntry { opaque: from.u8()? != 0, path: from.string()?.to_vec() }))?;
     let communicators = communicators(from, ranks)?;
     let locations = list(from, 10, |from| location(from, ranks))?;

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::TraceError;
 use crate::tables::Tables;
 
-use super::layout::{BlockPlace, Extent, Footer, head, put_index};
+use super::layout::{BlockPlace, Extent, Footer, TABLES_BYTES_MAX, head, put_index};
 use super::tables;
 
 const TABLES_LEVEL: i32 = 9;
@@ -53,6 +53,12 @@ impl Writer {
     /// If the disk is full.
     pub fn finish(mut self, tables: &Tables) -> Result<u64, TraceError> {
         let raw = tables::put(tables);
+        if raw.len() as u64 > TABLES_BYTES_MAX {
+            return Err(TraceError::new(
+                format!("the names of files and communicators of this run take {} bytes, more than a trace may hold.", raw.len()),
+                "record a shorter part of the run.",
+            ));
+        }
         let packed = zstd::bulk::compress(&raw, TABLES_LEVEL).map_err(|cause| self.failed(&cause))?;
         let tables = self.extent(&packed)?;
         let index = self.extent(&put_index(&self.index))?;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::cursor::Cursor;
 use crate::error::TraceError;
-use crate::event::{Part, Progress};
+use crate::event::{Layer, Part, Progress};
 use crate::offsets::Follower;
 use crate::packed::layout::SHAPE_WORDS_MAX;
-use crate::words::{self, FILE_OFFSET, class};
+use crate::words::{self, Context, FILE_OFFSET, Wrong, class, first_token, has_tokens};
 
 use super::clock::ClockMap;
 use super::run::{Run, Stream};
@@ -50,6 +50,8 @@ struct Slot {
     raw: Vec<i64>,
     /// Words that are yet to come.
     missing: u64,
+    /// The longest distance back to an own request.
+    reach: u64,
     /// By part; made at first use.
     coded: [Option<Arc<CodedShape>>; 3],
 }
@@ -58,6 +60,7 @@ pub struct Decoder<'a> {
     scan: Scan,
     clock: &'a ClockMap,
     translation: Translation<'a>,
+    context: Context<'a>,
     stream: &'a Stream,
     slots: Vec<Slot>,
     cursor_ticks: u64,
@@ -82,6 +85,7 @@ impl<'a> Decoder<'a> {
             scan,
             clock: run.clock(stream),
             translation: run.translation(stream),
+            context: Context { tables: &run.tables, location: stream.location },
             stream,
             slots: (0..256).map(|_| Slot::default()).collect(),
             expected: [0; OFFSET_SLOTS],
@@ -167,7 +171,11 @@ impl<'a> Decoder<'a> {
     fn shape(&mut self, part: Part, number: u8) -> (Arc<CodedShape>, usize) {
         let index = usize::from(number);
         let slot = &mut self.slots[index];
-        let coded = slot.coded(part, &self.translation, &mut self.not_understood);
+        let coded = slot.coded(part, &self.translation, self.context, &mut self.not_understood);
+        if slot.reach > self.next_number {
+            self.not_understood += 1;
+            return (Arc::new(CodedShape { class: class::PLAIN, words: Vec::new(), ..*coded }), index);
+        }
         if slot.class != class::FILE || coded.class != class::FILE || coded.words[1] & FILE_OFFSET == 0 {
             return (coded, index);
         }
@@ -206,7 +214,7 @@ impl Slot {
     fn define(&mut self, define: &Define, stream: &Stream) {
         let mut from = Cursor::new(define.words);
         if define.class != MORE {
-            let function = stream.functions.get(&define.function).copied().unwrap_or(u16::MAX);
+            let function = stream.functions.get(&define.function).copied().unwrap_or(0);
             *self = Self { function, class: define.class, missing: define.total, ..Self::default() };
         }
         let here = if define.class == MORE { define.total } else { self.missing };
@@ -220,17 +228,21 @@ impl Slot {
         self.coded = Default::default();
     }
 
-    fn coded(&mut self, part: Part, translation: &Translation, not_understood: &mut u64) -> Arc<CodedShape> {
-        let (function, class, raw) = (self.function, self.class, &self.raw);
-        let known = &mut self.coded[part as usize];
-        let coded = known.get_or_insert_with(|| {
-            let (class, words) = translation.words(class, raw).map(|words| (class, words)).unwrap_or_else(|_| {
-                *not_understood += u64::from(part != Part::Enter);
-                not_understandable(class, raw)
-            });
-            Arc::new(CodedShape { part, function, class, words })
-        });
-        coded.clone()
+    fn coded(&mut self, part: Part, translation: &Translation, context: Context, not_understood: &mut u64) -> Arc<CodedShape> {
+        if let Some(known) = &self.coded[part as usize] {
+            return known.clone();
+        }
+        let coded = understood(self.class, &self.raw, self.function, translation, context);
+        // What a call will turn out to be is not all known when it is entered.
+        *not_understood += u64::from(coded.is_err() && part != Part::Enter);
+        let (class, words) = match coded {
+            Ok(words) => (self.class, words),
+            Err(_) => not_understandable(self.class, &self.raw),
+        };
+        self.reach = if has_tokens(class) { words.iter().skip(first_token(class)).copied().max().unwrap_or(0).max(0) as u64 } else { 0 };
+        let coded = Arc::new(CodedShape { part, function: self.function, class, words });
+        self.coded[part as usize] = Some(coded.clone());
+        coded
     }
 
     fn with_distance(&mut self, coded: Arc<CodedShape>, part: Part, distance: i64) -> Arc<CodedShape> {
@@ -243,6 +255,15 @@ impl Slot {
         self.coded[part as usize] = Some(shape.clone());
         shape
     }
+}
+
+/// Words in numbers of the run that every reader of the packed trace will understand.
+fn understood(class: u8, raw: &[i64], function: u16, translation: &Translation, context: Context) -> Result<Vec<i64>, Wrong> {
+    let words = translation.words(class, raw)?;
+    let layer = context.tables.functions.get(usize::from(function)).map_or(Layer::Mpi, |function| function.layer);
+    // Distances are looked at when the call comes: what is asked here is all the rest.
+    words::operation(class, &words, layer, i64::MAX as u64, context)?;
+    Ok(words)
 }
 
 /// What orders nothing, but still takes its number where it names a request.

@@ -32,6 +32,8 @@ pub struct Survey {
     pub clock_offsets: Vec<String>,
     /// Function number, layer, name.
     pub names: Vec<(u16, u8, String)>,
+    /// Functions of shapes: all should have a name.
+    used: BTreeSet<u16>,
     pub paths: HashMap<u32, Vec<u8>>,
     pub communicators: HashMap<u32, RawCommunicator>,
     pub readings: Vec<Reading>,
@@ -65,6 +67,7 @@ pub fn survey(path: &Path) -> Result<Survey, TraceError> {
         }
     }
     survey.bytes = scan.position();
+    survey.name_the_nameless();
     Ok(survey)
 }
 
@@ -77,6 +80,7 @@ impl Survey {
             meta: BTreeMap::new(),
             clock_offsets: Vec::new(),
             names: Vec::new(),
+            used: BTreeSet::new(),
             paths: HashMap::new(),
             communicators: HashMap::new(),
             readings: Vec::new(),
@@ -93,7 +97,10 @@ impl Survey {
         match record {
             Record::Call { gap, duration, .. } => self.advance(gap.wrapping_add(duration)),
             Record::Enter { gap, .. } | Record::Leave { gap, .. } => self.advance(gap),
-            Record::Define(_) | Record::End => {}
+            Record::Define(define) => {
+                self.used.insert(define.function);
+            }
+            Record::End => {}
             other => self.definition(other, groups),
         }
     }
@@ -124,6 +131,13 @@ impl Survey {
         match groups.communicator(payload) {
             Ok((number, communicator)) => drop(self.communicators.insert(number, communicator)),
             Err(damage) => self.note("unknown_communicator", damage.what),
+        }
+    }
+
+    fn name_the_nameless(&mut self) {
+        let named: BTreeSet<u16> = self.names.iter().map(|(number, ..)| *number).collect();
+        for number in self.used.difference(&named) {
+            self.names.push((*number, 0, format!("function {number}")));
         }
     }
 

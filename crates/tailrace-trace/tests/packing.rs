@@ -1,0 +1,130 @@
+//! What packing adds to decoding: blocks, what wildcards matched, the same bytes each time.
+
+mod support;
+
+use support::{Stream, events, pack};
+use tailrace_trace::event::{Operation, Part, Token};
+use tailrace_trace::offsets::Follower;
+use tailrace_trace::{Batch, open};
+
+/// Long enough for several blocks (16,384 events each with few locations).
+const MANY: u64 = 100_000;
+
+fn writer(process: u32, calls: u64) -> Stream {
+    let mut stream = Stream::new(process, 0, 0);
+    stream.name(1, 2, "pwrite").path(9, b"/f");
+    stream.define(1, 1, 1, &[3, 1, 9, 8, 0, 0, -1]).define(2, 1, 1, &[3, 1, 9, 8, -16, 0, -1]);
+    for i in 0..calls {
+        // Now and then a gap beyond 32 bits, and a write that goes back.
+        let gap = if i % 30_000 == 29_999 { 5_000_000_000 } else { i % 50 };
+        stream.call(if i % 1000 == 999 { 2 } else { 1 }, gap, 300 + i % 7);
+    }
+    stream
+}
+
+#[test]
+fn many_blocks_give_back_every_call() {
+    let directory = tempfile::tempdir().unwrap();
+    writer(5, MANY).save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let mut stream = trace.events(0);
+    let (mut batch, mut seen, mut cursor) = (Batch::default(), 0u64, 0i64);
+    let (mut follower, mut expected_offset, mut batches) = (Follower::default(), 0i64, 0);
+    while stream.next_batch(&mut batch).unwrap() {
+        batches += 1;
+        for event in &batch.events {
+            let gap = if seen % 30_000 == 29_999 { 5_000_000_000 } else { seen as i64 % 50 };
+            assert_eq!((event.begin - cursor, event.end - event.begin), (gap, 300 + seen as i64 % 7), "call {seen}");
+            let Operation::File(call) = &batch.shapes[event.shape as usize].operation else { panic!("a file call") };
+            expected_offset -= if seen % 1000 == 999 { 16 } else { 0 };
+            assert_eq!(follower.offset(call.file, call.offset.unwrap(), call.bytes), expected_offset, "call {seen}");
+            expected_offset += 8;
+            cursor = event.end;
+            seen += 1;
+        }
+    }
+    assert_eq!((seen, batches), (MANY, 7));
+    assert_eq!(trace.tables().locations[0].events, MANY);
+}
+
+#[test]
+fn the_loop_of_writes_takes_less_than_four_bytes_an_event() {
+    let directory = tempfile::tempdir().unwrap();
+    writer(5, MANY).save(directory.path(), 0);
+    let bytes = std::fs::metadata(pack(directory.path())).unwrap().len();
+    assert!(bytes < 4 * MANY, "{bytes} bytes for {MANY} events");
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    (0..6).for_each(|n| drop(writer(10 + n, 3000 * u64::from(n + 1)).save(directory.path(), 0)));
+    let first = std::fs::read(pack(directory.path())).unwrap();
+    assert!(first == std::fs::read(pack(directory.path())).unwrap());
+}
+
+/// A receive from anyone, completed so many calls later; rank 1 sent it.
+fn wildcard(calls_between: u64) -> i32 {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = Stream::rank(0, 2, 0);
+    stream.name(1, 0, "MPI_Irecv").name(2, 0, "MPI_Wait").name(3, 2, "lseek").define(1, 1, 3, &[0, -2, 5, 8, 1, -2, -1]);
+    stream.define(2, 2, 5, &[0, 1, 1, 1, 5]).define(3, 3, 0, &[]).call(1, 1, 1);
+    for _ in 0..calls_between {
+        stream.call(3, 1, 1);
+    }
+    stream.call(2, 1, 1).save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let all = events(trace.as_ref(), 0);
+    assert_eq!(all.len() as u64, calls_between + 2);
+    let Operation::Complete { completed, .. } = &all[all.len() - 1].1.operation else { panic!("a completion") };
+    assert_eq!(completed[..], [Token { location: 0, number: 0 }]);
+    let Operation::Receive { envelope, wildcard: true, .. } = &all[0].1.operation else { panic!("a wildcard receive") };
+    envelope.peer
+}
+
+#[test]
+fn wildcards_say_what_matched_even_blocks_later() {
+    assert_eq!(wildcard(0), 1);
+    assert_eq!(wildcard(200_000), 1);
+    // 16 blocks of 16,384 events are held back, no more.
+    assert_eq!(wildcard(300_000), -2);
+}
+
+#[test]
+fn another_thread_may_complete_a_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut starter = Stream::rank(0, 1, 0);
+    starter.name(1, 0, "MPI_Isend").define(1, 1, 2, &[0, 0, 5, 8, 0, 1]).call(1, 1, 1).call(1, 1, 1).save(directory.path(), 0);
+    let mut waiter = Stream::rank(0, 1, 10);
+    waiter.u32_at(16, 1).u32_at(20, 0).name(2, 0, "MPI_Wait");
+    // Thread 0, number 1: -(0 * 2^40 + 1) - 1
+    waiter.define(1, 2, 5, &[0, 1, -2, -1, -1]).call(1, 1, 1).save(directory.path(), 1);
+    let trace = open(&pack(directory.path())).unwrap();
+    let (_, shape) = events(trace.as_ref(), 1).remove(0);
+    assert_eq!(shape.operation, Operation::Complete { completed: vec![Token { location: 0, number: 1 }], test: false });
+    assert_eq!(trace.tables().locations.iter().map(|location| location.main).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn a_call_on_an_unknown_communicator_still_takes_its_number() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = Stream::rank(0, 1, 0);
+    stream.name(1, 0, "MPI_Isend").name(2, 0, "MPI_Wait").define(1, 1, 2, &[99, 0, 5, 8, 0, 1]).define(2, 1, 2, &[0, 0, 5, 8, 0, 1]);
+    stream.define(3, 2, 5, &[0, 1, 1, -1, -1]).call(1, 1, 1).call(2, 1, 1).call(3, 1, 1).save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let all = events(trace.as_ref(), 0);
+    assert!(all[0].1.takes_number() && all[0].1.part == Part::Call);
+    assert_eq!(all[2].1.operation, Operation::Complete { completed: vec![Token { location: 0, number: 1 }], test: false });
+    assert!(trace.tables().capture.notes.iter().any(|note| note.contains("never defined")), "{:?}", trace.tables().capture.notes);
+}
+
+#[test]
+fn no_partial_output_is_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = tailrace_trace::pack(directory.path(), &directory.path().join("out"), &mut |_| {}).unwrap_err();
+    assert!(error.message.contains("holds no raw streams"), "{error}");
+    writer(5, 10).save(directory.path(), 0);
+    let error = tailrace_trace::pack(directory.path(), &directory.path().join("no/such/place"), &mut |_| {}).unwrap_err();
+    assert!(error.message.contains("no/such"), "{error}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
