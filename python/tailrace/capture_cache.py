@@ -76,20 +76,26 @@ def prepare(installations: Iterable[Installation], tell: Tell) -> Path:
 
     An MPI whose library cannot be built is told and left out. Raises TailraceError where the core cannot be built.
     """
-    from tailrace.capture_build import build_core, build_flavour
+    from tailrace.capture_build import build_core
 
     compiler = shutil.which(os.environ.get("CC", "cc")) or "cc"
     libraries = {CORE: _built(core_object(), lambda output: build_core(output, compiler), "capture", tell)}
-    for installation in installations:
-        label = f"capture for {installation.family} ({installation.soname})"
-        mpicc = str(installation.mpicc)
-        try:
-            target = flavour_object(installation)
-            built = _built(target, lambda output, mpicc=mpicc: build_flavour(mpicc, output), label, tell)
-            libraries[flavour_name(installation.soname)] = built
-        except (TailraceError, _build_error()) as error:
-            tell(f"no {label}: {error}")
+    for mpi in installations:
+        if (library := _flavour(mpi, tell)) is not None:
+            libraries[flavour_name(mpi.soname)] = library
     return _set_of(libraries)
+
+
+def _flavour(installation: Installation, tell: Tell) -> Path | None:
+    from tailrace.capture_build import build_flavour
+
+    label = f"capture for {installation.family} ({installation.soname})"
+    mpicc = str(installation.mpicc)
+    try:
+        return _built(flavour_object(installation), lambda output: build_flavour(mpicc, output), label, tell)
+    except (TailraceError, _build_error()) as error:
+        tell(f"no {label}: {error}")
+    return None
 
 
 def _build_error() -> type[Exception]:

@@ -124,11 +124,11 @@ def slow_file_calls(evidence: Evidence) -> Finding | None:
     loss = evidence.losses.io_transfer_ns
     if evidence.share(loss) < NOTABLE_SHARE or not evidence.requests.time_ns:
         return None
-    code, text = _why_slow(evidence)
+    code, text, facts = _why_slow(evidence)
     return Finding(
         code,
         text,
-        f"{evidence.requests.described()}; {percent(_io_fraction(evidence))} of all ranks' time is spent in file calls",
+        f"{facts}; {percent(_io_fraction(evidence))} of all ranks' time is spent in file calls",
         evidence.share(loss),
         f"on an ideal file system the evenly spread calls would save {nanoseconds(loss)}",
         _seconds(loss),
@@ -139,22 +139,30 @@ def _io_fraction(evidence: Evidence) -> float:
     return evidence.share(float(evidence.times.io_ns.mean()))
 
 
-def _why_slow(evidence: Evidence) -> tuple[str, str]:
+def _why_slow(evidence: Evidence) -> tuple[str, str, str]:
+    """Code, finding and facts of the cause that takes most of the time in file calls."""
     requests = evidence.requests
     if _lock_time_ns(evidence) >= CAUSE_SHARE * requests.time_ns:
-        return "locks", "file calls wait for file locks"
+        return "locks", "file calls wait for file locks", requests.described()
     if requests.metadata_ns >= CAUSE_SHARE * requests.time_ns:
         calls = count(requests.metadata_calls, "call")
-        return "metadata", f"{calls} that open, close, synchronise or look up files take most of the I/O time"
-    small = _small_requests(evidence)
-    if small:
-        return "small_requests", small
-    kind = requests.kind
-    rows = list(range(len(evidence.columns["file_rank"]["rank"])))
-    file = evidence.file_of(rows, np.asarray(evidence.columns["file_rank"][f"{kind}_ns"], dtype=np.int64))
+        text = f"{calls} that open, close, synchronise or look up files take most of the I/O time"
+        return "metadata", text, requests.described()
+    if small := _small_requests(evidence):
+        return "small_requests", small, requests.described()
+    return _slow_file(evidence)
+
+
+def _slow_file(evidence: Evidence) -> tuple[str, str, str]:
+    """The file with most of the time, and the rate at which a rank moves its bytes."""
+    table, kind = evidence.columns["file_rank"], evidence.requests.kind
+    rows = list(range(len(table["rank"])))
+    file = evidence.file_of(rows, np.asarray(table[f"{kind}_ns"], dtype=np.int64))
+    rows = evidence.rows_of_file(rows, file)
+    requests = sum_requests(table, rows)
     speed = requests.speed(kind)
     at = f" at {speed} a rank" if speed else ""
-    return "slow_file_system", f"{_participle(kind)} {evidence.name_of(rows, file)}{at}"
+    return "slow_file_system", f"{_participle(kind)} {evidence.name_of(rows, file)}{at}", requests.described()
 
 
 def _participle(kind: str) -> str:

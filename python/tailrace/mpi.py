@@ -28,15 +28,16 @@ class Installation:
 def for_command(launch: Launch) -> list[Installation]:
     """Those that the command may use, one per soname, the most certain first.
 
-    That is the MPI library that the program is linked with, then the neighbours of its mpiexec, then the PATH. The
+    That is the MPI that the program is linked with, if it is linked with one: its own installation, else the neighbours
+    of mpiexec, else the PATH. For a script or an interpreter it is every MPI beside mpiexec, or all on the PATH: the
     choice among sonames is made at run time, by what the process has loaded.
     """
-    folders: list[Path] = []
-    if launch.program is not None and (linked := find_mpi_library(launch.program)) and linked[1]:
-        folders += _folders_beside(linked[1])
-    if launch.launcher is not None:
-        folders += [launch.launcher.parent, Path(os.path.realpath(launch.launcher)).parent]
-    return _first_of_each_soname(installed(folders))
+    linked = find_mpi_library(launch.program) if launch.program is not None else None
+    beside = [launch.launcher.parent, Path(os.path.realpath(launch.launcher)).parent] if launch.launcher else []
+    found = installed([*(_folders_beside(linked[1]) if linked and linked[1] else []), *beside])
+    near = [mpi for mpi in found if mpi.mpicc.parent in beside]
+    wanted = [mpi for mpi in found if linked and mpi.soname == linked[0]] or near or found
+    return _first_of_each_soname(wanted)
 
 
 def installed(first: Iterable[Path] = ()) -> list[Installation]:

@@ -1,5 +1,6 @@
 """The report in the terminal. The first line is the verdict; names are escaped; nothing depends on colour."""
 
+import os
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -14,12 +15,21 @@ from tailrace.units import byte_count, count, percent, seconds
 TOP_FILES = 8
 TOP_RANKS = 8
 PATH_WIDTH = 60
+# Of text that goes to a file or a pipe.
+FILE_WIDTH = 110
+# What the files table's other columns take.
+FILE_COLUMNS_WIDTH = 74
+# Formulas are shown where the meanings still fit beside them on one line.
+FORMULA_WIDTH = 120
 STYLES = {"good": "green", "fair": "yellow", "poor": "red", "unknown": "dim"}
 
 
 def console(stderr: bool = False) -> Console:
     """No markup and no highlighting: names of files must not be read as either."""
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    result = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not result.is_terminal and "COLUMNS" not in os.environ:
+        result.width = FILE_WIDTH
+    return result
 
 
 def table(title: str, *columns: str) -> Table:
@@ -36,7 +46,10 @@ def print_report(report: dict[str, Any], name: str, out: Console | None = None) 
     out.print(Text(report["headline"], style="bold"), soft_wrap=True)
     blocks = (summary, verdict, efficiency_tables, files_table, ranks_table, layers, capture, warnings)
     for block in blocks:
-        content = block(report, name) if block is summary else block(report)
+        more = {summary: (name,), efficiency_tables: (out.width >= FORMULA_WIDTH,), files_table: (out.width,)}.get(
+            block, ()
+        )
+        content = block(report, *more)
         if content is not None:
             out.print()
             out.print(content, soft_wrap=isinstance(content, Text))
@@ -56,33 +69,34 @@ def verdict(report: dict[str, Any]) -> RenderableType | None:
     for finding in report["verdict"]:
         lines.append(Text(f"{percent(finding['share_of_runtime']):>7}  {finding['finding']}"))
         for text in filter(None, (finding["evidence"], finding["gain"])):
-            lines.append(Padding(Text(text, style="dim"), (0, 0, 0, 9)))
+            lines.append(Padding(Text(text, style="dim"), (0, 0, 0, 9), expand=False))
     return Group(*lines)
 
 
-def efficiency_tables(report: dict[str, Any]) -> RenderableType:
-    ours = _factor_table("Efficiencies (I/O as a factor of its own)", TAILRACE_FACTORS, report["efficiency"])
-    pops = _factor_table("Official POP view", POP_FACTORS, report["pop"])
+def efficiency_tables(report: dict[str, Any], formulas: bool) -> RenderableType:
+    ours = _factor_table("Efficiencies (I/O as a factor of its own)", TAILRACE_FACTORS, report["efficiency"], formulas)
+    pops = _factor_table("Official POP view", POP_FACTORS, report["pop"], formulas)
     return Group(ours, Text(), pops)
 
 
-def _factor_table(title: str, factors: tuple[Factor, ...], values: dict[str, float | None]) -> Table:
-    result = table(title, "factor", ">value", "formula", "meaning")
+def _factor_table(title: str, factors: tuple[Factor, ...], values: dict[str, float | None], formulas: bool) -> Table:
+    result = table(title, "factor", ">value", *(["formula"] if formulas else []), "meaning")
     for factor in factors:
         value = values[factor.key]
         shown = Text(percent(value), style=STYLES[grade(value)])
-        result.add_row("  " * factor.depth + factor.name, shown, factor.formula, factor.meaning)
+        formula = [factor.formula] if formulas else []
+        result.add_row("  " * factor.depth + factor.name, shown, *formula, factor.meaning)
     return result
 
 
-def files_table(report: dict[str, Any]) -> RenderableType | None:
+def files_table(report: dict[str, Any], width: int) -> RenderableType | None:
     files = report["files"]
     if not files:
         return None
     title = "Files" if len(files) <= TOP_FILES else f"Files (the {TOP_FILES} with most time of {len(files):,})"
     result = table(title, "file", ">ranks", ">read", ">written", ">reads", ">writes", ">other", ">time", ">MB/s a rank")
     for row in files[:TOP_FILES]:
-        result.add_row(elided(row["path"], PATH_WIDTH), *_file_cells(row))
+        result.add_row(elided(row["path"], max(width - FILE_COLUMNS_WIDTH, 18)), *_file_cells(row))
     return result
 
 

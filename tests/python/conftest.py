@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tailrace import engine
 
 from .columns import MILLISECOND, SECOND, Program, mpi, useful, write

@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
 from tailrace.analysis import (
     Times,
     conservation_errors,

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tailrace.elf import is_elf, read_dynamic
 from tailrace.launch import read_command, recorded_program, spans_nodes
 

@@ -7,9 +7,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
-
 import tailrace
+from click.testing import CliRunner
 from tailrace.cli import cli
 
 from .columns import SECOND

@@ -8,7 +8,6 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 from referencing import Registry, Resource
-
 from tailrace.cli import cli
 
 from ..conftest import ROOT

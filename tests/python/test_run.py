@@ -1,0 +1,234 @@
+"""`tailrace run` on real programs: the program is not disturbed, and what it did is in the trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tailrace import capture_cache
+from tailrace.errors import TailraceError
+from tailrace.mpi import Installation
+
+from ..conftest import Mpi, find_mpi
+
+pytest.importorskip("tailrace._engine", reason="the compiled engine is not built")
+
+WRITER = """
+import os, sys, time
+file = os.open("out.dat", os.O_CREAT | os.O_WRONLY)
+for _ in range(50):
+    os.write(file, bytes(1000))
+os.close(file)
+print("to stdout", flush=True)
+print("to stderr", file=sys.stderr, flush=True)
+"""
+
+RANKS = """
+#include <fcntl.h>
+#include <mpi.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    static char data[1 << 20];
+    int rank, file = -1;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int step = 0; step < 5; step++) {
+        usleep(2000);
+        if (!rank) {
+            file = open("history.dat", O_CREAT | O_WRONLY | O_APPEND, 0600);
+            for (int i = 0; i < 8; i++)
+                if (write(file, data, sizeof data) < 0)
+                    return 1;
+            usleep(1000);
+            fsync(file);
+            close(file);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return rank == 0 ? 7 : 0;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all, so that capture is compiled once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def run(tailrace, cache, tmp_path):
+    """A function that runs a command under `tailrace run` in an empty directory."""
+
+    def run_it(*command: str | Path, options: tuple[str, ...] = ("-o", "run"), **settings):
+        environment = {**os.environ, "TAILRACE_CACHE": str(cache), **settings.pop("environment", {})}
+        words = [*tailrace, "run", *options, "--", *map(str, command)]
+        settings = {"capture_output": True, "text": True, "timeout": 300} | settings
+        return subprocess.run(words, cwd=tmp_path, env=environment, **settings)
+
+    return run_it
+
+
+def report(tailrace: list[str], trace: Path) -> dict:
+    answer = subprocess.run([*tailrace, "report", "--json", str(trace)], capture_output=True, text=True, check=True)
+    return json.loads(answer.stdout)
+
+
+def python(code: str) -> list[str]:
+    return [os.path.realpath(sys.executable), "-c", code]
+
+
+def test_a_program_without_mpi(run, tailrace, tmp_path):
+    done = run(*python(WRITER + "sys.exit(3)"))
+    assert (done.returncode, done.stdout) == (3, "to stdout\n")
+    assert "to stderr\n" in done.stderr
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        f"{Path(os.path.realpath(sys.executable)).stem}.tailrace",
+        "report.html",
+    ]
+    files = {row["path"]: row for row in report(tailrace, tmp_path / "run")["files"]}
+    written = files[str(tmp_path / "out.dat")]
+    assert (written["writes"], written["bytes_written"], written["ranks"]) == (50, 50_000, 1)
+
+
+def test_only_the_owner_can_read_what_is_left(run, tmp_path):
+    run(*python(WRITER))
+    for path in (tmp_path / "run", *(tmp_path / "run").iterdir()):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_nothing_is_overwritten(run, tmp_path):
+    run(*python(WRITER))
+    before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    run(*python(WRITER))
+    assert len(list((tmp_path / "run").iterdir())) == 2 * len(before)
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_stdin_and_open_files_are_the_programs(run, tmp_path):
+    with (tmp_path / "given").open("w+") as given:
+        code = f"import os, sys; os.write({given.fileno()}, sys.stdin.read().encode())"
+        assert run(*python(code), input="from stdin", pass_fds=(given.fileno(),)).returncode == 0
+    assert (tmp_path / "given").read_text() == "from stdin"
+
+
+def test_a_signal_that_ends_the_program_ends_us(run):
+    assert run(*python("import os; os.kill(os.getpid(), 15)")).returncode == -signal.SIGTERM
+
+
+def test_signals_are_passed_on(tailrace, cache, tmp_path):
+    code = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(11))\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)"
+    )
+    process = subprocess.Popen(
+        [*tailrace, "run", "-o", "run", "--", *python(code)],
+        cwd=tmp_path,
+        env={**os.environ, "TAILRACE_CACHE": str(cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 11
+
+
+@pytest.mark.parametrize(("command", "status"), [("./absent", 127), ("./text", 126)])
+def test_a_command_that_cannot_start(run, tmp_path, command, status):
+    (tmp_path / "text").write_text("no program")
+    done = run(command)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert f"tailrace: {command} cannot be started: " in done.stderr and "Traceback" not in done.stderr
+
+
+def test_without_a_place_for_the_trace_the_program_still_runs(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = run(*python(WRITER + "sys.exit(5)"), options=("-o", "file/run"))
+    assert (done.returncode, done.stdout) == (5, "to stdout\n")
+    assert "capture does not work, the program runs without" in done.stderr and "hint: " in done.stderr
+
+
+def test_without_a_compiler_the_program_still_runs(run, tmp_path):
+    done = run(*python(WRITER), environment={"CC": "no-such-compiler", "TAILRACE_CACHE": str(tmp_path / "empty")})
+    assert (done.returncode, done.stdout) == (0, "to stdout\n")
+    assert "no-such-compiler" in done.stderr or "cc" in done.stderr
+
+
+def test_a_cache_whose_name_ld_preload_cannot_hold(run, cache, tailrace, tmp_path):
+    odd = tmp_path / "a b:c"
+    odd.symlink_to(cache)
+    assert run(*python(WRITER), environment={"TAILRACE_CACHE": str(odd)}).returncode == 0
+    assert report(tailrace, tmp_path / "run")["capture"]["events"] > 50
+
+
+def test_a_killed_run_leaves_what_report_can_read(tailrace, cache, tmp_path):
+    code = WRITER + "time.sleep(60)"
+    process = subprocess.Popen(
+        [*tailrace, "run", "-o", "run", "--", *python(code)],
+        cwd=tmp_path,
+        env={**os.environ, "TAILRACE_CACHE": str(cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == b"to stdout\n"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    time.sleep(0.2)
+    answer = report(tailrace, tmp_path / "run")
+    assert {row["path"]: row["writes"] for row in answer["files"]}[str(tmp_path / "out.dat")] == 50
+    assert any((tmp_path / "run" / "raw").iterdir())  # `report` packs, and keeps the streams
+
+
+@pytest.fixture(scope="session", params=["mpich", "mpich_abi", "openmpi"])
+def ranks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Mpi, Path]:
+    library = find_mpi(request.param)
+    folder = tmp_path_factory.mktemp("ranks")
+    (folder / "ranks.c").write_text(RANKS)
+    subprocess.run([library.mpicc, "-O1", "-o", "ranks", "ranks.c"], cwd=folder, check=True)
+    return library, folder / "ranks"
+
+
+def test_ranks_under_each_mpi(run, tailrace, tmp_path, ranks):
+    library, program = ranks
+    done = run(*library.launch(2, program), environment=library.variables())
+    assert done.returncode == 7, done.stderr
+    assert "rank 0" in done.stderr and "history.dat" in done.stderr
+    answer = report(tailrace, tmp_path / "run")
+    assert answer["ranks"] == 2
+    files = {row["path"]: row for row in answer["files"]}
+    written = files[str(tmp_path / "history.dat")]
+    assert (written["writes"], written["bytes_written"], written["ranks"]) == (40, 40 << 20, 1)
+    assert answer["ideal_s"] <= answer["ideal_network_even_io_s"] <= answer["ideal_network_s"] <= answer["runtime_s"]
+    for rank in answer["per_rank"]:
+        total = rank["useful_s"] + rank["io_s"] + rank["mpi_s"]
+        assert total == pytest.approx(answer["runtime_s"], abs=2e-9)
+
+
+def test_an_unreadable_cache_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "cache").write_text("a file")
+    monkeypatch.setenv("TAILRACE_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(TailraceError) as error:
+        capture_cache.prepare([], lambda _: None)
+    assert "TAILRACE_CACHE" in error.value.hint
+
+
+def test_an_mpi_that_cannot_be_compiled_for_is_left_out(tmp_path, monkeypatch, cache):
+    monkeypatch.setenv("TAILRACE_CACHE", str(cache))
+    broken = tmp_path / "mpicc"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    said: list[str] = []
+    folder = capture_cache.prepare([Installation(broken, "libmpi.so.12", None)], said.append)
+    assert [path.name for path in folder.iterdir()] == [capture_cache.CORE]
+    assert any(sentence.startswith("no capture for MPICH (libmpi.so.12): ") for sentence in said)
