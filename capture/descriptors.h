@@ -1,7 +1,8 @@
 /* descriptors.h: which file a descriptor stands for.
  *
- * An entry is 0 (unknown: asked of the kernel at the first use), 1 (no file: a socket, a pipe, an anonymous inode) or the
- * file's number. Descriptors that capture never saw opened (inherited, received, made by libraries behind its back) are thus found.
+ * An entry is 0 (unknown: asked of the kernel at the first use), 1 (no file: a socket, a pipe, an anonymous inode) or
+ * the file's number. Descriptors that capture never saw opened (inherited, received, made by libraries behind its back)
+ * are thus found.
  */
 #ifndef TAILRACE_DESCRIPTORS_H
 #define TAILRACE_DESCRIPTORS_H
@@ -18,14 +19,11 @@ extern uint32_t descriptors_near[DESCRIPTORS_NEAR];
 uint32_t descriptor_find(int descriptor);
 
 /* The number of the file, 0 where there is none to record. */
-static inline uint32_t descriptor_file(int descriptor)
-{
+static inline uint32_t descriptor_file(int descriptor) {
     if (LIKELY((unsigned)descriptor < DESCRIPTORS_NEAR)) {
         uint32_t file = __atomic_load_n(&descriptors_near[descriptor], __ATOMIC_RELAXED);
-        if (LIKELY(file > DESCRIPTOR_IGNORED))
-            return file;
-        if (file == DESCRIPTOR_IGNORED)
-            return 0;
+        if (LIKELY(file > DESCRIPTOR_IGNORED)) return file;
+        if (file == DESCRIPTOR_IGNORED) return 0;
     }
     return descriptor_find(descriptor);
 }
@@ -33,7 +31,8 @@ static inline uint32_t descriptor_file(int descriptor)
 /* The entry as it is, without asking the kernel. */
 uint32_t descriptor_entry(int descriptor);
 
-/* What the program does to its descriptors. A vfork child does it to its own, not to ours, though it writes in our memory. */
+/* What the program does to its descriptors. A vfork child does it to its own, not to ours, though it writes in our
+ * memory. */
 void descriptor_set(int descriptor, uint32_t entry);
 
 /* The new descriptor (where it is one) stands for the same file as the old. */
@@ -42,8 +41,8 @@ void descriptor_copy(int from, int to);
 /* Entries first … last are unknown again. */
 void descriptors_reset(unsigned first, unsigned last);
 
-/* A file was opened: gives it a number, writes its path. Returns the number. Negative descriptors (a failed open) get the number
- * of a path that is only named. */
+/* A file was opened: gives it a number, writes its path. Returns the number. Negative descriptors (a failed open) get
+ * the number of a path that is only named. */
 uint32_t descriptor_opened(int descriptor, int directory, const char *path);
 
 #endif

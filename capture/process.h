@@ -62,11 +62,13 @@ bool stream_grow(struct stream *stream, size_t bytes);
 void stream_use_memory(struct stream *stream, struct stream_header *header, void *window, size_t bytes);
 void stream_set_limit(struct stream *stream);
 
-/* --- encode.c: the caller has set the stream busy, or is alone with it --- */
-bool encode_record(struct stream *stream, unsigned head, const void *first, size_t first_bytes, const void *second, size_t second_bytes);
+/* --- records.c: the caller has set the stream busy, or is alone with it --- */
+bool encode_record(struct stream *stream, unsigned head, const void *first, size_t first_bytes, const void *second,
+                   size_t second_bytes);
 void encode_clock(struct stream *stream);
 void encode_metas(struct stream *stream);
 void encode_end(struct stream *stream);
+void encode_due(struct stream *stream); /* a clock record and its company; after the end, the end anew */
 bool encode_note(struct stream *stream, const char *key, const char *text);
 
 /* --- thread.c --- */

@@ -10,16 +10,18 @@
  *
  *   if (stream) call_known(stream, &call, CLASS_FILE, words, FILE_WORDS);
  *
- * Without call_known such a record says CLASS_PLAIN. A call that should leave no record after all (nothing happened, say)
- * ends with call_forget(). Every call_begin() that returned a stream needs exactly one call_end() or call_forget().
+ * Without call_known such a record says CLASS_PLAIN. A call that should leave no record after all (nothing happened,
+ * say) ends with call_forget(). Every call_begin() that returned a stream needs exactly one call_end() or
+ * call_forget().
  *
- * `struct call` must be a local variable of the wrapper: by its address the recorder sees that an outer call was left by longjmp or by
- * an exception. A call inside another therefore needs a stack frame of its own.
+ * `struct call` must be a local variable of the wrapper: by its address the recorder sees that an outer call was left
+ * by longjmp or by an exception. A call inside another therefore needs a stack frame of its own.
  *
  * The words are those of docs/trace.md with two differences made here, in one place: an offset (flag
  * FILE_OFFSET) is given absolute, and becomes relative when it is written.
  *
- * The format is docs/trace.md. Nothing here allocates, locks or calls the system on the common path; errno is preserved.
+ * The format is docs/trace.md. Nothing here allocates, locks or calls the system on the common path; errno is
+ * preserved.
  */
 #ifndef TAILRACE_RECORD_H
 #define TAILRACE_RECORD_H
@@ -27,25 +29,68 @@
 #include "stream.h"
 
 enum call_class {
-    CLASS_PLAIN, CLASS_FILE, CLASS_SEND, CLASS_RECEIVE, CLASS_SEND_RECEIVE, CLASS_COMPLETE, CLASS_COLLECTIVE,
-    CLASS_START, CLASS_COMMUNICATOR, CLASS_ONE_SIDED, CLASS_CONTROL, CLASS_FORGET, CLASS_PROBE,
-    CLASS_MORE = 254, CLASS_LONG = 255,
+    CLASS_PLAIN,
+    CLASS_FILE,
+    CLASS_SEND,
+    CLASS_RECEIVE,
+    CLASS_SEND_RECEIVE,
+    CLASS_COMPLETE,
+    CLASS_COLLECTIVE,
+    CLASS_START,
+    CLASS_COMMUNICATOR,
+    CLASS_ONE_SIDED,
+    CLASS_CONTROL,
+    CLASS_FORGET,
+    CLASS_PROBE,
+    CLASS_MORE = 254,
+    CLASS_LONG = 255,
 };
 
 /* Class 1: op, flags, file, bytes, offset, error, comm. */
-enum { FILE_WORD_OP, FILE_WORD_FLAGS, FILE_WORD_FILE, FILE_WORD_BYTES, FILE_WORD_OFFSET, FILE_WORD_ERROR, FILE_WORD_COMM, FILE_WORDS };
+enum {
+    FILE_WORD_OP,
+    FILE_WORD_FLAGS,
+    FILE_WORD_FILE,
+    FILE_WORD_BYTES,
+    FILE_WORD_OFFSET,
+    FILE_WORD_ERROR,
+    FILE_WORD_COMM,
+    FILE_WORDS
+};
 
 enum file_op {
-    FILE_OPEN, FILE_CLOSE, FILE_READ, FILE_WRITE, FILE_SYNC, FILE_SEEK, FILE_STAT, FILE_LOCK, FILE_TRUNCATE, FILE_MAP,
-    FILE_UNLINK, FILE_RENAME, FILE_MAKE_DIRECTORY, FILE_SET_VIEW, FILE_METADATA,
+    FILE_OPEN,
+    FILE_CLOSE,
+    FILE_READ,
+    FILE_WRITE,
+    FILE_SYNC,
+    FILE_SEEK,
+    FILE_STAT,
+    FILE_LOCK,
+    FILE_TRUNCATE,
+    FILE_MAP,
+    FILE_UNLINK,
+    FILE_RENAME,
+    FILE_MAKE_DIRECTORY,
+    FILE_SET_VIEW,
+    FILE_METADATA,
 };
 
 enum file_flags { FILE_OFFSET = 1, FILE_COLLECTIVE = 2, FILE_STARTS = 4, FILE_CREATES = 8, FILE_ORDERED = 16 };
 
 /* Heads of the records that are no calls. */
 enum head {
-    HEAD_DEFINE = 240, HEAD_CLOCK, HEAD_NAME, HEAD_PATH, HEAD_COMMUNICATOR, HEAD_ENTER, HEAD_LEAVE, HEAD_META, HEAD_NOTE,
-    HEAD_COUNTERS, HEAD_END,
+    HEAD_DEFINE = 240,
+    HEAD_CLOCK,
+    HEAD_NAME,
+    HEAD_PATH,
+    HEAD_COMMUNICATOR,
+    HEAD_ENTER,
+    HEAD_LEAVE,
+    HEAD_META,
+    HEAD_NOTE,
+    HEAD_COUNTERS,
+    HEAD_END,
 };
 
 struct call {
@@ -53,18 +98,15 @@ struct call {
 };
 
 /* Begins a call. Returns the thread's stream, or NULL where the call is not recorded (nothing is to be ended then). */
-static inline struct stream *call_begin(struct call *call, unsigned function)
-{
+static inline struct stream *call_begin(struct call *call, unsigned function) {
     struct stream *stream = tailrace_stream;
     if (UNLIKELY(!stream || stream->state != STREAM_READY)) {
-        if (!tailrace_recording || !(stream = tailrace_stream_enter()))
-            return NULL;
+        if (!tailrace_recording || !(stream = tailrace_stream_enter())) return NULL;
     }
     uintptr_t frame = (uintptr_t)call;
     if (UNLIKELY(stream->open[stream->depth].frame <= frame || stream->depth >= NESTING_MAX))
         tailrace_drop_stale(stream, frame);
-    if (UNLIKELY(stream->counters && !stream->depth))
-        tailrace_counters_stop(stream->counters);
+    if (UNLIKELY(stream->counters && !stream->depth)) tailrace_counters_stop(stream->counters);
     unsigned depth = call->depth = stream->depth + 1;
     struct open_call *open = &stream->open[depth];
     open->frame = frame;
@@ -82,20 +124,19 @@ static inline struct stream *call_begin(struct call *call, unsigned function)
 }
 
 /* Says what is known of the call before it goes on. Words beyond KNOWN_WORDS_MAX are cut. */
-static inline void call_known(struct stream *stream, struct call *call, unsigned class_number, const int64_t *words, unsigned count)
-{
+static inline void call_known(struct stream *stream, struct call *call, unsigned class_number, const int64_t *words,
+                              unsigned count) {
     tailrace_call_known(stream, call->depth, class_number, words, count);
 }
 
 /* Ends the call and writes its record. */
-static inline void call_end(struct stream *stream, struct call *call, unsigned class_number, const int64_t *words, unsigned count)
-{
+static inline void call_end(struct stream *stream, struct call *call, unsigned class_number, const int64_t *words,
+                            unsigned count) {
     tailrace_call_end(stream, call->depth, clock_now(), class_number, words, count);
 }
 
 /* Ends the call without a record, unless something nested was recorded inside it. */
-static inline void call_forget(struct stream *stream, struct call *call)
-{
+static inline void call_forget(struct stream *stream, struct call *call) {
     if (UNLIKELY(stream->open[call->depth].written))
         tailrace_call_end(stream, call->depth, clock_now(), CLASS_PLAIN, NULL, 0);
     else

@@ -1,4 +1,5 @@
-/* stdio_format.c: formatted input and output. A variadic function is recorded under its own name and calls the real v… one. */
+/* stdio_format.c: formatted input and output. A variadic function is recorded under its own name and calls the real v…
+ * one. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 
@@ -28,69 +29,64 @@ int gnu_vscanf(const char *, va_list) __asm__("vscanf");
 #define FUNCTION_gnu_vscanf FUNCTION_vscanf
 
 /* A function with its list of arguments, and the variadic one that shares its body. `parameters` end in the format. */
-#define FORMATTED(name, variadic, parameters, passed, fp, op, bytes, error)                                                   \
-    static int record_##name(enum function function, EXPAND parameters, va_list list)                                         \
-    {                                                                                                                         \
-        uint32_t file;                                                                                                        \
-        if (!tailrace_recording || !(file = stdio_file(fp)))                                                                  \
-            return REAL(name)(EXPAND passed, list);                                                                           \
-        struct call call;                                                                                                     \
-        struct stream *stream = stdio_begin(&call, function, fp, file);                                                       \
-        int result = REAL(name)(EXPAND passed, list);                                                                         \
-        uint64_t end = stream ? clock_now() : 0;                                                                              \
-        if (stream)                                                                                                           \
-            end_file_call(stream, &call, end, op, 0, file, bytes, 0, error);                                                  \
-        return result;                                                                                                        \
-    }                                                                                                                         \
-    TAILRACE_EXPORT int name(EXPAND parameters, va_list list) { return record_##name(FUNCTION_##name, EXPAND passed, list); } \
-    TAILRACE_EXPORT int variadic(EXPAND parameters, ...)                                                                      \
-    {                                                                                                                         \
-        va_list list;                                                                                                         \
-        va_start(list, format);                                                                                               \
-        int result = record_##name(FUNCTION_##variadic, EXPAND passed, list);                                                 \
-        va_end(list);                                                                                                         \
-        return result;                                                                                                        \
+#define FORMATTED(name, variadic, parameters, passed, fp, op, bytes, error)                                            \
+    static int record_##name(enum function function, EXPAND parameters, va_list list) {                                \
+        uint32_t file;                                                                                                 \
+        if (!tailrace_recording || !(file = stdio_file(fp))) return REAL(name)(EXPAND passed, list);                   \
+        struct call call;                                                                                              \
+        struct stream *stream = stdio_begin(&call, function, fp, file);                                                \
+        int result = REAL(name)(EXPAND passed, list);                                                                  \
+        uint64_t end = stream ? clock_now() : 0;                                                                       \
+        if (stream) end_file_call(stream, &call, end, op, 0, file, bytes, 0, error);                                   \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    TAILRACE_EXPORT int name(EXPAND parameters, va_list list) {                                                        \
+        return record_##name(FUNCTION_##name, EXPAND passed, list);                                                    \
+    }                                                                                                                  \
+    TAILRACE_EXPORT int variadic(EXPAND parameters, ...) {                                                             \
+        va_list list;                                                                                                  \
+        va_start(list, format);                                                                                        \
+        int result = record_##name(FUNCTION_##variadic, EXPAND passed, list);                                          \
+        va_end(list);                                                                                                  \
+        return result;                                                                                                 \
     }
 #define EXPAND(...) __VA_ARGS__
 
-#define PRINT(name, variadic, parameters, passed, fp) FORMATTED(name, variadic, parameters, passed, fp, FILE_WRITE, MOVED, result < 0 ? errno : 0)
+#define PRINT(name, variadic, parameters, passed, fp)                                                                  \
+    FORMATTED(name, variadic, parameters, passed, fp, FILE_WRITE, MOVED, result < 0 ? errno : 0)
 PRINT(vfprintf, fprintf, (FILE *restrict fp, const char *restrict format), (fp, format), fp)
-PRINT(__vfprintf_chk, __fprintf_chk, (FILE *fp, int flag, const char *format), (fp, flag, format), fp)
+PRINT(__vfprintf_chk, __fprintf_chk, (FILE * fp, int flag, const char *format), (fp, flag, format), fp)
 PRINT(vprintf, printf, (const char *restrict format), (format), stdout)
 PRINT(__vprintf_chk, __printf_chk, (int flag, const char *format), (flag, format), stdout)
 
 /* How many bytes a scan consumed nobody tells: they are not counted. */
-#define SCAN(name, variadic, parameters, passed, fp) \
+#define SCAN(name, variadic, parameters, passed, fp)                                                                   \
     FORMATTED(name, variadic, parameters, passed, fp, FILE_READ, 0, result < 0 && ferror_unlocked(fp) ? errno : 0)
-SCAN(gnu_vfscanf, gnu_fscanf, (FILE *fp, const char *format), (fp, format), fp)
+SCAN(gnu_vfscanf, gnu_fscanf, (FILE * fp, const char *format), (fp, format), fp)
 SCAN(gnu_vscanf, gnu_scanf, (const char *format), (format), stdin)
-SCAN(__isoc99_vfscanf, __isoc99_fscanf, (FILE *fp, const char *format), (fp, format), fp)
+SCAN(__isoc99_vfscanf, __isoc99_fscanf, (FILE * fp, const char *format), (fp, format), fp)
 SCAN(__isoc99_vscanf, __isoc99_scanf, (const char *format), (format), stdin)
-SCAN(__isoc23_vfscanf, __isoc23_fscanf, (FILE *fp, const char *format), (fp, format), fp)
+SCAN(__isoc23_vfscanf, __isoc23_fscanf, (FILE * fp, const char *format), (fp, format), fp)
 SCAN(__isoc23_vscanf, __isoc23_scanf, (const char *format), (format), stdin)
 
-/* --- To a descriptor --------------------------------------------------------------------------------------------------- */
+/* --- To a descriptor
+ * --------------------------------------------------------------------------------------------------- */
 
-static int record_vdprintf(enum function function, int fd, const char *format, va_list list)
-{
+static int record_vdprintf(enum function function, int fd, const char *format, va_list list) {
     uint32_t file;
-    if (!tailrace_recording || !(file = descriptor_file(fd)))
-        return REAL(vdprintf)(fd, format, list);
+    if (!tailrace_recording || !(file = descriptor_file(fd))) return REAL(vdprintf)(fd, format, list);
     struct call call;
     struct stream *stream = call_begin(&call, function);
     int result = REAL(vdprintf)(fd, format, list);
-    if (stream)
-        end_file_call(stream, &call, clock_now(), FILE_WRITE, 0, file, MOVED, 0, result < 0 ? errno : 0);
+    if (stream) end_file_call(stream, &call, clock_now(), FILE_WRITE, 0, file, MOVED, 0, result < 0 ? errno : 0);
     return result;
 }
 
-TAILRACE_EXPORT int vdprintf(int fd, const char *restrict format, va_list list)
-{
+TAILRACE_EXPORT int vdprintf(int fd, const char *restrict format, va_list list) {
     return record_vdprintf(FUNCTION_vdprintf, fd, format, list);
 }
 
-TAILRACE_EXPORT int dprintf(int fd, const char *restrict format, ...)
-{
+TAILRACE_EXPORT int dprintf(int fd, const char *restrict format, ...) {
     va_list list;
     va_start(list, format);
     int result = record_vdprintf(FUNCTION_dprintf, fd, format, list);

@@ -14,13 +14,13 @@
 
 enum {
     HEADER_BYTES = 4096,
-    SHAPES = 239,           /* shape numbers are 1 … 239 */
-    SHAPE_WORDS_NEAR = 15,  /* words kept beside the shape's key; longer shapes keep theirs elsewhere */
-    SHAPE_WORDS_MAX = 255,  /* longer shapes are never remembered, always defined anew */
-    KNOWN_WORDS_MAX = 14,   /* of a call whose end is not known yet */
-    NESTING_MAX = 30,       /* open calls of one thread */
-    RECENT = 2048,          /* functions whose last shape is tried first, by number */
-    OFFSET_SLOTS = 64,      /* expected[file mod 64] */
+    SHAPES = 239,          /* shape numbers are 1 … 239 */
+    SHAPE_WORDS_NEAR = 15, /* words kept beside the shape's key; longer shapes keep theirs elsewhere */
+    SHAPE_WORDS_MAX = 255, /* longer shapes are never remembered, always defined anew */
+    KNOWN_WORDS_MAX = 14,  /* of a call whose end is not known yet */
+    NESTING_MAX = 30,      /* open calls of one thread */
+    RECENT = 2048,         /* functions whose last shape is tried first, by number */
+    OFFSET_SLOTS = 64,     /* expected[file mod 64] */
     FUNCTIONS_MAX = 65536,
 };
 
@@ -67,12 +67,12 @@ enum stream_state {
 };
 
 struct stream {
-    uint32_t state;      /* enum stream_state; 4 more for every tailrace_suppress_begin() */
-    uint32_t depth;      /* open[depth] is the innermost open call; open[0] stands for the thread itself */
-    uint64_t cursor;     /* ticks reached by the records so far */
-    uint8_t *at;         /* where the next record goes */
-    uint8_t *limit;      /* a call record may start before this address */
-    uint64_t clock_due;  /* ticks at which the next clock record is due */
+    uint32_t state;     /* enum stream_state; 4 more for every tailrace_suppress_begin() */
+    uint32_t depth;     /* open[depth] is the innermost open call; open[0] stands for the thread itself */
+    uint64_t cursor;    /* ticks reached by the records so far */
+    uint8_t *at;        /* where the next record goes */
+    uint8_t *limit;     /* a call record may start before this address */
+    uint64_t clock_due; /* ticks at which the next clock record is due */
     struct stream_header *header;
     struct counters *counters; /* NULL unless asked for and available */
     uint64_t next_token; /* number of the next request this thread starts: for the MPI part, who alone counts it */
@@ -83,11 +83,11 @@ struct stream {
     struct shape shapes[SHAPES + 1]; /* the first is none */
     uint8_t recent[RECENT];
     /* What only the slow path needs. */
-    struct stream *next;        /* list of the process's streams */
-    uint8_t *window;            /* the mapped part of the file: its address, size and place in the file */
+    struct stream *next; /* list of the process's streams */
+    uint8_t *window;     /* the mapped part of the file: its address, size and place in the file */
     size_t window_bytes;
     uint64_t window_offset;
-    uint64_t device, inode;     /* the file must still be this one when it is opened again to grow */
+    uint64_t device, inode; /* the file must still be this one when it is opened again to grow */
     uint64_t lost_at_full;
     bool retry, leave_lost; /* full for want of a descriptor; a written enter has no leave */
     uintptr_t busy_frame;   /* where on the stack the recorder is at work */
@@ -102,16 +102,19 @@ struct stream {
 /* The calling thread's stream, NULL before its first recorded call. */
 extern TAILRACE_EXPORT __thread struct stream *tailrace_stream __attribute__((tls_model("initial-exec")));
 
-/* Whether this process records (the gate's decision). Wrappers need not ask: call_begin() returns NULL where it does not. */
+/* Whether this process records (the gate's decision). Wrappers need not ask: call_begin() returns NULL where it does
+ * not. */
 extern TAILRACE_EXPORT int tailrace_recording;
 
-/* --- For the MPI part (exported). All preserve errno. ------------------------------------------------------------ */
+/* --- For the MPI part (exported). All preserve errno. -------------------------------------------------------- */
 
-/* Names `count` functions from number `first` on (POSIX and STDIO have 1 … 999, MPI 1000 and up). The arrays must stay valid. */
-TAILRACE_EXPORT void tailrace_register_functions(unsigned first, unsigned count, const char *const *names, const uint8_t *layers);
+/* Names `count` functions from number `first` on (POSIX and STDIO have 1 … 999, MPI 1000 and up). The arrays must stay
+ * valid. */
+TAILRACE_EXPORT void tailrace_register_functions(unsigned first, unsigned count, const char *const *names,
+                                                 const uint8_t *layers);
 
-/* MPI_Init, before its call_begin(): this process is a rank, record from now on if the user wants that at all (raw directory
- * given, no shell or launcher). Returns whether the process records. */
+/* MPI_Init, before its call_begin(): this process is a rank, record from now on if the user wants that at all (raw
+ * directory given, no shell or launcher). Returns whether the process records. */
 TAILRACE_EXPORT bool tailrace_rank_starts(void);
 
 /* The calling thread is the one that called MPI_Init: header flag bit 0 here and on no other stream of the process. */
@@ -130,20 +133,22 @@ TAILRACE_EXPORT void tailrace_meta(const char *key, const char *value);
 /* Record "note", once per stream, key and text. */
 TAILRACE_EXPORT void tailrace_note(const char *key, const char *text);
 
-/* Any other record (240 … 250) with its payload of at most 65,535 bytes, e.g. "communicator". False where nothing is recorded. */
+/* Any other record (240 … 250) with its payload of at most 65,535 bytes, e.g. "communicator". False where nothing is
+ * recorded. */
 TAILRACE_EXPORT bool tailrace_record(unsigned head, const void *payload, size_t bytes);
 
 /* A clock record now (MPI_Init's end, MPI_Finalize's begin): the alignment of nodes wants one close by. */
 TAILRACE_EXPORT void tailrace_clock_record(void);
 
-/* Between the two nothing of this thread is recorded nor counted as lost: capture's own messages and files. They nest. */
+/* Between the two nothing of this thread is recorded nor counted as lost: capture's own messages and files. They nest.
+ */
 TAILRACE_EXPORT void tailrace_suppress_begin(void);
 TAILRACE_EXPORT void tailrace_suppress_end(void);
 
 /* One sentence about capture itself on stderr, "tailrace: …", at most once per process and `once` flag. */
 TAILRACE_EXPORT void tailrace_say(int *once, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* --- Behind record.h (exported). ------------------------------------------------------------------------------- */
+/* --- Behind record.h (exported). ----------------------------------------------------------------------------- */
 
 /* The slow way into a call: opens the thread's stream; NULL where this call is not to be recorded. */
 TAILRACE_EXPORT struct stream *tailrace_stream_enter(void);
@@ -152,7 +157,8 @@ TAILRACE_EXPORT struct stream *tailrace_stream_enter(void);
 TAILRACE_EXPORT void tailrace_drop_stale(struct stream *stream, uintptr_t frame);
 
 /* Remembers what is known of an open call. */
-TAILRACE_EXPORT void tailrace_call_known(struct stream *stream, unsigned depth, unsigned class_number, const int64_t *words, unsigned count);
+TAILRACE_EXPORT void tailrace_call_known(struct stream *stream, unsigned depth, unsigned class_number,
+                                         const int64_t *words, unsigned count);
 
 /* Ends a call of which no record was begun. */
 TAILRACE_EXPORT void tailrace_call_forget(struct stream *stream, unsigned depth);

@@ -1,4 +1,5 @@
-/* visibility.h: the library is built with -fvisibility=hidden; what it interposes or lends to the MPI part is exported. */
+/* visibility.h: the library is built with -fvisibility=hidden; what it interposes or lends to the MPI part is exported.
+ */
 #ifndef TAILRACE_VISIBILITY_H
 #define TAILRACE_VISIBILITY_H
 

@@ -1,7 +1,8 @@
 """What capture costs a call: `python tests/capture/bench.py [CALLS] [PAIRS]`, one line of JSON per target. Not a test.
 
-Each line: nanoseconds per pwrite of 8 bytes without and with capture (minima over interleaved pairs in one process), their difference,
-the floor (two readings of the counter and a 32-byte store into a mapped file), and the raw bytes per event.
+Each line: nanoseconds per pwrite of 8 bytes without and with capture (minima over interleaved pairs in one process),
+their difference, the floor (two readings of the counter and a 32-byte store into a mapped file), and the raw bytes
+per event.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ def measure(library: Path, program: Path, target: str, calls: int, pairs: int) -
         output = subprocess.run(command, env=os.environ | variables, check=True, capture_output=True, text=True).stdout
         (stream,) = Path(directory).glob("*.stream")
         figures = json.loads(output)
-        figures["raw_bytes_per_event"] = round((stream.stat().st_size - rawstream.HEADER_BYTES) / rawstream.count_calls(stream), 2)
-        figures["self_calibrated_ns"] = rawstream.read_header(stream.read_bytes()[: rawstream.HEADER_BYTES])["event_cost_ps"] / 1000
+        data = stream.read_bytes()
+        events = rawstream.count_calls(stream)
+        figures["raw_bytes_per_event"] = round((len(data) - rawstream.HEADER_BYTES) / events, 2)
+        figures["self_calibrated_ns"] = rawstream.read_header(data)["event_cost_ps"] / 1000
         return figures
 
 

@@ -1,8 +1,8 @@
 /* bench_call.c: what capture adds to one pwrite of 8 bytes, against the floor of any recorder.
  *
- * usage: bench_call FILE CALLS PAIRS FLOOR_FILE, under the preload. Loops over the wrapped pwrite and over libc's own alternate, so that both see the
- * same machine; the minima are compared. The floor: two readings of the time-stamp counter and a 32-byte store into a mapped file.
- * Prints one line of JSON, in nanoseconds per call.
+ * usage: bench_call FILE CALLS PAIRS FLOOR_FILE, under the preload. Loops over the wrapped pwrite and over libc's own
+ * alternate, so that both see the same machine; the minima are compared. The floor: two readings of the time-stamp
+ * counter and a 32-byte store into a mapped file. Prints one line of JSON, in nanoseconds per call.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,8 +18,7 @@
 #include <x86intrin.h>
 #define TICKS() __rdtsc()
 #else
-static uint64_t TICKS(void)
-{
+static uint64_t TICKS(void) {
     uint64_t count;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
     return count;
@@ -28,32 +27,26 @@ static uint64_t TICKS(void)
 
 typedef ssize_t (*pwrite_function)(int, const void *, size_t, off_t);
 
-static double seconds(void)
-{
+static double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
-static double loop_ns(pwrite_function function, int file, long calls)
-{
+static double loop_ns(pwrite_function function, int file, long calls) {
     uint64_t word = 42;
     double begin = seconds();
     for (long i = 0; i < calls; i++)
-        if (function(file, &word, sizeof word, 8 * (i & 0xffff)) != sizeof word)
-            abort();
+        if (function(file, &word, sizeof word, 8 * (i & 0xffff)) != sizeof word) abort();
     return (seconds() - begin) * 1e9 / calls;
 }
 
-static double floor_ns(const char *path, long calls)
-{
+static double floor_ns(const char *path, long calls) {
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     size_t bytes = (size_t)calls * 32;
-    if (file < 0 || posix_fallocate(file, 0, bytes))
-        return -1;
+    if (file < 0 || posix_fallocate(file, 0, bytes)) return -1;
     uint64_t *record = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (record == MAP_FAILED)
-        return -1;
+    if (record == MAP_FAILED) return -1;
     double begin = seconds();
     for (long i = 0; i < calls; i++, record += 4) {
         uint64_t first = TICKS();
@@ -68,13 +61,9 @@ static double floor_ns(const char *path, long calls)
     return ns;
 }
 
-static double least(double known, double found)
-{
-    return found < known ? found : known;
-}
+static double least(double known, double found) { return found < known ? found : known; }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     if (count != 5) {
         fprintf(stderr, "usage: bench_call FILE CALLS PAIRS FLOOR_FILE\n");
         return 2;
@@ -93,7 +82,8 @@ int main(int count, char **arguments)
         with = least(with, loop_ns(wrapped, file, calls));
         floor = least(floor, floor_ns(arguments[4], calls < 1000000 ? calls : 1000000));
     }
-    printf("{\"file\": \"%s\", \"calls\": %ld, \"without_ns\": %.2f, \"with_ns\": %.2f, \"added_ns\": %.2f, \"floor_ns\": %.2f, "
+    printf("{\"file\": \"%s\", \"calls\": %ld, \"without_ns\": %.2f, \"with_ns\": %.2f, \"added_ns\": %.2f, "
+           "\"floor_ns\": %.2f, "
            "\"added_over_floor\": %.3f}\n",
            arguments[1], calls, without, with, with - without, floor, (with - without) / floor);
     return 0;

@@ -10,7 +10,6 @@ from pathlib import Path
 import mpi_capture
 import pytest
 import rawstream
-
 from tests.conftest import find_mpi
 
 HERE = Path(__file__).parent
@@ -32,20 +31,9 @@ def program(tmp_path_factory):
     def build(name: str, *flags: str) -> Path:
         path = directory / name
         if not path.exists():
-            command = [
-                "cc",
-                "-O0",
-                "-g",
-                "-D_GNU_SOURCE",
-                "-Wall",
-                "-o",
-                path,
-                HERE / f"{name}.c",
-                *flags,
-                "-lpthread",
-                "-ldl",
-                "-lrt",
-            ]
+            options = ["-O0", "-g", "-D_GNU_SOURCE", "-Wall"]
+            libraries = ["-lpthread", "-ldl", "-lrt"]
+            command = ["cc", *options, "-o", path, HERE / f"{name}.c", *flags, *libraries]
             subprocess.run(command, check=True)
         return path
 
@@ -85,10 +73,9 @@ def capture(environment, tmp_path):
 
     def run(*command, timeout_s=120, read=True, **variables) -> Capture:
         variables = environment | {"TAILRACE_PROGRAM": os.path.realpath(command[0])} | variables
-        done = subprocess.run(
-            [str(word) for word in command], env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=timeout_s,
-            errors="surrogateescape",
-        )  # fmt: skip
+        words = [str(word) for word in command]
+        texts = {"capture_output": True, "text": True, "errors": "surrogateescape"}
+        done = subprocess.run(words, env=variables, cwd=tmp_path, timeout=timeout_s, **texts)
         raw = Path(variables["TAILRACE_RAW"])
         return Capture(done.returncode, done.stdout, done.stderr, raw, rawstream.read_all(raw) if read else [])
 

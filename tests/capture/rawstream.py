@@ -70,7 +70,8 @@ class Communicator:
 class Stream:
     header: dict[str, int]
     calls: list[Call] = field(default_factory=list)  # in order of their ends
-    meta: dict[str, str] = field(default_factory=dict)
+    meta: dict[str, str] = field(default_factory=dict)  # the last value of each key
+    values: dict[str, list[str]] = field(default_factory=dict)  # all of them
     notes: list[tuple[str, str]] = field(default_factory=list)
     clocks: list[tuple[int, int, int, int]] = field(default_factory=list)
     paths: dict[int, bytes] = field(default_factory=dict)
@@ -240,6 +241,7 @@ class Decoder:
     def text(self, head: int, key: str, text: str) -> None:
         if head == 247:
             self.stream.meta[key] = text
+            self.stream.values.setdefault(key, []).append(text)
         else:
             self.stream.notes.append((key, text))
 

@@ -1,9 +1,11 @@
 """The recorder as the MPI part uses it: nesting, shapes, metas, notes, suppression."""
 
+import itertools
 import os
 
 import pytest
 import rawstream
+
 from conftest import SOURCES
 
 
@@ -28,7 +30,7 @@ def test_posix_calls_stand_inside_the_call_around_them(stream, tmp_path):
 
 def test_calls_follow_each_other_in_time(stream):
     outermost = [call for call in stream.calls if not call.depth]
-    assert all(first.end <= second.begin for first, second in zip(outermost, outermost[1:]))
+    assert all(first.end <= second.begin for first, second in itertools.pairwise(outermost))
     assert all(call.begin <= call.end for call in stream.calls)
 
 
@@ -52,7 +54,10 @@ def test_metas_and_notes(stream, tmp_path):
     assert stream.meta["command"].endswith("api")
     assert len(stream.meta["node"].split()) == 3
     assert stream.meta["counters"].startswith("not available: ")
-    assert [note for note in stream.notes if note[0] == "unknown_communicator"] == [("unknown_communicator", "one"), ("unknown_communicator", "two")]
+    assert [note for note in stream.notes if note[0] == "unknown_communicator"] == [
+        ("unknown_communicator", "one"),
+        ("unknown_communicator", "two"),
+    ]
     assert stream.header["flags"] & 1
 
 

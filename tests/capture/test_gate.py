@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import rawstream
+
 from conftest import SOURCES
 
 COMMANDS = [
@@ -86,7 +87,10 @@ def test_launchers_pass_through(environment, tmp_path, family):
     if not launcher.exists():
         pytest.skip(f"build/{family} is not there: `make test` installs it")
     variables = environment | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    variables |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "TAILRACE_PROGRAM": str(launcher.resolve())}
+    variables |= {
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "TAILRACE_PROGRAM": str(launcher.resolve()),
+    }
     command = [launcher, "-n", "2", "sh", "-c", "echo hello; ls / | wc -l > count; exit 3"]
     done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
     assert done.stdout == "hello\nhello\n"
