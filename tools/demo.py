@@ -37,8 +37,9 @@ How to read it. Efficiencies are shares of what is possible: 100 % is best, and 
 the others.
  * Serial: however fast the disk is, the other ranks wait while one writes. That is I/O balance, and it falls with
    every rank added, while I/O transfer (the file system itself) stays what it is.
- * Collective: all ranks are in the file at once, so I/O balance rises. Whether the run gets faster is another matter:
-   one disk is one disk, and the ranks now exchange data before they write. That shows as I/O transfer.
+ * Collective: several ranks are in the file at once, so I/O balance is higher. Whether the run gets faster is another
+   matter: one disk is one disk, and the ranks now exchange data inside MPI-IO before they write. That is time between
+   the layers, it counts as MPI, and shows as transfer.
  * On one node MPI-IO would let a single rank write for all unless told otherwise; the demo tells it, by the hints
    romio_cb_write=enable, cb_config_list=*:* and cb_nodes=N.
 """
@@ -76,6 +77,7 @@ def main() -> int:
     print(CLOSING)
     for method in ("serial", "collective"):
         write_page(method)
+    print("Scaling and all runs of one method are on one page each: the two named last.")
     return 0
 
 
@@ -125,9 +127,8 @@ def print_table(results: dict[Run, dict]) -> None:
 
 
 def write_page(method: str) -> None:
-    page = DEMO / f"{method}.html"
-    tailrace_output("report", *(str(Run(method, ranks).directory) for ranks in RANKS), "-o", str(page))
-    print(f"{method}: {page.relative_to(ROOT)} is the page (scaling on top; one page a run in demo/{method}-N/)")
+    directories = (str(Run(method, ranks).directory) for ranks in RANKS)
+    tailrace_output("report", *directories, "-o", str(DEMO / f"{method}.html"))
 
 
 if __name__ == "__main__":
