@@ -36,7 +36,7 @@ fn pack<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let watch = Watch::new(progress);
-    let mut tell = |share| drop(watch.tell(share)); // packing is not to be stopped half way
+    let mut tell = |share| _ = watch.tell(share); // packing is not to be stopped half way
     let result = py.detach(|| tailrace_trace::pack(&raw_directory, &output_path, &mut tell));
     watch.raise()?;
     tables::summary(py, &result.map_err(trace_error)?)

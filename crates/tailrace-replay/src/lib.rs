@@ -44,6 +44,7 @@ pub use analysis::{Analysis, Warning};
 pub use options::{Collectives, Options};
 pub use sweep::Progress;
 
+use merge::Calendar;
 use tailrace_trace::tables::Window;
 use tailrace_trace::{Tables, Trace, TraceError};
 
@@ -53,11 +54,12 @@ use tailrace_trace::{Tables, Trace, TraceError};
 /// Where the trace is damaged, its times are beyond reason, or `progress` answers `false`.
 pub fn analyze(trace: &dyn Trace, options: &Options, progress: Progress<'_>) -> Result<Analysis, TraceError> {
     let tables = trace.tables();
-    let window = window(tables)?;
+    let window = window(tables);
+    let calendar = calendar(tables, window)?;
     let helpers = helpers(options, tables.locations.len());
     let world = std::thread::scope(|scope| {
         let feed = feed::Feed::new(trace, scope, helpers);
-        sweep::Sweep::new(tables, options, window, feed, progress).run()
+        sweep::Sweep::new((tables, window, calendar), options, feed, progress).run()
     })?;
     Ok(Analysis::new(world))
 }
@@ -70,15 +72,19 @@ fn helpers(options: &Options, locations: usize) -> usize {
 }
 
 /// The part of the run that the efficiencies are about.
-fn window(tables: &Tables) -> Result<Window, TraceError> {
+fn window(tables: &Tables) -> Window {
     let begin = tables.locations.iter().map(|l| l.begin_ns).min().unwrap_or(0);
     let end = tables.locations.iter().map(|l| l.end_ns).max().unwrap_or(0);
-    let window = tables.window.unwrap_or(Window { begin_ns: begin, end_ns: end.max(begin) });
-    let runtime = window.end_ns.checked_sub(window.begin_ns).filter(|runtime| *runtime >= 0);
-    let area = runtime.and_then(|runtime| runtime.checked_mul(i64::from(tables.ranks).max(1)));
-    let fits = area.is_some_and(|area| area < 1 << 61) && window.begin_ns.abs() < 1 << 60;
-    fits.then_some(window).ok_or_else(|| {
-        let span = format!("{} ns to {} ns on {} ranks", window.begin_ns, window.end_ns, tables.ranks);
+    tables.window.unwrap_or(Window { begin_ns: begin, end_ns: end.max(begin) })
+}
+
+/// All times up to the window's end. ∫k dt fits wherever it does.
+fn calendar(tables: &Tables, window: Window) -> Result<Calendar, TraceError> {
+    let first = tables.locations.iter().map(|l| l.begin_ns).fold(window.begin_ns, i64::min);
+    let lanes = tables.locations.len().max(tables.ranks as usize);
+    let sound = window.begin_ns <= window.end_ns;
+    Calendar::new(first, window.end_ns, lanes).filter(|_| sound).ok_or_else(|| {
+        let span = format!("{first} ns to {} ns on {lanes} threads", window.end_ns);
         TraceError::new(format!("The trace spans {span}, which no run does."), "check that its clock readings are intact.")
     })
 }

@@ -16,31 +16,47 @@ pub enum Turn {
     DependentEnd = 2,
 }
 
-/// When a location's next step is due; orders like the tuple of time, turn and location.
+/// When a location's next step is due: time, turn and location, in one number that orders like them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Due(u128);
-
-/// Times beyond are cut: 36 years before and after the origin.
-const FARTHEST: i64 = 1 << 60;
+pub struct Due(u64);
 
 impl Due {
-    pub const NEVER: Due = Due(u128::MAX);
+    pub const NEVER: Due = Due(u64::MAX);
+}
 
-    #[inline]
-    pub fn new(time: i64, turn: Turn, location: u32) -> Self {
-        let time = (time.clamp(-FARTHEST, FARTHEST) + FARTHEST) as u64;
-        Self(u128::from(time << 2 | turn as u64) << 64 | u128::from(location))
+/// Makes [`Due`]s: how many bits the location takes depends on how many there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Calendar {
+    first: i64,
+    last: i64,
+    location_bits: u32,
+}
+
+impl Calendar {
+    /// For times from `first` to `last`; others are cut. `None` if they are too many for so many locations: 2⁶⁰ ns (36 years)
+    /// divided by the next power of two.
+    pub fn new(first: i64, last: i64, locations: usize) -> Option<Self> {
+        let location_bits = locations.next_power_of_two().trailing_zeros();
+        let span = last.checked_sub(first)?.checked_add(2)?;
+        let fits = span >= 0 && (span as u64).leading_zeros() > 2 + location_bits;
+        fits.then_some(Self { first, last, location_bits })
     }
 
     #[inline]
-    pub fn location(self) -> usize {
-        self.0 as u32 as usize
+    pub fn due(&self, time: i64, turn: Turn, location: usize) -> Due {
+        let time = (time.clamp(self.first, self.last.saturating_add(1)) - self.first) as u64;
+        Due((time << 2 | turn as u64) << self.location_bits | location as u64)
     }
 
-    /// The time that it was made from.
     #[inline]
-    pub fn time(self) -> i64 {
-        (self.0 >> 66) as i64 - FARTHEST
+    pub fn location(&self, due: Due) -> usize {
+        (due.0 & !(u64::MAX << self.location_bits)) as usize
+    }
+
+    /// Whether it is due after the last time, or never.
+    #[inline]
+    pub fn is_over(&self, due: Due) -> bool {
+        due.0 >> self.location_bits >> 2 > (self.last - self.first) as u64
     }
 }
 
@@ -72,16 +88,17 @@ impl Tournament {
         self.losers[0]
     }
 
-    /// The location of [`Tournament::first`] has taken its step; its next one is `due`.
+    /// The location of [`Tournament::first`], which is `location`, has taken its step; its next one is `due`.
     #[inline]
-    pub fn replace_first(&mut self, due: Due) {
-        let mut node = (self.leaves + self.losers[0].location()) >> 1;
+    pub fn replace_first(&mut self, location: usize, due: Due) {
+        let mut node = (self.leaves + location) >> 1;
         let mut winner = due;
         while node > 0 {
             let loser = self.losers[node];
-            let stays = winner < loser; // as good as random: a branch would be mispredicted half of the time
-            self.losers[node] = select_unpredictable(stays, loser, winner);
-            winner = select_unpredictable(stays, winner, loser);
+            // Who wins is as good as random: as a branch it would be mispredicted half of the time.
+            let stays = winner < loser;
+            self.losers[node] = Due(select_unpredictable(stays, loser.0, winner.0));
+            winner = Due(select_unpredictable(stays, winner.0, loser.0));
             node >>= 1;
         }
         self.losers[0] = winner;
@@ -94,23 +111,39 @@ mod tests {
 
     #[test]
     fn yields_all_steps_in_order_with_ties_by_turn_then_location() {
+        let calendar = Calendar::new(-10, 100, 5).unwrap();
         let mut rest = [vec![9, 3, 1], vec![3, 3, 2], vec![8], vec![], vec![-7]];
-        let mut next = |i: usize| rest[i].pop().map_or(Due::NEVER, |t| Due::new(t, Turn::Begin, i as u32));
+        let mut next = |i: usize| rest[i].pop().map_or(Due::NEVER, |t| calendar.due(t, Turn::Begin, i));
         let first: Vec<Due> = (0..5).map(&mut next).collect();
         let mut tournament = Tournament::new(&first);
         let mut seen = Vec::new();
-        while tournament.first() != Due::NEVER {
-            let due = tournament.first();
-            seen.push((due.time(), due.location()));
-            tournament.replace_first(next(due.location()));
+        while !calendar.is_over(tournament.first()) {
+            let location = calendar.location(tournament.first());
+            seen.push(location);
+            tournament.replace_first(location, next(location));
         }
-        assert_eq!(seen, [(-7, 4), (1, 0), (2, 1), (3, 0), (3, 1), (3, 1), (8, 2), (9, 0)]);
+        assert_eq!(seen, [4, 0, 1, 0, 1, 1, 2, 0]); // at -7, 1, 2, 3, 3, 3, 8, 9
     }
 
     #[test]
     fn at_one_nanosecond_begins_come_before_ends() {
-        assert!(Due::new(5, Turn::Begin, 9) < Due::new(5, Turn::End, 1));
-        assert!(Due::new(5, Turn::End, 9) < Due::new(5, Turn::DependentEnd, 1));
-        assert!(Due::new(5, Turn::DependentEnd, 9) < Due::new(6, Turn::Begin, 0));
+        let calendar = Calendar::new(0, 100, 16).unwrap();
+        let order = [
+            calendar.due(5, Turn::Begin, 9),
+            calendar.due(5, Turn::End, 1),
+            calendar.due(5, Turn::DependentEnd, 1),
+            calendar.due(6, Turn::Begin, 0),
+            calendar.due(101, Turn::Begin, 0),
+            Due::NEVER,
+        ];
+        assert!(order.is_sorted());
+        assert_eq!(order.map(|due| calendar.is_over(due)), [false, false, false, false, true, true]);
+    }
+
+    #[test]
+    fn spans_that_no_run_has_are_refused() {
+        assert!(Calendar::new(i64::MIN, i64::MAX, 1).is_none());
+        assert!(Calendar::new(0, 1 << 58, 1 << 10).is_none());
+        assert!(Calendar::new(0, 1 << 50, 1 << 10).is_some());
     }
 }

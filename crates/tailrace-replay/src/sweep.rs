@@ -5,7 +5,7 @@ use tailrace_trace::tables::Window;
 use tailrace_trace::{Tables, TraceError};
 
 use crate::feed::{Feed, Load};
-use crate::merge::{Due, Tournament, Turn};
+use crate::merge::{Calendar, Due, Tournament, Turn};
 use crate::options::Options;
 use crate::steps::{Course, Step, Sum, compile};
 use crate::world::World;
@@ -31,6 +31,7 @@ impl Next {
 pub struct Sweep<'a, 'p> {
     world: World<'a>,
     feed: Feed<'a>,
+    calendar: Calendar,
     next: Vec<Next>,
     loads: Vec<Load>,
     /// Events of the load that were taken, the next one included.
@@ -43,11 +44,17 @@ pub struct Sweep<'a, 'p> {
 }
 
 impl<'a, 'p> Sweep<'a, 'p> {
-    pub fn new(tables: &'a Tables, options: &Options, window: Window, feed: Feed<'a>, progress: Progress<'p>) -> Self {
+    pub fn new(
+        (tables, window, calendar): (&'a Tables, Window, Calendar),
+        options: &Options,
+        feed: Feed<'a>,
+        progress: Progress<'p>,
+    ) -> Self {
         let locations = tables.locations.len();
         Self {
             world: World::new(tables, options, window),
             feed,
+            calendar,
             next: vec![Next::NONE; locations],
             loads: (0..locations).map(|_| Load::default()).collect(),
             taken: vec![0; locations],
@@ -64,13 +71,10 @@ impl<'a, 'p> Sweep<'a, 'p> {
         (0..locations).for_each(|i| self.come_to_life(i));
         let due = (0..locations).map(|i| self.next_due(i)).collect::<Result<Vec<_>, _>>()?;
         let mut tournament = Tournament::new(&due);
-        loop {
-            let first = tournament.first();
-            if first == Due::NEVER || first.time() > self.world.window.end_ns {
-                break;
-            }
-            let due = self.step(first.location())?;
-            tournament.replace_first(due);
+        while !self.calendar.is_over(tournament.first()) {
+            let location = self.calendar.location(tournament.first());
+            let due = self.step(location)?;
+            tournament.replace_first(location, due);
         }
         (0..locations).for_each(|i| self.finish(i));
         Ok(self.world)
@@ -94,7 +98,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
             Course::File if !begun => {
                 self.world.begin_file(i, &event);
                 self.next[i].begun = true;
-                return Ok(Due::new(event.end, Turn::End, i as u32));
+                return Ok(self.calendar.due(event.end, Turn::End, i));
             }
             Course::File => self.world.end_file(i, &event, &step),
             Course::Enter => self.begin(i, &event, &step),
@@ -107,7 +111,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
             Course::Local | Course::Starts | Course::Call => {
                 self.begin(i, &event, &step);
                 self.next[i].begun = true;
-                return Ok(Due::new(event.end, Turn::DependentEnd, i as u32));
+                return Ok(self.calendar.due(event.end, Turn::DependentEnd, i));
             }
         }
         self.next_due(i)
@@ -134,7 +138,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
                 if step.course != Course::Local || self.world.locations[i].observed {
                     let turn = if step.course == Course::Leave { Turn::DependentEnd } else { Turn::Begin };
                     self.next[i] = Next { event: *event, step, begun: false };
-                    return Ok(Due::new(event.begin, turn, i as u32));
+                    return Ok(self.calendar.due(event.begin, turn, i));
                 }
                 self.world.local(i, event, &step);
             }
