@@ -12,13 +12,16 @@ typedef struct {
     int descriptor;
 } posix_handle;
 
-static int fail(gridio_file *file, const char *what) {
+static int fail(gridio_file *file, const char *what)
+{
     return gridio_fail(file, "cannot %s '%s': %s", what, file->path, strerror(errno));
 }
 
-static int open_file(gridio_file *file, const char *path, int flags) {
+static int open_file(gridio_file *file, const char *path, int flags)
+{
     posix_handle *handle = calloc(1, sizeof *handle);
-    if (!handle) return gridio_fail(file, "there is no memory to open '%s'", file->path);
+    if (!handle)
+        return gridio_fail(file, "there is no memory to open '%s'", file->path);
     handle->descriptor = open(path, flags | O_CLOEXEC, 0666);
     if (handle->descriptor >= 0) {
         file->handle = handle;
@@ -28,61 +31,77 @@ static int open_file(gridio_file *file, const char *path, int flags) {
     return fail(file, "open");
 }
 
-static int open_to_write(gridio_file *file, const char *path) {
+static int open_to_write(gridio_file *file, const char *path)
+{
     return open_file(file, path, O_WRONLY | O_CREAT | O_TRUNC);
 }
 
 /* A write may be cut short (a signal, a limit); the rest then says why. */
-static int put(gridio_file *file, const char *data, size_t bytes, int64_t offset) {
+static int put(gridio_file *file, const char *data, size_t bytes, int64_t offset)
+{
     const posix_handle *handle = file->handle;
     while (bytes > 0) {
         ssize_t done = pwrite(handle->descriptor, data, bytes, offset);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return fail(file, "write");
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return fail(file, "write");
         data += done, offset += done, bytes -= (size_t)done;
     }
     return 0;
 }
 
-static int get(gridio_file *file, char *data, size_t bytes, int64_t offset) {
+static int get(gridio_file *file, char *data, size_t bytes, int64_t offset)
+{
     const posix_handle *handle = file->handle;
     while (bytes > 0) {
         ssize_t done = pread(handle->descriptor, data, bytes, offset);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return fail(file, "read");
-        if (done == 0) return gridio_fail(file, "'%s' ends too early, at byte %lld", file->path, (long long)offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return fail(file, "read");
+        if (done == 0)
+            return gridio_fail(file, "'%s' ends too early, at byte %lld", file->path, (long long)offset);
         data += done, offset += done, bytes -= (size_t)done;
     }
     return 0;
 }
 
-static int read_header(gridio_file *file, posix_handle *handle) {
+static int read_header(gridio_file *file, posix_handle *handle)
+{
     char page[RAW_PAGE_BYTES + 1] = "";
     int64_t bytes = pread(handle->descriptor, page, RAW_PAGE_BYTES, 0) > 0 ? raw_header_bytes(page) : 0;
-    if (bytes == 0) return gridio_fail(file, "'%s' is no file that gridio wrote", file->path);
+    if (bytes == 0)
+        return gridio_fail(file, "'%s' is no file that gridio wrote", file->path);
     char *text = calloc(1, (size_t)bytes + 1);
     int status = text ? get(file, text, (size_t)bytes, 0) : gridio_fail(file, "no memory for a header");
-    if (status == 0) status = raw_parse(file, text, &handle->layout);
+    if (status == 0)
+        status = raw_parse(file, text, &handle->layout);
     free(text);
     return status;
 }
 
-static int open_to_read(gridio_file *file, const char *path) {
-    if (open_file(file, path, O_RDONLY) != 0) return GRIDIO_FAILED;
+static int open_to_read(gridio_file *file, const char *path)
+{
+    if (open_file(file, path, O_RDONLY) != 0)
+        return GRIDIO_FAILED;
     return read_header(file, file->handle);
 }
 
-static int write_definitions(gridio_file *file) {
+static int write_definitions(gridio_file *file)
+{
     posix_handle *handle = file->handle;
     char *text = raw_describe(file, &handle->layout);
-    if (!text) return gridio_fail(file, "there is no memory for the header of '%s'", file->path);
+    if (!text)
+        return gridio_fail(file, "there is no memory for the header of '%s'", file->path);
     int status = put(file, text, (size_t)handle->layout.header_bytes, 0);
     free(text);
     return status;
 }
 
 /* How many dimensions at the end the block spans fully: what lies in them is one run in the file. */
-static int full_dimensions(const gridio_variable *variable, const gridio_block *block) {
+static int full_dimensions(const gridio_variable *variable, const gridio_block *block)
+{
     int full = 0;
     while (full < variable->dimensions &&
            block->count[variable->dimensions - 1 - full] == variable->size[variable->dimensions - 1 - full])
@@ -92,46 +111,58 @@ static int full_dimensions(const gridio_variable *variable, const gridio_block *
 
 /* Calls move for every run of the block that is contiguous in the file, in the file's order. */
 static int each_run(gridio_file *file, const gridio_slab *slab, char *data,
-                    int (*move)(gridio_file *, char *, size_t, int64_t)) {
+                    int (*move)(gridio_file *, char *, size_t, int64_t))
+{
     const gridio_variable *v = &file->variables[slab->number];
     const int64_t base = raw_offset(file, &((posix_handle *)file->handle)->layout, slab->number, slab->step);
     const int64_t element = (int64_t)gridio_element_bytes(v->type);
     const int outer = v->dimensions - full_dimensions(v, &slab->block) - 1; /* the last dimension a run is part of */
     int64_t run = 1, runs = 1;
-    for (int d = v->dimensions - 1; d >= 0; d--) *(d >= outer ? &run : &runs) *= slab->block.count[d];
+    for (int d = v->dimensions - 1; d >= 0; d--)
+        *(d >= outer ? &run : &runs) *= slab->block.count[d];
 
     for (int64_t number = 0; number < runs && run > 0; number++, data += run * element) {
         int64_t place = 0, stride = 1, rest = number;
         for (int d = v->dimensions - 1; d >= 0; stride *= v->size[d--]) {
             place += stride * (slab->block.start[d] + (d < outer ? rest % slab->block.count[d] : 0));
-            if (d < outer) rest /= slab->block.count[d];
+            if (d < outer)
+                rest /= slab->block.count[d];
         }
-        if (move(file, data, (size_t)(run * element), base + place * element) != 0) return GRIDIO_FAILED;
+        if (move(file, data, (size_t)(run * element), base + place * element) != 0)
+            return GRIDIO_FAILED;
     }
     return 0;
 }
 
-static int put_run(gridio_file *file, char *data, size_t bytes, int64_t offset) {
+static int put_run(gridio_file *file, char *data, size_t bytes, int64_t offset)
+{
     return put(file, data, bytes, offset);
 }
 
-static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data) {
+static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
+{
     return each_run(file, slab, (char *)(uintptr_t)data, put_run);
 }
 
-static int read_slab(gridio_file *file, const gridio_slab *slab, void *data) { return each_run(file, slab, data, get); }
+static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
+{
+    return each_run(file, slab, data, get);
+}
 
-static int flush(gridio_file *file) {
+static int flush(gridio_file *file)
+{
     return fsync(((posix_handle *)file->handle)->descriptor) == 0 ? 0 : fail(file, "sync");
 }
 
-static int mark_steps(gridio_file *file) {
+static int mark_steps(gridio_file *file)
+{
     char line[RAW_STEPS_BYTES + 1];
     raw_steps_line(file->steps, line);
     return put(file, line, RAW_STEPS_BYTES, RAW_STEPS_OFFSET);
 }
 
-static int close_file(gridio_file *file) {
+static int close_file(gridio_file *file)
+{
     posix_handle *handle = file->handle;
     int status = close(handle->descriptor) == 0 ? 0 : fail(file, "close");
     free(handle);

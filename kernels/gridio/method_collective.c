@@ -2,7 +2,8 @@
  * of them touch the file. */
 #include "internal.h"
 
-static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data) {
+static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
+{
     gridio_slab mine = *slab;
     const gridio_variable *variable = &file->variables[slab->number];
     if (!variable->tiled) {
@@ -12,10 +13,12 @@ static int write_slab(gridio_file *file, const gridio_slab *slab, const void *da
     return file->format->write(file, &mine, data);
 }
 
-static int read_slab(gridio_file *file, const gridio_slab *slab, void *data) {
+static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
+{
     gridio_slab mine = *slab;
     const gridio_variable *variable = &file->variables[slab->number];
-    if (!variable->tiled) mine.block = gridio_whole(variable);
+    if (!variable->tiled)
+        mine.block = gridio_whole(variable);
     return file->format->read(file, &mine, data);
 }
 

@@ -13,11 +13,17 @@ static const gridio_method *const METHODS[] = {&gridio_serial, &gridio_collectiv
 static const gridio_format *const FORMATS[] = {&gridio_posix, &gridio_mpiio};
 enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS, FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
 
-const char *gridio_error(void) { return message; }
+const char *gridio_error(void)
+{
+    return message;
+}
 
-int gridio_fail(gridio_file *file, const char *format, ...) {
-    if (file && file->failed) return GRIDIO_FAILED;
-    if (file) file->failed = true;
+int gridio_fail(gridio_file *file, const char *format, ...)
+{
+    if (file && file->failed)
+        return GRIDIO_FAILED;
+    if (file)
+        file->failed = true;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
@@ -25,21 +31,26 @@ int gridio_fail(gridio_file *file, const char *format, ...) {
     return GRIDIO_FAILED;
 }
 
-int gridio_agree(gridio_file *file) {
+int gridio_agree(gridio_file *file)
+{
     int ranks, first;
-    if (file->failed_everywhere) return GRIDIO_FAILED;
+    if (file->failed_everywhere)
+        return GRIDIO_FAILED;
     MPI_Comm_size(file->comm, &ranks);
     const int mine = file->failed ? file->rank : ranks;
     MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, file->comm);
-    if (first == ranks) return 0;
+    if (first == ranks)
+        return 0;
     MPI_Bcast(message, sizeof message, MPI_CHAR, first, file->comm);
     file->failed = file->failed_everywhere = true;
     return GRIDIO_FAILED;
 }
 
-const gridio_method *gridio_find_method(const char *name) {
+const gridio_method *gridio_find_method(const char *name)
+{
     for (int i = 0; i < METHOD_COUNT; i++)
-        if (strcmp(METHODS[i]->name, name ? name : METHODS[0]->name) == 0) return METHODS[i];
+        if (strcmp(METHODS[i]->name, name ? name : METHODS[0]->name) == 0)
+            return METHODS[i];
 
     char names[256] = "";
     for (int i = 0, used = 0; i < METHOD_COUNT; i++)
@@ -48,12 +59,18 @@ const gridio_method *gridio_find_method(const char *name) {
     return NULL;
 }
 
-static bool fits(const gridio_method *method, const gridio_format *format) { return format->shared || !method->shared; }
+static bool fits(const gridio_method *method, const gridio_format *format)
+{
+    return format->shared || !method->shared;
+}
 
-const gridio_format *gridio_find_format(const char *name, const gridio_method *method) {
-    if (!name) name = method->usual_format;
+const gridio_format *gridio_find_format(const char *name, const gridio_method *method)
+{
+    if (!name)
+        name = method->usual_format;
     for (int i = 0; i < FORMAT_COUNT; i++)
-        if (strcmp(FORMATS[i]->name, name) == 0 && fits(method, FORMATS[i])) return FORMATS[i];
+        if (strcmp(FORMATS[i]->name, name) == 0 && fits(method, FORMATS[i]))
+            return FORMATS[i];
 
     char names[256] = "";
     for (int i = 0, used = 0; i < FORMAT_COUNT; i++)

@@ -31,7 +31,8 @@ void grid_free(grid *g);
 field field_create(const grid *g, int variables);
 
 /* Where a cell's value is: z, y, x count from the tile's own first cell, -1 and count are halo. */
-static inline size_t field_index(const grid *g, int variable, int z, int y, int x) {
+static inline size_t field_index(const grid *g, int variable, int z, int y, int x)
+{
     const size_t row = (size_t)g->count[X] + 2, plane = ((size_t)g->count[Y] + 2) * row;
     return ((size_t)variable * (size_t)g->count[Z] + (size_t)z) * plane + (size_t)(y + 1) * row + (size_t)(x + 1);
 }

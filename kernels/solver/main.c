@@ -7,13 +7,15 @@
 
 enum { DONE = 0, FAILED = 1, WRONG_USE = 2 };
 
-static bool is_root(void) {
+static bool is_root(void)
+{
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return rank == 0;
 }
 
-static int complain(int status, const char *sentence, const char *hint) {
+static int complain(int status, const char *sentence, const char *hint)
+{
     if (is_root())
         fprintf(stderr, "solver: %s.\n%s%s%s", sentence, hint ? "\nhint: " : "", hint ? hint : "", hint ? "\n" : "");
     return status;
@@ -25,38 +27,48 @@ typedef struct {
     bool known;
 } asked_hint;
 
-static void compare_hint(const char *key, const char *value, void *context) {
+static void compare_hint(const char *key, const char *value, void *context)
+{
     asked_hint *hint = context;
     const size_t length = strlen(key);
-    if (strncmp(hint->asked, key, length) != 0 || hint->asked[length] != '=') return;
+    if (strncmp(hint->asked, key, length) != 0 || hint->asked[length] != '=')
+        return;
     hint->known = true;
     printf("hint %s: in force is %s\n", hint->asked, value);
 }
 
-static void print_hints(gridio_file *file, const solver_options *o) {
+static void print_hints(gridio_file *file, const solver_options *o)
+{
     for (const char *const *asked = o->hints; *asked; asked++) {
         asked_hint hint = {.asked = *asked};
         gridio_hints(file, compare_hint, &hint);
-        if (!hint.known) printf("hint %s: the library does not report it, so most likely ignores it\n", hint.asked);
+        if (!hint.known)
+            printf("hint %s: the library does not report it, so most likely ignores it\n", hint.asked);
     }
 }
 
-static void print_start(const grid *g, const history *h, const solver_options *o) {
-    if (o->quiet || g->rank != 0) return;
+static void print_start(const grid *g, const history *h, const solver_options *o)
+{
+    if (o->quiet || g->rank != 0)
+        return;
     printf("grid %dx%dx%d, %d variables, %d ranks as %dx%d tiles, method %s, format %s\n", o->size[X], o->size[Y],
            o->size[Z], o->variables, g->ranks, g->tiles[1], g->tiles[0], gridio_method_name(h->file),
            gridio_format_name(h->file));
     print_hints(h->file, o);
 }
 
-static void print_output(const grid *g, const field *f, const solver_options *o, int step, double seconds) {
-    if (o->quiet) return;
+static void print_output(const grid *g, const field *f, const solver_options *o, int step, double seconds)
+{
+    if (o->quiet)
+        return;
     const double mass = transport_mass(g, f, 0);
-    if (g->rank == 0) printf("step %d: mass of tracer_1 %.6f, output took %.3f s\n", step, mass, seconds);
+    if (g->rank == 0)
+        printf("step %d: mass of tracer_1 %.6f, output took %.3f s\n", step, mass, seconds);
 }
 
 /* Computes and writes; leaves the last state in *now. */
-static int run(const grid *g, const solver_options *o, field *now, history *h) {
+static int run(const grid *g, const solver_options *o, field *now, history *h)
+{
     field next = field_create(g, o->variables);
     halo sides = halo_create(g, o->variables);
     int status = 0;
@@ -66,32 +78,41 @@ static int run(const grid *g, const solver_options *o, field *now, history *h) {
         const field old = *now;
         *now = next;
         next = old;
-        if (step % o->every != 0) continue;
+        if (step % o->every != 0)
+            continue;
         const double before = h->seconds;
         status = history_write(h, g, now, step / o->every - 1, step);
-        if (status == 0) print_output(g, now, o, step, h->seconds - before);
+        if (status == 0)
+            print_output(g, now, o, step, h->seconds - before);
     }
     halo_free(&sides);
     free(next.values);
     return status;
 }
 
-static void print_end(const grid *g, const history *h, const solver_options *o, double seconds) {
-    if (o->quiet || g->rank != 0) return;
+static void print_end(const grid *g, const history *h, const solver_options *o, double seconds)
+{
+    if (o->quiet || g->rank != 0)
+        return;
     printf("%s: %d outputs, %.1f MB; %.3f s in all, of these %.3f s in output (rank 0)\n", o->path, o->steps / o->every,
            (double)h->bytes / 1e6, seconds, h->seconds);
 }
 
-static int verify(const grid *g, const solver_options *o, const field *now) {
+static int verify(const grid *g, const solver_options *o, const field *now)
+{
     int64_t differ;
-    if (history_verify(g, o, now, o->steps / o->every - 1, &differ) != 0) return complain(FAILED, gridio_error(), NULL);
-    if (differ != 0) return complain(FAILED, "what was read back differs from what was written", NULL);
-    if (!o->quiet && g->rank == 0) printf("verified: the last output reads back as it was computed\n");
+    if (history_verify(g, o, now, o->steps / o->every - 1, &differ) != 0)
+        return complain(FAILED, gridio_error(), NULL);
+    if (differ != 0)
+        return complain(FAILED, "what was read back differs from what was written", NULL);
+    if (!o->quiet && g->rank == 0)
+        printf("verified: the last output reads back as it was computed\n");
     return DONE;
 }
 
 /* From an initialized field to a closed file. */
-static int compute(const grid *g, const solver_options *o, field *now) {
+static int compute(const grid *g, const solver_options *o, field *now)
+{
     const double start = MPI_Wtime();
     history h;
     if (history_create(&h, g, o) != 0)
@@ -106,7 +127,8 @@ static int compute(const grid *g, const solver_options *o, field *now) {
     return o->verify ? verify(g, o, now) : DONE;
 }
 
-static int solve(const grid *g, const solver_options *o) {
+static int solve(const grid *g, const solver_options *o)
+{
     if (o->verify && o->steps % o->every != 0)
         return complain(WRONG_USE, "--verify needs --steps to be a multiple of --every", NULL);
     field now = field_create(g, o->variables);
@@ -116,14 +138,16 @@ static int solve(const grid *g, const solver_options *o) {
     return status;
 }
 
-static int main_with_mpi(int count, char **words) {
+static int main_with_mpi(int count, char **words)
+{
     solver_options options;
     grid g;
     char problem[512];
     if (!options_parse(count, words, &options, problem, sizeof problem))
         return complain(WRONG_USE, problem, "solver --help lists the options");
     if (options.help) {
-        if (is_root()) options_help(stdout);
+        if (is_root())
+            options_help(stdout);
         return DONE;
     }
     if (!grid_create(&g, options.size, options.tiles, MPI_COMM_WORLD))
@@ -134,7 +158,8 @@ static int main_with_mpi(int count, char **words) {
     return status;
 }
 
-int main(int count, char **words) {
+int main(int count, char **words)
+{
     MPI_Init(&count, &words);
     int status = main_with_mpi(count, words);
     MPI_Finalize();

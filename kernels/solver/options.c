@@ -39,82 +39,88 @@ static const struct option OPTIONS[] = {{"grid", required_argument, NULL, GRID},
                                         {"help", no_argument, NULL, HELP_ASKED},
                                         {NULL, 0, NULL, 0}};
 
-void options_help(FILE *stream) { fputs(HELP, stream); }
+void options_help(FILE *stream)
+{
+    fputs(HELP, stream);
+}
 
 /* COUNT positive numbers of at most ten million with an x between them. */
-static bool parse_sizes(const char *text, int *sizes, int count) {
+static bool parse_sizes(const char *text, int *sizes, int count)
+{
     for (int i = 0; i < count; i++) {
         char *end;
         long value = strtol(text, &end, 10);
-        if (end == text || value < 1 || value > 10000000 || *end != (i < count - 1 ? 'x' : '\0')) return false;
+        if (end == text || value < 1 || value > 10000000 || *end != (i < count - 1 ? 'x' : '\0'))
+            return false;
         sizes[i] = (int)value;
         text = end + 1;
     }
     return true;
 }
 
-static bool take_grid(const char *text, solver_options *options) {
+static bool take_grid(const char *text, solver_options *options)
+{
     int xyz[3];
-    if (!parse_sizes(text, xyz, 3)) return false;
-    for (int i = 0; i < 3; i++) options->size[i] = xyz[2 - i];
+    if (!parse_sizes(text, xyz, 3))
+        return false;
+    for (int i = 0; i < 3; i++)
+        options->size[i] = xyz[2 - i];
     return true;
 }
 
-static bool take_tiles(const char *text, solver_options *options) {
+static bool take_tiles(const char *text, solver_options *options)
+{
     int xy[2];
-    if (!parse_sizes(text, xy, 2)) return false;
+    if (!parse_sizes(text, xy, 2))
+        return false;
     options->tiles[0] = xy[1];
     options->tiles[1] = xy[0];
     return true;
 }
 
-static bool take_hint(const char *text, solver_options *options) {
+static bool take_hint(const char *text, solver_options *options)
+{
     int used = 0;
-    while (options->hints[used]) used++;
-    if (used == HINTS_AT_MOST) return false;
+    while (options->hints[used])
+        used++;
+    if (used == HINTS_AT_MOST)
+        return false;
     options->hints[used] = text;
     return true;
 }
 
-static bool take_word(const char *text, const char **word) {
+static bool take_word(const char *text, const char **word)
+{
     *word = text;
     return *text != '\0';
 }
 
-static bool set(bool *flag) { return *flag = true, true; }
+static bool set(bool *flag)
+{
+    return *flag = true, true;
+}
 
-static bool take(int option, const char *value, solver_options *options) {
+static bool take(int option, const char *value, solver_options *options)
+{
     switch (option) {
-    case GRID:
-        return take_grid(value, options);
-    case TILES:
-        return take_tiles(value, options);
-    case STEPS:
-        return parse_sizes(value, &options->steps, 1);
-    case EVERY:
-        return parse_sizes(value, &options->every, 1);
-    case VARIABLES:
-        return parse_sizes(value, &options->variables, 1) && options->variables <= 1000;
-    case METHOD:
-        return take_word(value, &options->method);
-    case FORMAT:
-        return take_word(value, &options->format);
-    case PATH:
-        return take_word(value, &options->path);
-    case HINT:
-        return take_hint(value, options);
-    case SYNC:
-        return set(&options->sync);
-    case VERIFY:
-        return set(&options->verify);
-    case QUIET:
-        return set(&options->quiet);
-    default:
-        return set(&options->help);
+    case GRID: return take_grid(value, options);
+    case TILES: return take_tiles(value, options);
+    case STEPS: return parse_sizes(value, &options->steps, 1);
+    case EVERY: return parse_sizes(value, &options->every, 1);
+    case VARIABLES: return parse_sizes(value, &options->variables, 1) && options->variables <= 1000;
+    case METHOD: return take_word(value, &options->method);
+    case FORMAT: return take_word(value, &options->format);
+    case PATH: return take_word(value, &options->path);
+    case HINT: return take_hint(value, options);
+    case SYNC: return set(&options->sync);
+    case VERIFY: return set(&options->verify);
+    case QUIET: return set(&options->quiet);
+    default: return set(&options->help);
     }
 }
 
-bool options_parse(int count, char **words, solver_options *options, char *problem, size_t room) {
+bool options_parse(int count, char **words, solver_options *options, char *problem, size_t room)
+{
     *options = (solver_options){
         .size = {16, 64, 64}, .steps = 20, .every = 10, .variables = 2, .method = "serial", .path = "history.grid"};
     int option, which = 0;
@@ -124,11 +130,13 @@ bool options_parse(int count, char **words, solver_options *options, char *probl
             snprintf(problem, room, "'%s' is no option, or wants a value", words[optind - 1]);
             return false;
         }
-        if (take(option, optarg, options)) continue;
+        if (take(option, optarg, options))
+            continue;
         snprintf(problem, room, "'%s' is no value for --%s", optarg, OPTIONS[which].name);
         return false;
     }
-    if (optind == count) return true;
+    if (optind == count)
+        return true;
     snprintf(problem, room, "'%s' is no option", words[optind]);
     return false;
 }

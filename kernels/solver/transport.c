@@ -4,13 +4,15 @@
 
 static const double PI = 3.14159265358979323846;
 
-static double initial_value(const grid *g, int variable, int z, int y, int x) {
+static double initial_value(const grid *g, int variable, int z, int y, int x)
+{
     const int a = 1 + variable % 3, b = 1 + variable % 2, e = variable % 4;
     const double phase = 2 * PI * ((double)a * x / g->size[X] + (double)b * y / g->size[Y]);
     return 1 + 0.5 * sin(phase) * cos(PI * e * (z + 0.5) / g->size[Z]);
 }
 
-void transport_initialize(const grid *g, field *f) {
+void transport_initialize(const grid *g, field *f)
+{
     for (int v = 0; v < f->variables; v++)
         for (int z = 0; z < g->count[Z]; z++)
             for (int y = 0; y < g->count[Y]; y++)
@@ -20,7 +22,8 @@ void transport_initialize(const grid *g, field *f) {
 
 /* One row of cells along x; below and above are the same row where the grid ends there: no flux. */
 static void step_row(int count, const double *restrict c, const double *restrict south, const double *restrict north,
-                     const double *restrict below, const double *restrict above, double *restrict result) {
+                     const double *restrict below, const double *restrict above, double *restrict result)
+{
     for (int x = 0; x < count; x++) {
         const double here = c[x], west = c[x - 1], east = c[x + 1];
         result[x] = here - COURANT_X * (here - west) - COURANT_Y * (here - south[x]) +
@@ -29,7 +32,8 @@ static void step_row(int count, const double *restrict c, const double *restrict
     }
 }
 
-void transport_step(const grid *g, const field *old, field *new) {
+void transport_step(const grid *g, const field *old, field *new)
+{
     const int top = g->count[Z] - 1;
     for (int v = 0; v < old->variables; v++)
         for (int z = 0; z <= top; z++)
@@ -43,7 +47,8 @@ void transport_step(const grid *g, const field *old, field *new) {
             }
 }
 
-double transport_mass(const grid *g, const field *f, int variable) {
+double transport_mass(const grid *g, const field *f, int variable)
+{
     int64_t here = 0, all;
     for (int z = 0; z < g->count[Z]; z++)
         for (int y = 0; y < g->count[Y]; y++)

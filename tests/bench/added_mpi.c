@@ -9,17 +9,20 @@
 
 typedef int test_function(MPI_Request *, int *, MPI_Status *);
 
-static double loop_ns(test_function *test, MPI_Request *request, long calls) {
+static double loop_ns(test_function *test, MPI_Request *request, long calls)
+{
     const double begin = MPI_Wtime();
     for (long i = 0; i < calls; i++) {
         int done;
         test(request, &done, MPI_STATUS_IGNORE);
-        if (done) abort();
+        if (done)
+            abort();
     }
     return (MPI_Wtime() - begin) * 1e9 / calls;
 }
 
-int main(int count, char **words) {
+int main(int count, char **words)
+{
     MPI_Init(&count, &words);
     const long calls = atol(words[1]);
     double without = 1e9, with = 1e9;
