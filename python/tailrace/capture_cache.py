@@ -9,6 +9,7 @@ Everything is made under another name and renamed, so that runs that start toget
 import contextlib
 import hashlib
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,12 @@ def flavour_name(soname: str) -> str:
     return f"libtailrace-mpi-{soname}.so"
 
 
+def compiler() -> str:
+    """The C compiler that the core is built with: CC, else cc."""
+    words = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    return shutil.which(words[0]) or words[0]
+
+
 @lru_cache(maxsize=1)
 def _sources_hash() -> str:
     """Over capture's sources and the generator's, the standard's description included."""
@@ -52,7 +59,7 @@ def _sources_hash() -> str:
 
 def core_object() -> Path:
     """Where the core library is, or will be."""
-    return _object("core", shutil.which(os.environ.get("CC", "cc")) or "cc")
+    return _object("core", compiler())
 
 
 def flavour_object(installation: Installation) -> Path:
@@ -78,8 +85,7 @@ def prepare(installations: Iterable[Installation], tell: Tell) -> Path:
     """
     from tailrace.capture_build import build_core
 
-    compiler = shutil.which(os.environ.get("CC", "cc")) or "cc"
-    libraries = {CORE: _built(core_object(), lambda output: build_core(output, compiler), "capture", tell)}
+    libraries = {CORE: _built(core_object(), lambda output: build_core(output, compiler()), "capture", tell)}
     for mpi in installations:
         if (library := _flavour(mpi, tell)) is not None:
             libraries[flavour_name(mpi.soname)] = library

@@ -99,7 +99,7 @@ def _engine_checks() -> list[Check]:
 
 
 def _compiler_checks() -> list[Check]:
-    compiler = shutil.which(os.environ.get("CC", "cc"))
+    compiler = shutil.which(capture_cache.compiler())
     if compiler is None:
         return [Check("C compiler", "missing", "none: capture is compiled on first use", _install("gcc libc6-dev"))]
     try:

@@ -43,6 +43,11 @@ class Launch:
     program: Path | None
     name: str
 
+    @property
+    def is_plain_program(self) -> bool:
+        """Neither a script nor an interpreter: what it is linked with is what it uses."""
+        return self.program is not None and is_elf(self.program) and not _is_interpreter(self.program)
+
 
 def executable(word: str) -> Path | None:
     """The file that a word of the command line would run, None where it names none."""
@@ -66,8 +71,11 @@ def read_command(command: list[str]) -> Launch:
 def _name(program: Path, arguments: list[str]) -> str:
     """An interpreter's run is called after its script."""
     scripts = [Path(word) for word in arguments if not word.startswith("-") and Path(word).is_file()]
-    interprets = program.name in SHELLS or program.name.startswith(("python", "perl", "julia", "ruby"))
-    return _stem(scripts[0] if interprets and scripts else program)
+    return _stem(scripts[0] if _is_interpreter(program) and scripts else program)
+
+
+def _is_interpreter(program: Path) -> bool:
+    return program.name in SHELLS or program.name.startswith(("python", "perl", "julia", "ruby"))
 
 
 def _stem(path: Path) -> str:

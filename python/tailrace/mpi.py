@@ -29,10 +29,12 @@ def for_command(launch: Launch) -> list[Installation]:
     """Those that the command may use, one per soname, the most certain first.
 
     That is the MPI that the program is linked with, if it is linked with one: its own installation, else the neighbours
-    of mpiexec, else the PATH. For a script or an interpreter it is every MPI beside mpiexec, or all on the PATH: the
-    choice among sonames is made at run time, by what the process has loaded.
+    of mpiexec, else the PATH; none for a program without MPI and without launcher. For a script or an interpreter it
+    is every MPI beside mpiexec, or all on the PATH: the choice is made at run time, by what the process has loaded.
     """
     linked = find_mpi_library(launch.program) if launch.program is not None else None
+    if linked is None and launch.launcher is None and launch.is_plain_program:
+        return []
     beside = [launch.launcher.parent, Path(os.path.realpath(launch.launcher)).parent] if launch.launcher else []
     found = installed([*(_folders_beside(linked[1]) if linked and linked[1] else []), *beside])
     near = [mpi for mpi in found if mpi.mpicc.parent in beside]

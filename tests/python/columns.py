@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 from tailrace.file_tables import SUMS, merged
 
 MILLISECOND = 1_000_000

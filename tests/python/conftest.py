@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tailrace import engine
 
 from .columns import MILLISECOND, SECOND, Program, mpi, useful, write

@@ -1,6 +1,7 @@
 """A file seen in two layers is one row, and nothing is counted twice."""
 
 import numpy as np
+
 from tailrace.file_tables import SUMS, merged
 
 

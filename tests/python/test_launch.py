@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tailrace.elf import is_elf, read_dynamic
 from tailrace.launch import read_command, recorded_program, spans_nodes
+from tailrace.mpi import for_command
 
 
 @pytest.fixture
@@ -84,3 +86,10 @@ def test_elf_reader(tmp_path):
     broken.write_bytes(program.read_bytes()[:200])
     assert read_dynamic(broken).needed == ()
     assert not is_elf(tmp_path / "absent")
+
+
+def test_a_plain_program_needs_no_mpi_to_be_compiled_for(here):
+    assert read_command(["./model.exe"]).is_plain_program
+    assert not read_command(["./job.sh"]).is_plain_program
+    assert not read_command([sys.executable, "analyse.py"]).is_plain_program
+    assert for_command(read_command(["./model.exe"])) == []

@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import tailrace
 from click.testing import CliRunner
+
+import tailrace
 from tailrace.cli import cli
 
 from .columns import SECOND

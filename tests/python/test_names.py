@@ -1,6 +1,7 @@
 """Names from outside come out harmless and unambiguous."""
 
 import pytest
+
 from tailrace.names import base_name, elided, printable
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from tailrace.page import render
 from tailrace.page.charts import line_chart
 from tailrace.page.data import pack, timeline_data

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 from referencing import Registry, Resource
+
 from tailrace.cli import cli
 
 from ..conftest import ROOT

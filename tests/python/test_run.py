@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tailrace import capture_cache
 from tailrace.errors import TailraceError
 from tailrace.mpi import Installation
@@ -59,9 +60,10 @@ int main(int count, char **words)
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all, so that capture is compiled once."""
-    return tmp_path_factory.mktemp("cache")
+def cache() -> Path:
+    """The user's own, which the other tests fill too: capture is compiled once."""
+    capture_cache.root().mkdir(parents=True, exist_ok=True)
+    return capture_cache.root()
 
 
 @pytest.fixture
@@ -161,7 +163,7 @@ def test_without_a_place_for_the_trace_the_program_still_runs(run, tmp_path):
 def test_without_a_compiler_the_program_still_runs(run, tmp_path):
     done = run(*python(WRITER), environment={"CC": "no-such-compiler", "TAILRACE_CACHE": str(tmp_path / "empty")})
     assert (done.returncode, done.stdout) == (0, "to stdout\n")
-    assert "no-such-compiler" in done.stderr or "cc" in done.stderr
+    assert "capture does not work, the program runs without: no-such-compiler cannot be started" in done.stderr
 
 
 def test_a_cache_whose_name_ld_preload_cannot_hold(run, cache, tailrace, tmp_path):

@@ -1,6 +1,7 @@
 """Scaling tables of runs whose speedups and scalabilities follow by arithmetic."""
 
 import pytest
+
 from tailrace.errors import TailraceError
 from tailrace.scaling import scaling_table
 

@@ -1,6 +1,7 @@
 """Each finding is right where its cause is there, and absent where it is not. Every run is built by arithmetic."""
 
 import pytest
+
 from tailrace.verdict import findings, headline
 
 from .columns import MILLISECOND, SECOND, Interval, Program, mpi, open_close, read, useful, write
