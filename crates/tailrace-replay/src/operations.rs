@@ -16,7 +16,7 @@ impl World<'_> {
             _ if operation.progress() == Progress::Persistent => Role::Nothing,
             Operation::Complete { completed, .. } if !entered && self.all_opaque_files(completed) => Role::FileWait,
             Operation::Start { requests } => {
-                self.start(i, requests);
+                self.start_persistent(i, requests);
                 Role::Nothing
             }
             Operation::OneSided { kind, communicator, .. } => self.begin_one_sided(i, kind, *communicator),
@@ -218,7 +218,7 @@ impl World<'_> {
         }
     }
 
-    fn start(&mut self, i: usize, requests: &[Token]) {
+    fn start_persistent(&mut self, i: usize, requests: &[Token]) {
         for token in requests {
             let Some(Request::Persistent(persistent)) = self.request(*token) else {
                 self.omissions.unknown_requests += 1;

@@ -1,5 +1,7 @@
 //! The sweep: all locations' events, begins and ends, in order of measured time.
 
+use std::hint::black_box;
+
 use tailrace_trace::event::{Event, Operation, Part, Shape};
 use tailrace_trace::tables::Window;
 use tailrace_trace::{Tables, TraceError};
@@ -12,6 +14,9 @@ use crate::world::World;
 
 /// Told how many events of how many were taken; `false` stops the analysis.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+
+/// Events are touched so many before their turn, so that they are in the cache when it comes.
+const AHEAD: usize = 4;
 
 /// The event that a location takes next: all that a step needs, in one line of the cache.
 #[derive(Clone, Copy)]
@@ -105,8 +110,8 @@ impl<'a, 'p> Sweep<'a, 'p> {
             Course::Leave => self.end(i, &event, &step),
             Course::Local | Course::Starts | Course::Call if begun => self.end(i, &event, &step),
             Course::Starts if !self.world.locations[i].observed => {
-                self.begin(i, &event, &step);
-                self.end(i, &event, &step);
+                let operation = &self.loads[i].batch.shapes[event.shape as usize].operation;
+                self.world.start(i, &event, &step, operation);
             }
             Course::Local | Course::Starts | Course::Call => {
                 self.begin(i, &event, &step);
@@ -134,6 +139,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
             let Load { batch, steps } = &self.loads[i];
             while let Some(event) = batch.events.get(self.taken[i]) {
                 self.taken[i] += 1;
+                black_box(batch.events.get(self.taken[i] + AHEAD).map(|event| event.begin));
                 let step = steps[event.shape as usize];
                 if step.course != Course::Local || self.world.locations[i].observed {
                     let turn = if step.course == Course::Leave { Turn::DependentEnd } else { Turn::Begin };

@@ -95,10 +95,31 @@ impl<'a> World<'a> {
     /// A call that depends on nobody, from begin to end.
     #[inline]
     pub fn local(&mut self, i: usize, event: &Event, step: &Step) {
-        let (begin, end) = (self.clip(event.begin), self.clip(event.end));
+        let begin = self.clip(event.begin);
         let location = &mut self.locations[i];
         self.omissions.check(location, i, begin, event);
         location.advance(begin, &mut self.timeline);
+        self.pass_in_mpi(i, event, step, begin);
+        self.tally(i, event, step, begin, State::Mpi);
+    }
+
+    /// A call that others may depend on, but that depends on nobody itself.
+    pub fn start(&mut self, i: usize, event: &Event, step: &Step, operation: &Operation) {
+        let begin = self.clip(event.begin);
+        let location = &mut self.locations[i];
+        self.omissions.check(location, i, begin, event);
+        location.advance(begin, &mut self.timeline);
+        let role = self.begin_operation(i, operation, false);
+        self.pass_in_mpi(i, event, step, begin);
+        self.end_operation(i, operation, role);
+        self.tally(i, event, step, begin, State::Mpi);
+    }
+
+    /// From the begin to the end of a call in MPI that holds no others.
+    #[inline]
+    fn pass_in_mpi(&mut self, i: usize, event: &Event, step: &Step, begin: i64) {
+        let end = self.clip(event.end);
+        let location = &mut self.locations[i];
         let outside = location.state;
         if outside == State::Useful {
             location.state = State::Mpi;
@@ -109,7 +130,6 @@ impl<'a> World<'a> {
             location.layers.mpiio += end - begin;
             location.layers.between += end - begin;
         }
-        self.tally(i, event, step, begin, State::Mpi);
     }
 
     /// A file call and nothing else begins.
