@@ -29,9 +29,11 @@ static __thread struct {
     const struct communicator *communicator;
 } cache __attribute__((tls_model("initial-exec")));
 
+/* MurmurHash3's finalizer; the sum before it has no fixed point at small numbers, which sizes and ranks are. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
-    hash = (hash ^ value) * 0xff51afd7ed558ccdu;
+    hash = hash * 0x9e3779b97f4a7c15u + value + 0x632be59bd9b4e019u;
+    hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
     hash ^= hash >> 32;
     hash *= 0xc4ceb9fe1a85ec53u;
     return hash ^ hash >> 29;

@@ -15,7 +15,7 @@ from pathlib import Path
 from . import header, trampolines, wrappers
 from .failures import BuildError
 
-_FLAGS = ["-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread"]
+_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread"]
 # The wrappers define what fortified headers would inline, and both variants of the large-file names.
 _CORE_FLAGS = ["-DTAILRACE_CORE", "-U_FORTIFY_SOURCE", "-U_FILE_OFFSET_BITS"]
 _FLAVOUR_FLAGS = ["-Wno-deprecated-declarations", "-Wno-maybe-uninitialized", "-Wno-cast-function-type"]
