@@ -30,6 +30,9 @@ fn scan(trace: &dyn Trace) -> Result<(), TraceError> {
     }
     let elapsed_s = started.elapsed().as_secs_f64();
     let rate = events as f64 / elapsed_s / 1e6;
-    println!("{events} events in {elapsed_s:.3} s: {rate:.1} million a second; {:.3} s in calls", in_calls_ns as f64 / 1e9);
+    println!(
+        "{events} events in {elapsed_s:.3} s: {rate:.1} million a second; {:.3} s in calls",
+        in_calls_ns as f64 / 1e9
+    );
     Ok(())
 }

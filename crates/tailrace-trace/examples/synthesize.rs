@@ -196,7 +196,8 @@ fn alltoall(rank: &mut Rank) -> Written {
 fn tables(options: &Options, locations: Vec<Location>) -> Tables {
     let mut tables = Tables { ranks: options.ranks, counters: vec![None; options.ranks as usize], ..Tables::default() };
     tables.functions = FUNCTIONS.iter().map(|(name, layer)| Function { name: (*name).into(), layer: *layer }).collect();
-    tables.files = [&b"/scratch/a"[..], b"/scratch/b"].map(|path| FileEntry { path: path.into(), opaque: false }).into();
+    tables.files =
+        [&b"/scratch/a"[..], b"/scratch/b"].map(|path| FileEntry { path: path.into(), opaque: false }).into();
     let members = (0..options.ranks).collect();
     tables.communicators = vec![Communicator { identity: 0, members, remote: None }];
     tables.capture.events = locations.iter().map(|location| location.events).sum();
@@ -233,11 +234,22 @@ fn synthesize(options: &Options) -> Result<u64, TraceError> {
         let mut rank = Rank { rank, ranks, now_ns: 0, noise, block, next_number: 0, events: 0, writer, compressor };
         write_rank(&mut rank, options)?;
         let (events, end_ns) = (rank.events, rank.now_ns);
-        locations.push(Location { rank: number, main: true, host: "synthetic".into(), events, end_ns, ..Location::default() });
+        locations.push(Location {
+            rank: number,
+            main: true,
+            host: "synthetic".into(),
+            events,
+            end_ns,
+            ..Location::default()
+        });
     }
     let tables = tables(options, locations);
     let bytes = writer.finish(&tables)?;
-    println!("{} events, {bytes} bytes, {:.3} bytes/event", tables.capture.events, bytes as f64 / tables.capture.events as f64);
+    println!(
+        "{} events, {bytes} bytes, {:.3} bytes/event",
+        tables.capture.events,
+        bytes as f64 / tables.capture.events as f64
+    );
     Ok(bytes)
 }
 

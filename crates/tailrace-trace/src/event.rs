@@ -161,27 +161,62 @@ pub enum Operation {
     /// A call that orders nothing.
     Plain,
     File(FileCall),
-    Send { envelope: Envelope, mode: SendMode, progress: Progress },
+    Send {
+        envelope: Envelope,
+        mode: SendMode,
+        progress: Progress,
+    },
     /// `wildcard`: source or tag was a wildcard; the envelope names what matched.
-    Receive { envelope: Envelope, wildcard: bool, progress: Progress },
-    SendReceive { send: Envelope, receive: Envelope, progress: Progress },
+    Receive {
+        envelope: Envelope,
+        wildcard: bool,
+        progress: Progress,
+    },
+    SendReceive {
+        send: Envelope,
+        receive: Envelope,
+        progress: Progress,
+    },
     /// Wait and Test kinds: what they completed.
-    Complete { completed: Vec<Token>, test: bool },
-    Collective { communicator: u32, flow: Flow, bytes_sent: u64, bytes_received: u64, progress: Progress },
+    Complete {
+        completed: Vec<Token>,
+        test: bool,
+    },
+    Collective {
+        communicator: u32,
+        flow: Flow,
+        bytes_sent: u64,
+        bytes_received: u64,
+        progress: Progress,
+    },
     /// Persistent requests started.
-    Start { requests: Vec<Token> },
+    Start {
+        requests: Vec<Token>,
+    },
     /// Creates a communicator, collectively over `communicator`.
-    CommunicatorCreation { communicator: u32, progress: Progress },
-    OneSided { kind: OneSided, communicator: u32, bytes: u64, progress: Progress },
+    CommunicatorCreation {
+        communicator: u32,
+        progress: Progress,
+    },
+    OneSided {
+        kind: OneSided,
+        communicator: u32,
+        bytes: u64,
+        progress: Progress,
+    },
     /// A probe that found a message from `envelope` (bytes 0).
-    Probe { envelope: Envelope },
+    Probe {
+        envelope: Envelope,
+    },
     Initialize,
     Finalize,
     /// MPI_Pcontrol with its level.
     Control(i32),
     Abort,
     /// Cancelled or freed before completion.
-    Forget { token: Token },
+    Forget {
+        token: Token,
+    },
 }
 
 impl Operation {

@@ -22,7 +22,8 @@ pub fn map<T: Sync, R: Send>(things: &[T], function: impl Fn(&T) -> R + Sync) ->
             scope.spawn(work);
         }
     });
-    let take = |slot: Mutex<Option<R>>| slot.into_inner().expect("workers have ended").expect("every thing was worked on");
+    let take =
+        |slot: Mutex<Option<R>>| slot.into_inner().expect("workers have ended").expect("every thing was worked on");
     results.into_iter().map(take).collect()
 }
 

@@ -102,11 +102,19 @@ pub fn first_token(class: u8) -> usize {
 ///
 /// # Errors
 /// If there are too few words, or one points outside the tables or is no such thing. Surplus words are ignored.
-pub fn operation(class: u8, words: &[i64], function_layer: Layer, next: u64, context: Context) -> Result<Operation, Wrong> {
+pub fn operation(
+    class: u8,
+    words: &[i64],
+    function_layer: Layer,
+    next: u64,
+    context: Context,
+) -> Result<Operation, Wrong> {
     let progress = progress(class, words);
     Ok(match class {
         class::FILE => Operation::File(file_call(words, function_layer, progress, context)?),
-        class::SEND => Operation::Send { envelope: envelope(words, context)?, mode: send_mode(get(words, 4)?)?, progress },
+        class::SEND => {
+            Operation::Send { envelope: envelope(words, context)?, mode: send_mode(get(words, 4)?)?, progress }
+        }
         class::RECEIVE => receive(words, progress, context)?,
         class::SEND_RECEIVE => send_receive(words, progress, context)?,
         class::COMPLETE => {
@@ -124,12 +132,9 @@ pub fn operation(class: u8, words: &[i64], function_layer: Layer, next: u64, con
         class::CONTROL => control(get(words, 0)?, get(words, 1)?)?,
         class::FORGET => Operation::Forget { token: token(get(words, 0)?, next, context)? },
         class::PROBE => probe(words, context)?,
-        class::REQUEST => Operation::OneSided {
-            kind: OneSided::Local,
-            communicator: communicator(0, context)?,
-            bytes: 0,
-            progress,
-        },
+        class::REQUEST => {
+            Operation::OneSided { kind: OneSided::Local, communicator: communicator(0, context)?, bytes: 0, progress }
+        }
         // A class that a later capture adds is a call that orders nothing, for us.
         _ => Operation::Plain,
     })

@@ -11,15 +11,29 @@ use tailrace_trace::{Batch, TraceError, open};
 fn sample(directory: &Path) {
     for rank in 0..2u32 {
         let mut stream = Stream::rank(rank, 2, 1000);
-        stream.note("mmap", "/data/in").communicator(4, 99, rank as i32, 0, 2).path(0, b"/scratch/\xff<b>").path(1, b"/other");
-        for (number, layer, name) in
-            [(1, 0, "MPI_Init"), (2, 0, "MPI_Irecv"), (3, 0, "MPI_Wait"), (4, 1, "MPI_File_write_all"), (5, 2, "pwrite"), (6, 0, "MPI_Post")]
-        {
+        stream
+            .note("mmap", "/data/in")
+            .communicator(4, 99, rank as i32, 0, 2)
+            .path(0, b"/scratch/\xff<b>")
+            .path(1, b"/other");
+        for (number, layer, name) in [
+            (1, 0, "MPI_Init"),
+            (2, 0, "MPI_Irecv"),
+            (3, 0, "MPI_Wait"),
+            (4, 1, "MPI_File_write_all"),
+            (5, 2, "pwrite"),
+            (6, 0, "MPI_Post"),
+        ] {
             stream.name(number, layer, name);
         }
         stream.define(1, 1, 10, &[0, 0]).call(1, 1, 500);
         stream.define(2, 2, 3, &[4, -2, -1, 64, 1, -2, -1]).define(3, 3, 5, &[0, 1, 1, 0, 7]);
-        stream.define(4, 4, 1, &[3, 3, 0, 4096, 0, 0, 4]).define(5, 5, 1, &[3, 1, 0, 4096, 0, 0, -1]).define(6, 6, 9, &[4, 4, 0, 0, 0, 1, 1]);
+        stream.define(4, 4, 1, &[3, 3, 0, 4096, 0, 0, 4]).define(5, 5, 1, &[3, 1, 0, 4096, 0, 0, -1]).define(
+            6,
+            6,
+            9,
+            &[4, 4, 0, 0, 0, 1, 1],
+        );
         for i in 0..200u64 {
             stream.call(2, 10 + i % 3, 20).call(3, 5, 7_000_000_000 * u64::from(i == 77) + 9);
             stream.enter(4, 3).call(5, 2, 100 + i).leave(4, 1).call(6, 1, 1);
@@ -35,7 +49,12 @@ fn read_all(path: &Path) -> Result<u64, TraceError> {
     for location in 0..trace.tables().locations.len() {
         let mut stream = trace.events(location);
         while stream.next_batch(&mut batch)? {
-            assert!(batch.events.iter().all(|event| (event.shape as usize) < batch.shapes.len() && event.begin <= event.end));
+            assert!(
+                batch
+                    .events
+                    .iter()
+                    .all(|event| (event.shape as usize) < batch.shapes.len() && event.begin <= event.end)
+            );
             events += batch.events.len() as u64;
         }
     }

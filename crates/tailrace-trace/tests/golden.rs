@@ -40,7 +40,10 @@ fn two_writes_spelled_out() {
 
     let trace = open(&pack(directory.path())).unwrap();
     let tables = trace.tables();
-    assert_eq!((tables.ranks, tables.files[0].path.as_slice(), tables.functions[0].name.as_str()), (1, &b"/f"[..], "pwrite"));
+    assert_eq!(
+        (tables.ranks, tables.files[0].path.as_slice(), tables.functions[0].name.as_str()),
+        (1, &b"/f"[..], "pwrite")
+    );
     assert_eq!(tables.functions[0].layer, Layer::Posix);
     let events = events(trace.as_ref(), 0);
     // 2 ticks are 1 ns, the origin is the stream's start: 10 ticks -> 5 ns, +258 -> 134 ns, +6 -> 137, +4 -> 139.
@@ -50,7 +53,10 @@ fn two_writes_spelled_out() {
         Operation::File(call) => (call.kind, call.bytes, call.offset, call.error, call.opaque),
         other => panic!("{other:?} is no file call"),
     });
-    assert_eq!(calls.collect::<Vec<_>>(), [(FileKind::Write, 8, Some(100), 0, false), (FileKind::Write, 8, Some(0), 0, false)]);
+    assert_eq!(
+        calls.collect::<Vec<_>>(),
+        [(FileKind::Write, 8, Some(100), 0, false), (FileKind::Write, 8, Some(0), 0, false)]
+    );
     assert_eq!(tables.window, Some(Window { begin_ns: 0, end_ns: 139 }));
     assert!(tables.capture.complete, "{:?}", tables.capture.notes);
 }
@@ -88,9 +94,19 @@ fn ranks_requests_and_wildcards_are_those_of_the_run() {
     let expected = [
         Operation::Initialize,
         Operation::Receive { envelope: envelope(pair, 1, 4, 64), wildcard: true, progress: Progress::Started },
-        Operation::Send { envelope: envelope(pair, 1, 9, 32), mode: tailrace_trace::event::SendMode::Standard, progress: Progress::Started },
+        Operation::Send {
+            envelope: envelope(pair, 1, 9, 32),
+            mode: tailrace_trace::event::SendMode::Standard,
+            progress: Progress::Started,
+        },
         Operation::Complete { completed: vec![token(0), token(1)], test: false },
-        Operation::Collective { communicator: 0, flow: Flow::FromRoot(2), bytes_sent: 8, bytes_received: 0, progress: Progress::Blocking },
+        Operation::Collective {
+            communicator: 0,
+            flow: Flow::FromRoot(2),
+            bytes_sent: 8,
+            bytes_received: 0,
+            progress: Progress::Blocking,
+        },
         Operation::Finalize,
     ];
     assert_eq!(operations, expected);
@@ -103,8 +119,18 @@ fn ranks_requests_and_wildcards_are_those_of_the_run() {
 fn nesting_tells_which_files_are_opaque() {
     let directory = tempfile::tempdir().unwrap();
     let mut stream = Stream::rank(0, 1, 0);
-    stream.name(1, 1, "MPI_File_write_all").name(2, 2, "pwrite").path(0, b"/seen").path(1, b"/hidden").path(2, b"/driver's name");
-    stream.define(1, 1, 1, &[3, 3, 0, 8, 0, 0, 0]).define(2, 2, 1, &[3, 1, 2, 8, 0, 0, -1]).define(3, 1, 1, &[3, 3, 1, 8, 0, 0, 0]);
+    stream
+        .name(1, 1, "MPI_File_write_all")
+        .name(2, 2, "pwrite")
+        .path(0, b"/seen")
+        .path(1, b"/hidden")
+        .path(2, b"/driver's name");
+    stream.define(1, 1, 1, &[3, 3, 0, 8, 0, 0, 0]).define(2, 2, 1, &[3, 1, 2, 8, 0, 0, -1]).define(
+        3,
+        1,
+        1,
+        &[3, 3, 1, 8, 0, 0, 0],
+    );
     stream.enter(1, 10).call(2, 5, 20).leave(1, 3).call(3, 4, 6);
     stream.save(directory.path(), 0);
     let trace = open(&pack(directory.path())).unwrap();
@@ -123,14 +149,19 @@ fn a_killed_rank_leaves_what_it_recorded() {
     let directory = tempfile::tempdir().unwrap();
     let mut stream = Stream::rank(0, 1, 0);
     stream.name(1, 1, "MPI_File_write").name(2, 2, "pwrite").path(0, b"/f");
-    stream.define(1, 1, 1, &[3, 0, 0, 8, 0, 0, -1]).define(2, 2, 1, &[3, 0, 0, 8, 0, 0, -1]).enter(1, 10).call(2, 5, 20);
+    stream
+        .define(1, 1, 1, &[3, 0, 0, 8, 0, 0, -1])
+        .define(2, 2, 1, &[3, 0, 0, 8, 0, 0, -1])
+        .enter(1, 10)
+        .call(2, 5, 20);
     // closed 0; in flight since tick 50 in function 2; the last record is cut in its middle
     stream.u64_at(80, 0).u64_at(56, 50).u64_at(64, 2).u64_at(48, 3);
     stream.bytes.extend([2, 0x88, 1, 2, 3]);
     let path = stream.save(directory.path(), 0);
     std::fs::write(path, &stream.bytes).unwrap();
     let trace = open(&pack(directory.path())).unwrap();
-    let told: Vec<_> = events(trace.as_ref(), 0).iter().map(|(event, shape)| (event.begin, event.end, shape.part)).collect();
+    let told: Vec<_> =
+        events(trace.as_ref(), 0).iter().map(|(event, shape)| (event.begin, event.end, shape.part)).collect();
     assert_eq!(told, [(10, 10, Part::Enter), (15, 35, Part::Call), (35, 35, Part::Leave)]);
     let tables = trace.tables();
     let unfinished = tables.locations[0].unfinished.clone().unwrap();

@@ -67,7 +67,12 @@ fn the_same_run_gives_the_same_bytes() {
 fn wildcard(calls_between: u64) -> i32 {
     let directory = tempfile::tempdir().unwrap();
     let mut stream = Stream::rank(0, 2, 0);
-    stream.name(1, 0, "MPI_Irecv").name(2, 0, "MPI_Wait").name(3, 2, "lseek").define(1, 1, 3, &[0, -2, 5, 8, 1, -2, -1]);
+    stream.name(1, 0, "MPI_Irecv").name(2, 0, "MPI_Wait").name(3, 2, "lseek").define(
+        1,
+        1,
+        3,
+        &[0, -2, 5, 8, 1, -2, -1],
+    );
     stream.define(2, 2, 5, &[0, 1, 1, 1, 5]).define(3, 3, 0, &[]).call(1, 1, 1);
     for _ in 0..calls_between {
         stream.call(3, 1, 1);
@@ -94,7 +99,12 @@ fn wildcards_say_what_matched_even_blocks_later() {
 fn another_thread_may_complete_a_request() {
     let directory = tempfile::tempdir().unwrap();
     let mut starter = Stream::rank(0, 1, 0);
-    starter.name(1, 0, "MPI_Isend").define(1, 1, 2, &[0, 0, 5, 8, 0, 1]).call(1, 1, 1).call(1, 1, 1).save(directory.path(), 0);
+    starter
+        .name(1, 0, "MPI_Isend")
+        .define(1, 1, 2, &[0, 0, 5, 8, 0, 1])
+        .call(1, 1, 1)
+        .call(1, 1, 1)
+        .save(directory.path(), 0);
     let mut waiter = Stream::rank(0, 1, 10);
     waiter.u32_at(16, 1).u32_at(20, 0).name(2, 0, "MPI_Wait");
     // Thread 0, number 1: -(0 * 2^40 + 1) - 1
@@ -109,13 +119,25 @@ fn another_thread_may_complete_a_request() {
 fn a_call_on_an_unknown_communicator_still_takes_its_number() {
     let directory = tempfile::tempdir().unwrap();
     let mut stream = Stream::rank(0, 1, 0);
-    stream.name(1, 0, "MPI_Isend").name(2, 0, "MPI_Wait").define(1, 1, 2, &[99, 0, 5, 8, 0, 1]).define(2, 1, 2, &[0, 0, 5, 8, 0, 1]);
+    stream.name(1, 0, "MPI_Isend").name(2, 0, "MPI_Wait").define(1, 1, 2, &[99, 0, 5, 8, 0, 1]).define(
+        2,
+        1,
+        2,
+        &[0, 0, 5, 8, 0, 1],
+    );
     stream.define(3, 2, 5, &[0, 1, 1, -1, -1]).call(1, 1, 1).call(2, 1, 1).call(3, 1, 1).save(directory.path(), 0);
     let trace = open(&pack(directory.path())).unwrap();
     let all = events(trace.as_ref(), 0);
     assert!(all[0].1.takes_number() && all[0].1.part == Part::Call);
-    assert_eq!(all[2].1.operation, Operation::Complete { completed: vec![Token { location: 0, number: 1 }], test: false });
-    assert!(trace.tables().capture.notes.iter().any(|note| note.contains("never defined")), "{:?}", trace.tables().capture.notes);
+    assert_eq!(
+        all[2].1.operation,
+        Operation::Complete { completed: vec![Token { location: 0, number: 1 }], test: false }
+    );
+    assert!(
+        trace.tables().capture.notes.iter().any(|note| note.contains("never defined")),
+        "{:?}",
+        trace.tables().capture.notes
+    );
 }
 
 #[test]
@@ -124,7 +146,8 @@ fn no_partial_output_is_left() {
     let error = tailrace_trace::pack(directory.path(), &directory.path().join("out"), &mut |_| {}).unwrap_err();
     assert!(error.message.contains("holds no raw streams"), "{error}");
     writer(5, 10).save(directory.path(), 0);
-    let error = tailrace_trace::pack(directory.path(), &directory.path().join("no/such/place"), &mut |_| {}).unwrap_err();
+    let error =
+        tailrace_trace::pack(directory.path(), &directory.path().join("no/such/place"), &mut |_| {}).unwrap_err();
     assert!(error.message.contains("no/such"), "{error}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }

@@ -20,7 +20,12 @@ fuzz_target!(|bytes: &[u8]| {
     for location in 0..trace.tables().locations.len() {
         let mut stream = trace.events(location);
         while let Ok(true) = stream.next_batch(&mut batch) {
-            assert!(batch.events.iter().all(|event| (event.shape as usize) < batch.shapes.len() && event.begin <= event.end));
+            assert!(
+                batch
+                    .events
+                    .iter()
+                    .all(|event| (event.shape as usize) < batch.shapes.len() && event.begin <= event.end)
+            );
         }
     }
 });

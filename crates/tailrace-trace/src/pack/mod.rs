@@ -67,7 +67,9 @@ pub fn pack(directory: &Path, output: &Path, progress: &mut dyn FnMut(f64)) -> R
     let capture = &mut run.tables.capture;
     capture.events = observed.iter().map(|observed| observed.events).sum();
     if not_understood > 0 {
-        capture.notes.push(format!("{not_understood} shapes of calls name what was never defined: they order nothing."));
+        capture
+            .notes
+            .push(format!("{not_understood} shapes of calls name what was never defined: they order nothing."));
     }
     let bytes_packed = writer.finish(&run.tables)?;
     Ok(summary(&run, bytes_packed))
@@ -126,5 +128,8 @@ fn drain(
             Parcel::Failed(error) => return Err(error),
         }
     }
-    Err(TraceError::new("a thread that packs the trace ended before its work was done.", "pack the raw directory again."))
+    Err(TraceError::new(
+        "a thread that packs the trace ended before its work was done.",
+        "pack the raw directory again.",
+    ))
 }

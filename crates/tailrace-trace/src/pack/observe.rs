@@ -84,8 +84,9 @@ impl<'a> Observer<'a> {
         }
         match self.layer(shape) {
             Some(Layer::MpiIo) => drop(self.observed.moved.insert(file)),
-            Some(Layer::Mpi) | None => {}
-            Some(_) => self.data_below_mpi(file),
+            // An asynchronous request only starts: its data move out of sight.
+            Some(Layer::Mpi | Layer::Asynchronous) | None => {}
+            Some(Layer::Posix | Layer::Stdio) => self.data_below_mpi(file),
         }
     }
 
@@ -117,7 +118,8 @@ pub fn mark_opaque(files: &mut [FileEntry], observed: &[Observed]) {
 /// From the first rank's leaving MPI_Init to the last's reaching MPI_Finalize or its death, narrowed by MPI_Pcontrol; without MPI from the
 /// first begin to the last end.
 pub fn window(locations: &[Location], observed: &[Observed]) -> Option<Window> {
-    let ranks: Vec<(&Location, &Observed)> = locations.iter().zip(observed).filter(|(location, _)| location.main).collect();
+    let ranks: Vec<(&Location, &Observed)> =
+        locations.iter().zip(observed).filter(|(location, _)| location.main).collect();
     let begins = ranks.iter().filter_map(|(_, observed)| observed.initialized_ns);
     let begin = begins.min().or(ranks.iter().map(|(location, _)| location.begin_ns).min())?;
     let end = ranks.iter().map(|(location, observed)| observed.finalize_ns.unwrap_or(location.end_ns)).max()?;
@@ -149,9 +151,15 @@ mod tests {
     fn pcontrol_narrows_it() {
         let mut observer = Observer::new(&[]);
         // Off after MPI_Init, on for the solver, off again: from the first 1 to the last 0.
-        for (begin_ns, end_ns, words) in
-            [(0, 50, [0, 0]), (60, 61, [2, 0]), (70, 72, [2, 1]), (80, 81, [2, 0]), (90, 92, [2, 1]), (97, 98, [2, 0]), (99, 100, [1, 0])]
-        {
+        for (begin_ns, end_ns, words) in [
+            (0, 50, [0, 0]),
+            (60, 61, [2, 0]),
+            (70, 72, [2, 1]),
+            (80, 81, [2, 0]),
+            (90, 92, [2, 1]),
+            (97, 98, [2, 0]),
+            (99, 100, [1, 0]),
+        ] {
             let shape = CodedShape { part: Part::Call, function: 0, class: class::CONTROL, words: words.into() };
             let shape = Arc::new(shape);
             observer.observe(&Decoded { begin_ns, end_ns, shape, number: None, posted: None, completed: vec![] });

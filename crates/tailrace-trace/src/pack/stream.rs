@@ -63,7 +63,8 @@ struct Posted {
 
 impl<'a> Packer<'a> {
     fn new(run: &'a Run, stream: &'a Stream, to: &'a SyncSender<Parcel>) -> Result<Self, TraceError> {
-        let no_memory = |cause| TraceError::new(format!("cannot compress: {cause}."), "free some memory and pack again.");
+        let no_memory =
+            |cause| TraceError::new(format!("cannot compress: {cause}."), "free some memory and pack again.");
         Ok(Self {
             decoder: Decoder::new(run, stream)?,
             observer: Observer::new(&run.tables.functions),
@@ -81,7 +82,7 @@ impl<'a> Packer<'a> {
 
     fn run(mut self) -> Result<Observed, TraceError> {
         let mut wanted = true;
-        while wanted && let Some(decoded) = self.decoder.next()? {
+        while wanted && let Some(decoded) = self.decoder.next_call()? {
             self.observer.observe(&decoded);
             wanted = self.add(&decoded);
         }

@@ -110,7 +110,8 @@ impl Block {
         put_planes(&mut bytes, &indices, 2, compressor);
         let (gaps, long_gaps) = self.gaps();
         put_planes(&mut bytes, &gaps, 4, compressor);
-        let (durations, long_durations) = split(self.rows.iter().map(|row| row.end_ns.wrapping_sub(row.begin_ns) as u64));
+        let (durations, long_durations) =
+            split(self.rows.iter().map(|row| row.end_ns.wrapping_sub(row.begin_ns) as u64));
         put_planes(&mut bytes, &durations, 4, compressor);
         compressor.put(&mut bytes, &long_gaps);
         compressor.put(&mut bytes, &long_durations);

@@ -7,14 +7,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::Batch;
 use crate::cursor::{Cursor, Damage};
 use crate::event::{Event, Layer, Operation, Part, Shape};
+use crate::raw::clock::NS_MAX;
 use crate::words::{Context, first_token, has_tokens, operation};
 
 use super::block::{BLOCK_HEAD_BYTES, LONG};
 use super::column::Decompressor;
 use super::layout::{BLOCK_EVENTS_MAX, BLOCK_TOKENS_MAX};
 
-/// Times stay within a quarter of the range, so that sums of two do not overflow.
-const NS_MAX: i64 = i64::MAX / 4;
 const NUMBER_MAX: u64 = 1 << 62;
 
 /// What blocks are unpacked in; one a thread, because a trace of a thousand ranks has a thousand streams open.

@@ -66,7 +66,8 @@ pub fn check_head(head: &[u8], path: &Path) -> Result<(), TraceError> {
     if version == VERSION {
         return Ok(());
     }
-    let message = format!("{} is a packed trace of version {version}; this Tailrace reads version {VERSION}.", printable(path));
+    let message =
+        format!("{} is a packed trace of version {version}; this Tailrace reads version {VERSION}.", printable(path));
     let hint = if version > VERSION { "update Tailrace." } else { "copy the file again: its second word is damaged." };
     Err(TraceError::new(message, hint))
 }
@@ -160,7 +161,9 @@ fn place(from: &mut Cursor, end: u64) -> Result<BlockPlace, Damage> {
     let (offset, bytes, events) = (from.varint()?, from.varint()?, from.varint()?);
     let inside = offset.checked_add(bytes).is_some_and(|block_end| block_end <= end);
     match (u32::try_from(bytes), u32::try_from(events)) {
-        (Ok(bytes), Ok(events)) if inside && (1..=BLOCK_EVENTS_MAX).contains(&(events as usize)) => Ok(BlockPlace { offset, bytes, events }),
+        (Ok(bytes), Ok(events)) if inside && (1..=BLOCK_EVENTS_MAX).contains(&(events as usize)) => {
+            Ok(BlockPlace { offset, bytes, events })
+        }
         _ => Err(from.damage("the index names a block outside the file")),
     }
 }

@@ -12,7 +12,9 @@ use crate::words::Context;
 use crate::{Batch, EventStream, Trace};
 
 use super::decode::decode;
-use super::layout::{BlockPlace, Extent, FOOTER_BYTES, Footer, HEAD_BYTES, TABLES_BYTES_MAX, check_head, read_index, truncated};
+use super::layout::{
+    BlockPlace, Extent, FOOTER_BYTES, Footer, HEAD_BYTES, TABLES_BYTES_MAX, check_head, read_index, truncated,
+};
 use super::tables;
 
 pub struct PackedTrace {
@@ -53,7 +55,8 @@ fn read_tables(file: &File, path: &Path, footer: &Footer) -> Result<Tables, Trac
     if footer.tables_raw_bytes > TABLES_BYTES_MAX {
         return Err(damaged("the tables are too long"));
     }
-    let decoder = zstd::stream::read::Decoder::with_buffer(&packed[..]).map_err(|_| damaged("the tables do not decompress"))?;
+    let decoder =
+        zstd::stream::read::Decoder::with_buffer(&packed[..]).map_err(|_| damaged("the tables do not decompress"))?;
     let mut raw = Vec::new();
     // Read as it comes: a claimed length reserves nothing.
     let read = std::io::Read::read_to_end(&mut std::io::Read::take(decoder, TABLES_BYTES_MAX), &mut raw);
@@ -65,7 +68,11 @@ fn read_tables(file: &File, path: &Path, footer: &Footer) -> Result<Tables, Trac
 
 fn extent(file: &File, path: &Path, extent: Extent, differs: &str) -> Result<Vec<u8>, TraceError> {
     let bytes = read_at(file, path, extent.offset, extent.bytes)?;
-    if xxh3_64(&bytes) == extent.checksum { Ok(bytes) } else { Err(TraceError::malformed(path, extent.offset, differs)) }
+    if xxh3_64(&bytes) == extent.checksum {
+        Ok(bytes)
+    } else {
+        Err(TraceError::malformed(path, extent.offset, differs))
+    }
 }
 
 /// Callers have checked that the file is long enough.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::cursor::{Cursor, Damage, put_string, put_varint, put_word};
+use crate::raw::clock::NS_MAX;
 use crate::raw::communicator::RANKS_MAX;
 use crate::raw::merge::{layer_number, layer_of};
 use crate::tables::{Capture, Communicator, Counters, FileEntry, Function, Location, Tables, Unfinished, Window};
@@ -56,8 +57,9 @@ pub fn read(bytes: &[u8]) -> Result<Tables, Damage> {
     let locations = list(from, 10, |from| location(from, ranks))?;
     let window = option(from, |from| Ok(Window { begin_ns: moment(from)?, end_ns: moment(from)? }))?;
     let meta: BTreeMap<_, _> = list(from, 2, |from| Ok((text(from)?, text(from)?)))?.into_iter().collect();
-    let counters =
-        list(from, 1, |from| option(from, |from| Ok(Counters { instructions: from.varint()?, cycles: from.varint()? })))?;
+    let counters = list(from, 1, |from| {
+        option(from, |from| Ok(Counters { instructions: from.varint()?, cycles: from.varint()? }))
+    })?;
     if counters.len() != ranks as usize {
         return Err(from.damage("there are not as many counters as ranks"));
     }
@@ -190,7 +192,7 @@ fn small(from: &mut Cursor) -> Result<u32, Damage> {
 /// Within a quarter of the range, so that differences of two never overflow.
 fn moment(from: &mut Cursor) -> Result<i64, Damage> {
     let ns = from.word()?;
-    if ns.unsigned_abs() > i64::MAX as u64 / 4 { Err(from.damage("a time is out of range")) } else { Ok(ns) }
+    if ns.unsigned_abs() > NS_MAX.unsigned_abs() { Err(from.damage("a time is out of range")) } else { Ok(ns) }
 }
 
 fn put_capture(to: &mut Vec<u8>, capture: &Capture) {

@@ -55,7 +55,10 @@ impl Writer {
         let raw = tables::put(tables);
         if raw.len() as u64 > TABLES_BYTES_MAX {
             return Err(TraceError::new(
-                format!("the names of files and communicators of this run take {} bytes, more than a trace may hold.", raw.len()),
+                format!(
+                    "the names of files and communicators of this run take {} bytes, more than a trace may hold.",
+                    raw.len()
+                ),
                 "record a shorter part of the run.",
             ));
         }

@@ -12,6 +12,8 @@ const PIECES: usize = 64;
 const DEVIATION_NS: f64 = 500.0;
 /// Below this distance between first and last reading the nominal frequency is better than their quotient.
 const SPAN_NS_MIN: u64 = 1_000_000;
+/// A quarter of the range: sums of two times never overflow, whatever a damaged stream says.
+pub const NS_MAX: i64 = i64::MAX / 4;
 const FRACTION_BITS: u32 = 40;
 
 /// Monotone, piecewise linear. Nanoseconds are those of rank 0's CLOCK_MONOTONIC less the trace's origin.
@@ -87,7 +89,8 @@ impl ClockMap {
         if straight(&knots, nominal) {
             knots = [knots.first(), knots.last()].into_iter().flatten().copied().collect();
         }
-        let aligned: Vec<(u64, i64)> = knots.iter().map(|knot| (knot.ticks, align(knot.monotonic_ns, alignment))).collect();
+        let aligned: Vec<(u64, i64)> =
+            knots.iter().map(|knot| (knot.ticks, align(knot.monotonic_ns, alignment))).collect();
         Self { pieces: pieces(&aligned, nominal) }
     }
 
@@ -111,14 +114,13 @@ impl Piece {
     fn ns(&self, ticks: u64) -> i64 {
         let since = i128::from(ticks) - i128::from(self.ticks);
         let ns = i128::from(self.ns) + ((since * self.slope + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS);
-        // A quarter of the range: sums of two times never overflow, whatever a damaged stream says.
-        ns.clamp(i128::from(i64::MIN / 4), i128::from(i64::MAX / 4)) as i64
+        ns.clamp(i128::from(-NS_MAX), i128::from(NS_MAX)) as i64
     }
 }
 
 fn align(monotonic_ns: u64, alignment: &Alignment) -> i64 {
     let ns = alignment.apply(i128::from(monotonic_ns));
-    ns.clamp(i128::from(i64::MIN / 4), i128::from(i64::MAX / 4)) as i64
+    ns.clamp(i128::from(-NS_MAX), i128::from(NS_MAX)) as i64
 }
 
 /// The narrowest reading of each of [`PIECES`] equal parts of the time, in order and monotone in both clocks.
@@ -128,7 +130,8 @@ pub fn choose(readings: &[Reading]) -> Vec<Reading> {
     let (Some(first), Some(last)) = (ordered.first().copied(), ordered.last().copied()) else {
         return Vec::new();
     };
-    let part = |r: &Reading| (u128::from(r.ticks - first.ticks) * PIECES as u128) / (u128::from(last.ticks - first.ticks) + 1);
+    let part =
+        |r: &Reading| (u128::from(r.ticks - first.ticks) * PIECES as u128) / (u128::from(last.ticks - first.ticks) + 1);
     let narrowest = |pieces: &[Reading]| *pieces.iter().min_by_key(|r| r.width_ticks).unwrap_or(&pieces[0]);
     let mut chosen: Vec<Reading> = Vec::new();
     for pieces in ordered.chunk_by(|a, b| part(a) == part(b)) {
@@ -189,7 +192,11 @@ mod tests {
     #[test]
     fn a_straight_clock_is_one_line() {
         // 2 GHz: tick 1,000 is 5,000 ns, and 2 s later 4e9 ticks more. The bad reading in between is 90 us wide and ignored.
-        let readings = [reading(1000, 5000, 40), reading(2_000_001_000, 1_000_005_040, 180_000), reading(4_000_001_000, 2_000_005_000, 40)];
+        let readings = [
+            reading(1000, 5000, 40),
+            reading(2_000_001_000, 1_000_005_040, 180_000),
+            reading(4_000_001_000, 2_000_005_000, 40),
+        ];
         let map = ClockMap::new(&readings, 2_100_000_000, &Alignment::default());
         assert_eq!(map.pieces.len(), 1);
         assert_eq!([map.ns(1000), map.ns(1004), map.ns(2_000_001_000), map.ns(0)], [5000, 5002, 1_000_005_000, 4500]);
@@ -198,7 +205,13 @@ mod tests {
     #[test]
     fn a_clock_that_bends_is_followed_and_stays_monotone() {
         let readings: Vec<Reading> = (0..=20)
-            .map(|i: u64| reading(i * 2_000_000_000, if i <= 10 { i * 1_000_000_000 } else { 10_000_000_000 + (i - 10) * 1_000_100_000 }, 40))
+            .map(|i: u64| {
+                reading(
+                    i * 2_000_000_000,
+                    if i <= 10 { i * 1_000_000_000 } else { 10_000_000_000 + (i - 10) * 1_000_100_000 },
+                    40,
+                )
+            })
             .collect();
         let map = ClockMap::new(&readings, 2_000_000_000, &Alignment::default());
         assert_eq!(map.ns(10 * 2_000_000_000), 10_000_000_000);

@@ -105,9 +105,9 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// If the file can no longer be read. Damaged records end the stream, which its survey has noted.
-    pub fn next(&mut self) -> Result<Option<Decoded>, TraceError> {
+    pub fn next_call(&mut self) -> Result<Option<Decoded>, TraceError> {
         while !self.ended {
-            let step = match self.scan.next() {
+            let step = match self.scan.next_record() {
                 Ok(Some(Record::Call { shape, gap, duration })) => Step::Edge(Part::Call, shape, gap, duration),
                 Ok(Some(Record::Enter { shape, gap })) => Step::Edge(Part::Enter, shape, gap, 0),
                 Ok(Some(Record::Leave { shape, gap })) => Step::Edge(Part::Leave, shape, gap, 0),
@@ -196,7 +196,8 @@ impl<'a> Decoder<'a> {
         let open = self.open.pop()?;
         let at = self.clock.ns(self.cursor_ticks).max(self.reached_ns);
         let shape = Arc::new(CodedShape { part: Part::Leave, ..(*open).clone() });
-        let mut decoded = Decoded { begin_ns: at, end_ns: at, shape, number: None, posted: None, completed: Vec::new() };
+        let mut decoded =
+            Decoded { begin_ns: at, end_ns: at, shape, number: None, posted: None, completed: Vec::new() };
         if words::progress(decoded.shape.class, &decoded.shape.words) != Progress::Blocking {
             decoded.number = Some(self.next_number);
             self.next_number += 1;
@@ -228,7 +229,13 @@ impl Slot {
         self.coded = Default::default();
     }
 
-    fn coded(&mut self, part: Part, translation: &Translation, context: Context, not_understood: &mut u64) -> Arc<CodedShape> {
+    fn coded(
+        &mut self,
+        part: Part,
+        translation: &Translation,
+        context: Context,
+        not_understood: &mut u64,
+    ) -> Arc<CodedShape> {
         if let Some(known) = &self.coded[part as usize] {
             return known.clone();
         }
@@ -239,7 +246,11 @@ impl Slot {
             Ok(words) => (self.class, words),
             Err(_) => not_understandable(self.class, &self.raw),
         };
-        self.reach = if has_tokens(class) { words.iter().skip(first_token(class)).copied().max().unwrap_or(0).max(0) as u64 } else { 0 };
+        self.reach = if has_tokens(class) {
+            words.iter().skip(first_token(class)).copied().max().unwrap_or(0).max(0) as u64
+        } else {
+            0
+        };
         let coded = Arc::new(CodedShape { part, function: self.function, class, words });
         self.coded[part as usize] = Some(coded.clone());
         coded
@@ -258,7 +269,13 @@ impl Slot {
 }
 
 /// Words in numbers of the run that every reader of the packed trace will understand.
-fn understood(class: u8, raw: &[i64], function: u16, translation: &Translation, context: Context) -> Result<Vec<i64>, Wrong> {
+fn understood(
+    class: u8,
+    raw: &[i64],
+    function: u16,
+    translation: &Translation,
+    context: Context,
+) -> Result<Vec<i64>, Wrong> {
     let words = translation.words(class, raw)?;
     let layer = context.tables.functions.get(usize::from(function)).map_or(Layer::Mpi, |function| function.layer);
     // Distances are looked at when the call comes: what is asked here is all the rest.

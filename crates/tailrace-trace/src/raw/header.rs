@@ -49,7 +49,10 @@ impl Header {
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
         if version != VERSION {
             return Err(TraceError::new(
-                format!("{} is a raw stream of version {version}; this Tailrace reads version {VERSION}.", printable(path)),
+                format!(
+                    "{} is a raw stream of version {version}; this Tailrace reads version {VERSION}.",
+                    printable(path)
+                ),
                 "pack it with the Tailrace that recorded it.",
             ));
         }

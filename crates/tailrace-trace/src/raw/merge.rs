@@ -26,12 +26,14 @@ pub struct Numbers {
     pub communicators: HashMap<u32, Seen>,
 }
 
+type Group = Arc<[u32]>;
+
 #[derive(Default)]
 pub struct Merge {
     files: HashMap<Vec<u8>, u32>,
     functions: HashMap<Function, u16>,
-    communicators: HashMap<(u64, Arc<[u32]>, Option<Arc<[u32]>>), u32>,
-    groups: HashMap<Arc<[u32]>, Arc<[u32]>>,
+    communicators: HashMap<(u64, Group, Option<Group>), u32>,
+    groups: HashMap<Group, Group>,
 }
 
 const WORLD: u32 = 0;
@@ -75,7 +77,8 @@ impl Merge {
 
     /// MPI_COMM_WORLD and MPI_COMM_SELF need no definition.
     fn predefined(&mut self, numbers: &mut Numbers, rank: u32, image: &Image, tables: &mut Tables) {
-        let size = image.meta.get("ranks").and_then(|ranks| ranks.parse().ok()).unwrap_or(tables.ranks - image.world_base);
+        let size =
+            image.meta.get("ranks").and_then(|ranks| ranks.parse().ok()).unwrap_or(tables.ranks - image.world_base);
         let base = image.world_base;
         numbers.communicators.entry(WORLD).or_insert_with(|| {
             let end = base.saturating_add(size).min(tables.ranks);
@@ -116,7 +119,9 @@ impl Merge {
 
     fn intern(&mut self, identity: u64, members: Arc<[u32]>, remote: Option<Arc<[u32]>>, tables: &mut Tables) -> Seen {
         let key = match &remote {
-            Some(other) if other.iter().min() < members.iter().min() => (identity, other.clone(), Some(members.clone())),
+            Some(other) if other.iter().min() < members.iter().min() => {
+                (identity, other.clone(), Some(members.clone()))
+            }
             _ => (identity, members.clone(), remote.clone()),
         };
         let index = *self.communicators.entry(key.clone()).or_insert_with(|| {

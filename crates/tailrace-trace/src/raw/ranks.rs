@@ -156,7 +156,10 @@ mod tests {
         let world = |process, start, rank| image(process, start, &[("rank", rank), ("ranks", "2")]);
         let mut images = [world(1, 0, "0"), world(2, 1, "1"), world(3, 9, "0"), world(4, 9, "1")];
         assert_eq!(assign(&mut images), 4);
-        assert_eq!(images.map(|image| (image.rank, image.world_base)), [(Some(0), 0), (Some(1), 0), (Some(2), 2), (Some(3), 2)]);
+        assert_eq!(
+            images.map(|image| (image.rank, image.world_base)),
+            [(Some(0), 0), (Some(1), 0), (Some(2), 2), (Some(3), 2)]
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{TraceError, escape_controls, printable};
 use crate::tables::{Location, Tables, Unfinished};
 
-use super::clock::{Alignment, ClockMap};
+use super::clock::{Alignment, ClockMap, NS_MAX};
 use super::header::ClockKind;
 use super::merge::{Merge, Numbers};
 use super::ranks::{self, Image};
@@ -53,7 +53,14 @@ impl Run {
         let mut images = ranks::images(&names, &surveys, start);
         let tables = Tables { ranks: ranks::assign(&mut images), ..Tables::default() };
         let of = domains.of.clone();
-        let mut run = Self { tables, streams: Vec::new(), images, numbers: Vec::new(), threads: Vec::new(), clocks: domains.clocks };
+        let mut run = Self {
+            tables,
+            streams: Vec::new(),
+            images,
+            numbers: Vec::new(),
+            threads: Vec::new(),
+            clocks: domains.clocks,
+        };
         run.merge(surveys, &of, &mut notes);
         run.describe(notes);
         Ok(run)
@@ -91,7 +98,9 @@ impl Run {
             let image = image_of[index];
             match self.images[image].rank {
                 Some(rank) => self.add(survey, image, domain_of[index], rank, &mut merge),
-                None => notes.push(format!("a process that belongs to no rank was left out: {}", printable(&survey.path))),
+                None => {
+                    notes.push(format!("a process that belongs to no rank was left out: {}", printable(&survey.path)))
+                }
             }
         }
         self.choose_main();
@@ -141,9 +150,9 @@ impl Run {
         let origin = self.tables.locations.iter().map(|location| location.begin_ns).min().unwrap_or(0);
         self.clocks.iter_mut().for_each(|clock| clock.shift(origin));
         for location in &mut self.tables.locations {
-            location.begin_ns -= origin;
-            location.end_ns = (location.end_ns - origin).max(location.begin_ns);
-            location.unfinished.iter_mut().for_each(|call| call.begin_ns -= origin);
+            location.begin_ns = since(origin, location.begin_ns);
+            location.end_ns = since(origin, location.end_ns).max(location.begin_ns);
+            location.unfinished.iter_mut().for_each(|call| call.begin_ns = since(origin, call.begin_ns));
         }
         self.tables.meta = self.meta();
         self.tables.counters = vec![None; self.tables.ranks as usize];
@@ -203,7 +212,8 @@ impl Run {
             let function = call.function.map_or("a call", |number| &self.tables.functions[usize::from(number)].name);
             complaints.push(format!("{who} was in {function} when it ended."));
         } else if !header.closed {
-            complaints.push(format!("{who} ended without closing its stream: it was killed, or ended by abort or _exit."));
+            complaints
+                .push(format!("{who} ended without closing its stream: it was killed, or ended by abort or _exit."));
         }
         if header.full_at > 0 {
             complaints.push(format!("{who} ran out of space for its trace."));
@@ -216,6 +226,11 @@ impl Run {
     }
 }
 
+/// Within what a trace may hold, however far apart a damaged stream says that clocks are.
+fn since(origin_ns: i64, ns: i64) -> i64 {
+    (ns - origin_ns).clamp(-NS_MAX, NS_MAX)
+}
+
 /// Notes of the streams, equal ones once, with the number of ranks that made them.
 fn noted(streams: &[Stream], tables: &Tables) -> Vec<String> {
     let mut ranks_of: BTreeMap<&(String, String), BTreeSet<u32>> = BTreeMap::new();
@@ -226,7 +241,11 @@ fn noted(streams: &[Stream], tables: &Tables) -> Vec<String> {
         }
     }
     let sentence = |((key, text), ranks): (&(String, String), BTreeSet<u32>)| {
-        let who = if ranks.len() == 1 { format!("rank {}", ranks.first().unwrap_or(&0)) } else { format!("{} ranks", ranks.len()) };
+        let who = if ranks.len() == 1 {
+            format!("rank {}", ranks.first().unwrap_or(&0))
+        } else {
+            format!("{} ranks", ranks.len())
+        };
         format!("{}: {} ({who})", escape_controls(key), escape_controls(text))
     };
     ranks_of.into_iter().map(sentence).collect()
@@ -310,7 +329,8 @@ impl Domains {
         let distinct: Vec<_> = keys.iter().collect::<BTreeSet<_>>().into_iter().collect();
         let reference = surveys.iter().position(|survey| survey.meta.get("rank").is_some_and(|rank| rank == "0"));
         let reference = keys[reference.unwrap_or(0)].0;
-        let offset_of_reference = wall_offset(&mut (0..surveys.len()).filter(|&i| node(i) == reference).map(|i| &surveys[i]));
+        let offset_of_reference =
+            wall_offset(&mut (0..surveys.len()).filter(|&i| node(i) == reference).map(|i| &surveys[i]));
         let mut clocks = Vec::new();
         for key in &distinct {
             let mut alignment = Alignment::default();
@@ -319,7 +339,8 @@ impl Domains {
                 alignment = align(&mut on_node(), offset_of_reference, key.0, notes);
             }
             let members: Vec<&Survey> = (0..surveys.len()).filter(|&i| keys[i] == **key).map(|i| &surveys[i]).collect();
-            let readings: Vec<Reading> = members.iter().flat_map(|survey| super::clock::choose(&survey.readings)).collect();
+            let readings: Vec<Reading> =
+                members.iter().flat_map(|survey| super::clock::choose(&survey.readings)).collect();
             let nominal = members.first().map_or(0, |survey| survey.header.ticks_per_s);
             clocks.push(ClockMap::new(&readings, nominal, &alignment));
         }

@@ -19,18 +19,49 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// One record; gaps and durations in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
-    Call { shape: u8, gap: u64, duration: u64 },
-    Enter { shape: u8, gap: u64 },
-    Leave { shape: u8, gap: u64 },
+    Call {
+        shape: u8,
+        gap: u64,
+        duration: u64,
+    },
+    Enter {
+        shape: u8,
+        gap: u64,
+    },
+    Leave {
+        shape: u8,
+        gap: u64,
+    },
     Define(Define<'a>),
-    Clock { ticks: u64, monotonic_ns: u64, width_ticks: u32, realtime_ns: u64 },
-    Name { function: u16, layer: u8, name: &'a [u8] },
-    Path { file: u32, path: &'a [u8] },
+    Clock {
+        ticks: u64,
+        monotonic_ns: u64,
+        width_ticks: u32,
+        realtime_ns: u64,
+    },
+    Name {
+        function: u16,
+        layer: u8,
+        name: &'a [u8],
+    },
+    Path {
+        file: u32,
+        path: &'a [u8],
+    },
     /// Payload: see [`super::communicator`].
     Communicator(&'a [u8]),
-    Meta { key: &'a [u8], value: &'a [u8] },
-    Note { key: &'a [u8], text: &'a [u8] },
-    Counters { instructions: u64, cycles: u64 },
+    Meta {
+        key: &'a [u8],
+        value: &'a [u8],
+    },
+    Note {
+        key: &'a [u8],
+        text: &'a [u8],
+    },
+    Counters {
+        instructions: u64,
+        cycles: u64,
+    },
     End,
 }
 
@@ -81,7 +112,7 @@ impl Scan {
     /// # Errors
     /// If the file cannot be read or a record is none; what was read before it is good.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<Record<'_>>, TraceError> {
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, TraceError> {
         if self.buffer.len() - self.from < RECORD_BYTES_MAX && !self.at_end_of_file {
             self.refill()?;
         }

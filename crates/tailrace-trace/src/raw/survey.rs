@@ -57,7 +57,7 @@ pub fn survey(path: &Path) -> Result<Survey, TraceError> {
     let mut survey = Survey::new(path, scan.header.clone());
     let mut groups = Groups::default();
     loop {
-        match scan.next() {
+        match scan.next_record() {
             Ok(Some(record)) => survey.add(record, &mut groups),
             Ok(None) => break,
             Err(error) => {

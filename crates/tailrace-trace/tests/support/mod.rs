@@ -58,7 +58,8 @@ impl Stream {
     }
 
     pub fn clock(&mut self, ticks: u64, monotonic_ns: u64) -> &mut Self {
-        let payload = [&ticks.to_le_bytes()[..], &monotonic_ns.to_le_bytes(), &20u32.to_le_bytes(), &monotonic_ns.to_le_bytes()];
+        let payload =
+            [&ticks.to_le_bytes()[..], &monotonic_ns.to_le_bytes(), &20u32.to_le_bytes(), &monotonic_ns.to_le_bytes()];
         self.record(241, &payload.concat())
     }
 
