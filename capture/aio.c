@@ -1,5 +1,6 @@
 /* aio.c: asynchronous I/O of POSIX. A request is recorded where it is made, with the bytes asked for; the wait where
- * the program waits. */
+ * the program waits. aio_error and aio_return are not recorded: they move nothing and wait for nobody, and inside an
+ * MPI_Wait they would hide that all of it is a wait for a file. */
 #define _GNU_SOURCE
 #include <aio.h>
 #include <fcntl.h>
@@ -19,12 +20,6 @@ REQUEST(aio_write64, aiocb64, FILE_WRITE)
               descriptor_file(request->aio_fildes), FILE_SYNC, 0, 0, 0)
 SYNC(aio_fsync, aiocb)
 SYNC(aio_fsync64, aiocb64)
-
-#define RETURN(name, control)                                                                                          \
-    WRAP_FILE(ssize_t, name, (struct control * request), (request), descriptor_file(request->aio_fildes),              \
-              FILE_METADATA, 0, 0, 0)
-RETURN(aio_return, aiocb)
-RETURN(aio_return64, aiocb64)
 
 /* A wait for any of several requests counts for the file of the first. */
 #define SUSPEND(name, control)                                                                                         \

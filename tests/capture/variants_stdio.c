@@ -184,13 +184,11 @@ static void asynchronous(void) {
     line("aio_suspend", "metadata", 0, -1, 0, "data");
     while (aio_error(&request) == EINPROGRESS);
     check(aio_return(&request) == 32, "aio_return");
-    line("aio_return", "metadata", 0, -1, 0, "data");
     OK(aio_read(&request));
     line("aio_read", "read", 32, 8, 0, "data");
     OK(aio_suspend(list, 1, NULL));
     line("aio_suspend", "metadata", 0, -1, 0, "data");
     check(aio_return(&request) == 32, "aio_return");
-    line("aio_return", "metadata", 0, -1, 0, "data");
     OK(aio_fsync(O_SYNC, &request));
     line("aio_fsync", "sync", 0, -1, 0, "data");
     OK(aio_suspend(list, 1, NULL));
