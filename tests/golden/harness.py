@@ -98,9 +98,11 @@ def _accounts(directory: Path, ranks: int) -> list[Account]:
     return [Account(*map(int, text.split())) for text in texts]
 
 
-def find_trace(directory: Path) -> Path:
-    (trace,) = directory.rglob("*.tailrace")
-    return trace
+def find_trace(directory: Path, said: str = "") -> Path:
+    """The one trace that a run left; `said`: what `tailrace run` told, for when it left none."""
+    traces = list(directory.rglob("*.tailrace"))
+    assert len(traces) == 1, f"{len(traces)} traces in {directory}. {said}"
+    return traces[0]
 
 
 def run_case(
@@ -117,5 +119,5 @@ def run_case(
         command, env=mpi.variables(**settings), capture_output=True, text=True, timeout=SECONDS_MAX, check=False
     )
     assert process.returncode == 0, process.stdout + process.stderr
-    trace = find_trace(directory / "run") if tailrace else None
+    trace = find_trace(directory / "run", process.stderr) if tailrace else None
     return Run(_accounts(directory, case.ranks or 1), process, directory, trace)

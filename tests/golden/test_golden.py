@@ -21,9 +21,8 @@ ABI = {"chain", "master-writer", "collective-write"}
 WINDOWED = {"pcontrol", "serial"}
 
 SECONDS = 0.015  # a run's own scatter: waking up, leaving MPI_Init at different times
-FACTOR = 0.035  # the same 15 ms against runs of 0.4 s
-LATE_NS = 6_000_000
-ATTEMPTS = 5
+QUIET, BUSY = 0.006, 0.06  # how much longer than it should a run takes that is taken at once, and that is given up
+ATTEMPTS = 4
 
 
 def _parameters():
@@ -49,24 +48,24 @@ def _program(case: cases.Case, mpi: Mpi, workshop: Path) -> Path:
     return target if target.exists() else harness.compile_exact(None if case.ranks is None else mpi, workshop)
 
 
-def disturbance(case: cases.Case, run: harness.Run) -> str | None:
-    """Why the run says nothing about the case, by the program's own clock: the trace is not asked."""
-    if run.late_ns > LATE_NS:
-        return f"a rank was woken {run.late_ns / 1e6:.1f} ms late"
+def disturbance(case: cases.Case, run: harness.Run) -> float:
+    """By how many seconds the machine disturbed the run, by the program's own clock: the trace is not asked."""
     rows = {quantity: value for _, quantity, value in cases.expected(case, case.ranks or 1)}
-    if "T" in rows and case.name not in WINDOWED and abs(run.runtime_ns / 1e9 - rows["T"]) > SECONDS:
-        return f"the program took {run.runtime_ns / 1e9:.3f} s by its own clock, not {rows['T']:.3f}"
-    return None
+    runtime = run.runtime_ns / 1e9
+    nominal = rows["T"] if "T" in rows and case.name not in WINDOWED else runtime
+    return max(run.late_ns / 1e9, abs(runtime - nominal))
 
 
-def run_undisturbed(case, mpi, program, slowfs, directory, tailrace) -> harness.Run:
-    """Repeats a run that the machine disturbed."""
+def run_undisturbed(case, mpi, program, slowfs, directory, tailrace) -> tuple[harness.Run, float]:
+    """The least disturbed of a few runs, and its disturbance."""
+    best = None
     for attempt in range(ATTEMPTS):
         run = harness.run_case(case, mpi, program, slowfs, directory / str(attempt), tailrace)
-        reason = disturbance(case, run)
-        if not reason:
-            return run
-    pytest.fail(f"disturbed {ATTEMPTS} times, the last time: {reason}")
+        best = min(best or (run, BUSY), (run, disturbance(case, run)), key=lambda pair: pair[1])
+        if best[1] < QUIET:
+            break
+    assert best[1] < BUSY, f"each of {ATTEMPTS} runs took {BUSY} s more than it should by its own clock: {case.name}"
+    return best
 
 
 def analyze(trace: Path, **options) -> dict:
@@ -81,7 +80,14 @@ def report(tailrace: list[str], trace: Path) -> dict:
     return json.loads(answer.stdout)
 
 
-def measured(columns: dict, summary: dict) -> dict[str, float]:
+def moved(columns: dict, column: str, directory: bytes) -> int:
+    """Bytes moved in the case's own files: libraries write to pipes and event counters of their own."""
+    files = columns["files"]
+    rows = zip(files["path"], files[column], strict=True)
+    return sum(int(count) for path, count in rows if path.startswith(directory + b"/"))
+
+
+def measured(columns: dict, summary: dict, directory: bytes) -> dict[str, float]:
     """Every quantity that an expectation may name, from the report's JSON and, per rank, the engine's columns."""
     efficiency, layers = summary["efficiency"], summary["layers"]
     found = {
@@ -94,8 +100,8 @@ def measured(columns: dict, summary: dict) -> dict[str, float]:
         "mpiio": layers["mpiio_s"],
         "posix_in_mpiio": layers["posix_in_mpiio_s"],
         "between": layers["between_s"],
-        "written": sum(int(count) for count in columns["rank"]["bytes_written"]),
-        "read": sum(int(count) for count in columns["rank"]["bytes_read"]),
+        "written": moved(columns, "bytes_written", directory),
+        "read": moved(columns, "bytes_read", directory),
     }
     names = ("parallel", "load_balance", "serialization", "io_balance", "io_transfer", "transfer")
     found |= {name: efficiency[name] for name in names}
@@ -107,23 +113,25 @@ def measured(columns: dict, summary: dict) -> dict[str, float]:
 
 FACTORS = {"parallel", "load_balance", "serialization", "io_balance", "io_transfer", "io_efficiency", "transfer"}
 COUNTS = {"written", "read"}
+SUMS = {"mpiio", "between", "sum(io)"}  # over up to four ranks
 
 
-def tolerance(quantity: str) -> float:
+def tolerance(quantity: str, scatter: float, runtime: float) -> float:
+    """`scatter`: seconds by which a time may deviate; a factor is a ratio of times of the run's order."""
     if quantity in COUNTS:
         return 0
-    if quantity in ("mpiio", "between", "sum(io)"):
-        return 4 * SECONDS  # sums over up to four ranks
-    return FACTOR if quantity in FACTORS else SECONDS
+    if quantity in SUMS:
+        return 4 * scatter
+    return scatter / runtime if quantity in FACTORS else scatter
 
 
-def deviations(case: cases.Case, found: dict[str, float]) -> list[str]:
+def deviations(case: cases.Case, found: dict[str, float], scatter: float) -> list[str]:
     """Sentences for what is not as the case says."""
     rows = cases.expected(case, case.ranks or 1)
     return [
         f"{case.path.name}:{row.line}: {quantity} is {found[quantity]:.4f}, not {value:.4f} = {row.expression}"
         for row, quantity, value in rows
-        if abs(found[quantity] - value) > tolerance(quantity)
+        if abs(found[quantity] - value) > tolerance(quantity, scatter, found["T_net"])
     ]
 
 
@@ -149,17 +157,19 @@ def check_account(run: harness.Run, columns: dict, windowed: bool) -> None:
 @pytest.mark.parametrize(("case", "family"), list(_parameters()))
 def test_case(case: cases.Case, family: str, workshop: Path, slowfs: Path, tmp_path: Path, tailrace: list[str]) -> None:
     mpi = find_mpi(family)
-    check_run(case, run_undisturbed(case, mpi, _program(case, mpi, workshop), slowfs, tmp_path, tailrace), tailrace)
+    program = _program(case, mpi, workshop)
+    check_run(case, *run_undisturbed(case, mpi, program, slowfs, tmp_path, tailrace), tailrace)
 
 
-def check_run(case: cases.Case, run: harness.Run, tailrace: list[str]) -> None:
+def check_run(case: cases.Case, run: harness.Run, disturbed: float, tailrace: list[str]) -> None:
     """All that is claimed of a captured run: invariants, the program's own account, and the case's arithmetic."""
     columns = analyze(run.trace)
     check_invariants(columns)
     check_invariants(analyze(run.trace, collectives="all"))
     check_account(run, columns, case.name in WINDOWED)
-    found = measured(columns, report(tailrace, run.trace))
-    assert not deviations(case, found), "\n".join(deviations(case, found))
+    found = measured(columns, report(tailrace, run.trace), bytes(run.directory / "files"))
+    problems = deviations(case, found, SECONDS + disturbed)
+    assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("name", ["imbalanced", "master-writer"])
@@ -169,4 +179,4 @@ def test_fortran(binding: int, name: str, workshop: Path, slowfs: Path, tmp_path
     mpi = find_mpi("system-openmpi")
     (case,) = (case for case in CASES if case.name == name)
     program = harness.compile_fortran(mpi, binding, workshop)
-    check_run(case, run_undisturbed(case, mpi, program, slowfs, tmp_path, tailrace), tailrace)
+    check_run(case, *run_undisturbed(case, mpi, program, slowfs, tmp_path, tailrace), tailrace)
