@@ -1,0 +1,85 @@
+"""mpi4py's own test suite gives the same result with capture as without, on both MPI families.
+
+It calls almost every MPI procedure, with valid and with invalid arguments, from threads, with spawned processes, with
+user-defined operations, attributes and error handlers. Its source is fetched by pip, once per session.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, find_mpi
+
+sys.path.insert(0, str(ROOT / "python"))
+
+from tailrace import capture_build  # noqa: E402
+
+VERSION = "4.1.2"
+TIMEOUT_S = 3600
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass
+class Suite:
+    mpi: object
+    python: Path
+    tests: Path
+    libraries: Path
+
+    def run(self, ranks: int, **more: str) -> tuple[int, dict[str, str], str]:
+        """Exit status, the summaries of all ranks, and the last lines."""
+        command = self.mpi.launch(ranks, self.python, "test/main.py", "-v")
+        done = subprocess.run(
+            command, cwd=self.tests, env=self.mpi.variables(**more), text=True, capture_output=True, timeout=TIMEOUT_S,
+        )  # fmt: skip
+        text = done.stdout + done.stderr
+        summaries = sorted(re.findall(r"^(?:OK|FAILED)\b.*$", text, re.MULTILINE))
+        ran = sorted(re.findall(r"^Ran (\d+) tests", text, re.MULTILINE))
+        return done.returncode, {"summaries": " ".join(summaries), "ran": " ".join(ran)}, text[-3000:]
+
+
+def _source(folder: Path) -> Path:
+    """The unpacked sdist."""
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "mpi4py", "-d", folder, f"mpi4py=={VERSION}"]
+    if subprocess.run(command, capture_output=True).returncode:
+        pytest.skip(f"pip cannot fetch mpi4py {VERSION}")
+    archive = folder / f"mpi4py-{VERSION}.tar.gz"
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, filter="data")
+    return archive
+
+
+@pytest.fixture(scope="session", params=["mpich", "openmpi"])
+def suite(request, tmp_path_factory):
+    mpi = find_mpi(request.param)
+    folder = tmp_path_factory.mktemp(f"mpi4py-{mpi.name}")
+    archive = _source(folder)
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    python = folder / "venv" / "bin" / "python"
+    build = {"MPICC": mpi.mpicc, "MPI4PY_BUILD_MPICC": mpi.mpicc, "CFLAGS": "-O0 -g0"}
+    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", archive], env=mpi.variables(**build), check=True)
+    capture_build.build_core(folder / "libtailrace.so")
+    capture_build.build_flavour(mpi.mpicc, folder / f"libtailrace-mpi-{capture_build.soname(mpi.mpicc)}.so")
+    return Suite(mpi, python, folder / f"mpi4py-{VERSION}", folder)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_the_suite_does_not_notice_capture(suite, ranks, tmp_path):
+    plain_status, plain, _ = suite.run(ranks)
+    raw = tmp_path / "raw"
+    raw.mkdir(mode=0o700)
+    status, captured, tail = suite.run(
+        ranks, LD_PRELOAD=suite.libraries / "libtailrace.so", TAILRACE_RAW=raw, TAILRACE_LIBRARIES=suite.libraries
+    )
+    assert plain["ran"], "the suite did not run to its end without capture"
+    assert (status, captured) == (plain_status, plain), tail
+    streams = list(raw.glob("*.stream"))
+    assert len(streams) >= ranks and all(stream.stat().st_size > 4096 for stream in streams)
