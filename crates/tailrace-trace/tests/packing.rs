@@ -141,6 +141,15 @@ fn a_call_on_an_unknown_communicator_still_takes_its_number() {
 }
 
 #[test]
+fn a_call_of_a_shape_that_was_never_defined_is_left_out_and_noted() {
+    let directory = tempfile::tempdir().unwrap();
+    Stream::rank(0, 1, 0).call(7, 1, 1).save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    assert_eq!(events(trace.as_ref(), 0), []);
+    assert!(trace.tables().capture.notes.iter().any(|note| note.contains("never defined")));
+}
+
+#[test]
 fn no_partial_output_is_left() {
     let directory = tempfile::tempdir().unwrap();
     let error = tailrace_trace::pack(directory.path(), &directory.path().join("out"), &mut |_| {}).unwrap_err();

@@ -45,6 +45,7 @@ pub struct Decoded {
 /// A shape number of the stream, made ready for use.
 #[derive(Default)]
 struct Slot {
+    defined: bool,
     function: u16,
     class: u8,
     raw: Vec<i64>,
@@ -133,6 +134,10 @@ impl<'a> Decoder<'a> {
     fn edge(&mut self, part: Part, shape: u8, gap: u64, duration: u64) -> Option<Decoded> {
         let begin = self.cursor_ticks.saturating_add(gap);
         self.cursor_ticks = begin.saturating_add(duration);
+        if !self.slots[usize::from(shape)].defined {
+            self.not_understood += 1;
+            return None;
+        }
         let begin_ns = self.clock.ns(begin).max(self.reached_ns);
         let end_ns = if duration == 0 { begin_ns } else { self.clock.ns(self.cursor_ticks).max(begin_ns) };
         if part == Part::Leave && self.open.is_empty() || part == Part::Enter && self.open.len() >= NESTING_MAX {
@@ -216,7 +221,7 @@ impl Slot {
         let mut from = Cursor::new(define.words);
         if define.class != MORE {
             let function = stream.functions.get(&define.function).copied().unwrap_or(0);
-            *self = Self { function, class: define.class, missing: define.total, ..Self::default() };
+            *self = Self { defined: true, function, class: define.class, missing: define.total, ..Self::default() };
         }
         let here = if define.class == MORE { define.total } else { self.missing };
         for _ in 0..here.min(self.missing) {
