@@ -9,37 +9,52 @@ function rowHeight(rows) {
   return Math.min(30, Math.max(2, Math.floor(460 / rows)));
 }
 
-// Shares of I/O and MPI in each of `width` pixels of a row.
-function sharesOf(sums, data, row, view, width) {
-  const io = new Float32Array(width);
-  const mpi = new Float32Array(width);
-  const base = row * (data.bins + 1);
-  const sumAt = (sum, place) => {
-    const bin = Math.min(Math.floor(place), data.bins - 1);
-    return sum[base + bin] + (place - bin) * (sum[base + bin + 1] - sum[base + bin]);
-  };
+// Where each pixel of the view begins and ends in the bins: the bin, and how far into it. The same for all rows.
+function placesOf(data, view, width) {
+  const bin = new Int32Array(width + 1);
+  const part = new Float32Array(width + 1);
   const perPixel = view.length / width / data.bin_ns;
-  let from = Math.min(view.begin / data.bin_ns, data.bins);
-  let [ioFrom, mpiFrom] = [sumAt(sums.io, from), sumAt(sums.mpi, from)];
-  for (let x = 0; x < width; x++) {
-    const to = Math.min(from + perPixel, data.bins);
-    const [ioTo, mpiTo] = [sumAt(sums.io, to), sumAt(sums.mpi, to)];
-    const length = to - from || 1;
-    io[x] = (ioTo - ioFrom) / length;
-    mpi[x] = (mpiTo - mpiFrom) / length;
-    [from, ioFrom, mpiFrom] = [to, ioTo, mpiTo];
+  const begin = view.begin / data.bin_ns;
+  for (let x = 0; x <= width; x++) {
+    const place = Math.min(begin + x * perPixel, data.bins);
+    bin[x] = Math.min(place | 0, data.bins - 1);
+    part[x] = place - bin[x];
   }
-  return { io, mpi };
+  return { bin, part, perPixel, width, io: new Float32Array(width), mpi: new Float32Array(width) };
+}
+
+// Shares of I/O and MPI in each pixel of a row; the arrays are used again for the next.
+function sharesOf(sums, data, row, places) {
+  differences(sums.io, row * (data.bins + 1), places, places.io);
+  differences(sums.mpi, row * (data.bins + 1), places, places.mpi);
+  return places;
+}
+
+function differences(sum, base, { bin, part, perPixel, width }, result) {
+  let before = 0;
+  for (let x = 0; x <= width; x++) {
+    const at = base + bin[x];
+    const here = sum[at] + part[x] * (sum[at + 1] - sum[at]);
+    if (x) result[x - 1] = (here - before) / perPixel;
+    before = here;
+  }
 }
 
 function pixel([red, green, blue]) {
   return (255 << 24) | (blue << 16) | (green << 8) | red;
 }
 
-function blend(colours, io, mpi) {
-  const useful = Math.max(0, 1 - io - mpi);
-  const mixed = [0, 1, 2].map((i) => colours.useful[i] * useful + colours.io[i] * io + colours.mpi[i] * mpi);
-  return pixel(mixed.map((value) => Math.min(255, Math.round(value))));
+// Every mixture of the states in steps of 1/31, so that a pixel costs one look-up.
+function mixtures(colours) {
+  const table = new Uint32Array(32 * 32);
+  for (let io = 0; io < 32; io++) {
+    for (let mpi = 0; mpi < 32; mpi++) {
+      const useful = Math.max(0, 31 - io - mpi);
+      const mixed = [0, 1, 2].map((i) => colours.useful[i] * useful + colours.io[i] * io + colours.mpi[i] * mpi);
+      table[io * 32 + mpi] = pixel(mixed.map((value) => Math.min(255, Math.round(value / Math.max(31, io + mpi)))));
+    }
+  }
+  return table;
 }
 
 // A high row: the states of a pixel column stacked by their shares, I/O at the bottom.
@@ -57,11 +72,12 @@ function fillStacked(pixels, width, top, height, shares, colours) {
 }
 
 // A low row: the colours of the states mixed by their shares.
-function fillMixed(pixels, width, top, height, shares, colours) {
+function fillMixed(pixels, width, top, height, { io, mpi }, _colours, table) {
+  const from = top * width;
   for (let x = 0; x < width; x++) {
-    const colour = blend(colours, shares.io[x], shares.mpi[x]);
-    for (let y = 0; y < height; y++) pixels[(top + y) * width + x] = colour;
+    pixels[from + x] = table[((io[x] * 31 + 0.5) | 0) * 32 + ((mpi[x] * 31 + 0.5) | 0)];
   }
+  for (let y = 1; y < height; y++) pixels.copyWithin(from + y * width, from, from + width);
 }
 
 function showsExactCalls(data, view, width) {
@@ -80,10 +96,12 @@ function drawTimeline(canvas, data, view, palette) {
   const image = context.createImageData(width, canvas.height);
   const pixels = new Uint32Array(image.data.buffer);
   const exact = showsExactCalls(data, view, width);
+  const places = placesOf(data, view, width);
+  const table = mixtures(palette.states);
   for (let row = 0; row < data.rows; row++) {
-    const shares = sharesOf(exact ? data.rest : data.mix, data, row, view, width);
+    const shares = sharesOf(exact ? data.rest : data.mix, data, row, places);
     const fill = height >= STACKED_FROM_PX ? fillStacked : fillMixed;
-    fill(pixels, width, row * height, height - gap, shares, palette.states);
+    fill(pixels, width, row * height, height - gap, shares, palette.states, table);
   }
   context.clearRect(0, 0, canvas.width, canvas.height);
   context.putImageData(image, left, 0);
@@ -124,7 +142,7 @@ function describe(data, view, row, at, width) {
   const lines = [`${ranks}, at ${moment(at, view.length / width)}`];
   const call = data.row_ranks === 1 ? callAt(data, row, at, (2 * view.length) / width) : -1;
   if (call >= 0) return lines.concat(describeCall(data, call));
-  const { io, mpi } = sharesOf(data.mix, data, row, { begin: at, length: view.length / width }, 1);
+  const { io, mpi } = sharesOf(data.mix, data, row, placesOf(data, { begin: at, length: view.length / width }, 1));
   const percent = (share) => `${Math.round(100 * share)} %`;
   return lines.concat(`useful ${percent(1 - io[0] - mpi[0])}, MPI ${percent(mpi[0])}, I/O ${percent(io[0])}`);
 }
