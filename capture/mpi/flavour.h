@@ -36,7 +36,7 @@ enum language { LANGUAGE_C, LANGUAGE_FORTRAN, LANGUAGE_DESCRIPTOR }; /* the last
     X(Comm, MPI_Comm) X(Type, MPI_Datatype) X(Request, MPI_Request) X(File, MPI_File) X(Group, MPI_Group)              \
     X(Message, MPI_Message) X(Win, MPI_Win)
 
-#ifdef HAVE_F2C
+#if defined(HAVE_F2C) || defined(MPI_Comm_f2c)
 #define CONVERSION(name) "PMPI_" #name "_f2c"
 #else
 #define CONVERSION(name) "PMPI_" #name "_fromint"

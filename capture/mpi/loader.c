@@ -36,6 +36,19 @@ static void bind_predefined(void)
     };
 }
 
+#ifdef MPI_Comm_f2c
+/* Up to MPICH 4 and in Intel's and Cray's MPI most conversions are macros: a handle is the same integer in both languages. */
+#define SAME(name, type)                                                                                               \
+    static type same_##name(MPI_Fint handle)                                                                           \
+    {                                                                                                                  \
+        return (type)(intptr_t)handle;                                                                                 \
+    }
+MPI_CONVERSIONS(SAME)
+#define OTHERWISE(name) same_##name
+#else
+#define OTHERWISE(name) NULL
+#endif
+
 /* Returns the first function that is missing, NULL where none is. */
 static const char *bind_functions(void)
 {
@@ -45,7 +58,10 @@ static const char *bind_functions(void)
     MPI_NEEDED(BIND)
 #undef BIND
 #define BIND(name, type)                                                                                               \
-    if (!(mpi.name##_f2c = (type(*)(MPI_Fint))dlsym(library, CONVERSION(name))))                                       \
+    mpi.name##_f2c = (type(*)(MPI_Fint))dlsym(library, CONVERSION(name));                                              \
+    if (!mpi.name##_f2c)                                                                                               \
+        mpi.name##_f2c = OTHERWISE(name);                                                                              \
+    if (!mpi.name##_f2c)                                                                                               \
         return CONVERSION(name);
     MPI_CONVERSIONS(BIND)
 #undef BIND
