@@ -6,10 +6,10 @@ use pyo3::types::{PyBytes, PyDict};
 use tailrace_replay::Analysis;
 use tailrace_replay::analysis::RankAccount;
 use tailrace_replay::tallies::FileTally;
-use tailrace_trace::event::Layer;
-use tailrace_trace::tables::Counters;
 use tailrace_trace::Tables;
+use tailrace_trace::event::Layer;
 use tailrace_trace::pack::Summary;
+use tailrace_trace::tables::Counters;
 
 use crate::columns::integers;
 
@@ -51,11 +51,7 @@ pub fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<
 }
 
 /// `None` unless all ranks have counters.
-fn counters<'py>(
-    py: Python<'py>,
-    trace: &Tables,
-    value: fn(&Counters) -> u64,
-) -> Option<Bound<'py, PyArray1<i64>>> {
+fn counters<'py>(py: Python<'py>, trace: &Tables, value: fn(&Counters) -> u64) -> Option<Bound<'py, PyArray1<i64>>> {
     let values: Option<Vec<i64>> = trace.counters.iter().map(|rank| rank.as_ref().map(|c| value(c) as i64)).collect();
     values.filter(|values| !values.is_empty()).map(|values| PyArray1::from_vec(py, values))
 }

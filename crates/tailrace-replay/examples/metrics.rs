@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use tailrace_replay::{Analysis, Collectives, Options, analyze};
-use tailrace_trace::{Trace, TraceError};
+use tailrace_trace::TraceError;
 
 struct Arguments {
     path: PathBuf,
@@ -50,7 +50,10 @@ fn run() -> Result<(), TraceError> {
     let analysis = analyze(&*trace, &options, &mut |_, _| true)?;
     print(&analysis);
     let (seconds, events) = (begin.elapsed().as_secs_f64(), trace.tables().capture.events);
-    println!("opened in {opened:.3} s, {events} events in {seconds:.3} s: {:.1} M events/s", events as f64 / seconds / 1e6);
+    println!(
+        "opened in {opened:.3} s, {events} events in {seconds:.3} s: {:.1} M events/s",
+        events as f64 / seconds / 1e6
+    );
     Ok(())
 }
 

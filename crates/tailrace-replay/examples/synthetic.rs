@@ -42,7 +42,8 @@ struct Stream<'a> {
 impl Synthetic {
     fn new(kind: Kind, ranks: u32, events_per_rank: usize) -> Self {
         let end_ns = events_per_rank as i64 * 700;
-        let location = |rank| Location { rank, main: true, end_ns, events: events_per_rank as u64, ..Location::default() };
+        let location =
+            |rank| Location { rank, main: true, end_ns, events: events_per_rank as u64, ..Location::default() };
         let function = |name: &str, layer| Function { name: name.into(), layer };
         let members: Arc<[u32]> = (0..ranks).collect();
         let tables = Tables {
@@ -183,6 +184,10 @@ fn main() {
     let options = Options { threads: threads.parse().expect("threads"), ..Options::default() };
     let analysis = analyze(&trace, &options, &mut |_, _| true).expect("a good trace");
     let (seconds, events) = (begin.elapsed().as_secs_f64(), trace.tables.capture.events);
-    println!("{events} events in {seconds:.3} s, {:.1} M events/s; {:?}", events as f64 / seconds / 1e6, analysis.ideal);
+    println!(
+        "{events} events in {seconds:.3} s, {:.1} M events/s; {:?}",
+        events as f64 / seconds / 1e6,
+        analysis.ideal
+    );
     analysis.warnings.iter().for_each(|warning| println!("warning: {}", warning.message));
 }

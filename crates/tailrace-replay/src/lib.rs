@@ -85,6 +85,9 @@ fn calendar(tables: &Tables, window: Window) -> Result<Calendar, TraceError> {
     let sound = window.begin_ns <= window.end_ns;
     Calendar::new(first, window.end_ns, lanes).filter(|_| sound).ok_or_else(|| {
         let span = format!("{first} ns to {} ns on {lanes} threads", window.end_ns);
-        TraceError::new(format!("The trace spans {span}, which no run does."), "check that its clock readings are intact.")
+        TraceError::new(
+            format!("The trace spans {span}, which no run does."),
+            "check that its clock readings are intact.",
+        )
     })
 }

@@ -17,9 +17,18 @@ use crate::timeline::{Pen, State, Timeline};
 pub enum Role {
     #[default]
     Nothing,
-    Send { message: MessageId, rendezvous: bool },
-    Receive { message: MessageId },
-    SendReceive { send: Option<MessageId>, rendezvous: bool, receive: Option<MessageId>, late: bool },
+    /// A send that completes no earlier than its receive is posted.
+    Send {
+        message: MessageId,
+    },
+    Receive {
+        message: MessageId,
+    },
+    SendReceive {
+        send: Option<MessageId>,
+        receive: Option<MessageId>,
+        late: bool,
+    },
     Collective(Part),
     /// A receive whose source becomes known at its end.
     LateReceive,

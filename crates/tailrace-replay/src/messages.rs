@@ -6,7 +6,7 @@ use hashbrown::hash_map::Entry;
 use crate::clocks::Clocks;
 
 /// Where messages overtake one another never: same communicator, source, destination and tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
     communicator_and_tag: u64,
     source_and_destination: u64,
@@ -19,10 +19,7 @@ impl Channel {
 
     pub fn new(communicator: u32, source: u32, destination: u32, tag: i32) -> Self {
         let join = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        Self {
-            communicator_and_tag: join(communicator, tag as u32),
-            source_and_destination: join(source, destination),
-        }
+        Self { communicator_and_tag: join(communicator, tag as u32), source_and_destination: join(source, destination) }
     }
 }
 
@@ -31,9 +28,10 @@ pub type MessageId = u32;
 
 const NONE: MessageId = MessageId::MAX;
 
+/// One line of the cache.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Message {
-    channel: Channel,
     /// When the send started and when the receive was posted, once they were.
     start: Clocks,
     post: Clocks,
@@ -41,6 +39,8 @@ struct Message {
     is_posted: bool,
     sender_done: bool,
     receiver_done: bool,
+    /// The receive was cancelled: its place in the queue is void.
+    cancelled: bool,
     next: MessageId,
 }
 
@@ -111,12 +111,10 @@ impl Messages {
 
     /// A receive is cancelled: if nothing was sent to it, nothing will be.
     pub fn cancel_receive(&mut self, id: MessageId) {
-        let message = &self.slots[id as usize];
-        if message.is_sent {
-            return self.receiver_done(id);
+        match self.slots[id as usize].is_sent {
+            true => self.receiver_done(id),
+            false => self.slots[id as usize].cancelled = true,
         }
-        self.unlink(message.channel, id);
-        self.recycle(id);
     }
 
     /// Sends never received and receives never satisfied.
@@ -128,28 +126,32 @@ impl Messages {
             };
             self.queues.values().map(chain).sum()
         };
-        (count(|m| m.is_sent), count(|m| !m.is_sent))
+        (count(|m| m.is_sent), count(|m| !m.is_sent && !m.cancelled))
     }
 
-    /// Takes the queue's first message if it lacks the side that just came.
+    /// Takes the queue's first message if it lacks the side that just came; drops cancelled ones before it.
     fn take_first(&mut self, channel: Channel, lacks: fn(&Message) -> bool) -> Option<MessageId> {
         let Entry::Occupied(mut entry) = self.queues.entry(channel) else { return None };
-        let first = entry.get().first;
-        let message = &self.slots[first as usize];
-        if !lacks(message) {
-            return None;
-        }
-        match message.next {
-            NONE => {
-                entry.remove();
+        loop {
+            let first = entry.get().first;
+            let message = self.slots[first as usize];
+            if !message.cancelled && !lacks(&message) {
+                return None;
             }
-            next => entry.get_mut().first = next,
+            entry.get_mut().first = message.next;
+            if message.next == NONE {
+                entry.remove();
+                return Some(first).filter(|_| !message.cancelled);
+            }
+            if !message.cancelled {
+                return Some(first);
+            }
+            self.free.push(first);
         }
-        Some(first)
     }
 
     fn queue(&mut self, channel: Channel) -> MessageId {
-        let message = Message { channel, next: NONE, ..Message::default() };
+        let message = Message { next: NONE, ..Message::default() };
         let id = self.free.pop().unwrap_or(self.slots.len() as MessageId);
         if id as usize == self.slots.len() {
             self.slots.push(message);
@@ -171,31 +173,7 @@ impl Messages {
         let message = &self.slots[id as usize];
         let matched = message.is_sent && message.is_posted;
         if matched && message.sender_done && message.receiver_done {
-            self.recycle(id);
-        }
-    }
-
-    fn recycle(&mut self, id: MessageId) {
-        self.free.push(id);
-    }
-
-    fn unlink(&mut self, channel: Channel, id: MessageId) {
-        let Entry::Occupied(mut entry) = self.queues.entry(channel) else { return };
-        let next = self.slots[id as usize].next;
-        let queue = entry.get_mut();
-        if queue.first == id && next == NONE {
-            entry.remove();
-        } else if queue.first == id {
-            queue.first = next;
-        } else {
-            let mut before = queue.first;
-            while self.slots[before as usize].next != id {
-                before = self.slots[before as usize].next;
-            }
-            self.slots[before as usize].next = next;
-            if next == NONE {
-                queue.last = before;
-            }
+            self.free.push(id);
         }
     }
 }

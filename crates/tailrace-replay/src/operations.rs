@@ -50,7 +50,11 @@ impl World<'_> {
             SendMode::Buffered => false,
             SendMode::Standard | SendMode::Ready => envelope.bytes > self.eager_limit_bytes,
         };
-        Role::Send { message, rendezvous }
+        if rendezvous {
+            return Role::Send { message };
+        }
+        self.messages.sender_done(message);
+        Role::Nothing
     }
 
     fn receive(&mut self, i: usize, envelope: &Envelope, entered: bool) -> Role {
@@ -70,15 +74,15 @@ impl World<'_> {
     }
 
     fn send_receive(&mut self, i: usize, send: &Envelope, receive: &Envelope, entered: bool) -> Role {
-        let (send, rendezvous) = match self.send(i, send, SendMode::Standard) {
-            Role::Send { message, rendezvous } => (Some(message), rendezvous),
-            _ => (None, false),
+        let send = match self.send(i, send, SendMode::Standard) {
+            Role::Send { message } => Some(message),
+            _ => None,
         };
         let (receive, late) = match self.receive(i, receive, entered) {
             Role::Receive { message } => (Some(message), false),
             role => (None, matches!(role, Role::LateReceive)),
         };
-        Role::SendReceive { send, rendezvous, receive, late }
+        Role::SendReceive { send, receive, late }
     }
 
     /// `None` where nobody sends, or the wildcard is not resolved.
@@ -157,7 +161,7 @@ impl World<'_> {
     pub(crate) fn complete_role(&mut self, i: usize, role: Role, operation: Option<&Operation>) {
         match role {
             Role::Nothing | Role::FileWait => {}
-            Role::Send { message, rendezvous } => self.complete_send(i, message, rendezvous),
+            Role::Send { message } => self.complete_send(i, message),
             Role::Receive { message } => self.complete_receive(i, message),
             Role::Collective(part) => {
                 let dependency = self.collectives.dependency(part);
@@ -165,8 +169,8 @@ impl World<'_> {
                 self.collectives.leave(part);
             }
             Role::LateReceive => self.complete_late_receive(i, operation),
-            Role::SendReceive { send, rendezvous, receive, late } => {
-                send.into_iter().for_each(|message| self.complete_send(i, message, rendezvous));
+            Role::SendReceive { send, receive, late } => {
+                send.into_iter().for_each(|message| self.complete_send(i, message));
                 receive.into_iter().for_each(|message| self.complete_receive(i, message));
                 if late {
                     self.complete_late_receive(i, operation);
@@ -175,8 +179,8 @@ impl World<'_> {
         }
     }
 
-    fn complete_send(&mut self, i: usize, message: MessageId, rendezvous: bool) {
-        if let (true, Some(posted)) = (rendezvous, self.messages.posted(message)) {
+    fn complete_send(&mut self, i: usize, message: MessageId) {
+        if let Some(posted) = self.messages.posted(message) {
             self.locations[i].wait_for(posted);
         }
         self.messages.sender_done(message);
@@ -269,7 +273,7 @@ impl World<'_> {
 
     fn abandon(&mut self, role: Role) {
         match role {
-            Role::Send { message, .. } => self.messages.sender_done(message),
+            Role::Send { message } => self.messages.sender_done(message),
             Role::Receive { message } => self.messages.cancel_receive(message),
             Role::Collective(part) => self.collectives.leave(part),
             Role::SendReceive { send, receive, .. } => {

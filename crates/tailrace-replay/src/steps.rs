@@ -123,7 +123,9 @@ pub fn is_shared(tables: &Tables, communicator: u32) -> bool {
 
 fn orders_nothing(operation: &Operation) -> bool {
     match operation {
-        Operation::Plain | Operation::Initialize | Operation::Finalize | Operation::Control(_) | Operation::Abort => true,
+        Operation::Plain | Operation::Initialize | Operation::Finalize | Operation::Control(_) | Operation::Abort => {
+            true
+        }
         Operation::Complete { completed, .. } => completed.is_empty(),
         Operation::File(call) => call.collective.is_none(),
         _ => false,

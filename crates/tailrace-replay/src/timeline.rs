@@ -70,7 +70,8 @@ impl Timeline {
 
     /// By bin: the mean number of ranks in a file call.
     pub fn ranks_in_io(&self) -> Vec<f64> {
-        let io = |bin: usize| (0..self.rows).map(|row| self.time[row * self.bins + bin][State::Io as usize]).sum::<i64>();
+        let io =
+            |bin: usize| (0..self.rows).map(|row| self.time[row * self.bins + bin][State::Io as usize]).sum::<i64>();
         (0..self.bins).map(|bin| io(bin) as f64 / self.bin as f64).collect()
     }
 

@@ -42,11 +42,15 @@ fn omissions(world: &World<'_>, warnings: &mut Vec<Warning>) {
 fn matching(world: &World<'_>, warnings: &mut Vec<Warning>) {
     let (sends, receives) = world.messages.unmatched();
     warn(warnings, sends + receives > 0, "unmatched-messages", || {
-        format!("{sends} messages sent in the window were not received in it, and {receives} receives were not satisfied.")
+        format!(
+            "{sends} messages sent in the window were not received in it, and {receives} receives were not satisfied."
+        )
     });
     let early = world.messages.received_before_sent;
     warn(warnings, early > 0, "received-before-sent", || {
-        format!("{early} messages were received before they were sent: clocks disagree, and the replay lets those wait for nobody.")
+        format!(
+            "{early} messages were received before they were sent: clocks disagree, and the replay lets those wait for nobody."
+        )
     });
     let incomplete = world.collectives.incomplete() as u64 + world.collectives.not_followed;
     warn(warnings, incomplete > 0, "incomplete-collectives", || {

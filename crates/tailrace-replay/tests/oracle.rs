@@ -7,9 +7,7 @@ use std::collections::HashMap;
 use tailrace_replay::clocks::Clocks;
 use tailrace_replay::{Collectives, Options, analyze};
 use tailrace_trace::MemoryTrace;
-use tailrace_trace::event::{
-    Envelope, FileCall, FileKind, Flow, Layer, Operation, Progress, SendMode, Token,
-};
+use tailrace_trace::event::{Envelope, FileCall, FileKind, Flow, Layer, Operation, Progress, SendMode, Token};
 use tailrace_trace::tables::Window;
 
 const EAGER_LIMIT_BYTES: u64 = 100;
@@ -100,7 +98,12 @@ impl Random {
 
 impl Call {
     fn is_request(&self) -> bool {
-        matches!(self, Self::Send { request: true, .. } | Self::Receive { request: true, .. } | Self::Collective { request: true, .. })
+        matches!(
+            self,
+            Self::Send { request: true, .. }
+                | Self::Receive { request: true, .. }
+                | Self::Collective { request: true, .. }
+        )
     }
 
     fn operation(&self, rank: u32, program: &[Timed]) -> Operation {

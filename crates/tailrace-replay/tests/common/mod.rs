@@ -138,7 +138,9 @@ impl Case {
         let communicator = number(words, "comm", 0) as u32;
         match name {
             "send" => Operation::Send { envelope: envelope(words, "to"), mode: mode(plain), progress },
-            "receive" => Operation::Receive { envelope: envelope(words, "from"), wildcard: plain.contains(&"any"), progress },
+            "receive" => {
+                Operation::Receive { envelope: envelope(words, "from"), wildcard: plain.contains(&"any"), progress }
+            }
             "sendreceive" => {
                 Operation::SendReceive { send: envelope(words, "to"), receive: envelope(words, "from"), progress }
             }
