@@ -65,7 +65,7 @@ build/.python: requirements.lock tools/requirements
 	@mkdir -p build && touch $@
 
 build/.engine: build/.python $(ENGINE_SOURCES)
-	maturin develop --quiet --release
+	maturin develop --quiet --release >build/engine.log
 	@touch $@
 
 build/mpich/.ready:

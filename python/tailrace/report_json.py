@@ -1,5 +1,6 @@
 """`tailrace report --json`: the contract of DESIGN.md; docs/schema/report.json describes every key."""
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,15 @@ def report(columns: dict[str, Any]) -> dict[str, Any]:
         "per_rank": _per_rank(columns, times),
         "phases": _phases(columns["phases"]),
         "format": columns["format"],
-        "meta": {printable(key): printable(value) for key, value in columns["meta"].items()},
+        "meta": _meta(columns["meta"]),
         "warnings": [{key: printable(warning[key]) for key in ("code", "message")} for warning in columns["warnings"]],
     }
+
+
+def _meta(meta: dict[str, str]) -> dict[str, str]:
+    """The command's words, which the trace keeps apart, as one would type them."""
+    typed = {"command": shlex.join(meta["command"].split("\x1f"))} if meta.get("command") else {}
+    return {printable(key): printable(value) for key, value in (meta | typed).items()}
 
 
 def reports(traces: list[dict[str, Any]], paths: list[str], **options: Any) -> dict[str, Any]:

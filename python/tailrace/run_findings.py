@@ -47,19 +47,28 @@ def serialization(evidence: Evidence) -> Finding | None:
     )
 
 
+def exchange_share(evidence: Evidence) -> float:
+    """At most this share of the run is lost to transfers inside MPI-IO.
+
+    It is what an ideal network would save, as far as the ranks' mean time between the layers can account for it.
+    Waiting there for late ranks is serialization, no transfer.
+    """
+    between_ns = int(evidence.columns["layers"]["between_ns"]) / max(evidence.ranks, 1)
+    return evidence.share(min(between_ns, float(evidence.losses.transfer_ns)))
+
+
 def network(evidence: Evidence) -> Finding | None:
     """Transfer: T_net / T."""
     loss = evidence.losses.transfer_ns
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
-    between = int(evidence.columns["layers"]["between_ns"]) / max(evidence.ranks, 1)
-    share = min(1.0, between / loss)
-    within = f"; up to {percent(share)} of it is inside MPI-IO calls" if share >= NOTABLE_LOSS else ""
+    part = exchange_share(evidence) / evidence.share(loss)
+    within = f", up to {percent(part)} of that inside MPI-IO calls" if part >= NOTABLE_LOSS else ""
     return Finding(
         "network",
-        f"transfers and the MPI library take {percent(evidence.share(loss))} of the run",
+        f"transfers and the MPI library take {percent(evidence.share(loss))} of the run{within}",
         f"run time {nanoseconds(evidence.times.runtime_ns)}, on an ideal network "
-        f"{nanoseconds(evidence.times.ideal_network_ns)}{within}",
+        f"{nanoseconds(evidence.times.ideal_network_ns)}",
         evidence.share(loss),
         f"an ideal network would save {nanoseconds(loss)}",
         _seconds(loss),

@@ -4,7 +4,7 @@ from typing import Any
 
 from tailrace.evidence import Evidence, Finding
 from tailrace.io_findings import IO_CAUSES, IO_DETAILS, io_is_fine
-from tailrace.run_findings import FINDINGS
+from tailrace.run_findings import FINDINGS, NOTABLE_LOSS, exchange_share
 from tailrace.units import percent
 
 
@@ -21,11 +21,13 @@ def headline(columns: dict[str, Any]) -> str:
     evidence = Evidence(columns)
     if not evidence.times.runtime_ns:
         return "Nothing was recorded: the trace has no run time."
-    if io_is_fine(evidence):
+    exchange = exchange_share(evidence)
+    if io_is_fine(evidence) and exchange < NOTABLE_LOSS:
         return _other_headline(evidence)
+    more = f" and the exchange inside MPI-IO up to {percent(exchange)} more" if exchange >= NOTABLE_LOSS else ""
     causes = [f for check in IO_CAUSES if (f := check(evidence))]
     why = max(causes, key=lambda f: f.share_of_runtime).finding if causes else "spread over many file calls"
-    return f"I/O takes {percent(evidence.io_share)} of this run: {why}."
+    return f"I/O takes {percent(evidence.io_share)} of this run{more}: {why}."
 
 
 def _other_headline(evidence: Evidence) -> str:

@@ -62,8 +62,13 @@ class Workplace:
     ) -> Run:
         raw.mkdir(mode=0o700)
         done = subprocess.run(
-            self.mpi.launch(ranks, *command), env=self.environment(raw, **more), capture_output=True, text=True, timeout=timeout_s, cwd=self.folder,
-        )  # fmt: skip
+            self.mpi.launch(ranks, *command),
+            env=self.environment(raw, **more),
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            cwd=self.folder,
+        )
         assert not check or done.returncode == 0, done.stderr
         streams = rawstream.read_all(raw)
         mains = sorted((each for each in streams if each.header["flags"] & 1), key=lambda each: int(each.meta["rank"]))

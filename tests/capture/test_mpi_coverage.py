@@ -1,4 +1,4 @@
-"""Nothing in an installed mpi.h is missed: what it declares is wrapped, or is named with a reason in standard.OMISSIONS."""
+"""Nothing in an installed mpi.h is missed: all is wrapped, or named with a reason in standard.OMISSIONS."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 
 import mpi_capture
 import pytest
+
 from tailrace.capture_build import build, header, standard, wrappers
 
 

@@ -19,7 +19,7 @@ from tests.conftest import ROOT, find_mpi
 
 sys.path.insert(0, str(ROOT / "python"))
 
-from tailrace import capture_build  # noqa: E402
+from tailrace import capture_build
 
 VERSION = "4.1.2"
 TIMEOUT_S = 3600
@@ -48,7 +48,19 @@ class Suite:
 
 def _source(folder: Path) -> Path:
     """The unpacked sdist."""
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "mpi4py", "-d", folder, f"mpi4py=={VERSION}"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "-q",
+        "--no-deps",
+        "--no-binary",
+        "mpi4py",
+        "-d",
+        folder,
+        f"mpi4py=={VERSION}",
+    ]
     if subprocess.run(command, capture_output=True).returncode:
         pytest.skip(f"pip cannot fetch mpi4py {VERSION}")
     archive = folder / f"mpi4py-{VERSION}.tar.gz"

@@ -29,17 +29,29 @@ def sources() -> Path:
     for folder in (Path(__file__).parent / "capture", Path(__file__).parents[3] / "capture"):
         if (folder / "record.h").is_file():
             return folder
-    raise BuildError("The sources of capture are not installed.", "Install Tailrace again: its folder capture/ is part of the package.")
+    raise BuildError(
+        "The sources of capture are not installed.",
+        "Install Tailrace again: its folder capture/ is part of the package.",
+    )
 
 
 def _run(command: list[str]) -> str:
     try:
         done = subprocess.run(command, text=True, capture_output=True, check=False)
     except OSError as error:
-        raise BuildError(f"{command[0]} cannot be started: {error.strerror}.", "Install a C compiler (Debian: apt install gcc libc6-dev).") from None
+        raise BuildError(
+            f"{command[0]} cannot be started: {error.strerror}.",
+            "Install a C compiler (Debian: apt install gcc libc6-dev).",
+        ) from None
     if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no reason given"]
-        raise BuildError(f"{command[0]} could not compile capture: {lines[0]}", f"The command was: {shlex.join(command)}")
+        lines = (
+            [line for line in done.stderr.splitlines() if "error" in line]
+            or done.stderr.splitlines()
+            or ["no reason given"]
+        )
+        raise BuildError(
+            f"{command[0]} could not compile capture: {lines[0]}", f"The command was: {shlex.join(command)}"
+        )
     return done.stdout
 
 
@@ -50,7 +62,20 @@ def build_core(output: Path, compiler: str = "cc", extra: tuple[str, ...] = ()) 
         assembly = Path(scratch, "trampolines.S")
         assembly.write_text(trampolines.source())
         files = [*sorted(str(file) for file in folder.glob("*.c")), str(folder / "mpi" / "resolve.c"), str(assembly)]
-        command = [compiler, *_FLAGS, *_CORE_FLAGS, *extra, "-shared", "-Wl,-z,now", f"-I{folder / 'mpi'}", "-o", f"{output}.new", *files, "-ldl", "-lpthread"]
+        command = [
+            compiler,
+            *_FLAGS,
+            *_CORE_FLAGS,
+            *extra,
+            "-shared",
+            "-Wl,-z,now",
+            f"-I{folder / 'mpi'}",
+            "-o",
+            f"{output}.new",
+            *files,
+            "-ldl",
+            "-lpthread",
+        ]
         _run(command)
     Path(f"{output}.new").replace(output)
 
@@ -72,7 +97,9 @@ def _show(mpicc: str) -> str:
         try:
             done = subprocess.run([mpicc, option], text=True, capture_output=True, check=False)
         except OSError as error:
-            raise BuildError(f"{mpicc} cannot be started: {error.strerror}.", "Name the mpicc of the program's MPI.") from None
+            raise BuildError(
+                f"{mpicc} cannot be started: {error.strerror}.", "Name the mpicc of the program's MPI."
+            ) from None
         if done.returncode == 0 and done.stdout.strip():
             return done.stdout
     raise BuildError(f"{mpicc} does not say how it compiles (-show).", "Name the mpicc of the program's MPI.")
@@ -82,17 +109,35 @@ def build_flavour(mpicc: str, output: Path) -> None:
     """Compiles the flavour library for the MPI of ``mpicc`` to ``output``. Raises BuildError."""
     compiler, flags = mpi_compile_flags(mpicc)
     if shutil.which(compiler) is None:
-        raise BuildError(f"{mpicc} compiles with {compiler}, which is not there.", f"Install {compiler}, or set the compiler of {mpicc}.")
+        raise BuildError(
+            f"{mpicc} compiles with {compiler}, which is not there.",
+            f"Install {compiler}, or set the compiler of {mpicc}.",
+        )
     prototypes = header.parse(header.preprocess([compiler, *flags]))
     if "MPI_Init" not in prototypes:
-        raise BuildError(f"The mpi.h of {mpicc} declares no MPI_Init that was understood.", "Report this MPI and its version.")
+        raise BuildError(
+            f"The mpi.h of {mpicc} declares no MPI_Init that was understood.", "Report this MPI and its version."
+        )
     folder = sources() / "mpi"
     with tempfile.TemporaryDirectory() as scratch:
         generated = Path(scratch, "wrappers.c")
         generated.write_text(wrappers.source(prototypes))
         files = [str(file) for file in sorted(folder.glob("*.c")) if file.name != "resolve.c"]
         has = [f"-DHAVE_{name}" for name, function in _OPTIONAL.items() if function in prototypes]
-        command = [compiler, *flags, *_FLAGS, *_FLAVOUR_FLAGS, *has, "-shared", f"-I{folder}", "-o", f"{output}.new", *files, str(generated), "-ldl"]
+        command = [
+            compiler,
+            *flags,
+            *_FLAGS,
+            *_FLAVOUR_FLAGS,
+            *has,
+            "-shared",
+            f"-I{folder}",
+            "-o",
+            f"{output}.new",
+            *files,
+            str(generated),
+            "-ldl",
+        ]
         _run(command)
     Path(f"{output}.new").replace(output)
 

@@ -35,7 +35,9 @@ def _creation(parent: str, new: str, flags: str = "0", salt: str = "0") -> Piece
     return Pieces(after=f"creation_after(stream, &call, &{value}, result, ${new});")
 
 
-_IDUP = Pieces(after="creation_starts(stream, &call, &(struct creation){.parent = $comm}, result, $request, $&newcomm, $LANGUAGE);")
+_IDUP = Pieces(
+    after="creation_starts(stream, &call, &(struct creation){.parent = $comm}, result, $request, $&newcomm, $LANGUAGE);"
+)
 _FREE = Pieces(
     declare="MPI_Comm freed;",
     before="freed = $comm;",
@@ -53,7 +55,9 @@ def _communicators() -> dict[str, Pieces]:
     for name, new in (("MPI_Comm_create_from_group", "newcomm"), ("MPI_Intercomm_create_from_groups", "newintercomm")):
         found[name] = _creation(alone, new, "CREATION_MEMBERS_ONLY", "salt_of_string($string(stringtag))")
     # Not made here: known from now on, where there is one.
-    found["MPI_Comm_get_parent"] = Pieces(after="if (result == MPI_SUCCESS)\n    communicator_seen($parent);\nplain_after(stream, &call);")
+    found["MPI_Comm_get_parent"] = Pieces(
+        after="if (result == MPI_SUCCESS)\n    communicator_seen($parent);\nplain_after(stream, &call);"
+    )
     found["MPI_Comm_idup"] = found["MPI_Comm_idup_with_info"] = _IDUP
     found["MPI_Comm_free"] = found["MPI_Comm_disconnect"] = _FREE
     return found

@@ -56,11 +56,20 @@ class Collective:
 # A gather's root gives too (unless in place), a broadcast's does not get.
 _COLLECTIVES = {
     "barrier": Collective("ALL"),
-    "bcast": Collective("FROM_ROOT", Amount("ONE", "buffer", "count", "datatype", "BY_ROOT"), Amount("ONE", "buffer", "count", "datatype", "BY_OTHERS"), True),
+    "bcast": Collective(
+        "FROM_ROOT",
+        Amount("ONE", "buffer", "count", "datatype", "BY_ROOT"),
+        Amount("ONE", "buffer", "count", "datatype", "BY_OTHERS"),
+        True,
+    ),
     "gather": Collective("TO_ROOT", _SEND_ONE, _by("BY_ROOT", _RECEIVE_EACH), True),
     "gatherv": Collective("TO_ROOT", _SEND_ONE, _by("BY_ROOT", _RECEIVE_LIST), True),
-    "scatter": Collective("FROM_ROOT", _by("BY_ROOT", _SEND_EACH), Amount("ONE", "recvbuf", "recvcount", "recvtype"), True),
-    "scatterv": Collective("FROM_ROOT", _by("BY_ROOT", _SEND_LIST), Amount("ONE", "recvbuf", "recvcount", "recvtype"), True),
+    "scatter": Collective(
+        "FROM_ROOT", _by("BY_ROOT", _SEND_EACH), Amount("ONE", "recvbuf", "recvcount", "recvtype"), True
+    ),
+    "scatterv": Collective(
+        "FROM_ROOT", _by("BY_ROOT", _SEND_LIST), Amount("ONE", "recvbuf", "recvcount", "recvtype"), True
+    ),
     "allgather": Collective("ALL", _SEND_ONE, _RECEIVE_EACH),
     "allgatherv": Collective("ALL", _SEND_ONE, _RECEIVE_LIST),
     "alltoall": Collective("ALL", _SEND_EACH, _RECEIVE_EACH),
@@ -68,8 +77,12 @@ _COLLECTIVES = {
     "alltoallw": Collective("ALL", _SEND_TYPES, _RECEIVE_TYPES),
     "reduce": Collective("TO_ROOT", _GIVEN, _by("BY_ROOT", _RESULT), True),
     "allreduce": Collective("ALL", _GIVEN, _RESULT),
-    "reduce_scatter": Collective("ALL", Amount("LIST", "", "recvcounts", "datatype"), Amount("OWN", "", "recvcounts", "datatype")),
-    "reduce_scatter_block": Collective("ALL", Amount("EACH", "", "recvcount", "datatype"), Amount("ONE", "", "recvcount", "datatype")),
+    "reduce_scatter": Collective(
+        "ALL", Amount("LIST", "", "recvcounts", "datatype"), Amount("OWN", "", "recvcounts", "datatype")
+    ),
+    "reduce_scatter_block": Collective(
+        "ALL", Amount("EACH", "", "recvcount", "datatype"), Amount("ONE", "", "recvcount", "datatype")
+    ),
     "scan": Collective("PREFIX", _GIVEN, _RESULT),
     "exscan": Collective("EXCLUSIVE_PREFIX", _GIVEN, _RESULT),
     "neighbor_allgather": Collective("NEIGHBOURS", _SEND_ONE, _RECEIVE_EACH),

@@ -12,7 +12,11 @@ def _value(op: str, flags: str, extra: str = "") -> str:
 
 
 def _simple(op: str, flags: str = "0") -> Pieces:
-    return Pieces(declare="struct file_call file;", before=_value(op, flags), after="file_after(stream, &call, &file, result, NULL);")
+    return Pieces(
+        declare="struct file_call file;",
+        before=_value(op, flags),
+        after="file_after(stream, &call, &file, result, NULL);",
+    )
 
 
 def _blocking(op: str, flags: str, extra: str) -> Pieces:

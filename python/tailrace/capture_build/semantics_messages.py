@@ -22,7 +22,9 @@ def _send(mode: int, flags: str, request: str, count: str = "$count") -> Pieces:
 
 def _sends() -> dict[str, Pieces]:
     found = {"MPI_Psend_init": _send(0, _PARTITIONED, "$request", "$count * $partitions")}
-    for mode, (blocking, started) in enumerate((("Send", "Isend"), ("Bsend", "Ibsend"), ("Ssend", "Issend"), ("Rsend", "Irsend"))):
+    for mode, (blocking, started) in enumerate(
+        (("Send", "Isend"), ("Bsend", "Ibsend"), ("Ssend", "Issend"), ("Rsend", "Irsend"))
+    ):
         found[f"MPI_{blocking}"] = _send(mode, "0", _NO_REQUEST)
         found[f"MPI_{started}"] = _send(mode, _STARTS, "$request")
         found[f"MPI_{blocking}_init"] = _send(mode, _PERSISTENT, "$request")
@@ -74,7 +76,9 @@ def _receives() -> dict[str, Pieces]:
 
 
 def _exchange(replace: bool, blocking: bool) -> Pieces:
-    there, there_type, back, back_type = ("count", "datatype") * 2 if replace else ("sendcount", "sendtype", "recvcount", "recvtype")
+    there, there_type, back, back_type = (
+        ("count", "datatype") * 2 if replace else ("sendcount", "sendtype", "recvcount", "recvtype")
+    )
     lines = [
         f"send = (struct send){{.comm = $comm, .peer = $dest, .tag = $sendtag, .count = ${there}, .type = ${there_type}}};",
         f"receive = (struct receive){{.comm = $comm, .peer = $source, .tag = $recvtag, .count = ${back}, .type = ${back_type}}};",
@@ -100,7 +104,9 @@ def _probe(test: bool, message: bool) -> Pieces:
     )
 
 
-def _completion(kind: str, test: bool, arguments: str, count: str = "$count", statuses: str = "array_of_statuses") -> Pieces:
+def _completion(
+    kind: str, test: bool, arguments: str, count: str = "$count", statuses: str = "array_of_statuses"
+) -> Pieces:
     requests = "$&request" if count == "1" else "$&array_of_requests"
     handles = f"(struct handles){{{requests}, $LANGUAGE}}"
     return Pieces(

@@ -5,7 +5,14 @@ from __future__ import annotations
 from .pieces import Pieces
 
 
-def _pieces(op: str, target: str = "-1", count: str = "0", type_: str = "predefined.datatype_null", request: str = "", group: str = "") -> Pieces:
+def _pieces(
+    op: str,
+    target: str = "-1",
+    count: str = "0",
+    type_: str = "predefined.datatype_null",
+    request: str = "",
+    group: str = "",
+) -> Pieces:
     fields = [f".window = $win, .op = WINDOW_{op}, .target = {target}, .count = {count}, .type = {type_}"]
     fields.append(f".flags = {'FLAG_STARTS' if request else '0'}")
     if group:

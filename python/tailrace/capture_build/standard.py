@@ -27,13 +27,21 @@ OMISSIONS = {
     "MPI_Aint_diff": "arithmetic",
 }
 OMITTED_SUFFIXES = {
-    ("_c2f", "_f2c", "_fromint", "_toint", "_c2f08", "_f082c", "_f2f08", "_f082f"): "converts a handle or a status: arithmetic",
+    (
+        "_c2f",
+        "_f2c",
+        "_fromint",
+        "_toint",
+        "_c2f08",
+        "_f082c",
+        "_f2f08",
+        "_f082f",
+    ): "converts a handle or a status: arithmetic",
 }
 OMITTED_PREFIXES = {
     "MPI_T_": "the tools' interface: no part of the program's communication, and called while MPI is not initialized",
     "MPI_Abi_": "programs ask dlsym whether these exist: a trampoline would answer yes where the MPI has none",
 }
-
 
 
 def omission(name: str) -> str | None:
@@ -142,4 +150,3 @@ def all_symbols() -> tuple[str, ...]:
             for family in fortran_symbols(procedures()[name]).values():
                 symbols.update(family)
     return tuple(sorted(symbols))
-

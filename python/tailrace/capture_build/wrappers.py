@@ -15,7 +15,21 @@ _HANDLES = {
     "MPI_Message": "Message", "MPI_Win": "Win",
 }  # fmt: skip
 # Names of the wrappers' own variables: parameters named like them get an underscore.
-_TAKEN = {"result", "call", "stream", "error", "own_error", "place", "chosen", "file", "send", "receive", "probe", "key", "freed"}
+_TAKEN = {
+    "result",
+    "call",
+    "stream",
+    "error",
+    "own_error",
+    "place",
+    "chosen",
+    "file",
+    "send",
+    "receive",
+    "probe",
+    "key",
+    "freed",
+}
 _TAKEN |= {"completion", "collective", "one_sided", "mpi", "predefined"}
 _PLACEHOLDER = re.compile(r"\$string\((\w+)\)|\$(&?)(\w+)")
 
@@ -63,7 +77,10 @@ def c_binding(prototype: Prototype) -> Binding:
     procedure = standard.procedures().get(prototype.name)
     declared = tuple(_free_name(parameter.name) for parameter in prototype.parameters)
     aliases = {}
-    pointer = {_free_name(parameter.name): bool(re.search(r"[*\[]", parameter.declaration)) for parameter in prototype.parameters}
+    pointer = {
+        _free_name(parameter.name): bool(re.search(r"[*\[]", parameter.declaration))
+        for parameter in prototype.parameters
+    }
     if procedure:
         aliases = {each.name: name for each, name in zip(procedure.parameters, declared, strict=False)}
 
@@ -94,13 +111,19 @@ def fortran_bindings(name: str) -> Iterable[Binding]:
         yield _fortran_binding(procedure, procedure.fortran, family, symbols)
 
 
-def _fortran_binding(procedure: standard.Procedure, fortran: tuple[standard.Parameter, ...], family: str, symbols: tuple[str, ...]) -> Binding:
+def _fortran_binding(
+    procedure: standard.Procedure, fortran: tuple[standard.Parameter, ...], family: str, symbols: tuple[str, ...]
+) -> Binding:
     types = {parameter.name: parameter.c_type for parameter in fortran}
     names = [_free_name(parameter.name) for parameter in fortran]
     strings = [_free_name(parameter.name) for parameter in fortran if parameter.kind in standard.STRING_KINDS]
     error = [] if procedure.base == "MPI_Pcontrol" else ["error"]
     lengths = [f"length_{name}" for name in strings]
-    pointers = ", ".join([f"void *{name}" for name in names] + [f"MPI_Fint *{name}" for name in error] + [f"size_t {name}" for name in lengths])
+    pointers = ", ".join(
+        [f"void *{name}" for name in names]
+        + [f"MPI_Fint *{name}" for name in error]
+        + [f"size_t {name}" for name in lengths]
+    )
 
     def render(name: str, as_passed: bool) -> str:
         own = _free_name(name.lower())
@@ -169,8 +192,15 @@ def layer(name: str) -> int:
 def table(bindings: list[Binding]) -> str:
     """The sorted table that libtailrace.so searches."""
     rows = sorted((symbol, binding.identifier) for binding in bindings for symbol in binding.symbols)
-    lines = [f'    {{"{symbol}", (void *)wrap_{identifier}, (void **)&real_{identifier}}},\n' for symbol, identifier in rows]
-    return "const struct tailrace_wrapper tailrace_wrappers[] = {\n" + "".join(lines) + "};\n" + f"const unsigned tailrace_wrapper_count = {len(rows)};\n"
+    lines = [
+        f'    {{"{symbol}", (void *)wrap_{identifier}, (void **)&real_{identifier}}},\n' for symbol, identifier in rows
+    ]
+    return (
+        "const struct tailrace_wrapper tailrace_wrappers[] = {\n"
+        + "".join(lines)
+        + "};\n"
+        + f"const unsigned tailrace_wrapper_count = {len(rows)};\n"
+    )
 
 
 def names(functions: list[str]) -> str:
