@@ -78,8 +78,8 @@ impl<'a> Observer<'a> {
     }
 
     fn file(&mut self, shape: &CodedShape) {
-        let (operation, file, bytes) = (shape.words[0], shape.words[2] as u32, shape.words[3]);
-        if !matches!(operation, OP_READ | OP_WRITE) || bytes <= 0 {
+        let (file, bytes) = (shape.words[2] as u32, shape.words[3]);
+        if !moves_data(&shape.words) || bytes <= 0 {
             return;
         }
         match self.layer(shape) {
@@ -94,7 +94,7 @@ impl<'a> Observer<'a> {
     fn data_below_mpi(&mut self, file: u32) {
         for (around, _) in &self.open {
             match self.functions.get(usize::from(around.function)).map(|function| function.layer) {
-                Some(Layer::MpiIo) if around.class == class::FILE => {
+                Some(Layer::MpiIo) if around.class == class::FILE && moves_data(&around.words) => {
                     self.observed.seen.extend([around.words[2] as u32, file]);
                 }
                 Some(Layer::MpiIo | Layer::Mpi) => self.observed.seen.extend([file]),
@@ -102,6 +102,11 @@ impl<'a> Observer<'a> {
             }
         }
     }
+}
+
+/// Opening a file may read others: a driver's hints, say. Only what happens inside reads and writes tells of their data.
+fn moves_data(words: &[i64]) -> bool {
+    matches!(words[0], OP_READ | OP_WRITE)
 }
 
 /// A file is opaque if MPI-IO moved data of it on some rank and no rank showed a POSIX call inside.
