@@ -16,8 +16,6 @@ use crate::watch::Watch;
 
 create_exception!(_engine, TraceError, PyException, "A trace cannot be read or written: (message, hint).");
 
-/// The packer tells a share, the watch takes a count.
-
 fn trace_error(error: tailrace_trace::TraceError) -> PyErr {
     TraceError::new_err((error.message, error.hint))
 }
@@ -42,7 +40,16 @@ fn pack<'py>(
     tables::summary(py, &result.map_err(trace_error)?)
 }
 
-/// Replays a trace (.tailrace, .prv, .prv.gz) and returns its columns: see `docs/engine.md` for each one's meaning and unit.
+/// Replays a trace (.tailrace, .prv, .prv.gz) and returns its columns.
+///
+/// Integers are 64-bit, times whole nanoseconds, moments count from the window's begin; `docs/report.md` says what they mean.
+/// "format", "ranks", "runtime_ns" (T), "ideal_network_ns" (T_net), "ideal_network_even_io_ns" (T_even), "ideal_ns" (T_ideal),
+/// "meta" {str: str}; tables as dictionaries of columns of equal length: "rank" (by rank; useful_ns + io_ns + mpi_ns is the run
+/// time, counters None where absent), "files" and "file_rank" (innermost layer only, so that rows add up), "functions"
+/// (time_ns holds calls inside), "phases" (fill the window), "longest" (in order of begin; cut to the window);
+/// "timeline": useful, io, mpi as [rows, bins], row_ranks ranks to a row, bins of bin_ns, the last may reach beyond the run;
+/// "rates": bytes_read and bytes_written per bin, ranks_in_io its mean over the bin; "layers", "capture": single
+/// numbers; "warnings": [{"code", "message"}].
 ///
 /// `eager_limit_bytes`: a standard send of more completes no earlier than its receive is posted. `collectives`: "data" (order only
 /// where data flow) or "all" (each synchronizes all its ranks). `bins`: columns of the timeline at most. `longest`:

@@ -14,6 +14,8 @@ use tailrace_trace::tables::Counters;
 use crate::columns::integers;
 
 type Dict<'py> = PyResult<Bound<'py, PyDict>>;
+/// A column's name and where its values come from.
+type Column = (&'static str, fn(&RankAccount) -> i64);
 
 /// What packing came to.
 pub fn summary<'py>(py: Python<'py>, summary: &Summary) -> Dict<'py> {
@@ -31,7 +33,7 @@ pub fn summary<'py>(py: Python<'py>, summary: &Summary) -> Dict<'py> {
 
 pub fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
-    let times: [(&str, fn(&RankAccount) -> i64); 10] = [
+    let times: [Column; 10] = [
         ("useful_ns", |rank| rank.useful),
         ("io_ns", |rank| rank.io),
         ("mpi_ns", |rank| rank.mpi),

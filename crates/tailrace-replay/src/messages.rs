@@ -23,6 +23,12 @@ impl Channel {
     }
 }
 
+impl Channel {
+    fn ends(self) -> (u32, u32) {
+        ((self.source_and_destination >> 32) as u32, self.source_and_destination as u32)
+    }
+}
+
 /// Names a message from its first sight (send or posted receive) until both sides are done with it.
 pub type MessageId = u32;
 
@@ -58,6 +64,8 @@ pub struct Messages {
     free: Vec<MessageId>,
     /// Receives that were over before their send began: clocks disagree, or the trace does.
     pub received_before_sent: u64,
+    /// Source and destination of the first such message.
+    pub first_received_before_sent: Option<(u32, u32)>,
 }
 
 impl Messages {
@@ -67,7 +75,10 @@ impl Messages {
         let id = waiting.unwrap_or_else(|| self.queue(channel));
         let message = &mut self.slots[id as usize];
         (message.is_sent, message.start) = (true, start);
-        self.received_before_sent += u64::from(message.receiver_done);
+        if message.receiver_done {
+            self.received_before_sent += 1;
+            self.first_received_before_sent.get_or_insert(channel.ends());
+        }
         id
     }
 

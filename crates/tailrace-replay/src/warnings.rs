@@ -46,12 +46,14 @@ fn matching(world: &World<'_>, warnings: &mut Vec<Warning>) {
             "{sends} messages sent in the window were not received in it, and {receives} receives were not satisfied."
         )
     });
-    let early = world.messages.received_before_sent;
-    warn(warnings, early > 0, "received-before-sent", || {
-        format!(
-            "{early} messages were received before they were sent: clocks disagree, and the replay lets those wait for nobody."
-        )
-    });
+    if let Some((source, destination)) = world.messages.first_received_before_sent {
+        let count = world.messages.received_before_sent;
+        let message = format!(
+            "{count} messages were received before they were sent, the first from rank {source} to rank {destination}: clocks \
+             disagree, and the replay lets those receives wait for nobody."
+        );
+        warnings.push(Warning { code: "received-before-sent", message });
+    }
     let incomplete = world.collectives.incomplete() as u64 + world.collectives.not_followed;
     warn(warnings, incomplete > 0, "incomplete-collectives", || {
         format!("{incomplete} collective calls were not entered by all ranks of their communicators in the window.")
