@@ -141,6 +141,15 @@ fn a_call_on_an_unknown_communicator_still_takes_its_number() {
 }
 
 #[test]
+fn a_request_without_any_communicator_is_a_plain_call() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = Stream::new(5, 0, 0);
+    stream.name(1, 0, "MPI_Isend").define(1, 1, 2, &[0, 0, 5, 8, 0, 1]).call(1, 1, 1).save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    assert_eq!(events(trace.as_ref(), 0)[0].1.operation, Operation::Plain);
+}
+
+#[test]
 fn a_call_of_a_shape_that_was_never_defined_is_left_out_and_noted() {
     let directory = tempfile::tempdir().unwrap();
     Stream::rank(0, 1, 0).call(7, 1, 1).save(directory.path(), 0);

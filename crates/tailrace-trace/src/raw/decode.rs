@@ -249,7 +249,7 @@ impl Slot {
         *not_understood += u64::from(coded.is_err() && part != Part::Enter);
         let (class, words) = match coded {
             Ok(words) => (self.class, words),
-            Err(_) => not_understandable(self.class, &self.raw),
+            Err(_) => not_understandable(self.class, &self.raw, context),
         };
         self.reach = if has_tokens(class) {
             words.iter().skip(first_token(class)).copied().max().unwrap_or(0).max(0) as u64
@@ -288,9 +288,10 @@ fn understood(
     Ok(words)
 }
 
-/// What orders nothing, but still takes its number where it names a request.
-fn not_understandable(class: u8, raw: &[i64]) -> (u8, Vec<i64>) {
+/// What orders nothing, but still takes its number where it names a request; without MPI there are none.
+fn not_understandable(class: u8, raw: &[i64], context: Context) -> (u8, Vec<i64>) {
     match words::progress(class, raw) {
+        _ if context.tables.communicators.is_empty() => (class::PLAIN, Vec::new()),
         Progress::Blocking => (class::PLAIN, Vec::new()),
         Progress::Started => (class::REQUEST, vec![words::STARTS]),
         Progress::Persistent => (class::REQUEST, vec![words::PERSISTENT]),
