@@ -23,9 +23,11 @@ SYNC(aio_fsync64, aiocb64)
 
 /* A wait for any of several requests counts for the file of the first. */
 #define SUSPEND(name, control)                                                                                         \
-    static uint32_t first_file_of_##name(const struct control *const list[], int count) {                              \
+    static uint32_t first_file_of_##name(const struct control *const list[], int count)                                \
+    {                                                                                                                  \
         for (int i = 0; i < count; i++)                                                                                \
-            if (list[i]) return descriptor_file(list[i]->aio_fildes);                                                  \
+            if (list[i])                                                                                               \
+                return descriptor_file(list[i]->aio_fildes);                                                           \
         return 0;                                                                                                      \
     }                                                                                                                  \
     WRAP_FILE(int, name, (const struct control *const list[], int count, const struct timespec *restrict timeout),     \
@@ -36,7 +38,8 @@ SUSPEND(aio_suspend64, aiocb64)
 /* A list is one call with as many requests inside it, each a record of no length before the wait. Not inlined: a call
  * inside another must have a stack frame of its own (record.h). */
 #define LIST(name, control)                                                                                            \
-    static __attribute__((noinline)) void record_requests_of_##name(struct control *const list[], int count) {         \
+    static __attribute__((noinline)) void record_requests_of_##name(struct control *const list[], int count)           \
+    {                                                                                                                  \
         for (int i = 0; i < count; i++) {                                                                              \
             struct call call;                                                                                          \
             uint32_t file = list[i] && list[i]->aio_lio_opcode != LIO_NOP ? descriptor_file(list[i]->aio_fildes) : 0;  \
@@ -47,21 +50,26 @@ SUSPEND(aio_suspend64, aiocb64)
                               (int64_t)list[i]->aio_nbytes, list[i]->aio_offset, 0);                                   \
         }                                                                                                              \
     }                                                                                                                  \
-    static uint32_t first_file_of_##name(struct control *const list[], int count) {                                    \
+    static uint32_t first_file_of_##name(struct control *const list[], int count)                                      \
+    {                                                                                                                  \
         for (int i = 0; i < count; i++)                                                                                \
-            if (list[i] && list[i]->aio_lio_opcode != LIO_NOP) return descriptor_file(list[i]->aio_fildes);            \
+            if (list[i] && list[i]->aio_lio_opcode != LIO_NOP)                                                         \
+                return descriptor_file(list[i]->aio_fildes);                                                           \
         return 0;                                                                                                      \
     }                                                                                                                  \
     TAILRACE_EXPORT int name(int mode, struct control *const list[restrict], int count,                                \
-                             struct sigevent *restrict event) {                                                        \
+                             struct sigevent *restrict event)                                                          \
+    {                                                                                                                  \
         uint32_t file;                                                                                                 \
         if (!tailrace_recording || !(file = first_file_of_##name(list, count)))                                        \
             return REAL(name)(mode, list, count, event);                                                               \
         struct call call;                                                                                              \
         struct stream *stream = call_begin(&call, FUNCTION_##name);                                                    \
-        if (stream) record_requests_of_##name(list, count);                                                            \
+        if (stream)                                                                                                    \
+            record_requests_of_##name(list, count);                                                                    \
         int result = REAL(name)(mode, list, count, event);                                                             \
-        if (stream) end_file_call(stream, &call, clock_now(), FILE_METADATA, 0, file, 0, 0, ERROR_OF_RESULT);          \
+        if (stream)                                                                                                    \
+            end_file_call(stream, &call, clock_now(), FILE_METADATA, 0, file, 0, 0, ERROR_OF_RESULT);                  \
         return result;                                                                                                 \
     }
 LIST(lio_listio, aiocb)

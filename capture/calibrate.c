@@ -9,16 +9,19 @@
 
 enum { ROUNDS = 5, CALLS = 1000, MEMORY_BYTES = 1 << 16, FUNCTION = 1 };
 
-static void record_calls(void) {
+static void record_calls(void)
+{
     for (int i = 0; i < CALLS; i++) {
         struct call call;
         struct stream *stream = call_begin(&call, FUNCTION);
         int64_t words[FILE_WORDS] = {FILE_WRITE, FILE_OFFSET, 2, 8, 8 * i, 0, -1};
-        if (stream) call_end(stream, &call, CLASS_FILE, words, FILE_WORDS);
+        if (stream)
+            call_end(stream, &call, CLASS_FILE, words, FILE_WORDS);
     }
 }
 
-static uint64_t shortest_round(struct stream *stream) {
+static uint64_t shortest_round(struct stream *stream)
+{
     uint64_t shortest = UINT64_MAX;
     for (int round = 0; round < ROUNDS; round++) {
         stream->at = stream->window;
@@ -30,7 +33,8 @@ static uint64_t shortest_round(struct stream *stream) {
     return shortest;
 }
 
-static uint64_t ticks_per_round(struct stream *stream, uint8_t *memory) {
+static uint64_t ticks_per_round(struct stream *stream, uint8_t *memory)
+{
     stream_use_memory(stream, (struct stream_header *)memory, memory + HEADER_BYTES, MEMORY_BYTES - HEADER_BYTES);
     struct stream *own = tailrace_stream;
     tailrace_stream = stream;
@@ -39,11 +43,14 @@ static uint64_t ticks_per_round(struct stream *stream, uint8_t *memory) {
     return ticks;
 }
 
-unsigned calibrate_event_cost_ps(void) {
+unsigned calibrate_event_cost_ps(void)
+{
     struct stream *stream = system_map_memory(sizeof *stream);
     uint8_t *memory = system_map_memory(MEMORY_BYTES);
     uint64_t ticks = stream && memory ? ticks_per_round(stream, memory) : 0;
-    if (stream) system_unmap(stream, sizeof *stream);
-    if (memory) system_unmap(memory, MEMORY_BYTES);
+    if (stream)
+        system_unmap(stream, sizeof *stream);
+    if (memory)
+        system_unmap(memory, MEMORY_BYTES);
     return (unsigned)((double)ticks * 1e12 / (double)clock_ticks_per_s() / CALLS);
 }

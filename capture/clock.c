@@ -17,10 +17,12 @@ static uint64_t ticks_per_s = 1000000000u;
 
 #if defined(__x86_64__)
 /* The kernel watches the time-stamp counters of all cores and leaves them for another source when they drift. */
-static bool kernel_trusts_counter(void) {
+static bool kernel_trusts_counter(void)
+{
     char source[16] = "";
     int file = system_open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC, 0);
-    if (file < 0) return true; /* not to be seen in many containers: then the processor's word has to do */
+    if (file < 0)
+        return true; /* not to be seen in many containers: then the processor's word has to do */
     ssize_t bytes = system_read(file, source, sizeof source - 1);
     system_close(file);
     /* A virtual machine's clock (kvm-clock, hyperv) is itself computed from an invariant counter. */
@@ -28,17 +30,25 @@ static bool kernel_trusts_counter(void) {
            !strncmp(source, "hyperv_clocksou", 15);
 }
 
-static bool counter_is_invariant(void) {
+static bool counter_is_invariant(void)
+{
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) && kernel_trusts_counter();
 }
 #elif defined(__aarch64__)
-static bool counter_is_invariant(void) { return true; /* the architecture's system counter */ }
+static bool counter_is_invariant(void)
+{
+    return true; /* the architecture's system counter */
+}
 #else
-static bool counter_is_invariant(void) { return false; }
+static bool counter_is_invariant(void)
+{
+    return false;
+}
 #endif
 
-static struct clock_reading read_once(void) {
+static struct clock_reading read_once(void)
+{
     struct timespec realtime;
     uint64_t before = clock_now();
     uint64_t monotonic_ns = clock_monotonic_ns();
@@ -53,39 +63,51 @@ static struct clock_reading read_once(void) {
     };
 }
 
-struct clock_reading clock_read(void) {
+struct clock_reading clock_read(void)
+{
     struct clock_reading best = read_once();
     for (int i = 1; i < TRIES; i++) {
         struct clock_reading reading = read_once();
-        if (reading.width_ticks < best.width_ticks) best = reading;
+        if (reading.width_ticks < best.width_ticks)
+            best = reading;
     }
     return best;
 }
 
 /* Ticks per second over a short wait; 0 where the counter stood still or ran backwards. */
-static uint64_t measure_rate(void) {
+static uint64_t measure_rate(void)
+{
     struct clock_reading first = clock_read(), last;
-    do last = clock_read();
+    do
+        last = clock_read();
     while (last.monotonic_ns - first.monotonic_ns < CALIBRATION_NS);
-    if (last.ticks <= first.ticks) return 0;
+    if (last.ticks <= first.ticks)
+        return 0;
     return (uint64_t)((double)(last.ticks - first.ticks) * 1e9 / (double)(last.monotonic_ns - first.monotonic_ns));
 }
 
 /* Two waits must agree within 2 %, at a rate that a processor can have. */
-static bool counter_keeps_time(void) {
+static bool counter_keeps_time(void)
+{
     uint64_t first = measure_rate(), second = measure_rate();
     uint64_t difference = first > second ? first - second : second - first;
     ticks_per_s = second;
     return second > 1000000 && second < 100000000000u && difference < second / 50;
 }
 
-void clock_choose(void) {
+void clock_choose(void)
+{
     const char *wanted = getenv("TAILRACE_CLOCK");
-    if ((wanted && !strcmp(wanted, "monotonic")) || !counter_is_invariant()) return;
+    if ((wanted && !strcmp(wanted, "monotonic")) || !counter_is_invariant())
+        return;
     tailrace_clock_kind = CLOCK_KIND_COUNTER;
-    if (counter_keeps_time()) return;
+    if (counter_keeps_time())
+        return;
     tailrace_clock_kind = CLOCK_KIND_MONOTONIC;
     ticks_per_s = 1000000000u;
 }
 
-uint64_t clock_ticks_per_s(void) { return ticks_per_s; }
+uint64_t clock_ticks_per_s(void)
+{
+    return ticks_per_s;
+}

@@ -30,13 +30,15 @@ void clock_choose(void);
 uint64_t clock_ticks_per_s(void);
 struct clock_reading clock_read(void);
 
-static inline uint64_t clock_monotonic_ns(void) {
+static inline uint64_t clock_monotonic_ns(void)
+{
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static inline uint64_t clock_counter(void) {
+static inline uint64_t clock_counter(void)
+{
 #if defined(__x86_64__)
     uint32_t low, high;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
@@ -51,8 +53,10 @@ static inline uint64_t clock_counter(void) {
 }
 
 /* Now, in ticks. */
-static inline uint64_t clock_now(void) {
-    if (__builtin_expect(tailrace_clock_kind == CLOCK_KIND_COUNTER, 1)) return clock_counter();
+static inline uint64_t clock_now(void)
+{
+    if (__builtin_expect(tailrace_clock_kind == CLOCK_KIND_COUNTER, 1))
+        return clock_counter();
     return clock_monotonic_ns();
 }
 

@@ -19,11 +19,14 @@ extern uint32_t descriptors_near[DESCRIPTORS_NEAR];
 uint32_t descriptor_find(int descriptor);
 
 /* The number of the file, 0 where there is none to record. */
-static inline uint32_t descriptor_file(int descriptor) {
+static inline uint32_t descriptor_file(int descriptor)
+{
     if (LIKELY((unsigned)descriptor < DESCRIPTORS_NEAR)) {
         uint32_t file = __atomic_load_n(&descriptors_near[descriptor], __ATOMIC_RELAXED);
-        if (LIKELY(file > DESCRIPTOR_IGNORED)) return file;
-        if (file == DESCRIPTOR_IGNORED) return 0;
+        if (LIKELY(file > DESCRIPTOR_IGNORED))
+            return file;
+        if (file == DESCRIPTOR_IGNORED)
+            return 0;
     }
     return descriptor_find(descriptor);
 }

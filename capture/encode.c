@@ -17,7 +17,8 @@ enum {
 
 /* --- Shapes -------------------------------------------------------------------------------------------------- */
 
-static void define_name(struct stream *stream, unsigned function) {
+static void define_name(struct stream *stream, unsigned function)
+{
     uint8_t payload[3];
     uint8_t *end = put_u16(payload, function);
     const char *name = process_function_name(function, end);
@@ -27,7 +28,8 @@ static void define_name(struct stream *stream, unsigned function) {
 
 /* Shapes of more than 255 words: the first 255, then more of them as long as there are any. */
 static bool define_long(struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                        unsigned count) {
+                        unsigned count)
+{
     uint8_t payload[16 + SHAPE_WORDS_MAX * WORD_BYTES_MAX];
     payload[0] = (uint8_t)number;
     uint8_t *at = put_u16(payload + 1, key->function);
@@ -46,7 +48,8 @@ static bool define_long(struct stream *stream, unsigned number, const struct sha
 }
 
 static bool define_short(struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                         unsigned count) {
+                         unsigned count)
+{
     uint8_t payload[8 + SHAPE_WORDS_MAX * WORD_BYTES_MAX];
     payload[0] = (uint8_t)number;
     uint8_t *at = put_u16(payload + 1, key->function);
@@ -56,21 +59,25 @@ static bool define_short(struct stream *stream, unsigned number, const struct sh
     return encode_record(stream, HEAD_DEFINE, payload, (size_t)(at - payload), NULL, 0);
 }
 
-static int64_t *long_words(struct stream *stream, unsigned number) {
-    if (!stream->long_words) stream->long_words = system_map_memory((SHAPES + 1) * sizeof *stream->long_words);
+static int64_t *long_words(struct stream *stream, unsigned number)
+{
+    if (!stream->long_words)
+        stream->long_words = system_map_memory((SHAPES + 1) * sizeof *stream->long_words);
     return stream->long_words ? stream->long_words[number] : NULL;
 }
 
 /* Remembers what the shape number now stands for; shapes too long for that are left empty and defined anew each time.
  */
 static void remember(struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                     unsigned count) {
+                     unsigned count)
+{
     struct shape *shape = &stream->shapes[number];
     shape->function = 0;
     int64_t *place = count <= SHAPE_WORDS_NEAR  ? shape->words
                      : count <= SHAPE_WORDS_MAX ? long_words(stream, number)
                                                 : NULL;
-    if (!place) return;
+    if (!place)
+        return;
     memcpy(place, words, count * sizeof *words);
     shape->words_count = (uint8_t)count;
     shape->class_number = key->class_number;
@@ -79,77 +86,96 @@ static void remember(struct stream *stream, unsigned number, const struct shape 
 
 /* The shape's number, 0 where the stream has no space. */
 static unsigned define(struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                       unsigned count) {
-    if (!(stream->named[key->function / 64] >> key->function % 64 & 1)) define_name(stream, key->function);
+                       unsigned count)
+{
+    if (!(stream->named[key->function / 64] >> key->function % 64 & 1))
+        define_name(stream, key->function);
     bool done = count > SHAPE_WORDS_MAX ? define_long(stream, number, key, words, count)
                                         : define_short(stream, number, key, words, count);
-    if (!done) return 0;
+    if (!done)
+        return 0;
     remember(stream, number, key, words, count);
     return number;
 }
 
 static inline bool shape_is(const struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                            unsigned count) {
+                            unsigned count)
+{
     const struct shape *shape = &stream->shapes[number];
     if (shape->function != key->function || shape->class_number != key->class_number || shape->words_count != count)
         return false;
     const int64_t *known = count <= SHAPE_WORDS_NEAR ? shape->words : stream->long_words[number];
     uint64_t difference = 0;
-    for (unsigned i = 0; i < count; i++) difference |= (uint64_t)(known[i] ^ words[i]);
+    for (unsigned i = 0; i < count; i++)
+        difference |= (uint64_t)(known[i] ^ words[i]);
     return !difference;
 }
 
 /* Multipliers are odd numbers without pattern; independent of each other, so the products overlap in the processor. */
-static inline unsigned shape_place(const struct shape *key, const int64_t *words, unsigned count) {
+static inline unsigned shape_place(const struct shape *key, const int64_t *words, unsigned count)
+{
     static const uint64_t multipliers[8] = {
         0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u, 0xd6e8feb86659fd93u,
         0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu, 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u,
     };
     uint64_t hash = (key->function * 31u + key->class_number) * multipliers[7];
-    for (unsigned i = 0; i < count; i++) hash += (uint64_t)words[i] * (multipliers[i & 7] + 2 * (i >> 3));
+    for (unsigned i = 0; i < count; i++)
+        hash += (uint64_t)words[i] * (multipliers[i & 7] + 2 * (i >> 3));
     hash ^= hash >> 29;
     return (unsigned)((hash * multipliers[6] >> 32) * SHAPES >> 32) + 1;
 }
 
 /* No shape where the first probe fails: looks at the next places, then gives the place of one of them away. */
 static __attribute__((noinline)) unsigned find_or_define(struct stream *stream, unsigned place, const struct shape *key,
-                                                         const int64_t *words, unsigned count) {
+                                                         const int64_t *words, unsigned count)
+{
     unsigned empty = 0;
     for (unsigned probe = 0; probe < SHAPE_PROBES; probe++) {
         unsigned number = (place - 1 + probe) % SHAPES + 1;
-        if (shape_is(stream, number, key, words, count)) return number;
-        if (!empty && !stream->shapes[number].function) empty = number;
+        if (shape_is(stream, number, key, words, count))
+            return number;
+        if (!empty && !stream->shapes[number].function)
+            empty = number;
     }
     unsigned victim = (place - 1 + (unsigned)(stream->cursor >> 4) % SHAPE_PROBES) % SHAPES + 1;
     return define(stream, empty ? empty : victim, key, words, count);
 }
 
 static __attribute__((noinline)) unsigned look_up_shape(struct stream *stream, const struct shape *key,
-                                                        const int64_t *words, unsigned count) {
+                                                        const int64_t *words, unsigned count)
+{
     unsigned place = shape_place(key, words, count);
-    if (!shape_is(stream, place, key, words, count)) place = find_or_define(stream, place, key, words, count);
+    if (!shape_is(stream, place, key, words, count))
+        place = find_or_define(stream, place, key, words, count);
     stream->recent[key->function % RECENT] = (uint8_t)place;
     return place;
 }
 
 /* The function's last shape, most of the time: a loop over a file repeats itself. */
 static inline unsigned find_shape(struct stream *stream, unsigned function, unsigned class_number, const int64_t *words,
-                                  unsigned count) {
+                                  unsigned count)
+{
     struct shape key;
     key.function = (uint16_t)function;
     key.class_number = (uint8_t)class_number;
     unsigned recent = stream->recent[function % RECENT];
-    if (LIKELY(shape_is(stream, recent, &key, words, count))) return recent;
+    if (LIKELY(shape_is(stream, recent, &key, words, count)))
+        return recent;
     return look_up_shape(stream, &key, words, count);
 }
 
 /* --- Calls --------------------------------------------------------------------------------------------------- */
 
-static bool room(struct stream *stream) { return stream->at < stream->limit || stream_grow(stream, 0); }
+static bool room(struct stream *stream)
+{
+    return stream->at < stream->limit || stream_grow(stream, 0);
+}
 
 /* An enter or leave at `time`. */
-static bool write_edge(struct stream *stream, unsigned head, unsigned shape, uint64_t time) {
-    if (!shape || !room(stream)) return false;
+static bool write_edge(struct stream *stream, unsigned head, unsigned shape, uint64_t time)
+{
+    if (!shape || !room(stream))
+        return false;
     uint64_t gap = time > stream->cursor ? time - stream->cursor : 0;
     unsigned bytes = bytes_of(gap);
     stream->at[HEAD_BYTES] = (uint8_t)shape;
@@ -160,47 +186,59 @@ static bool write_edge(struct stream *stream, unsigned head, unsigned shape, uin
     return true;
 }
 
-static inline bool has_offset(unsigned class_number, const int64_t *words) {
+static inline bool has_offset(unsigned class_number, const int64_t *words)
+{
     return class_number == CLASS_FILE && (words[FILE_WORD_FLAGS] & FILE_OFFSET);
 }
 
-static inline int64_t *expected_of(struct stream *stream, const int64_t *words) {
+static inline int64_t *expected_of(struct stream *stream, const int64_t *words)
+{
     return &stream->expected[(uint64_t)words[FILE_WORD_FILE] % OFFSET_SLOTS];
 }
 
-static inline void make_relative(const int64_t *expected, int64_t *words) {
+static inline void make_relative(const int64_t *expected, int64_t *words)
+{
     words[FILE_WORD_OFFSET] = (int64_t)((uint64_t)words[FILE_WORD_OFFSET] - (uint64_t)*expected);
 }
 
-static inline void advance(int64_t *expected, const int64_t *absolute) {
+static inline void advance(int64_t *expected, const int64_t *absolute)
+{
     *expected = (int64_t)((uint64_t)absolute[FILE_WORD_OFFSET] + (uint64_t)absolute[FILE_WORD_BYTES]);
 }
 
 /* An enter or leave from what is known of an open call. */
-static bool write_known(struct stream *stream, unsigned head, const struct open_call *open, uint64_t time) {
+static bool write_known(struct stream *stream, unsigned head, const struct open_call *open, uint64_t time)
+{
     int64_t words[KNOWN_WORDS_MAX];
     memcpy(words, open->words, sizeof words);
     bool offset = has_offset(open->class_number, words);
-    if (offset) make_relative(expected_of(stream, words), words);
+    if (offset)
+        make_relative(expected_of(stream, words), words);
     unsigned shape = find_shape(stream, open->function, open->class_number, words, open->words_count);
     bool done = write_edge(stream, head, shape, time);
-    if (done && offset && head == HEAD_LEAVE) advance(expected_of(stream, words), open->words);
+    if (done && offset && head == HEAD_LEAVE)
+        advance(expected_of(stream, words), open->words);
     return done;
 }
 
 /* Writes the enter records of the calls around the one that just ended. */
-static __attribute__((noinline)) bool enter_ancestors(struct stream *stream, unsigned depth) {
+static __attribute__((noinline)) bool enter_ancestors(struct stream *stream, unsigned depth)
+{
     for (unsigned i = 1; i < depth; i++) {
         struct open_call *open = &stream->open[i];
-        if (open->written) continue;
-        if (!write_known(stream, HEAD_ENTER, open, open->begin)) return false;
+        if (open->written)
+            continue;
+        if (!write_known(stream, HEAD_ENTER, open, open->begin))
+            return false;
         open->written = 1;
     }
     return true;
 }
 
-static inline bool write_call(struct stream *stream, unsigned shape, uint64_t begin, uint64_t end) {
-    if (UNLIKELY(!shape || (stream->at >= stream->limit && !stream_grow(stream, 0)))) return false;
+static inline bool write_call(struct stream *stream, unsigned shape, uint64_t begin, uint64_t end)
+{
+    if (UNLIKELY(!shape || (stream->at >= stream->limit && !stream_grow(stream, 0))))
+        return false;
     uint64_t cursor = stream->cursor;
     begin = begin < cursor ? cursor : begin;
     end = end < begin ? begin : end;
@@ -216,68 +254,90 @@ static inline bool write_call(struct stream *stream, unsigned shape, uint64_t be
 }
 
 static inline bool write_ended(struct stream *stream, unsigned depth, uint64_t end, unsigned class_number,
-                               const int64_t *words, unsigned count) {
+                               const int64_t *words, unsigned count)
+{
     struct open_call *open = &stream->open[depth];
     unsigned shape = find_shape(stream, open->function, class_number, words, count);
-    if (LIKELY(!open->written)) return write_call(stream, shape, open->begin, end);
+    if (LIKELY(!open->written))
+        return write_call(stream, shape, open->begin, end);
     return write_edge(stream, HEAD_LEAVE, shape, end);
 }
 
-static inline bool write_file_ended(struct stream *stream, unsigned depth, uint64_t end, const int64_t *absolute) {
+static inline bool write_file_ended(struct stream *stream, unsigned depth, uint64_t end, const int64_t *absolute)
+{
     int64_t words[FILE_WORDS];
-    for (unsigned i = 0; i < FILE_WORDS; i++) words[i] = absolute[i];
-    if (!(words[FILE_WORD_FLAGS] & FILE_OFFSET)) return write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS);
+    for (unsigned i = 0; i < FILE_WORDS; i++)
+        words[i] = absolute[i];
+    if (!(words[FILE_WORD_FLAGS] & FILE_OFFSET))
+        return write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS);
     int64_t *expected = expected_of(stream, words);
     make_relative(expected, words);
-    if (!write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS)) return false;
+    if (!write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS))
+        return false;
     advance(expected, absolute);
     return true;
 }
 
-static void lose(struct stream *stream, unsigned depth) {
+static void lose(struct stream *stream, unsigned depth)
+{
     stream->header->lost++;
     stream->leave_lost |= stream->open[depth].written;
 }
 
 /* The end of a call while nothing may be written: suppressed (silently), full, or left by longjmp and forgotten since.
  */
-static __attribute__((noinline)) void end_unwritten(struct stream *stream, unsigned depth) {
-    if (stream->state == STREAM_GONE) return;
-    if (stream->state < 4) lose(stream, depth);
-    if (stream->depth >= depth) stream->depth = depth - 1;
-    if (stream->counters && !stream->depth) tailrace_counters_start(stream->counters);
+static __attribute__((noinline)) void end_unwritten(struct stream *stream, unsigned depth)
+{
+    if (stream->state == STREAM_GONE)
+        return;
+    if (stream->state < 4)
+        lose(stream, depth);
+    if (stream->depth >= depth)
+        stream->depth = depth - 1;
+    if (stream->counters && !stream->depth)
+        tailrace_counters_start(stream->counters);
 }
 
 /* Calls inside this one that never ended: a longjmp or an exception left them. */
-static __attribute__((noinline)) void drop_deeper(struct stream *stream, unsigned depth) {
+static __attribute__((noinline)) void drop_deeper(struct stream *stream, unsigned depth)
+{
     while (stream->depth > depth) {
         struct open_call *open = &stream->open[stream->depth];
-        if (open->written && !write_known(stream, HEAD_LEAVE, open, stream->cursor)) stream->leave_lost = true;
+        if (open->written && !write_known(stream, HEAD_LEAVE, open, stream->cursor))
+            stream->leave_lost = true;
         stream->header->lost++;
         stream->depth--;
     }
 }
 
-void tailrace_drop_stale(struct stream *stream, uintptr_t frame) {
+void tailrace_drop_stale(struct stream *stream, uintptr_t frame)
+{
     stream->state = STREAM_BUSY;
     unsigned depth = stream->depth;
-    while (depth && (stream->open[depth].frame <= frame || depth >= NESTING_MAX)) depth--;
+    while (depth && (stream->open[depth].frame <= frame || depth >= NESTING_MAX))
+        depth--;
     drop_deeper(stream, depth);
-    if (stream->state == STREAM_BUSY) stream->state = STREAM_READY;
+    if (stream->state == STREAM_BUSY)
+        stream->state = STREAM_READY;
 }
 
 /* What surrounds and what was left inside the call is brought in order before its own record. */
-static inline bool tidy(struct stream *stream, unsigned depth) {
-    if (UNLIKELY(stream->depth != depth)) drop_deeper(stream, depth);
+static inline bool tidy(struct stream *stream, unsigned depth)
+{
+    if (UNLIKELY(stream->depth != depth))
+        drop_deeper(stream, depth);
     return LIKELY(stream->open[depth - 1].written) || enter_ancestors(stream, depth);
 }
 
-static inline void count_again(struct stream *stream) {
-    if (UNLIKELY(stream->counters && !stream->depth)) tailrace_counters_start(stream->counters);
+static inline void count_again(struct stream *stream)
+{
+    if (UNLIKELY(stream->counters && !stream->depth))
+        tailrace_counters_start(stream->counters);
 }
 
 void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsigned class_number, const int64_t *words,
-                       unsigned count) {
+                       unsigned count)
+{
     if (UNLIKELY(stream->state != STREAM_READY || stream->depth < depth)) {
         end_unwritten(stream, depth);
         return;
@@ -290,20 +350,26 @@ void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsi
                                               : write_ended(stream, depth, end, class_number, words, count))))
         lose(stream, depth);
     stream->depth = depth - 1;
-    if (UNLIKELY(end >= stream->clock_due) && stream->state == STREAM_BUSY) encode_due(stream);
+    if (UNLIKELY(end >= stream->clock_due) && stream->state == STREAM_BUSY)
+        encode_due(stream);
     __asm__ volatile("" ::: "memory");
-    if (LIKELY(stream->state == STREAM_BUSY)) stream->state = STREAM_READY;
+    if (LIKELY(stream->state == STREAM_BUSY))
+        stream->state = STREAM_READY;
     count_again(stream);
 }
 
-void tailrace_call_forget(struct stream *stream, unsigned depth) {
-    if (stream->depth == depth) stream->depth = depth - 1;
+void tailrace_call_forget(struct stream *stream, unsigned depth)
+{
+    if (stream->depth == depth)
+        stream->depth = depth - 1;
     count_again(stream);
 }
 
 void tailrace_call_known(struct stream *stream, unsigned depth, unsigned class_number, const int64_t *words,
-                         unsigned count) {
-    if (stream->state == STREAM_GONE || depth > NESTING_MAX + 1) return;
+                         unsigned count)
+{
+    if (stream->state == STREAM_GONE || depth > NESTING_MAX + 1)
+        return;
     struct open_call *open = &stream->open[depth];
     open->class_number = (uint8_t)class_number;
     open->words_count = (uint8_t)(count < KNOWN_WORDS_MAX ? count : KNOWN_WORDS_MAX);

@@ -20,7 +20,8 @@ typedef void (*any_function)(void);
 extern any_function functions_real[FUNCTION_COUNT];
 any_function functions_find(enum function function);
 
-static inline any_function real_function(enum function function) {
+static inline any_function real_function(enum function function)
+{
     any_function real = __atomic_load_n(&functions_real[function], __ATOMIC_RELAXED);
     return LIKELY(real != 0) ? real : functions_find(function);
 }
@@ -32,7 +33,8 @@ void characters_flush(void);
 
 /* Ends a call on a file that ended at `end` ticks. */
 static inline void end_file_call(struct stream *stream, struct call *call, uint64_t end, enum file_op op, int flags,
-                                 uint32_t file, int64_t bytes, int64_t offset, int error) {
+                                 uint32_t file, int64_t bytes, int64_t offset, int error)
+{
     int64_t words[FILE_WORDS] = {op, flags, file, bytes, offset, error, -1};
     tailrace_call_end(stream, call->depth, end, CLASS_FILE, words, FILE_WORDS);
 }

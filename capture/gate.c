@@ -96,69 +96,87 @@ static const char *const starters[] = {
 static const char *const rank_variables[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PALS_RANKID",
                                              "SLURM_PROCID"};
 
-static const char *file_name(const char *path) {
+static const char *file_name(const char *path)
+{
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-static bool is_starter(const char *executable) {
+static bool is_starter(const char *executable)
+{
     for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
-        if (!strcmp(file_name(executable), starters[i])) return true;
+        if (!strcmp(file_name(executable), starters[i]))
+            return true;
     return false;
 }
 
-static const char *rank_hint(void) {
+static const char *rank_hint(void)
+{
     for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++)
-        if (getenv(rank_variables[i])) return getenv(rank_variables[i]);
+        if (getenv(rank_variables[i]))
+            return getenv(rank_variables[i]);
     return NULL;
 }
 
-static int is_mpi_library(struct dl_phdr_info *info, size_t bytes, void *unused) {
+static int is_mpi_library(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
     (void)bytes;
     (void)unused;
     const char *name = info->dlpi_name ? file_name(info->dlpi_name) : "";
     return !strncmp(name, "libmpi.so", 9) || !strncmp(name, "libmpich.so", 11) || !strncmp(name, "libmpi_abi.so", 13);
 }
 
-static bool mpi_is_linked(void) { return dl_iterate_phdr(is_mpi_library, NULL) != 0; }
+static bool mpi_is_linked(void)
+{
+    return dl_iterate_phdr(is_mpi_library, NULL) != 0;
+}
 
 /* --- Is it the program that the user named? ------------------------------------------------------------------ */
 
-static bool same_path(const char *path, const char *program) {
+static bool same_path(const char *path, const char *program)
+{
     char real[PATH_MAX];
     return path && realpath(path, real) && !strcmp(real, program);
 }
 
-static bool is_script(const char *path) {
+static bool is_script(const char *path)
+{
     char start[2] = "";
     int file = system_open(path, O_RDONLY | O_CLOEXEC, 0);
-    if (file < 0) return false;
+    if (file < 0)
+        return false;
     ssize_t bytes = system_read(file, start, 2);
     system_close(file);
     return bytes == 2 && start[0] == '#' && start[1] == '!';
 }
 
 /* A script is named by the path that was executed, or, behind "#!/usr/bin/env", by its interpreter's first argument. */
-static bool is_program(const char *executable, int argc, char **argv) {
+static bool is_program(const char *executable, int argc, char **argv)
+{
     const char *program = getenv("TAILRACE_PROGRAM");
-    if (!program || !*program) return false;
-    if (!strcmp(executable, program) || same_path((const char *)getauxval(AT_EXECFN), program)) return true;
+    if (!program || !*program)
+        return false;
+    if (!strcmp(executable, program) || same_path((const char *)getauxval(AT_EXECFN), program))
+        return true;
     return argc > 1 && is_script(program) && same_path(argv[1], program);
 }
 
 /* --- What the trace says about the process ------------------------------------------------------------------- */
 
-static size_t read_line(const char *path, char *line, size_t bytes) {
+static size_t read_line(const char *path, char *line, size_t bytes)
+{
     int file = system_open(path, O_RDONLY | O_CLOEXEC, 0);
     ssize_t length = file < 0 ? 0 : system_read(file, line, bytes - 1);
-    if (file >= 0) system_close(file);
+    if (file >= 0)
+        system_close(file);
     line[length < 0 ? 0 : length] = 0;
     line[strcspn(line, "\n")] = 0;
     return strlen(line);
 }
 
 /* Processes with the same value here share CLOCK_MONOTONIC. */
-static void describe_clock_domain(void) {
+static void describe_clock_domain(void)
+{
     char boot[64], domain[64] = "", value[256];
     read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
     ssize_t bytes = system_readlink("/proc/self/ns/time", domain, sizeof domain - 1);
@@ -167,17 +185,20 @@ static void describe_clock_domain(void) {
     process_add_meta("node", value);
 }
 
-static void describe_command(int argc, char **argv) {
+static void describe_command(int argc, char **argv)
+{
     char *command = system_map_memory(COMMAND_BYTES);
     size_t used = 0;
-    if (!command) return;
+    if (!command)
+        return;
     for (int i = 0; i < argc && used < COMMAND_BYTES - 1; i++)
         used += (size_t)snprintf(command + used, COMMAND_BYTES - used, "%s%s", i ? "\x1f" : "", argv[i]);
     process_add_meta("command", command);
     system_unmap(command, COMMAND_BYTES);
 }
 
-static void describe_numbers(void) {
+static void describe_numbers(void)
+{
     char text[32];
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -185,10 +206,12 @@ static void describe_numbers(void) {
     process_add_meta("started_ns", text);
     snprintf(text, sizeof text, "%d", (int)getppid());
     process_add_meta("parent", text);
-    if (rank_hint()) process_add_meta("rank", rank_hint());
+    if (rank_hint())
+        process_add_meta("rank", rank_hint());
 }
 
-static void describe(const char *executable, int argc, char **argv) {
+static void describe(const char *executable, int argc, char **argv)
+{
     char directory[PATH_BYTES];
     ssize_t bytes = system_readlink("/proc/self/cwd", directory, sizeof directory - 1);
     directory[bytes < 0 ? 0 : bytes] = 0;
@@ -205,29 +228,37 @@ static void describe(const char *executable, int argc, char **argv) {
 /* --- The decision -------------------------------------------------------------------------------------------- */
 
 /* Streams are named HOST.PID.N: a slash in a host's name would lead out of the directory. */
-static void remember_host(void) {
-    if (gethostname(process.host, sizeof process.host - 1) || !process.host[0]) strcpy(process.host, "localhost");
+static void remember_host(void)
+{
+    if (gethostname(process.host, sizeof process.host - 1) || !process.host[0])
+        strcpy(process.host, "localhost");
     for (char *at = process.host; *at; at++)
-        if (*at == '/') *at = '_';
+        if (*at == '/')
+            *at = '_';
 }
 
-static void remember_stderr(void) {
+static void remember_stderr(void)
+{
     struct stat status;
-    if (system_fstat(2, &status)) return;
+    if (system_fstat(2, &status))
+        return;
     process.stderr_device = status.st_dev;
     process.stderr_inode = status.st_ino;
 }
 
-static bool wants_recording(const char *executable) {
+static bool wants_recording(const char *executable)
+{
     const char *directory = getenv("TAILRACE_RAW");
     const char *processes = getenv("TAILRACE_PROCESSES");
-    if (!directory || directory[0] != '/' || strlen(directory) >= PATH_BYTES || getauxval(AT_SECURE)) return false;
+    if (!directory || directory[0] != '/' || strlen(directory) >= PATH_BYTES || getauxval(AT_SECURE))
+        return false;
     strcpy(process.directory, directory);
     process.all_processes = processes && !strcmp(processes, "all");
     return process.all_processes || !is_starter(executable);
 }
 
-static void start_recording(void) {
+static void start_recording(void)
+{
     static bool prepared;
     process.id = system_process();
     if (!prepared) {
@@ -240,18 +271,22 @@ static void start_recording(void) {
     tailrace_recording = 1;
 }
 
-bool tailrace_rank_starts(void) {
+bool tailrace_rank_starts(void)
+{
     int saved = errno;
-    if (process.may_record && !tailrace_recording) start_recording();
+    if (process.may_record && !tailrace_recording)
+        start_recording();
     errno = saved;
     return tailrace_recording;
 }
 
-static bool starts_at_once(const char *executable, int argc, char **argv) {
+static bool starts_at_once(const char *executable, int argc, char **argv)
+{
     return process.all_processes || is_program(executable, argc, argv) || (rank_hint() && mpi_is_linked());
 }
 
-__attribute__((constructor)) static void program_starts(int argc, char **argv) {
+__attribute__((constructor)) static void program_starts(int argc, char **argv)
+{
     char executable[PATH_BYTES];
     int saved = errno;
     ssize_t bytes = system_readlink("/proc/self/exe", executable, sizeof executable - 1);
@@ -261,12 +296,14 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv) {
         remember_host();
         remember_stderr();
         describe(executable, argc, argv);
-        if (starts_at_once(executable, argc, argv)) start_recording();
+        if (starts_at_once(executable, argc, argv))
+            start_recording();
     }
     errno = saved;
 }
 
-__attribute__((destructor)) static void program_ends(void) {
+__attribute__((destructor)) static void program_ends(void)
+{
     characters_flush();
     thread_process_ends();
 }

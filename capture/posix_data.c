@@ -62,10 +62,12 @@ struct transfer {
     enum file_op op;
 };
 
-static uint32_t find_transfer(struct transfer *transfer, int out, int in) {
+static uint32_t find_transfer(struct transfer *transfer, int out, int in)
+{
     transfer->op = FILE_WRITE;
     transfer->file = descriptor_file(out);
-    if (transfer->file) return transfer->file;
+    if (transfer->file)
+        return transfer->file;
     transfer->op = FILE_READ;
     return transfer->file = descriptor_file(in);
 }
@@ -100,11 +102,13 @@ ON_FILE(flock, FILE_LOCK, (int fd, int operation), (fd, operation))
 ON_FILE(lockf, FILE_LOCK, (int fd, int command, off_t bytes), (fd, command, bytes))
 ON_FILE(lockf64, FILE_LOCK, (int fd, int command, off64_t bytes), (fd, command, bytes))
 
-TAILRACE_EXPORT void sync(void) {
+TAILRACE_EXPORT void sync(void)
+{
     struct call call;
     struct stream *stream = tailrace_recording ? call_begin(&call, FUNCTION_sync) : NULL;
     REAL(sync)();
-    if (stream) end_file_call(stream, &call, clock_now(), FILE_SYNC, 0, wrap_special("<all files>"), 0, 0, 0);
+    if (stream)
+        end_file_call(stream, &call, clock_now(), FILE_SYNC, 0, wrap_special("<all files>"), 0, 0, 0);
 }
 
 /* --- Size ---------------------------------------------------------------------------------------------------- */

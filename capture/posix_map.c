@@ -26,31 +26,38 @@ static struct mapping {
 } mappings[MAPPINGS];
 static atomic_uint next_mapping;
 
-static void remember_mapping(void *address, size_t bytes, uint32_t file) {
+static void remember_mapping(void *address, size_t bytes, uint32_t file)
+{
     struct mapping *mapping = &mappings[atomic_fetch_add(&next_mapping, 1) % MAPPINGS];
     *mapping = (struct mapping){(uintptr_t)address, (uintptr_t)address + bytes, file};
 }
 
-static uint32_t mapped_file(const void *address) {
+static uint32_t mapped_file(const void *address)
+{
     for (unsigned back = 1; back <= MAPPINGS; back++) {
         const struct mapping *mapping = &mappings[(next_mapping - back) % MAPPINGS];
-        if ((uintptr_t)address >= mapping->begin && (uintptr_t)address < mapping->end) return mapping->file;
+        if ((uintptr_t)address >= mapping->begin && (uintptr_t)address < mapping->end)
+            return mapping->file;
     }
     return wrap_special("<unknown mapping>");
 }
 
 /* MPI libraries share memory by mapping files of their own: nobody asks about those. */
-static bool inside_another_call(void) {
+static bool inside_another_call(void)
+{
     return tailrace_stream && tailrace_stream->state != STREAM_GONE && tailrace_stream->depth;
 }
 
 /* What the program reads and writes in the mapping is not seen: the trace says so. Private mappings are, but for rare
  * exceptions, programs and libraries being loaded. */
-static void note_mapping(void *address, size_t bytes, int flags, int descriptor, uint32_t file) {
+static void note_mapping(void *address, size_t bytes, int flags, int descriptor, uint32_t file)
+{
     char link[40], path[PATH_BYTES];
-    if (address == MAP_FAILED || (flags & MAP_TYPE) == MAP_PRIVATE) return;
+    if (address == MAP_FAILED || (flags & MAP_TYPE) == MAP_PRIVATE)
+        return;
     remember_mapping(address, bytes, file);
-    if (inside_another_call()) return;
+    if (inside_another_call())
+        return;
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t length = system_readlink(link, path, sizeof path - 1);
     path[length < 0 ? 0 : length] = 0;
@@ -59,14 +66,16 @@ static void note_mapping(void *address, size_t bytes, int flags, int descriptor,
 
 /* Anonymous memory is what allocators ask for: no question, no record. */
 #define MAP(name, off)                                                                                                 \
-    TAILRACE_EXPORT void *name(void *address, size_t bytes, int protection, int flags, int fd, off offset) {           \
+    TAILRACE_EXPORT void *name(void *address, size_t bytes, int protection, int flags, int fd, off offset)             \
+    {                                                                                                                  \
         uint32_t file;                                                                                                 \
         if (!tailrace_recording || (flags & MAP_ANONYMOUS) || !(file = descriptor_file(fd)))                           \
             return REAL(name)(address, bytes, protection, flags, fd, offset);                                          \
         struct call call;                                                                                              \
         struct stream *stream = call_begin(&call, FUNCTION_##name);                                                    \
         void *result = REAL(name)(address, bytes, protection, flags, fd, offset);                                      \
-        if (!stream) return result;                                                                                    \
+        if (!stream)                                                                                                   \
+            return result;                                                                                             \
         end_file_call(stream, &call, clock_now(), FILE_MAP, FILE_OFFSET, file, 0, offset, ERROR_OF_RESULT);            \
         note_mapping(result, bytes, flags, fd, file);                                                                  \
         return result;                                                                                                 \
@@ -78,13 +87,16 @@ WRAP(int, msync, (void *address, size_t bytes, int flags), (address, bytes, flag
      FILE_SYNC, 0, 0, 0, ERROR_OF_RESULT)
 
 /* Six arguments are passed whatever the call takes: the kernel ignores the rest, as libc's own syscall() does. */
-TAILRACE_EXPORT long syscall(long number, ...) {
+TAILRACE_EXPORT long syscall(long number, ...)
+{
     va_list list;
     va_start(list, number);
     long arguments[6];
-    for (int i = 0; i < 6; i++) arguments[i] = va_arg(list, long);
+    for (int i = 0; i < 6; i++)
+        arguments[i] = va_arg(list, long);
     va_end(list);
-    if (number == SYS_io_uring_setup && tailrace_recording) tailrace_note("io_uring", "");
+    if (number == SYS_io_uring_setup && tailrace_recording)
+        tailrace_note("io_uring", "");
     return REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }
 
@@ -95,8 +107,10 @@ int io_uring_queue_init_params(unsigned entries, void *ring, void *parameters);
 int io_setup(int events, void *context);
 
 #define NOTE(name, key, parameters, arguments)                                                                         \
-    TAILRACE_EXPORT int name parameters {                                                                              \
-        if (tailrace_recording) tailrace_note(key, "");                                                                \
+    TAILRACE_EXPORT int name parameters                                                                                \
+    {                                                                                                                  \
+        if (tailrace_recording)                                                                                        \
+            tailrace_note(key, "");                                                                                    \
         return REAL(name) arguments;                                                                                   \
     }
 NOTE(io_uring_queue_init, "io_uring", (unsigned entries, void *ring, unsigned flags), (entries, ring, flags))

@@ -23,7 +23,8 @@ int __fxstatat(int, int, const char *, struct stat *, int);
 int __fxstatat64(int, int, const char *, struct stat64 *, int);
 
 /* An empty path means the directory itself (AT_EMPTY_PATH). */
-uint32_t wrap_path(int directory, const char *path) {
+uint32_t wrap_path(int directory, const char *path)
+{
     char absolute[PATH_BYTES];
     int saved = errno;
     uint32_t file = directory >= 0 && (!path || !*path) ? descriptor_file(directory) : 0;
@@ -35,7 +36,10 @@ uint32_t wrap_path(int directory, const char *path) {
     return file;
 }
 
-uint32_t wrap_special(const char *name) { return path_number_named(name); }
+uint32_t wrap_special(const char *name)
+{
+    return path_number_named(name);
+}
 
 /* --- By path ------------------------------------------------------------------------------------------------- */
 

@@ -24,19 +24,25 @@ int __openat64_2(int, const char *, int);
 /* --- Opening ------------------------------------------------------------------------------------------------- */
 
 /* The mode is an argument only with these flags; reading it otherwise would be reading garbage, though harmless. */
-static bool has_mode(int flags) { return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE; }
+static bool has_mode(int flags)
+{
+    return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+}
 
-static void end_open(struct stream *stream, struct call *call, int result, int directory, const char *path, int flags) {
+static void end_open(struct stream *stream, struct call *call, int result, int directory, const char *path, int flags)
+{
     uint64_t end = clock_now();
     int error = result < 0 ? errno : 0;
     uint32_t file = descriptor_opened(result, directory, path);
     end_file_call(stream, call, end, FILE_OPEN, has_mode(flags) ? FILE_CREATES : 0, file, 0, 0, error);
-    if (error) errno = error;
+    if (error)
+        errno = error;
 }
 
 /* Where a call is not recorded, the table must still forget what the number stood for. */
 static void end_any_open(struct stream *stream, struct call *call, int result, int directory, const char *path,
-                         int flags) {
+                         int flags)
+{
     if (stream)
         end_open(stream, call, result, directory, path, flags);
     else if (result >= 0)
@@ -44,9 +50,11 @@ static void end_any_open(struct stream *stream, struct call *call, int result, i
 }
 
 #define OPEN(name, parameters, arguments, directory, path, flags, before)                                              \
-    TAILRACE_EXPORT int name parameters {                                                                              \
+    TAILRACE_EXPORT int name parameters                                                                                \
+    {                                                                                                                  \
         before;                                                                                                        \
-        if (!tailrace_recording) return REAL(name) arguments;                                                          \
+        if (!tailrace_recording)                                                                                       \
+            return REAL(name) arguments;                                                                               \
         struct call call;                                                                                              \
         struct stream *stream = call_begin(&call, FUNCTION_##name);                                                    \
         int result = REAL(name) arguments;                                                                             \
@@ -89,33 +97,43 @@ OPEN(mkostemps64, (char *path, int suffix, int flags), (path, suffix, flags), AT
 /* --- Closing ------------------------------------------------------------------------------------------------- */
 
 /* The number is forgotten before the call: from its return on another thread may be given it for another file. */
-TAILRACE_EXPORT int close(int fd) {
+TAILRACE_EXPORT int close(int fd)
+{
     uint32_t file = tailrace_recording ? descriptor_entry(fd) : DESCRIPTOR_UNKNOWN;
-    if (file != DESCRIPTOR_UNKNOWN) descriptor_set(fd, DESCRIPTOR_UNKNOWN);
-    if (file <= DESCRIPTOR_IGNORED) return REAL(close)(fd);
+    if (file != DESCRIPTOR_UNKNOWN)
+        descriptor_set(fd, DESCRIPTOR_UNKNOWN);
+    if (file <= DESCRIPTOR_IGNORED)
+        return REAL(close)(fd);
     struct call call;
     struct stream *stream = call_begin(&call, FUNCTION_close);
     int result = REAL(close)(fd);
-    if (stream) end_file_call(stream, &call, clock_now(), FILE_CLOSE, 0, file, 0, 0, ERROR_OF_RESULT);
+    if (stream)
+        end_file_call(stream, &call, clock_now(), FILE_CLOSE, 0, file, 0, 0, ERROR_OF_RESULT);
     return result;
 }
 
-TAILRACE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
-    if (tailrace_recording && !(flags & CLOSE_RANGE_CLOEXEC)) descriptors_reset(first, last);
+TAILRACE_EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+    if (tailrace_recording && !(flags & CLOSE_RANGE_CLOEXEC))
+        descriptors_reset(first, last);
     return REAL(close_range)(first, last, flags);
 }
 
-TAILRACE_EXPORT void closefrom(int first) {
-    if (tailrace_recording) descriptors_reset(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
+TAILRACE_EXPORT void closefrom(int first)
+{
+    if (tailrace_recording)
+        descriptors_reset(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
     REAL(closefrom)(first);
 }
 
 /* --- Copying ------------------------------------------------------------------------------------------------- */
 
 #define COPY(name, parameters, arguments)                                                                              \
-    TAILRACE_EXPORT int name parameters {                                                                              \
+    TAILRACE_EXPORT int name parameters                                                                                \
+    {                                                                                                                  \
         int result = REAL(name) arguments;                                                                             \
-        if (tailrace_recording) descriptor_copy(fd, result);                                                           \
+        if (tailrace_recording)                                                                                        \
+            descriptor_copy(fd, result);                                                                               \
         return result;                                                                                                 \
     }
 
@@ -123,23 +141,23 @@ COPY(dup, (int fd), (fd))
 COPY(dup2, (int fd, int to), (fd, to))
 COPY(dup3, (int fd, int to, int flags), (fd, to, flags))
 
-static bool locks(int command) {
+static bool locks(int command)
+{
     switch (command) {
     case F_SETLK:
     case F_SETLKW:
     case F_GETLK:
     case F_OFD_SETLK:
     case F_OFD_SETLKW:
-    case F_OFD_GETLK:
-        return true;
-    default:
-        return false;
+    case F_OFD_GETLK: return true;
+    default: return false;
     }
 }
 
 /* Locks are calls on the file; F_DUPFD copies; the other commands only touch the descriptor. */
 #define CONTROL(name)                                                                                                  \
-    TAILRACE_EXPORT int name(int fd, int command, ...) {                                                               \
+    TAILRACE_EXPORT int name(int fd, int command, ...)                                                                 \
+    {                                                                                                                  \
         va_list arguments;                                                                                             \
         va_start(arguments, command);                                                                                  \
         void *argument = va_arg(arguments, void *);                                                                    \
@@ -160,13 +178,15 @@ CONTROL(fcntl64)
 /* --- Descriptors that are no files: not recorded, but a file's number may be used again for them
  * ------------------------ */
 
-static inline int forget_number(int descriptor) {
+static inline int forget_number(int descriptor)
+{
     if (tailrace_recording && descriptor_entry(descriptor) != DESCRIPTOR_UNKNOWN)
         descriptor_set(descriptor, DESCRIPTOR_UNKNOWN);
     return descriptor;
 }
 
-static inline int forget_pair(int result, const int descriptors[2]) {
+static inline int forget_pair(int result, const int descriptors[2])
+{
     if (!result) {
         forget_number(descriptors[0]);
         forget_number(descriptors[1]);
@@ -175,9 +195,15 @@ static inline int forget_pair(int result, const int descriptors[2]) {
 }
 
 #define CREATE(name, parameters, arguments)                                                                            \
-    TAILRACE_EXPORT int name parameters { return forget_number(REAL(name) arguments); }
+    TAILRACE_EXPORT int name parameters                                                                                \
+    {                                                                                                                  \
+        return forget_number(REAL(name) arguments);                                                                    \
+    }
 #define CREATE_PAIR(name, parameters, arguments)                                                                       \
-    TAILRACE_EXPORT int name parameters { return forget_pair(REAL(name) arguments, pair); }
+    TAILRACE_EXPORT int name parameters                                                                                \
+    {                                                                                                                  \
+        return forget_pair(REAL(name) arguments, pair);                                                                \
+    }
 
 CREATE(socket, (int domain, int type, int protocol), (domain, type, protocol))
 CREATE(accept, (int fd, __SOCKADDR_ARG address, socklen_t *restrict bytes), (fd, address, bytes))

@@ -12,20 +12,27 @@
 struct process process = {.lock = ATOMIC_FLAG_INIT, .next_file = 2};
 int tailrace_recording;
 
-void process_lock(void) {
-    while (atomic_flag_test_and_set_explicit(&process.lock, memory_order_acquire)) sched_yield();
+void process_lock(void)
+{
+    while (atomic_flag_test_and_set_explicit(&process.lock, memory_order_acquire))
+        sched_yield();
 }
 
-void process_unlock(void) { atomic_flag_clear_explicit(&process.lock, memory_order_release); }
+void process_unlock(void)
+{
+    atomic_flag_clear_explicit(&process.lock, memory_order_release);
+}
 
-void tailrace_register_functions(unsigned first, unsigned count, const char *const *names, const uint8_t *layers) {
+void tailrace_register_functions(unsigned first, unsigned count, const char *const *names, const uint8_t *layers)
+{
     process_lock();
     if (process.function_ranges < FUNCTION_RANGES)
         process.functions[process.function_ranges++] = (struct function_range){first, count, names, layers};
     process_unlock();
 }
 
-const char *process_function_name(unsigned function, uint8_t *layer) {
+const char *process_function_name(unsigned function, uint8_t *layer)
+{
     for (unsigned i = 0; i < process.function_ranges; i++) {
         const struct function_range *range = &process.functions[i];
         unsigned place = function - range->first;
@@ -39,25 +46,30 @@ const char *process_function_name(unsigned function, uint8_t *layer) {
 }
 
 /* The bytes of the first entry with this key, 0 where there is none; *place says where. */
-static size_t find_meta(const char *key, size_t *place) {
+static size_t find_meta(const char *key, size_t *place)
+{
     for (size_t at = 0; at < process.meta_bytes;) {
         size_t key_bytes = strlen(process.meta + at) + 1;
         size_t bytes = key_bytes + strlen(process.meta + at + key_bytes) + 1;
         *place = at;
-        if (!strcmp(process.meta + at, key)) return bytes;
+        if (!strcmp(process.meta + at, key))
+            return bytes;
         at += bytes;
     }
     return 0;
 }
 
-static void remove_meta(const char *key) {
+static void remove_meta(const char *key)
+{
     size_t place = 0, bytes = find_meta(key, &place);
-    if (!bytes) return;
+    if (!bytes)
+        return;
     memmove(process.meta + place, process.meta + place + bytes, process.meta_bytes - place - bytes);
     process.meta_bytes -= bytes;
 }
 
-void process_add_meta(const char *key, const char *value) {
+void process_add_meta(const char *key, const char *value)
+{
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
     process_lock();
     remove_meta(key);
@@ -70,25 +82,30 @@ void process_add_meta(const char *key, const char *value) {
 }
 
 /* The program may have closed descriptor 2 and opened a file of its own in its place. */
-static bool stderr_is_still_ours(void) {
+static bool stderr_is_still_ours(void)
+{
     struct stat status;
     return !system_fstat(2, &status) && status.st_dev == process.stderr_device && status.st_ino == process.stderr_inode;
 }
 
-void tailrace_say(int *once, const char *format, ...) {
+void tailrace_say(int *once, const char *format, ...)
+{
     int unsaid = 0, saved = errno;
-    if (!__atomic_compare_exchange_n(once, &unsaid, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+    if (!__atomic_compare_exchange_n(once, &unsaid, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return;
     char line[1024] = "tailrace: ";
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line + 10, sizeof line - 11, format, arguments);
     va_end(arguments);
     strcat(line, "\n");
-    if (stderr_is_still_ours()) system_write(2, line, strlen(line));
+    if (stderr_is_still_ours())
+        system_write(2, line, strlen(line));
     errno = saved;
 }
 
-void process_forked(void) {
+void process_forked(void)
+{
     atomic_flag_clear(&process.lock);
     tailrace_stream = NULL;
     tailrace_recording = process.all_processes;

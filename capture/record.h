@@ -98,15 +98,18 @@ struct call {
 };
 
 /* Begins a call. Returns the thread's stream, or NULL where the call is not recorded (nothing is to be ended then). */
-static inline struct stream *call_begin(struct call *call, unsigned function) {
+static inline struct stream *call_begin(struct call *call, unsigned function)
+{
     struct stream *stream = tailrace_stream;
     if (UNLIKELY(!stream || stream->state != STREAM_READY)) {
-        if (!tailrace_recording || !(stream = tailrace_stream_enter())) return NULL;
+        if (!tailrace_recording || !(stream = tailrace_stream_enter()))
+            return NULL;
     }
     uintptr_t frame = (uintptr_t)call;
     if (UNLIKELY(stream->open[stream->depth].frame <= frame || stream->depth >= NESTING_MAX))
         tailrace_drop_stale(stream, frame);
-    if (UNLIKELY(stream->counters && !stream->depth)) tailrace_counters_stop(stream->counters);
+    if (UNLIKELY(stream->counters && !stream->depth))
+        tailrace_counters_stop(stream->counters);
     unsigned depth = call->depth = stream->depth + 1;
     struct open_call *open = &stream->open[depth];
     open->frame = frame;
@@ -125,18 +128,21 @@ static inline struct stream *call_begin(struct call *call, unsigned function) {
 
 /* Says what is known of the call before it goes on. Words beyond KNOWN_WORDS_MAX are cut. */
 static inline void call_known(struct stream *stream, struct call *call, unsigned class_number, const int64_t *words,
-                              unsigned count) {
+                              unsigned count)
+{
     tailrace_call_known(stream, call->depth, class_number, words, count);
 }
 
 /* Ends the call and writes its record. */
 static inline void call_end(struct stream *stream, struct call *call, unsigned class_number, const int64_t *words,
-                            unsigned count) {
+                            unsigned count)
+{
     tailrace_call_end(stream, call->depth, clock_now(), class_number, words, count);
 }
 
 /* Ends the call without a record, unless something nested was recorded inside it. */
-static inline void call_forget(struct stream *stream, struct call *call) {
+static inline void call_forget(struct stream *stream, struct call *call)
+{
     if (UNLIKELY(stream->open[call->depth].written))
         tailrace_call_end(stream, call->depth, clock_now(), CLASS_PLAIN, NULL, 0);
     else

@@ -28,7 +28,8 @@ int _IO_getc(FILE *);
 
 /* --- Counting ------------------------------------------------------------------------------------------------ */
 
-static bool buffer_suffices(FILE *fp, enum direction direction) {
+static bool buffer_suffices(FILE *fp, enum direction direction)
+{
 #ifdef __GLIBC__
     return direction == PUT ? fp->_IO_write_ptr < fp->_IO_write_end : fp->_IO_read_ptr < fp->_IO_read_end;
 #else
@@ -39,22 +40,28 @@ static bool buffer_suffices(FILE *fp, enum direction direction) {
 }
 
 /* Whether the character only touches the buffer: then it is counted. */
-static inline bool counted(FILE *fp, enum direction direction) {
+static inline bool counted(FILE *fp, enum direction direction)
+{
     int descriptor = stdio_descriptor(fp);
-    if ((unsigned)descriptor >= DESCRIPTORS_NEAR || !buffer_suffices(fp, direction)) return false;
-    if (UNLIKELY(descriptor > highest_pending)) highest_pending = descriptor;
+    if ((unsigned)descriptor >= DESCRIPTORS_NEAR || !buffer_suffices(fp, direction))
+        return false;
+    if (UNLIKELY(descriptor > highest_pending))
+        highest_pending = descriptor;
     characters_pending[descriptor][direction]++;
     return true;
 }
 
-static uint32_t take(int descriptor, enum direction direction) {
-    if ((unsigned)descriptor >= DESCRIPTORS_NEAR) return 0;
+static uint32_t take(int descriptor, enum direction direction)
+{
+    if ((unsigned)descriptor >= DESCRIPTORS_NEAR)
+        return 0;
     uint32_t count = characters_pending[descriptor][direction];
     characters_pending[descriptor][direction] = 0;
     return count;
 }
 
-static void record_counted(int descriptor, uint32_t file, enum direction direction) {
+static void record_counted(int descriptor, uint32_t file, enum direction direction)
+{
     struct call call;
     uint32_t count = take(descriptor, direction);
     struct stream *stream = count ? call_begin(&call, direction == PUT ? FUNCTION_fputc : FUNCTION_fgetc) : NULL;
@@ -62,12 +69,14 @@ static void record_counted(int descriptor, uint32_t file, enum direction directi
         end_file_call(stream, &call, clock_now(), direction == PUT ? FILE_WRITE : FILE_READ, 0, file, count, 0, 0);
 }
 
-void characters_record(int descriptor, uint32_t file) {
+void characters_record(int descriptor, uint32_t file)
+{
     record_counted(descriptor, file, PUT);
     record_counted(descriptor, file, GOT);
 }
 
-void characters_flush(void) {
+void characters_flush(void)
+{
     for (int descriptor = 0; tailrace_recording && descriptor <= highest_pending; descriptor++)
         if (characters_wait(descriptor) && descriptor_entry(descriptor) > DESCRIPTOR_IGNORED)
             characters_record(descriptor, descriptor_entry(descriptor));
@@ -76,9 +85,11 @@ void characters_flush(void) {
 /* --- The functions ------------------------------------------------------------------------------------------- */
 
 #define CHARACTER(name, parameters, arguments, fp, direction)                                                          \
-    TAILRACE_EXPORT int name parameters {                                                                              \
+    TAILRACE_EXPORT int name parameters                                                                                \
+    {                                                                                                                  \
         uint32_t file;                                                                                                 \
-        if (!tailrace_recording || !(file = stdio_file(fp)) || counted(fp, direction)) return REAL(name) arguments;    \
+        if (!tailrace_recording || !(file = stdio_file(fp)) || counted(fp, direction))                                 \
+            return REAL(name) arguments;                                                                               \
         struct call call;                                                                                              \
         struct stream *stream = call_begin(&call, FUNCTION_##name);                                                    \
         int result = REAL(name) arguments;                                                                             \
@@ -113,9 +124,11 @@ int __overflow(FILE *, int);
 int __uflow(FILE *);
 
 /* The buffer's content, which the inlined calls put there uncounted, is what is written now. */
-TAILRACE_EXPORT int __overflow(FILE *fp, int character) {
+TAILRACE_EXPORT int __overflow(FILE *fp, int character)
+{
     uint32_t file;
-    if (!tailrace_recording || !(file = stdio_file(fp))) return REAL(__overflow)(fp, character);
+    if (!tailrace_recording || !(file = stdio_file(fp)))
+        return REAL(__overflow)(fp, character);
     struct call call;
     int64_t content = fp->_IO_write_ptr - fp->_IO_write_base;
     struct stream *stream = stdio_begin(&call, FUNCTION___overflow, fp, file);

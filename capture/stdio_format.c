@@ -30,20 +30,25 @@ int gnu_vscanf(const char *, va_list) __asm__("vscanf");
 
 /* A function with its list of arguments, and the variadic one that shares its body. `parameters` end in the format. */
 #define FORMATTED(name, variadic, parameters, passed, fp, op, bytes, error)                                            \
-    static int record_##name(enum function function, EXPAND parameters, va_list list) {                                \
+    static int record_##name(enum function function, EXPAND parameters, va_list list)                                  \
+    {                                                                                                                  \
         uint32_t file;                                                                                                 \
-        if (!tailrace_recording || !(file = stdio_file(fp))) return REAL(name)(EXPAND passed, list);                   \
+        if (!tailrace_recording || !(file = stdio_file(fp)))                                                           \
+            return REAL(name)(EXPAND passed, list);                                                                    \
         struct call call;                                                                                              \
         struct stream *stream = stdio_begin(&call, function, fp, file);                                                \
         int result = REAL(name)(EXPAND passed, list);                                                                  \
         uint64_t end = stream ? clock_now() : 0;                                                                       \
-        if (stream) end_file_call(stream, &call, end, op, 0, file, bytes, 0, error);                                   \
+        if (stream)                                                                                                    \
+            end_file_call(stream, &call, end, op, 0, file, bytes, 0, error);                                           \
         return result;                                                                                                 \
     }                                                                                                                  \
-    TAILRACE_EXPORT int name(EXPAND parameters, va_list list) {                                                        \
+    TAILRACE_EXPORT int name(EXPAND parameters, va_list list)                                                          \
+    {                                                                                                                  \
         return record_##name(FUNCTION_##name, EXPAND passed, list);                                                    \
     }                                                                                                                  \
-    TAILRACE_EXPORT int variadic(EXPAND parameters, ...) {                                                             \
+    TAILRACE_EXPORT int variadic(EXPAND parameters, ...)                                                               \
+    {                                                                                                                  \
         va_list list;                                                                                                  \
         va_start(list, format);                                                                                        \
         int result = record_##name(FUNCTION_##variadic, EXPAND passed, list);                                          \
@@ -72,21 +77,26 @@ SCAN(__isoc23_vscanf, __isoc23_scanf, (const char *format), (format), stdin)
 /* --- To a descriptor
  * --------------------------------------------------------------------------------------------------- */
 
-static int record_vdprintf(enum function function, int fd, const char *format, va_list list) {
+static int record_vdprintf(enum function function, int fd, const char *format, va_list list)
+{
     uint32_t file;
-    if (!tailrace_recording || !(file = descriptor_file(fd))) return REAL(vdprintf)(fd, format, list);
+    if (!tailrace_recording || !(file = descriptor_file(fd)))
+        return REAL(vdprintf)(fd, format, list);
     struct call call;
     struct stream *stream = call_begin(&call, function);
     int result = REAL(vdprintf)(fd, format, list);
-    if (stream) end_file_call(stream, &call, clock_now(), FILE_WRITE, 0, file, MOVED, 0, result < 0 ? errno : 0);
+    if (stream)
+        end_file_call(stream, &call, clock_now(), FILE_WRITE, 0, file, MOVED, 0, result < 0 ? errno : 0);
     return result;
 }
 
-TAILRACE_EXPORT int vdprintf(int fd, const char *restrict format, va_list list) {
+TAILRACE_EXPORT int vdprintf(int fd, const char *restrict format, va_list list)
+{
     return record_vdprintf(FUNCTION_vdprintf, fd, format, list);
 }
 
-TAILRACE_EXPORT int dprintf(int fd, const char *restrict format, ...) {
+TAILRACE_EXPORT int dprintf(int fd, const char *restrict format, ...)
+{
     va_list list;
     va_start(list, format);
     int result = record_vdprintf(FUNCTION_dprintf, fd, format, list);

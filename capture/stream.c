@@ -28,18 +28,22 @@ enum {
 };
 
 /* A file size limit is enforced by a signal that ends the program: ask before the kernel does. */
-static bool size_is_allowed(uint64_t bytes) {
+static bool size_is_allowed(uint64_t bytes)
+{
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
 /* Reserves by writing zeros, where the file system has no fallocate. */
-static int reserve_by_writing(int file, uint64_t offset, size_t bytes) {
+static int reserve_by_writing(int file, uint64_t offset, size_t bytes)
+{
     static const char zeros[ZERO_BYTES];
     while (bytes) {
         ssize_t done = system_pwrite(file, zeros, bytes < ZERO_BYTES ? bytes : ZERO_BYTES, (off_t)offset);
-        if (done == -EINTR) continue;
-        if (done <= 0) return done ? (int)done : -ENOSPC;
+        if (done == -EINTR)
+            continue;
+        if (done <= 0)
+            return done ? (int)done : -ENOSPC;
         offset += (uint64_t)done;
         bytes -= (size_t)done;
     }
@@ -47,16 +51,20 @@ static int reserve_by_writing(int file, uint64_t offset, size_t bytes) {
 }
 
 /* 0 or a negative errno. */
-static int reserve(int file, uint64_t offset, size_t bytes) {
-    if (!size_is_allowed(offset + bytes)) return -EFBIG;
+static int reserve(int file, uint64_t offset, size_t bytes)
+{
+    if (!size_is_allowed(offset + bytes))
+        return -EFBIG;
     int error;
-    do error = system_fallocate(file, (off_t)offset, (off_t)bytes);
+    do
+        error = system_fallocate(file, (off_t)offset, (off_t)bytes);
     while (error == -EINTR);
     return error == -EOPNOTSUPP || error == -ENOSYS || error == -EINVAL ? reserve_by_writing(file, offset, bytes)
                                                                         : error;
 }
 
-static void say_why(int error) {
+static void say_why(int error)
+{
     static int once;
     const char *reason = error == -ENOSPC || error == -EDQUOT   ? "there is no space left"
                          : error == -EFBIG                      ? "the limit of file sizes (ulimit -f) is reached"
@@ -68,19 +76,22 @@ static void say_why(int error) {
 
 /* --- Opening ------------------------------------------------------------------------------------------------- */
 
-static int create_file(struct stream *stream) {
+static int create_file(struct stream *stream)
+{
     int file = -EEXIST;
     for (int tries = 0; file == -EEXIST && tries < CREATE_TRIES; tries++) {
         unsigned number = atomic_fetch_add(&process.next_stream, 1);
         int bytes = snprintf(stream->path, sizeof stream->path, "%s/%s.%d.%u.stream", process.directory, process.host,
                              process.id, number);
-        if (bytes >= (int)sizeof stream->path) return -ENAMETOOLONG;
+        if (bytes >= (int)sizeof stream->path)
+            return -ENAMETOOLONG;
         file = system_open(stream->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
     return file;
 }
 
-static int remember_identity(struct stream *stream, int file) {
+static int remember_identity(struct stream *stream, int file)
+{
     struct stat status;
     int error = system_fstat(file, &status);
     stream->device = status.st_dev;
@@ -88,7 +99,8 @@ static int remember_identity(struct stream *stream, int file) {
     return error;
 }
 
-static void fill_header(struct stream *stream) {
+static void fill_header(struct stream *stream)
+{
     struct stream_header *header = stream->header;
     header->version = 1;
     header->process = (uint32_t)process.id;
@@ -103,13 +115,17 @@ static void fill_header(struct stream *stream) {
 }
 
 /* Maps the first window with the header in front of it. */
-static int map_first(struct stream *stream, int file) {
+static int map_first(struct stream *stream, int file)
+{
     int error = remember_identity(stream, file);
-    if (!error) error = reserve(file, 0, WINDOW_BYTES_MIN);
-    if (error) return error;
+    if (!error)
+        error = reserve(file, 0, WINDOW_BYTES_MIN);
+    if (error)
+        return error;
     stream->header = system_map(HEADER_BYTES, MAP_SHARED, file, 0);
     uint8_t *window = system_map(WINDOW_BYTES_MIN, MAP_SHARED, file, 0);
-    if (!stream->header || !window) return -ENOMEM;
+    if (!stream->header || !window)
+        return -ENOMEM;
     stream->window = window;
     stream->window_bytes = WINDOW_BYTES_MIN;
     stream->at = window + HEADER_BYTES;
@@ -117,19 +133,29 @@ static int map_first(struct stream *stream, int file) {
     return 0;
 }
 
-void stream_set_limit(struct stream *stream) { stream->limit = stream->window + stream->window_bytes - RESERVE_BYTES; }
+void stream_set_limit(struct stream *stream)
+{
+    stream->limit = stream->window + stream->window_bytes - RESERVE_BYTES;
+}
 
-static void free_stream(struct stream *stream) {
-    if (stream->header) system_unmap(stream->header, HEADER_BYTES);
-    if (stream->window) system_unmap(stream->window, stream->window_bytes);
-    if (stream->long_words) system_unmap(stream->long_words, (SHAPES + 1) * sizeof *stream->long_words);
-    if (stream->paths) system_unmap(stream->paths, path_cache_bytes());
+static void free_stream(struct stream *stream)
+{
+    if (stream->header)
+        system_unmap(stream->header, HEADER_BYTES);
+    if (stream->window)
+        system_unmap(stream->window, stream->window_bytes);
+    if (stream->long_words)
+        system_unmap(stream->long_words, (SHAPES + 1) * sizeof *stream->long_words);
+    if (stream->paths)
+        system_unmap(stream->paths, path_cache_bytes());
     system_unmap(stream, sizeof *stream);
 }
 
-static struct stream *allocate(void) {
+static struct stream *allocate(void)
+{
     struct stream *stream = system_map_memory(sizeof *stream);
-    if (!stream) return NULL;
+    if (!stream)
+        return NULL;
     system_advise(stream, sizeof *stream,
                   MADV_WIPEONFORK); /* process_forked() does the same where the kernel is older */
     stream->thread = atomic_fetch_add(&process.threads, 1);
@@ -139,14 +165,16 @@ static struct stream *allocate(void) {
     return stream;
 }
 
-static void link_stream(struct stream *stream) {
+static void link_stream(struct stream *stream)
+{
     process_lock();
     stream->next = process.streams;
     process.streams = stream;
     process_unlock();
 }
 
-static void begin_records(struct stream *stream) {
+static void begin_records(struct stream *stream)
+{
     fill_header(stream);
     stream->counters = counters_open();
     encode_clock(stream);
@@ -155,15 +183,19 @@ static void begin_records(struct stream *stream) {
 }
 
 /* A new stream of the calling thread, ready; NULL where its file cannot be made. */
-struct stream *stream_open(void) {
+struct stream *stream_open(void)
+{
     struct stream *stream = allocate();
-    if (!stream) return NULL;
+    if (!stream)
+        return NULL;
     int file = create_file(stream);
     int error = file < 0 ? file : map_first(stream, file);
-    if (file >= 0) system_close(file);
+    if (file >= 0)
+        system_close(file);
     if (error < 0) {
         say_why(error);
-        if (file >= 0) system_call(SYS_unlinkat, AT_FDCWD, (long)stream->path, 0, 0, 0, 0);
+        if (file >= 0)
+            system_call(SYS_unlinkat, AT_FDCWD, (long)stream->path, 0, 0, 0, 0);
         free_stream(stream);
         return NULL;
     }
@@ -174,22 +206,28 @@ struct stream *stream_open(void) {
 
 /* --- Growing ------------------------------------------------------------------------------------------------- */
 
-static int open_again(const struct stream *stream) {
+static int open_again(const struct stream *stream)
+{
     struct stat status;
     int file = system_open(stream->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-    if (file < 0) return file;
-    if (!system_fstat(file, &status) && status.st_dev == stream->device && status.st_ino == stream->inode) return file;
+    if (file < 0)
+        return file;
+    if (!system_fstat(file, &status) && status.st_dev == stream->device && status.st_ino == stream->inode)
+        return file;
     system_close(file);
     return -ESTALE;
 }
 
-static uint64_t position(const struct stream *stream) {
+static uint64_t position(const struct stream *stream)
+{
     return stream->window_offset + (uint64_t)(stream->at - stream->window);
 }
 
-static void use_window(struct stream *stream, uint8_t *window, size_t bytes, uint64_t offset) {
+static void use_window(struct stream *stream, uint8_t *window, size_t bytes, uint64_t offset)
+{
     uint64_t here = position(stream);
-    if (stream->window) system_unmap(stream->window, stream->window_bytes);
+    if (stream->window)
+        system_unmap(stream->window, stream->window_bytes);
     stream->window = window;
     stream->window_bytes = bytes;
     stream->window_offset = offset;
@@ -199,19 +237,24 @@ static void use_window(struct stream *stream, uint8_t *window, size_t bytes, uin
 
 /* Reserves and maps a window of at least `least` bytes, better `wish`: a disk that is nearly full may still have little
  * ones. */
-static int map_window(struct stream *stream, int file, size_t least, size_t wish) {
+static int map_window(struct stream *stream, int file, size_t least, size_t wish)
+{
     uint64_t offset = position(stream) & ~(uint64_t)(PAGE_BYTES - 1);
     int error;
-    while ((error = reserve(file, offset, wish)) && wish / 2 >= least) wish /= 2;
-    if (error) return error;
+    while ((error = reserve(file, offset, wish)) && wish / 2 >= least)
+        wish /= 2;
+    if (error)
+        return error;
     uint8_t *window = system_map(wish, MAP_SHARED, file, (off_t)offset);
-    if (!window) return -ENOMEM;
+    if (!window)
+        return -ENOMEM;
     use_window(stream, window, wish, offset);
     return 0;
 }
 
 /* From now on calls are lost, and counted. A lack of descriptors passes: tailrace_stream_enter() tries again then. */
-static void stop(struct stream *stream, int error) {
+static void stop(struct stream *stream, int error)
+{
     say_why(error);
     stream->header->full_at = stream->cursor;
     stream->retry = error == -EMFILE || error == -ENFILE;
@@ -220,23 +263,29 @@ static void stop(struct stream *stream, int error) {
 }
 
 /* Makes room for `bytes` more and the reserve. False, and the stream full, where there is none. */
-bool stream_grow(struct stream *stream, size_t bytes) {
-    if (!stream->path[0]) return false; /* in memory, for the calibration */
+bool stream_grow(struct stream *stream, size_t bytes)
+{
+    if (!stream->path[0])
+        return false; /* in memory, for the calibration */
     size_t least = (bytes + RESERVE_BYTES + 2 * PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
     size_t wish = stream->window_bytes * 2;
     wish = wish > WINDOW_BYTES_MAX ? WINDOW_BYTES_MAX : wish;
     int file = open_again(stream);
     int error = file < 0 ? file : map_window(stream, file, least, wish < least ? least : wish);
-    if (file >= 0) system_close(file);
-    if (error) stop(stream, error);
+    if (file >= 0)
+        system_close(file);
+    if (error)
+        stop(stream, error);
     return !error;
 }
 
 /* Gives the reserved space behind the last record back. A later record finds no room and maps a new window. */
-static void trim(struct stream *stream) {
+static void trim(struct stream *stream)
+{
     uint64_t used = position(stream) + RESERVE_BYTES;
     int file = open_again(stream);
-    if (file < 0) return;
+    if (file < 0)
+        return;
     system_unmap(stream->window, stream->window_bytes);
     stream->window_offset = position(stream);
     stream->window = stream->at = stream->limit = NULL;
@@ -248,13 +297,16 @@ static void trim(struct stream *stream) {
 /* --- Closing ------------------------------------------------------------------------------------------------- */
 
 /* In a process that goes on (a late destructor may still write), records may follow: they replace the end. */
-void stream_finish(struct stream *stream) {
+void stream_finish(struct stream *stream)
+{
     encode_end(stream);
     stream->header->closed = 1;
-    if ((stream->state & 3) != STREAM_FULL) trim(stream);
+    if ((stream->state & 3) != STREAM_FULL)
+        trim(stream);
 }
 
-static void unlink_stream(struct stream *stream) {
+static void unlink_stream(struct stream *stream)
+{
     process_lock();
     for (struct stream **link = &process.streams; *link; link = &(*link)->next) {
         if (*link == stream) {
@@ -265,7 +317,8 @@ static void unlink_stream(struct stream *stream) {
     process_unlock();
 }
 
-void stream_close(struct stream *stream) {
+void stream_close(struct stream *stream)
+{
     stream_finish(stream);
     counters_close(stream->counters);
     stream->counters = NULL;
@@ -274,7 +327,8 @@ void stream_close(struct stream *stream) {
 }
 
 /* A stream that is a piece of memory: where the cost of an event is measured. */
-void stream_use_memory(struct stream *stream, struct stream_header *header, void *window, size_t bytes) {
+void stream_use_memory(struct stream *stream, struct stream_header *header, void *window, size_t bytes)
+{
     stream->open[0].frame = UINTPTR_MAX;
     stream->open[0].written = 1;
     stream->header = header;

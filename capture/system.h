@@ -15,7 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static inline long system_call(long number, long a, long b, long c, long d, long e, long f) {
+static inline long system_call(long number, long a, long b, long c, long d, long e, long f)
+{
 #if defined(__x86_64__)
     long result;
     register long r10 __asm__("r10") = d;
@@ -41,62 +42,86 @@ static inline long system_call(long number, long a, long b, long c, long d, long
 #endif
 }
 
-static inline int system_openat(int directory, const char *path, int flags, int mode) {
+static inline int system_openat(int directory, const char *path, int flags, int mode)
+{
     return (int)system_call(SYS_openat, directory, (long)path, flags, mode, 0, 0);
 }
 
-static inline int system_open(const char *path, int flags, int mode) {
+static inline int system_open(const char *path, int flags, int mode)
+{
     return system_openat(AT_FDCWD, path, flags, mode);
 }
 
-static inline void system_close(int descriptor) { system_call(SYS_close, descriptor, 0, 0, 0, 0, 0); }
+static inline void system_close(int descriptor)
+{
+    system_call(SYS_close, descriptor, 0, 0, 0, 0, 0);
+}
 
-static inline ssize_t system_read(int descriptor, void *buffer, size_t bytes) {
+static inline ssize_t system_read(int descriptor, void *buffer, size_t bytes)
+{
     return system_call(SYS_read, descriptor, (long)buffer, (long)bytes, 0, 0, 0);
 }
 
-static inline ssize_t system_write(int descriptor, const void *buffer, size_t bytes) {
+static inline ssize_t system_write(int descriptor, const void *buffer, size_t bytes)
+{
     return system_call(SYS_write, descriptor, (long)buffer, (long)bytes, 0, 0, 0);
 }
 
-static inline ssize_t system_pwrite(int descriptor, const void *buffer, size_t bytes, off_t offset) {
+static inline ssize_t system_pwrite(int descriptor, const void *buffer, size_t bytes, off_t offset)
+{
     return system_call(SYS_pwrite64, descriptor, (long)buffer, (long)bytes, offset, 0, 0);
 }
 
-static inline int system_fallocate(int descriptor, off_t offset, off_t bytes) {
+static inline int system_fallocate(int descriptor, off_t offset, off_t bytes)
+{
     return (int)system_call(SYS_fallocate, descriptor, 0, offset, bytes, 0, 0);
 }
 
-static inline int system_ftruncate(int descriptor, off_t bytes) {
+static inline int system_ftruncate(int descriptor, off_t bytes)
+{
     return (int)system_call(SYS_ftruncate, descriptor, bytes, 0, 0, 0, 0);
 }
 
-static inline ssize_t system_readlink(const char *path, char *target, size_t bytes) {
+static inline ssize_t system_readlink(const char *path, char *target, size_t bytes)
+{
     return system_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)target, (long)bytes, 0, 0);
 }
 
 /* NULL on failure. */
-static inline void *system_map(size_t bytes, int flags, int descriptor, off_t offset) {
+static inline void *system_map(size_t bytes, int flags, int descriptor, off_t offset)
+{
     long address = system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, flags, descriptor, offset);
     return address < 0 && address > -4096 ? NULL : (void *)address;
 }
 
-static inline void *system_map_memory(size_t bytes) { return system_map(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+static inline void *system_map_memory(size_t bytes)
+{
+    return system_map(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
 
-static inline void system_unmap(void *address, size_t bytes) {
+static inline void system_unmap(void *address, size_t bytes)
+{
     system_call(SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
 }
 
-static inline int system_advise(void *address, size_t bytes, int advice) {
+static inline int system_advise(void *address, size_t bytes, int advice)
+{
     return (int)system_call(SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
 }
 
-static inline int system_process(void) { return (int)system_call(SYS_getpid, 0, 0, 0, 0, 0, 0); }
+static inline int system_process(void)
+{
+    return (int)system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
 
-static inline int system_thread(void) { return (int)system_call(SYS_gettid, 0, 0, 0, 0, 0, 0); }
+static inline int system_thread(void)
+{
+    return (int)system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
 
 /* The kernel's struct stat is libc's on the machines above. Follows links, as fstat. */
-static inline int system_fstat(int descriptor, struct stat *status) {
+static inline int system_fstat(int descriptor, struct stat *status)
+{
     return (int)system_call(SYS_fstat, descriptor, (long)status, 0, 0, 0, 0);
 }
 

@@ -27,10 +27,13 @@ static bool key_exists;
 /* --- The end of a thread ------------------------------------------------------------------------------------- */
 
 /* Libraries write from such destructors too, in no certain order: stay until the last but one pass. */
-static void thread_ends(void *value) {
+static void thread_ends(void *value)
+{
     struct stream *stream = value;
-    if (stream != tailrace_stream || stream->state == STREAM_GONE) return;
-    if (++stream->closing_passes < CLOSING_PASSES && !pthread_setspecific(key, stream)) return;
+    if (stream != tailrace_stream || stream->state == STREAM_GONE)
+        return;
+    if (++stream->closing_passes < CLOSING_PASSES && !pthread_setspecific(key, stream))
+        return;
     thread_state = THREAD_ENDED;
     tailrace_stream = NULL;
     __asm__ volatile("" ::: "memory");
@@ -39,7 +42,8 @@ static void thread_ends(void *value) {
 
 /* --- Its beginning ------------------------------------------------------------------------------------------- */
 
-static struct stream *first_call(void) {
+static struct stream *first_call(void)
+{
     if (thread_state != THREAD_NEW) {
         atomic_fetch_add(&process.lost, 1);
         return NULL;
@@ -49,14 +53,17 @@ static struct stream *first_call(void) {
     struct stream *stream = stream_open();
     thread_state = stream ? THREAD_NEW : THREAD_WITHOUT;
     tailrace_stream = stream;
-    if (stream && key_exists) pthread_setspecific(key, stream);
-    if (!stream) atomic_fetch_add(&process.lost, 1);
+    if (stream && key_exists)
+        pthread_setspecific(key, stream);
+    if (!stream)
+        atomic_fetch_add(&process.lost, 1);
     errno = saved;
     return stream;
 }
 
 /* The memory was wiped by fork, and nobody told us (a raw clone system call). */
-static struct stream *in_forked_child(void) {
+static struct stream *in_forked_child(void)
+{
     process_forked();
     thread_state = THREAD_NEW;
     return tailrace_recording ? first_call() : NULL;
@@ -64,14 +71,16 @@ static struct stream *in_forked_child(void) {
 
 /* --- A stream that is not ready ------------------------------------------------------------------------------ */
 
-static bool on_signal_stack(void) {
+static bool on_signal_stack(void)
+{
     stack_t stack;
     return !sigaltstack(NULL, &stack) && (stack.ss_flags & SS_ONSTACK);
 }
 
 /* A handler interrupted the recorder: its calls are lost. Unless it jumped out of it, and the recorder's frame is gone.
  */
-static struct stream *interrupted(struct stream *stream) {
+static struct stream *interrupted(struct stream *stream)
+{
     char here;
     if ((uintptr_t)&here <= stream->busy_frame || on_signal_stack()) {
         stream->header->lost++;
@@ -81,84 +90,98 @@ static struct stream *interrupted(struct stream *stream) {
     return stream;
 }
 
-static struct stream *without_space(struct stream *stream) {
+static struct stream *without_space(struct stream *stream)
+{
     uint64_t lost = ++stream->header->lost - stream->lost_at_full;
-    if (!stream->retry || stream->leave_lost || lost % RETRY_EVERY) return NULL;
-    if (!stream_grow(stream, 0)) return NULL;
+    if (!stream->retry || stream->leave_lost || lost % RETRY_EVERY)
+        return NULL;
+    if (!stream_grow(stream, 0))
+        return NULL;
     stream->header->full_at = 0;
     stream->state = STREAM_READY;
     return NULL; /* this call is counted as lost; the next one is not */
 }
 
-struct stream *tailrace_stream_enter(void) {
+struct stream *tailrace_stream_enter(void)
+{
     struct stream *stream = tailrace_stream;
-    if (!stream) return first_call();
+    if (!stream)
+        return first_call();
     switch (stream->state) {
-    case STREAM_GONE:
-        return in_forked_child();
-    case STREAM_READY:
-        return stream;
-    case STREAM_BUSY:
-        return interrupted(stream);
-    case STREAM_FULL:
-        return without_space(stream);
-    default:
-        return NULL; /* suppressed */
+    case STREAM_GONE: return in_forked_child();
+    case STREAM_READY: return stream;
+    case STREAM_BUSY: return interrupted(stream);
+    case STREAM_FULL: return without_space(stream);
+    default: return NULL; /* suppressed */
     }
 }
 
 /* --- Sections in which records are written ------------------------------------------------------------------- */
 
-bool stream_busy(struct stream *stream) {
-    if ((stream->state & 3) != STREAM_READY) return false;
+bool stream_busy(struct stream *stream)
+{
+    if ((stream->state & 3) != STREAM_READY)
+        return false;
     stream->busy_frame = (uintptr_t)__builtin_frame_address(0);
     stream->state ^= STREAM_READY ^ STREAM_BUSY;
     __asm__ volatile("" ::: "memory");
     return true;
 }
 
-void stream_ready(struct stream *stream) {
+void stream_ready(struct stream *stream)
+{
     __asm__ volatile("" ::: "memory");
-    if ((stream->state & 3) == STREAM_BUSY) stream->state ^= STREAM_READY ^ STREAM_BUSY;
+    if ((stream->state & 3) == STREAM_BUSY)
+        stream->state ^= STREAM_READY ^ STREAM_BUSY;
 }
 
 /* The thread's stream, opened if need be, in such a section; NULL where nothing is recorded. */
-static struct stream *section(void) {
-    if (!tailrace_recording) return NULL;
+static struct stream *section(void)
+{
+    if (!tailrace_recording)
+        return NULL;
     struct stream *stream = tailrace_stream;
-    if (!stream || stream->state < STREAM_READY) stream = tailrace_stream_enter();
+    if (!stream || stream->state < STREAM_READY)
+        stream = tailrace_stream_enter();
     return stream && stream_busy(stream) ? stream : NULL;
 }
 
-bool tailrace_record(unsigned head, const void *payload, size_t bytes) {
+bool tailrace_record(unsigned head, const void *payload, size_t bytes)
+{
     int saved = errno;
     struct stream *stream = section();
-    if (!stream) return false;
+    if (!stream)
+        return false;
     bool done = encode_record(stream, head, payload, bytes, NULL, 0);
     stream_ready(stream);
     errno = saved;
     return done;
 }
 
-void tailrace_clock_record(void) {
+void tailrace_clock_record(void)
+{
     int saved = errno;
     struct stream *stream = section();
-    if (!stream) return;
+    if (!stream)
+        return;
     encode_clock(stream);
     stream_ready(stream);
     errno = saved;
 }
 
-void tailrace_note(const char *key_text, const char *text) {
+void tailrace_note(const char *key_text, const char *text)
+{
     int saved = errno;
     struct stream *stream = section();
-    if (!stream) return;
+    if (!stream)
+        return;
     encode_note(stream, key_text, text);
     stream_ready(stream);
     errno = saved;
 }
 
-void tailrace_meta(const char *key_text, const char *value) {
+void tailrace_meta(const char *key_text, const char *value)
+{
     int saved = errno;
     process_add_meta(key_text, value);
     struct stream *stream = tailrace_stream;
@@ -169,21 +192,29 @@ void tailrace_meta(const char *key_text, const char *value) {
     errno = saved;
 }
 
-void tailrace_suppress_begin(void) {
-    if (!tailrace_recording) return;
-    if (!tailrace_stream) tailrace_stream_enter();
-    if (tailrace_stream && tailrace_stream->state != STREAM_GONE) tailrace_stream->state += 4;
+void tailrace_suppress_begin(void)
+{
+    if (!tailrace_recording)
+        return;
+    if (!tailrace_stream)
+        tailrace_stream_enter();
+    if (tailrace_stream && tailrace_stream->state != STREAM_GONE)
+        tailrace_stream->state += 4;
 }
 
-void tailrace_suppress_end(void) {
-    if (tailrace_stream && tailrace_stream->state >= 4) tailrace_stream->state -= 4;
+void tailrace_suppress_end(void)
+{
+    if (tailrace_stream && tailrace_stream->state >= 4)
+        tailrace_stream->state -= 4;
 }
 
 /* --- The process --------------------------------------------------------------------------------------------- */
 
-void tailrace_mark_main(void) {
+void tailrace_mark_main(void)
+{
     struct stream *own = tailrace_stream;
-    if (!own || own->state == STREAM_GONE) return;
+    if (!own || own->state == STREAM_GONE)
+        return;
     process.main_marked = true;
     process_lock();
     for (struct stream *stream = process.streams; stream; stream = stream->next)
@@ -192,28 +223,37 @@ void tailrace_mark_main(void) {
     own->header->flags |= HEADER_FLAG_MAIN;
 }
 
-static void child_after_fork(void) {
+static void child_after_fork(void)
+{
     process_forked();
     descriptors_forget();
     thread_state = THREAD_NEW;
 }
 
 /* The list must not be half changed when memory is copied. */
-void thread_prepare(void) {
+void thread_prepare(void)
+{
     key_exists = !pthread_key_create(&key, thread_ends);
     pthread_atfork(process_lock, process_unlock, child_after_fork);
 }
 
-static void add_lost_elsewhere(struct stream *stream) { stream->header->lost += atomic_exchange(&process.lost, 0); }
+static void add_lost_elsewhere(struct stream *stream)
+{
+    stream->header->lost += atomic_exchange(&process.lost, 0);
+}
 
 /* Other threads may still run, but what they recorded is whole at any time. */
-void thread_process_ends(void) {
+void thread_process_ends(void)
+{
     struct stream *own = tailrace_stream;
-    if (!tailrace_recording) return;
+    if (!tailrace_recording)
+        return;
     process_lock();
-    for (struct stream *stream = process.streams; stream; stream = stream->next) stream->header->closed = 1;
+    for (struct stream *stream = process.streams; stream; stream = stream->next)
+        stream->header->closed = 1;
     process_unlock();
-    if (!own || !stream_busy(own)) return;
+    if (!own || !stream_busy(own))
+        return;
     add_lost_elsewhere(own);
     stream_finish(own);
     stream_ready(own);

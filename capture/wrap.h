@@ -22,14 +22,17 @@ uint32_t wrap_path(int directory, const char *path);
 uint32_t wrap_special(const char *name);
 
 #define WRAP(type, name, parameters, arguments, condition, prepare, file, op, flags, bytes, offset, error)             \
-    TAILRACE_EXPORT type name parameters {                                                                             \
+    TAILRACE_EXPORT type name parameters                                                                               \
+    {                                                                                                                  \
         prepare;                                                                                                       \
-        if (!tailrace_recording || !(condition)) return REAL(name) arguments;                                          \
+        if (!tailrace_recording || !(condition))                                                                       \
+            return REAL(name) arguments;                                                                               \
         struct call call;                                                                                              \
         struct stream *stream = call_begin(&call, FUNCTION_##name);                                                    \
         type result = REAL(name) arguments;                                                                            \
         uint64_t end = stream ? clock_now() : 0;                                                                       \
-        if (stream) end_file_call(stream, &call, end, op, flags, file, bytes, offset, error);                          \
+        if (stream)                                                                                                    \
+            end_file_call(stream, &call, end, op, flags, file, bytes, offset, error);                                  \
         return result;                                                                                                 \
     }
 

@@ -38,7 +38,8 @@ static bool in_place(const void *buffer, enum language language)
 }
 
 /* Whether this rank's arguments on this side mean anything: elsewhere they may be garbage. */
-static bool significant(const struct collective *collective, const struct communicator *communicator, const struct amount *amount)
+static bool significant(const struct collective *collective, const struct communicator *communicator,
+                        const struct amount *amount)
 {
     if (!collective->rooted)
         return true;
@@ -49,23 +50,19 @@ static bool significant(const struct collective *collective, const struct commun
     return both || here == (amount->who == BY_ROOT);
 }
 
-static int64_t bytes_of_amount(const struct collective *collective, const struct communicator *communicator, const struct amount *amount, int peers)
+static int64_t bytes_of_amount(const struct collective *collective, const struct communicator *communicator,
+                               const struct amount *amount, int peers)
 {
-    if (amount->kind == AMOUNT_NONE || !significant(collective, communicator, amount) || in_place(amount->buffer, collective->language))
+    if (amount->kind == AMOUNT_NONE || !significant(collective, communicator, amount) ||
+        in_place(amount->buffer, collective->language))
         return 0;
     switch (amount->kind) {
-    case AMOUNT_ONE:
-        return bytes_of(amount->count, amount->type);
-    case AMOUNT_EACH:
-        return peers ? peers * bytes_of(amount->count, amount->type) : 0;
-    case AMOUNT_LIST:
-        return bytes_of(sum_of_counts(amount, peers), amount->type);
-    case AMOUNT_TYPES:
-        return sum_of_types(amount, collective->language, peers);
-    case AMOUNT_OWN:
-        return bytes_of(count_at(amount, communicator->rank), amount->type);
-    default:
-        return 0;
+    case AMOUNT_ONE: return bytes_of(amount->count, amount->type);
+    case AMOUNT_EACH: return peers ? peers * bytes_of(amount->count, amount->type) : 0;
+    case AMOUNT_LIST: return bytes_of(sum_of_counts(amount, peers), amount->type);
+    case AMOUNT_TYPES: return sum_of_types(amount, collective->language, peers);
+    case AMOUNT_OWN: return bytes_of(count_at(amount, communicator->rank), amount->type);
+    default: return 0;
     }
 }
 
@@ -93,7 +90,8 @@ void collective_before(struct stream *stream, struct call *call, const struct co
     call_known(stream, call, CLASS_COLLECTIVE, words, COLLECTIVE_WORDS);
 }
 
-void collective_after(struct stream *stream, struct call *call, const struct collective *collective, int result, MPI_Request request)
+void collective_after(struct stream *stream, struct call *call, const struct collective *collective, int result,
+                      MPI_Request request)
 {
     if (result != MPI_SUCCESS) {
         plain_after(stream, call);
@@ -105,7 +103,8 @@ void collective_after(struct stream *stream, struct call *call, const struct col
     int sources = neighbours ? communicator->sources : communicator->peers;
     int64_t words[COLLECTIVE_WORDS];
     int64_t sent = bytes_of_amount(collective, communicator, &collective->sent, destinations);
-    put_words(words, collective, communicator->number, sent, bytes_of_amount(collective, communicator, &collective->received, sources));
+    put_words(words, collective, communicator->number, sent,
+              bytes_of_amount(collective, communicator, &collective->received, sources));
     call_end(stream, call, CLASS_COLLECTIVE, words, COLLECTIVE_WORDS);
     if (collective->flags & FLAG_STARTS)
         request_started(stream, request, request_flags(collective->flags), NULL);

@@ -20,7 +20,7 @@ static struct table communicators, occurrences;
 static MPI_Group world_group;
 static bool world_known;
 static atomic_uint next_number = 2; /* 0 and 1 are MPI_COMM_WORLD and MPI_COMM_SELF */
-static atomic_uint generation; /* a communicator was forgotten: the threads' caches are stale */
+static atomic_uint generation;      /* a communicator was forgotten: the threads' caches are stale */
 static struct communicator unknown, world_communicator, self_communicator;
 
 static __thread struct {
@@ -104,7 +104,8 @@ static size_t put_runs(unsigned char *payload, size_t at, const int *ranks, int 
     return at;
 }
 
-static void write_record(const struct communicator *communicator, const int *local, int size, const int *remote, int remote_size)
+static void write_record(const struct communicator *communicator, const int *local, int size, const int *remote,
+                         int remote_size)
 {
     unsigned char *payload = malloc(PAYLOAD_MAX + 1);
     if (!payload)
@@ -265,7 +266,8 @@ void communicator_forget(MPI_Comm comm)
     }
 }
 
-/* --- creation --------------------------------------------------------------------------------------------------------- */
+/* --- creation
+ * --------------------------------------------------------------------------------------------------------- */
 
 static const struct communicator *parent_of(const struct creation *creation)
 {
@@ -284,14 +286,16 @@ static int64_t register_created(MPI_Comm comm, uint64_t base)
     return register_new(comm, base)->number;
 }
 
-void creation_after(struct stream *stream, struct call *call, const struct creation *creation, int result, MPI_Comm comm)
+void creation_after(struct stream *stream, struct call *call, const struct creation *creation, int result,
+                    MPI_Comm comm)
 {
     if (result != MPI_SUCCESS || !mpi_usable) {
         plain_after(stream, call);
         return;
     }
     const struct communicator *parent = parent_of(creation);
-    int64_t words[] = {parent ? (int64_t)parent->number : -1, register_created(comm, base_of(parent, creation->salt)), creation->flags};
+    int64_t words[] = {parent ? (int64_t)parent->number : -1, register_created(comm, base_of(parent, creation->salt)),
+                       creation->flags};
     call_end(stream, call, CLASS_COMMUNICATOR, words, 3);
 }
 
@@ -301,8 +305,8 @@ struct pending {
     uint64_t base;
 };
 
-void creation_starts(struct stream *stream, struct call *call, const struct creation *creation, int result, MPI_Request request,
-                     void *place, enum language language)
+void creation_starts(struct stream *stream, struct call *call, const struct creation *creation, int result,
+                     MPI_Request request, void *place, enum language language)
 {
     struct pending *pending = result == MPI_SUCCESS && mpi_usable ? malloc(sizeof *pending) : NULL;
     if (!pending) {
@@ -321,7 +325,8 @@ void creation_starts(struct stream *stream, struct call *call, const struct crea
 void creation_completed(const struct entry *request)
 {
     struct pending *pending = request->pointer;
-    MPI_Comm comm = pending->language == LANGUAGE_C ? *(MPI_Comm *)pending->place : mpi.Comm_f2c(*(MPI_Fint *)pending->place);
+    MPI_Comm comm =
+        pending->language == LANGUAGE_C ? *(MPI_Comm *)pending->place : mpi.Comm_f2c(*(MPI_Fint *)pending->place);
     if (mpi_usable)
         register_created(comm, pending->base);
     free(pending);

@@ -40,7 +40,8 @@ static bool is_wildcard(struct completion *completion)
     struct entry found;
     for (int i = 0; i < completion->count; i++) {
         struct entry *taken = completion->taken ? &completion->taken[i] : NULL;
-        if (taken ? taken->flags & REQUEST_WILDCARD : table_find(&requests, completion->keys[i], &found) && found.flags & REQUEST_WILDCARD)
+        if (taken ? taken->flags & REQUEST_WILDCARD
+                  : table_find(&requests, completion->keys[i], &found) && found.flags & REQUEST_WILDCARD)
             return true;
     }
     return false;
@@ -78,7 +79,8 @@ static void choose_statuses(struct completion *completion, struct status_place *
     completion->ignored = false;
 }
 
-void completion_before(struct completion *completion, int count, struct handles handles, void *statuses, struct status_place *place, bool test)
+void completion_before(struct completion *completion, int count, struct handles handles, void *statuses,
+                       struct status_place *place, bool test)
 {
     completion->handles = handles;
     completion->statuses = statuses;
@@ -90,9 +92,11 @@ void completion_before(struct completion *completion, int count, struct handles 
     choose_statuses(completion, place);
 }
 
-/* --- after the call ------------------------------------------------------------------------------------------------------ */
+/* --- after the call
+ * ------------------------------------------------------------------------------------------------------ */
 
-static void match_words(const struct completion *completion, const struct entry *request, int status_index, int64_t *words)
+static void match_words(const struct completion *completion, const struct entry *request, int status_index,
+                        int64_t *words)
 {
     MPI_Status status;
     words[1] = -2;
@@ -115,7 +119,8 @@ static bool entry_completed(struct completion *completion, int index, struct ent
         if (!found->key)
             return false;
         if (found->flags & REQUEST_PERSISTENT)
-            table_add(&requests, &(struct entry){key, 0, found->flags & ~(uint32_t)REQUEST_ACTIVE, found->number, found->pointer});
+            table_add(&requests,
+                      &(struct entry){key, 0, found->flags & ~(uint32_t)REQUEST_ACTIVE, found->number, found->pointer});
         return true;
     }
     if (!table_find(&requests, key, found))
@@ -128,7 +133,8 @@ static bool entry_completed(struct completion *completion, int index, struct ent
 }
 
 /* Appends request `index` to the words; returns how many words. */
-static int complete_one(struct stream *stream, struct completion *completion, int index, int status_index, int64_t *words)
+static int complete_one(struct stream *stream, struct completion *completion, int index, int status_index,
+                        int64_t *words)
 {
     struct entry found;
     if (index < 0 || index >= completion->count || !entry_completed(completion, index, &found))
@@ -191,7 +197,8 @@ static int index_from(const struct completion *completion, int index)
     return completion->handles.language == LANGUAGE_C ? index : index - 1;
 }
 
-void completion_any(struct stream *stream, struct call *call, struct completion *completion, int result, bool done, int index)
+void completion_any(struct stream *stream, struct call *call, struct completion *completion, int result, bool done,
+                    int index)
 {
     int64_t few[2 + WORDS_EACH * FEW], *words = words_place(completion, few);
     int used = 0;
@@ -202,7 +209,8 @@ void completion_any(struct stream *stream, struct call *call, struct completion 
     finish(stream, call, completion, words, used);
 }
 
-void completion_some(struct stream *stream, struct call *call, struct completion *completion, int result, int done, const int *indices)
+void completion_some(struct stream *stream, struct call *call, struct completion *completion, int result, int done,
+                     const int *indices)
 {
     int64_t few[2 + WORDS_EACH * FEW], *words = words_place(completion, few);
     int used = 0;

@@ -8,7 +8,8 @@ static struct table files; /* number of the file; flags: the communicator's numb
 /* ROMIO takes a driver's name before the path, "ufs:/scratch/file". */
 static const char *without_driver(const char *path)
 {
-    static const char *const drivers[] = {"ufs", "nfs", "lustre", "gpfs", "panfs", "pvfs2", "pvfs", "testfs", "daos", "quobyte", "unifyfs", "ime"};
+    static const char *const drivers[] = {"ufs",  "nfs",    "lustre", "gpfs",    "panfs",   "pvfs2",
+                                          "pvfs", "testfs", "daos",   "quobyte", "unifyfs", "ime"};
     const char *colon = strchr(path, ':');
     for (size_t i = 0; colon && i < sizeof drivers / sizeof *drivers; i++)
         if (strlen(drivers[i]) == (size_t)(colon - path) && !strncmp(drivers[i], path, (size_t)(colon - path)))
@@ -22,7 +23,8 @@ static int64_t error_class(int result)
     return result != MPI_SUCCESS && mpi.Error_class(result, &class) == MPI_SUCCESS ? class : result;
 }
 
-static void put_words(int64_t *words, const struct file_call *file, int64_t bytes, int64_t offset, bool has_offset, int result)
+static void put_words(int64_t *words, const struct file_call *file, int64_t bytes, int64_t offset, bool has_offset,
+                      int result)
 {
     words[FILE_WORD_OP] = file->op;
     words[FILE_WORD_FLAGS] = file->flags | (has_offset ? FILE_OFFSET : 0);
@@ -86,12 +88,14 @@ static int64_t bytes_moved(const struct file_call *file, int result, const struc
     return count == MPI_UNDEFINED || count < 0 || count > asked ? asked : count;
 }
 
-void file_after(struct stream *stream, struct call *call, const struct file_call *file, int result, const struct status_place *status)
+void file_after(struct stream *stream, struct call *call, const struct file_call *file, int result,
+                const struct status_place *status)
 {
     end(stream, call, file, bytes_moved(file, result, status), result);
 }
 
-void file_started(struct stream *stream, struct call *call, const struct file_call *file, int result, MPI_Request request)
+void file_started(struct stream *stream, struct call *call, const struct file_call *file, int result,
+                  MPI_Request request)
 {
     struct file_call plain = *file;
     if (result != MPI_SUCCESS)
@@ -106,20 +110,24 @@ static int64_t open_flags(int mode)
     return FILE_COLLECTIVE | (mode & MPI_MODE_CREATE ? FILE_CREATES : 0);
 }
 
-void file_open_before(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, const char *path, int mode)
+void file_open_before(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, const char *path,
+                      int mode)
 {
     int64_t words[FILE_WORDS];
-    *file = (struct file_call){.op = FILE_OPEN, .flags = (int)open_flags(mode), .number = tailrace_file_open(without_driver(path))};
+    *file = (struct file_call){
+        .op = FILE_OPEN, .flags = (int)open_flags(mode), .number = tailrace_file_open(without_driver(path))};
     file->comm = communicator_word_known(comm);
     put_words(words, file, 0, 0, false, 0);
     call_known(stream, call, CLASS_FILE, words, FILE_WORDS);
 }
 
-void file_opened(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, int result, MPI_File handle)
+void file_opened(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, int result,
+                 MPI_File handle)
 {
     if (result == MPI_SUCCESS) {
         file->comm = communicator_get(comm)->number;
-        table_add(&files, &(struct entry){.key = KEY(handle), .flags = (uint32_t)file->comm, .number = (uint64_t)file->number});
+        table_add(&files,
+                  &(struct entry){.key = KEY(handle), .flags = (uint32_t)file->comm, .number = (uint64_t)file->number});
     }
     end(stream, call, file, 0, result);
 }

@@ -19,22 +19,28 @@
 enum { FUNCTION_FIRST = 1000 }; /* numbers below are POSIX's and STDIO's */
 
 /* How the caller passes handles, statuses and strings. */
-enum language { LANGUAGE_C, LANGUAGE_FORTRAN, LANGUAGE_DESCRIPTOR }; /* the last: buffers of mpi_f08 as CFI descriptors */
+enum language {
+    LANGUAGE_C,
+    LANGUAGE_FORTRAN,
+    LANGUAGE_DESCRIPTOR
+}; /* the last: buffers of mpi_f08 as CFI descriptors */
 
 /* --- loader.c ---------------------------------------------------------------------------------------------------- */
 
 /* The functions capture itself needs of MPI, by X-macro: those every MPI since 3.0 has, … */
 #define MPI_NEEDED(X)                                                                                                  \
-    X(Comm_compare) X(Comm_dup) X(Comm_free) X(Comm_group) X(Comm_rank) X(Comm_remote_group) X(Comm_remote_size)       \
-    X(Comm_size) X(Comm_test_inter) X(Comm_get_parent) X(Group_free) X(Group_rank) X(Group_size)                        \
-    X(Group_translate_ranks) X(Type_size) X(Query_thread) X(Initialized) X(Finalized) X(Get_library_version)           \
-    X(Get_count) X(Allgather) X(Send) X(Recv) X(File_get_byte_offset) X(Topo_test) X(Cartdim_get)                      \
-    X(Graph_neighbors_count) X(Dist_graph_neighbors_count) X(Error_class)
+    X(Comm_compare)                                                                                                    \
+    X(Comm_dup) X(Comm_free) X(Comm_group) X(Comm_rank) X(Comm_remote_group) X(Comm_remote_size) X(Comm_size)          \
+        X(Comm_test_inter) X(Comm_get_parent) X(Group_free) X(Group_rank) X(Group_size) X(Group_translate_ranks)       \
+            X(Type_size) X(Query_thread) X(Initialized) X(Finalized) X(Get_library_version) X(Get_count) X(Allgather)  \
+                X(Send) X(Recv) X(File_get_byte_offset) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count)           \
+                    X(Dist_graph_neighbors_count) X(Error_class)
 
 /* … Fortran's handles, which are integers: the standard ABI's header has fromint instead of f2c. */
 #define MPI_CONVERSIONS(X)                                                                                             \
-    X(Comm, MPI_Comm) X(Type, MPI_Datatype) X(Request, MPI_Request) X(File, MPI_File) X(Group, MPI_Group)              \
-    X(Message, MPI_Message) X(Win, MPI_Win)
+    X(Comm, MPI_Comm)                                                                                                  \
+    X(Type, MPI_Datatype) X(Request, MPI_Request) X(File, MPI_File) X(Group, MPI_Group) X(Message, MPI_Message)        \
+        X(Win, MPI_Win)
 
 #if defined(HAVE_F2C) || defined(MPI_Comm_f2c)
 #define CONVERSION(name) "PMPI_" #name "_f2c"
@@ -77,7 +83,8 @@ extern bool mpi_threads;
 /* Between MPI_Init's end and MPI_Finalize's begin: PMPI may be called. */
 extern bool mpi_usable;
 
-/* --- begin of every wrapper ---------------------------------------------------------------------------------------- */
+/* --- begin of every wrapper ----------------------------------------------------------------------------------------
+ */
 
 /* An MPI call made by MPI itself, or by a callback inside one, is part of the outer call. The frame tells an outer
  * call that was left by longjmp. */
@@ -100,7 +107,8 @@ static inline void plain_after(struct stream *stream, struct call *call)
     call_end(stream, call, CLASS_PLAIN, NULL, 0);
 }
 
-/* --- tables.c: handle → something of ours --------------------------------------------------------------------------- */
+/* --- tables.c: handle → something of ours ---------------------------------------------------------------------------
+ */
 
 /* One value per entry; a handle may have several entries: an MPI may give one handle to all requests that were
  * complete at once. The newest is found first. */
@@ -128,12 +136,22 @@ bool table_take(struct table *table, uint64_t key, struct entry *found);
 /* Replaces the newest entry's flags. */
 void table_set_flags(struct table *table, uint64_t key, uint32_t flags);
 
-static inline uint64_t key_of_pointer(const void *handle) { return (uint64_t)(uintptr_t)handle; }
-static inline uint64_t key_of_integer(int handle) { return (uint64_t)(uint32_t)handle + 1; }
+static inline uint64_t key_of_pointer(const void *handle)
+{
+    return (uint64_t)(uintptr_t)handle;
+}
+static inline uint64_t key_of_integer(int handle)
+{
+    return (uint64_t)(uint32_t)handle + 1;
+}
 /* Handles are integers in MPICH, pointers elsewhere. 0 is no key. */
-#define KEY(handle) _Generic((handle), int : key_of_integer((int)(intptr_t)(handle)), default : key_of_pointer((const void *)(intptr_t)(handle)))
+#define KEY(handle)                                                                                                    \
+    _Generic((handle),                                                                                                 \
+        int: key_of_integer((int)(intptr_t)(handle)),                                                                  \
+        default: key_of_pointer((const void *)(intptr_t)(handle)))
 
-/* --- communicators.c ------------------------------------------------------------------------------------------------ */
+/* --- communicators.c ------------------------------------------------------------------------------------------------
+ */
 
 struct communicator {
     uint64_t identity;
@@ -168,14 +186,16 @@ struct creation {
     int flags;
 };
 enum { CREATION_STARTS = 1, CREATION_MEMBERS_ONLY = 2 };
-void creation_after(struct stream *stream, struct call *call, const struct creation *creation, int result, MPI_Comm comm);
+void creation_after(struct stream *stream, struct call *call, const struct creation *creation, int result,
+                    MPI_Comm comm);
 /* MPI_Comm_idup: the new handle is read from `place` when the request completes. */
-void creation_starts(struct stream *stream, struct call *call, const struct creation *creation, int result, MPI_Request request,
-                     void *place, enum language language);
+void creation_starts(struct stream *stream, struct call *call, const struct creation *creation, int result,
+                     MPI_Request request, void *place, enum language language);
 void creation_completed(const struct entry *request);
 uint64_t salt_of_string(const char *text);
 
-/* --- requests.c ------------------------------------------------------------------------------------------------------ */
+/* --- requests.c ------------------------------------------------------------------------------------------------------
+ */
 
 enum { REQUEST_WILDCARD = 1, REQUEST_PERSISTENT = 2, REQUEST_ACTIVE = 4, REQUEST_CREATION = 8 };
 extern struct table requests;
@@ -209,10 +229,12 @@ void start_after(struct stream *stream, struct call *call, int result, int count
 uint64_t forget_before(struct handles handle);
 void forget_after(struct stream *stream, struct call *call, int result, uint64_t key, int value);
 
-/* --- status.h -------------------------------------------------------------------------------------------------------- */
+/* --- status.h --------------------------------------------------------------------------------------------------------
+ */
 #include "status.h"
 
-/* --- completion.c ---------------------------------------------------------------------------------------------------- */
+/* --- completion.c ----------------------------------------------------------------------------------------------------
+ */
 
 struct completion {
     struct handles handles;
@@ -225,15 +247,19 @@ struct completion {
 };
 
 /* `statuses` as the user passed them; completion->statuses is what to pass on. */
-void completion_before(struct completion *completion, int count, struct handles handles, void *statuses, struct status_place *place, bool test);
+void completion_before(struct completion *completion, int count, struct handles handles, void *statuses,
+                       struct status_place *place, bool test);
 /* All of them (Wait, Test, Waitall, Testall), if `done`. */
 void completion_all(struct stream *stream, struct call *call, struct completion *completion, int result, bool done);
 /* The one of that index (Waitany, Testany), counted as the language does; undefined: none. */
-void completion_any(struct stream *stream, struct call *call, struct completion *completion, int result, bool done, int index);
+void completion_any(struct stream *stream, struct call *call, struct completion *completion, int result, bool done,
+                    int index);
 /* `done` of them (Waitsome, Testsome). */
-void completion_some(struct stream *stream, struct call *call, struct completion *completion, int result, int done, const int *indices);
+void completion_some(struct stream *stream, struct call *call, struct completion *completion, int result, int done,
+                     const int *indices);
 
-/* --- point_to_point.c ---------------------------------------------------------------------------------------------- */
+/* --- point_to_point.c ----------------------------------------------------------------------------------------------
+ */
 
 struct send {
     MPI_Comm comm;
@@ -257,28 +283,33 @@ void send_before(struct stream *stream, struct call *call, const struct send *se
 void send_after(struct stream *stream, struct call *call, const struct send *send, int result, MPI_Request request);
 void receive_before(struct stream *stream, struct call *call, const struct receive *receive);
 bool receive_wildcard(const struct receive *receive);
-void receive_after(struct stream *stream, struct call *call, const struct receive *receive, int result, const struct status_place *status);
-void receive_started(struct stream *stream, struct call *call, const struct receive *receive, int result, MPI_Request request);
-void exchange_after(struct stream *stream, struct call *call, const struct send *send, const struct receive *receive, int result,
-                    const struct status_place *status);
-void probe_after(struct stream *stream, struct call *call, const struct probe *probe, int result, bool found, const struct status_place *status);
-void message_found(const struct probe *probe, int result, bool found, MPI_Message message, const struct status_place *status);
+void receive_after(struct stream *stream, struct call *call, const struct receive *receive, int result,
+                   const struct status_place *status);
+void receive_started(struct stream *stream, struct call *call, const struct receive *receive, int result,
+                     MPI_Request request);
+void exchange_after(struct stream *stream, struct call *call, const struct send *send, const struct receive *receive,
+                    int result, const struct status_place *status);
+void probe_after(struct stream *stream, struct call *call, const struct probe *probe, int result, bool found,
+                 const struct status_place *status);
+void message_found(const struct probe *probe, int result, bool found, MPI_Message message,
+                   const struct status_place *status);
 /* The envelope of a matched message, before MPI_Mrecv takes the handle. */
 void message_envelope(MPI_Message message, struct receive *receive);
 
 /* Bytes of `count` elements; 0 for MPI_DATATYPE_NULL. After a successful call only. */
 int64_t bytes_of(int64_t count, MPI_Datatype type);
 
-/* --- collectives.c --------------------------------------------------------------------------------------------------- */
+/* --- collectives.c ---------------------------------------------------------------------------------------------------
+ */
 
 enum flow { FLOW_ALL, FLOW_FROM_ROOT, FLOW_TO_ROOT, FLOW_PREFIX, FLOW_EXCLUSIVE_PREFIX, FLOW_NEIGHBOURS };
 enum amount_kind {
     AMOUNT_NONE,
-    AMOUNT_ONE,  /* count × type */
-    AMOUNT_EACH, /* … to or from each peer */
-    AMOUNT_LIST, /* a count per peer, one type */
+    AMOUNT_ONE,   /* count × type */
+    AMOUNT_EACH,  /* … to or from each peer */
+    AMOUNT_LIST,  /* a count per peer, one type */
     AMOUNT_TYPES, /* a count and a type per peer */
-    AMOUNT_OWN,  /* the element of a list of counts that is this rank's */
+    AMOUNT_OWN,   /* the element of a list of counts that is this rank's */
 };
 enum amount_who { BY_ALL, BY_ROOT, BY_OTHERS };
 struct amount {
@@ -300,13 +331,26 @@ struct collective {
     struct amount sent, received;
 };
 void collective_before(struct stream *stream, struct call *call, const struct collective *collective);
-void collective_after(struct stream *stream, struct call *call, const struct collective *collective, int result, MPI_Request request);
+void collective_after(struct stream *stream, struct call *call, const struct collective *collective, int result,
+                      MPI_Request request);
 
-/* --- one_sided.c ------------------------------------------------------------------------------------------------------ */
+/* --- one_sided.c
+ * ------------------------------------------------------------------------------------------------------ */
 
 enum window_op {
-    WINDOW_PUT, WINDOW_GET, WINDOW_ACCUMULATE, WINDOW_FENCE, WINDOW_POST, WINDOW_START, WINDOW_COMPLETE, WINDOW_WAIT,
-    WINDOW_LOCK, WINDOW_UNLOCK, WINDOW_FLUSH, WINDOW_CREATE, WINDOW_OTHER,
+    WINDOW_PUT,
+    WINDOW_GET,
+    WINDOW_ACCUMULATE,
+    WINDOW_FENCE,
+    WINDOW_POST,
+    WINDOW_START,
+    WINDOW_COMPLETE,
+    WINDOW_WAIT,
+    WINDOW_LOCK,
+    WINDOW_UNLOCK,
+    WINDOW_FLUSH,
+    WINDOW_CREATE,
+    WINDOW_OTHER,
 };
 struct one_sided {
     MPI_Win window;
@@ -318,13 +362,15 @@ struct one_sided {
     bool has_group;
 };
 void one_sided_before(struct stream *stream, struct call *call, const struct one_sided *one_sided);
-void one_sided_after(struct stream *stream, struct call *call, const struct one_sided *one_sided, int result, MPI_Request request);
+void one_sided_after(struct stream *stream, struct call *call, const struct one_sided *one_sided, int result,
+                     MPI_Request request);
 void window_created(struct stream *stream, struct call *call, int result, MPI_Comm comm, MPI_Win window);
 /* MPI_Win_free: the window's communicator, before the handle goes. */
 int64_t window_forget(MPI_Win window);
 void window_freed(struct stream *stream, struct call *call, int64_t comm);
 
-/* --- files.c ----------------------------------------------------------------------------------------------------------- */
+/* --- files.c
+ * ----------------------------------------------------------------------------------------------------------- */
 
 struct file_call {
     MPI_File file;
@@ -337,14 +383,19 @@ struct file_call {
     int64_t number, comm;
 };
 void file_before(struct stream *stream, struct call *call, struct file_call *file);
-void file_after(struct stream *stream, struct call *call, const struct file_call *file, int result, const struct status_place *status);
-void file_started(struct stream *stream, struct call *call, const struct file_call *file, int result, MPI_Request request);
-void file_open_before(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, const char *path, int mode);
-void file_opened(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, int result, MPI_File handle);
+void file_after(struct stream *stream, struct call *call, const struct file_call *file, int result,
+                const struct status_place *status);
+void file_started(struct stream *stream, struct call *call, const struct file_call *file, int result,
+                  MPI_Request request);
+void file_open_before(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, const char *path,
+                      int mode);
+void file_opened(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, int result,
+                 MPI_File handle);
 void file_closed(struct stream *stream, struct call *call, const struct file_call *file, int result);
 void file_deleted(struct stream *stream, struct call *call, const char *path, int result);
 
-/* --- control.c, clocks.c ---------------------------------------------------------------------------------------------- */
+/* --- control.c, clocks.c
+ * ---------------------------------------------------------------------------------------------- */
 
 enum control_what { CONTROL_INIT, CONTROL_FINALIZE, CONTROL_PCONTROL, CONTROL_ABORT };
 void control_record(struct stream *stream, struct call *call, enum control_what what, int64_t value);
@@ -359,7 +410,8 @@ void control_catch_up(void);
 void clocks_align_begin(void);
 void clocks_align_end(void);
 
-/* --- fortran.c --------------------------------------------------------------------------------------------------------- */
+/* --- fortran.c
+ * --------------------------------------------------------------------------------------------------------- */
 
 void fortran_start(void *library);
 void fortran_initialized(void);

@@ -1,7 +1,7 @@
 /* fortran.c: what Fortran programs pass where C passes constants, and their strings.
  *
- * MPI_STATUS_IGNORE, MPI_IN_PLACE and the like are variables there; an argument with such a variable's address means the
- * constant. Several addresses are possible: C's own view of it, and a copy that the linker put into the executable.
+ * MPI_STATUS_IGNORE, MPI_IN_PLACE and the like are variables there; an argument with such a variable's address means
+ * the constant. Several addresses are possible: C's own view of it, and a copy that the linker put into the executable.
  */
 #include <dlfcn.h>
 
@@ -54,13 +54,21 @@ static void add_pointers(struct addresses *addresses, const char *const *names)
 
 static void collect(void)
 {
-    static const char *const statuses[] = {
-        "mpi_fortran_status_ignore_", "mpi_fortran_status_ignore", "mpi_fortran_status_ignore__", "MPI_FORTRAN_STATUS_IGNORE",
-        "mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore", "mpi_fortran_statuses_ignore__", "MPI_FORTRAN_STATUSES_IGNORE",
-        "MPIR_F08_MPI_STATUS_IGNORE_OBJ", "MPIR_F08_MPI_STATUSES_IGNORE_OBJ", NULL};
-    static const char *const status_pointers[] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE", "MPI_F08_STATUS_IGNORE", "MPI_F08_STATUSES_IGNORE", NULL};
-    static const char *const places[] = {
-        "mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE", "MPIR_F08_MPI_IN_PLACE", NULL};
+    static const char *const statuses[] = {"mpi_fortran_status_ignore_",
+                                           "mpi_fortran_status_ignore",
+                                           "mpi_fortran_status_ignore__",
+                                           "MPI_FORTRAN_STATUS_IGNORE",
+                                           "mpi_fortran_statuses_ignore_",
+                                           "mpi_fortran_statuses_ignore",
+                                           "mpi_fortran_statuses_ignore__",
+                                           "MPI_FORTRAN_STATUSES_IGNORE",
+                                           "MPIR_F08_MPI_STATUS_IGNORE_OBJ",
+                                           "MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
+                                           NULL};
+    static const char *const status_pointers[] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE",
+                                                  "MPI_F08_STATUS_IGNORE", "MPI_F08_STATUSES_IGNORE", NULL};
+    static const char *const places[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",  "mpi_fortran_in_place__",
+                                         "MPI_FORTRAN_IN_PLACE",  "MPIR_F08_MPI_IN_PLACE", NULL};
     static const char *const place_pointers[] = {"MPIR_F_MPI_IN_PLACE", NULL};
     ignored.count = in_place.count = 0;
     add_variables(&ignored, statuses);
@@ -86,7 +94,8 @@ bool fortran_ignored(const void *status)
     return has(&ignored, status);
 }
 
-/* mpi_f08 passes a descriptor whose first member is the address (ISO_Fortran_binding.h, CFI_cdesc_t) in the bindings "f08ts". */
+/* mpi_f08 passes a descriptor whose first member is the address (ISO_Fortran_binding.h, CFI_cdesc_t) in the bindings
+ * "f08ts". */
 bool fortran_in_place(const void *buffer, enum language language)
 {
     if (language == LANGUAGE_DESCRIPTOR && buffer)

@@ -10,8 +10,8 @@ bool mpi_threads;
 
 static void *library;
 
-/* Open MPI's predefined handles are addresses of objects. An executable may hold a copy of such an object, and that is then
- * the one all use: the global scope is asked first. */
+/* Open MPI's predefined handles are addresses of objects. An executable may hold a copy of such an object, and that is
+ * then the one all use: the global scope is asked first. */
 static void *object(const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
@@ -27,17 +27,24 @@ static void bind_predefined(void)
 {
     (void)object;
     predefined = (struct predefined){
-        .comm_world = MPI_COMM_WORLD, .comm_self = MPI_COMM_SELF, .comm_null = MPI_COMM_NULL,
-        .group_null = MPI_GROUP_NULL, .group_empty = MPI_GROUP_EMPTY,
+        .comm_world = MPI_COMM_WORLD,
+        .comm_self = MPI_COMM_SELF,
+        .comm_null = MPI_COMM_NULL,
+        .group_null = MPI_GROUP_NULL,
+        .group_empty = MPI_GROUP_EMPTY,
         .request_null = MPI_REQUEST_NULL,
-        .message_null = MPI_MESSAGE_NULL, .message_no_proc = MPI_MESSAGE_NO_PROC,
-        .datatype_null = MPI_DATATYPE_NULL, .byte = MPI_BYTE,
-        .file_null = MPI_FILE_NULL, .win_null = MPI_WIN_NULL,
+        .message_null = MPI_MESSAGE_NULL,
+        .message_no_proc = MPI_MESSAGE_NO_PROC,
+        .datatype_null = MPI_DATATYPE_NULL,
+        .byte = MPI_BYTE,
+        .file_null = MPI_FILE_NULL,
+        .win_null = MPI_WIN_NULL,
     };
 }
 
 #ifdef MPI_Comm_f2c
-/* Up to MPICH 4 and in Intel's and Cray's MPI most conversions are macros: a handle is the same integer in both languages. */
+/* Up to MPICH 4 and in Intel's and Cray's MPI most conversions are macros: a handle is the same integer in both
+ * languages. */
 #define SAME(name, type)                                                                                               \
     static type same_##name(MPI_Fint handle)                                                                           \
     {                                                                                                                  \
@@ -58,7 +65,7 @@ static const char *bind_functions(void)
     MPI_NEEDED(BIND)
 #undef BIND
 #define BIND(name, type)                                                                                               \
-    mpi.name##_f2c = (type(*)(MPI_Fint))dlsym(library, CONVERSION(name));                                              \
+    mpi.name##_f2c = (type (*)(MPI_Fint))dlsym(library, CONVERSION(name));                                             \
     if (!mpi.name##_f2c)                                                                                               \
         mpi.name##_f2c = OTHERWISE(name);                                                                              \
     if (!mpi.name##_f2c)                                                                                               \
@@ -68,7 +75,8 @@ static const char *bind_functions(void)
     mpi.Type_size_c = (__typeof__(mpi.Type_size_c))dlsym(library, "PMPI_Type_size_c");
     mpi.Type_size_x = (__typeof__(mpi.Type_size_x))dlsym(library, "PMPI_Type_size_x");
 #ifdef HAVE_SESSIONS
-    mpi.Group_from_session_pset = (__typeof__(mpi.Group_from_session_pset))dlsym(library, "PMPI_Group_from_session_pset");
+    mpi.Group_from_session_pset =
+        (__typeof__(mpi.Group_from_session_pset))dlsym(library, "PMPI_Group_from_session_pset");
     mpi.Session_f2c = (__typeof__(mpi.Session_f2c))dlsym(library, "PMPI_Session_f2c");
 #endif
     return NULL;
@@ -82,6 +90,7 @@ const char *tailrace_flavour_start(void *application_library)
         return missing;
     bind_predefined();
     fortran_start(application_library);
-    tailrace_register_functions(FUNCTION_FIRST, tailrace_function_count, tailrace_function_names, tailrace_function_layers);
+    tailrace_register_functions(FUNCTION_FIRST, tailrace_function_count, tailrace_function_names,
+                                tailrace_function_layers);
     return NULL;
 }

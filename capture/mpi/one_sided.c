@@ -47,7 +47,8 @@ static void end_with_group(struct stream *stream, struct call *call, const struc
     free(ranks);
 }
 
-void one_sided_after(struct stream *stream, struct call *call, const struct one_sided *one_sided, int result, MPI_Request request)
+void one_sided_after(struct stream *stream, struct call *call, const struct one_sided *one_sided, int result,
+                     MPI_Request request)
 {
     int64_t words[ONE_SIDED_WORDS];
     if (result != MPI_SUCCESS) {

@@ -37,7 +37,8 @@ static bool failed(struct stream *stream, struct call *call, int result)
     return true;
 }
 
-/* --- send --------------------------------------------------------------------------------------------------------------- */
+/* --- send
+ * --------------------------------------------------------------------------------------------------------------- */
 
 enum { SEND_WORDS = 6, RECEIVE_WORDS = 7, EXCHANGE_WORDS = 10, PROBE_WORDS = 6 };
 
@@ -69,7 +70,8 @@ void send_after(struct stream *stream, struct call *call, const struct send *sen
         request_started(stream, request, request_flags(send->flags), NULL);
 }
 
-/* --- receive ------------------------------------------------------------------------------------------------------------ */
+/* --- receive
+ * ------------------------------------------------------------------------------------------------------------ */
 
 bool receive_wildcard(const struct receive *receive)
 {
@@ -106,7 +108,8 @@ void receive_before(struct stream *stream, struct call *call, const struct recei
     call_known(stream, call, CLASS_RECEIVE, words, RECEIVE_WORDS);
 }
 
-void receive_after(struct stream *stream, struct call *call, const struct receive *receive, int result, const struct status_place *status)
+void receive_after(struct stream *stream, struct call *call, const struct receive *receive, int result,
+                   const struct status_place *status)
 {
     if (failed(stream, call, result))
         return;
@@ -116,7 +119,8 @@ void receive_after(struct stream *stream, struct call *call, const struct receiv
     call_end(stream, call, CLASS_RECEIVE, words, RECEIVE_WORDS);
 }
 
-void receive_started(struct stream *stream, struct call *call, const struct receive *receive, int result, MPI_Request request)
+void receive_started(struct stream *stream, struct call *call, const struct receive *receive, int result,
+                     MPI_Request request)
 {
     if (failed(stream, call, result))
         return;
@@ -127,10 +131,11 @@ void receive_started(struct stream *stream, struct call *call, const struct rece
     request_started(stream, request, request_flags(receive->flags) | wildcard, NULL);
 }
 
-/* --- both at once ---------------------------------------------------------------------------------------------------------- */
+/* --- both at once
+ * ---------------------------------------------------------------------------------------------------------- */
 
-void exchange_after(struct stream *stream, struct call *call, const struct send *send, const struct receive *receive, int result,
-                    const struct status_place *status)
+void exchange_after(struct stream *stream, struct call *call, const struct send *send, const struct receive *receive,
+                    int result, const struct status_place *status)
 {
     if (failed(stream, call, result))
         return;
@@ -146,24 +151,28 @@ void exchange_after(struct stream *stream, struct call *call, const struct send 
     call_end(stream, call, CLASS_SEND_RECEIVE, words, EXCHANGE_WORDS);
 }
 
-/* --- probes ------------------------------------------------------------------------------------------------------------------ */
+/* --- probes
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 enum { PROBE_TEST = 1, PROBE_FOUND = 2 };
 
-void probe_after(struct stream *stream, struct call *call, const struct probe *probe, int result, bool found, const struct status_place *status)
+void probe_after(struct stream *stream, struct call *call, const struct probe *probe, int result, bool found,
+                 const struct status_place *status)
 {
     if (failed(stream, call, result))
         return;
     struct receive receive = {.peer = probe->peer, .tag = probe->tag};
     int64_t flags = (probe->test ? PROBE_TEST : 0) | (found ? PROBE_FOUND : 0);
-    int64_t words[PROBE_WORDS] = {communicator_get(probe->comm)->number, peer_word(probe->peer), tag_word(probe->tag), flags, -2, -1};
+    int64_t words[PROBE_WORDS] = {
+        communicator_get(probe->comm)->number, peer_word(probe->peer), tag_word(probe->tag), flags, -2, -1};
     if (found)
         matched_words(words + 4, &receive, status);
     call_end(stream, call, CLASS_PROBE, words, PROBE_WORDS);
 }
 
 /* Remembers the envelope for the MPI_Mrecv that will name only the message. */
-void message_found(const struct probe *probe, int result, bool found, MPI_Message message, const struct status_place *status)
+void message_found(const struct probe *probe, int result, bool found, MPI_Message message,
+                   const struct status_place *status)
 {
     struct receive receive = {.peer = probe->peer, .tag = probe->tag};
     int64_t matched[2];

@@ -64,7 +64,8 @@ uint64_t forget_before(struct handles handle)
 void forget_after(struct stream *stream, struct call *call, int result, uint64_t key, int value)
 {
     struct entry found;
-    bool known = result == MPI_SUCCESS && (value ? table_find(&requests, key, &found) : table_take(&requests, key, &found));
+    bool known =
+        result == MPI_SUCCESS && (value ? table_find(&requests, key, &found) : table_take(&requests, key, &found));
     if (!known || found.flags & REQUEST_CREATION) {
         plain_after(stream, call);
         return;

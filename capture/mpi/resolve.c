@@ -1,7 +1,7 @@
 /* resolve.c: where an MPI call goes. Part of libtailrace.so, compiled without an MPI.
  *
- * At a symbol's first call the application has its MPI loaded. Where the process may record, the flavour library made for
- * that MPI's soname is loaded and its wrapper called, else what the application would have called without capture.
+ * At a symbol's first call the application has its MPI loaded. Where the process may record, the flavour library made
+ * for that MPI's soname is loaded and its wrapper called, else what the application would have called without capture.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,8 +32,8 @@ struct library {
 
 /* What is found at the first call that needs it. */
 static struct {
-    void *mpi;                    /* handle of the application's libmpi */
-    void *all[LIBRARIES_MAX];     /* handles of everything named libmpi*: Fortran's bindings have libraries of their own */
+    void *mpi;                /* handle of the application's libmpi */
+    void *all[LIBRARIES_MAX]; /* handles of everything named libmpi*: Fortran's bindings have libraries of their own */
     unsigned count;
     struct library main;
     const struct tailrace_wrapper *wrappers;
@@ -41,7 +41,8 @@ static struct {
 } found;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* --- The application's MPI ------------------------------------------------------------------------------------------- */
+/* --- The application's MPI -------------------------------------------------------------------------------------------
+ */
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -51,7 +52,8 @@ static bool starts_with(const char *text, const char *prefix)
 /* MPICH and its descendants, Debian's MPICH, Cray's, Open MPI, the standard ABI. */
 static bool is_mpi(const char *name)
 {
-    static const char *const prefixes[] = {"libmpi.so.", "libmpich.so.", "libmpi_cray.so.", "libmpi_gnu", "libmpi_abi.so.", NULL};
+    static const char *const prefixes[] = {"libmpi.so.", "libmpich.so.",   "libmpi_cray.so.",
+                                           "libmpi_gnu", "libmpi_abi.so.", NULL};
     for (int i = 0; prefixes[i]; i++)
         if (starts_with(name, prefixes[i]))
             return true;
@@ -108,7 +110,8 @@ static void find_mpi(void)
     free(collection);
 }
 
-/* --- The flavour library --------------------------------------------------------------------------------------------- */
+/* --- The flavour library ---------------------------------------------------------------------------------------------
+ */
 
 /* libmpi.so.12.3.0 → libmpi.so.12: the file may carry the full version, the soname does not. */
 static void soname_of(const char *name, char *soname, size_t room)
@@ -172,7 +175,8 @@ static void load_flavour(void)
         start_flavour(library);
 }
 
-/* --- Symbols ------------------------------------------------------------------------------------------------------------ */
+/* --- Symbols
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static const char *symbol_name(unsigned number)
 {
@@ -204,12 +208,13 @@ static void *in_caller(const char *symbol, const void *caller)
     void *handle = dladdr(caller, &info) && info.dli_fname ? reopen(info.dli_fname) : NULL;
     void *address = handle ? dlsym(handle, symbol) : NULL;
     Dl_info own, target;
-    bool is_own = address && dladdr((void *)find_wrapper, &own) && dladdr(address, &target) && own.dli_fbase == target.dli_fbase;
+    bool is_own =
+        address && dladdr((void *)find_wrapper, &own) && dladdr(address, &target) && own.dli_fbase == target.dli_fbase;
     return is_own ? NULL : address;
 }
 
-/* What the application would have called: the next in the global scope (another tool, perhaps), else what its own, locally
- * loaded MPI has, else what the calling library's dependencies have. */
+/* What the application would have called: the next in the global scope (another tool, perhaps), else what its own,
+ * locally loaded MPI has, else what the calling library's dependencies have. */
 static void *find_real(const char *symbol, const void *caller)
 {
     void *address = dlsym(RTLD_NEXT, symbol);
@@ -231,7 +236,8 @@ static bool belongs_to_mpi(const char *symbol, void *address)
     return starts_with(slash ? slash + 1 : info.dli_fname, "libmpi");
 }
 
-/* A program may ask for MPI_Initialized by name without having an MPI: capture's trampoline must not be taken for one. */
+/* A program may ask for MPI_Initialized by name without having an MPI: capture's trampoline must not be taken for one.
+ */
 static int not_initialized(int *flag, int *error)
 {
     *flag = 0;

@@ -30,8 +30,8 @@ static inline void *status_choose(struct status_place *place, enum language lang
     return place->used;
 }
 
-/* Copies element `index` of the statuses a call has written; false where they were ignored. Fortran's are the same integers
- * as C's in every MPI. */
+/* Copies element `index` of the statuses a call has written; false where they were ignored. Fortran's are the same
+ * integers as C's in every MPI. */
 static inline bool status_read(const void *statuses, int index, enum language language, MPI_Status *status)
 {
     if (status_ignored(statuses, language))

@@ -18,7 +18,8 @@
 #include <x86intrin.h>
 #define TICKS() __rdtsc()
 #else
-static uint64_t TICKS(void) {
+static uint64_t TICKS(void)
+{
     uint64_t count;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
     return count;
@@ -27,26 +28,32 @@ static uint64_t TICKS(void) {
 
 typedef ssize_t (*pwrite_function)(int, const void *, size_t, off_t);
 
-static double seconds(void) {
+static double seconds(void)
+{
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
-static double loop_ns(pwrite_function function, int file, long calls) {
+static double loop_ns(pwrite_function function, int file, long calls)
+{
     uint64_t word = 42;
     double begin = seconds();
     for (long i = 0; i < calls; i++)
-        if (function(file, &word, sizeof word, 8 * (i & 0xffff)) != sizeof word) abort();
+        if (function(file, &word, sizeof word, 8 * (i & 0xffff)) != sizeof word)
+            abort();
     return (seconds() - begin) * 1e9 / calls;
 }
 
-static double floor_ns(const char *path, long calls) {
+static double floor_ns(const char *path, long calls)
+{
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     size_t bytes = (size_t)calls * 32;
-    if (file < 0 || posix_fallocate(file, 0, bytes)) return -1;
+    if (file < 0 || posix_fallocate(file, 0, bytes))
+        return -1;
     uint64_t *record = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (record == MAP_FAILED) return -1;
+    if (record == MAP_FAILED)
+        return -1;
     double begin = seconds();
     for (long i = 0; i < calls; i++, record += 4) {
         uint64_t first = TICKS();
@@ -61,9 +68,13 @@ static double floor_ns(const char *path, long calls) {
     return ns;
 }
 
-static double least(double known, double found) { return found < known ? found : known; }
+static double least(double known, double found)
+{
+    return found < known ? found : known;
+}
 
-int main(int count, char **arguments) {
+int main(int count, char **arguments)
+{
     if (count != 5) {
         fprintf(stderr, "usage: bench_call FILE CALLS PAIRS FLOOR_FILE\n");
         return 2;

@@ -22,44 +22,75 @@ static long number = 10;
 static const char *path = "data";
 static int file;
 
-static void fail(const char *what) {
+static void fail(const char *what)
+{
     dprintf(2, "life: %s: %s\n", what, strerror(errno));
     _exit(3);
 }
 
-static int open_file(const char *name) {
+static int open_file(const char *name)
+{
     int opened = open(name, O_RDWR | O_CREAT, 0600);
-    if (opened < 0) fail(name);
+    if (opened < 0)
+        fail(name);
     return opened;
 }
 
-static void write_bytes(int to, long count) {
+static void write_bytes(int to, long count)
+{
     for (long i = 0; i < count; i++)
-        if (pwrite(to, "x", 1, i) != 1) fail("pwrite");
+        if (pwrite(to, "x", 1, i) != 1)
+            fail("pwrite");
 }
 
 /* --- Ends ---------------------------------------------------------------------------------------------------- */
 
-static void end_exit(void) { exit(7); }
-static void end__exit(void) { _exit(7); }
-static void end_quick_exit(void) { quick_exit(7); }
-static void end_abort(void) { abort(); }
-static void end_kill(void) { kill(getpid(), SIGKILL); }
-static void end_crash(void) { *(volatile int *)0 = 1; }
-
-static void late_write(void) { write_bytes(file, 5); }
-__attribute__((destructor)) static void very_late_write(void) {
-    if (getenv("LATE")) write_bytes(file, 5);
+static void end_exit(void)
+{
+    exit(7);
 }
-static void end_late(void) {
+static void end__exit(void)
+{
+    _exit(7);
+}
+static void end_quick_exit(void)
+{
+    quick_exit(7);
+}
+static void end_abort(void)
+{
+    abort();
+}
+static void end_kill(void)
+{
+    kill(getpid(), SIGKILL);
+}
+static void end_crash(void)
+{
+    *(volatile int *)0 = 1;
+}
+
+static void late_write(void)
+{
+    write_bytes(file, 5);
+}
+__attribute__((destructor)) static void very_late_write(void)
+{
+    if (getenv("LATE"))
+        write_bytes(file, 5);
+}
+static void end_late(void)
+{
     atexit(late_write);
     exit(0);
 }
 
 /* Counts in a shared page what it has written, until it is killed: argument 3 is the page's file. */
-static void endless(void) {
+static void endless(void)
+{
     int page = open_file("progress");
-    if (ftruncate(page, 4096)) fail("ftruncate");
+    if (ftruncate(page, 4096))
+        fail("ftruncate");
     atomic_long *progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
     for (;;) {
         write_bytes(file, 1);
@@ -69,12 +100,15 @@ static void endless(void) {
 
 /* --- Processes ----------------------------------------------------------------------------------------------- */
 
-static void wait_for(pid_t child) {
+static void wait_for(pid_t child)
+{
     int status;
-    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status)) fail("child");
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status))
+        fail("child");
 }
 
-static void do_fork(void) {
+static void do_fork(void)
+{
     pid_t child = fork();
     if (!child) {
         write_bytes(file, 1000);
@@ -85,7 +119,8 @@ static void do_fork(void) {
 }
 
 /* No atfork handler runs. */
-static void do_raw_fork(void) {
+static void do_raw_fork(void)
+{
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (!child) {
         write_bytes(file, 1000);
@@ -95,7 +130,8 @@ static void do_raw_fork(void) {
     write_bytes(file, number);
 }
 
-static void do_vfork(void) {
+static void do_vfork(void)
+{
     int other = open_file("other");
     pid_t child = vfork();
     if (!child) {
@@ -108,23 +144,28 @@ static void do_vfork(void) {
     write_bytes(file, number); /* still "data": the child changed its own descriptors */
 }
 
-static void do_exec(char **arguments) {
+static void do_exec(char **arguments)
+{
     write_bytes(file, number);
     execl(arguments[0], arguments[0], "exit", "20", "after", (char *)NULL);
     fail("exec");
 }
 
-static void do_system(void) {
-    if (system("echo from the shell > shell.txt")) fail("system");
+static void do_system(void)
+{
+    if (system("echo from the shell > shell.txt"))
+        fail("system");
     FILE *pipe = popen("cat shell.txt", "r");
     char line[100];
-    if (!pipe || !fgets(line, sizeof line, pipe) || strcmp(line, "from the shell\n") || pclose(pipe)) fail("popen");
+    if (!pipe || !fgets(line, sizeof line, pipe) || strcmp(line, "from the shell\n") || pclose(pipe))
+        fail("popen");
     write_bytes(file, number);
 }
 
 /* --- Threads ------------------------------------------------------------------------------------------------- */
 
-static void *write_own(void *argument) {
+static void *write_own(void *argument)
+{
     char name[64];
     snprintf(name, sizeof name, "%s.%ld", path, (long)argument);
     int own = open_file(name);
@@ -133,27 +174,33 @@ static void *write_own(void *argument) {
     return NULL;
 }
 
-static void do_threads(void) {
+static void do_threads(void)
+{
     pthread_t threads[64];
     for (long i = 0; i < 64; i++)
-        if (pthread_create(&threads[i], NULL, write_own, (void *)i)) fail("pthread_create");
-    for (int i = 0; i < 64; i++) pthread_join(threads[i], NULL);
+        if (pthread_create(&threads[i], NULL, write_own, (void *)i))
+            fail("pthread_create");
+    for (int i = 0; i < 64; i++)
+        pthread_join(threads[i], NULL);
 }
 
 static pthread_key_t key;
-static void write_at_thread_end(void *value) {
+static void write_at_thread_end(void *value)
+{
     (void)value;
     write_bytes(file, 3);
 }
 
-static void *with_destructor(void *unused) {
+static void *with_destructor(void *unused)
+{
     (void)unused;
     write_bytes(file, number);
     pthread_setspecific(key, &key);
     return NULL;
 }
 
-static void do_thread_destructor(void) {
+static void do_thread_destructor(void)
+{
     pthread_t thread;
     pthread_key_create(&key, write_at_thread_end);
     pthread_create(&thread, NULL, with_destructor, NULL);
@@ -161,7 +208,8 @@ static void do_thread_destructor(void) {
 }
 
 static int pipe_ends[2];
-static void *read_forever(void *unused) {
+static void *read_forever(void *unused)
+{
     (void)unused;
     char byte;
     dup2(pipe_ends[0], 0); /* descriptor 0 is recorded whatever it is */
@@ -170,9 +218,11 @@ static void *read_forever(void *unused) {
 }
 
 /* Cancelled inside a recorded call. */
-static void do_cancel(void) {
+static void do_cancel(void)
+{
     pthread_t thread;
-    if (pipe(pipe_ends)) fail("pipe");
+    if (pipe(pipe_ends))
+        fail("pipe");
     pthread_create(&thread, NULL, read_forever, NULL);
     usleep(50000);
     pthread_cancel(thread);
@@ -183,7 +233,8 @@ static void do_cancel(void) {
 /* --- Signals ------------------------------------------------------------------------------------------------- */
 
 static atomic_long handled;
-static void write_in_handler(int signal) {
+static void write_in_handler(int signal)
+{
     (void)signal;
     int saved = errno;
     write_bytes(file, 1);
@@ -191,7 +242,8 @@ static void write_in_handler(int signal) {
     errno = saved;
 }
 
-static void do_signals(void) {
+static void do_signals(void)
+{
     struct itimerval every = {{0, 50}, {0, 50}};
     signal(SIGALRM, write_in_handler);
     setitimer(ITIMER_REAL, &every, NULL);
@@ -202,20 +254,24 @@ static void do_signals(void) {
 }
 
 static sigjmp_buf back;
-static void jump_back(int signal) {
+static void jump_back(int signal)
+{
     (void)signal;
     siglongjmp(back, 1);
 }
 
 /* Leaves a recorded read of an empty pipe (as descriptor 0) by siglongjmp, many times more often than calls can be
  * nested. */
-static void do_longjmp(void) {
+static void do_longjmp(void)
+{
     char byte;
-    if (pipe(pipe_ends)) fail("pipe");
+    if (pipe(pipe_ends))
+        fail("pipe");
     dup2(pipe_ends[0], 0);
     signal(SIGALRM, jump_back);
     for (volatile long i = 0; i < number; i++) {
-        if (sigsetjmp(back, 1)) continue;
+        if (sigsetjmp(back, 1))
+            continue;
         struct itimerval once = {{0, 0}, {0, 300}};
         setitimer(ITIMER_REAL, &once, NULL);
         read(0, &byte, 1);
@@ -226,7 +282,8 @@ static void do_longjmp(void) {
 
 /* --- Descriptors and paths ----------------------------------------------------------------------------------- */
 
-static void do_many_files(void) {
+static void do_many_files(void)
+{
     char name[64];
     for (long i = 0; i < number; i++) {
         snprintf(name, sizeof name, "many.%ld", i % 100);
@@ -237,60 +294,79 @@ static void do_many_files(void) {
 }
 
 /* A program that runs out of descriptors must not stop the recording for good. */
-static void do_no_descriptors(void) {
+static void do_no_descriptors(void)
+{
     struct rlimit limit = {64, 64};
-    if (setrlimit(RLIMIT_NOFILE, &limit)) fail("setrlimit");
+    if (setrlimit(RLIMIT_NOFILE, &limit))
+        fail("setrlimit");
     int opened[64], count = 0;
-    while (count < 64 && (opened[count] = open("/dev/null", O_RDONLY)) >= 0) count++;
+    while (count < 64 && (opened[count] = open("/dev/null", O_RDONLY)) >= 0)
+        count++;
     write_bytes(file, number);
-    while (count) close(opened[--count]);
+    while (count)
+        close(opened[--count]);
     write_bytes(file, number);
 }
 
-static void do_high_descriptors(void) {
+static void do_high_descriptors(void)
+{
     struct rlimit limit = {200000, 200000};
-    if (setrlimit(RLIMIT_NOFILE, &limit)) _exit(77);
+    if (setrlimit(RLIMIT_NOFILE, &limit))
+        _exit(77);
     int high = fcntl(file, F_DUPFD, 150000);
-    if (high < 150000) fail("F_DUPFD");
+    if (high < 150000)
+        fail("F_DUPFD");
     write_bytes(high, number);
     close(high);
 }
 
 /* A descriptor that capture never saw opened. */
-static void do_unseen(void) {
+static void do_unseen(void)
+{
     int unseen = (int)syscall(SYS_openat, AT_FDCWD, "unseen", O_RDWR | O_CREAT, 0600);
     write_bytes(unseen, number);
 }
 
 /* Descriptors of capture's own must not be in the way. */
-static void do_close_all(void) {
-    for (int fd = 3; fd < 1024; fd++) close(fd);
+static void do_close_all(void)
+{
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
     file = open_file("data");
-    if (file != 3) fail("the lowest free descriptor");
+    if (file != 3)
+        fail("the lowest free descriptor");
     write_bytes(file, number);
 }
 
-static void do_size_limit(void) {
+static void do_size_limit(void)
+{
     struct rlimit limit = {1 << 20, 1 << 20};
-    if (setrlimit(RLIMIT_FSIZE, &limit)) fail("setrlimit");
+    if (setrlimit(RLIMIT_FSIZE, &limit))
+        fail("setrlimit");
     write_bytes(file, number);
 }
 
-static void do_sleep(void) {
+static void do_sleep(void)
+{
     for (int i = 0; i < 5; i++) {
         write_bytes(file, 1);
         usleep(100000);
     }
 }
 
-static void do_characters(void) {
+static void do_characters(void)
+{
     FILE *text = fopen("characters", "w+");
-    for (long i = 0; i < number; i++) putc('x', text);
+    for (long i = 0; i < number; i++)
+        putc('x', text);
     rewind(text);
     long count = 0;
-    while (getc(text) != EOF) count++;
-    if (count != number) fail("getc");
-    for (int i = 0; i < 10; i++) putchar('y'); /* flushed by exit */
+    while (getc(text) != EOF)
+        count++;
+    if (count != number)
+        fail("getc");
+    for (int i = 0; i < 10; i++)
+        putchar('y'); /* flushed by exit */
 }
 
 static const struct {
@@ -324,18 +400,22 @@ static const struct {
     {"characters", do_characters},
 };
 
-static int ends_itself(const char *how) {
+static int ends_itself(const char *how)
+{
     return !strcmp(how, "exit") || !strcmp(how, "_exit") || !strcmp(how, "quick_exit") || !strcmp(how, "abort") ||
            !strcmp(how, "kill") || !strcmp(how, "crash") || !strcmp(how, "late");
 }
 
-int main(int count, char **arguments) {
+int main(int count, char **arguments)
+{
     const char *how = count > 1 ? arguments[1] : "exit";
     number = count > 2 ? atol(arguments[2]) : number;
     path = count > 3 ? arguments[3] : path;
     file = open_file(path);
-    if (!strcmp(how, "exec")) do_exec(arguments);
-    if (ends_itself(how)) write_bytes(file, number);
+    if (!strcmp(how, "exec"))
+        do_exec(arguments);
+    if (ends_itself(how))
+        write_bytes(file, number);
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
         if (!strcmp(how, acts[i].name)) {
             acts[i].act();

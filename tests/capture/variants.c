@@ -24,7 +24,8 @@ static char here[4096];
 static int report = 9;
 
 /* The lines are written by the bare system call: write would be recorded. */
-void line(const char *function, const char *op, long bytes, long offset, int error, const char *path) {
+void line(const char *function, const char *op, long bytes, long offset, int error, const char *path)
+{
     char text[9000];
     int length = snprintf(text, sizeof text, "%s\t%s\t%ld\t", function, op, bytes);
     length += offset == -1 ? snprintf(text + length, sizeof text - length, "-")
@@ -36,7 +37,8 @@ void line(const char *function, const char *op, long bytes, long offset, int err
     errno = saved;
 }
 
-void check(int good, const char *what) {
+void check(int good, const char *what)
+{
     if (!good) {
         fprintf(stderr, "variants: %s: %s\n", what, strerror(errno));
         exit(3);
@@ -46,7 +48,8 @@ void check(int good, const char *what) {
 typedef int (*open_2)(const char *, int);
 typedef int (*openat_2)(int, const char *, int);
 
-static void opens(void) {
+static void opens(void)
+{
     int directory = open(here, O_RDONLY | O_DIRECTORY);
     line("open", "open", 0, -1, 0, here);
     int fds[12], n = 0;
@@ -88,7 +91,8 @@ static void opens(void) {
     FAILS(close(4000), EBADF); /* not a file: not recorded */
 }
 
-static void temporary(void) {
+static void temporary(void)
+{
     char path[8][32] = {"t1XXXXXX",   "t2XXXXXX",   "t3XXXXXX",   "t4XXXXXX",
                         "t5XXXXXX.c", "t6XXXXXX.c", "t7XXXXXX.c", "t8XXXXXX.c"};
     const char *names[] = {"mkstemp",  "mkstemp64",  "mkostemp",  "mkostemp64",
@@ -112,7 +116,8 @@ static void temporary(void) {
 typedef ssize_t (*read_chk)(int, void *, size_t, size_t);
 typedef ssize_t (*pread_chk)(int, void *, size_t, off_t, size_t);
 
-static void data(void) {
+static void data(void)
+{
     char buffer[100] = "";
     void *volatile nowhere = (void *)1;
     struct iovec pieces[2] = {{buffer, 10}, {buffer + 10, 20}};
@@ -223,7 +228,8 @@ static void data(void) {
     line("close", "close", 0, -1, 0, "data");
 }
 
-static void copies(void) {
+static void copies(void)
+{
     int fd, out, pair[2];
     char byte = 1;
     OK(fd = open("data", O_RDWR));
@@ -269,7 +275,8 @@ static void copies(void) {
     line("close", "close", 0, -1, 0, "out");
 }
 
-static void mapping(void) {
+static void mapping(void)
+{
     int fd;
     OK(fd = open("data", O_RDWR));
     line("open", "open", 0, -1, 0, "data");
@@ -295,7 +302,8 @@ typedef int (*fxstat)(int, int, struct stat *);
 typedef int (*fxstatat)(int, int, const char *, struct stat *, int);
 enum { STAT_VERSION = 1 };
 
-static void statuses(void) {
+static void statuses(void)
+{
     struct stat status;
     struct stat64 status64;
     struct statx extended;
@@ -387,7 +395,8 @@ static void statuses(void) {
     line("close", "close", 0, -1, 0, "data");
 }
 
-static void names(void) {
+static void names(void)
+{
     char target[100];
     struct dirent **list;
     struct dirent64 **list64;
@@ -435,7 +444,8 @@ static void names(void) {
     line("rmdir", "unlink", 0, -1, 0, "directory/inner");
 }
 
-int main(void) {
+int main(void)
+{
     check(getcwd(here, sizeof here) != NULL, "getcwd");
     opens();
     temporary();

@@ -10,7 +10,8 @@
 
 #include "variants.h"
 
-static int print_list(FILE *file, int (*function)(FILE *, const char *, va_list), const char *format, ...) {
+static int print_list(FILE *file, int (*function)(FILE *, const char *, va_list), const char *format, ...)
+{
     va_list list;
     va_start(list, format);
     int result = function(file, format, list);
@@ -24,7 +25,8 @@ typedef char *(*fgets_chk)(char *, size_t, int, FILE *);
 typedef int (*put_function)(int, FILE *);
 typedef int (*get_function)(FILE *);
 
-static void stdio_writes(void) {
+static void stdio_writes(void)
+{
     char buffer[64] = "";
     FILE *file = fopen("text", "w+");
     check(file != NULL, "fopen");
@@ -68,7 +70,8 @@ static void stdio_writes(void) {
     line("fclose", "close", 0, -1, 0, "full");
 }
 
-static void stdio_reads(void) {
+static void stdio_reads(void)
+{
     char buffer[64], *text = NULL;
     size_t room = 0;
     int number;
@@ -94,7 +97,8 @@ static void stdio_reads(void) {
     check(getdelim(&text, &room, ';', file) == 7, "getdelim");
     line("getdelim", "read", 7, -1, 0, "numbers");
     const char *gets_names[] = {"fgetc", "getc", "fgetc_unlocked", "_IO_getc", "getc_unlocked"};
-    for (int i = 0; i < 5; i++) OK(((get_function)dlsym(RTLD_DEFAULT, gets_names[i]))(file));
+    for (int i = 0; i < 5; i++)
+        OK(((get_function)dlsym(RTLD_DEFAULT, gets_names[i]))(file));
     line("fgetc", "read", 5, -1, 0, "numbers");
     check(((fgets_chk)dlsym(RTLD_DEFAULT, "__fgets_chk"))(buffer, 64, 64, file) != NULL, "__fgets_chk");
     line("__fgets_chk", "read", 1, -1, 0, "numbers");
@@ -155,7 +159,8 @@ static void stdio_reads(void) {
     OK(fclose(file));
 }
 
-static void standard_streams(void) {
+static void standard_streams(void)
+{
     OK(printf("%d", 123));
     line("printf", "write", 3, -1, 0, "<stdout>");
     OK(puts("abc"));
@@ -171,7 +176,8 @@ static void standard_streams(void) {
     line("__isoc99_scanf", "read", 0, -1, 0, "<stdin>");
 }
 
-static void asynchronous(void) {
+static void asynchronous(void)
+{
     char buffer[32] = "";
     int fd;
     OK(fd = open("data", O_RDWR));
@@ -182,7 +188,8 @@ static void asynchronous(void) {
     line("aio_write", "write", 32, 8, 0, "data");
     OK(aio_suspend(list, 1, NULL));
     line("aio_suspend", "metadata", 0, -1, 0, "data");
-    while (aio_error(&request) == EINPROGRESS);
+    while (aio_error(&request) == EINPROGRESS)
+        ;
     check(aio_return(&request) == 32, "aio_return");
     OK(aio_read(&request));
     line("aio_read", "read", 32, 8, 0, "data");
@@ -202,7 +209,8 @@ static void asynchronous(void) {
     line("close", "close", 0, -1, 0, "data");
 }
 
-void variants_of_stdio(void) {
+void variants_of_stdio(void)
+{
     stdio_writes();
     stdio_reads();
     standard_streams();

@@ -15,14 +15,16 @@ char *outgoing, *incoming;
 #ifdef EXACT_SERIAL
 const struct operation operations_message[] = {{0}}, operations_collective[] = {{0}}, operations_shared[] = {{0}};
 
-static void run(const struct program *program, struct variables *variables) {
+static void run(const struct program *program, struct variables *variables)
+{
     *variables = (struct variables){.rank = 0, .ranks = 1};
     account.begin_ns = now_ns();
     run_program(program, *variables);
     account.end_ns = now_ns();
 }
 #else
-static void run(const struct program *program, struct variables *variables) {
+static void run(const struct program *program, struct variables *variables)
+{
     int provided, rank, ranks;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     account.begin_ns = now_ns();
@@ -36,26 +38,32 @@ static void run(const struct program *program, struct variables *variables) {
 }
 #endif
 
-static void leave_account(const struct variables *variables) {
+static void leave_account(const struct variables *variables)
+{
     char path[4096];
     const char *directory = getenv("EXACT_RESULTS");
-    if (!directory) return;
+    if (!directory)
+        return;
     snprintf(path, sizeof path, "%s/rank.%" PRId64, directory, variables->rank);
     FILE *file = fopen(path, "w");
-    if (!file) fail(0, "cannot write", path);
+    if (!file)
+        fail(0, "cannot write", path);
     fprintf(file, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", account.begin_ns, account.end_ns,
             account.useful_ns, account.file_ns, account.late_ns);
     fclose(file);
 }
 
-int main(int arguments, char **argument) {
+int main(int arguments, char **argument)
+{
     static struct program program;
     struct variables variables;
-    if (arguments != 2) fail(0, "usage: exact", "CASE");
+    if (arguments != 2)
+        fail(0, "usage: exact", "CASE");
     read_program(argument[1], &program);
     outgoing = calloc(1, BUFFER_BYTES);
     incoming = calloc(1, BUFFER_BYTES);
-    if (!outgoing || !incoming) fail(0, "no memory", "");
+    if (!outgoing || !incoming)
+        fail(0, "no memory", "");
     run(&program, &variables);
     leave_account(&variables);
     return 0;

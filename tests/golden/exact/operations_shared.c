@@ -11,16 +11,20 @@ static MPI_Win window;
 
 MPI_Request *named_request(const struct call *call);
 
-static MPI_File *file_of(const struct call *call, int index) {
+static MPI_File *file_of(const struct call *call, int index)
+{
     return &files[slot(file_names, text(call, index), call->instruction->line)];
 }
 
-static void check(const struct call *call, int error) {
-    if (error != MPI_SUCCESS) fail(call->instruction->line, "MPI-IO failed:", call->instruction->operation->name);
+static void check(const struct call *call, int error)
+{
+    if (error != MPI_SUCCESS)
+        fail(call->instruction->line, "MPI-IO failed:", call->instruction->operation->name);
 }
 
 /* One aggregator, whatever the library would choose, so that the case says who writes. */
-static MPI_Info one_aggregator(void) {
+static MPI_Info one_aggregator(void)
+{
     MPI_Info info;
     MPI_Info_create(&info);
     MPI_Info_set(info, "cb_nodes", "1");
@@ -29,7 +33,8 @@ static MPI_Info one_aggregator(void) {
     return info;
 }
 
-static void file_open(const struct call *call) {
+static void file_open(const struct call *call)
+{
     char path[4096];
     MPI_Info info = one_aggregator();
     snprintf(path, sizeof path, "%s/%s", getenv("EXACT_DIRECTORY"), text(call, 0));
@@ -38,50 +43,62 @@ static void file_open(const struct call *call) {
 }
 
 /* file_write_at FILE OFFSET BYTES, and its collective and reading kin */
-static void file_write_at(const struct call *call) {
+static void file_write_at(const struct call *call)
+{
     check(call, MPI_File_write_at(*file_of(call, 0), value(call, 1), outgoing, (int)value(call, 2), MPI_BYTE,
                                   MPI_STATUS_IGNORE));
 }
 
-static void file_write_at_all(const struct call *call) {
+static void file_write_at_all(const struct call *call)
+{
     check(call, MPI_File_write_at_all(*file_of(call, 0), value(call, 1), outgoing, (int)value(call, 2), MPI_BYTE,
                                       MPI_STATUS_IGNORE));
 }
 
-static void file_read_at_all(const struct call *call) {
+static void file_read_at_all(const struct call *call)
+{
     check(call, MPI_File_read_at_all(*file_of(call, 0), value(call, 1), incoming, (int)value(call, 2), MPI_BYTE,
                                      MPI_STATUS_IGNORE));
 }
 
 /* file_iwrite_at REQUEST FILE OFFSET BYTES */
-static void file_iwrite_at(const struct call *call) {
+static void file_iwrite_at(const struct call *call)
+{
     check(call, MPI_File_iwrite_at(*file_of(call, 1), value(call, 2), outgoing, (int)value(call, 3), MPI_BYTE,
                                    named_request(call)));
 }
 
-static void file_close(const struct call *call) { check(call, MPI_File_close(file_of(call, 0))); }
+static void file_close(const struct call *call)
+{
+    check(call, MPI_File_close(file_of(call, 0)));
+}
 
-static void window_create(const struct call *call) {
+static void window_create(const struct call *call)
+{
     MPI_Win_create(incoming, (MPI_Aint)value(call, 0), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
 }
 
-static void window_free(const struct call *call) {
+static void window_free(const struct call *call)
+{
     (void)call;
     MPI_Win_free(&window);
 }
 
-static void fence(const struct call *call) {
+static void fence(const struct call *call)
+{
     (void)call;
     MPI_Win_fence(0, window);
 }
 
 /* put TARGET BYTES */
-static void put(const struct call *call) {
+static void put(const struct call *call)
+{
     int bytes = (int)value(call, 1);
     MPI_Put(outgoing, bytes, MPI_BYTE, (int)value(call, 0), 0, bytes, MPI_BYTE, window);
 }
 
-static MPI_Group group_of_one(int rank) {
+static MPI_Group group_of_one(int rank)
+{
     MPI_Group world, one;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &rank, &one);
@@ -90,24 +107,28 @@ static MPI_Group group_of_one(int rank) {
 }
 
 /* post ORIGIN, win_start TARGET */
-static void post(const struct call *call) {
+static void post(const struct call *call)
+{
     MPI_Group origin = group_of_one((int)value(call, 0));
     MPI_Win_post(origin, 0, window);
     MPI_Group_free(&origin);
 }
 
-static void win_start(const struct call *call) {
+static void win_start(const struct call *call)
+{
     MPI_Group target = group_of_one((int)value(call, 0));
     MPI_Win_start(target, 0, window);
     MPI_Group_free(&target);
 }
 
-static void win_complete(const struct call *call) {
+static void win_complete(const struct call *call)
+{
     (void)call;
     MPI_Win_complete(window);
 }
 
-static void win_wait(const struct call *call) {
+static void win_wait(const struct call *call)
+{
     (void)call;
     MPI_Win_wait(window);
 }

@@ -6,20 +6,29 @@
 
 #include "counters.h"
 
-static void write_all(int descriptor, int rank, uint64_t calls) {
-    for (uint64_t turn = 0; turn < calls; turn++) write_counted(descriptor, rank, turn);
+static void write_all(int descriptor, int rank, uint64_t calls)
+{
+    for (uint64_t turn = 0; turn < calls; turn++)
+        write_counted(descriptor, rank, turn);
 }
 
-static void end(const char *ending) {
-    if (!strcmp(ending, "abort")) abort();
-    if (!strcmp(ending, "mpi_abort")) MPI_Abort(MPI_COMM_WORLD, 5);
-    if (!strcmp(ending, "_exit")) _exit(7);
-    if (!strcmp(ending, "exec")) execl("/bin/echo", "echo", "replaced", "by", "echo", (char *)NULL);
+static void end(const char *ending)
+{
+    if (!strcmp(ending, "abort"))
+        abort();
+    if (!strcmp(ending, "mpi_abort"))
+        MPI_Abort(MPI_COMM_WORLD, 5);
+    if (!strcmp(ending, "_exit"))
+        _exit(7);
+    if (!strcmp(ending, "exec"))
+        execl("/bin/echo", "echo", "replaced", "by", "echo", (char *)NULL);
 }
 
-int main(int arguments, char **argument) {
+int main(int arguments, char **argument)
+{
     int rank, ranks;
-    if (arguments != 4) fail("usage: ranks DIRECTORY ENDING CALLS");
+    if (arguments != 4)
+        fail("usage: ranks DIRECTORY ENDING CALLS");
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -31,7 +40,8 @@ int main(int arguments, char **argument) {
     printf("rank %d of %d has written\n", rank, ranks);
     fflush(stdout);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == ranks - 1) end(argument[2]);
+    if (rank == ranks - 1)
+        end(argument[2]);
     MPI_Finalize();
     return 0;
 }
