@@ -19,7 +19,7 @@ ENGINE_SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml) $(shell find 
 KERNEL_SOURCES := $(shell find kernels -name '*.[ch]' -o -name CMakeLists.txt)
 C_SOURCES = $(shell git ls-files '*.c' '*.h')
 
-.PHONY: help demo test test-quick build bench lint clean
+.PHONY: help demo test test-quick test-whole build bench lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
@@ -29,11 +29,14 @@ demo: build build/solver/mpich ## the solver on 1, 2, 4 ranks, both ways of writ
 
 test: build build/openmpi/.ready build/.system ## everything that is tested: the crates, then all of tests/
 	cargo test --quiet --workspace --exclude tailrace-python
-	.venv/bin/pytest
+	.venv/bin/pytest -m "not whole"
+
+test-whole: build build/openmpi/.ready build/.system ## what takes the better part of an hour: mpi4py's own suite, all of it
+	.venv/bin/pytest -m whole
 
 test-quick: build build/openmpi/.ready build/.system ## the same without what is marked slow: a couple of minutes
 	cargo test --quiet --workspace --exclude tailrace-python
-	.venv/bin/pytest -m "not slow"
+	.venv/bin/pytest -m "not slow and not whole"
 
 build: build/.engine build/mpich/.ready ## the tailrace command in .venv/bin, and an MPI to try it with
 

@@ -109,3 +109,4 @@ def tailrace() -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than a few seconds; `-m 'not slow'` leaves it out")
+    config.addinivalue_line("markers", "whole: takes the better part of an hour; only `make test-whole` runs it")
