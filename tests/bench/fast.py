@@ -25,8 +25,9 @@ def figures() -> Iterator[Figure]:
             trace = synthesize(directory, kind, ranks=4, events=LONG_TRACE_EVENTS)
             one, every = read(trace, threads=1), read(trace)
             name = f"{one.events / MILLION:.0f} M events of {kind}, 4 ranks"
-            yield Figure(f"{name}: one thread", one.events_per_s / MILLION, "M events/s", EVENTS_PER_S, at_least=True)
-            yield Figure(f"{name}: {cores} cores", every.events_per_s / MILLION, "M events/s")
+            per_core = one.events_per_core_s / MILLION
+            yield Figure(f"{name}: per second of a core", per_core, "M events/s", EVENTS_PER_S, at_least=True)
+            yield Figure(f"{name}: {cores} cores, per second", every.events_per_s / MILLION, "M events/s")
             yield Figure(f"{name}: peak memory", every.peak_bytes / GIB, "GiB", 1)
             yield Figure(f"{name}: packed", trace.stat().st_size / one.events, "bytes/event")
             trace.unlink()

@@ -16,12 +16,17 @@ KIB = 1024
 @dataclass(frozen=True)
 class Reading:
     seconds: float
+    core_seconds: float  # of all threads together: what "a second of a core" means, however busy the machine is
     events: int
     peak_bytes: int  # of the whole process, the pages of the mapped trace included
 
     @property
     def events_per_s(self) -> float:
         return self.events / self.seconds
+
+    @property
+    def events_per_core_s(self) -> float:
+        return self.events / self.core_seconds
 
 
 def read(trace: Path, threads: int = 0) -> Reading:
@@ -34,11 +39,13 @@ def read(trace: Path, threads: int = 0) -> Reading:
 def main(trace: str, threads: str) -> None:
     from tailrace import engine
 
-    begin = time.perf_counter()
+    begin, cpu_begin = time.perf_counter(), time.process_time()
     columns = engine.analyze(trace, threads=int(threads))
-    seconds = time.perf_counter() - begin
+    seconds, core_seconds = time.perf_counter() - begin, time.process_time() - cpu_begin
     peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
-    print(json.dumps({"seconds": seconds, "events": int(columns["capture"]["events"]), "peak_bytes": peak_bytes}))
+    events = int(columns["capture"]["events"])
+    answer = {"seconds": seconds, "core_seconds": core_seconds, "events": events, "peak_bytes": peak_bytes}
+    print(json.dumps(answer))
 
 
 if __name__ == "__main__":
