@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from tailrace import capture_build
 
-# What the part of the suite that every test run has room for looks at: messages, requests, files, windows, communicators.
+# The part of the suite that every test run has room for: messages, requests, files, windows, communicators.
 PART = r"test_(io|file|p2p_buf|request|rma|win|comm|cco_vec|grequest|threads|errhandler|attributes)\b"
 VERSION = "4.1.2"
 TIMEOUT_S = 3600
