@@ -30,6 +30,10 @@ def figures() -> Iterator[Figure]:
     with scratch() as directory, scratch("/dev/shm") as memory:
         yield from pwrite(directory, memory)
         yield from mpi_test(directory, memory)
+
+
+def solver_figures() -> Iterator[Figure]:
+    with scratch() as directory:
         yield from solver(directory)
 
 
