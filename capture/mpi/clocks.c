@@ -6,8 +6,10 @@
  *
  * These are the only messages capture sends. They cannot meet the program's: at MPI_Init no other message exists yet,
  * the rest goes over a duplicate of MPI_COMM_WORLD, made while no attribute exists whose copying could be seen. All
- * ranks take part, whether their own stream could be opened or not. Where the launcher says that all ranks are on one
- * node, nothing is sent at all. TAILRACE_CLOCK_ALIGNMENT: "off", or "always" (one host with several clocks).
+ * ranks take part, whether their own stream could be opened or not; a rank without capture would let the others wait
+ * for ever. So nothing is sent unless `tailrace run`, who knows whether all ranks get its environment, says so by
+ * TAILRACE_CLOCK_ALIGNMENT: "auto" (unless the launcher says that all ranks are on one node), or "always" (tests: one
+ * host with several clocks).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,9 +60,9 @@ static bool one_node(void)
 static bool wanted(void)
 {
     const char *choice = getenv("TAILRACE_CLOCK_ALIGNMENT");
-    if (ranks < 2 || (choice && !strcmp(choice, "off")))
+    if (ranks < 2 || !choice)
         return false;
-    return (choice && !strcmp(choice, "always")) || !one_node();
+    return !strcmp(choice, "always") || (!strcmp(choice, "auto") && !one_node());
 }
 
 static void add_file(char *text, size_t room, const char *path)

@@ -137,7 +137,17 @@ def capture_environment(
         variables["TAILRACE_PROCESSES"] = "all"
     if options.counters:
         variables["TAILRACE_COUNTERS"] = "1"
+    if _reaches_all_ranks(command, launch):
+        variables["TAILRACE_CLOCK_ALIGNMENT"] = "auto"
     return variables | _forwarding(command, launch, list(variables))
+
+
+def _reaches_all_ranks(command: list[str], launch: Launch) -> bool:
+    """Whether every rank surely is under capture: only then may the nodes' clocks be compared by messages.
+
+    With several programs (`:`) one may not be; with -x it is the user who says what other nodes get.
+    """
+    return launch.launcher is not None and spans_nodes(command) and not {":", "-x"} & set(command)
 
 
 def _forwarding(command: list[str], launch: Launch, names: list[str]) -> dict[str, str]:
