@@ -1,4 +1,4 @@
-"""Capture sends messages of its own only where every rank surely runs under capture: one without would hang the others."""
+"""Capture sends messages of its own only where every rank surely is captured: one that is not would hang the others."""
 
 from __future__ import annotations
 
