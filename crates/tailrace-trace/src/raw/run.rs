@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{TraceError, escape_controls, printable};
 use crate::tables::{Location, Tables, Unfinished};
 
-use super::clock::{Alignment, ClockMap, NS_MAX};
+use super::clock::{Alignment, ClockMap};
 use super::header::ClockKind;
 use super::merge::{Merge, Numbers};
 use super::ranks::{self, Image};
@@ -110,21 +110,14 @@ impl Run {
         let location = self.tables.locations.len() as u32;
         self.threads[image].insert(survey.header.thread, location);
         let functions = merge.functions(&survey, &mut self.tables);
-        let clock = &self.clocks[domain];
-        let unfinished = in_flight(&survey).map(|(ticks, function)| Unfinished {
-            function: u16::try_from(function).ok().and_then(|number| functions.get(&number).copied()),
-            begin_ns: clock.ns(ticks),
-        });
         self.tables.locations.push(Location {
             rank,
             thread: survey.header.thread,
             main: survey.header.main,
             host: self.images[image].host.clone(),
             process: self.images[image].process,
-            begin_ns: clock.ns(survey.header.start),
-            end_ns: clock.ns(last_known_ticks(&survey)),
             events: survey.events,
-            unfinished,
+            ..Location::default()
         });
         self.streams.push(Stream { survey, location, functions, image, domain });
     }
@@ -147,13 +140,10 @@ impl Run {
     }
 
     fn describe(&mut self, notes: Vec<String>) {
-        let origin = self.tables.locations.iter().map(|location| location.begin_ns).min().unwrap_or(0);
+        let start_ns = |stream: &Stream| self.clock(stream).ns(stream.survey.header.start);
+        let origin = self.streams.iter().map(start_ns).min().unwrap_or(0);
         self.clocks.iter_mut().for_each(|clock| clock.shift(origin));
-        for location in &mut self.tables.locations {
-            location.begin_ns = since(origin, location.begin_ns);
-            location.end_ns = since(origin, location.end_ns).max(location.begin_ns);
-            location.unfinished.iter_mut().for_each(|call| call.begin_ns = since(origin, call.begin_ns));
-        }
+        self.place_in_time();
         self.tables.meta = self.meta();
         self.tables.counters = vec![None; self.tables.ranks as usize];
         for stream in &self.streams {
@@ -163,6 +153,20 @@ impl Run {
             }
         }
         self.quality(notes);
+    }
+
+    /// Begin, end and call in flight of each location, by the same clock as its events.
+    fn place_in_time(&mut self) {
+        for stream in &self.streams {
+            let (clock, survey) = (&self.clocks[stream.domain], &stream.survey);
+            let location = &mut self.tables.locations[stream.location as usize];
+            location.begin_ns = clock.ns(survey.header.start);
+            location.end_ns = clock.ns(last_known_ticks(survey)).max(location.begin_ns);
+            location.unfinished = in_flight(survey).map(|(ticks, function)| Unfinished {
+                function: u16::try_from(function).ok().and_then(|number| stream.functions.get(&number).copied()),
+                begin_ns: clock.ns(ticks),
+            });
+        }
     }
 
     /// What rank 0 says of the run.
@@ -224,11 +228,6 @@ impl Run {
         complaints.extend(stream.survey.damage.clone());
         complaints
     }
-}
-
-/// Within what a trace may hold, however far apart a damaged stream says that clocks are.
-fn since(origin_ns: i64, ns: i64) -> i64 {
-    (ns - origin_ns).clamp(-NS_MAX, NS_MAX)
 }
 
 /// Notes of the streams, equal ones once, with the number of ranks that made them.
