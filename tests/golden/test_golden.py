@@ -20,15 +20,6 @@ ABI = {"chain", "master-writer", "collective-write"}
 # The window of these is not the one the program reports: Pcontrol's, and the whole process without MPI.
 WINDOWED = {"pcontrol", "serial"}
 
-# What falls short, and why. Strict: a case that comes to pass must leave this table.
-SHORT = {
-    (
-        "overlapped-write-too-long",
-        "openmpi",
-    ): "Open MPI unlocks the file inside MPI_Wait; an MPI_Wait that holds another "
-    "call is known to complete a file request only at its end, and is booked as MPI",
-}
-
 SECONDS = 0.015  # a run's own scatter: waking up, leaving MPI_Init at different times
 QUIET, BUSY = 0.006, 0.06  # how much longer than it should a run takes that is taken at once, and that is given up
 ATTEMPTS = 4
@@ -39,8 +30,6 @@ def _parameters():
         for family in (*case.families, *(["mpich_abi"] if case.name in ABI else [])):
             quick = case.name in QUICK and family != "mpich_abi"
             marks = [] if quick else [pytest.mark.slow]
-            if reason := SHORT.get((case.name, family)):
-                marks.append(pytest.mark.xfail(reason=reason, strict=True))
             yield pytest.param(case, family, id=f"{case.name}-{family}", marks=marks)
 
 

@@ -14,7 +14,7 @@ impl World<'_> {
     pub(crate) fn begin_operation(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
         match operation {
             _ if operation.progress() == Progress::Persistent => Role::Nothing,
-            Operation::Complete { completed, .. } if !entered && self.all_opaque_files(completed) => Role::FileWait,
+            Operation::Complete { completed, .. } if self.all_opaque_files(completed) => Role::FileWait,
             Operation::Start { requests } => {
                 self.start_persistent(i, requests);
                 Role::Nothing

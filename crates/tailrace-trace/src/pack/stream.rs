@@ -4,11 +4,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::SyncSender;
 
 use crate::error::TraceError;
+use crate::event::Part;
 use crate::packed::block::Block;
 use crate::packed::column::Compressor;
 use crate::raw::decode::{CodedShape, Decoded, Decoder};
 use crate::raw::run::{Run, Stream};
 use crate::raw::translate::Completion;
+use crate::words::class;
 
 use super::observe::{Observed, Observer};
 use super::{Parcel, events_per_block};
@@ -43,13 +45,15 @@ struct Packer<'a> {
     sent: u64,
     /// Wildcard receives that are under way.
     posted: HashMap<u64, Posted>,
+    /// Block and row of the *enter* of every call that is open.
+    entered: Vec<(u64, usize)>,
     next_number: u64,
     reached_ns: i64,
 }
 
 struct Held {
     block: Block,
-    /// Wildcard receives in it that are under way.
+    /// Wildcard receives in it that are under way, and calls entered in it that are not left.
     open: usize,
 }
 
@@ -75,6 +79,7 @@ impl<'a> Packer<'a> {
             held: VecDeque::new(),
             sent: 0,
             posted: HashMap::new(),
+            entered: Vec::new(),
             next_number: 0,
             reached_ns: run.tables.locations[stream.location as usize].begin_ns,
         })
@@ -105,12 +110,31 @@ impl<'a> Packer<'a> {
                 self.posted.insert(number, Posted { block: last, row: held.block.rows.len(), communicator });
                 held.open += 1;
             }
+            if decoded.shape.part == Part::Enter {
+                self.entered.push((last, held.block.rows.len()));
+                held.open += 1;
+            }
             held.block.push(decoded.begin_ns, decoded.end_ns, &decoded.shape);
+        }
+        if decoded.shape.part == Part::Leave {
+            self.tell_enter(&decoded.shape);
         }
         self.reached_ns = decoded.end_ns;
         self.next_number += u64::from(decoded.number.is_some());
         decoded.completed.iter().for_each(|(number, completion)| self.complete(*number, completion));
         wanted
+    }
+
+    /// A Wait's *enter* learns from its *leave* what was waited for, if it is still held: whether the time between is
+    /// time in a file depends on it.
+    fn tell_enter(&mut self, leave: &CodedShape) {
+        let Some((block, row)) = self.entered.pop() else { return };
+        let Some(place) = block.checked_sub(self.sent) else { return };
+        let Some(held) = self.held.get_mut(place as usize) else { return };
+        held.open -= 1;
+        if leave.class == class::COMPLETE && held.block.shape(row).function == leave.function {
+            held.block.replace(row, CodedShape { part: Part::Enter, ..leave.clone() });
+        }
     }
 
     /// Writes what a wildcard receive matched where it was posted, if that is still held.
