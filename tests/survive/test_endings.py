@@ -63,9 +63,10 @@ def test_ranks(ending: str, mpi: Mpi, ranks: Path, tmp_path: Path, tailrace: lis
 
 
 def bare_outcomes(mpi: Mpi, ranks: Path, ending: str, tmp_path: Path, status: int) -> tuple[set[int], harness.Outcome]:
-    """Without capture, repeated where the status differs: Open MPI's mpiexec itself crashes on some aborts."""
+    """Without capture, repeated where the status differs: Open MPI's mpiexec itself crashes on some aborts, and MPICH's
+    joins the status of the rank that it killed to that of the one that aborted, but in one of ten runs only."""
     statuses: set[int] = set()
-    for attempt in range(4):
+    for attempt in range(50):
         bare = harness.prepare(tmp_path / f"bare{attempt}")
         outcome = harness.outcome(harness.run(mpi.launch(2, ranks, bare, ending, 1000), mpi.variables()), bare)
         statuses.add(outcome.status)
