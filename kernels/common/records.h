@@ -39,6 +39,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Opens PATH on rank 0 (NULL: nothing will be recorded) and writes the start. Collective; false where it cannot be
@@ -71,5 +72,8 @@ void record_step(const record_of_step *step, const phases *spent);
 
 /* The ranks and the end, after which nothing is recorded. Collective. error: NULL where there is none. */
 void records_close(int status, const char *error);
+
+/* A ready line, on rank 0, from a signal handler. */
+void records_interrupt(const char *line, size_t length);
 
 #endif

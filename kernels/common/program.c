@@ -1,0 +1,141 @@
+#include "program.h"
+#include "gridio.h"
+#include "records.h"
+#include "timing.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+program_policy policy = {.fingerprints = true};
+
+static const char *program_name = "program";
+static char sentence[2048];
+static const char *advice;
+
+static bool is_root(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank == 0;
+}
+
+int program_fail(int status, const char *hint, const char *format, ...)
+{
+    va_list words;
+    va_start(words, format);
+    vsnprintf(sentence, sizeof sentence, format, words);
+    va_end(words);
+    advice = hint;
+    return status;
+}
+
+int program_fail_gridio(const char *hint)
+{
+    return program_fail(FAILED, hint, "%s", gridio_error());
+}
+
+int program_fail_plan(plan *p)
+{
+    const char *problem = plan_problem(p);
+    return problem ? program_fail(WRONG_USE, "kernels/README.md states the keys of a plan", "%s", problem) : DONE;
+}
+
+/* What a run that is too long leaves: made beforehand, since a signal handler may do hardly anything. */
+static char late_sentence[256], late_record[320];
+
+static void too_late(int number)
+{
+    (void)number;
+    records_interrupt(late_record, strlen(late_record));
+    if (write(STDERR_FILENO, late_sentence, strlen(late_sentence)) < 0)
+        _exit(FAILED);
+    _exit(FAILED); /* the launcher ends the other ranks */
+}
+
+/* Rank 0 speaks first; the others only where rank 0 no longer can. */
+static void limit_time(int64_t seconds)
+{
+    if (seconds == 0)
+        return;
+    snprintf(late_sentence, sizeof late_sentence, "%s: the run was not over after its time limit of %lld s.\n",
+             program_name, (long long)seconds);
+    snprintf(late_record, sizeof late_record, "{\"kind\":\"end\",\"status\":1,\"error\":\"%.*s\"}\n",
+             (int)strlen(late_sentence) - 1, late_sentence);
+    signal(SIGALRM, too_late);
+    alarm((unsigned)seconds + (is_root() ? 0 : 5));
+}
+
+int program_begin(plan *p, const char *program, const char *records)
+{
+    plan_section *own = &p->section[0];
+    program_name = program;
+    const char *name = plan_text(p, own, "name", program);
+    policy.cold = plan_choice(p, own, "cache", "warm|cold", 0) == 1;
+    policy.fingerprints = plan_yes(p, own, "fingerprints", true);
+    limit_time(plan_number(p, own, "time_limit_s", 0, 1 << 30, 0));
+    if (!records_open(records, program, name, MPI_COMM_WORLD))
+        return program_fail(FAILED, "--records must be in a directory that can be written", "cannot write '%s'",
+                            records);
+    return DONE;
+}
+
+int program_end(int status)
+{
+    records_close(status, status == DONE ? NULL : sentence);
+    alarm(0);
+    if (status != DONE && is_root()) {
+        fprintf(stderr, "%s: %s%s\n", program_name, sentence, sentence[strlen(sentence) - 1] == '.' ? "" : ".");
+        if (advice)
+            fprintf(stderr, "\nhint: %s\n", advice);
+    }
+    return status;
+}
+
+typedef struct {
+    const char *plan, *records;
+} command;
+
+static bool take_words(int count, char **words, command *c)
+{
+    for (int i = 1; i + 1 < count; i += 2) {
+        if (strcmp(words[i], "--plan") == 0)
+            c->plan = words[i + 1];
+        else if (strcmp(words[i], "--records") == 0)
+            c->records = words[i + 1];
+        else
+            return false;
+    }
+    return count % 2 == 1 && c->plan;
+}
+
+static int wrong_use(const char *program)
+{
+    if (is_root())
+        fprintf(stderr,
+                "%s: it takes --plan PLAN and, if you like, --records FILE.\n\nhint: kernels/README.md states"
+                " the keys of a plan\n",
+                program);
+    return WRONG_USE;
+}
+
+int program_run(int count, char **words, const char *program, int (*run)(plan *p))
+{
+    command c = {NULL, NULL};
+    plan p;
+    MPI_Init(&count, &words);
+    timing_start();
+    int status = WRONG_USE;
+    if (take_words(count, words, &c)) {
+        plan_read(&p, c.plan, MPI_COMM_WORLD);
+        status = program_begin(&p, program, c.records);
+        status = program_end(status == DONE ? run(&p) : status);
+        plan_free(&p);
+    } else
+        wrong_use(program);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,73 @@
+/* A stream: a file, or a row of files, that a program writes or reads step by step through gridio, timed, recorded and
+ * with fingerprints.
+ *
+ * Writing: stream_write_begin (opens and defines where a file begins), stream_write for each variable that is due
+ * (stream_due), stream_write_end. Reading: stream_read_begin, stream_read, stream_read_end. Each returns DONE, or
+ * FAILED on all ranks with the sentence given to program_fail. All are collective.
+ */
+#ifndef COMMON_STREAM_H
+#define COMMON_STREAM_H
+
+#include "gridio.h"
+#include "plan.h"
+#include "timing.h"
+
+/* A variable of a stream, with this rank's blocks of it. */
+typedef struct {
+    gridio_variable variable;
+    gridio_block block; /* the one block, where there are no others */
+    int blocks;
+    const gridio_block *more; /* NULL: `block` is the only one */
+    int number;               /* in the open file */
+    uint64_t fingerprint; /* of the last step moved: of all ranks on rank 0 after the step, else this rank's share */
+} stream_variable;
+
+typedef struct {
+    const char *name, *direction;
+    const char *path; /* as planned; the open file's is in `open_path` */
+    const char *method, *format;
+    const char **hints, **settings;
+    bool sync;
+    bool last;                     /* reading: always the last whole step of the file */
+    int64_t steps, steps_per_file; /* steps: that there will be */
+    stream_variable *variable;
+    int variables;
+    MPI_Comm comm;
+
+    gridio_file *file;
+    char open_path[4096];
+    int64_t step; /* the next one */
+    phases spent; /* since the last record */
+    double begin_s;
+    bool announced, fresh; /* fresh: the file was opened for this step */
+    int64_t bytes_in_step;
+} stream;
+
+/* Takes path, sync, steps_per_file, and how: method, format, hint and setting. */
+void stream_from_plan(stream *s, plan *p, plan_section *section, const char *direction, MPI_Comm comm);
+/* Takes prepare_method, prepare_format, prepare_hint, prepare_setting in place of how; each may be absent. */
+void stream_prepare_from_plan(stream *s, plan *p, plan_section *section);
+/* The caller frees the variables. */
+void stream_free(stream *s);
+
+int64_t stream_step_in_file(const stream *s);
+/* Whether this variable belongs to the next step. */
+bool stream_due(const stream *s, int variable);
+
+int stream_write_begin(stream *s);
+int stream_write(stream *s, int variable, const void *data);
+int stream_write_end(stream *s, int64_t model_step);
+
+int stream_read_begin(stream *s);
+int stream_read(stream *s, int variable, void *data);
+int stream_read_end(stream *s, int64_t model_step);
+
+/* Closes what a failure left open; keeps the first failure's sentence. */
+void stream_abandon(stream *s);
+
+/* The elements of this rank's blocks of a variable, and their bytes. */
+int64_t stream_elements(const stream_variable *v);
+size_t stream_bytes(const stream_variable *v);
+size_t stream_element_bytes(gridio_type type);
+
+#endif
