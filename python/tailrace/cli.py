@@ -113,6 +113,46 @@ def report(traces: tuple[Path, ...], as_json: bool, page: Path | None, **options
 
 
 @cli.command()
+@click.argument("workload", required=False)
+@click.option("--list", "list_only", is_flag=True, help="List the workloads that come with Tailrace.")
+@click.option(
+    "--ranks", type=click.IntRange(min=1), default=1, show_default=True, help="MPI ranks (CalculiX: threads)."
+)
+@click.option("--method", metavar="METHOD", help="serial, collective, independent, aggregated, file-per-rank.")
+@click.option("--format", metavar="FORMAT", help="posix, mpiio, hdf5, netcdf4, netcdf3, pnetcdf, cgns.")
+@click.option("--dir", "directory", type=TRACE, default=Path(), help="Where it writes [default: here].")
+@click.option("--read-dir", "read_directory", type=TRACE, help="Where it reads from [default: as --dir].")
+@click.option("--size", metavar="NAME", help="One of the workload's sizes; --list shows them.")
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change one of the program's keys.")
+@click.option("--hint", "hints", multiple=True, metavar="KEY=VALUE", help="A hint for MPI-IO.")
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Of the method or the format.")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Run so often.")
+@click.option("--verify/--no-verify", default=True, show_default=True, help="Read back and compare every element.")
+@click.option("--cold", is_flag=True, help="Drop files from the page cache before they are read.")
+@click.option("--mpiexec", metavar="COMMAND", help="Whose MPI to use [default: the mpiexec on the PATH].")
+@click.option("--keep", is_flag=True, help="Keep what was written.")
+@click.option("--capture", is_flag=True, help="Run under capture, and add the efficiencies and a page.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/bench.json).")
+@click.option("--time-limit", "time_limit_s", type=click.FloatRange(min=0), default=0.0, help="In seconds; 0: none.")
+def bench(workload: str | None, list_only: bool, as_json: bool, **options: object) -> None:
+    """Run WORKLOAD once by a method and in a format, and verify every element that it wrote.
+
+    WORKLOAD is a name (--list) or the path of a .toml file of your own (docs/workloads.md).
+
+    \b
+    tailrace bench roms --ranks 4 --method serial --format netcdf4 --dir /scratch/me
+    tailrace bench btio --ranks 4 --method collective --format mpiio --size W --dir /scratch/me
+    """
+    from tailrace.bench.command import Options, main, show_list
+
+    if list_only:
+        sys.exit(show_list(as_json))
+    if workload is None:
+        raise click.UsageError("which WORKLOAD? `tailrace bench --list` lists those that there are.")
+    sys.exit(main(workload, Options(as_json=as_json, **options)))
+
+
+@cli.command()
 @click.argument("raw", type=TRACE, metavar="RAWDIR")
 @click.option("-o", "output", type=TRACE, help="The packed trace [default: beside RAWDIR].")
 def pack(raw: Path, output: Path | None) -> None:

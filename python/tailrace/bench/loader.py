@@ -1,0 +1,210 @@
+"""Loads a workload: by name from those that come with Tailrace, or from a file of the user's. What is wrong in it is
+told with file, line and key.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from tailrace.bench.toml_lines import Lines
+from tailrace.bench.toml_lines import Path as KeyPath
+from tailrace.bench.workload import (
+    PROGRAMS,
+    VARIABLES_AT_MOST,
+    Btio,
+    Input,
+    Output,
+    Solver,
+    Transfers,
+    Variable,
+    Workload,
+)
+from tailrace.errors import TailraceError
+from tailrace.names import printable
+
+REFERENCE = "docs/workloads.md lists the keys and their values"
+Problem = tuple[KeyPath, str]
+
+
+def folder() -> Path:
+    """The workloads that come with Tailrace: beside this package when installed, else in the checkout."""
+    for place in (Path(__file__).parent / "workloads", Path(__file__).parents[3] / "workloads"):
+        if place.is_dir():
+            return place
+    raise TailraceError(
+        "the workloads are not installed", "install Tailrace again: its folder workloads/ is part of the package"
+    )
+
+
+def names() -> list[str]:
+    return sorted(file.stem for file in folder().glob("*.toml"))
+
+
+def find(word: str) -> Path:
+    """The file that the word means: a name from the list, or a path."""
+    path = Path(word)
+    if path.suffix != ".toml" and word in names():
+        return folder() / f"{word}.toml"
+    if path.is_file():
+        return path
+    if path.suffix == ".toml":
+        raise TailraceError(f"{printable(word)}: there is no such file", "`tailrace bench --list` lists the workloads")
+    raise TailraceError(
+        f"there is no workload {printable(word)}; there are {', '.join(names())}", "or give the path of a .toml file"
+    )
+
+
+class Source:
+    """A workload file's text, values and lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.text = path.read_text("utf-8")
+            self.values: dict[str, Any] = tomllib.loads(self.text)
+        except OSError as error:
+            raise TailraceError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise TailraceError(
+                f"{printable(str(path))}, byte {error.start}: this is no UTF-8 text", "a workload is a TOML file"
+            ) from None
+        except tomllib.TOMLDecodeError as error:
+            raise TailraceError(f"{printable(str(path))}: this is no TOML: {error}", REFERENCE) from None
+
+    def fail(self, problem: Problem) -> TailraceError:
+        key, text = problem
+        place = f"{printable(str(self.path))}, line {Lines(self.text).of(key)}"
+        return TailraceError(f"{place}: {printable(f'{_dotted(key)}: ' if key else '')}{printable(text)}", REFERENCE)
+
+
+def load(word: str) -> Workload:
+    """The workload of that name or path, checked, in every size that it has."""
+    source = Source(find(word))
+    workload = _validated(source, Workload, source.values)
+    for problem in _problems(workload, source):
+        raise source.fail(problem)
+    return workload
+
+
+def _validated(source: Source, model: type[BaseModel], values: object) -> Any:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise source.fail(first_problem(error)) from None
+
+
+def first_problem(error: ValidationError) -> Problem:
+    """The first thing that is wrong, in this project's words where pydantic's speak of Python."""
+    first = error.errors(include_url=False)[0]
+    key: KeyPath = tuple(part for part in first["loc"] if part != "[key]")
+    match first["type"]:
+        case "extra_forbidden":
+            return key, "there is no such key"
+        case "missing":
+            return key, "is missing"
+        case "list_type":
+            return key, f"should be a list, as in [1, 2], not {first['input']!r}"
+        case "model_type" | "dict_type":
+            return key, f"should be a table, not {first['input']!r}"
+        case "string_pattern_mismatch":
+            return key, f"{first['input']!r} is no name: letters, digits, _ and - after a letter; no blanks in units"
+    words = first["msg"].removeprefix("Value error, ").replace("Input should be", "should be").replace("List", "list")
+    return key, f"{words}, not {first['input']!r}"
+
+
+def _dotted(key: KeyPath) -> str:
+    """`output[1].variable[0].type`, elements counted from 1 as people do."""
+    text = ""
+    for part in key:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _problems(workload: Workload, source: Source) -> Iterator[Problem]:
+    """What single values cannot tell: how they go together."""
+    if workload.name != source.path.stem:
+        yield ("name",), f"should be the file's name, {source.path.stem!r}, not {workload.name!r}"
+    if getattr(workload, workload.program) is None:
+        yield (workload.program,), "is missing"
+    for program in PROGRAMS:
+        if program != workload.program and getattr(workload, program) is not None:
+            yield (program,), f"program is {workload.program!r}"
+    if workload.default_size not in workload.size:
+        yield ("default_size",), f"there is no [size.{workload.default_size}]"
+    for name in workload.size:
+        sized, origin = with_size(workload, name), ("size", name)
+        if isinstance(sized, ValidationError):
+            key, text = first_problem(sized)
+            yield (*origin, *key), text
+        else:
+            yield from _parameter_problems(sized, origin)
+    yield from _stream_problems(workload)
+
+
+def with_size(workload: Workload, name: str, changes: dict[str, object] | None = None) -> Workload | ValidationError:
+    """The workload with the keys that this size, and after it `changes`, give to its program."""
+    table = workload.parameters
+    values = table.model_dump(exclude_none=True) | workload.size[name] | (changes or {})
+    try:
+        return workload.model_copy(update={workload.program: type(table).model_validate(values)})
+    except ValidationError as error:
+        return error
+
+
+def parameter_problems(workload: Workload) -> Iterator[Problem]:
+    """What does not go together in the program's own table."""
+    yield from _parameter_problems(workload, ())
+
+
+def _parameter_problems(workload: Workload, origin: KeyPath) -> Iterator[Problem]:
+    table = workload.parameters
+    if isinstance(table, Transfers) and table.transfer_bytes % table.block_bytes:
+        yield (*origin, "transfer_bytes"), f"{table.transfer_bytes} is no multiple of block_bytes, {table.block_bytes}"
+    if isinstance(table, Solver | Btio):
+        streams = workload.output if isinstance(table, Solver) else []
+        for every in [stream.every or table.every for stream in streams] or [table.every]:
+            if every > table.steps:
+                yield (*origin, "steps"), f"{table.steps} steps, and {every} between two outputs: nothing is written"
+
+
+def _stream_problems(workload: Workload) -> Iterator[Problem]:
+    streams = [("output", n, s) for n, s in enumerate(workload.output)]
+    streams += [("input", n, s) for n, s in enumerate(workload.input)]
+    if workload.program == "solver" and not workload.output:
+        yield ("output",), "is missing: what does it write?"
+    if workload.program != "solver" and streams:
+        yield streams[0][:2], f"program {workload.program!r} has its own files"
+    seen: set[str] = set()
+    for kind, place, stream in streams:
+        if stream.name in seen:
+            yield (kind, place, "name"), f"there is another file {stream.name!r}"
+        seen.add(stream.name)
+        yield from (((kind, place, *key), text) for key, text in _variable_problems(stream))
+
+
+def _variable_problems(stream: Input) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for place, variable in enumerate(stream.variable):
+        yield from ((("variable", place, key), text) for key, text in _shape_problems(variable))
+        if variable.count > 1 and "{n}" not in variable.name:
+            yield ("variable", place, "name"), f"{variable.count} variables need numbers: write {{n}} into the name"
+        if twice := seen & set(variable.names):
+            yield ("variable", place, "name"), f"there is another variable {min(twice)!r}"
+        if variable.role != "none" and isinstance(stream, Output):
+            yield ("variable", place, "role"), "only what is read has a role"
+        seen |= set(variable.names)
+    if len(seen) > VARIABLES_AT_MOST:
+        yield ("variable",), f"{len(seen)} variables in one file; there may be {VARIABLES_AT_MOST}"
+
+
+def _shape_problems(variable: Variable) -> Iterator[tuple[str, str]]:
+    horizontal = [extent[0] for extent in variable.shape if re.fullmatch(r"[xy](\+1)?", extent)]
+    last = [extent.removesuffix("+1") for extent in variable.shape[-2:]]
+    if horizontal and (sorted(horizontal) != ["x", "y"] or last != ["y", "x"]):
+        yield "shape", f"{variable.shape} is neither tiled (y and x last) nor without x and y"
+    if variable.dimensions and len(variable.dimensions) != len(variable.shape):
+        yield "dimensions", f"{len(variable.dimensions)} names for {len(variable.shape)} dimensions"
