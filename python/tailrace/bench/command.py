@@ -56,8 +56,9 @@ def show_list(as_json: bool) -> int:
 
 def main(word: str, options: Options) -> int:
     """Runs the workload; 0 where it ran and every element is right."""
+    workload = chosen_workload(word, options)
     try:
-        answer = _calculix(word, options) or _kernel(word, options)
+        answer = (_calculix if workload.program == "calculix" else _kernel)(workload, options)
     except StoppedError as error:
         tell(str(error))
         return STOPPED
@@ -71,22 +72,28 @@ def main(word: str, options: Options) -> int:
     return BAD if options.verify and not answer["verified"] else DONE
 
 
-def _calculix(word: str, options: Options) -> dict[str, Any] | None:
-    """The one workload that is no kernel; None where it is one."""
-    workload = chosen_workload(word, options)
-    if workload.program != "calculix":
-        return None
+def _calculix(workload: Workload, options: Options) -> dict[str, Any]:
+    """The one workload that is no kernel. It has one way of writing, its own."""
     from tailrace.bench import calculix
 
-    return calculix.answer(workload, options)
+    pairs.choose(workload, options.method, options.format)
+    return calculix.answer(
+        workload, options.ranks, options.directory, options.keep, options.cold, _wishes(workload, options)
+    )
 
 
-def _kernel(word: str, options: Options) -> dict[str, Any]:
-    workload = chosen_workload(word, options)
+def _wishes(workload: Workload, options: Options) -> Wishes:
+    size = size_of(workload, options)
+    return Wishes(size, options.repeat, options.verify, options.capture, options.time_limit_s)
+
+
+def _kernel(workload: Workload, options: Options) -> dict[str, Any]:
     check_ranks(workload, options.ranks)
     method, format_ = pairs.choose(workload, options.method, options.format)
+    hints = checked_pairs("--hint", options.hints)
+    settings = checked_pairs("--setting", options.settings)
     found = launcher.find(options.mpiexec)
-    built = kernels.prepare(found.mpi, format_, tell)
+    built = kernels.prepare(found.mpi, (method, format_), tell)
     made = Places.make(workload.name, options.directory, options.read_directory, options.keep)
     with removed_afterwards(made) as places:
         choices = Choices(
@@ -95,17 +102,14 @@ def _kernel(word: str, options: Options) -> dict[str, Any]:
             format=format_,
             directory=places.output,
             read_directory=places.input,
-            hints=checked_pairs("--hint", options.hints),
-            settings=checked_pairs("--setting", options.settings),
+            hints=hints,
+            settings=settings,
             cold=options.cold,
             fingerprints=options.verify,
             time_limit_s=int(options.time_limit_s),
             all_interfaces=isinstance(workload.parameters, Transfers) and options.format is None,
         )
-        wishes = Wishes(
-            size_of(workload, options), options.repeat, options.verify, options.capture, options.time_limit_s
-        )
-        return Session(workload, choices, wishes, found, built, places, tell).answer()
+        return Session(workload, choices, _wishes(workload, options), found, built, places, tell).answer()
 
 
 def size_of(workload: Workload, options: Options) -> str:

@@ -41,8 +41,12 @@ def execute(
     folder: Path,
     time_limit_s: float,
     on_record: Callable[[Record], None],
+    working_directory: Path | None = None,
 ) -> Outcome:
-    """Runs the command in `folder`, whose file `records` the kernel writes. 0: without a limit."""
+    """Runs the command; a kernel writes the file `records` in `folder`, where it also runs if nothing else is said.
+
+    time_limit_s 0: without a limit.
+    """
     follower = Follower(folder / "records")
     said = folder / "output"
     begin = time.monotonic()
@@ -50,7 +54,7 @@ def execute(
         process = subprocess.Popen(
             command,
             env=environment,
-            cwd=folder,
+            cwd=working_directory or folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

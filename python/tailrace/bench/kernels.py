@@ -1,6 +1,7 @@
 """The kernels, compiled by CMake for the MPI in use and kept in the cache per source, compiler and libraries.
 
-    kernels/HASH/bin/…      the programs, and formats.txt: the formats that this build has
+    kernels/HASH/bin/…          the programs
+    kernels/HASH/pairs.txt      the pairs of method and format that this build has, as it says itself
 
 A build without a format whose library was installed since is made again, when that format is asked for.
 """
@@ -23,15 +24,19 @@ from tailrace.mpi import Installation
 from tailrace.names import printable
 
 Tell = Callable[[str], None]
-BUILD_LOG = "build.log"
+BUILD_LOG, PAIRS = "build.log", "pairs.txt"
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """One build. `formats`: those that it has."""
+    """One build, and the pairs of method and format that it has."""
 
     folder: Path
-    formats: frozenset[str]
+    pairs: frozenset[tuple[str, str]]
+
+    @property
+    def formats(self) -> frozenset[str]:
+        return frozenset(format_ for _, format_ in self.pairs)
 
     def program(self, name: str) -> Path:
         return self.folder / "bin" / name
@@ -65,18 +70,18 @@ def folder_for(mpi: Installation) -> Path:
 def existing(mpi: Installation) -> Kernels | None:
     folder = folder_for(mpi)
     try:
-        return Kernels(folder, frozenset((folder / "formats.txt").read_text().split()))
+        return Kernels(folder, _read_pairs((folder / PAIRS).read_text()))
     except OSError:
         return None
 
 
-def prepare(mpi: Installation, wanted: str, tell: Tell) -> Kernels:
-    """The kernels with the format that is wanted, built now where they were not yet."""
+def prepare(mpi: Installation, pair: tuple[str, str], tell: Tell) -> Kernels:
+    """The kernels with the pair of method and format that is wanted, built now where they were not yet."""
     found = existing(mpi)
-    if found is None or wanted not in found.formats:
-        found = _build(mpi, tell)
-    if wanted not in found.formats:
-        raise TailraceError(*_absent(mpi, wanted, found))
+    if found is None or pair not in found.pairs:
+        found = build(mpi, tell)
+    if pair not in found.pairs:
+        raise TailraceError(*_absent(mpi, pair[1], found))
     return found
 
 
@@ -89,7 +94,7 @@ def _absent(mpi: Installation, format_: str, found: Kernels) -> tuple[str, str]:
     return text, f"apt-get install {library.packages} (for Debian's Open MPI); `tailrace doctor` shows all pairs"
 
 
-def _build(mpi: Installation, tell: Tell) -> Kernels:
+def build(mpi: Installation, tell: Tell) -> Kernels:
     target = folder_for(mpi)
     tell(f"compiling the kernels for {mpi.family} ({printable(str(mpi.mpicc))}), this once")
     with _scratch(target.parent) as scratch:
@@ -97,10 +102,10 @@ def _build(mpi: Installation, tell: Tell) -> Kernels:
         _run(_configure(mpi, scratch / "build", installed), scratch / BUILD_LOG)
         _run(["cmake", "--build", str(scratch / "build"), "--parallel", str(_jobs())], scratch / BUILD_LOG)
         _run(["cmake", "--install", str(scratch / "build")], scratch / BUILD_LOG)
-        formats = _formats(installed)
-        (installed / "formats.txt").write_text("\n".join(sorted(formats)) + "\n")
+        text = _ask_pairs(installed)
+        (installed / PAIRS).write_text(text)
         _replace(installed, target)
-    return Kernels(target, formats)
+    return Kernels(target, _read_pairs(text))
 
 
 def _jobs() -> int:
@@ -113,9 +118,10 @@ def _configure(mpi: Installation, build: Path, prefix: Path) -> list[str]:
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     return [
         "cmake",
-        *("-S", str(sources().resolve())),
+        *("-S", str(Path(__file__).parent / "build_kernels")),
         *("-B", str(build)),
         *generator,
+        f"-DKERNELS={sources().resolve()}",
         f"-DCMAKE_C_COMPILER={mpi.mpicc}",
         f"-DCMAKE_INSTALL_PREFIX={prefix}",
         "-DCMAKE_BUILD_TYPE=Release",
@@ -137,12 +143,16 @@ def _run(command: list[str], log: Path) -> None:
     raise TailraceError(f"the kernels could not be built: {reason}", f"{printable(str(kept))} holds all that was said")
 
 
-def _formats(installed: Path) -> frozenset[str]:
-    """What the build has, as it says itself."""
-    done = subprocess.run([installed / "bin" / "gridio-formats"], capture_output=True, text=True, check=False)
+def _ask_pairs(installed: Path) -> str:
+    done = subprocess.run([installed / "bin" / "gridio-pairs"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise TailraceError(f"the kernels were built and do not start: {printable(done.stderr.strip()[:300])}")
-    return frozenset(done.stdout.split())
+    return done.stdout
+
+
+def _read_pairs(text: str) -> frozenset[tuple[str, str]]:
+    words = (line.split() for line in text.splitlines())
+    return frozenset((line[1], line[2]) for line in words if len(line) == 3 and line[0] == "pair")
 
 
 def _replace(made: Path, target: Path) -> None:

@@ -62,15 +62,16 @@ class Session:
         runs = [self._run(f"run-{number}") for number in range(1, self.wishes.repeat + 1)]
         return {
             "schema": SCHEMA,
-            "workload": _workload(self.workload, self.wishes.size),
+            "workload": workload_figures(self.workload, self.wishes.size),
             "ranks": self.choices.ranks,
+            "threads": 1,
             "method": self.choices.method,
             "format": "all" if self.choices.all_interfaces else self.choices.format,
             "hints_wanted": list(self.choices.hints),
             "settings": list(self.choices.settings),
             "cache": "cold" if self.choices.cold else "warm",
             "environment": surroundings.describe(
-                self.launcher, program, self.places.output.parent, self.places.input.parent.parent
+                program, self.places.output.parent, self.places.input.parent.parent, self.launcher
             ),
             "prepared": prepared,
             "runs": runs,
@@ -140,7 +141,7 @@ class Session:
         return {"pass": what, "elapsed_s": time.monotonic() - begin} | dataclasses.asdict(result)
 
 
-def _workload(workload: Workload, size: str) -> dict[str, Any]:
+def workload_figures(workload: Workload, size: str) -> dict[str, Any]:
     return {
         "name": workload.name,
         "description": workload.description,
@@ -153,18 +154,22 @@ def _workload(workload: Workload, size: str) -> dict[str, Any]:
 
 def check(outcome: Outcome, program: str, time_limit_s: float) -> None:
     """Raises where the run did not come to its end, with its own sentence where it said one."""
+    check_stopped(outcome, program, time_limit_s)
     end = outcome.records.end
-    if outcome.stopped == "interrupted":
-        raise StoppedError("the run was interrupted and all its ranks were ended")
-    if outcome.stopped == "time limit":
-        raise FailedRunError(
-            f"{program} was not over after {time_limit_s:g} s and all its ranks were ended",
-            "give more time with --time-limit, or choose a smaller --size",
-        )
     if end is not None and end["status"] != 0:
         raise FailedRunError(f"{program}: {printable(str(end.get('error', ''))).rstrip('.')}", _hint(outcome))
     if outcome.status != 0 or end is None:
         raise FailedRunError(f"{program} {_how(outcome.status)}: {_first_lines(outcome.output)}")
+
+
+def check_stopped(outcome: Outcome, program: str, time_limit_s: float) -> None:
+    if outcome.stopped == "interrupted":
+        raise StoppedError("the run was interrupted, and all its processes were ended")
+    if outcome.stopped == "time limit":
+        raise FailedRunError(
+            f"{program} was not over after {time_limit_s:g} s, and all its processes were ended",
+            "give more time with --time-limit, or choose a smaller --size",
+        )
 
 
 def _how(status: int) -> str:

@@ -15,16 +15,17 @@ READERS = ("h5py", "netCDF4", "numpy")
 LIBRARIES = re.compile(r"lib(hdf5|netcdf|pnetcdf|cgns|mpi)\b")
 
 
-def describe(launcher: Launcher, program: Path, directory: Path, read_directory: Path) -> dict[str, Any]:
+def describe(program: Path, directory: Path, read_directory: Path, launcher: Launcher | None = None) -> dict[str, Any]:
+    """`launcher`: None for a program that runs without MPI."""
     return {
         "host": platform.node(),
         "kernel": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
         "cores": cores(),
-        "mpi": launcher.mpi.family,
-        "mpi_soname": launcher.mpi.soname,
-        "mpicc": printable(str(launcher.mpi.mpicc)),
-        "mpiexec": [printable(word) for word in launcher.words],
+        "mpi": launcher.mpi.family if launcher else "",
+        "mpi_soname": launcher.mpi.soname if launcher else "",
+        "mpicc": printable(str(launcher.mpi.mpicc)) if launcher else "",
+        "mpiexec": [printable(word) for word in launcher.words] if launcher else [],
         "libraries": linked(program),
         "readers": {name: _version(name) for name in READERS},
         "directory": file_system(directory),

@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from tailrace.bench import verify
+from tailrace.bench import calculix_table, verify
 from tailrace.bench.figures import MB
 from tailrace.bench.pairs import of as pairs_of
 from tailrace.bench.records import PHASES
@@ -46,6 +46,11 @@ def print_list(workloads: list[Workload]) -> None:
 def print_answer(answer: dict[str, Any]) -> None:
     out = console()
     out.print(Text(headline(answer), style="bold"), soft_wrap=True)
+    if answer["workload"]["program"] == "calculix":
+        calculix_table.print_runs(out, answer["runs"])
+        _print_conditions(out, answer)
+        _print_verification(out, answer)
+        return
     for number, one in enumerate(answer["runs"], 1):
         title = f"run {number}: " if len(answer["runs"]) > 1 else ""
         for stream in one["streams"]:
@@ -59,6 +64,8 @@ def print_answer(answer: dict[str, Any]) -> None:
 def headline(answer: dict[str, Any]) -> str:
     """What was done, how fast, and whether every byte is right."""
     runs = answer["runs"]
+    if answer["workload"]["program"] == "calculix":
+        return f"{calculix_table.headline(answer)}; {_verdict(answer)}."
     parts = [part for direction in ("write", "read") if (part := _moved(runs, direction))]
     place = answer["environment"]["directory"]["file_system"]
     how = f"{answer['method']}, {answer['format']}, on {count(answer['ranks'], 'rank')}, {place}"
@@ -146,7 +153,7 @@ def _print_conditions(out: Console, answer: dict[str, Any]) -> None:
     place = environment["directory"]
     crowded = answer["ranks"] > environment["cores"]
     out.print(
-        f"{environment['mpi']}; {place['file_system']} at {place['path']}; {answer['cache']} cache;"
+        f"{environment['mpi'] or 'no MPI'}; {place['file_system']} at {place['path']}; {answer['cache']} cache;"
         f" {count(environment['cores'], 'core')}"
         + (", fewer than ranks: times are not those of a free machine" if crowded else ""),
         soft_wrap=True,
