@@ -1,7 +1,12 @@
 //! Point-to-point matching by hash: per channel a first-in-first-out queue of sends or of posted receives.
+//!
+//! With a million messages under way each match costs what it misses in the cache. So the table holds nothing but the
+//! number of each queue's first message, and all else of a message is in one place.
 
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
+use std::hash::BuildHasher;
+
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::clocks::Clocks;
 
@@ -34,10 +39,9 @@ pub type MessageId = u32;
 
 const NONE: MessageId = MessageId::MAX;
 
-/// One line of the cache.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
+#[derive(Clone, Copy, Debug)]
 struct Message {
+    channel: Channel,
     /// When the send started and when the receive was posted, once they were.
     start: Clocks,
     post: Clocks,
@@ -48,18 +52,24 @@ struct Message {
     /// The receive was cancelled: its place in the queue is void.
     cancelled: bool,
     next: MessageId,
+    /// Of the queue; valid in its first message.
+    last: MessageId,
 }
 
-#[derive(Clone, Copy)]
-struct Queue {
-    first: MessageId,
-    last: MessageId,
+impl Message {
+    fn new(channel: Channel, id: MessageId) -> Self {
+        let (start, post) = (Clocks::default(), Clocks::default());
+        let [is_sent, is_posted, sender_done, receiver_done, cancelled] = [false; 5];
+        Self { channel, start, post, is_sent, is_posted, sender_done, receiver_done, cancelled, next: NONE, last: id }
+    }
 }
 
 /// All messages that are under way. Memory grows with them, not with the trace.
 #[derive(Default)]
 pub struct Messages {
-    queues: HashMap<Channel, Queue>,
+    /// First messages of queues.
+    queues: HashTable<MessageId>,
+    hasher: DefaultHashBuilder,
     slots: Vec<Message>,
     free: Vec<MessageId>,
     /// Receives that were over before their send began: clocks disagree, or the trace does.
@@ -105,8 +115,9 @@ impl Messages {
 
     /// When the first send that no receive was posted for started: what a probe sees.
     pub fn first_unreceived(&self, channel: Channel) -> Option<Clocks> {
-        let queue = self.queues.get(&channel)?;
-        let first = &self.slots[queue.first as usize];
+        let same = |id: &MessageId| self.slots[*id as usize].channel == channel;
+        let first = *self.queues.find(self.hasher.hash_one(channel), same)?;
+        let first = &self.slots[first as usize];
         (first.is_sent && !first.is_posted).then_some(first.start)
     }
 
@@ -131,29 +142,32 @@ impl Messages {
     /// Sends never received and receives never satisfied.
     pub fn unmatched(&self) -> (usize, usize) {
         let count = |wanted: fn(&Message) -> bool| {
-            let chain = |queue: &Queue| {
+            let chain = |first: &MessageId| {
                 let next = |id: &MessageId| Some(self.slots[*id as usize].next).filter(|n| *n != NONE);
-                std::iter::successors(Some(queue.first), next).filter(|id| wanted(&self.slots[*id as usize])).count()
+                std::iter::successors(Some(*first), next).filter(|id| wanted(&self.slots[*id as usize])).count()
             };
-            self.queues.values().map(chain).sum()
+            self.queues.iter().map(chain).sum()
         };
         (count(|m| m.is_sent), count(|m| !m.is_sent && !m.cancelled))
     }
 
     /// Takes the queue's first message if it lacks the side that just came; drops cancelled ones before it.
     fn take_first(&mut self, channel: Channel, lacks: fn(&Message) -> bool) -> Option<MessageId> {
-        let Entry::Occupied(mut entry) = self.queues.entry(channel) else { return None };
+        let hash = self.hasher.hash_one(channel);
+        let slots = &mut self.slots;
+        let mut entry = self.queues.find_entry(hash, |id| slots[*id as usize].channel == channel).ok()?;
         loop {
-            let first = entry.get().first;
-            let message = self.slots[first as usize];
+            let first = *entry.get();
+            let message = slots[first as usize];
             if !message.cancelled && !lacks(&message) {
                 return None;
             }
-            entry.get_mut().first = message.next;
             if message.next == NONE {
                 entry.remove();
                 return Some(first).filter(|_| !message.cancelled);
             }
+            *entry.get_mut() = message.next;
+            slots[message.next as usize].last = message.last;
             if !message.cancelled {
                 return Some(first);
             }
@@ -162,19 +176,22 @@ impl Messages {
     }
 
     fn queue(&mut self, channel: Channel) -> MessageId {
-        let message = Message { next: NONE, ..Message::default() };
         let id = self.free.pop().unwrap_or(self.slots.len() as MessageId);
-        if id as usize == self.slots.len() {
-            self.slots.push(message);
+        let message = Message::new(channel, id);
+        match self.slots.get_mut(id as usize) {
+            Some(slot) => *slot = message,
+            None => self.slots.push(message),
         }
-        self.slots[id as usize] = message;
-        match self.queues.entry(channel) {
+        let Self { queues, hasher, slots, .. } = self;
+        let same = |other: &MessageId| slots[*other as usize].channel == channel;
+        match queues.entry(hasher.hash_one(channel), same, |other| hasher.hash_one(slots[*other as usize].channel)) {
             Entry::Vacant(entry) => {
-                entry.insert(Queue { first: id, last: id });
+                entry.insert(id);
             }
-            Entry::Occupied(mut entry) => {
-                self.slots[entry.get().last as usize].next = id;
-                entry.get_mut().last = id;
+            Entry::Occupied(entry) => {
+                let first = *entry.get() as usize;
+                let last = std::mem::replace(&mut slots[first].last, id);
+                slots[last as usize].next = id;
             }
         }
         id
