@@ -1,0 +1,153 @@
+/* A variable's description as attributes, for every format that has them. */
+#include "attributes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gridio_dimension_name(const gridio_variable *variable, int d, char *name)
+{
+    if (variable->dimension_name[d])
+        snprintf(name, GRIDIO_NAME_BYTES, "%s", variable->dimension_name[d]);
+    else
+        snprintf(name, GRIDIO_NAME_BYTES, "n%lld", (long long)variable->size[d]);
+}
+
+/* --- writing ---------------------------------------------------------------------------------------------------- */
+
+static void join_names(const gridio_variable *variable, char *text)
+{
+    char name[GRIDIO_NAME_BYTES];
+    int used = 0;
+    *text = '\0';
+    for (int d = 0; d < variable->dimensions; d++) {
+        gridio_dimension_name(variable, d, name);
+        used += snprintf(text + used, GRIDIO_TEXT_BYTES - (size_t)used, "%s%s", d ? " " : "", name);
+    }
+}
+
+static int put_number(gridio_file *file, const gridio_attributes *format, int64_t where, const char *name,
+                      int32_t value)
+{
+    return format->put_numbers(file, where, name, 1, &value);
+}
+
+static int put_blocks(gridio_file *file, const gridio_share *share, const gridio_attributes *format, int64_t where)
+{
+    const int dimensions = share->whole.dimensions, count = 2 * dimensions * share->blocks;
+    int32_t *numbers = malloc((size_t)(count ? count : 1) * sizeof *numbers);
+    if (!numbers)
+        return gridio_fail(file, "there is no memory to describe the blocks in '%s'", file->path);
+    for (int b = 0, n = 0; b < share->blocks; b++) {
+        for (int d = 0; d < dimensions; d++)
+            numbers[n++] = (int32_t)share->block[b].start[d];
+        for (int d = 0; d < dimensions; d++)
+            numbers[n++] = (int32_t)share->block[b].count[d];
+    }
+    int status = count ? format->put_numbers(file, where, "gridio_blocks", count, numbers) : 0;
+    free(numbers);
+    return status;
+}
+
+static int put_part(gridio_file *file, const gridio_share *share, const gridio_attributes *format, int64_t where)
+{
+    int32_t size[GRIDIO_DIMENSIONS];
+    char text[GRIDIO_TEXT_BYTES];
+    for (int d = 0; d < share->whole.dimensions; d++)
+        size[d] = (int32_t)share->whole.size[d];
+    join_names(&share->whole, text);
+    if (format->put_numbers(file, where, "gridio_size", share->whole.dimensions, size) != 0 ||
+        format->put_text(file, where, "gridio_dimensions", text) != 0)
+        return GRIDIO_FAILED;
+    return put_blocks(file, share, format, where);
+}
+
+int gridio_put_attributes(gridio_file *file, int number, const gridio_attributes *format, int64_t where)
+{
+    const gridio_variable *variable = &file->variables[number];
+    const gridio_share *share = &file->shares[number];
+    char text[GRIDIO_TEXT_BYTES];
+    join_names(variable, text);
+    if (format->put_text(file, where, "units", variable->units) != 0 ||
+        (variable->dimensions && format->put_text(file, where, "dimensions", text) != 0) ||
+        put_number(file, format, where, "gridio_tiled", variable->tiled) != 0 ||
+        put_number(file, format, where, "gridio_every_step", variable->every_step) != 0)
+        return GRIDIO_FAILED;
+    return share->is_part ? put_part(file, share, format, where) : 0;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+int32_t gridio_get_number(gridio_file *file, const gridio_attributes *format, int64_t where, const char *name,
+                          int32_t otherwise)
+{
+    int32_t *values = NULL;
+    const int32_t value = format->get_numbers(file, where, name, &values) == 1 ? values[0] : otherwise;
+    free(values);
+    return value;
+}
+
+/* Cuts the text at its blanks; as many names as there are dimensions, or none at all. */
+static void split_names(gridio_variable *variable, char *text)
+{
+    int found = 0;
+    for (char *name = strtok(text, " "); name && found < variable->dimensions; name = strtok(NULL, " "))
+        variable->dimension_name[found++] = name;
+    for (int d = 0; found < variable->dimensions && d < GRIDIO_DIMENSIONS; d++)
+        variable->dimension_name[d] = NULL;
+}
+
+static int get_blocks(gridio_file *file, gridio_share *share, const gridio_attributes *format, int64_t where)
+{
+    int32_t *numbers = NULL;
+    const int dimensions = share->whole.dimensions;
+    const int count = format->get_numbers(file, where, "gridio_blocks", &numbers);
+    share->blocks = dimensions ? count / (2 * dimensions) : 0;
+    share->block = share->blocks ? calloc((size_t)share->blocks, sizeof *share->block) : NULL;
+    if (share->blocks && !share->block) {
+        free(numbers);
+        return gridio_fail(file, "there is no memory for the blocks of '%s'", file->path);
+    }
+    for (int b = 0, n = 0; b < share->blocks; b++, n += 2 * dimensions) {
+        for (int d = 0; d < dimensions; d++) {
+            share->block[b].start[d] = numbers[n + d];
+            share->block[b].count[d] = numbers[n + dimensions + d];
+        }
+        share->elements += gridio_elements(&share->block[b], dimensions);
+    }
+    free(numbers);
+    return 0;
+}
+
+/* Names of the whole's dimensions come from gridio_dimensions; those of the part's own are not used on. */
+static int get_part(gridio_file *file, int number, const gridio_attributes *format, int64_t where, const int32_t *size,
+                    int dimensions)
+{
+    gridio_share *share = &file->shares[number];
+    share->is_part = true;
+    share->whole = file->variables[number];
+    share->whole.dimensions = dimensions;
+    for (int d = 0; d < dimensions; d++)
+        share->whole.size[d] = size[d];
+    return get_blocks(file, share, format, where);
+}
+
+int gridio_add_with_attributes(gridio_file *file, gridio_variable *variable, const gridio_attributes *format,
+                               int64_t where)
+{
+    char units[GRIDIO_NAME_BYTES] = "1", names[GRIDIO_TEXT_BYTES] = "";
+    int32_t *size = NULL;
+    const int part = format->get_numbers(file, where, "gridio_size", &size);
+    format->get_text(file, where, "units", units, sizeof units);
+    variable->units = units;
+    variable->tiled = gridio_get_number(file, format, where, "gridio_tiled", variable->dimensions > 0);
+    variable->every_step = gridio_get_number(file, format, where, "gridio_every_step", variable->every_step);
+    if (format->get_text(file, where, part ? "gridio_dimensions" : "dimensions", names, sizeof names))
+        split_names(variable, names);
+    const int number = gridio_add_variable(file, variable);
+    int status = number < 0 ? GRIDIO_FAILED : 0;
+    if (status == 0 && part > 0 && part <= GRIDIO_DIMENSIONS)
+        status = get_part(file, number, format, where, size, part);
+    free(size);
+    return status;
+}
