@@ -1,5 +1,6 @@
-/* Format mpiio: the raw layout through MPI-IO. A slab is moved by all ranks that have the file open together, each
- * through a view of its own block. */
+/* Format mpiio: the raw layout through MPI-IO. A slab is moved through a view of its own blocks: by all ranks that have
+ * the file open together, or through a second handle that a rank has for itself, as views are set collectively. */
+#include "mpiio_view.h"
 #include "raw_layout.h"
 
 #include <stdlib.h>
@@ -7,8 +8,12 @@
 
 typedef struct {
     raw_layout layout;
-    MPI_File mpi;
-    bool root; /* rank 0 of those that have it open */
+    MPI_File mpi;                              /* of all accessors */
+    MPI_File own;                              /* of this rank alone; opened when first used */
+    char *path;                                /* while it is written, not its final one */
+    bool root;                                 /* of the ranks that have it open */
+    bool is_viewed;                            /* not as plain bytes from the beginning */
+    mpiio_view view[GRIDIO_VARIABLES_AT_MOST]; /* of this rank's blocks, once used */
 } mpiio_handle;
 
 static int check(gridio_file *file, int code, const char *what)
@@ -25,12 +30,14 @@ static int check(gridio_file *file, int code, const char *what)
 static int open_file(gridio_file *file, const char *path, int mode)
 {
     mpiio_handle *handle = calloc(1, sizeof *handle);
-    if (!handle)
-        return gridio_fail(file, "there is no memory to open '%s'", file->path);
+    if (!handle || !(handle->path = strdup(path)))
+        MPI_Abort(file->comm, 1); /* the others are about to wait for this rank inside MPI-IO */
     int rank;
     MPI_Comm_rank(file->accessors, &rank);
-    handle->root = rank == 0;
+    handle->root = rank == GRIDIO_ROOT;
+    handle->own = MPI_FILE_NULL;
     if (check(file, MPI_File_open(file->accessors, path, mode, file->info, &handle->mpi), "open") != 0) {
+        free(handle->path);
         free(handle);
         return GRIDIO_FAILED;
     }
@@ -38,11 +45,28 @@ static int open_file(gridio_file *file, const char *path, int mode)
     return 0;
 }
 
+/* The handle through which this rank moves a slab by itself. */
+static int open_own(gridio_file *file)
+{
+    mpiio_handle *handle = file->handle;
+    const int mode = file->mode == GRIDIO_READ ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
+    if (handle->own != MPI_FILE_NULL)
+        return 0;
+    return check(file, MPI_File_open(MPI_COMM_SELF, handle->path, mode, file->info, &handle->own), "open");
+}
+
+static int open_own_if_used(gridio_file *file)
+{
+    return file->method->needs == GRIDIO_APART ? open_own(file) : 0;
+}
+
 static int open_to_write(gridio_file *file, const char *path)
 {
     if (open_file(file, path, MPI_MODE_WRONLY | MPI_MODE_CREATE) != 0)
         return GRIDIO_FAILED;
-    return check(file, MPI_File_set_size(((mpiio_handle *)file->handle)->mpi, 0), "truncate");
+    if (check(file, MPI_File_set_size(((mpiio_handle *)file->handle)->mpi, 0), "truncate") != 0)
+        return GRIDIO_FAILED;
+    return open_own_if_used(file);
 }
 
 static int get_text(gridio_file *file, char *text, int64_t bytes)
@@ -69,14 +93,16 @@ static int open_to_read(gridio_file *file, const char *path)
     if (status == 0)
         status = raw_parse(file, text, &((mpiio_handle *)file->handle)->layout);
     free(text);
-    return status;
+    return status == 0 ? open_own_if_used(file) : status;
 }
 
 /* The root's own piece of the header, independently of the others. */
 static int put_text(gridio_file *file, const char *text, int64_t bytes, int64_t offset)
 {
     mpiio_handle *handle = file->handle;
-    MPI_File_set_view(handle->mpi, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    if (handle->is_viewed)
+        MPI_File_set_view(handle->mpi, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    handle->is_viewed = false;
     if (!handle->root)
         return 0;
     return check(file, MPI_File_write_at(handle->mpi, offset, text, (int)bytes, MPI_CHAR, MPI_STATUS_IGNORE), "write");
@@ -93,56 +119,90 @@ static int write_definitions(gridio_file *file)
     return status;
 }
 
-/* A view of the block, and the type that holds it in memory; MPI_DATATYPE_NULL for an empty block. */
-static int view_block(gridio_file *file, const gridio_slab *slab, MPI_Datatype *memory)
+/* The view of the slab: kept where it is of this rank's own blocks, as it serves again at the next step. */
+static int view_of(gridio_file *file, const gridio_slab *slab, mpiio_view *view)
+{
+    mpiio_view *kept = &((mpiio_handle *)file->handle)->view[slab->number];
+    const gridio_share *share = &file->shares[slab->number];
+    const bool is_own = slab->block == share->block && slab->blocks == share->blocks && share->blocks > 0;
+    if (is_own && kept->block == share->block) {
+        *view = *kept;
+        return 0;
+    }
+    if (mpiio_make_view(file, slab, view) != 0)
+        return GRIDIO_FAILED;
+    if (is_own) {
+        mpiio_free_view(kept);
+        view->is_kept = true;
+        view->block = share->block;
+        *kept = *view;
+    }
+    return 0;
+}
+
+/* Sets the view of the slab on the handle it is to be moved through. */
+static int show(gridio_file *file, const gridio_slab *slab, const mpiio_view *view, MPI_File *mpi)
 {
     mpiio_handle *handle = file->handle;
-    const gridio_variable *variable = &file->variables[slab->number];
-    MPI_Datatype element = gridio_mpi_type(variable->type);
-    MPI_Datatype place = slab->empty ? element : gridio_subarray(variable, &slab->block);
-    MPI_Offset start = raw_offset(file, &handle->layout, slab->number, slab->step);
-    int code = MPI_File_set_view(handle->mpi, start, element, place, "native", file->info);
-    if (!slab->empty)
-        MPI_Type_free(&place);
-    *memory = slab->empty ? MPI_DATATYPE_NULL : gridio_contiguous(variable, &slab->block);
-    return check(file, code, "set the view of");
-}
-
-/* Goes through all of its collective calls even where one fails here, lest the others wait for ever. */
-static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
-{
-    MPI_Datatype memory;
-    int viewed = view_block(file, slab, &memory);
-    int code = MPI_File_write_all(((mpiio_handle *)file->handle)->mpi, data, !slab->empty,
-                                  slab->empty ? MPI_BYTE : memory, MPI_STATUS_IGNORE);
-    if (!slab->empty)
-        MPI_Type_free(&memory);
-    return check(file, code, "write") == 0 ? viewed : GRIDIO_FAILED;
-}
-
-static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
-{
-    MPI_Datatype memory;
-    MPI_Status status;
-    MPI_Count got = 0;
-    int viewed = view_block(file, slab, &memory);
-    int code = MPI_File_read_all(((mpiio_handle *)file->handle)->mpi, data, !slab->empty,
-                                 slab->empty ? MPI_BYTE : memory, &status);
-    if (!slab->empty)
-        MPI_Type_free(&memory);
-    if (check(file, code, "read") != 0 || viewed != 0)
+    const MPI_Offset start = raw_offset(file, &handle->layout, slab->number, slab->step);
+    const MPI_Datatype element = gridio_mpi_type(file->variables[slab->number].type);
+    if (!slab->together && open_own(file) != 0)
         return GRIDIO_FAILED;
+    handle->is_viewed = handle->is_viewed || slab->together;
+    *mpi = slab->together ? handle->mpi : handle->own;
+    return check(file, MPI_File_set_view(*mpi, start, element, view->places, "native", file->info), "set the view of");
+}
 
+static int move(MPI_File mpi, bool together, bool writing, void *data, const mpiio_view *view, MPI_Status *status)
+{
+    const int count = view->memory_count;
+    if (writing)
+        return (together ? MPI_File_write_all : MPI_File_write)(mpi, data, count, view->memory, status);
+    return (together ? MPI_File_read_all : MPI_File_read)(mpi, data, count, view->memory, status);
+}
+
+static int check_moved(gridio_file *file, const gridio_slab *slab, const MPI_Status *status)
+{
     const gridio_variable *variable = &file->variables[slab->number];
-    MPI_Get_elements_x(&status, gridio_mpi_type(variable->type), &got);
-    if (slab->empty || got == gridio_elements(&slab->block, variable->dimensions))
+    MPI_Count got = 0;
+    MPI_Get_elements_x(status, gridio_mpi_type(variable->type), &got);
+    if (got == slab->elements)
         return 0;
     return gridio_fail(file, "'%s' ends too early, in variable %s", file->path, variable->name);
 }
 
+/* Goes through all collective calls even where one fails here, lest the others wait for ever. */
+static int move_slab(gridio_file *file, const gridio_slab *slab, void *data)
+{
+    const bool writing = file->mode == GRIDIO_WRITE;
+    mpiio_view view = mpiio_empty_view(file, slab->number);
+    MPI_Status status;
+    MPI_File mpi = MPI_FILE_NULL;
+    if (!slab->together && slab->blocks == 0)
+        return 0;
+    int code = MPI_SUCCESS, viewed = slab->blocks > 0 ? view_of(file, slab, &view) : 0;
+    if (show(file, slab, &view, &mpi) != 0 && !slab->together)
+        viewed = GRIDIO_FAILED;
+    else
+        code = move(mpi, slab->together, writing, data, &view, &status);
+    if (!view.is_kept)
+        mpiio_free_view(&view);
+    if (check(file, code, writing ? "write" : "read") != 0 || viewed != 0 || file->failed)
+        return GRIDIO_FAILED;
+    return writing || slab->blocks == 0 ? 0 : check_moved(file, slab, &status);
+}
+
+static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
+{
+    return move_slab(file, slab, (void *)(uintptr_t)data);
+}
+
 static int flush(gridio_file *file)
 {
-    return check(file, MPI_File_sync(((mpiio_handle *)file->handle)->mpi), "sync");
+    mpiio_handle *handle = file->handle;
+    if (handle->own != MPI_FILE_NULL)
+        check(file, MPI_File_sync(handle->own), "sync");
+    return check(file, MPI_File_sync(handle->mpi), "sync");
 }
 
 static int mark_steps(gridio_file *file)
@@ -155,7 +215,12 @@ static int mark_steps(gridio_file *file)
 static int close_file(gridio_file *file)
 {
     mpiio_handle *handle = file->handle;
+    if (handle->own != MPI_FILE_NULL)
+        check(file, MPI_File_close(&handle->own), "close");
     int status = check(file, MPI_File_close(&handle->mpi), "close");
+    for (int i = 0; i < GRIDIO_VARIABLES_AT_MOST; i++)
+        mpiio_free_view(&handle->view[i]);
+    free(handle->path);
     free(handle);
     file->handle = NULL;
     return status;
@@ -163,9 +228,10 @@ static int close_file(gridio_file *file)
 
 static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *), void *context)
 {
+    const mpiio_handle *handle = file->handle;
     MPI_Info info;
     int keys = 0;
-    if (MPI_File_get_info(((mpiio_handle *)file->handle)->mpi, &info) != MPI_SUCCESS)
+    if (MPI_File_get_info(handle->own != MPI_FILE_NULL ? handle->own : handle->mpi, &info) != MPI_SUCCESS)
         return;
     MPI_Info_get_nkeys(info, &keys);
     for (int i = 0; i < keys; i++) {
@@ -181,12 +247,13 @@ static void hints(gridio_file *file, void (*visit)(const char *, const char *, v
 
 const gridio_format gridio_mpiio = {
     .name = "mpiio",
-    .shared = true,
+    .can = GRIDIO_ALONE | GRIDIO_TOGETHER | GRIDIO_APART,
+    .suffix = ".grid",
     .open_to_write = open_to_write,
     .open_to_read = open_to_read,
     .write_definitions = write_definitions,
     .write = write_slab,
-    .read = read_slab,
+    .read = move_slab,
     .flush = flush,
     .mark_steps = mark_steps,
     .close = close_file,

@@ -1,5 +1,6 @@
-/* Format posix: the raw layout through open, pwrite, pread and fsync. One rank has the file open. */
+/* Format posix: the raw layout through open, pwrite, pread and fsync, each rank that has the file open by itself. */
 #include "raw_layout.h"
+#include "runs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 typedef struct {
     raw_layout layout;
     int descriptor;
+    bool root; /* of the ranks that have it open */
 } posix_handle;
 
 static int fail(gridio_file *file, const char *what)
@@ -31,9 +33,20 @@ static int open_file(gridio_file *file, const char *path, int flags)
     return fail(file, "open");
 }
 
+/* The root creates and truncates the file before any other rank opens it. */
 static int open_to_write(gridio_file *file, const char *path)
 {
-    return open_file(file, path, O_WRONLY | O_CREAT | O_TRUNC);
+    int rank, status = 0;
+    MPI_Comm_rank(file->accessors, &rank);
+    if (rank == GRIDIO_ROOT)
+        status = open_file(file, path, O_WRONLY | O_CREAT | O_TRUNC);
+    MPI_Bcast(&status, 1, MPI_INT, GRIDIO_ROOT, file->accessors);
+    if (status != 0)
+        return gridio_fail(file, "rank 0 could not create '%s'", file->path);
+    if (rank != GRIDIO_ROOT)
+        return open_file(file, path, O_WRONLY);
+    ((posix_handle *)file->handle)->root = true;
+    return 0;
 }
 
 /* A write may be cut short (a signal, a limit); the rest then says why. */
@@ -94,43 +107,22 @@ static int write_definitions(gridio_file *file)
     char *text = raw_describe(file, &handle->layout);
     if (!text)
         return gridio_fail(file, "there is no memory for the header of '%s'", file->path);
-    int status = put(file, text, (size_t)handle->layout.header_bytes, 0);
+    int status = handle->root ? put(file, text, (size_t)handle->layout.header_bytes, 0) : 0;
     free(text);
     return status;
 }
 
-/* How many dimensions at the end the block spans fully: what lies in them is one run in the file. */
-static int full_dimensions(const gridio_variable *variable, const gridio_block *block)
-{
-    int full = 0;
-    while (full < variable->dimensions &&
-           block->count[variable->dimensions - 1 - full] == variable->size[variable->dimensions - 1 - full])
-        full++;
-    return full;
-}
-
-/* Calls move for every run of the block that is contiguous in the file, in the file's order. */
+/* Moves every run of the slab, each in one request. */
 static int each_run(gridio_file *file, const gridio_slab *slab, char *data,
                     int (*move)(gridio_file *, char *, size_t, int64_t))
 {
-    const gridio_variable *v = &file->variables[slab->number];
+    const gridio_variable *variable = &file->variables[slab->number];
     const int64_t base = raw_offset(file, &((posix_handle *)file->handle)->layout, slab->number, slab->step);
-    const int64_t element = (int64_t)gridio_element_bytes(v->type);
-    const int outer = v->dimensions - full_dimensions(v, &slab->block) - 1; /* the last dimension a run is part of */
-    int64_t run = 1, runs = 1;
-    for (int d = v->dimensions - 1; d >= 0; d--)
-        *(d >= outer ? &run : &runs) *= slab->block.count[d];
-
-    for (int64_t number = 0; number < runs && run > 0; number++, data += run * element) {
-        int64_t place = 0, stride = 1, rest = number;
-        for (int d = v->dimensions - 1; d >= 0; stride *= v->size[d--]) {
-            place += stride * (slab->block.start[d] + (d < outer ? rest % slab->block.count[d] : 0));
-            if (d < outer)
-                rest /= slab->block.count[d];
-        }
-        if (move(file, data, (size_t)(run * element), base + place * element) != 0)
+    const int64_t element = (int64_t)gridio_element_bytes(variable->type);
+    gridio_run run;
+    for (gridio_run_walk walk = gridio_walk_runs(variable, slab); gridio_next_run(&walk, &run);)
+        if (move(file, data + run.memory * element, (size_t)(run.count * element), base + run.place * element) != 0)
             return GRIDIO_FAILED;
-    }
     return 0;
 }
 
@@ -157,6 +149,8 @@ static int flush(gridio_file *file)
 static int mark_steps(gridio_file *file)
 {
     char line[RAW_STEPS_BYTES + 1];
+    if (!((posix_handle *)file->handle)->root)
+        return 0;
     raw_steps_line(file->steps, line);
     return put(file, line, RAW_STEPS_BYTES, RAW_STEPS_OFFSET);
 }
@@ -172,7 +166,8 @@ static int close_file(gridio_file *file)
 
 const gridio_format gridio_posix = {
     .name = "posix",
-    .shared = false,
+    .can = GRIDIO_ALONE | GRIDIO_APART,
+    .suffix = ".grid",
     .open_to_write = open_to_write,
     .open_to_read = open_to_read,
     .write_definitions = write_definitions,

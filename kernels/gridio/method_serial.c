@@ -6,56 +6,75 @@
 
 enum { TAG = 1 };
 
-/* Room for one whole variable on the root, kept for the next. */
-static void *whole_buffer(gridio_file *file, const gridio_variable *variable)
+typedef struct {
+    void *whole; /* one variable, on the root; kept for the next */
+    size_t bytes;
+    size_t bytes_known; /* what all ranks know the root has room for */
+} serial_scratch;
+
+/* Every rank's blocks, on the root, one rank's after another's. */
+typedef struct {
+    int *count;
+    gridio_block *block;
+} all_blocks;
+
+static void *whole_buffer(serial_scratch *scratch, size_t bytes)
 {
-    const size_t bytes = gridio_variable_bytes(variable);
-    if (bytes <= file->gathered_bytes)
-        return file->gathered;
-    free(file->gathered);
-    file->gathered = malloc(bytes);
-    file->gathered_bytes = file->gathered ? bytes : 0;
-    return file->gathered;
+    if (bytes <= scratch->bytes)
+        return scratch->whole;
+    free(scratch->whole);
+    scratch->whole = malloc(bytes);
+    scratch->bytes = scratch->whole ? bytes : 0;
+    return scratch->whole;
 }
 
-/* Where every rank's block lies, on the root (to be freed). */
-static gridio_block *gather_blocks(gridio_file *file, const gridio_block *mine)
+static all_blocks gather_blocks(gridio_file *file, const gridio_slab *slab)
 {
     const bool root = file->rank == GRIDIO_ROOT;
-    int ranks;
-    MPI_Comm_size(file->comm, &ranks);
-    gridio_block *blocks = root ? malloc((size_t)ranks * sizeof *blocks) : NULL;
-    MPI_Gather(mine, sizeof *mine, MPI_BYTE, blocks, sizeof *mine, MPI_BYTE, GRIDIO_ROOT, file->comm);
-    return blocks;
+    all_blocks all = {NULL, NULL};
+    int *bytes = NULL, *places = NULL;
+    const int mine = slab->blocks * (int)sizeof(gridio_block);
+    if (root)
+        bytes = malloc(2 * (size_t)file->ranks * sizeof *bytes), places = bytes + file->ranks;
+    MPI_Gather(&mine, 1, MPI_INT, bytes, 1, MPI_INT, GRIDIO_ROOT, file->comm);
+    int total = 0;
+    for (int rank = 0; root && rank < file->ranks; rank++)
+        places[rank] = total, total += bytes[rank];
+    if (root)
+        all.block = malloc((size_t)total + 1);
+    MPI_Gatherv(slab->block, mine, MPI_BYTE, all.block, bytes, places, MPI_BYTE, GRIDIO_ROOT, file->comm);
+    for (int rank = 0; root && rank < file->ranks; rank++)
+        bytes[rank] /= (int)sizeof(gridio_block);
+    all.count = bytes;
+    return all;
 }
 
 typedef int transfer(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 
-/* Begins the root's side: every rank's block, straight from or to its place in the whole. Returns the number begun. */
-static int begin_root(gridio_file *file, const gridio_variable *variable, const gridio_block *blocks, void *whole,
+/* Begins the root's side: every rank's blocks, straight from or to their places in the whole. Returns how many. */
+static int begin_root(gridio_file *file, const gridio_variable *variable, const all_blocks *all, void *whole,
                       transfer *move, MPI_Request *requests)
 {
-    int ranks, begun = 0;
-    MPI_Comm_size(file->comm, &ranks);
-    for (int rank = 0; rank < ranks; rank++) {
-        if (gridio_elements(&blocks[rank], variable->dimensions) == 0)
+    const gridio_block *block = all->block;
+    int begun = 0;
+    for (int rank = 0; rank < file->ranks; block += all->count[rank++]) {
+        if (all->count[rank] == 0)
             continue;
-        MPI_Datatype place = gridio_subarray(variable, &blocks[rank]);
-        move(whole, 1, place, rank, TAG, file->comm, &requests[begun++]);
-        MPI_Type_free(&place); /* MPI keeps it for as long as the transfer lasts */
+        MPI_Datatype places = gridio_places(variable, all->count[rank], block);
+        move(whole, 1, places, rank, TAG, file->comm, &requests[begun++]);
+        MPI_Type_free(&places); /* MPI keeps it for as long as the transfer lasts */
     }
     return begun;
 }
 
 static void begin_own(gridio_file *file, const gridio_slab *slab, void *data, transfer *move, MPI_Request *request)
 {
-    const gridio_variable *variable = &file->variables[slab->number];
     *request = MPI_REQUEST_NULL;
-    if (slab->empty)
+    if (slab->blocks == 0)
         return;
-    MPI_Datatype contiguous = gridio_contiguous(variable, &slab->block);
-    move(data, 1, contiguous, GRIDIO_ROOT, TAG, file->comm, request);
-    MPI_Type_free(&contiguous);
+    MPI_Datatype row = gridio_row(file->variables[slab->number].type, slab->elements);
+    move(data, 1, row, GRIDIO_ROOT, TAG, file->comm, request);
+    MPI_Type_free(&row);
 }
 
 /* Moves all blocks between the ranks and the whole on the root. */
@@ -63,34 +82,20 @@ static int exchange(gridio_file *file, const gridio_slab *slab, void *data, void
                     transfer *rank_side)
 {
     const gridio_variable *variable = &file->variables[slab->number];
-    gridio_block *blocks = gather_blocks(file, &slab->block);
-    int ranks, begun = 0;
-    MPI_Comm_size(file->comm, &ranks);
-    MPI_Request *requests = malloc((size_t)(ranks + 1) * sizeof *requests);
-    if (blocks)
-        begun = begin_root(file, variable, blocks, whole, root_side, requests);
+    all_blocks all = gather_blocks(file, slab);
+    MPI_Request *requests = malloc((size_t)(file->ranks + 1) * sizeof *requests);
+    int begun = 0;
+    if (file->rank == GRIDIO_ROOT)
+        begun = begin_root(file, variable, &all, whole, root_side, requests);
     begin_own(file, slab, data, rank_side, &requests[begun]);
     int code = MPI_Waitall(begun + 1, requests, MPI_STATUSES_IGNORE);
     free(requests);
-    free(blocks);
+    free(all.block);
+    free(all.count);
     return code == MPI_SUCCESS ? 0 : gridio_fail(file, "the blocks of %s could not be exchanged", variable->name);
 }
 
-static int no_room(gridio_file *file, const gridio_variable *variable)
-{
-    return gridio_fail(file, "rank 0 has no memory for the whole of %s, %zu bytes", variable->name,
-                       gridio_variable_bytes(variable));
-}
-
-static gridio_slab whole_of(const gridio_file *file, const gridio_slab *slab)
-{
-    gridio_slab whole = *slab;
-    whole.block = gridio_whole(&file->variables[slab->number]);
-    whole.empty = false;
-    return whole;
-}
-
-static int send_block(void *data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
+static int send_blocks(void *data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
 {
     return MPI_Isend(data, count, type, rank, tag, comm, request);
 }
@@ -98,61 +103,94 @@ static int send_block(void *data, int count, MPI_Datatype type, int rank, int ta
 /* All ranks learn whether the root has room before any of them sends to it. */
 static int reserve(gridio_file *file, const gridio_variable *variable, void **whole)
 {
+    serial_scratch *scratch = file->scratch;
+    const size_t bytes = gridio_variable_bytes(variable);
     int room = 1;
     *whole = NULL;
     if (file->rank == GRIDIO_ROOT)
-        room = (*whole = whole_buffer(file, variable)) != NULL;
-    if (gridio_variable_bytes(variable) > file->gathered_known) {
+        room = (*whole = whole_buffer(scratch, bytes)) != NULL;
+    if (bytes > scratch->bytes_known) {
         MPI_Bcast(&room, 1, MPI_INT, GRIDIO_ROOT, file->comm);
         if (room)
-            file->gathered_known = gridio_variable_bytes(variable);
+            scratch->bytes_known = bytes;
     }
-    return room ? 0 : no_room(file, variable);
+    return room ? 0 : gridio_fail(file, "rank 0 has no memory for the whole of %s, %zu bytes", variable->name, bytes);
+}
+
+static int move_whole(gridio_file *file, const gridio_slab *slab, void *whole)
+{
+    const gridio_variable *variable = &file->variables[slab->number];
+    const gridio_block block = gridio_whole(variable);
+    const gridio_slab all = {.number = slab->number,
+                             .step = slab->step,
+                             .blocks = 1,
+                             .block = &block,
+                             .elements = gridio_elements(&block, variable->dimensions)};
+    return file->mode == GRIDIO_WRITE ? file->format->write(file, &all, whole) : file->format->read(file, &all, whole);
 }
 
 static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
 {
     const gridio_variable *variable = &file->variables[slab->number];
     const bool root = file->rank == GRIDIO_ROOT;
-    const gridio_slab all = whole_of(file, slab);
-    void *whole;
+    void *whole, *mine = (void *)(uintptr_t)data;
     if (!variable->tiled)
-        return root ? file->format->write(file, &all, data) : 0;
+        return root ? move_whole(file, slab, mine) : 0;
     if (reserve(file, variable, &whole) != 0)
         return GRIDIO_FAILED;
-    if (exchange(file, slab, (void *)(uintptr_t)data, whole, MPI_Irecv, send_block) != 0)
+    if (exchange(file, slab, mine, whole, MPI_Irecv, send_blocks) != 0)
         return GRIDIO_FAILED;
-    return root ? file->format->write(file, &all, whole) : 0;
+    return root ? move_whole(file, slab, whole) : 0;
 }
 
-/* Where the root's read fails the ranks still get their blocks, of whatever is in the buffer, and the failure with
- * them: nobody waits for ever. */
+static void broadcast(gridio_file *file, const gridio_slab *slab, void *data)
+{
+    MPI_Datatype row = gridio_row(file->variables[slab->number].type, slab->elements);
+    MPI_Bcast(data, 1, row, GRIDIO_ROOT, file->comm);
+    MPI_Type_free(&row);
+}
+
+/* Where the root's read fails all ranks hear of it before they wait for their blocks. */
 static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
 {
     const gridio_variable *variable = &file->variables[slab->number];
-    const gridio_slab all = whole_of(file, slab);
-    void *whole;
-    if (reserve(file, variable, &whole) != 0)
+    void *whole = data;
+    if (variable->tiled && reserve(file, variable, &whole) != 0)
         return GRIDIO_FAILED;
-    int status = file->rank == GRIDIO_ROOT ? file->format->read(file, &all, whole) : 0;
+    int status = file->rank == GRIDIO_ROOT ? move_whole(file, slab, whole) : 0;
     MPI_Bcast(&status, 1, MPI_INT, GRIDIO_ROOT, file->comm);
     if (status != 0)
         return gridio_fail(file, "rank 0 could not read %s from '%s'", variable->name, file->path);
     if (variable->tiled)
-        return exchange(file, slab, data, whole, send_block, MPI_Irecv);
-
-    MPI_Datatype contiguous = gridio_contiguous(variable, &all.block);
-    if (whole)
-        memcpy(data, whole, gridio_variable_bytes(variable));
-    MPI_Bcast(data, 1, contiguous, GRIDIO_ROOT, file->comm);
-    MPI_Type_free(&contiguous);
+        return exchange(file, slab, data, whole, send_blocks, MPI_Irecv);
+    broadcast(file, slab, data);
     return 0;
+}
+
+static MPI_Comm master(gridio_file *file)
+{
+    MPI_Comm comm;
+    file->scratch = calloc(1, sizeof(serial_scratch));
+    if (!file->scratch)
+        gridio_fail(file, "there is no memory to open '%s'", file->path);
+    MPI_Comm_split(file->comm, file->rank == GRIDIO_ROOT ? 0 : MPI_UNDEFINED, 0, &comm);
+    return comm;
+}
+
+static void release(gridio_file *file)
+{
+    serial_scratch *scratch = file->scratch;
+    if (scratch)
+        free(scratch->whole);
+    free(scratch);
 }
 
 const gridio_method gridio_serial = {
     .name = "serial",
     .usual_format = "posix",
-    .shared = false,
+    .needs = GRIDIO_ALONE,
+    .accessors = master,
     .write = write_slab,
     .read = read_slab,
+    .release = release,
 };

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const TYPE_NAMES[] = {"float64", "float32", "int32", "character"};
-enum { TYPES = sizeof TYPE_NAMES / sizeof *TYPE_NAMES, LONGEST_LINE = 1024 };
+enum { TYPES = 4, FIXED_LINES_BYTES = 256 };
 
 /* A header is never this long: a larger value comes from a damaged file. */
-static const int64_t LONGEST_HEADER = (int64_t)LONGEST_LINE * (GRIDIO_VARIABLES_AT_MOST + 8);
+static const int64_t LONGEST_HEADER = 64 << 20;
 
 static const char *byte_order(void)
 {
@@ -28,44 +27,95 @@ static void lay_out(const gridio_file *file, raw_layout *layout)
     for (int i = 0; i < file->variables_count; i++) {
         int64_t *place = file->variables[i].every_step ? &step : &once;
         layout->offset[i] = *place;
-        *place += (int64_t)gridio_variable_bytes(&file->variables[i]);
+        if (!file->shares[i].is_absent)
+            *place += (int64_t)gridio_variable_bytes(&file->variables[i]);
     }
     layout->first_step = once;
     layout->step_bytes = step;
 }
 
-static int print_variable(char *text, size_t room, const gridio_variable *v)
+/* --- to text -------------------------------------------------------------------------------------------------------
+ */
+
+static void print_numbers(FILE *text, const int64_t *numbers, int count)
 {
-    int length = snprintf(text, room, "variable %s %s %s %s %s %d", v->name, v->units, TYPE_NAMES[v->type],
-                          v->tiled ? "tiled" : "whole", v->every_step ? "every_step" : "once", v->dimensions);
-    for (int d = 0; d < v->dimensions; d++)
-        length += snprintf(text + length, room - (size_t)length, " %" PRId64, v->size[d]);
-    return length + snprintf(text + length, room - (size_t)length, "\n");
+    for (int i = 0; i < count; i++)
+        fprintf(text, " %" PRId64, numbers[i]);
+}
+
+static void print_dimension_names(FILE *text, const gridio_variable *variable)
+{
+    bool named = false;
+    for (int d = 0; d < variable->dimensions; d++)
+        named = named || variable->dimension_name[d];
+    if (!named)
+        return;
+    fputs("dimensions", text);
+    for (int d = 0; d < variable->dimensions; d++)
+        fprintf(text, " %s", variable->dimension_name[d] ? variable->dimension_name[d] : "-");
+    fputc('\n', text);
+}
+
+static void print_part(FILE *text, const gridio_share *share)
+{
+    const int dimensions = share->whole.dimensions;
+    fprintf(text, "part %d", dimensions);
+    print_numbers(text, share->whole.size, dimensions);
+    fputc('\n', text);
+    for (int i = 0; i < share->blocks; i++) {
+        fputs("block", text);
+        print_numbers(text, share->block[i].start, dimensions);
+        print_numbers(text, share->block[i].count, dimensions);
+        fputc('\n', text);
+    }
+}
+
+static void print_variable(FILE *text, const gridio_variable *v, const gridio_share *share)
+{
+    fprintf(text, "variable %s %s %s %s %s %d", v->name, v->units, gridio_type_name(v->type),
+            v->tiled ? "tiled" : "whole", v->every_step ? "every_step" : "once", v->dimensions);
+    print_numbers(text, v->size, v->dimensions);
+    fputc('\n', text);
+    print_dimension_names(text, v);
+    if (share->is_part)
+        print_part(text, share);
+}
+
+/* The variables' lines (to be freed), or NULL. */
+static char *print_variables(const gridio_file *file, size_t *bytes)
+{
+    char *lines = NULL;
+    FILE *text = open_memstream(&lines, bytes);
+    if (!text)
+        return NULL;
+    for (int i = 0; i < file->variables_count; i++)
+        if (!file->shares[i].is_absent)
+            print_variable(text, &file->variables[i], &file->shares[i]);
+    return fclose(text) == 0 ? lines : NULL;
 }
 
 char *raw_describe(const gridio_file *file, raw_layout *layout)
 {
-    const int64_t room = ((int64_t)file->variables_count + 8) * LONGEST_LINE + RAW_PAGE_BYTES;
-    char *variables = malloc((size_t)room), *text = malloc((size_t)room), steps[RAW_STEPS_BYTES + 1];
-    if (!variables || !text) {
-        free(variables);
-        free(text);
-        return NULL;
+    char steps[RAW_STEPS_BYTES + 1];
+    size_t bytes = 0;
+    char *lines = print_variables(file, &bytes);
+    layout->header_bytes = ((int64_t)bytes + FIXED_LINES_BYTES + RAW_PAGE_BYTES - 1) / RAW_PAGE_BYTES * RAW_PAGE_BYTES;
+    char *text = lines ? malloc((size_t)layout->header_bytes) : NULL;
+    if (text) {
+        raw_steps_line(file->steps, steps);
+        int used =
+            snprintf(text, (size_t)layout->header_bytes, "gridio 1\n%sbyte_order %s\nheader_bytes %" PRId64 "\n%send\n",
+                     steps, byte_order(), layout->header_bytes, lines);
+        memset(text + used, ' ', (size_t)(layout->header_bytes - used));
+        text[layout->header_bytes - 1] = '\n';
+        lay_out(file, layout);
     }
-    int length = 0;
-    for (int i = 0; i < file->variables_count; i++)
-        length += print_variable(variables + length, LONGEST_LINE, &file->variables[i]);
-
-    layout->header_bytes = (length + LONGEST_LINE + RAW_PAGE_BYTES - 1) / RAW_PAGE_BYTES * RAW_PAGE_BYTES;
-    raw_steps_line(file->steps, steps);
-    int used = snprintf(text, (size_t)room, "gridio 1\n%sbyte_order %s\nheader_bytes %" PRId64 "\n%.*send\n", steps,
-                        byte_order(), layout->header_bytes, length, variables);
-    memset(text + used, ' ', (size_t)(layout->header_bytes - used));
-    text[layout->header_bytes - 1] = '\n';
-    free(variables);
-    lay_out(file, layout);
+    free(lines);
     return text;
 }
+
+/* --- from text -----------------------------------------------------------------------------------------------------
+ */
 
 int64_t raw_header_bytes(const char *text)
 {
@@ -87,7 +137,7 @@ static char *next_word(char **rest)
 static int parse_type(const char *word)
 {
     for (int type = 0; type < TYPES; type++)
-        if (strcmp(word, TYPE_NAMES[type]) == 0)
+        if (strcmp(word, gridio_type_name((gridio_type)type)) == 0)
             return type;
     return -1;
 }
@@ -96,50 +146,90 @@ static int parse_type(const char *word)
 static bool parse_sizes(gridio_variable *variable, char **rest)
 {
     int64_t elements = 1;
+    variable->dimensions = atoi(next_word(rest));
+    if (variable->dimensions < 0 || variable->dimensions > GRIDIO_DIMENSIONS)
+        return false;
     for (int d = 0; d < variable->dimensions; d++) {
         int64_t size = strtoll(next_word(rest), NULL, 10);
-        if (size < 1 || elements > INT64_MAX / 16 / size)
+        if (size < 1 || size > INT32_MAX || elements > INT64_MAX / 16 / size)
             return false;
         elements *= variable->size[d] = size;
     }
     return true;
 }
 
-static bool parse_variable(gridio_variable *variable, char *line)
+static bool parse_variable(gridio_file *file, char *rest)
 {
-    char *rest;
-    strtok_r(line, " ", &rest); /* the word "variable" */
     char *name = next_word(&rest), *units = next_word(&rest);
-    int type = parse_type(next_word(&rest));
+    const int type = parse_type(next_word(&rest));
     char *tiled = next_word(&rest), *when = next_word(&rest);
-    *variable = (gridio_variable){.type = (gridio_type)type,
-                                  .tiled = strcmp(tiled, "tiled") == 0,
-                                  .every_step = strcmp(when, "every_step") == 0,
-                                  .dimensions = atoi(next_word(&rest))};
-    if (!*units || type < 0 || variable->dimensions < 0 || variable->dimensions > GRIDIO_DIMENSIONS)
+    gridio_variable variable = {.name = name,
+                                .units = units,
+                                .type = (gridio_type)type,
+                                .tiled = strcmp(tiled, "tiled") == 0,
+                                .every_step = strcmp(when, "every_step") == 0};
+    return *units && type >= 0 && parse_sizes(&variable, &rest) && gridio_add_variable(file, &variable) >= 0;
+}
+
+static bool parse_dimension_names(gridio_variable *variable, char *rest)
+{
+    for (int d = 0; d < variable->dimensions; d++) {
+        const char *name = next_word(&rest);
+        if (!*name || variable->dimension_name[d])
+            return false;
+        variable->dimension_name[d] = strcmp(name, "-") == 0 ? NULL : strdup(name);
+    }
+    return true;
+}
+
+static bool parse_part(const gridio_variable *variable, gridio_share *share, char *rest)
+{
+    share->is_part = true;
+    share->whole = *variable;
+    return parse_sizes(&share->whole, &rest);
+}
+
+static bool parse_block(gridio_share *share, char *rest)
+{
+    const int dimensions = share->whole.dimensions;
+    gridio_block *more = realloc(share->block, ((size_t)share->blocks + 1) * sizeof *more);
+    if (!more)
         return false;
-    if (!parse_sizes(variable, &rest))
-        return false;
-    variable->name = strdup(name);
-    variable->units = strdup(units);
+    gridio_block *block = &more[share->blocks++];
+    share->block = more;
+    *block = (gridio_block){{0}, {0}};
+    for (int i = 0; i < 2 * dimensions; i++)
+        (i < dimensions ? block->start : block->count)[i % dimensions] = strtoll(next_word(&rest), NULL, 10);
+    share->elements += gridio_elements(block, dimensions);
+    return share->is_part;
+}
+
+/* A line under a variable's own. */
+static bool parse_more(gridio_file *file, const char *word, char *rest)
+{
+    const int last = file->variables_count - 1;
+    if (strcmp(word, "dimensions") == 0)
+        return last >= 0 && parse_dimension_names(&file->variables[last], rest);
+    if (strcmp(word, "part") == 0)
+        return last >= 0 && parse_part(&file->variables[last], &file->shares[last], rest);
+    if (strcmp(word, "block") == 0)
+        return last >= 0 && parse_block(&file->shares[last], rest);
     return true;
 }
 
 static int parse_line(gridio_file *file, char *line)
 {
-    if (strncmp(line, "steps ", 6) == 0)
-        file->steps = strtoll(line + 6, NULL, 10);
-    if (strncmp(line, "byte_order ", 11) == 0 && strcmp(line + 11, byte_order()) != 0)
-        return gridio_fail(file, "'%s' was written on a machine of the other byte order", file->path);
-    if (strncmp(line, "variable ", 9) != 0)
+    char *rest;
+    const char *word = strtok_r(line, " ", &rest);
+    if (!word)
         return 0;
-    if (file->variables_count == GRIDIO_VARIABLES_AT_MOST)
-        return gridio_fail(file, "'%s' has more than %d variables", file->path, GRIDIO_VARIABLES_AT_MOST);
-    if (!parse_variable(&file->variables[file->variables_count], line))
-        return gridio_fail(file, "the header of '%s' has no sense at its variable %d", file->path,
-                           file->variables_count);
-    file->variables_count++;
-    return 0;
+    if (strcmp(word, "steps") == 0)
+        file->steps = strtoll(next_word(&rest), NULL, 10);
+    if (strcmp(word, "byte_order") == 0 && strcmp(next_word(&rest), byte_order()) != 0)
+        return gridio_fail(file, "'%s' was written on a machine of the other byte order", file->path);
+    if (strcmp(word, "variable") == 0 ? parse_variable(file, rest) : parse_more(file, word, rest))
+        return 0;
+    return gridio_fail(file, "the header of '%s' has no sense at its variable %d", file->path, file->variables_count);
 }
 
 int raw_parse(gridio_file *file, char *text, raw_layout *layout)

@@ -9,6 +9,14 @@
  *     end
  *
  * The header is filled up with blanks to a multiple of 4,096 bytes. Types: float64, float32, int32, character.
+ *
+ * Under a variable's line may stand the names of its dimensions (- for none), and in a file per rank, where the
+ * variable is the rank's part (its one block, or all of them in a row), of what it is a part and which blocks it is, in
+ * elements:
+ *
+ *     dimensions NAME...
+ *     part DIMENSIONS SIZE...
+ *     block START... COUNT...
  */
 #ifndef GRIDIO_RAW_LAYOUT_H
 #define GRIDIO_RAW_LAYOUT_H

@@ -1,10 +1,17 @@
 /* Writes by one method what the tests then read by another and in numpy: all types, tiled and not, at every step and
- * once, with uneven blocks, with ranks that have none, with a single element.
+ * once, in blocks that are uneven, several a rank, between each other's rows, or none.
  *
- *     layer write METHOD FORMAT PATH SIZE EMPTY      EMPTY: this rank (-1: none) has no cell
- *     layer read  METHOD FORMAT PATH SIZE EMPTY
- *     layer far   METHOD FORMAT PATH                 one byte per rank, beyond 4 GiB (a sparse file)
- *     layer bad   METHOD FORMAT PATH                 rank 1 gives a block outside the variable
+ *     layer write METHOD FORMAT PATH SIZE PATTERN SETTING...
+ *     layer read  METHOD FORMAT PATH SIZE PATTERN SETTING...
+ *     layer far   METHOD FORMAT PATH SETTING...     one byte per rank, beyond 4 GiB (a sparse file)
+ *     layer bad   METHOD FORMAT PATH SETTING...     rank 1 gives a block outside the variable
+ *
+ * PATTERN, of SIZE rows and five columns on R ranks:
+ *     rows       rank r has the r-th share of the rows
+ *     but-K      the same, but rank K has none
+ *     columns    rank r has the r-th share of the columns
+ *     diagonal   R x R cells, of which rank r has (i, i + r modulo R)
+ *     comb       2 R shares of the columns, of which rank r has the (R + r)-th and the r-th, in this order
  */
 #include "gridio.h"
 
@@ -12,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 2, COLUMNS = 5 };
+enum { STEPS = 2, COLUMNS = 5, MOST_RANKS = 16 };
 static const char *const NAMES[] = {"double", "single", "integer", "letter"};
 static const size_t BYTES[] = {8, 4, 4, 1};
 
@@ -26,35 +33,85 @@ static int give_up(void)
     exit(1);
 }
 
-/* Every element has its own value: its number in the whole array, the step and the type. */
-static void fill(void *data, gridio_type type, int64_t first, int64_t count, int64_t step)
+/* --- the pattern ---------------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    gridio_block block[2 * MOST_RANKS];
+    int blocks;
+    int64_t elements;
+} part;
+
+static void add(part *mine, int64_t y, int64_t x, int64_t rows, int64_t columns)
 {
-    for (int64_t i = 0; i < count; i++) {
-        const int value = (int)((first + i) * 10 + step * 4 + (int64_t)type);
-        if (type == GRIDIO_FLOAT64)
-            ((double *)data)[i] = value;
-        if (type == GRIDIO_FLOAT32)
-            ((float *)data)[i] = (float)value;
-        if (type == GRIDIO_INT32)
-            ((int32_t *)data)[i] = value;
-        if (type == GRIDIO_CHARACTER)
-            ((char *)data)[i] = (char)('a' + value % 26);
-    }
+    mine->block[mine->blocks++] = (gridio_block){.start = {y, x}, .count = {rows, columns}};
+    mine->elements += rows * columns;
 }
 
-/* Rows shared out over the ranks but the empty one; the last takes what remains. */
-static gridio_block rows(int64_t size, int empty)
+/* Where share i of n begins. */
+static int64_t begin(int64_t size, int64_t n, int64_t i)
 {
-    const int64_t sharers = empty < 0 || empty >= ranks ? ranks : ranks - 1,
-                  mine = rank - (sharers < ranks && rank > empty);
-    gridio_block block = {.start = {0, 0}, .count = {0, 0}};
-    if (rank == empty)
-        return block;
-    const int64_t each = size / sharers;
-    block.start[0] = mine * each;
-    block.count[0] = mine == sharers - 1 ? size - block.start[0] : each;
-    block.count[1] = COLUMNS;
-    return block;
+    return size * i / n;
+}
+
+static void add_rows(part *mine, int64_t size, int sharers, int i)
+{
+    add(mine, begin(size, sharers, i), 0, begin(size, sharers, i + 1) - begin(size, sharers, i), COLUMNS);
+}
+
+static void add_columns(part *mine, int64_t size, int sharers, int i)
+{
+    add(mine, 0, begin(COLUMNS, sharers, i), size, begin(COLUMNS, sharers, i + 1) - begin(COLUMNS, sharers, i));
+}
+
+static void add_cell(part *mine, int64_t size, int i, int j)
+{
+    const int64_t y = begin(size, ranks, i), x = begin(COLUMNS, ranks, j);
+    add(mine, y, x, begin(size, ranks, i + 1) - y, begin(COLUMNS, ranks, j + 1) - x);
+}
+
+static part part_of(const char *pattern, int64_t size)
+{
+    part mine = {.blocks = 0};
+    if (strcmp(pattern, "rows") == 0)
+        add_rows(&mine, size, ranks, rank);
+    if (strncmp(pattern, "but-", 4) == 0 && rank != atoi(pattern + 4))
+        add_rows(&mine, size, ranks - 1, rank - (rank > atoi(pattern + 4)));
+    if (strcmp(pattern, "columns") == 0)
+        add_columns(&mine, size, ranks, rank);
+    for (int i = 0; i < ranks && strcmp(pattern, "diagonal") == 0; i++)
+        add_cell(&mine, size, i, (i + rank) % ranks);
+    for (int half = 1; half >= 0 && strcmp(pattern, "comb") == 0; half--)
+        add_columns(&mine, size, 2 * ranks, half * ranks + rank);
+    return mine;
+}
+
+/* --- values --------------------------------------------------------------------------------------------------------
+ */
+
+/* Every element has its own value: its number in the whole array, the step and the type. */
+static void put_value(void *data, gridio_type type, int64_t at, int64_t number, int64_t step)
+{
+    const int value = (int)(number * 10 + step * 4 + (int64_t)type);
+    if (type == GRIDIO_FLOAT64)
+        ((double *)data)[at] = value;
+    if (type == GRIDIO_FLOAT32)
+        ((float *)data)[at] = (float)value;
+    if (type == GRIDIO_INT32)
+        ((int32_t *)data)[at] = value;
+    if (type == GRIDIO_CHARACTER)
+        ((char *)data)[at] = (char)('a' + value % 26);
+}
+
+static void fill(void *data, gridio_type type, const part *mine, int64_t step)
+{
+    int64_t at = 0;
+    for (int i = 0; i < mine->blocks; i++) {
+        const gridio_block *block = &mine->block[i];
+        for (int64_t y = block->start[0]; y < block->start[0] + block->count[0]; y++)
+            for (int64_t x = block->start[1]; x < block->start[1] + block->count[1]; x++)
+                put_value(data, type, at++, y * COLUMNS + x, step);
+    }
 }
 
 static int check(const void *got, const void *want, size_t bytes, const char *what)
@@ -65,16 +122,19 @@ static int check(const void *got, const void *want, size_t bytes, const char *wh
     return 1;
 }
 
-static gridio_file *open_file(char **words, gridio_mode mode)
+/* --- whole files ---------------------------------------------------------------------------------------------------
+ */
+
+static gridio_file *open_file(char **words, char **settings, gridio_mode mode)
 {
     gridio_file *file;
-    const gridio_options options = {.method = words[2], .format = words[3]};
+    const gridio_options options = {.method = words[2], .format = words[3], .settings = (const char *const *)settings};
     if (gridio_open(&file, words[4], mode, &options, MPI_COMM_WORLD) != 0)
         give_up();
     return file;
 }
 
-static void define_all(gridio_file *file, int64_t size)
+static void define_all(gridio_file *file, int64_t size, const part *mine)
 {
     int number;
     for (int type = 0; type < 4; type++)
@@ -86,47 +146,80 @@ static void define_all(gridio_file *file, int64_t size)
                                               .type = (gridio_type)type,
                                               .dimensions = 2,
                                               .size = {size, COLUMNS},
+                                              .dimension_name = {"row", type == 0 ? NULL : "column"},
                                               .tiled = tiled,
                                               .every_step = type % 2 == 0};
-            if (gridio_define(file, &variable, &number) != 0)
+            if (gridio_define(file, &variable, mine->blocks, mine->block, &number) != 0)
                 give_up();
         }
     if (gridio_end_definitions(file) != 0)
         give_up();
 }
 
-/* The block that this rank moves of a variable: all of it where it is not tiled. */
-static gridio_block part(int number, int64_t size, int empty)
+static int move(gridio_file *file, int number, int64_t step, const part *mine, void *data, void *want)
 {
-    return number % 2 ? rows(size, empty) : (gridio_block){.start = {0, 0}, .count = {size, COLUMNS}};
+    const int type = number / 2;
+    const bool writing = data == NULL;
+    fill(want, (gridio_type)type, mine, type % 2 == 0 ? step : 0);
+    if ((writing ? gridio_write(file, number, step, want) : gridio_read(file, number, step, data)) != 0)
+        give_up();
+    return writing ? 0 : check(data, want, (size_t)mine->elements * BYTES[type], NAMES[type]);
 }
 
-static int move_all(gridio_file *file, int64_t size, int empty, int writing)
+static int move_all(gridio_file *file, int64_t size, const part *mine, bool writing)
 {
-    void *data = malloc((size_t)(size * COLUMNS * 8) + 1), *want = malloc((size_t)(size * COLUMNS * 8) + 1);
+    const size_t room = (size_t)(size * COLUMNS * 8) + 1;
+    void *data = writing ? NULL : malloc(room), *want = malloc(room);
+    part whole = {.blocks = 0};
     int wrong = 0;
-    for (int64_t step = 0; step < STEPS; step++)
-        for (int number = 0; number < 8; number++) {
-            const int type = number / 2;
-            const int64_t when = type % 2 == 0 ? step : 0;
-            const gridio_block block = part(number, size, empty);
-            const int64_t count = block.count[0] * block.count[1];
-            fill(want, (gridio_type)type, block.start[0] * COLUMNS, count, when);
-            int status = writing ? gridio_write(file, number, step, &block, want)
-                                 : gridio_read(file, number, step, &block, data);
-            if (status != 0)
-                give_up();
-            if (!writing)
-                wrong += check(data, want, (size_t)count * BYTES[type], NAMES[type]);
-        }
+    add(&whole, 0, 0, size, COLUMNS);
+    for (int number = 0; number < 8 && !writing; number++)
+        if (gridio_select(file, number, mine->blocks, mine->block) != 0)
+            give_up();
+    for (int64_t step = 0; step < STEPS; step++) {
+        for (int number = 0; number < 8; number++)
+            wrong += move(file, number, step, number % 2 ? mine : &whole, data, want);
+        if (writing && gridio_sync(file) != 0)
+            give_up();
+    }
     free(data);
     free(want);
     return wrong;
 }
 
-static int far_away(char **words)
+static bool is_as_defined(gridio_file *file, int64_t size)
 {
-    gridio_file *file = open_file(words, GRIDIO_WRITE);
+    const int last = gridio_find(file, "letter_tiled");
+    const gridio_variable *variable = gridio_describe(file, last);
+    return gridio_variables(file) == 8 && gridio_steps(file) == STEPS && last == 7 && variable->size[0] == size &&
+           variable->size[1] == COLUMNS && variable->tiled && !variable->every_step &&
+           variable->type == GRIDIO_CHARACTER && strcmp(variable->units, "1") == 0 && gridio_find(file, "letter") == -1;
+}
+
+static int whole_file(char **words, char **settings)
+{
+    const bool writing = strcmp(words[1], "write") == 0;
+    const int64_t size = atoll(words[5]);
+    const part mine = part_of(words[6], size);
+    gridio_file *file = open_file(words, settings, writing ? GRIDIO_WRITE : GRIDIO_READ);
+    if (writing)
+        define_all(file, size, &mine);
+    else if (!is_as_defined(file, size)) {
+        fprintf(stderr, "layer: rank %d reads other variables\n", rank);
+        return 1;
+    }
+    int wrong = move_all(file, size, &mine, writing);
+    if (gridio_close(&file) != 0)
+        give_up();
+    return wrong ? 1 : 0;
+}
+
+/* --- special cases -------------------------------------------------------------------------------------------------
+ */
+
+static int far_away(char **words, char **settings)
+{
+    gridio_file *file = open_file(words, settings, GRIDIO_WRITE);
     const int64_t step = ((int64_t)5 << 30) / ranks; /* bytes: one a rank and step */
     const gridio_variable bytes = {.name = "bytes",
                                    .units = "1",
@@ -138,23 +231,24 @@ static int far_away(char **words)
     const gridio_block block = {.start = {rank}, .count = {1}};
     const char mine = (char)('A' + rank);
     int number;
-    if (gridio_define(file, &bytes, &number) != 0 || gridio_end_definitions(file) != 0)
+    if (gridio_define(file, &bytes, 1, &block, &number) != 0 || gridio_end_definitions(file) != 0)
         give_up();
-    if (gridio_write(file, number, step, &block, &mine) != 0 || gridio_close(&file) != 0)
+    if (gridio_write(file, number, step, &mine) != 0 || gridio_close(&file) != 0)
         give_up();
 
-    file = open_file(words, GRIDIO_READ);
+    file = open_file(words, settings, GRIDIO_READ);
     char back = 0;
-    if (gridio_steps(file) != step + 1 || gridio_read(file, number, step, &block, &back) != 0)
+    if (gridio_steps(file) != step + 1 || gridio_select(file, number, 1, &block) != 0 ||
+        gridio_read(file, number, step, &back) != 0)
         give_up();
     gridio_close(&file);
     return check(&back, &mine, 1, "the far byte");
 }
 
-/* All ranks must get the sentence, at the sync, and nobody may hang. */
-static int bad_block(char **words)
+/* All ranks must get the sentence, when the definitions end, and nobody may hang. */
+static int bad_block(char **words, char **settings)
 {
-    gridio_file *file = open_file(words, GRIDIO_WRITE);
+    gridio_file *file = open_file(words, settings, GRIDIO_WRITE);
     const gridio_variable row = {.name = "row",
                                  .units = "1",
                                  .type = GRIDIO_INT32,
@@ -163,36 +257,23 @@ static int bad_block(char **words)
                                  .tiled = true,
                                  .every_step = true};
     const gridio_block block = {.start = {rank == 1 ? ranks : rank}, .count = {1}};
-    const int32_t value = rank;
     int number;
-    if (gridio_define(file, &row, &number) != 0 || gridio_end_definitions(file) != 0)
+    if (gridio_define(file, &row, 1, &block, &number) != 0)
         give_up();
-    if (gridio_write(file, number, 0, &block, &value) != 0)
-        give_up();
-    int told = gridio_sync(file) == GRIDIO_FAILED && strstr(gridio_error(), "outside row") != NULL, all;
+    int told = gridio_end_definitions(file) == GRIDIO_FAILED && strstr(gridio_error(), "outside row") != NULL, all;
     MPI_Allreduce(&told, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     return gridio_close(&file) == GRIDIO_FAILED && all ? 0 : 1;
 }
 
 static int run(int count, char **words)
 {
-    if (strcmp(words[1], "far") == 0)
-        return far_away(words);
-    if (strcmp(words[1], "bad") == 0)
-        return bad_block(words);
-    if (count != 7)
+    if (ranks > MOST_RANKS)
         return 2;
-    const int writing = strcmp(words[1], "write") == 0;
-    const int64_t size = atoll(words[5]);
-    gridio_file *file = open_file(words, writing ? GRIDIO_WRITE : GRIDIO_READ);
-    if (writing)
-        define_all(file, size);
-    if (!writing && (gridio_variables(file) != 8 || gridio_describe(file, 7)->size[0] != size))
-        return 1;
-    int wrong = move_all(file, size, atoi(words[6]), writing);
-    if (gridio_close(&file) != 0)
-        give_up();
-    return wrong ? 1 : 0;
+    if (strcmp(words[1], "far") == 0)
+        return far_away(words, words + 5);
+    if (strcmp(words[1], "bad") == 0)
+        return bad_block(words, words + 5);
+    return count < 7 ? 2 : whole_file(words, words + 7);
 }
 
 int main(int count, char **words)

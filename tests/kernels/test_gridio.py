@@ -8,7 +8,8 @@ import pytest
 from tests.kernels.conftest import Solver
 from tests.kernels.history import History
 
-PAIRS = [("serial", "posix"), ("serial", "mpiio"), ("collective", "mpiio")]
+PAIRS = [("serial", "posix"), ("serial", "mpiio"), ("collective", "mpiio"), ("independent", "posix")]
+PAIRS += [("independent", "mpiio")]
 
 
 def expected(history: History, name: str, step: int) -> np.ndarray:
@@ -21,27 +22,30 @@ def expected(history: History, name: str, step: int) -> np.ndarray:
     return value.reshape(variable.shape).astype(variable.dtype)
 
 
-def test_every_pair_writes_the_same_and_reads_what_the_others_wrote(solver, tmp_path):
-    every_pair_agrees(solver, tmp_path, size=7, empty=1)
+@pytest.mark.parametrize("pattern", ["rows", "but-1", "comb"])
+def test_every_pair_writes_the_same_and_reads_what_the_others_wrote(solver, tmp_path, pattern):
+    every_pair_agrees(solver, tmp_path, 7, pattern)
 
 
-@pytest.mark.parametrize(("size", "empty"), [(7, -1), (1, -1), (6, 0)])
-def test_sizes_that_do_not_divide_and_ranks_without_a_block(one_solver, tmp_path, size, empty):
-    every_pair_agrees(one_solver, tmp_path, size, empty)
+@pytest.mark.parametrize(
+    ("size", "pattern"), [(7, "columns"), (7, "diagonal"), (1, "rows"), (1, "diagonal"), (6, "but-0")]
+)
+def test_sizes_that_do_not_divide_and_ranks_without_a_block(one_solver, tmp_path, size, pattern):
+    every_pair_agrees(one_solver, tmp_path, size, pattern)
 
 
-def every_pair_agrees(solver: Solver, tmp_path: Path, size: int, empty: int) -> None:
-    """`size` rows are shared out over three ranks; rank `empty` has none of them."""
+def every_pair_agrees(solver: Solver, tmp_path: Path, size: int, pattern: str) -> None:
+    """`size` rows of five columns are shared out over three ranks in one of the patterns of layer.c."""
     contents = set()
     for method, form in PAIRS:
         path = tmp_path / f"{method}-{form}"
-        run = solver.run(3, "write", method, form, path, size, empty, program="layer")
+        run = solver.run(3, "write", method, form, path, size, pattern, program="layer")
         assert run.returncode == 0, run.stderr
         contents.add(path.read_bytes())
     assert len(contents) == 1
 
     for method, form in PAIRS:
-        run = solver.run(2, "read", method, form, path, size, -1, program="layer")
+        run = solver.run(2, "read", method, form, path, size, "diagonal", program="layer")
         assert run.returncode == 0, run.stderr
 
     history = History(path)
@@ -86,7 +90,7 @@ def test_a_block_outside_the_variable_fails_on_all_ranks_and_leaves_no_file(solv
 @pytest.mark.parametrize(("method", "form"), PAIRS)
 def test_a_damaged_header_gets_a_sentence(one_solver: Solver, tmp_path, method, form, place, damage, sentence):
     path = tmp_path / "damaged"
-    assert one_solver.run(1, "write", method, form, path, 7, -1, program="layer").returncode == 0
+    assert one_solver.run(1, "write", method, form, path, 7, "rows", program="layer").returncode == 0
     content = bytearray(path.read_bytes())
     start = content.index(place) if isinstance(place, bytes) else place
     if damage is None:
@@ -95,7 +99,7 @@ def test_a_damaged_header_gets_a_sentence(one_solver: Solver, tmp_path, method, 
         content[start : start + len(damage)] = damage
     path.write_bytes(content)
 
-    run = one_solver.run(2, "read", method, form, path, 7, -1, program="layer")
+    run = one_solver.run(2, "read", method, form, path, 7, "rows", program="layer")
     assert run.returncode == 1
     assert sentence in run.stderr
 
@@ -103,9 +107,9 @@ def test_a_damaged_header_gets_a_sentence(one_solver: Solver, tmp_path, method, 
 @pytest.mark.parametrize(("method", "form"), PAIRS)
 def test_a_file_that_ends_too_early_is_told_from_a_whole_one(solver, tmp_path, method, form):
     path = tmp_path / "short"
-    assert solver.run(1, "write", method, form, path, 7, -1, program="layer").returncode == 0
+    assert solver.run(1, "write", method, form, path, 7, "rows", program="layer").returncode == 0
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 300)
-    run = solver.run(2, "read", method, form, path, 7, -1, program="layer")
+    run = solver.run(2, "read", method, form, path, 7, "rows", program="layer")
     assert run.returncode == 1
     assert "layer:" in run.stderr
