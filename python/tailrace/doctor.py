@@ -22,7 +22,12 @@ from tailrace.mpi import Installation, installed
 from tailrace.names import printable
 
 SCHEMA = 1
-PACKAGES = ("click", "jinja2", "matplotlib", "numpy", "pandas", "pyelftools", "pympistandard", "rich")
+PACKAGES = (
+    *("click", "jinja2", "matplotlib", "numpy", "pandas", "pydantic", "pyelftools", "pympistandard", "rich"),
+    *("tree-sitter", "tree-sitter-toml"),
+)
+# The group `bench`: readers that verify what kernels write.
+READERS = ("h5py", "netCDF4")
 # perf_event_open has no wrapper in libc; the number is the kernel's, per architecture.
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 PERF_ATTRIBUTE_BYTES, EXCLUDE_KERNEL_AND_HYPERVISOR = 128, 0b1100000
@@ -41,16 +46,18 @@ class Check:
 def main(as_json: bool) -> int:
     """Prints what was found; 1 where something that capture or the report needs is missing."""
     mpis = installed()
+    kernels, pairs = _kernels()
     checks = [*_engine_checks(), *_compiler_checks(), *_mpi_checks(mpis), _counters(), _clock(), *_format_checks()]
+    checks += kernels
     bad = any(check.state == "missing" for check in checks)
     if as_json:
-        click.echo(json.dumps(_answer(checks, mpis), ensure_ascii=False, indent=1))
+        click.echo(json.dumps(_answer(checks, mpis, pairs), ensure_ascii=False, indent=1))
     else:
         _print(checks)
     return int(bad)
 
 
-def _answer(checks: list[Check], mpis: list[Installation]) -> dict[str, Any]:
+def _answer(checks: list[Check], mpis: list[Installation], kernels: dict[str, object]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "ok": all(check.state != "missing" for check in checks),
@@ -58,6 +65,7 @@ def _answer(checks: list[Check], mpis: list[Installation]) -> dict[str, Any]:
         "python": platform.python_version(),
         "checks": [{key: printable(value) for key, value in asdict(check).items()} for check in checks],
         "mpi": [_mpi_record(mpi) for mpi in mpis],
+        "kernels": kernels,
         "cache": printable(str(capture_cache.root())),
     }
 
@@ -80,6 +88,16 @@ def _version(package: str) -> str:
         return "not installed"
 
 
+def _kernels() -> tuple[list[Check], dict[str, object]]:
+    """What `tailrace bench` can do here. Its packages may be what is missing, and that is told above."""
+    try:
+        from tailrace.bench import doctor_pairs
+    except ImportError as error:
+        return [Check("kernels", "missing", f"tailrace bench cannot run: {error}")], {}
+    seen = doctor_pairs.look()
+    return [Check(**vars(finding)) for finding in seen.findings], seen.answer
+
+
 def _engine_checks() -> list[Check]:
     found = f"tailrace {_version('tailrace')} on Python {platform.python_version()}"
     checks = [Check("tailrace", "ok", found)]
@@ -95,7 +113,16 @@ def _engine_checks() -> list[Check]:
     if absent:
         command = f"{sys.executable} -m pip install {' '.join(absent)}"
         checks.append(Check("packages", "missing", f"without {', '.join(absent)}", command))
-    return checks
+    return checks + _reader_checks()
+
+
+def _reader_checks() -> list[Check]:
+    """Of packages that only verify: without them the rest works."""
+    absent = [name for name in READERS if _version(name) == "not installed"]
+    if absent:
+        text = f"without {' and '.join(absent)}: what tailrace bench writes in their formats cannot be verified"
+        return [Check("verification", "note", text, f"{sys.executable} -m pip install {' '.join(absent)}")]
+    return [Check("verification", "ok", ", ".join(f"{name} {_version(name)}" for name in READERS))]
 
 
 def _compiler_checks() -> list[Check]:

@@ -1,14 +1,14 @@
-"""The kernels, compiled by CMake for the MPI in use and kept in the cache per source, compiler and libraries.
+"""The kernels, compiled by CMake for the MPI in use and kept in the cache, per source, compiler and libraries found.
 
-    kernels/HASH/bin/…          the programs
-    kernels/HASH/pairs.txt      the pairs of method and format that this build has, as it says itself
-
-A build without a format whose library was installed since is made again, when that format is asked for.
+kernels/HASH/bin/…          the programs
+kernels/HASH/pairs.txt      the pairs of method and format that this build has, as it says itself
+pairs/HASH                  the same, where doctor asked before the programs were needed
 """
 
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -24,7 +24,7 @@ from tailrace.mpi import Installation
 from tailrace.names import printable
 
 Tell = Callable[[str], None]
-BUILD_LOG, PAIRS = "build.log", "pairs.txt"
+BUILD_LOG, PAIRS, ASK_PAIRS = "build.log", "pairs.txt", "gridio-pairs"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Kernels:
 
 def sources() -> Path:
     """The folder `kernels/`: beside this package when installed, else in the checkout."""
-    for folder in (Path(__file__).parent / "kernels", Path(__file__).parents[3] / "kernels"):
+    for folder in (Path(__file__).parent / "kernel_sources", Path(__file__).parents[3] / "kernels"):
         if (folder / "CMakeLists.txt").is_file():
             return folder
     raise TailraceError(
@@ -60,11 +60,28 @@ def _sources_hash() -> str:
     return digest.hexdigest()
 
 
+def _key(mpi: Installation) -> str:
+    """What a build depends on. The libraries: so that one that is installed later is found."""
+    status = mpi.mpicc.stat()
+    words = (_sources_hash(), os.uname().machine, str(mpi.mpicc), str(status.st_mtime_ns), mpi.soname, _libraries())
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:24]
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> str:
+    """pkg-config's modules for the formats, by which CMake finds them, with their versions."""
+    try:
+        done = subprocess.run(["pkg-config", "--list-all"], capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    names = [line.split()[0] for line in done.stdout.splitlines() if re.match(r"\S*(hdf5|netcdf)", line)]
+    asked = ["pkg-config", "--print-provides", *sorted(names)]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout if names else ""
+
+
 def folder_for(mpi: Installation) -> Path:
     """Where the build for this MPI is, or will be."""
-    status = mpi.mpicc.stat()
-    words = (_sources_hash(), os.uname().machine, str(mpi.mpicc), str(status.st_mtime_ns), mpi.soname)
-    return capture_cache.root() / "kernels" / hashlib.sha256("\0".join(words).encode()).hexdigest()[:24]
+    return capture_cache.root() / "kernels" / _key(mpi)
 
 
 def existing(mpi: Installation) -> Kernels | None:
@@ -77,9 +94,7 @@ def existing(mpi: Installation) -> Kernels | None:
 
 def prepare(mpi: Installation, pair: tuple[str, str], tell: Tell) -> Kernels:
     """The kernels with the pair of method and format that is wanted, built now where they were not yet."""
-    found = existing(mpi)
-    if found is None or pair not in found.pairs:
-        found = build(mpi, tell)
+    found = existing(mpi) or build(mpi, tell)
     if pair not in found.pairs:
         raise TailraceError(*_absent(mpi, pair[1], found))
     return found
@@ -99,20 +114,42 @@ def build(mpi: Installation, tell: Tell) -> Kernels:
     tell(f"compiling the kernels for {mpi.family} ({printable(str(mpi.mpicc))}), this once")
     with _scratch(target.parent) as scratch:
         installed = scratch / "installed"
-        _run(_configure(mpi, scratch / "build", installed), scratch / BUILD_LOG)
-        _run(["cmake", "--build", str(scratch / "build"), "--parallel", str(_jobs())], scratch / BUILD_LOG)
-        _run(["cmake", "--install", str(scratch / "build")], scratch / BUILD_LOG)
-        text = _ask_pairs(installed)
+        _cmake(mpi, scratch, "all")
+        _run(["cmake", "--install", str(scratch / "build"), "--prefix", str(installed)], scratch / BUILD_LOG)
+        text = _ask_pairs(installed / "bin" / ASK_PAIRS)
         (installed / PAIRS).write_text(text)
-        _replace(installed, target)
+        with contextlib.suppress(OSError):  # another run was quicker
+            installed.rename(target)
     return Kernels(target, _read_pairs(text))
+
+
+def pairs_of(mpi: Installation, tell: Tell) -> frozenset[tuple[str, str]]:
+    """The pairs that a build for this MPI has or would have: only gridio is compiled for that."""
+    if (found := existing(mpi)) is not None:
+        return found.pairs
+    note = capture_cache.root() / "pairs" / _key(mpi)
+    with contextlib.suppress(OSError):
+        return _read_pairs(note.read_text())
+    tell(f"compiling gridio for {mpi.family} ({printable(str(mpi.mpicc))}) to see what it can do, this once")
+    with _scratch(note.parent) as scratch:
+        _cmake(mpi, scratch, ASK_PAIRS)
+        text = _ask_pairs(scratch / "build" / ASK_PAIRS)
+        (scratch / PAIRS).write_text(text)
+        (scratch / PAIRS).replace(note)
+    return _read_pairs(text)
+
+
+def _cmake(mpi: Installation, scratch: Path, target: str) -> None:
+    build_folder, log = scratch / "build", scratch / BUILD_LOG
+    _run(_configure(mpi, build_folder), log)
+    _run(["cmake", "--build", str(build_folder), "--target", target, "--parallel", str(_jobs())], log)
 
 
 def _jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _configure(mpi: Installation, build: Path, prefix: Path) -> list[str]:
+def _configure(mpi: Installation, build: Path) -> list[str]:
     if shutil.which("cmake") is None:
         raise TailraceError("there is no cmake, which builds the kernels", "pip install cmake ninja")
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
@@ -123,7 +160,6 @@ def _configure(mpi: Installation, build: Path, prefix: Path) -> list[str]:
         *generator,
         f"-DKERNELS={sources().resolve()}",
         f"-DCMAKE_C_COMPILER={mpi.mpicc}",
-        f"-DCMAKE_INSTALL_PREFIX={prefix}",
         "-DCMAKE_BUILD_TYPE=Release",
         # The programs find the MPI that they were linked with, wherever it lies.
         "-DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON",
@@ -136,15 +172,15 @@ def _run(command: list[str], log: Path) -> None:
         status = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
     if status == 0:
         return
-    kept = capture_cache.root() / BUILD_LOG
+    kept = capture_cache.root() / f"kernels-{BUILD_LOG}"
     shutil.copyfile(log, kept)
     lines = [line for line in log.read_text("utf-8", "replace").splitlines() if "error" in line.lower()]
     reason = printable(lines[0].strip()) if lines else f"cmake ended with status {status}"
     raise TailraceError(f"the kernels could not be built: {reason}", f"{printable(str(kept))} holds all that was said")
 
 
-def _ask_pairs(installed: Path) -> str:
-    done = subprocess.run([installed / "bin" / "gridio-pairs"], capture_output=True, text=True, check=False)
+def _ask_pairs(program: Path) -> str:
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise TailraceError(f"the kernels were built and do not start: {printable(done.stderr.strip()[:300])}")
     return done.stdout
@@ -153,14 +189,6 @@ def _ask_pairs(installed: Path) -> str:
 def _read_pairs(text: str) -> frozenset[tuple[str, str]]:
     words = (line.split() for line in text.splitlines())
     return frozenset((line[1], line[2]) for line in words if len(line) == 3 and line[0] == "pair")
-
-
-def _replace(made: Path, target: Path) -> None:
-    """An older build (without a format that there is now) gives way; another run's that is as new stays."""
-    with contextlib.suppress(OSError):
-        shutil.rmtree(target)
-    with contextlib.suppress(OSError):
-        made.rename(target)
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ Problem = tuple[KeyPath, str]
 
 def folder() -> Path:
     """The workloads that come with Tailrace: beside this package when installed, else in the checkout."""
-    for place in (Path(__file__).parent / "workloads", Path(__file__).parents[3] / "workloads"):
+    for place in (Path(__file__).parent / "workload_files", Path(__file__).parents[3] / "workloads"):
         if place.is_dir():
             return place
     raise TailraceError(
