@@ -5,19 +5,19 @@ use std::thread::Scope;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use tailrace_trace::{Batch, EventStream, Tables, Trace, TraceError};
 
-use crate::steps::{Step, compile};
+use crate::steps::{Line, compile};
 
 /// A batch and what became of its shapes.
 #[derive(Default)]
 pub struct Load {
     pub batch: Batch,
-    pub steps: Vec<Step>,
+    pub lines: Vec<Line>,
 }
 
 impl Load {
     pub fn clear(&mut self) {
         self.batch.clear();
-        self.steps.clear();
+        self.lines.clear();
     }
 }
 
@@ -71,7 +71,7 @@ impl<'a> Feed<'a> {
         match self {
             Self::Inline { tables, streams } => {
                 let more = streams[location].next_batch(&mut load.batch)?;
-                compile(tables, &load.batch, &mut load.steps);
+                compile(tables, &load.batch, &mut load.lines);
                 Ok(more)
             }
             Self::Ahead { jobs, ready } => {
@@ -90,7 +90,7 @@ impl<'a> Feed<'a> {
 
 fn decode<'a>(tables: &Tables, mut job: Job<'a>, done: &[Sender<Done<'a>>]) {
     let more = job.stream.next_batch(&mut job.load.batch);
-    compile(tables, &job.load.batch, &mut job.load.steps);
+    compile(tables, &job.load.batch, &mut job.load.lines);
     // Nobody listens any more when the sweep ended before the trace did.
     let _ = done[job.location].send(Done { stream: job.stream, load: job.load, more });
 }

@@ -8,7 +8,7 @@ use crate::clocks::Clocks;
 use crate::collectives::{Family, InstanceId, Part};
 use crate::messages::MessageId;
 use crate::requests::Requests;
-use crate::steps::Sum;
+use crate::steps::Line;
 use crate::tallies::Tallies;
 use crate::timeline::{Pen, State, Timeline};
 
@@ -85,7 +85,7 @@ pub struct Location {
     /// The collective file call around, and whether it reads.
     pub file_call: Option<(InstanceId, bool)>,
     /// By shape of the batch at hand.
-    pub sums: Vec<Sum>,
+    pub lines: Vec<Line>,
     pub stack: Vec<Frame>,
 
     pub requests: Requests,
@@ -109,7 +109,7 @@ impl Location {
         let location = &tables.locations[index];
         let others = tables.locations.iter().filter(|l| l.rank == location.rank).count() > 1;
         Self {
-            sums: Vec::new(),
+            lines: Vec::new(),
             rank: location.rank,
             main: location.main,
             observed: others,

@@ -6,12 +6,22 @@ use crate::collectives::{Family, InstanceId};
 use crate::location::{Frame, Role};
 use crate::messages::{Channel, MessageId};
 use crate::requests::{Persistent, Request};
-use crate::steps::{collective_file, is_shared};
+use crate::steps::{Action, Address, Step, collective_file, is_shared};
 use crate::world::World;
 
 impl World<'_> {
     /// `entered`: the call holds others, and what it waits for may be known only at its end.
-    pub(crate) fn begin_operation(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
+    #[inline]
+    pub(crate) fn begin_action(&mut self, i: usize, step: &Step, operation: &Operation, entered: bool) -> Role {
+        match step.action {
+            Action::Send { to, mode } => self.send(i, to, step.bytes, mode),
+            Action::Receive { from } => self.receive(i, from, entered),
+            Action::Collective { communicator, flow } => self.enter_collective(i, communicator, Family::Ordinary, flow),
+            Action::Other => self.begin_operation(i, operation, entered),
+        }
+    }
+
+    fn begin_operation(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
         match operation {
             _ if operation.progress() == Progress::Persistent => Role::Nothing,
             Operation::Complete { completed, .. } if self.all_opaque_files(completed) => Role::FileWait,
@@ -27,8 +37,8 @@ impl World<'_> {
     /// Starts sends, posts receives, enters collectives.
     fn communicate(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
         match operation {
-            Operation::Send { envelope, mode, .. } => self.send(i, envelope, *mode),
-            Operation::Receive { envelope, .. } => self.receive(i, envelope, entered),
+            Operation::Send { envelope, mode, .. } => self.send(i, envelope.into(), envelope.bytes, *mode),
+            Operation::Receive { envelope, .. } => self.receive(i, envelope.into(), entered),
             Operation::SendReceive { send, receive, .. } => self.send_receive(i, send, receive, entered),
             Operation::Collective { communicator, flow, .. } => {
                 self.enter_collective(i, *communicator, Family::Ordinary, *flow)
@@ -41,14 +51,14 @@ impl World<'_> {
         }
     }
 
-    fn send(&mut self, i: usize, envelope: &Envelope, mode: SendMode) -> Role {
-        let Ok(peer) = u32::try_from(envelope.peer) else { return Role::Nothing };
-        let channel = Channel::new(envelope.communicator, self.locations[i].rank, peer, envelope.tag);
+    fn send(&mut self, i: usize, to: Address, bytes: u64, mode: SendMode) -> Role {
+        let Ok(peer) = u32::try_from(to.peer) else { return Role::Nothing };
+        let channel = Channel::new(to.communicator, self.locations[i].rank, peer, to.tag);
         let message = self.messages.send(channel, self.clocks(i));
         let rendezvous = match mode {
             SendMode::Synchronous => true,
             SendMode::Buffered => false,
-            SendMode::Standard | SendMode::Ready => envelope.bytes > self.eager_limit_bytes,
+            SendMode::Standard | SendMode::Ready => bytes > self.eager_limit_bytes,
         };
         if rendezvous {
             return Role::Send { message };
@@ -57,11 +67,11 @@ impl World<'_> {
         Role::Nothing
     }
 
-    fn receive(&mut self, i: usize, envelope: &Envelope, entered: bool) -> Role {
+    fn receive(&mut self, i: usize, from: Address, entered: bool) -> Role {
         let posted = self.clocks(i);
-        match self.receive_channel(i, envelope) {
+        match self.receive_channel(i, from) {
             Some(channel) => Role::Receive { message: self.messages.post(channel, posted) },
-            None if envelope.peer == Envelope::NOBODY => Role::Nothing,
+            None if from.peer == Envelope::NOBODY => Role::Nothing,
             None if entered => {
                 self.locations[i].late_post = posted;
                 Role::LateReceive
@@ -74,11 +84,11 @@ impl World<'_> {
     }
 
     fn send_receive(&mut self, i: usize, send: &Envelope, receive: &Envelope, entered: bool) -> Role {
-        let send = match self.send(i, send, SendMode::Standard) {
+        let send = match self.send(i, send.into(), send.bytes, SendMode::Standard) {
             Role::Send { message } => Some(message),
             _ => None,
         };
-        let (receive, late) = match self.receive(i, receive, entered) {
+        let (receive, late) = match self.receive(i, receive.into(), entered) {
             Role::Receive { message } => (Some(message), false),
             role => (None, matches!(role, Role::LateReceive)),
         };
@@ -86,10 +96,9 @@ impl World<'_> {
     }
 
     /// `None` where nobody sends, or the wildcard is not resolved.
-    fn receive_channel(&self, i: usize, envelope: &Envelope) -> Option<Channel> {
-        let peer = u32::try_from(envelope.peer).ok()?;
-        let known = envelope.tag >= 0;
-        known.then(|| Channel::new(envelope.communicator, peer, self.locations[i].rank, envelope.tag))
+    fn receive_channel(&self, i: usize, from: Address) -> Option<Channel> {
+        let peer = u32::try_from(from.peer).ok()?;
+        (from.tag >= 0).then(|| Channel::new(from.communicator, peer, self.locations[i].rank, from.tag))
     }
 
     pub(crate) fn enter_collective(&mut self, i: usize, communicator: u32, family: Family, flow: Flow) -> Role {
@@ -198,7 +207,7 @@ impl World<'_> {
             Some(Operation::Receive { envelope, .. } | Operation::SendReceive { receive: envelope, .. }) => envelope,
             _ => return,
         };
-        match self.receive_channel(i, envelope) {
+        match self.receive_channel(i, envelope.into()) {
             Some(channel) => {
                 let message = self.messages.post(channel, self.locations[i].late_post);
                 self.complete_receive(i, message);
@@ -212,7 +221,7 @@ impl World<'_> {
         match operation {
             Operation::Complete { completed, .. } => completed.iter().for_each(|token| self.complete(i, *token)),
             Operation::Probe { envelope } => {
-                let channel = self.receive_channel(i, envelope);
+                let channel = self.receive_channel(i, envelope.into());
                 let sent = channel.and_then(|channel| self.messages.first_unreceived(channel));
                 sent.into_iter().for_each(|sent| self.locations[i].wait_for(sent));
             }

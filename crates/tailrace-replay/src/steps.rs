@@ -1,6 +1,6 @@
 //! A batch's shapes, boiled down to what the sweep asks of every event, and what it adds up per shape.
 
-use tailrace_trace::event::{FileCall, FileKind, Layer, Operation, Part, Progress, SendMode, Shape};
+use tailrace_trace::event::{Envelope, FileCall, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape};
 use tailrace_trace::{Batch, Tables};
 
 use crate::longest::Span;
@@ -29,9 +29,45 @@ pub enum Access {
     Metadata = 2,
 }
 
+/// What most calls in MPI are, with all that it takes to begin them: the operation itself is lines of the cache away.
+#[derive(Clone, Copy, Debug)]
+pub enum Action {
+    /// See the operation.
+    Other,
+    Send {
+        to: Address,
+        mode: SendMode,
+    },
+    Receive {
+        from: Address,
+    },
+    Collective {
+        communicator: u32,
+        flow: Flow,
+    },
+}
+
+/// An [`Envelope`] without its bytes, which the step has.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    pub communicator: u32,
+    pub peer: i32,
+    pub tag: i32,
+}
+
+impl From<&Envelope> for Address {
+    fn from(envelope: &Envelope) -> Self {
+        let Envelope { communicator, peer, tag, .. } = *envelope;
+        Self { communicator, peer, tag }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub course: Course,
+    pub action: Action,
+    /// The action goes on as a request after the call.
+    pub started: bool,
     /// Time in the call, outside calls inside, is time in a file call.
     pub io: bool,
     pub mpiio: bool,
@@ -44,9 +80,15 @@ pub struct Step {
 }
 
 impl Step {
+    pub fn is_on_file(&self) -> bool {
+        self.file != Span::NO_FILE
+    }
+
     /// Of no event.
     pub const NOTHING: Self = Self {
         course: Course::Local,
+        action: Action::Other,
+        started: false,
         io: false,
         mpiio: false,
         access: Access::Metadata,
@@ -64,10 +106,20 @@ pub struct Sum {
     pub time: i64,
 }
 
-/// Fills `steps` with one step per shape of the batch.
-pub fn compile(tables: &Tables, batch: &Batch, steps: &mut Vec<Step>) {
-    steps.clear();
-    steps.extend(batch.shapes.iter().map(|shape| step(tables, shape)));
+/// All that the sweep reads and writes of a shape at an event, in one line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct Line {
+    pub step: Step,
+    pub sum: Sum,
+}
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+/// Fills `lines` with one line per shape of the batch.
+pub fn compile(tables: &Tables, batch: &Batch, lines: &mut Vec<Line>) {
+    lines.clear();
+    lines.extend(batch.shapes.iter().map(|shape| Line { step: step(tables, shape), sum: Sum::default() }));
 }
 
 fn step(tables: &Tables, shape: &Shape) -> Step {
@@ -76,6 +128,8 @@ fn step(tables: &Tables, shape: &Shape) -> Step {
     let io = matches!(layer, Layer::Posix | Layer::Stdio | Layer::Asynchronous) || file.is_some_and(|f| f.opaque);
     Step {
         course: course(tables, shape, io),
+        action: action(&shape.operation),
+        started: shape.operation.progress() == Progress::Started,
         io,
         mpiio: layer == Layer::MpiIo,
         access: file.map_or(Access::Metadata, |f| access(f.kind)),
@@ -95,6 +149,18 @@ fn course(tables: &Tables, shape: &Shape, io: bool) -> Course {
         Part::Call if io && collective_file(tables, &shape.operation).is_none() => Course::File,
         Part::Call if orders_nothing(&shape.operation) => Course::Local,
         Part::Call => Course::Call,
+    }
+}
+
+fn action(operation: &Operation) -> Action {
+    match operation {
+        _ if operation.progress() == Progress::Persistent => Action::Other,
+        Operation::Send { envelope, mode, .. } => Action::Send { to: envelope.into(), mode: *mode },
+        Operation::Receive { envelope, .. } => Action::Receive { from: envelope.into() },
+        Operation::Collective { communicator, flow, .. } => {
+            Action::Collective { communicator: *communicator, flow: *flow }
+        }
+        _ => Action::Other,
     }
 }
 

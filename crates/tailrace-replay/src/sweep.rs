@@ -9,7 +9,7 @@ use tailrace_trace::{Tables, TraceError};
 use crate::feed::{Feed, Load};
 use crate::merge::{Calendar, Due, Tournament, Turn};
 use crate::options::Options;
-use crate::steps::{Course, Step, Sum, compile};
+use crate::steps::{Course, Line, Step, compile};
 use crate::world::World;
 
 /// Told how many events of how many were taken; `false` stops the analysis.
@@ -136,11 +136,11 @@ impl<'a, 'p> Sweep<'a, 'p> {
     #[inline]
     fn next_due(&mut self, i: usize) -> Result<Due, TraceError> {
         loop {
-            let Load { batch, steps } = &self.loads[i];
+            let batch = &self.loads[i].batch;
             while let Some(event) = batch.events.get(self.taken[i]) {
                 self.taken[i] += 1;
                 black_box(batch.events.get(self.taken[i] + AHEAD).map(|event| event.begin));
-                let step = steps[event.shape as usize];
+                let Line { step, .. } = self.world.locations[i].lines[event.shape as usize];
                 if step.course != Course::Local || self.world.locations[i].observed {
                     let turn = if step.course == Course::Leave { Turn::DependentEnd } else { Turn::Begin };
                     self.next[i] = Next { event: *event, step, begun: false };
@@ -165,9 +165,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
         if !more {
             load.clear();
         }
-        let sums = &mut self.world.locations[i].sums;
-        sums.clear();
-        sums.resize(load.steps.len(), Sum::default());
+        std::mem::swap(&mut self.world.locations[i].lines, &mut load.lines);
         self.loads[i] = load;
         Ok(more)
     }
@@ -180,7 +178,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
         load.batch.clear();
         load.batch.events.push(Event { begin: unfinished.begin_ns, end: i64::MAX, shape: 0 });
         load.batch.shapes.push(Shape { part: Part::Call, function, operation: Operation::Plain });
-        compile(self.world.tables, &load.batch, &mut load.steps);
+        compile(self.world.tables, &load.batch, &mut load.lines);
         true
     }
 
@@ -193,9 +191,8 @@ impl<'a, 'p> Sweep<'a, 'p> {
     }
 
     fn tally(&mut self, i: usize) {
-        let Load { batch, steps } = &self.loads[i];
         let location = &mut self.world.locations[i];
-        location.tallies.take(batch, steps, &mut location.sums);
+        location.tallies.take(&self.loads[i].batch, &mut location.lines);
     }
 
     /// The window's end: what is under way ends here.

@@ -5,7 +5,7 @@ use tailrace_trace::Batch;
 use tailrace_trace::event::{Layer, Part};
 
 use crate::longest::Span;
-use crate::steps::{Access, Step, Sum};
+use crate::steps::{Access, Line, Step, Sum};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FunctionTally {
@@ -49,8 +49,8 @@ pub struct Tallies {
 
 impl Tallies {
     /// Takes over what was summed by shape, and clears it.
-    pub fn take(&mut self, batch: &Batch, steps: &[Step], sums: &mut [Sum]) {
-        for ((shape, step), sum) in batch.shapes.iter().zip(steps).zip(sums) {
+    pub fn take(&mut self, batch: &Batch, lines: &mut [Line]) {
+        for (shape, Line { step, sum }) in batch.shapes.iter().zip(lines) {
             if sum.calls == 0 || shape.part == Part::Enter {
                 continue;
             }

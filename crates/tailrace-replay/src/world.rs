@@ -12,7 +12,7 @@ use crate::longest::{Longest, Span};
 use crate::messages::Messages;
 use crate::options::{self, Options};
 use crate::requests::{Persistent, Request};
-use crate::steps::{Access, Course, Step};
+use crate::steps::{Access, Action, Course, Step};
 use crate::timeline::{State, Timeline};
 
 /// What the replay had to leave out; each becomes a warning.
@@ -109,9 +109,9 @@ impl<'a> World<'a> {
         let location = &mut self.locations[i];
         self.omissions.check(location, i, begin, event);
         location.advance(begin, &mut self.timeline);
-        let role = self.begin_operation(i, operation, false);
+        let role = self.begin_action(i, step, operation, false);
         self.pass_in_mpi(i, event, step, begin);
-        self.end_operation(i, operation, role);
+        self.end_action(i, step, operation, role);
         self.tally(i, event, step, begin, State::Mpi);
     }
 
@@ -168,9 +168,9 @@ impl<'a> World<'a> {
         if step.io && location.file_call.is_some() {
             self.join_file_call(i);
         }
-        let role = self.begin_operation(i, operation, step.course == Course::Enter);
+        let role = self.begin_action(i, step, operation, step.course == Course::Enter);
         let outer_file_call = self.locations[i].file_call;
-        let instance = self.collective_file_call(operation, &role);
+        let instance = if step.is_on_file() { self.collective_file_call(operation, &role) } else { None };
         let waiting = step.io && instance.is_some() && operation.progress() == Progress::Blocking;
         let io = !waiting && (step.io || matches!(role, Role::FileWait));
         self.locations[i].push(Frame { begin, io, mpiio: step.mpiio, waiting, role, outer_file_call });
@@ -198,9 +198,18 @@ impl<'a> World<'a> {
         } else if frame.waiting {
             self.left_alone(i, &frame);
         }
-        self.end_operation(i, operation, frame.role);
+        self.end_action(i, step, operation, frame.role);
         let state = if frame.io || frame.waiting { State::Io } else { State::Mpi };
         self.tally(i, event, step, frame.begin, state);
+    }
+
+    fn end_action(&mut self, i: usize, step: &Step, operation: &Operation, role: Role) {
+        match (step.action, role) {
+            (Action::Other, role) => self.end_operation(i, operation, role),
+            (_, Role::Nothing) if step.started => self.locations[i].requests.push(Request::Plain),
+            (_, role) if step.started => self.locations[i].requests.push(Request::Active(role)),
+            (_, role) => self.complete_role(i, role, Some(operation)),
+        }
     }
 
     fn end_operation(&mut self, i: usize, operation: &Operation, role: Role) {
@@ -259,7 +268,7 @@ impl<'a> World<'a> {
         if step.io && location.in_io() {
             location.tallies.take_nested(step, duration);
         } else {
-            let sum = &mut location.sums[event.shape as usize];
+            let sum = &mut location.lines[event.shape as usize].sum;
             sum.calls += u64::from(inside);
             sum.time += duration;
         }
