@@ -53,23 +53,36 @@ static size_t element_bytes(gridio_type type)
     return type == GRIDIO_FLOAT64 ? 8 : type == GRIDIO_CHARACTER ? 1 : 4;
 }
 
-/* Adds one block; dimensions are taken one by one, the last as a row. */
-static uint64_t of_block(const gridio_variable *v, const gridio_block *b, int dimension, uint64_t index,
-                         const unsigned char **at)
+static int64_t rows_of(const gridio_variable *v, const gridio_block *b)
+{
+    int64_t rows = 1;
+    for (int d = 0; d < v->dimensions - 1; d++)
+        rows *= b->count[d];
+    return rows;
+}
+
+/* Where the first element of a block's row lies in the whole array. */
+static uint64_t place_of(const gridio_variable *v, const gridio_block *b, int64_t row)
+{
+    const int last = v->dimensions - 1;
+    uint64_t index = (uint64_t)b->start[last], scale = (uint64_t)v->size[last];
+    for (int d = last - 1; d >= 0; d--) {
+        index += scale * (uint64_t)(b->start[d] + row % b->count[d]);
+        scale *= (uint64_t)v->size[d];
+        row /= b->count[d];
+    }
+    return index;
+}
+
+static uint64_t of_block(const gridio_variable *v, const gridio_block *b, const unsigned char **at)
 {
     const size_t element = element_bytes(v->type);
+    const int64_t rows = rows_of(v, b), cells = v->dimensions > 0 ? b->count[v->dimensions - 1] : 1;
     uint64_t sum = 0;
-    if (dimension >= v->dimensions - 1) {
-        const int64_t count = v->dimensions > 0 ? b->count[dimension] : 1;
-        const uint64_t start = v->dimensions > 0 ? (uint64_t)b->start[dimension] : 0;
-        const uint64_t size = v->dimensions > 0 ? (uint64_t)v->size[dimension] : 1;
-        sum = of_row(element, *at, count, index * size + start);
-        *at += (size_t)count * element;
-        return sum;
+    for (int64_t row = 0; row < rows; row++) {
+        sum += of_row(element, *at, cells, v->dimensions > 0 ? place_of(v, b, row) : 0);
+        *at += (size_t)cells * element;
     }
-    for (int64_t i = 0; i < b->count[dimension]; i++)
-        sum += of_block(v, b, dimension + 1, index * (uint64_t)v->size[dimension] + (uint64_t)(b->start[dimension] + i),
-                        at);
     return sum;
 }
 
@@ -78,6 +91,6 @@ uint64_t fingerprint_of_blocks(const gridio_variable *variable, int blocks, cons
     const unsigned char *at = data;
     uint64_t sum = 0;
     for (int b = 0; b < blocks; b++)
-        sum += of_block(variable, &block[b], 0, 0, &at);
+        sum += of_block(variable, &block[b], &at);
     return sum;
 }

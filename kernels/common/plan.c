@@ -119,19 +119,29 @@ static void take_line(plan *p, char *line, int number)
     add_section(p, key, value, number);
 }
 
-void plan_read(plan *p, const char *path, MPI_Comm comm)
+static void take_lines(plan *p)
 {
     int number = 0;
-    char *line, *rest;
-    *p = (plan){.path = strdup(path)};
-    add_section(p, "", "", 0);
-    if (!share_text(p, comm)) {
-        wrong(p, 0, "cannot read the plan: %s", p->text);
-        return;
-    }
-    rest = p->text;
+    char *line, *rest = p->text;
     while ((line = strsep(&rest, "\n")))
         take_line(p, line, ++number);
+}
+
+void plan_read(plan *p, const char *path, MPI_Comm comm)
+{
+    *p = (plan){.path = strdup(path)};
+    add_section(p, "", "", 0);
+    if (share_text(p, comm))
+        take_lines(p);
+    else
+        wrong(p, 0, "cannot read the plan: %s", p->text);
+}
+
+void plan_parse(plan *p, const char *label, const char *text)
+{
+    *p = (plan){.path = strdup(label), .text = strdup(text)};
+    add_section(p, "", "", 0);
+    take_lines(p);
 }
 
 void plan_free(plan *p)

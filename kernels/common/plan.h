@@ -44,6 +44,8 @@ typedef struct {
 
 /* Collective. Where the file cannot be read, or a line has no sense, plan_problem says so. */
 void plan_read(plan *p, const char *path, MPI_Comm comm);
+/* A plan that a program makes for itself; label: for sentences. */
+void plan_parse(plan *p, const char *label, const char *text);
 void plan_free(plan *p);
 
 /* NULL: nothing is wrong. After the last question; a key that nothing asked for is wrong, too. */

@@ -12,7 +12,7 @@
 
 program_policy policy = {.fingerprints = true};
 
-static const char *program_name = "program";
+static const char *program_name;
 static char sentence[2048];
 static const char *advice;
 
@@ -69,15 +69,20 @@ static void limit_time(int64_t seconds)
     alarm((unsigned)seconds + (is_root() ? 0 : 5));
 }
 
-int program_begin(plan *p, const char *program, const char *records)
+void program_start(const char *name)
+{
+    program_name = name;
+    timing_start();
+}
+
+int program_begin(plan *p, const char *records)
 {
     plan_section *own = &p->section[0];
-    program_name = program;
-    const char *name = plan_text(p, own, "name", program);
+    const char *name = plan_text(p, own, "name", program_name);
     policy.cold = plan_choice(p, own, "cache", "warm|cold", 0) == 1;
     policy.fingerprints = plan_yes(p, own, "fingerprints", true);
     limit_time(plan_number(p, own, "time_limit_s", 0, 1 << 30, 0));
-    if (!records_open(records, program, name, MPI_COMM_WORLD))
+    if (!records_open(records, program_name, name, MPI_COMM_WORLD))
         return program_fail(FAILED, "--records must be in a directory that can be written", "cannot write '%s'",
                             records);
     return DONE;
@@ -112,13 +117,13 @@ static bool take_words(int count, char **words, command *c)
     return count % 2 == 1 && c->plan;
 }
 
-static int wrong_use(const char *program)
+static int wrong_use(void)
 {
     if (is_root())
         fprintf(stderr,
                 "%s: it takes --plan PLAN and, if you like, --records FILE.\n\nhint: kernels/README.md states"
                 " the keys of a plan\n",
-                program);
+                program_name);
     return WRONG_USE;
 }
 
@@ -127,15 +132,15 @@ int program_run(int count, char **words, const char *program, int (*run)(plan *p
     command c = {NULL, NULL};
     plan p;
     MPI_Init(&count, &words);
-    timing_start();
+    program_start(program);
     int status = WRONG_USE;
     if (take_words(count, words, &c)) {
         plan_read(&p, c.plan, MPI_COMM_WORLD);
-        status = program_begin(&p, program, c.records);
+        status = program_begin(&p, c.records);
         status = program_end(status == DONE ? run(&p) : status);
         plan_free(&p);
     } else
-        wrong_use(program);
+        wrong_use();
     MPI_Finalize();
     return status;
 }

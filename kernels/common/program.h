@@ -16,8 +16,10 @@ extern program_policy policy;
  * statuses above, the same on all ranks. */
 int program_run(int count, char **words, const char *program, int (*run)(plan *p));
 
-/* The same in parts, for a program that makes its own plan: begin gives a status; end what main returns. */
-int program_begin(plan *p, const char *program, const char *records);
+/* The same in parts, for a program that makes its own plan: start comes right after MPI_Init; begin gives a status; end
+ * gives what main returns. */
+void program_start(const char *name);
+int program_begin(plan *p, const char *records);
 int program_end(int status);
 
 /* Keeps the sentence (without its full stop) and the hint (or NULL) for the end, and gives the status. All ranks call

@@ -12,6 +12,7 @@ static struct {
     FILE *file; /* on rank 0 while something is recorded */
     MPI_Comm comm;
     int rank, ranks;
+    bool wanted; /* on all ranks: something is recorded */
     bool comma;
 } records;
 
@@ -130,12 +131,22 @@ void record_end(void)
     fflush(records.file);
 }
 
+/* The first line, with single blanks. */
+static void squeeze(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at != '\0' && *at != '\n'; at++)
+        if (!(at[0] == ' ' && at[1] == ' '))
+            *to++ = *at;
+    *to = '\0';
+}
+
 static void record_start(const char *program, const char *name)
 {
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     MPI_Get_library_version(mpi, &length);
-    mpi[strcspn(mpi, "\n")] = '\0';
+    squeeze(mpi);
     record_begin("start");
     record_number("version", VERSION);
     record_text("program", program);
@@ -156,6 +167,7 @@ bool records_open(const char *path, const char *program, const char *name, MPI_C
         opened = records.file != NULL;
     }
     MPI_Bcast(&opened, 1, MPI_INT, 0, comm);
+    records.wanted = path && opened;
     if (opened)
         record_start(program, name);
     return opened;
@@ -184,6 +196,8 @@ static void put_phase(const double *all, phase which)
 
 void record_step(const record_of_step *step, const phases *spent)
 {
+    if (!records.wanted)
+        return;
     double *all = records.rank == 0 ? malloc((size_t)records.ranks * PHASES * sizeof *all) : NULL;
     MPI_Gather(spent->seconds, PHASES, MPI_DOUBLE, all, PHASES, MPI_DOUBLE, 0, records.comm);
     record_begin("step");
@@ -236,7 +250,8 @@ static void record_ranks(void)
 
 void records_close(int status, const char *error)
 {
-    record_ranks();
+    if (records.wanted)
+        record_ranks();
     record_begin("end");
     record_number("status", status);
     if (error)
@@ -245,6 +260,12 @@ void records_close(int status, const char *error)
     if (records.file)
         fclose(records.file);
     records.file = NULL;
+    records.wanted = false;
+}
+
+bool records_wanted(void)
+{
+    return records.wanted;
 }
 
 void records_interrupt(const char *line, size_t length)

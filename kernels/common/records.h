@@ -46,6 +46,9 @@
  * opened. */
 bool records_open(const char *path, const char *program, const char *name, MPI_Comm comm);
 
+/* Whether anything is recorded; the same on all ranks. */
+bool records_wanted(void);
+
 /* One record, on rank 0; elsewhere nothing. The pieces between begin and end are its keys, each with a value. */
 void record_begin(const char *kind);
 void record_text(const char *key, const char *value);

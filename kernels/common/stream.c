@@ -37,22 +37,23 @@ void stream_from_plan(stream *s, plan *p, plan_section *section, const char *dir
     take_how(s, p, section);
 }
 
-static void replace_list(const char ***list, const char **other)
+/* Takes the other list if it is wanted and holds anything. */
+static void replace_list(const char ***list, const char **other, bool wanted)
 {
-    if (!other[0]) {
-        free(other);
-        return;
-    }
-    free(*list);
-    *list = other;
+    const bool taken = wanted && other[0];
+    free(taken ? *list : other);
+    if (taken)
+        *list = other;
 }
 
-void stream_prepare_from_plan(stream *s, plan *p, plan_section *section)
+void stream_prepare_from_plan(stream *s, plan *p, plan_section *section, bool wanted)
 {
-    s->method = plan_text(p, section, "prepare_method", s->method);
-    s->format = plan_text(p, section, "prepare_format", s->format);
-    replace_list(&s->hints, plan_list(p, section, "prepare_hint"));
-    replace_list(&s->settings, plan_list(p, section, "prepare_setting"));
+    const char *method = plan_text(p, section, "prepare_method", s->method);
+    const char *format = plan_text(p, section, "prepare_format", s->format);
+    s->method = wanted ? method : s->method;
+    s->format = wanted ? format : s->format;
+    replace_list(&s->hints, plan_list(p, section, "prepare_hint"), wanted);
+    replace_list(&s->settings, plan_list(p, section, "prepare_setting"), wanted);
 }
 
 void stream_free(stream *s)
@@ -170,15 +171,20 @@ static void announce(stream *s)
     if (s->announced)
         return;
     s->announced = true;
+    s->method_in_use = gridio_method_name(s->file);
+    s->format_in_use = gridio_format_name(s->file);
     aside_begin();
     stream_record_start(s);
+    gridio_hints(s->file, stream_record_hint, s);
+    if (s->opened)
+        s->opened(s);
     aside_end();
 }
 
 /* --- one step -------------------------------------------------------------------------------------------------------
  */
 
-static void begin_step(stream *s)
+void stream_begin(stream *s)
 {
     memset(&s->spent, 0, sizeof s->spent);
     s->bytes_in_step = 0;
@@ -190,7 +196,7 @@ static void begin_step(stream *s)
 
 int stream_write_begin(stream *s)
 {
-    begin_step(s);
+    stream_begin(s);
     if (!begins_file(s))
         return DONE;
     int status = open_file(s, GRIDIO_WRITE);
@@ -210,8 +216,9 @@ static int64_t whole_bytes(const stream_variable *v)
 }
 
 /* Of what every rank holds whole, rank 0's is the one that counts. */
-static void note_moved(stream *s, stream_variable *v, const void *data)
+void stream_moved(stream *s, int variable, const void *data)
 {
+    stream_variable *v = &s->variable[variable];
     int rank;
     s->bytes_in_step += whole_bytes(v);
     MPI_Comm_rank(s->comm, &rank);
@@ -225,7 +232,7 @@ static void note_moved(stream *s, stream_variable *v, const void *data)
 int stream_write(stream *s, int variable, const void *data)
 {
     stream_variable *v = &s->variable[variable];
-    note_moved(s, v, data);
+    stream_moved(s, variable, data);
     return told(TIMED(&s->spent, WRITE, gridio_write(s->file, v->number, stream_step_in_file(s), data)), EARLIER);
 }
 
@@ -261,6 +268,11 @@ int stream_write_end(stream *s, int64_t model_step)
     return status;
 }
 
+void stream_end(stream *s, int64_t model_step)
+{
+    end_step(s, model_step, s->step);
+}
+
 /* --- reading --------------------------------------------------------------------------------------------------------
  */
 
@@ -285,7 +297,7 @@ static int select_one(stream *s, stream_variable *v)
     if (v->number < 0)
         return program_fail(FAILED, NULL, "'%s' has no variable '%s'", s->open_path, v->variable.name);
     const gridio_variable *found = gridio_describe(s->file, v->number);
-    if (!same_size(&v->variable, found) || !same_type(&v->variable, found))
+    if (!same_size(&v->variable, found) || !(v->any_type || same_type(&v->variable, found)))
         return program_fail(FAILED, "it was written with another grid or type; write it anew",
                             "'%s' has '%s' in another size or type", s->open_path, v->variable.name);
     v->variable.type = found->type;
@@ -311,7 +323,7 @@ static void drop_before_reading(stream *s)
 
 int stream_read_begin(stream *s)
 {
-    begin_step(s);
+    stream_begin(s);
     if (s->file)
         return DONE;
     choose_path(s);
@@ -330,7 +342,7 @@ int stream_read(stream *s, int variable, void *data)
     const int status =
         told(TIMED(&s->spent, READ, gridio_read(s->file, v->number, stream_step_in_file(s), data)), NULL);
     if (status == DONE)
-        note_moved(s, v, data);
+        stream_moved(s, variable, data);
     return status;
 }
 

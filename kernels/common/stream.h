@@ -18,11 +18,12 @@ typedef struct {
     gridio_block block; /* the one block, where there are no others */
     int blocks;
     const gridio_block *more; /* NULL: `block` is the only one */
+    bool any_type;            /* reading: the file's type is taken, whatever it is */
     int number;               /* in the open file */
     uint64_t fingerprint; /* of the last step moved: of all ranks on rank 0 after the step, else this rank's share */
 } stream_variable;
 
-typedef struct {
+typedef struct stream {
     const char *name, *direction;
     const char *path; /* as planned; the open file's is in `open_path` */
     const char *method, *format;
@@ -33,7 +34,9 @@ typedef struct {
     stream_variable *variable;
     int variables;
     MPI_Comm comm;
+    void (*opened)(struct stream *s); /* called on all ranks when the first file is open; or NULL */
 
+    const char *method_in_use, *format_in_use; /* as the records have them */
     gridio_file *file;
     char open_path[4096];
     int64_t step; /* the next one */
@@ -45,8 +48,9 @@ typedef struct {
 
 /* Takes path, sync, steps_per_file, and how: method, format, hint and setting. */
 void stream_from_plan(stream *s, plan *p, plan_section *section, const char *direction, MPI_Comm comm);
-/* Takes prepare_method, prepare_format, prepare_hint, prepare_setting in place of how; each may be absent. */
-void stream_prepare_from_plan(stream *s, plan *p, plan_section *section);
+/* Takes prepare_method, prepare_format, prepare_hint, prepare_setting, each of which may be absent; if wanted, they
+ * replace how. */
+void stream_prepare_from_plan(stream *s, plan *p, plan_section *section, bool wanted);
 /* The caller frees the variables. */
 void stream_free(stream *s);
 
@@ -61,6 +65,12 @@ int stream_write_end(stream *s, int64_t model_step);
 int stream_read_begin(stream *s);
 int stream_read(stream *s, int variable, void *data);
 int stream_read_end(stream *s, int64_t model_step);
+
+/* For a program that moves the data by calls of its own and only records them here: begin, its own calls timed into
+ * `spent`, moved for each variable with what was moved (before a write, after a read), end. `fresh` is the caller's. */
+void stream_begin(stream *s);
+void stream_moved(stream *s, int variable, const void *data);
+void stream_end(stream *s, int64_t model_step);
 
 /* Closes what a failure left open; keeps the first failure's sentence. */
 void stream_abandon(stream *s);

@@ -44,7 +44,7 @@ static void record_variable(const stream *s, const gridio_variable *v)
     record_end();
 }
 
-static void record_hint(const char *key, const char *value, void *context)
+void stream_record_hint(const char *key, const char *value, void *context)
 {
     const stream *s = context;
     record_begin("hint");
@@ -60,15 +60,14 @@ void stream_record_start(stream *s)
     record_begin("stream");
     record_text("stream", s->name);
     record_text("direction", s->direction);
-    record_text("method", gridio_method_name(s->file));
-    record_text("format", gridio_format_name(s->file));
+    record_text("method", s->method_in_use);
+    record_text("format", s->format_in_use);
     record_number("steps", s->steps);
     record_number("steps_per_file", s->steps_per_file);
     record_number("bytes", bytes_in_all(s));
     record_end();
     for (int v = 0; v < s->variables; v++)
         record_variable(s, &s->variable[v].variable);
-    gridio_hints(s->file, record_hint, s);
 }
 
 /* Afterwards rank 0 has each variable's fingerprint over all ranks. */

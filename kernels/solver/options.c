@@ -14,25 +14,50 @@ static const char HELP[] =
     "  --steps N            time steps (20)\n"
     "  --every K            steps between two outputs (10)\n"
     "  --variables V        tracers (2)\n"
-    "  --method METHOD      serial: rank 0 gathers and writes (the default); collective: all ranks through MPI-IO\n"
-    "  --format FORMAT      posix (the default of serial), mpiio (of collective); the bytes are the same\n"
+    "  --work N             rounds of reactions in every cell and step (0)\n"
+    "  --method METHOD      which ranks write: serial (the default: rank 0 for all), collective, independent, "
+    "aggregated,\n"
+    "                       file-per-rank\n"
+    "  --format FORMAT      posix, mpiio (the same bytes), hdf5, netcdf4, netcdf3, pnetcdf, cgns; each method has a\n"
+    "                       usual one\n"
     "  --file PATH          the history file (history.grid)\n"
     "  --hint KEY=VALUE     for MPI-IO; may be repeated\n"
+    "  --setting NAME=VALUE of the method or the format; may be repeated\n"
     "  --sync               wait at every output until it is on the disk\n"
     "  --verify             read the last output back and compare\n"
-    "  --quiet              print nothing but failures\n";
+    "  --quiet              print nothing but failures\n"
+    "\n"
+    "    mpiexec -n 4 solver --plan PLAN --records FILE      everything else: kernels/README.md\n";
 
-enum { GRID = 1, TILES, STEPS, EVERY, VARIABLES, METHOD, FORMAT, PATH, HINT, SYNC, VERIFY, QUIET, HELP_ASKED };
+enum {
+    GRID = 1,
+    TILES,
+    STEPS,
+    EVERY,
+    VARIABLES,
+    WORK,
+    METHOD,
+    FORMAT,
+    PATH,
+    HINT,
+    SETTING,
+    SYNC,
+    VERIFY,
+    QUIET,
+    HELP_ASKED
+};
 
 static const struct option OPTIONS[] = {{"grid", required_argument, NULL, GRID},
                                         {"tiles", required_argument, NULL, TILES},
                                         {"steps", required_argument, NULL, STEPS},
                                         {"every", required_argument, NULL, EVERY},
                                         {"variables", required_argument, NULL, VARIABLES},
+                                        {"work", required_argument, NULL, WORK},
                                         {"method", required_argument, NULL, METHOD},
                                         {"format", required_argument, NULL, FORMAT},
                                         {"file", required_argument, NULL, PATH},
                                         {"hint", required_argument, NULL, HINT},
+                                        {"setting", required_argument, NULL, SETTING},
                                         {"sync", no_argument, NULL, SYNC},
                                         {"verify", no_argument, NULL, VERIFY},
                                         {"quiet", no_argument, NULL, QUIET},
@@ -78,21 +103,27 @@ static bool take_tiles(const char *text, solver_options *options)
     return true;
 }
 
-static bool take_hint(const char *text, solver_options *options)
+/* One line of a plan. */
+static bool is_line(const char *text)
+{
+    return *text != '\0' && !strchr(text, '\n');
+}
+
+static bool take_another(const char *text, const char **list)
 {
     int used = 0;
-    while (options->hints[used])
+    while (list[used])
         used++;
-    if (used == HINTS_AT_MOST)
+    if (used == HINTS_AT_MOST || !is_line(text))
         return false;
-    options->hints[used] = text;
+    list[used] = text;
     return true;
 }
 
 static bool take_word(const char *text, const char **word)
 {
     *word = text;
-    return *text != '\0';
+    return is_line(text);
 }
 
 static bool set(bool *flag)
@@ -108,10 +139,12 @@ static bool take(int option, const char *value, solver_options *options)
     case STEPS: return parse_sizes(value, &options->steps, 1);
     case EVERY: return parse_sizes(value, &options->every, 1);
     case VARIABLES: return parse_sizes(value, &options->variables, 1) && options->variables <= 1000;
+    case WORK: return parse_sizes(value, &options->work, 1);
     case METHOD: return take_word(value, &options->method);
     case FORMAT: return take_word(value, &options->format);
     case PATH: return take_word(value, &options->path);
-    case HINT: return take_hint(value, options);
+    case HINT: return take_another(value, options->hints);
+    case SETTING: return take_another(value, options->settings);
     case SYNC: return set(&options->sync);
     case VERIFY: return set(&options->verify);
     case QUIET: return set(&options->quiet);
@@ -139,4 +172,42 @@ bool options_parse(int count, char **words, solver_options *options, char *probl
         return true;
     snprintf(problem, room, "'%s' is no option", words[optind]);
     return false;
+}
+
+static void put_output(FILE *plan, const solver_options *o)
+{
+    fprintf(plan, "output history\npath %s\nevery %d\nmethod %s\n", o->path, o->every, o->method);
+    if (o->format)
+        fprintf(plan, "format %s\n", o->format);
+    for (const char *const *hint = o->hints; *hint; hint++)
+        fprintf(plan, "hint %s\n", *hint);
+    for (const char *const *setting = o->settings; *setting; setting++)
+        fprintf(plan, "setting %s\n", *setting);
+    fprintf(plan, "sync %s\nread_back %s\n", o->sync ? "yes" : "no", o->verify ? "yes" : "no");
+}
+
+static void put_variables(FILE *plan, const solver_options *o)
+{
+    fprintf(plan, "variable height shape=z source=level when=once\n");
+    fprintf(plan, "variable time units=steps shape=none source=step\n");
+    for (int v = 1; v <= o->variables; v++)
+        fprintf(plan, "variable tracer_%d units=kg/kg source=tracer:%d\n", v, v);
+}
+
+char *options_plan(const solver_options *o)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *plan = open_memstream(&text, &bytes);
+    if (!plan)
+        return NULL;
+    fprintf(plan, "grid %dx%dx%d\nsteps %d\ntracers %d\nwork %d\n", o->size[2], o->size[1], o->size[0], o->steps,
+            o->variables, o->work);
+    fprintf(plan, "fingerprints %s\n", o->verify ? "yes" : "no");
+    if (o->tiles[0] > 0)
+        fprintf(plan, "tiles %dx%d\n", o->tiles[1], o->tiles[0]);
+    put_output(plan, o);
+    put_variables(plan, o);
+    fclose(plan);
+    return text;
 }

@@ -1,4 +1,4 @@
-/* The solver's command line. */
+/* The solver's command line, for one output without a plan. */
 #ifndef SOLVER_OPTIONS_H
 #define SOLVER_OPTIONS_H
 
@@ -13,10 +13,12 @@ typedef struct {
     int steps;
     int every; /* steps between outputs */
     int variables;
+    int work;
     const char *method;
     const char *format; /* NULL: the method's usual one */
     const char *path;
-    const char *hints[HINTS_AT_MOST + 1]; /* key=value, ended by NULL */
+    const char *hints[HINTS_AT_MOST + 1];    /* key=value, ended by NULL */
+    const char *settings[HINTS_AT_MOST + 1]; /* name=value, ended by NULL */
     bool sync;
     bool verify;
     bool quiet;
@@ -25,6 +27,9 @@ typedef struct {
 
 /* False where the command line has no sense; problem is then one sentence. */
 bool options_parse(int count, char **words, solver_options *options, char *problem, size_t room);
+
+/* The same as the text of a plan, which the caller frees: height and time, and the tracers. */
+char *options_plan(const solver_options *options);
 
 void options_help(FILE *stream);
 

@@ -24,8 +24,9 @@
  * (von Neumann's analysis), against which the tests hold the history file. */
 void transport_initialize(const grid *g, field *f);
 
-/* One step from old, whose halo is filled, to new. */
-void transport_step(const grid *g, const field *old, field *new);
+/* One step from old, whose halo is filled, to new. wind_x, wind_y: a factor of the advection in every cell of the tile,
+ * in the order z, y, x, from 0 to 1; NULL: none, both or neither. */
+void transport_step(const grid *g, const field *old, field *new, const double *wind_x, const double *wind_y);
 
 /* Sum of a variable over all cells of all ranks, the same for any number of ranks: each value is rounded to 2^-30 and
  * the sum is one of integers (exact for up to 2^33 / largest value cells). Collective. */
