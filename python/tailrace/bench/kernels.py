@@ -7,6 +7,7 @@ pairs/HASH                  the same, where doctor asked before the programs wer
 
 import contextlib
 import hashlib
+import itertools
 import os
 import re
 import shutil
@@ -19,10 +20,13 @@ from pathlib import Path
 
 from tailrace import capture_cache
 from tailrace.bench import pairs
+from tailrace.bench.workload import FORMATS, METHODS
 from tailrace.errors import TailraceError
 from tailrace.mpi import Installation
 from tailrace.names import printable
 
+# CMake's project around the kernels.
+BUILD_SOURCES = Path(__file__).parent / "build_kernels"
 Tell = Callable[[str], None]
 BUILD_LOG, PAIRS, ASK_PAIRS = "build.log", "pairs.txt", "gridio-pairs"
 
@@ -55,8 +59,9 @@ def sources() -> Path:
 @lru_cache(maxsize=1)
 def _sources_hash() -> str:
     digest = hashlib.sha256()
-    for file in sorted(file for file in sources().rglob("*") if file.is_file()):
-        digest.update(str(file.relative_to(sources())).encode() + b"\0" + file.read_bytes())
+    for folder in (sources(), BUILD_SOURCES):
+        for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+            digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
 
@@ -96,12 +101,15 @@ def prepare(mpi: Installation, pair: tuple[str, str], tell: Tell) -> Kernels:
     """The kernels with the pair of method and format that is wanted, built now where they were not yet."""
     found = existing(mpi) or build(mpi, tell)
     if pair not in found.pairs:
-        raise TailraceError(*_absent(mpi, pair[1], found))
+        raise TailraceError(*_absent(mpi, pair, found))
     return found
 
 
-def _absent(mpi: Installation, format_: str, found: Kernels) -> tuple[str, str]:
+def _absent(mpi: Installation, pair: tuple[str, str], found: Kernels) -> tuple[str, str]:
+    format_ = pair[1]
     library = pairs.LIBRARIES[format_]
+    if format_ in found.formats or not library.packages:
+        return f"this build of the kernels does not have the method {pair[0]} with the format {format_}", ""
     text = (
         f"the format {format_} cannot be built with {printable(str(mpi.mpicc))}; "
         f"there are {', '.join(sorted(found.formats))}"
@@ -155,7 +163,7 @@ def _configure(mpi: Installation, build: Path) -> list[str]:
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     return [
         "cmake",
-        *("-S", str(Path(__file__).parent / "build_kernels")),
+        *("-S", str(BUILD_SOURCES)),
         *("-B", str(build)),
         *generator,
         f"-DKERNELS={sources().resolve()}",
@@ -180,7 +188,8 @@ def _run(command: list[str], log: Path) -> None:
 
 
 def _ask_pairs(program: Path) -> str:
-    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    words = [word for pair in itertools.product(METHODS, FORMATS) for word in pair]
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise TailraceError(f"the kernels were built and do not start: {printable(done.stderr.strip()[:300])}")
     return done.stdout

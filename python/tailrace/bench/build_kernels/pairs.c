@@ -1,13 +1,13 @@
-/* Prints what this build of gridio can do, a line each: `pair METHOD FORMAT`. Starts no MPI. */
+/* gridio-pairs METHOD FORMAT [METHOD FORMAT...]: prints, a line each, those that this build of gridio can do:
+ * `pair METHOD FORMAT`. Starts no MPI. */
 #include "gridio.h"
 
 #include <stdio.h>
 
-int main(void)
+int main(int count, char **words)
 {
-    for (int m = 0; gridio_method(m); m++)
-        for (int f = 0; gridio_format(f); f++)
-            if (!gridio_pair(gridio_method(m), gridio_format(f)))
-                printf("pair %s %s\n", gridio_method(m), gridio_format(f));
+    for (int i = 1; i + 1 < count; i += 2)
+        if (!gridio_pair(words[i], words[i + 1]))
+            printf("pair %s %s\n", words[i], words[i + 1]);
     return 0;
 }
