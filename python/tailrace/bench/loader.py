@@ -99,7 +99,8 @@ def _validated(source: Source, model: type[BaseModel], values: object) -> Any:
 
 def first_problem(error: ValidationError) -> Problem:
     """The first thing that is wrong, in this project's words where pydantic's speak of Python."""
-    first = error.errors(include_url=False)[0]
+    # A key that is misspelt is also one that is missing: the former is what to look at.
+    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
     key: KeyPath = tuple(part for part in first["loc"] if part != "[key]")
     match first["type"]:
         case "extra_forbidden":
