@@ -169,7 +169,8 @@ static int create_data(cgns_node *node, const char *type, int dimensions, const 
     H5Pclose(list);
     if (node->set < 0 || replace_text(node->group, "type", type, 3) < 0)
         return cgns_fail("the data of the node %s cannot be created: %s", node->name, hdf5_reason());
-    snprintf(node->type, sizeof node->type, "%s", type);
+    if (type != node->type)
+        snprintf(node->type, sizeof node->type, "%s", type);
     return 0;
 }
 

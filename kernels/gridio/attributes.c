@@ -69,7 +69,7 @@ int gridio_put_attributes(gridio_file *file, int number, const gridio_attributes
     char text[GRIDIO_TEXT_BYTES];
     join_names(variable, text);
     if (format->put_text(file, where, "units", variable->units) != 0 ||
-        (variable->dimensions && format->put_text(file, where, "dimensions", text) != 0) ||
+        (variable->dimensions && !format->names_dimensions && format->put_text(file, where, "dimensions", text) != 0) ||
         put_number(file, format, where, "gridio_tiled", variable->tiled) != 0 ||
         put_number(file, format, where, "gridio_every_step", variable->every_step) != 0)
         return GRIDIO_FAILED;

@@ -1,7 +1,7 @@
 /* What a format with attributes keeps of a variable beside its type and shape; the same names in all of them.
  *
  *     units                   text
- *     dimensions              text: its dimensions' names, of those made up from the size too, without the steps
+ *     dimensions              text: its dimensions' names, without the steps, unless the format has such names itself
  *     gridio_tiled            1: every rank held its own blocks
  *     gridio_every_step       1: written at every step
  * and where the file is one of a file per rank:
@@ -23,6 +23,7 @@ typedef struct {
     int (*put_numbers)(gridio_file *file, int64_t where, const char *name, int count, const int32_t *values);
     bool (*get_text)(gridio_file *file, int64_t where, const char *name, char *text, size_t room);
     int (*get_numbers)(gridio_file *file, int64_t where, const char *name, int32_t **values);
+    bool names_dimensions; /* itself */
 } gridio_attributes;
 
 /* `where`: whatever the format needs to find the variable. */

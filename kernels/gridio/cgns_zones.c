@@ -14,10 +14,11 @@ static int fail(gridio_file *file)
 
 /* --- names ------------------------------------------------------------------------------------------------------ */
 
-/* A flow solution holds numbers on a grid of one to three dimensions; all else is data of the user's. */
+/* A flow solution holds numbers on a grid of two or three dimensions; all else is data of the user's. (Bases of one
+ * dimension are allowed too, but cgnscheck refuses them.) */
 static bool is_field(const gridio_variable *variable)
 {
-    return variable->tiled && variable->dimensions >= 1 && variable->dimensions <= ZONE_DIMENSIONS &&
+    return variable->tiled && variable->dimensions >= 2 && variable->dimensions <= ZONE_DIMENSIONS &&
            variable->type != GRIDIO_CHARACTER;
 }
 

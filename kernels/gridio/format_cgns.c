@@ -1,7 +1,7 @@
 /* Format cgns: the SIDS file mapping on HDF5.
  *
  *     CGNSLibraryVersion
- *     BaseD                      for tiled variables of D = 1, 2, 3 dimensions
+ *     BaseD                      for tiled variables of D = 2, 3 dimensions
  *         BaseIterativeData      how many steps are whole
  *         gridio                 in the first base: all variables as text, in the raw formats' words
  *         Zone_AxBxC             one zone over all ranks for every shape, its cells being the variables' elements
@@ -9,7 +9,7 @@
  *             StepNNNNNNNN       a flow solution: one array per variable
  *             Once               the same, of the variables written once
  *             ZoneIterativeData  which solution belongs to which step
- *         StepNNNNNNNN, Once     data of the user's: what is not tiled, characters, four dimensions
+ *         StepNNNNNNNN, Once     data of the user's: what is not tiled, characters, 1 or 4 dimensions
  *
  * An array is created, by all accessors, when the first of it is written. */
 #include "cgns_zones.h"

@@ -75,7 +75,7 @@ static int get_numbers(gridio_file *file, int64_t where, const char *name, int32
     return got ? (int)count : 0;
 }
 
-static const gridio_attributes ATTRIBUTES = {put_text, put_numbers, get_text, get_numbers};
+static const gridio_attributes ATTRIBUTES = {put_text, put_numbers, get_text, get_numbers, false};
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 

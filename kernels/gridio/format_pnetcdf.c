@@ -66,7 +66,7 @@ static int get_numbers(gridio_file *file, int64_t where, const char *name, int32
     return *values && ncmpi_get_att_int(id, (int)where, name, *values) == NC_NOERR ? (int)count : 0;
 }
 
-static const gridio_attributes ATTRIBUTES = {put_text, put_numbers, get_text, get_numbers};
+static const gridio_attributes ATTRIBUTES = {put_text, put_numbers, get_text, get_numbers, true};
 
 /* --- open ------------------------------------------------------------------------------------------------------- */
 
@@ -179,12 +179,13 @@ static int add_variable(gridio_file *file, int number)
 {
     pnetcdf_handle *handle = file->handle;
     char name[NC_MAX_NAME + 1], names[GRIDIO_DIMENSIONS + 1][NC_MAX_NAME + 1];
-    int dimensions[NC_MAX_VAR_DIMS], count;
+    int dimensions[GRIDIO_DIMENSIONS + 1], count;
     gridio_variable variable = {.name = name};
     nc_type type;
-    if (ncmpi_inq_var(handle->id, number, name, &type, &count, dimensions, NULL) != NC_NOERR ||
+    if (ncmpi_inq_varndims(handle->id, number, &count) != NC_NOERR || count > GRIDIO_DIMENSIONS + 1 ||
+        ncmpi_inq_var(handle->id, number, name, &type, &count, dimensions, NULL) != NC_NOERR ||
         !type_of(type, &variable.type))
-        return 0; /* of a type that gridio has not: left alone */
+        return 0; /* of a type or shape that gridio has not: left alone */
     variable.every_step = count > 0 && dimensions[0] == handle->step_dimension;
     variable.dimensions = count - variable.every_step;
     if (variable.dimensions > GRIDIO_DIMENSIONS)
@@ -325,15 +326,27 @@ static int complete(gridio_file *file)
     return check(file, code, "write");
 }
 
+/* A single number in one file. Of PnetCDF's collective calls those for it hang where ranks pass none of it; a request
+ * and the wait for it do not. */
+static int move_single(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places, void *data,
+                       bool writes)
+{
+    const pnetcdf_handle *handle = file->handle;
+    const int variable = handle->variable[slab->number];
+    int request, state = NC_NOERR, code = NC_NOERR;
+    if (slab->blocks > 0)
+        code = writes ? ncmpi_iput_varn(handle->id, variable, 1, places->starts, places->counts, data, 0,
+                                        MPI_DATATYPE_NULL, &request)
+                      : ncmpi_iget_varn(handle->id, variable, 1, places->starts, places->counts, data, 0,
+                                        MPI_DATATYPE_NULL, &request);
+    const int waited = ncmpi_wait_all(handle->id, slab->blocks > 0 && code == NC_NOERR, &request, &state);
+    return check(file, code != NC_NOERR ? code : waited != NC_NOERR ? waited : state, writes ? "write" : "read");
+}
+
 static int put(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places, const void *data)
 {
     const pnetcdf_handle *handle = file->handle;
     const int variable = handle->variable[slab->number];
-    const char nothing = 0;
-    if (handle->is_nonblocking)
-        return post(file, slab, places, data);
-    if (!data)
-        data = &nothing;
     return check(file,
                  slab->together ? ncmpi_put_varn_all(handle->id, variable, slab->blocks, places->starts, places->counts,
                                                      data, 0, MPI_DATATYPE_NULL)
@@ -346,15 +359,26 @@ static int get(gridio_file *file, const gridio_slab *slab, const pnetcdf_places 
 {
     const pnetcdf_handle *handle = file->handle;
     const int variable = handle->variable[slab->number];
-    char nothing;
-    if (!data)
-        data = &nothing;
     return check(file,
                  slab->together ? ncmpi_get_varn_all(handle->id, variable, slab->blocks, places->starts, places->counts,
                                                      data, 0, MPI_DATATYPE_NULL)
                                 : ncmpi_get_varn(handle->id, variable, slab->blocks, places->starts, places->counts,
                                                  data, 0, MPI_DATATYPE_NULL),
                  "read");
+}
+
+static int move_blocks(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places, void *data,
+                       bool writes)
+{
+    const gridio_variable *variable = &file->variables[slab->number];
+    char nothing = 0;
+    if (!data)
+        data = &nothing;
+    if (writes && ((pnetcdf_handle *)file->handle)->is_nonblocking)
+        return post(file, slab, places, data);
+    if (slab->together && variable->dimensions == 0)
+        return move_single(file, slab, places, data, writes);
+    return writes ? put(file, slab, places, data) : get(file, slab, places, data);
 }
 
 /* A rank without memory for the places takes part with none. */
@@ -367,7 +391,7 @@ static int move(gridio_file *file, const gridio_slab *slab, void *data, bool wri
         mine.blocks = 0;
         status = gridio_fail(file, "there is no memory for the blocks of '%s'", file->path);
     }
-    if ((writes ? put(file, &mine, &places, data) : get(file, &mine, &places, data)) != 0)
+    if (move_blocks(file, &mine, &places, data, writes) != 0)
         status = GRIDIO_FAILED;
     free(places.starts);
     return status;

@@ -66,7 +66,7 @@ static int get_numbers(gridio_file *file, int64_t where, const char *name, int32
     return *values && nc_get_att_int(id, (int)where, name, *values) == NC_NOERR ? (int)count : 0;
 }
 
-static const gridio_attributes ATTRIBUTES = {put_text, put_numbers, get_text, get_numbers};
+static const gridio_attributes ATTRIBUTES = {put_text, put_numbers, get_text, get_numbers, true};
 
 /* --- definitions ------------------------------------------------------------------------------------------------ */
 
