@@ -1,5 +1,6 @@
 //! Collective calls: the n-th on a communicator on one rank meets the n-th on the others.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -11,6 +12,7 @@ use crate::clocks::Clocks;
 /// Collectives of different families on one communicator are counted apart: files and windows have communicators
 /// of their own, duplicates of the one that they name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
 pub enum Family {
     #[default]
     Ordinary,
@@ -67,11 +69,32 @@ struct Instance {
     waiting: Vec<u32>,
 }
 
+/// The instances of one family on one communicator, by number. Ranks enter them in order, so they open in order.
+#[derive(Default)]
+struct Series {
+    /// Number of the first in `instances`.
+    first: u64,
+    /// `None`: all ranks have left.
+    instances: VecDeque<Option<InstanceId>>,
+}
+
+impl Series {
+    fn close(&mut self, number: u64) {
+        self.instances[(number - self.first) as usize] = None;
+        while let Some(None) = self.instances.front() {
+            self.instances.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
 #[derive(Default)]
 pub struct Collectives {
     /// Everything synchronizes everyone (Dimemas).
     all: bool,
-    open: HashMap<(u32, Family, u64), InstanceId>,
+    /// By communicator, then family.
+    series: Vec<[Series; 3]>,
+    open: usize,
     slots: Vec<Instance>,
     free: Vec<InstanceId>,
     positions: HashMap<u32, Arc<HashMap<u32, u32>>>,
@@ -153,7 +176,9 @@ impl Collectives {
         let open = &mut self.slots[part.instance as usize];
         open.left += 1;
         if open.left >= open.size {
-            self.open.remove(&open.key);
+            let (communicator, family, number) = open.key;
+            self.series[communicator as usize][family as usize].close(number);
+            self.open -= 1;
             self.slots[part.instance as usize] = Instance::default();
             self.free.push(part.instance);
         }
@@ -161,26 +186,42 @@ impl Collectives {
 
     /// Instances that not all ranks entered.
     pub fn incomplete(&self) -> usize {
-        self.open.values().filter(|id| self.slots[**id as usize].entered < self.slots[**id as usize].size).count()
+        let open = self.series.iter().flatten().flat_map(|series| series.instances.iter().flatten());
+        open.filter(|id| self.slots[**id as usize].entered < self.slots[**id as usize].size).count()
     }
 
     fn instance(&mut self, tables: &Tables, key: (u32, Family, u64)) -> Option<InstanceId> {
-        if let Some(id) = self.open.get(&key) {
-            return Some(*id);
+        let (communicator, family, number) = key;
+        let communicators = tables.communicators.len();
+        if self.series.len() < communicators {
+            self.series.resize_with(communicators, Default::default);
         }
-        let communicator = tables.communicators.get(key.0 as usize)?;
-        if self.open.len() >= MOST_OPEN {
-            self.not_followed += 1;
-            return None;
+        let series = self.series.get_mut(communicator as usize)?.get_mut(family as usize)?;
+        if series.instances.is_empty() {
+            series.first = number;
         }
+        let place = usize::try_from(number.checked_sub(series.first)?).ok()?;
+        match series.instances.get(place) {
+            Some(instance) => *instance,
+            None if place == series.instances.len() && self.open < MOST_OPEN => Some(self.open(tables, key)),
+            None => {
+                self.not_followed += 1;
+                None
+            }
+        }
+    }
+
+    fn open(&mut self, tables: &Tables, key: (u32, Family, u64)) -> InstanceId {
+        let communicator = &tables.communicators[key.0 as usize];
         let size = communicator.members.len() + communicator.remote.as_ref().map_or(0, |remote| remote.len());
         let id = self.free.pop().unwrap_or(self.slots.len() as InstanceId);
         if id as usize == self.slots.len() {
             self.slots.push(Instance::default());
         }
         self.slots[id as usize] = Instance { key, size: size as u32, ..Instance::default() };
-        self.open.insert(key, id);
-        Some(id)
+        self.series[key.0 as usize][key.1 as usize].instances.push_back(Some(id));
+        self.open += 1;
+        id
     }
 
     fn group(&mut self, tables: &Tables, communicator: u32, rank: u32) -> Option<bool> {
@@ -272,7 +313,7 @@ mod tests {
             parts.map(|(rank, at)| enter(&mut collectives, &trace.tables, rank as u32, flow, *at)).collect();
         let found = [0, 1, 2].map(|rank: usize| collectives.dependency(parts[rank]).net);
         parts.into_iter().for_each(|part| collectives.leave(part));
-        assert_eq!(collectives.open.len(), 0);
+        assert_eq!(collectives.open, 0);
         found
     }
 
