@@ -71,7 +71,8 @@ int gridio_put_attributes(gridio_file *file, int number, const gridio_attributes
     if (format->put_text(file, where, "units", variable->units) != 0 ||
         (variable->dimensions && !format->names_dimensions && format->put_text(file, where, "dimensions", text) != 0) ||
         put_number(file, format, where, "gridio_tiled", variable->tiled) != 0 ||
-        put_number(file, format, where, "gridio_every_step", variable->every_step) != 0)
+        put_number(file, format, where, "gridio_every_step", variable->every_step) != 0 ||
+        (share->ordinal && put_number(file, format, where, "gridio_ordinal", share->ordinal) != 0))
         return GRIDIO_FAILED;
     return share->is_part ? put_part(file, share, format, where) : 0;
 }
@@ -146,6 +147,8 @@ int gridio_add_with_attributes(gridio_file *file, gridio_variable *variable, con
         split_names(variable, names);
     const int number = gridio_add_variable(file, variable);
     int status = number < 0 ? GRIDIO_FAILED : 0;
+    if (status == 0)
+        file->shares[number].ordinal = gridio_get_number(file, format, where, "gridio_ordinal", 0);
     if (status == 0 && part > 0 && part <= GRIDIO_DIMENSIONS)
         status = get_part(file, number, format, where, size, part);
     free(size);

@@ -125,7 +125,7 @@ static int view_of(gridio_file *file, const gridio_slab *slab, mpiio_view *view)
     mpiio_view *kept = &((mpiio_handle *)file->handle)->view[slab->number];
     const gridio_share *share = &file->shares[slab->number];
     const bool is_own = slab->block == share->block && slab->blocks == share->blocks && share->blocks > 0;
-    if (is_own && kept->block == share->block) {
+    if (is_own && kept->is_made && kept->selection == share->selection) {
         *view = *kept;
         return 0;
     }
@@ -134,7 +134,7 @@ static int view_of(gridio_file *file, const gridio_slab *slab, mpiio_view *view)
     if (is_own) {
         mpiio_free_view(kept);
         view->is_kept = true;
-        view->block = share->block;
+        view->selection = share->selection;
         *kept = *view;
     }
     return 0;

@@ -81,7 +81,9 @@ int gridio_open(gridio_file **out, const char *path, gridio_mode mode, const gri
         free_file(file);
         return GRIDIO_FAILED;
     }
-    if (mode == GRIDIO_READ)
+    if (mode == GRIDIO_READ && method->splits)
+        gridio_merge_parts(file);
+    else if (mode == GRIDIO_READ)
         gridio_share_variables(file);
     *out = file;
     return 0;
@@ -92,6 +94,8 @@ int gridio_end_definitions(gridio_file *file)
     file->defined = true;
     if (gridio_agree(file) != 0)
         return GRIDIO_FAILED;
+    if (file->method->splits)
+        gridio_make_parts(file);
     if (file->accessors != MPI_COMM_NULL)
         file->format->write_definitions(file);
     return gridio_agree(file);
@@ -102,9 +106,14 @@ int gridio_end_definitions(gridio_file *file)
 
 static gridio_slab slab_of(const gridio_file *file, int number, int64_t step)
 {
-    const gridio_share *share = &file->shares[number];
-    return (gridio_slab){
-        .number = number, .step = step, .blocks = share->blocks, .block = share->block, .elements = share->elements};
+    const int index = gridio_index(file, number);
+    const gridio_share *share = &file->shares[index];
+    const bool wanted = !share->is_part || file->mode == GRIDIO_WRITE || share->is_selected;
+    return (gridio_slab){.number = index,
+                         .step = step,
+                         .blocks = wanted ? share->blocks : 0,
+                         .block = share->block,
+                         .elements = wanted ? share->elements : 0};
 }
 
 static bool addressable(gridio_file *file, int number, int64_t step)
@@ -124,7 +133,7 @@ int gridio_write(gridio_file *file, int number, int64_t step, const void *data)
     if (!addressable(file, number, step))
         return GRIDIO_FAILED;
     const gridio_slab slab = slab_of(file, number, step);
-    if (file->variables[number].every_step && step >= file->steps_written)
+    if (gridio_describe(file, number)->every_step && step >= file->steps_written)
         file->steps_written = step + 1;
     file->method->write(file, &slab, data);
     return 0; /* the next agreement tells: ranks that saw no failure go on as well */
@@ -138,7 +147,7 @@ int gridio_read(gridio_file *file, int number, int64_t step, void *data)
         return gridio_fail(file, "'%s' is open for writing", file->path);
     if (!addressable(file, number, step))
         return GRIDIO_FAILED;
-    if (file->variables[number].every_step && step >= file->steps)
+    if (gridio_describe(file, number)->every_step && step >= file->steps)
         return gridio_fail(file, "'%s' has %lld whole steps, and so no step %lld", file->path, (long long)file->steps,
                            (long long)step);
     const gridio_slab slab = slab_of(file, number, step);

@@ -37,11 +37,13 @@ typedef struct {
     int blocks; /* of this rank, those with elements */
     gridio_block *block;
     int64_t elements;
+    int selection;    /* counts the choices of blocks: what was made of earlier ones is out of date */
     bool is_selected; /* reading a file per rank: the blocks above are what the file has; this rank wants them */
     /* In a file per rank the description is that of this rank's part: of its one block, or of all of them in a row.
      * What it is a part of then stands here, for the format to record. */
     bool is_part, is_absent; /* absent: this rank has none of it, and its file no such variable */
     gridio_variable whole;   /* names are those of the description */
+    int ordinal;             /* in a file per rank: which it is among all ranks' variables, from 1; 0: unknown */
 } gridio_share;
 
 typedef struct {

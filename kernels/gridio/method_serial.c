@@ -23,7 +23,7 @@ static void *whole_buffer(serial_scratch *scratch, size_t bytes)
     if (bytes <= scratch->bytes)
         return scratch->whole;
     free(scratch->whole);
-    scratch->whole = malloc(bytes);
+    scratch->whole = calloc(bytes, 1);
     scratch->bytes = scratch->whole ? bytes : 0;
     return scratch->whole;
 }

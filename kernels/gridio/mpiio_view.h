@@ -8,8 +8,8 @@ typedef struct {
     MPI_Datatype places;
     MPI_Datatype memory;
     int memory_count;
-    bool is_made, is_kept;     /* is_kept: another has it, who frees it */
-    const gridio_block *block; /* a kept one is of these */
+    bool is_made, is_kept; /* is_kept: another has it, who frees it */
+    int selection;         /* a kept one is of the share's blocks at this count */
 } mpiio_view;
 
 /* Of nothing, for a rank that only takes part. */

@@ -76,9 +76,11 @@ static void print_variable(FILE *text, const gridio_variable *v, const gridio_sh
             v->tiled ? "tiled" : "whole", v->every_step ? "every_step" : "once", v->dimensions);
     print_numbers(text, v->size, v->dimensions);
     fputc('\n', text);
-    print_dimension_names(text, v);
+    if (share->ordinal > 0)
+        fprintf(text, "ordinal %d\n", share->ordinal);
     if (share->is_part)
         print_part(text, share);
+    print_dimension_names(text, share->is_part ? &share->whole : v);
 }
 
 /* The variables' lines (to be freed), or NULL. */
@@ -171,6 +173,8 @@ static bool parse_variable(gridio_file *file, char *rest)
     return *units && type >= 0 && parse_sizes(&variable, &rest) && gridio_add_variable(file, &variable) >= 0;
 }
 
+/* Of the variable, or of what it is a part of: the names that a part has itself are made up again when it is written.
+ */
 static bool parse_dimension_names(gridio_variable *variable, char *rest)
 {
     for (int d = 0; d < variable->dimensions; d++) {
@@ -209,7 +213,10 @@ static bool parse_more(gridio_file *file, const char *word, char *rest)
 {
     const int last = file->variables_count - 1;
     if (strcmp(word, "dimensions") == 0)
-        return last >= 0 && parse_dimension_names(&file->variables[last], rest);
+        return last >= 0 && parse_dimension_names(
+                                file->shares[last].is_part ? &file->shares[last].whole : &file->variables[last], rest);
+    if (strcmp(word, "ordinal") == 0)
+        return last >= 0 && (file->shares[last].ordinal = atoi(next_word(&rest))) > 0;
     if (strcmp(word, "part") == 0)
         return last >= 0 && parse_part(&file->variables[last], &file->shares[last], rest);
     if (strcmp(word, "block") == 0)

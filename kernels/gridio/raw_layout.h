@@ -10,13 +10,14 @@
  *
  * The header is filled up with blanks to a multiple of 4,096 bytes. Types: float64, float32, int32, character.
  *
- * Under a variable's line may stand the names of its dimensions (- for none), and in a file per rank, where the
- * variable is the rank's part (its one block, or all of them in a row), of what it is a part and which blocks it is, in
- * elements:
+ * Under a variable's line may stand, in a file per rank, which variable it is among all ranks' (from 1) and, where it
+ * is the rank's part (its one block, or all of them in a row), the sizes of what it is a part of and the blocks, in
+ * elements; then the names of the dimensions (of the whole, where it is a part; - for none):
  *
- *     dimensions NAME...
+ *     ordinal NUMBER
  *     part DIMENSIONS SIZE...
  *     block START... COUNT...
+ *     dimensions NAME...
  */
 #ifndef GRIDIO_RAW_LAYOUT_H
 #define GRIDIO_RAW_LAYOUT_H

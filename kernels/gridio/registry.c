@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const gridio_method *const METHODS[] = {&gridio_serial, &gridio_collective, &gridio_independent};
+static const gridio_method *const METHODS[] = {&gridio_serial, &gridio_collective, &gridio_independent,
+                                               &gridio_aggregated, &gridio_file_per_rank};
 
 /* NULL: its library was not found when this was built. */
 typedef struct {
@@ -40,6 +41,7 @@ static const known_format FORMATS[] = {
 #else
     {"cgns", NULL, "parallel HDF5"},
 #endif
+    {"dummy", &gridio_dummy, NULL},
 };
 enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS, FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES_AT_MOST = 255, NAMES = 2 + GRIDIO_DIMENSIONS };
+enum { NAME_BYTES_AT_MOST = GRIDIO_NAME_BYTES - 1 };
 
 /* --- checks --------------------------------------------------------------------------------------------------------
  */
@@ -33,8 +33,7 @@ static int check_sizes(gridio_file *file, const gridio_variable *variable)
     return 0;
 }
 
-/* A dimension of that name and another size. */
-static bool contradicts(const gridio_variable *variable, const char *name, int64_t size)
+bool gridio_contradicts(const gridio_variable *variable, const char *name, int64_t size)
 {
     for (int d = 0; d < variable->dimensions; d++)
         if (variable->size[d] != size && variable->dimension_name[d] && strcmp(variable->dimension_name[d], name) == 0)
@@ -49,10 +48,10 @@ static int check_dimension(gridio_file *file, const gridio_variable *variable, i
         return 0;
     if (!is_word(name))
         return gridio_fail(file, "the name of dimension %d of %s is not a word without blanks", d, variable->name);
-    if (contradicts(variable, name, variable->size[d]))
+    if (gridio_contradicts(variable, name, variable->size[d]))
         return gridio_fail(file, "%s has two sizes of the dimension %s", variable->name, name);
     for (int i = 0; i < file->variables_count; i++)
-        if (contradicts(&file->variables[i], name, variable->size[d]))
+        if (gridio_contradicts(&file->variables[i], name, variable->size[d]))
             return gridio_fail(file, "the dimension %s has other sizes in %s and in %s", name, variable->name,
                                file->variables[i].name);
     return 0;
@@ -102,6 +101,15 @@ static void free_names(const gridio_variable *variable)
         free((char *)(uintptr_t)variable->dimension_name[d]);
 }
 
+/* A part has some of its whole's names, and the whole has the others. */
+static void free_whole_names(const gridio_file *file, int number)
+{
+    const gridio_share *share = &file->shares[number];
+    for (int d = 0; d < GRIDIO_DIMENSIONS && share->is_part; d++)
+        if (share->whole.dimension_name[d] != file->variables[number].dimension_name[d])
+            free((char *)(uintptr_t)share->whole.dimension_name[d]);
+}
+
 int gridio_add_variable(gridio_file *file, const gridio_variable *variable)
 {
     if (file->variables_count == GRIDIO_VARIABLES_AT_MOST) {
@@ -116,6 +124,7 @@ int gridio_add_variable(gridio_file *file, const gridio_variable *variable)
 void gridio_free_variables(gridio_file *file)
 {
     for (int i = 0; i < file->variables_count; i++) {
+        free_whole_names(file, i);
         free_names(&file->variables[i]);
         free(file->shares[i].block);
     }
@@ -135,7 +144,7 @@ static bool block_fits(const gridio_variable *variable, const gridio_block *bloc
 
 /* A block that makes no sense is left out and is a failure, of which the other ranks hear at the next agreement: until
  * then this rank takes part. */
-static void set_blocks(gridio_file *file, int number, int blocks, const gridio_block *block)
+void gridio_set_blocks(gridio_file *file, int number, int blocks, const gridio_block *block)
 {
     const gridio_variable *variable = &file->variables[number];
     gridio_share *share = &file->shares[number];
@@ -146,6 +155,7 @@ static void set_blocks(gridio_file *file, int number, int blocks, const gridio_b
     share->block = malloc((size_t)(blocks > 0 ? blocks : 1) * sizeof *share->block);
     share->blocks = 0;
     share->elements = 0;
+    share->selection++;
     for (int i = 0; i < blocks; i++) {
         const int64_t elements = gridio_elements(&block[i], variable->dimensions);
         if (!block_fits(variable, &block[i]))
@@ -165,7 +175,7 @@ int gridio_define(gridio_file *file, const gridio_variable *variable, int blocks
         return gridio_fail(file, "'%s' takes no more variables", file->path);
     if (check_variable(file, variable) != 0 || (*number = gridio_add_variable(file, variable)) < 0)
         return GRIDIO_FAILED;
-    set_blocks(file, *number, blocks, block);
+    gridio_set_blocks(file, *number, blocks, block);
     return 0;
 }
 
@@ -175,40 +185,52 @@ int gridio_select(gridio_file *file, int number, int blocks, const gridio_block 
         return GRIDIO_FAILED;
     if (file->mode == GRIDIO_WRITE || number < 0 || number >= file->variables_count)
         return gridio_fail(file, "'%s' has no variable %d to be read", file->path, number);
-    set_blocks(file, number, blocks, block);
+    if (file->shares[gridio_index(file, number)].is_part)
+        gridio_select_part(file, gridio_index(file, number), blocks, block);
+    else
+        gridio_set_blocks(file, gridio_index(file, number), blocks, block);
     return 0;
 }
 
 /* --- reading -------------------------------------------------------------------------------------------------------
  */
 
-typedef char name_text[NAME_BYTES_AT_MOST + 1];
-
-static void pack_name(name_text text, const char *name)
+static void put_name(char *text, const char *name)
 {
     if (name)
         strncpy(text, name, NAME_BYTES_AT_MOST);
 }
 
+void gridio_tell(gridio_told *told, const gridio_variable *variable)
+{
+    memset(told, 0, sizeof *told);
+    told->variable = *variable;
+    put_name(told->name[0], variable->name);
+    put_name(told->name[1], variable->units);
+    for (int d = 0; d < variable->dimensions; d++)
+        put_name(told->name[2 + d], variable->dimension_name[d]);
+}
+
+gridio_variable gridio_told_variable(const gridio_told *told)
+{
+    gridio_variable variable = told->variable;
+    variable.name = told->name[0];
+    variable.units = told->name[1];
+    for (int d = 0; d < GRIDIO_DIMENSIONS; d++)
+        variable.dimension_name[d] = *told->name[2 + d] ? told->name[2 + d] : NULL;
+    return variable;
+}
+
 static void share_variable(gridio_file *file, int number)
 {
-    gridio_variable shared = file->variables[number];
-    name_text names[NAMES] = {{0}};
-    if (file->rank == GRIDIO_ROOT) {
-        pack_name(names[0], shared.name);
-        pack_name(names[1], shared.units);
-        for (int d = 0; d < shared.dimensions; d++)
-            pack_name(names[2 + d], shared.dimension_name[d]);
-    }
-    MPI_Bcast(&shared, sizeof shared, MPI_BYTE, GRIDIO_ROOT, file->comm);
-    MPI_Bcast(names, sizeof names, MPI_BYTE, GRIDIO_ROOT, file->comm);
+    gridio_told told;
+    if (file->rank == GRIDIO_ROOT)
+        gridio_tell(&told, &file->variables[number]);
+    MPI_Bcast(&told, sizeof told, MPI_BYTE, GRIDIO_ROOT, file->comm);
     if (file->accessors != MPI_COMM_NULL)
         return;
-    shared.name = names[0];
-    shared.units = names[1];
-    for (int d = 0; d < GRIDIO_DIMENSIONS; d++)
-        shared.dimension_name[d] = *names[2 + d] ? names[2 + d] : NULL;
-    gridio_add_variable(file, &shared);
+    const gridio_variable variable = gridio_told_variable(&told);
+    gridio_add_variable(file, &variable);
 }
 
 void gridio_share_variables(gridio_file *file)
@@ -218,7 +240,7 @@ void gridio_share_variables(gridio_file *file)
     MPI_Bcast(&count, 1, MPI_INT, GRIDIO_ROOT, file->comm);
     for (int i = 0; i < count; i++) {
         share_variable(file, i);
-        set_blocks(file, i, 0, NULL);
+        gridio_set_blocks(file, i, 0, NULL);
     }
 }
 
@@ -232,9 +254,17 @@ int gridio_variables(const gridio_file *file)
     return file->variables_count;
 }
 
+int gridio_index(const gridio_file *file, int number)
+{
+    return file->order ? file->order[number] : number;
+}
+
 const gridio_variable *gridio_describe(const gridio_file *file, int number)
 {
-    return number >= 0 && number < file->variables_count ? &file->variables[number] : NULL;
+    if (number < 0 || number >= file->variables_count)
+        return NULL;
+    const int index = gridio_index(file, number);
+    return file->shares[index].is_part ? &file->shares[index].whole : &file->variables[index];
 }
 
 int gridio_find(const gridio_file *file, const char *name)

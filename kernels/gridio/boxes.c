@@ -1,0 +1,136 @@
+#include "boxes.h"
+
+#include <stdlib.h>
+
+void gridio_add_box(gridio_boxes *boxes, const gridio_block *box)
+{
+    if (boxes->count == boxes->room) {
+        const int room = boxes->room ? 2 * boxes->room : 8;
+        gridio_block *more = realloc(boxes->box, (size_t)room * sizeof *more);
+        if (!more)
+            MPI_Abort(MPI_COMM_WORLD, 1); /* not even room for a list of boxes */
+        boxes->box = more;
+        boxes->room = room;
+    }
+    boxes->box[boxes->count++] = *box;
+}
+
+/* --- merging -------------------------------------------------------------------------------------------------------
+ */
+
+static int merged_dimension, merged_dimensions; /* qsort has no context; MPI programs call from one thread at a time */
+
+static int compare_extent(const gridio_block *one, const gridio_block *other, int d)
+{
+    if (one->start[d] != other->start[d])
+        return one->start[d] < other->start[d] ? -1 : 1;
+    return (one->count[d] > other->count[d]) - (one->count[d] < other->count[d]);
+}
+
+/* Boxes that agree in all dimensions but the one that is merged become neighbours. */
+static int by_the_other_dimensions(const void *one, const void *other)
+{
+    for (int d = 0; d < merged_dimensions; d++) {
+        const int order = d == merged_dimension ? 0 : compare_extent(one, other, d);
+        if (order != 0)
+            return order;
+    }
+    return compare_extent(one, other, merged_dimension);
+}
+
+static bool side_by_side(const gridio_block *left, const gridio_block *right, int dimensions, int dimension)
+{
+    for (int d = 0; d < dimensions; d++)
+        if (d != dimension && compare_extent(left, right, d) != 0)
+            return false;
+    return left->start[dimension] + left->count[dimension] == right->start[dimension];
+}
+
+static void merge_along(gridio_boxes *boxes, int dimensions, int dimension)
+{
+    int kept = 0;
+    merged_dimension = dimension;
+    merged_dimensions = dimensions;
+    qsort(boxes->box, (size_t)boxes->count, sizeof *boxes->box, by_the_other_dimensions);
+    for (int i = 1; i < boxes->count; i++) {
+        if (side_by_side(&boxes->box[kept], &boxes->box[i], dimensions, dimension))
+            boxes->box[kept].count[dimension] += boxes->box[i].count[dimension];
+        else
+            boxes->box[++kept] = boxes->box[i];
+    }
+    boxes->count = kept + 1;
+}
+
+static int by_place(const void *one, const void *other)
+{
+    int order = 0;
+    for (int d = 0; d < merged_dimensions && order == 0; d++)
+        order = compare_extent(one, other, d);
+    return order;
+}
+
+void gridio_merge_boxes(gridio_boxes *boxes, int dimensions)
+{
+    int before = 0;
+    while (boxes->count > 1 && boxes->count != before) {
+        before = boxes->count;
+        for (int d = dimensions - 1; d >= 0; d--)
+            merge_along(boxes, dimensions, d);
+    }
+    merged_dimensions = dimensions;
+    if (boxes->count > 1)
+        qsort(boxes->box, (size_t)boxes->count, sizeof *boxes->box, by_place);
+}
+
+/* --- cutting -------------------------------------------------------------------------------------------------------
+ */
+
+/* The dimension that is cut: everything behind it fits whole. *inner: the elements behind it. */
+static int dimension_to_cut(const gridio_block *box, int dimensions, int64_t most, int64_t *inner)
+{
+    int cut = dimensions - 1;
+    *inner = 1;
+    while (cut > 0 && *inner * box->count[cut] <= most)
+        *inner *= box->count[cut--];
+    return cut;
+}
+
+/* The next corner in the order of C: dimensions before `cut` in steps of one, `cut` in steps of `step`. */
+static bool advance(gridio_block *piece, const gridio_block *box, int cut, int64_t step)
+{
+    for (int d = cut; d >= 0; d--) {
+        piece->start[d] += d == cut ? step : 1;
+        if (piece->start[d] < box->start[d] + box->count[d])
+            return true;
+        piece->start[d] = box->start[d];
+    }
+    return false;
+}
+
+void gridio_cut_box(const gridio_block *box, int dimensions, int64_t most, gridio_boxes *pieces)
+{
+    int64_t inner;
+    const int cut = dimension_to_cut(box, dimensions, most, &inner);
+    const int64_t step = most / inner > 0 ? most / inner : 1;
+    gridio_block piece = *box;
+    for (int d = 0; d < cut; d++)
+        piece.count[d] = 1;
+    do {
+        const int64_t left = box->start[cut] + box->count[cut] - piece.start[cut];
+        piece.count[cut] = left < step ? left : step;
+        gridio_add_box(pieces, &piece);
+    } while (advance(&piece, box, cut, step));
+}
+
+bool gridio_intersect(const gridio_block *one, const gridio_block *other, int dimensions, gridio_block *common)
+{
+    *common = (gridio_block){{0}, {0}};
+    for (int d = 0; d < dimensions; d++) {
+        const int64_t ends[2] = {one->start[d] + one->count[d], other->start[d] + other->count[d]};
+        common->start[d] = one->start[d] > other->start[d] ? one->start[d] : other->start[d];
+        common->count[d] = (ends[0] < ends[1] ? ends[0] : ends[1]) - common->start[d];
+        if (common->count[d] <= 0)
+            return false;
+    }
+    return true;
+}
