@@ -18,7 +18,7 @@ static int open_file(dumps *d, bool to_write)
     char path[4200];
     own_path(d, to_write, path, sizeof path);
     d->descriptor = open(path, to_write ? O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0666);
-    return d->descriptor >= 0 ? 0 : dumps_system_failed(d, "open");
+    return d->descriptor >= 0 ? 0 : failure_of_system(&d->problem, "open", d->io.path);
 }
 
 /* A call may move less than it was asked to. */
@@ -31,7 +31,7 @@ static int move_all(dumps *d, char *at, size_t bytes, bool to_write)
         if (moved == 0)
             errno = EIO; /* the file ends too early */
         if (moved <= 0)
-            return dumps_system_failed(d, to_write ? "write" : "read");
+            return failure_of_system(&d->problem, to_write ? "write" : "read", d->io.path);
         at += moved;
         bytes -= (size_t)moved;
     }
@@ -56,7 +56,7 @@ static int read_dump(dumps *d, int64_t n)
 
 static int sync_file(dumps *d)
 {
-    return fsync(d->descriptor) == 0 ? 0 : dumps_system_failed(d, "sync");
+    return fsync(d->descriptor) == 0 ? 0 : failure_of_system(&d->problem, "sync", d->io.path);
 }
 
 static int close_file(dumps *d)
@@ -64,10 +64,10 @@ static int close_file(dumps *d)
     char partial[4200], whole[4200];
     const bool written = d->io.direction[0] == 'w';
     if (close(d->descriptor) != 0)
-        return dumps_system_failed(d, "close");
+        return failure_of_system(&d->problem, "close", d->io.path);
     own_path(d, true, partial, sizeof partial);
     own_path(d, false, whole, sizeof whole);
-    return !written || rename(partial, whole) == 0 ? 0 : dumps_system_failed(d, "rename");
+    return !written || rename(partial, whole) == 0 ? 0 : failure_of_system(&d->problem, "rename", d->io.path);
 }
 
 const dump_mode DUMP_EPIO = {"epio", open_file, write_dump, read_dump, sync_file, close_file, NULL};

@@ -76,7 +76,7 @@ static int open_file(dumps *d, bool to_write)
         error = MPI_File_set_view(d->file, 0, d->element, d->in_file, "native", info);
     if (info != MPI_INFO_NULL)
         MPI_Info_free(&info);
-    return dumps_mpi_failed(d, "open", error);
+    return failure_of_mpi(&d->problem, "open", d->io.path, error);
 }
 
 /* Where a dump begins, in elements of this rank's view. */
@@ -88,26 +88,26 @@ static MPI_Offset begin_of(const dumps *d, int64_t n)
 static int write_dump(dumps *d, int64_t n)
 {
     MPI_Status status;
-    return dumps_mpi_failed(d, "write",
-                            MPI_File_write_at_all(d->file, begin_of(d, n), d->s->now, 1, d->in_memory, &status));
+    return failure_of_mpi(&d->problem, "write", d->io.path,
+                          MPI_File_write_at_all(d->file, begin_of(d, n), d->s->now, 1, d->in_memory, &status));
 }
 
 static int read_dump(dumps *d, int64_t n)
 {
     MPI_Status status;
-    return dumps_mpi_failed(d, "read",
-                            MPI_File_read_at_all(d->file, begin_of(d, n), d->s->now, 1, d->in_memory, &status));
+    return failure_of_mpi(&d->problem, "read", d->io.path,
+                          MPI_File_read_at_all(d->file, begin_of(d, n), d->s->now, 1, d->in_memory, &status));
 }
 
 static int sync_file(dumps *d)
 {
-    return dumps_mpi_failed(d, "sync", MPI_File_sync(d->file));
+    return failure_of_mpi(&d->problem, "sync", d->io.path, MPI_File_sync(d->file));
 }
 
 static int close_file(dumps *d)
 {
     free_types(d);
-    return dumps_mpi_failed(d, "close", MPI_File_close(&d->file));
+    return failure_of_mpi(&d->problem, "close", d->io.path, MPI_File_close(&d->file));
 }
 
 static void hints(dumps *d, void (*visit)(const char *key, const char *value, void *context), void *context)

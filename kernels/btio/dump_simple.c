@@ -15,7 +15,7 @@ static int open_file(dumps *d, bool to_write)
         error = MPI_File_set_view(d->file, 0, MPI_DOUBLE, MPI_DOUBLE, "native", info);
     if (info != MPI_INFO_NULL)
         MPI_Info_free(&info);
-    return dumps_mpi_failed(d, "open", error);
+    return failure_of_mpi(&d->problem, "open", d->io.path, error);
 }
 
 /* Where a row begins in the file, in doubles. */
@@ -33,8 +33,10 @@ static int move_row(dumps *d, int64_t dump, int n, int z, int y, bool to_write)
     const MPI_Offset at = place_of(d->s->c, dump, n, z, y);
     MPI_Status status;
     if (to_write)
-        return dumps_mpi_failed(d, "write", MPI_File_write_at(d->file, at, row, count, MPI_DOUBLE, &status));
-    return dumps_mpi_failed(d, "read", MPI_File_read_at(d->file, at, row, count, MPI_DOUBLE, &status));
+        return failure_of_mpi(&d->problem, "write", d->io.path,
+                              MPI_File_write_at(d->file, at, row, count, MPI_DOUBLE, &status));
+    return failure_of_mpi(&d->problem, "read", d->io.path,
+                          MPI_File_read_at(d->file, at, row, count, MPI_DOUBLE, &status));
 }
 
 static int move_dump(dumps *d, int64_t dump, bool to_write)
@@ -60,12 +62,12 @@ static int read_dump(dumps *d, int64_t n)
 
 static int sync_file(dumps *d)
 {
-    return dumps_mpi_failed(d, "sync", MPI_File_sync(d->file));
+    return failure_of_mpi(&d->problem, "sync", d->io.path, MPI_File_sync(d->file));
 }
 
 static int close_file(dumps *d)
 {
-    return dumps_mpi_failed(d, "close", MPI_File_close(&d->file));
+    return failure_of_mpi(&d->problem, "close", d->io.path, MPI_File_close(&d->file));
 }
 
 static void hints(dumps *d, void (*visit)(const char *key, const char *value, void *context), void *context)

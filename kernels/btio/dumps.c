@@ -3,43 +3,13 @@
 #include "program.h"
 #include "stream_records.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- failures -------------------------------------------------------------------------------------------------------
- */
-
-int dumps_mpi_failed(dumps *d, const char *what, int error)
-{
-    char reason[MPI_MAX_ERROR_STRING];
-    int length;
-    if (error == MPI_SUCCESS)
-        return 0;
-    MPI_Error_string(error, reason, &length);
-    reason[strcspn(reason, "\n")] = '\0';
-    snprintf(d->problem, sizeof d->problem, "cannot %s '%.500s': %.300s", what, d->io.path, reason);
-    return -1;
-}
-
-int dumps_system_failed(dumps *d, const char *what)
-{
-    snprintf(d->problem, sizeof d->problem, "cannot %s '%.500s': %s", what, d->io.path, strerror(errno));
-    return -1;
-}
-
-/* The sentence of the lowest rank that failed becomes everyone's. */
 static int agree(dumps *d, int failed)
 {
-    const int mine = failed ? d->s->c->rank : d->s->c->ranks;
-    int lowest;
-    aside_begin();
-    MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, d->io.comm);
-    if (lowest < d->s->c->ranks)
-        MPI_Bcast(d->problem, sizeof d->problem, MPI_CHAR, lowest, d->io.comm);
-    aside_end();
-    return lowest == d->s->c->ranks ? DONE : program_fail(FAILED, NULL, "%s", d->problem);
+    return failure_agree(&d->problem, failed, d->io.comm);
 }
 
 /* --- the benchmark's own modes --------------------------------------------------------------------------------------
@@ -78,7 +48,7 @@ static int close_directly(dumps *d, bool to_write)
         return DONE;
     int status = agree(d, TIMED(&d->io.spent, CLOSE, d->mode->close(d)));
     if (status == DONE && to_write && d->s->c->rank == 0 && d->mode != &DUMP_EPIO)
-        status = rename(d->file_path, d->io.path) == 0 ? DONE : dumps_system_failed(d, "rename");
+        status = rename(d->file_path, d->io.path) == 0 ? DONE : failure_of_system(&d->problem, "rename", d->io.path);
     return agree(d, status != DONE);
 }
 

@@ -2,6 +2,7 @@
 #ifndef BTIO_DUMPS_H
 #define BTIO_DUMPS_H
 
+#include "failure.h"
 #include "solution.h"
 #include "stream.h"
 
@@ -30,15 +31,11 @@ struct dumps {
     MPI_File file;
     MPI_Datatype element, in_memory, in_file; /* full */
     int descriptor;                           /* epio */
-    char problem[1024];
+    failure problem;
 };
 
 /* Move the next dump; opens before the first and closes after the last. DONE or FAILED, the same on all ranks. */
 int dumps_write(dumps *d, int64_t model_step);
 int dumps_read(dumps *d, int64_t model_step);
-
-/* What the modes share: a sentence from an error of MPI or of the system. */
-int dumps_mpi_failed(dumps *d, const char *what, int error);
-int dumps_system_failed(dumps *d, const char *what);
 
 #endif

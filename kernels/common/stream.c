@@ -237,7 +237,7 @@ int stream_write(stream *s, int variable, const void *data)
 }
 
 /* Sums up the fingerprints and records the step, all ranks together. */
-static void end_step(stream *s, int64_t model_step, int64_t step_in_file)
+void stream_end_at(stream *s, int64_t model_step, int64_t step_in_file)
 {
     aside_begin();
     stream_record_step(s, model_step, step_in_file);
@@ -264,13 +264,13 @@ int stream_write_end(stream *s, int64_t model_step)
     if (status == DONE && ends_file(s))
         status = close_file(s);
     if (status == DONE)
-        end_step(s, model_step, stream_step_in_file(s));
+        stream_end_at(s, model_step, stream_step_in_file(s));
     return status;
 }
 
 void stream_end(stream *s, int64_t model_step)
 {
-    end_step(s, model_step, s->step);
+    stream_end_at(s, model_step, s->step);
 }
 
 /* --- reading --------------------------------------------------------------------------------------------------------
@@ -353,6 +353,6 @@ int stream_read_end(stream *s, int64_t model_step)
     if (ends_file(s))
         status = close_file(s);
     if (status == DONE)
-        end_step(s, model_step, step_in_file);
+        stream_end_at(s, model_step, step_in_file);
     return status;
 }

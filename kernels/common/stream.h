@@ -71,6 +71,7 @@ int stream_read_end(stream *s, int64_t model_step);
 void stream_begin(stream *s);
 void stream_moved(stream *s, int variable, const void *data);
 void stream_end(stream *s, int64_t model_step);
+void stream_end_at(stream *s, int64_t model_step, int64_t step_in_file); /* where it is not the stream's step */
 
 /* Closes what a failure left open; keeps the first failure's sentence. */
 void stream_abandon(stream *s);
