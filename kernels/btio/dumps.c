@@ -1,6 +1,7 @@
 #include "dumps.h"
 #include "cache.h"
 #include "program.h"
+#include "records.h"
 #include "stream_records.h"
 
 #include <stdio.h>
@@ -15,6 +16,31 @@ static int agree(dumps *d, int failed)
 /* --- the benchmark's own modes --------------------------------------------------------------------------------------
  */
 
+static void record_blocks_of(const dumps *d, int rank, const int64_t *numbers)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s.%04d", d->io.path, rank);
+    record_begin("blocks");
+    record_text("stream", d->io.name);
+    record_text("direction", d->io.direction);
+    record_number("rank", rank);
+    record_text("path", path);
+    record_numbers("blocks", 2 * GRIDIO_DIMENSIONS * d->s->c->count, numbers);
+    record_end();
+}
+
+/* A gridio_block of four dimensions is its start, then its count. */
+static void record_blocks(const dumps *d)
+{
+    const cells *c = d->s->c;
+    const int each = 2 * GRIDIO_DIMENSIONS * c->count;
+    int64_t *all = c->rank == 0 ? malloc((size_t)c->ranks * (size_t)each * sizeof *all) : NULL;
+    MPI_Gather(c->block, each, MPI_INT64_T, all, each, MPI_INT64_T, 0, c->comm);
+    for (int rank = 0; rank < c->ranks && c->rank == 0; rank++)
+        record_blocks_of(d, rank, all + (size_t)rank * (size_t)each);
+    free(all);
+}
+
 static void record_start(dumps *d)
 {
     aside_begin();
@@ -23,6 +49,8 @@ static void record_start(dumps *d)
     stream_record_start(&d->io);
     if (d->mode->hints)
         d->mode->hints(d, stream_record_hint, &d->io);
+    if (d->mode == &DUMP_EPIO && records_wanted())
+        record_blocks(d);
     aside_end();
 }
 

@@ -8,10 +8,17 @@
  *   {"kind":"stream","stream":"history","direction":"write","method":"collective","format":"netcdf4","steps":10,
  *    "steps_per_file":0,"bytes":N}
  *        once, before the first step. steps: that will be; steps_per_file: 0 is all in one; bytes: of all steps.
- *        method and format as gridio names them; of a stream without gridio the mode (full, …) and "raw".
+ *        method and format as gridio names them. Of a program's own calls the method is full, simple or epio (btio),
+ *        collective or independent (transfers), cgp-collective or cgp-independent (zones), and the format is
+ *          raw   numbers without any header: the steps one after the other, each the whole array in C order; of epio a
+ *                file for every rank, with its blocks of each step one after the other, which `blocks` records state;
+ *          hdf5  of transfers: the one data set "data", without attributes;
+ *          cgns  of cgp-…: a variable is called by its node's place, "Base/Zone000001/GridCoordinates/CoordinateX".
  *   {"kind":"variable","stream":"history","variable":"zeta","type":"float32","units":"meter","tiled":true,
  *    "every_step":true,"size":[64,512],"dimensions":["eta_rho","xi_rho"]}
  *        once for each, after its stream. dimensions are those given to gridio; an unnamed one is "".
+ *   {"kind":"blocks","stream":"solution","direction":"write","rank":0,"path":"….0000","blocks":[0,0,0,0,6,6,6,5,…]}
+ *        of epio, for every rank, once: its file, and of each block the start in every dimension, then the count.
  *   {"kind":"hint","stream":"history","direction":"write","key":"cb_nodes","value":"1"}
  *        every hint in force, as the library reports it, once.
  *   {"kind":"step","stream":"history","direction":"write","step":3,"path":"…","step_in_file":3,"model_step":200,

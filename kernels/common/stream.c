@@ -127,7 +127,7 @@ static void choose_path(stream *s)
     const char *base = strrchr(s->path, '/');
     const char *dot = strrchr(base ? base : s->path, '.');
     const int stem = (int)(dot && dot != base + 1 ? dot - s->path : (long)strlen(s->path));
-    if (s->steps_per_file == 0)
+    if (s->steps_per_file == 0 || s->again)
         snprintf(s->open_path, sizeof s->open_path, "%s", s->path);
     else
         snprintf(s->open_path, sizeof s->open_path, "%.*s-%06lld%s", stem, s->path,

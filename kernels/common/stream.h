@@ -31,6 +31,7 @@ typedef struct stream {
     bool sync;
     bool last;                     /* reading: always the last whole step of the file */
     int64_t steps, steps_per_file; /* steps: that there will be */
+    bool again;                    /* one step per file, and always the same file */
     stream_variable *variable;
     int variables;
     MPI_Comm comm;
