@@ -107,13 +107,14 @@ def test_what_is_no_toml_is_told_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_none_is_told_with_those_that_are() -> None:
-    with pytest.raises(TailraceError, match="there is no workload rooms; there are btio, .* wrf"):
+    with pytest.raises(TailraceError, match=r"there is no workload rooms; there are btio, .* wrf"):
         loader.load("rooms")
 
 
 def test_lines_of_keys_in_every_kind_of_table() -> None:
     lines = Lines(
-        'a = 1\nb.c = { d = 2, e = [1,\n  2] }\n\n[f."g h"]\ni = 3\n[[j]]\nk = 1\n[[j]]\nk = 2\n[[j.l]]\nm = 3\n[j.n]\no = 4\n'
+        'a = 1\nb.c = { d = 2, e = [1,\n  2] }\n\n[f."g h"]\ni = 3\n'
+        "[[j]]\nk = 1\n[[j]]\nk = 2\n[[j.l]]\nm = 3\n[j.n]\no = 4\n"
     )
     assert [lines.of(path) for path in (("a",), ("b", "c"), ("b", "c", "d"), ("b", "c", "e", 1))] == [1, 2, 2, 3]
     assert lines.of(("f", "g h", "i")) == 6

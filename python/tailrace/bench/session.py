@@ -71,7 +71,7 @@ class Session:
             "settings": list(self.choices.settings),
             "cache": "cold" if self.choices.cold else "warm",
             "environment": surroundings.describe(
-                program, self.places.output.parent, self.places.input.parent.parent, self.launcher
+                program, self.places.output.parent, self.places.input.parent.parent, self.launcher, self.choices.ranks
             ),
             "prepared": prepared,
             "runs": runs,

@@ -15,7 +15,9 @@ READERS = ("h5py", "netCDF4", "numpy")
 LIBRARIES = re.compile(r"lib(hdf5|netcdf|pnetcdf|cgns|mpi)\b")
 
 
-def describe(program: Path, directory: Path, read_directory: Path, launcher: Launcher | None = None) -> dict[str, Any]:
+def describe(
+    program: Path, directory: Path, read_directory: Path, launcher: Launcher | None = None, ranks: int = 1
+) -> dict[str, Any]:
     """`launcher`: None for a program that runs without MPI."""
     return {
         "host": platform.node(),
@@ -24,6 +26,7 @@ def describe(program: Path, directory: Path, read_directory: Path, launcher: Lau
         "cores": cores(),
         "mpi": launcher.mpi.family if launcher else "",
         "mpi_soname": launcher.mpi.soname if launcher else "",
+        "mpi_io": launcher.mpi_io(ranks) if launcher else "",
         "mpicc": printable(str(launcher.mpi.mpicc)) if launcher else "",
         "mpiexec": [printable(word) for word in launcher.words] if launcher else [],
         "libraries": linked(program),

@@ -11,9 +11,11 @@ from tailrace.bench.pairs import of as pairs_of
 from tailrace.bench.records import PHASES
 from tailrace.bench.workload import Workload
 from tailrace.text_report import console, table
-from tailrace.units import byte_count, count, percent, rate, seconds
+from tailrace.units import byte_count, count, digits, percent, rate, seconds
 
 MILLISECONDS = 1e3
+# Shorter phases are not shown: of a step that has none of it, what remains is two readings of the clock.
+SHOWN_FROM_S = 5e-5
 DIFFERENCES_SHOWN = 10
 WHOLE_RATE = {
     "write": "write_rate_including_open_and_close_mb_per_s",
@@ -83,9 +85,9 @@ def _moved(runs: list[dict[str, Any]], direction: str) -> str:
             best = (moved / spent, moved, spent)
     if best is None:
         return ""
-    verb = "wrote" if direction == "write" else "read"
+    verb, counted = ("wrote", "open, sync and close") if direction == "write" else ("read", "open and close")
     among = f", the best of {count(len(runs), 'run')}" if len(runs) > 1 else ""
-    return f"{verb} {byte_count(best[1])} in {seconds(best[2])}, {rate(best[0])} with open, sync and close{among}"
+    return f"{verb} {byte_count(best[1])} in {seconds(best[2])}, {rate(best[0])} with {counted}{among}"
 
 
 def _verdict(answer: dict[str, Any]) -> str:
@@ -100,7 +102,7 @@ def _verdict(answer: dict[str, Any]) -> str:
 
 def _print_stream(out: Console, stream: dict[str, Any], title: str) -> None:
     """Times per rank: shortest/mean/longest in milliseconds, and the rank that took longest."""
-    phases = [phase for phase in PHASES if any(step[f"{phase}_s"]["max"] > 0 for step in stream["steps"])]
+    phases = [phase for phase in PHASES if any(step[f"{phase}_s"]["max"] >= SHOWN_FROM_S for step in stream["steps"])]
     verb = "written" if stream["direction"] == "write" else "read"
     heading = f"{title}{stream['stream']}, {verb} by {stream['method']} in {stream['format']}"
     rows = table(f"{heading}; ms of a rank: min/mean/max @rank", ">step", ">bytes", *(f">{p}" for p in phases), ">MB/s")
@@ -117,8 +119,8 @@ def _print_stream(out: Console, stream: dict[str, Any], title: str) -> None:
 
 
 def _cell(times: dict[str, Any]) -> str:
-    low, mean, high = (times[key] * MILLISECONDS for key in ("min", "mean", "max"))
-    return f"{low:.1f}/{mean:.1f}/{high:.1f} @{times['rank_of_max']}"
+    spread = "/".join(digits(times[key] * MILLISECONDS) for key in ("min", "mean", "max"))
+    return f"{spread} @{times['rank_of_max']}"
 
 
 def _print_usage(out: Console, one: dict[str, Any]) -> None:
@@ -152,8 +154,9 @@ def _print_conditions(out: Console, answer: dict[str, Any]) -> None:
     environment = answer["environment"]
     place = environment["directory"]
     crowded = answer["ranks"] > environment["cores"]
+    mpi = " with ".join(filter(None, [environment["mpi"], environment["mpi_io"]])) or "no MPI"
     out.print(
-        f"{environment['mpi'] or 'no MPI'}; {place['file_system']} at {place['path']}; {answer['cache']} cache;"
+        f"{mpi}; {place['file_system']} at {place['path']}; {answer['cache']} cache;"
         f" {count(environment['cores'], 'core')}"
         + (", fewer than ranks: times are not those of a free machine" if crowded else ""),
         soft_wrap=True,

@@ -118,6 +118,7 @@ class _Check:
                     self._steps(claim, files)
                     for name, expected in claim.values.items():
                         self._variable(claim, name, expected, files)
+            self._library(of_file[-1])
         except TailraceError as error:
             self._differs(of_file[0], "*", error.message)
         return self.result
@@ -132,6 +133,15 @@ class _Check:
         for file in files:
             if file.steps <= claim.step_in_file:
                 self._differs(claim, "*", f"the file says that {file.steps} steps are whole", file.path)
+
+    def _library(self, claim: Claim) -> None:
+        """What the CGNS library itself says of a file in its format."""
+        if self.format == "cgns":
+            from tailrace.bench.readers.cgns import library_problems
+
+            for path in part_files(self.path):
+                for problem in library_problems(path):
+                    self._differs(claim, "*", f"cgnscheck: {printable(problem)}", path)
 
     def _variable(self, claim: Claim, name: str, expected: str, files: list[stored.File]) -> None:
         found = [(file, file.variables[name]) for file in files if name in file.variables]
