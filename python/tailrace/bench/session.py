@@ -127,7 +127,7 @@ class Session:
         if not self.wishes.verify:
             return {"ok": None, "passes": []}
         passes = [self._pass(records, "as written")]
-        if verify.drop_cached(verify.files_of(records)):
+        if verify.drop_cached(verify.all_files(records)):
             passes.append(self._pass(records, "after dropping the page cache"))
         failed = [check for check in records["check"] if not check["ok"]]
         ok = not failed and all(not one["differences"] for one in passes)

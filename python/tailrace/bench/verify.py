@@ -4,7 +4,6 @@ its fingerprint compared with that of what the program meant to write.
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,13 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from tailrace.bench import fingerprint
-from tailrace.bench.readers import open_file, stored
+from tailrace.bench.readers import Written, files_of, open_file, stored
 from tailrace.bench.records import Record, Records
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 
 OnRead = Callable[[int, str], None]
-PART = re.compile(r"rank-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -93,20 +91,32 @@ def _bytes(variable: Record) -> int:
 
 def verify(records: Records, on_read: OnRead) -> Verification:
     """Everything that the records say was written."""
-    formats = {record["stream"]: record["format"] for record in records.streams}
+    streams = {record["stream"]: record for record in records.streams if record["direction"] == "write"}
+    ranks = records["start"][0]["ranks"]
     whole = Verification()
     for path, of_file in claims(records).items():
-        described = records.variables(of_file[0].stream)
-        whole.add(_Check(path, formats[of_file[0].stream], described, on_read).claims(of_file))
+        name = of_file[0].stream
+        written = Written(streams[name]["method"], streams[name]["format"], ranks, records.variables(name))
+        whole.add(_Check(path, written, on_read).claims(of_file))
+    whole.differences += unclaimed(records)
     return whole
+
+
+def unclaimed(records: Records) -> list[Difference]:
+    """Steps that were written and of which the program does not say what they should be: they are not verified."""
+    claimed = {(record["stream"], record["step"]) for record in records["fingerprint"] if record["values"]}
+    return [
+        Difference(printable(record["path"]), record["stream"], "*", record["step"], "it has no fingerprint")
+        for record in records["step"]
+        if record["direction"] == "write" and (record["stream"], record["step"]) not in claimed
+    ]
 
 
 class _Check:
     """One file, or one directory of a file per rank."""
 
-    def __init__(self, path: Path, format_: str, described: dict[str, Record], on_read: OnRead) -> None:
-        self.path, self.format = path, format_
-        self.described, self.on_read = described, on_read
+    def __init__(self, path: Path, written: Written, on_read: OnRead) -> None:
+        self.path, self.written, self.on_read = path, written, on_read
         self.result = Verification()
 
     def claims(self, of_file: list[Claim]) -> Verification:
@@ -124,10 +134,10 @@ class _Check:
         return self.result
 
     def _open(self) -> Iterator[stored.File]:
-        if not self.path.exists():
+        paths = files_of(self.path)
+        if not paths:
             raise TailraceError(f"there is no such file: {printable(str(self.path))}")
-        for path in part_files(self.path):
-            yield open_file(path, self.format)
+        yield from (open_file(path, self.written) for path in paths)
 
     def _steps(self, claim: Claim, files: list[stored.File]) -> None:
         for file in files:
@@ -136,10 +146,10 @@ class _Check:
 
     def _library(self, claim: Claim) -> None:
         """What the CGNS library itself says of a file in its format."""
-        if self.format == "cgns":
+        if self.written.format == "cgns":
             from tailrace.bench.readers.cgns import library_problems
 
-            for path in part_files(self.path):
+            for path in files_of(self.path):
                 for problem in library_problems(path):
                     self._differs(claim, "*", f"cgnscheck: {printable(problem)}", path)
 
@@ -150,7 +160,7 @@ class _Check:
             return
         self.result.variables += 1
         for _, variable in found:
-            if problem := _type_problem(variable, self.described[name]):
+            if problem := _type_problem(variable, self.written.variables[name]):
                 self._differs(claim, name, problem)
                 return
         parts = [(file, variable) for file, variable in found if variable.part is not None]
@@ -169,7 +179,7 @@ class _Check:
         except (OSError, ValueError, IndexError, RuntimeError) as error:
             self._differs(claim, name, f"it cannot be read: {printable(str(error))}", group[0][0].path)
             return
-        amount = _bytes(self.described[name])
+        amount = _bytes(self.written.variables[name])
         self.result.bytes_read += amount
         self.on_read(amount, f"{claim.stream}, step {claim.step}")
         if value != expected:
@@ -179,13 +189,6 @@ class _Check:
     def _differs(self, claim: Claim, name: str, problem: str, where: Path | None = None) -> None:
         text = printable(str(where or self.path))
         self.result.differences.append(Difference(text, claim.stream, name, claim.step, problem))
-
-
-def part_files(path: Path) -> list[Path]:
-    """The file itself, or the files of a directory that has one per rank."""
-    if not path.is_dir():
-        return [path]
-    return sorted(file for file in path.iterdir() if PART.match(file.name))
 
 
 def _type_problem(variable: stored.Variable, described: Record) -> str:
@@ -200,9 +203,9 @@ def _type_problem(variable: stored.Variable, described: Record) -> str:
     return ""
 
 
-def files_of(records: Records) -> list[Path]:
+def all_files(records: Records) -> list[Path]:
     """All files that the run wrote and that are there."""
-    return [file for path in claims(records) if path.exists() for file in part_files(path)]
+    return [file for path in claims(records) for file in files_of(path)]
 
 
 def drop_cached(files: Iterable[Path]) -> bool:

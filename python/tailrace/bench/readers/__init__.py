@@ -4,41 +4,78 @@
 file-per-rank method is read file by file: each says which blocks of the whole its variables are.
 """
 
+import glob
+from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.bench.readers.stored import File
+from tailrace.bench.records import Record
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 
 
-def open_file(path: Path, format_: str) -> File:
-    """The file, by the reader for its format."""
+@dataclass(frozen=True)
+class Written:
+    """What the records say of a stream: how it was written, by how many ranks, and its variables by name."""
+
+    method: str
+    format: str
+    ranks: int
+    variables: dict[str, Record]
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files that an output consists of: itself, those in its directory, or PATH.0000 and so on; those that are."""
+    if path.is_dir():
+        return sorted(file for file in path.iterdir() if file.name.startswith("rank-"))
+    if path.exists():
+        return [path]
+    return sorted(file for file in path.parent.glob(f"{glob.escape(path.name)}.*") if file.suffix[1:].isdigit())
+
+
+def open_file(path: Path, written: Written) -> File:
+    """The file, by the reader for its format. Raises TailraceError where it cannot be read so."""
     try:
-        return _reader(format_)(path)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise TailraceError(f"{printable(str(path))} cannot be read as {format_}: {printable(str(error))}") from None
+        return _open(path, written)
+    except (OSError, ValueError, KeyError, IndexError, RuntimeError, StopIteration) as error:
+        text = printable(str(error)) or type(error).__name__
+        raise TailraceError(f"{printable(str(path))} cannot be read as {written.format}: {text}") from None
 
 
-def _reader(format_: str) -> type[File]:
-    match format_:
-        case "posix" | "mpiio" | "raw":
-            from tailrace.bench.readers.raw import RawFile
+def _open(path: Path, written: Written) -> File:
+    if written.format == "raw":
+        return _headerless(path, written)
+    if written.format in ("posix", "mpiio"):
+        from tailrace.bench.readers.raw import RawFile
 
-            return RawFile
-        case "netcdf4" | "netcdf3" | "pnetcdf":
-            _needed("netCDF4", format_)
-            from tailrace.bench.readers.netcdf import NetcdfFile
+        return RawFile(path)
+    if written.format in ("netcdf4", "netcdf3", "pnetcdf"):
+        _needed("netCDF4", written.format)
+        from tailrace.bench.readers.netcdf import NetcdfFile
 
-            return NetcdfFile
-        case "hdf5":
-            _needed("h5py", format_)
-            from tailrace.bench.readers.hdf5 import Hdf5File
+        return NetcdfFile(path)
+    _needed("h5py", written.format)
+    return _hdf5(path, written)
 
-            return Hdf5File
-    _needed("h5py", format_)
-    from tailrace.bench.readers.cgns import CgnsFile
 
-    return CgnsFile
+def _headerless(path: Path, written: Written) -> File:
+    from tailrace.bench.readers.headerless import DiagonalFile, PlainFile
+
+    if written.method == "epio":
+        return DiagonalFile(path, written.variables, written.ranks)
+    return PlainFile(path, written.variables)
+
+
+def _hdf5(path: Path, written: Written) -> File:
+    if written.format == "hdf5":
+        from tailrace.bench.readers.hdf5 import Hdf5File
+
+        return Hdf5File(path)
+    from tailrace.bench.readers.cgns import CgnsFile, NodesFile
+
+    if written.method.startswith("cgp"):
+        return NodesFile(path, written.variables)
+    return CgnsFile(path)
 
 
 def _needed(package: str, format_: str) -> None:

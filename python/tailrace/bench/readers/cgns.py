@@ -1,10 +1,11 @@
-"""CGNS files that gridio wrote, by h5py: kernels/gridio/format_cgns.c says where variables stand, kernels/cgns/node.h how
-nodes lie in HDF5. `library_problems` has the CGNS library's own program look at the same file.
+"""CGNS files that gridio wrote, by h5py: kernels/gridio/format_cgns.c says where variables stand, kernels/cgns/node.h
+how nodes lie in HDF5. `library_problems` has the CGNS library's own program look at the same file.
 """
 
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,34 @@ class CgnsFile(File):
             name: CgnsVariable(name, self._data, variable, described.tiled[name])
             for name, variable in described.variables.items()
         }
+
+    def close(self) -> None:
+        super().close()
+        self._data.close()
+
+
+@dataclass
+class NodeVariable:
+    """The data of one node. h5py has its dimensions reversed with respect to CGNS's, so in C order."""
+
+    stored: Any
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    part: Part | None = None
+
+    def read(self, step: int, box: Box) -> np.ndarray:
+        return np.asarray(self.stored[slices(box)])
+
+
+class NodesFile(File):
+    """What was written by the CGNS calls: a variable's name is its node's path."""
+
+    def __init__(self, path: Path, names: Iterable[str]) -> None:
+        super().__init__(path)
+        self._data = h5py.File(path, "r")
+        self.steps = 1
+        found = {name: self._data[f"{name}/ data"] for name in names if f"{name}/ data" in self._data}
+        self.variables = {name: NodeVariable(stored, stored.dtype, stored.shape) for name, stored in found.items()}
 
     def close(self) -> None:
         super().close()

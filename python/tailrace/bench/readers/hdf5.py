@@ -39,7 +39,8 @@ class Hdf5File(File):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._data = h5py.File(path, "r")
-        self.steps = int(np.ravel(self._data.attrs["gridio_steps"])[0])
+        # h5perf's file has one state, and no attributes.
+        self.steps = int(np.ravel(self._data.attrs.get("gridio_steps", 1))[0])
         self.variables = {
             name: variable_of(stored) for name, stored in self._data.items() if isinstance(stored, h5py.Dataset)
         }
