@@ -88,14 +88,14 @@ int32_t gridio_get_number(gridio_file *file, const gridio_attributes *format, in
     return value;
 }
 
-/* Cuts the text at its blanks; as many names as there are dimensions, or none at all. */
-static void split_names(gridio_variable *variable, char *text)
+/* Cuts the text at its blanks: so many names, or none at all. */
+static void split_names(char *text, int dimensions, const char **names)
 {
     int found = 0;
-    for (char *name = strtok(text, " "); name && found < variable->dimensions; name = strtok(NULL, " "))
-        variable->dimension_name[found++] = name;
-    for (int d = 0; found < variable->dimensions && d < GRIDIO_DIMENSIONS; d++)
-        variable->dimension_name[d] = NULL;
+    for (char *name = strtok(text, " "); name && found < dimensions; name = strtok(NULL, " "))
+        names[found++] = name;
+    for (int d = 0; found < dimensions && d < dimensions; d++)
+        names[d] = NULL;
 }
 
 static int get_blocks(gridio_file *file, gridio_share *share, const gridio_attributes *format, int64_t where)
@@ -120,16 +120,21 @@ static int get_blocks(gridio_file *file, gridio_share *share, const gridio_attri
     return 0;
 }
 
-/* Names of the whole's dimensions come from gridio_dimensions; those of the part's own are not used on. */
-static int get_part(gridio_file *file, int number, const gridio_attributes *format, int64_t where, const int32_t *size,
-                    int dimensions)
+static int get_part(gridio_file *file, int number, const gridio_attributes *format, int64_t where, int dimensions,
+                    const int32_t *size)
 {
     gridio_share *share = &file->shares[number];
+    char text[GRIDIO_TEXT_BYTES] = "";
+    const char *names[GRIDIO_DIMENSIONS] = {NULL};
     share->is_part = true;
     share->whole = file->variables[number];
     share->whole.dimensions = dimensions;
-    for (int d = 0; d < dimensions; d++)
-        share->whole.size[d] = size[d];
+    if (format->get_text(file, where, "gridio_dimensions", text, sizeof text))
+        split_names(text, dimensions, names);
+    for (int d = 0; d < GRIDIO_DIMENSIONS; d++) {
+        share->whole.dimension_name[d] = names[d] ? strdup(names[d]) : NULL;
+        share->whole.size[d] = d < dimensions ? size[d] : 0;
+    }
     return get_blocks(file, share, format, where);
 }
 
@@ -143,14 +148,14 @@ int gridio_add_with_attributes(gridio_file *file, gridio_variable *variable, con
     variable->units = units;
     variable->tiled = gridio_get_number(file, format, where, "gridio_tiled", variable->dimensions > 0);
     variable->every_step = gridio_get_number(file, format, where, "gridio_every_step", variable->every_step);
-    if (format->get_text(file, where, part ? "gridio_dimensions" : "dimensions", names, sizeof names))
-        split_names(variable, names);
+    if (format->get_text(file, where, "dimensions", names, sizeof names))
+        split_names(names, variable->dimensions, variable->dimension_name);
     const int number = gridio_add_variable(file, variable);
     int status = number < 0 ? GRIDIO_FAILED : 0;
     if (status == 0)
         file->shares[number].ordinal = gridio_get_number(file, format, where, "gridio_ordinal", 0);
     if (status == 0 && part > 0 && part <= GRIDIO_DIMENSIONS)
-        status = get_part(file, number, format, where, size, part);
+        status = get_part(file, number, format, where, part, size);
     free(size);
     return status;
 }
