@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,10 @@ FIRST_PAGE_BYTES = 4096
 COURANT_X, COURANT_Y, DIFFUSION_HORIZONTAL, DIFFUSION_VERTICAL = 0.30, 0.20, 0.05, 0.10
 
 
-@dataclass(frozen=True)
+Block = tuple[slice, ...]
+
+
+@dataclass
 class Variable:
     name: str
     units: str
@@ -25,6 +28,9 @@ class Variable:
     every_step: bool
     shape: tuple[int, ...]
     offset_bytes: int  # in the file, or in its step
+    whole: tuple[int, ...] = ()  # of a part, in a file per rank
+    blocks: list[Block] = field(default_factory=list)
+    dimensions: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -40,7 +46,12 @@ class History:
         assert fields["byte_order"] == "little"
         self.steps = int(fields["steps"])
         self.header_bytes = int(fields["header_bytes"])
-        self._place([line.split()[1:] for line in lines[4 : lines.index("end")]])
+        self.variables: dict[str, Variable] = {}
+        self._next_offset = {True: 0, False: self.header_bytes}
+        for line in lines[4 : lines.index("end")]:
+            word, *rest = line.split()
+            getattr(self, f"_{word}")(*rest)
+        self.first_step, self.step_bytes = self._next_offset[False], self._next_offset[True]
 
     @staticmethod
     def _header(path: Path) -> list[str]:
@@ -49,17 +60,28 @@ class History:
             length = int(page.split(b"header_bytes ")[1].split()[0])
             return (page + file.read(length - len(page))).decode().splitlines()
 
-    def _place(self, words: list[list[str]]) -> None:
-        next_offset = {True: 0, False: self.header_bytes}
-        self.variables: dict[str, Variable] = {}
-        for name, units, kind, tiled, when, _, *sizes in words:
-            every = when == "every_step"
-            variable = Variable(
-                name, units, np.dtype(TYPES[kind]), tiled == "tiled", every, tuple(map(int, sizes)), next_offset[every]
-            )
-            next_offset[every] += variable.bytes
-            self.variables[name] = variable
-        self.first_step, self.step_bytes = next_offset[False], next_offset[True]
+    def _variable(self, name: str, units: str, kind: str, tiled: str, when: str, _: str, *sizes: str) -> None:
+        every = when == "every_step"
+        shape = tuple(map(int, sizes))
+        self._last = Variable(
+            name, units, np.dtype(TYPES[kind]), tiled == "tiled", every, shape, self._next_offset[every]
+        )
+        self._next_offset[every] += self._last.bytes
+        self.variables[name] = self._last
+
+    def _ordinal(self, number: str) -> None:
+        assert int(number) > 0
+
+    def _part(self, _: str, *sizes: str) -> None:
+        self._last.whole = tuple(map(int, sizes))
+
+    def _block(self, *numbers: str) -> None:
+        half = len(numbers) // 2
+        starts, counts = list(map(int, numbers[:half])), list(map(int, numbers[half:]))
+        self._last.blocks.append(tuple(slice(a, a + n) for a, n in zip(starts, counts, strict=True)))
+
+    def _dimensions(self, *names: str) -> None:
+        self._last.dimensions = names
 
     def read(self, name: str, step: int = 0) -> np.ndarray:
         variable = self.variables[name]
@@ -69,6 +91,30 @@ class History:
 
     def expected_bytes(self) -> int:
         return self.first_step + self.steps * self.step_bytes
+
+
+class Parts:
+    """A directory of one file per rank, put together again."""
+
+    def __init__(self, directory: Path) -> None:
+        self.files = [History(path) for path in sorted(directory.iterdir())]
+        self.steps = min(file.steps for file in self.files)
+        self.variables = {name: part for file in self.files for name, part in file.variables.items()}
+
+    def read(self, name: str, step: int = 0) -> np.ndarray:
+        holders = [file for file in self.files if name in file.variables]
+        if not self.variables[name].whole:
+            return holders[0].read(name, step)
+        whole = np.ma.masked_all(self.variables[name].whole, self.variables[name].dtype)
+        for file in holders:
+            values, used = file.read(name, step).reshape(-1), 0
+            for block in file.variables[name].blocks:
+                assert whole[block].mask.all(), "two ranks have the same element"
+                count = whole[block].size
+                whole[block] = values[used : used + count].reshape(whole[block].shape)
+                used += count
+        assert not np.ma.is_masked(whole), "no rank has this element"
+        return whole.filled()
 
 
 def exact_tracer(number: int, steps: int, grid: tuple[int, int, int]) -> np.ndarray:

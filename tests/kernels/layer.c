@@ -3,10 +3,12 @@
  *
  *     layer write METHOD FORMAT PATH SIZE PATTERN SETTING...
  *     layer read  METHOD FORMAT PATH SIZE PATTERN SETTING...
+ *     layer matrix DIRECTORY SIZE PATTERN...        every pair of method and format that this build has: writes
+ *                                                   DIRECTORY/PATTERN/METHOD-FORMAT and reads it back
  *     layer far   METHOD FORMAT PATH SETTING...     one byte per rank, beyond 4 GiB (a sparse file)
  *     layer bad   METHOD FORMAT PATH SETTING...     rank 1 gives a block outside the variable
  *
- * PATTERN, of SIZE rows and five columns on R ranks:
+ * SIZE is ROWS, or ROWS:STEPS, of which there are usually two. PATTERN, of these rows and five columns on R ranks:
  *     rows       rank r has the r-th share of the rows
  *     but-K      the same, but rank K has none
  *     columns    rank r has the r-th share of the columns
@@ -19,11 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 2, COLUMNS = 5, MOST_RANKS = 16 };
+enum { COLUMNS = 5, MOST_RANKS = 16 };
 static const char *const NAMES[] = {"double", "single", "integer", "letter"};
 static const size_t BYTES[] = {8, 4, 4, 1};
 
 static int rank, ranks;
+static int64_t steps = 2;
 
 static int give_up(void)
 {
@@ -125,11 +128,17 @@ static int check(const void *got, const void *want, size_t bytes, const char *wh
 /* --- whole files ---------------------------------------------------------------------------------------------------
  */
 
-static gridio_file *open_file(char **words, char **settings, gridio_mode mode)
+typedef struct {
+    const char *method, *format, *path;
+    char **settings;
+} way;
+
+static gridio_file *open_file(const way *how, gridio_mode mode)
 {
     gridio_file *file;
-    const gridio_options options = {.method = words[2], .format = words[3], .settings = (const char *const *)settings};
-    if (gridio_open(&file, words[4], mode, &options, MPI_COMM_WORLD) != 0)
+    const gridio_options options = {
+        .method = how->method, .format = how->format, .settings = (const char *const *)how->settings};
+    if (gridio_open(&file, how->path, mode, &options, MPI_COMM_WORLD) != 0)
         give_up();
     return file;
 }
@@ -176,7 +185,7 @@ static int move_all(gridio_file *file, int64_t size, const part *mine, bool writ
     for (int number = 0; number < 8 && !writing; number++)
         if (gridio_select(file, number, mine->blocks, mine->block) != 0)
             give_up();
-    for (int64_t step = 0; step < STEPS; step++) {
+    for (int64_t step = 0; step < steps; step++) {
         for (int number = 0; number < 8; number++)
             wrong += move(file, number, step, number % 2 ? mine : &whole, data, want);
         if (writing && gridio_sync(file) != 0)
@@ -191,36 +200,63 @@ static bool is_as_defined(gridio_file *file, int64_t size)
 {
     const int last = gridio_find(file, "letter_tiled");
     const gridio_variable *variable = gridio_describe(file, last);
-    return gridio_variables(file) == 8 && gridio_steps(file) == STEPS && last == 7 && variable->size[0] == size &&
+    return gridio_variables(file) == 8 && gridio_steps(file) == steps && last == 7 && variable->size[0] == size &&
            variable->size[1] == COLUMNS && variable->tiled && !variable->every_step &&
            variable->type == GRIDIO_CHARACTER && strcmp(variable->units, "1") == 0 && gridio_find(file, "letter") == -1;
 }
 
-static int whole_file(char **words, char **settings)
+static int write_file(const way *how, int64_t size, const char *pattern)
 {
-    const bool writing = strcmp(words[1], "write") == 0;
-    const int64_t size = atoll(words[5]);
-    const part mine = part_of(words[6], size);
-    gridio_file *file = open_file(words, settings, writing ? GRIDIO_WRITE : GRIDIO_READ);
-    if (writing)
-        define_all(file, size, &mine);
-    else if (!is_as_defined(file, size)) {
-        fprintf(stderr, "layer: rank %d reads other variables\n", rank);
-        return 1;
-    }
-    int wrong = move_all(file, size, &mine, writing);
+    const part mine = part_of(pattern, size);
+    gridio_file *file = open_file(how, GRIDIO_WRITE);
+    define_all(file, size, &mine);
+    move_all(file, size, &mine, true);
     if (gridio_close(&file) != 0)
         give_up();
+    return 0;
+}
+
+static int read_file(const way *how, int64_t size, const char *pattern)
+{
+    const part mine = part_of(pattern, size);
+    gridio_file *file = open_file(how, GRIDIO_READ);
+    if (!is_as_defined(file, size)) {
+        fprintf(stderr, "layer: rank %d reads other variables from '%s'\n", rank, how->path);
+        return 1;
+    }
+    int wrong = move_all(file, size, &mine, false);
+    if (gridio_close(&file) != 0)
+        give_up();
+    return wrong ? 1 : 0;
+}
+
+static int write_and_read(const char *method, const char *format, const char *directory, int64_t size,
+                          const char *pattern)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s/%s-%s", directory, pattern, method, format);
+    const way how = {.method = method, .format = format, .path = path};
+    return write_file(&how, size, pattern) + read_file(&how, size, pattern);
+}
+
+static int matrix(const char *directory, int64_t size, char **patterns)
+{
+    int wrong = 0;
+    for (; *patterns; patterns++)
+        for (int m = 0; gridio_method_at(m); m++)
+            for (int f = 0; gridio_format_at(f); f++)
+                if (!gridio_pair(gridio_method_at(m), gridio_format_at(f)))
+                    wrong += write_and_read(gridio_method_at(m), gridio_format_at(f), directory, size, *patterns);
     return wrong ? 1 : 0;
 }
 
 /* --- special cases -------------------------------------------------------------------------------------------------
  */
 
-static int far_away(char **words, char **settings)
+static int far_away(const way *how)
 {
-    gridio_file *file = open_file(words, settings, GRIDIO_WRITE);
-    const int64_t step = ((int64_t)5 << 30) / ranks; /* bytes: one a rank and step */
+    gridio_file *file = open_file(how, GRIDIO_WRITE);
+    const int64_t far_step = ((int64_t)5 << 30) / ranks; /* bytes: one a rank and step */
     const gridio_variable bytes = {.name = "bytes",
                                    .units = "1",
                                    .type = GRIDIO_CHARACTER,
@@ -233,22 +269,22 @@ static int far_away(char **words, char **settings)
     int number;
     if (gridio_define(file, &bytes, 1, &block, &number) != 0 || gridio_end_definitions(file) != 0)
         give_up();
-    if (gridio_write(file, number, step, &mine) != 0 || gridio_close(&file) != 0)
+    if (gridio_write(file, number, far_step, &mine) != 0 || gridio_close(&file) != 0)
         give_up();
 
-    file = open_file(words, settings, GRIDIO_READ);
+    file = open_file(how, GRIDIO_READ);
     char back = 0;
-    if (gridio_steps(file) != step + 1 || gridio_select(file, number, 1, &block) != 0 ||
-        gridio_read(file, number, step, &back) != 0)
+    if (gridio_steps(file) != far_step + 1 || gridio_select(file, number, 1, &block) != 0 ||
+        gridio_read(file, number, far_step, &back) != 0)
         give_up();
     gridio_close(&file);
     return check(&back, &mine, 1, "the far byte");
 }
 
 /* All ranks must get the sentence, when the definitions end, and nobody may hang. */
-static int bad_block(char **words, char **settings)
+static int bad_block(const way *how)
 {
-    gridio_file *file = open_file(words, settings, GRIDIO_WRITE);
+    gridio_file *file = open_file(how, GRIDIO_WRITE);
     const gridio_variable row = {.name = "row",
                                  .units = "1",
                                  .type = GRIDIO_INT32,
@@ -265,15 +301,31 @@ static int bad_block(char **words, char **settings)
     return gridio_close(&file) == GRIDIO_FAILED && all ? 0 : 1;
 }
 
+/* The rows; and after a colon how many steps. */
+static int64_t read_size(const char *word)
+{
+    const char *colon = strchr(word, ':');
+    if (colon)
+        steps = atoll(colon + 1);
+    return atoll(word);
+}
+
 static int run(int count, char **words)
 {
+    const char *what = words[1];
     if (ranks > MOST_RANKS)
         return 2;
-    if (strcmp(words[1], "far") == 0)
-        return far_away(words, words + 5);
-    if (strcmp(words[1], "bad") == 0)
-        return bad_block(words, words + 5);
-    return count < 7 ? 2 : whole_file(words, words + 7);
+    if (strcmp(what, "matrix") == 0)
+        return matrix(words[2], read_size(words[3]), words + 4);
+    way how = {.method = words[2], .format = words[3], .path = words[4], .settings = words + 5};
+    if (strcmp(what, "far") == 0)
+        return far_away(&how);
+    if (strcmp(what, "bad") == 0)
+        return bad_block(&how);
+    if (count < 7)
+        return 2;
+    how.settings = words + 7;
+    return (strcmp(what, "write") == 0 ? write_file : read_file)(&how, read_size(words[5]), words[6]);
 }
 
 int main(int count, char **words)
