@@ -134,15 +134,23 @@ static void choose_path(stream *s)
                  (long long)(s->step - s->step % s->steps_per_file), s->path + stem);
 }
 
+/* What to try next depends on whether it was the file, or what was asked for. */
+static const char *hint_on_opening(gridio_mode mode)
+{
+    if (strncmp(gridio_error(), "cannot ", 7) != 0)
+        return "kernels/README.md has the table of methods and formats, and their settings";
+    return mode == GRIDIO_READ ? "the file must be written first, by the run that makes it or by `task prepare`"
+                               : "the path must be in a directory that exists and can be written";
+}
+
 static int open_file(stream *s, gridio_mode mode)
 {
     const gridio_options options = {
         .method = s->method, .format = s->format, .hints = s->hints, .settings = s->settings};
     choose_path(s);
     s->fresh = true;
-    return told(TIMED(&s->spent, OPEN, gridio_open(&s->file, s->open_path, mode, &options, s->comm)),
-                mode == GRIDIO_READ ? "the file must be written first, by the run that makes it or by `task prepare`"
-                                    : "the path must be in a directory that exists and can be written");
+    const int status = TIMED(&s->spent, OPEN, gridio_open(&s->file, s->open_path, mode, &options, s->comm));
+    return told(status, hint_on_opening(mode));
 }
 
 static int define_one(stream *s, stream_variable *v)
@@ -159,11 +167,11 @@ static int define_all(stream *s)
     return told(gridio_end_definitions(s->file), NULL);
 }
 
-/* What failed before has been told. */
+/* A file that is not whole must not get its name. */
 void stream_abandon(stream *s)
 {
     if (s->file)
-        gridio_close(&s->file);
+        gridio_abandon(&s->file);
 }
 
 static void announce(stream *s)

@@ -195,6 +195,12 @@ int gridio_close(gridio_file **out)
     return status;
 }
 
+void gridio_abandon(gridio_file **out)
+{
+    gridio_fail(*out, "'%s' was abandoned", (*out)->path);
+    gridio_close(out);
+}
+
 /* --- what is in use ------------------------------------------------------------------------------------------------
  */
 

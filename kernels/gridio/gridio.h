@@ -108,6 +108,9 @@ int gridio_sync(gridio_file *file);
 /* Closes in any case; fails if anything written since the open is not in the file. Sets *file to NULL. */
 int gridio_close(gridio_file **file);
 
+/* Closes, for a program that gives up: the file keeps the name PATH.partial. Sets *file to NULL. */
+void gridio_abandon(gridio_file **file);
+
 /* Calls visit for every hint in force as the library reports it, on the ranks that have the file open (rank 0 always
  * has). */
 void gridio_hints(gridio_file *file, void (*visit)(const char *key, const char *value, void *context), void *context);

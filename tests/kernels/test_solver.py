@@ -113,7 +113,10 @@ def test_wrong_use_gets_a_sentence_and_status_2(one_solver, tmp_path, options, s
 
 
 IMPOSSIBLE = [
-    (["--method", "telepathy"], "there is no method 'telepathy'; the methods are: serial, collective."),
+    (
+        ["--method", "telepathy"],
+        "there is no method 'telepathy'; the methods are: serial, collective, independent, aggregated, file-per-rank.",
+    ),
     (["--method", "collective", "--format", "posix"], "the method 'collective' cannot write the format 'posix'"),
     (["--hint", "cb_nodes=2"], "the format 'posix' takes no hints"),
     (["--method", "collective", "--hint", "cb_nodes"], "the hint 'cb_nodes' is not of the form key=value"),
