@@ -61,13 +61,15 @@ static int sync_file(dumps *d)
 
 static int close_file(dumps *d)
 {
-    char partial[4200], whole[4200];
-    const bool written = d->io.direction[0] == 'w';
-    if (close(d->descriptor) != 0)
-        return failure_of_system(&d->problem, "close", d->io.path);
-    own_path(d, true, partial, sizeof partial);
-    own_path(d, false, whole, sizeof whole);
-    return !written || rename(partial, whole) == 0 ? 0 : failure_of_system(&d->problem, "rename", d->io.path);
+    return close(d->descriptor) == 0 ? 0 : failure_of_system(&d->problem, "close", d->io.path);
 }
 
-const dump_mode DUMP_EPIO = {"epio", open_file, write_dump, read_dump, sync_file, close_file, NULL};
+static int publish(dumps *d)
+{
+    char partial[4200], whole[4200];
+    own_path(d, true, partial, sizeof partial);
+    own_path(d, false, whole, sizeof whole);
+    return rename(partial, whole) == 0 ? 0 : failure_of_system(&d->problem, "rename", partial);
+}
+
+const dump_mode DUMP_EPIO = {"epio", open_file, write_dump, read_dump, sync_file, close_file, publish, NULL};

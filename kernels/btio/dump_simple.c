@@ -75,4 +75,4 @@ static void hints(dumps *d, void (*visit)(const char *key, const char *value, vo
     info_in_force(d->file, visit, context);
 }
 
-const dump_mode DUMP_SIMPLE = {"simple", open_file, write_dump, read_dump, sync_file, close_file, hints};
+const dump_mode DUMP_SIMPLE = {"simple", open_file, write_dump, read_dump, sync_file, close_file, NULL, hints};

@@ -64,9 +64,20 @@ static int open_directly(dumps *d, bool to_write)
     snprintf(d->file_path, sizeof d->file_path, "%s%s", d->io.path, to_write ? ".partial" : "");
     d->io.fresh = true;
     const int status = agree(d, TIMED(&d->io.spent, OPEN, d->mode->open(d, to_write)));
-    if (status == DONE)
-        record_start(d);
-    return status;
+    if (status != DONE)
+        return status;
+    d->is_open = true;
+    record_start(d);
+    return DONE;
+}
+
+static int publish(dumps *d)
+{
+    if (d->mode->publish)
+        return d->mode->publish(d);
+    if (d->s->c->rank != 0 || rename(d->file_path, d->io.path) == 0)
+        return 0;
+    return failure_of_system(&d->problem, "rename", d->file_path);
 }
 
 /* The file gets its name when it is whole. */
@@ -74,10 +85,17 @@ static int close_directly(dumps *d, bool to_write)
 {
     if (d->io.step < d->io.steps - 1)
         return DONE;
-    int status = agree(d, TIMED(&d->io.spent, CLOSE, d->mode->close(d)));
-    if (status == DONE && to_write && d->s->c->rank == 0 && d->mode != &DUMP_EPIO)
-        status = rename(d->file_path, d->io.path) == 0 ? DONE : failure_of_system(&d->problem, "rename", d->io.path);
-    return agree(d, status != DONE);
+    d->is_open = false;
+    const int status = agree(d, TIMED(&d->io.spent, CLOSE, d->mode->close(d)));
+    return status == DONE && to_write ? agree(d, publish(d)) : status;
+}
+
+void dumps_abandon(dumps *d)
+{
+    if (d->is_open)
+        d->mode->close(d);
+    d->is_open = false;
+    stream_abandon(&d->io);
 }
 
 static void note_moved(dumps *d)

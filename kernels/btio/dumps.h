@@ -17,6 +17,7 @@ typedef struct {
     int (*read)(dumps *d, int64_t n);
     int (*sync)(dumps *d);
     int (*close)(dumps *d);
+    int (*publish)(dumps *d); /* takes .partial off the name; NULL: the master does, of the one file */
     void (*hints)(dumps *d, void (*visit)(const char *key, const char *value, void *context), void *context);
 } dump_mode;
 
@@ -25,7 +26,8 @@ extern const dump_mode DUMP_FULL, DUMP_SIMPLE, DUMP_EPIO;
 struct dumps {
     const dump_mode *mode; /* NULL: through gridio */
     solution *s;
-    stream io;            /* the path, the hints, the records; the file itself only through gridio */
+    stream io; /* the path, the hints, the records; the file itself only through gridio */
+    bool is_open;
     char file_path[4096]; /* while it is written, .partial */
     double *packed;       /* this rank's cells without halo */
     MPI_File file;
@@ -37,5 +39,7 @@ struct dumps {
 /* Move the next dump; opens before the first and closes after the last. DONE or FAILED, the same on all ranks. */
 int dumps_write(dumps *d, int64_t model_step);
 int dumps_read(dumps *d, int64_t model_step);
+/* Closes what a failure left open; a file that is not whole does not get its name. */
+void dumps_abandon(dumps *d);
 
 #endif

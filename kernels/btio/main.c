@@ -87,7 +87,7 @@ static void prepare(benchmark *b)
 
 static void clean_up(benchmark *b)
 {
-    stream_abandon(&b->d.io);
+    dumps_abandon(&b->d);
     stream_free(&b->d.io);
     free(b->norm);
     free(b->fingerprint);
