@@ -112,6 +112,11 @@ static cgns_tree *open_tree(const char *filename, int mode)
     cgns_tree *tree =
         mode == CG_MODE_WRITE ? cgns_create(filename, access) : cgns_open(filename, mode == CG_MODE_MODIFY, access);
     H5Pclose(access);
+    if (!tree) {
+        char reason[512];
+        snprintf(reason, sizeof reason, "%s", cgns_error());
+        cgns_fail("cannot %s '%s': %s", mode == CG_MODE_WRITE ? "create" : "open", filename, reason);
+    }
     for (int c = 0; tree && c < tree->root->children; c++)
         sort_zones(tree->root->child[c]);
     return tree;

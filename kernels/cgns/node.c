@@ -346,7 +346,7 @@ cgns_tree *cgns_open(const char *path, bool to_write, hid_t access)
     tree->root = tree->file < 0 ? NULL : add_child(NULL, H5Gopen2(tree->file, "/", H5P_DEFAULT));
     if (tree->root && load_children(tree->root) == 0)
         return tree;
-    cgns_fail("cannot open '%s': %s", path, hdf5_reason());
+    cgns_fail("%s", hdf5_reason());
     if (tree->file >= 0)
         cgns_close(tree);
     else
@@ -403,7 +403,7 @@ cgns_tree *cgns_create(const char *path, hid_t access)
     if (tree && tree->file >= 0 && (tree->root = add_child(NULL, H5Gopen2(tree->file, "/", H5P_DEFAULT))) &&
         put_root(tree->root->group) == 0 && put_version(tree->root) == 0)
         return tree;
-    cgns_fail("cannot create '%s': %s", path, tree ? hdf5_reason() : "there is no memory");
+    cgns_fail("%s", tree ? hdf5_reason() : "there is no memory");
     if (tree && tree->file >= 0)
         cgns_close(tree);
     else

@@ -31,7 +31,8 @@ typedef struct {
     cgns_node *root;
 } cgns_tree;
 
-/* A file with a root and the node CGNSLibraryVersion, or an existing one with all of its nodes. access: HDF5's. */
+/* A file with a root and the node CGNSLibraryVersion, or an existing one with all of its nodes. access: HDF5's. On
+ * failure cgns_error() is the reason only, without the path. */
 cgns_tree *cgns_create(const char *path, hid_t access);
 cgns_tree *cgns_open(const char *path, bool to_write, hid_t access);
 int cgns_close(cgns_tree *tree); /* frees it in any case */

@@ -86,3 +86,12 @@ int64_t gridio_fixed_steps(gridio_file *file)
         gridio_fail(file, "the setting steps is 'unlimited' or a number of at least 1, not '%s'", setting);
     return steps;
 }
+
+int gridio_check_step(gridio_file *file, int64_t step)
+{
+    const int64_t steps = gridio_fixed_steps(file);
+    if (steps == 0 || step < steps)
+        return 0;
+    return gridio_fail(file, "'%s' has room for %lld steps, as the setting steps says, and so no step %lld", file->path,
+                       (long long)steps, (long long)step);
+}

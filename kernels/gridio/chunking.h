@@ -14,5 +14,7 @@ bool gridio_chunk(gridio_file *file, int number, int64_t *chunk, bool *whole);
 
 /* How many steps the setting `steps` (unlimited or a number) fixes; 0: unlimited. */
 int64_t gridio_fixed_steps(gridio_file *file);
+/* Fails where they are fixed and do not reach the step; on all ranks alike. */
+int gridio_check_step(gridio_file *file, int64_t step);
 
 #endif

@@ -39,7 +39,9 @@ static int open_file(gridio_file *file, const char *path)
     hid_t access = hdf5_access(file);
     handle->tree = file->mode == GRIDIO_WRITE ? cgns_create(path, access) : cgns_open(path, false, access);
     H5Pclose(access);
-    return handle->tree ? 0 : gridio_fail(file, "%s", cgns_error());
+    return handle->tree ? 0
+                        : gridio_fail(file, "cannot %s '%s': %s", file->mode == GRIDIO_WRITE ? "create" : "open",
+                                      file->path, cgns_error());
 }
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */

@@ -161,9 +161,8 @@ static int make_room(gridio_file *file, const gridio_slab *slab)
     hsize_t sizes[GRIDIO_DIMENSIONS + 1] = {(hsize_t)slab->step + 1};
     if (slab->step < handle->extent[slab->number] || !variable->every_step)
         return 0;
-    if (gridio_setting(file, "steps") && strcmp(gridio_setting(file, "steps"), "unlimited") != 0)
-        return gridio_fail(file, "'%s' has room for %lld steps, as the setting steps says, and so no step %lld",
-                           file->path, (long long)handle->extent[slab->number], (long long)slab->step);
+    if (gridio_check_step(file, slab->step) != 0)
+        return GRIDIO_FAILED;
     for (int d = 0; d < variable->dimensions; d++)
         sizes[1 + d] = (hsize_t)variable->size[d];
     if (H5Dset_extent(handle->set[slab->number], sizes) < 0)

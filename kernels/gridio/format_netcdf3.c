@@ -44,6 +44,8 @@ static int write_slab(gridio_file *file, const gridio_slab *slab, const void *da
 {
     const gridio_variable *variable = &file->variables[slab->number];
     const char *place = data;
+    if (variable->every_step && gridio_check_step(file, slab->step) != 0)
+        return GRIDIO_FAILED;
     for (int b = 0; b < slab->blocks; b++) {
         if (netcdf_put_block(file, slab, &slab->block[b], place) != 0)
             return GRIDIO_FAILED;

@@ -105,7 +105,7 @@ static void set_access(gridio_file *file, int number, bool together)
         nc_var_par_access(handle->id, handle->variable[number], together ? NC_COLLECTIVE : NC_INDEPENDENT);
 }
 
-/* Adds the record with one element of each accessor that has any. */
+/* Adds the record with one element of each accessor that has any. Collective. */
 static int add_record(gridio_file *file, const gridio_slab *slab, const void *data)
 {
     netcdf_handle *handle = file->handle;
@@ -137,6 +137,8 @@ static int write_slab(gridio_file *file, const gridio_slab *slab, const void *da
 {
     const gridio_variable *variable = &file->variables[slab->number];
     const char *place = data;
+    if (variable->every_step && gridio_check_step(file, slab->step) != 0)
+        return GRIDIO_FAILED;
     int status = add_record(file, slab, data);
     const int rounds = begin_rounds(file, slab);
     for (int b = 0; b < rounds; b++) {

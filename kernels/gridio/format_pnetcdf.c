@@ -399,6 +399,8 @@ static int move(gridio_file *file, const gridio_slab *slab, void *data, bool wri
 
 static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
 {
+    if (file->variables[slab->number].every_step && gridio_check_step(file, slab->step) != 0)
+        return GRIDIO_FAILED;
     return move(file, slab, (void *)(uintptr_t)data, true);
 }
 

@@ -1,6 +1,6 @@
 /* Writes, or reads and checks, one of each kind of variable by any method and format.
  *
- *     formats write|read METHOD FORMAT PATH STEPS EMPTY [NAME=VALUE…]
+ *     formats write|read METHOD FORMAT PATH STEPS EMPTY [NAME=VALUE…] [hints KEY=VALUE…]
  *
  * Rank EMPTY has no blocks; -1: all ranks have. Element i of variable number n at step s is 16 i + 4 s + n, and as a
  * character the letter of that number modulo 26; test_formats.py computes the same. */
@@ -220,7 +220,14 @@ int main(int argc, char **argv)
     if (argc < 7)
         MPI_Abort(MPI_COMM_WORLD, 2);
     const int writes = strcmp(argv[1], "write") == 0;
-    const gridio_options options = {.method = argv[2], .format = argv[3], .settings = (const char *const *)argv + 7};
+    int settings = 7;
+    while (argv[settings] && strcmp(argv[settings], "hints") != 0)
+        settings++;
+    const gridio_options options = {.method = argv[2],
+                                    .format = argv[3],
+                                    .hints = (const char *const *)argv + settings + (settings < argc),
+                                    .settings = (const char *const *)argv + 7};
+    argv[settings] = NULL; /* the end of the settings */
     gridio_file *file;
     empty = atoi(argv[6]);
     if (gridio_open(&file, argv[4], writes ? GRIDIO_WRITE : GRIDIO_READ, &options, MPI_COMM_WORLD) != 0)
