@@ -12,6 +12,7 @@ typedef struct {
     MPI_File own;                              /* of this rank alone; opened when first used */
     char *path;                                /* while it is written, not its final one */
     bool root;                                 /* of the ranks that have it open */
+    int64_t end;                               /* of what this rank has written, in bytes */
     bool is_viewed;                            /* not as plain bytes from the beginning */
     mpiio_view view[GRIDIO_VARIABLES_AT_MOST]; /* of this rank's blocks, once used */
 } mpiio_handle;
@@ -161,14 +162,48 @@ static int move(MPI_File mpi, bool together, bool writing, void *data, const mpi
     return (together ? MPI_File_read_all : MPI_File_read)(mpi, data, count, view->memory, status);
 }
 
+/* Open MPI's own MPI-IO returns success from a write to a full disk: the count tells where a rank wrote itself, and
+ * elsewhere the file's size, see check_size. */
 static int check_moved(gridio_file *file, const gridio_slab *slab, const MPI_Status *status)
 {
     const gridio_variable *variable = &file->variables[slab->number];
-    MPI_Count got = 0;
-    MPI_Get_elements_x(status, gridio_mpi_type(variable->type), &got);
-    if (got == slab->elements)
+    MPI_Count moved = 0;
+    MPI_Get_elements_x(status, gridio_mpi_type(variable->type), &moved);
+    if (moved == slab->elements)
         return 0;
-    return gridio_fail(file, "'%s' ends too early, in variable %s", file->path, variable->name);
+    if (file->mode == GRIDIO_READ)
+        return gridio_fail(file, "'%s' ends too early, in variable %s", file->path, variable->name);
+    return gridio_fail(file, "cannot write '%s': of %s only %lld elements of %lld were written", file->path,
+                       variable->name, (long long)moved, (long long)slab->elements);
+}
+
+/* The file reaches at least this far once the slab is in it. */
+static void note_end(gridio_file *file, const gridio_slab *slab)
+{
+    mpiio_handle *handle = file->handle;
+    const gridio_variable *variable = &file->variables[slab->number];
+    const int64_t start = raw_offset(file, &handle->layout, slab->number, slab->step);
+    for (int i = 0; i < slab->blocks; i++) {
+        const int64_t last = mpiio_place(variable, &slab->block[i], true) + 1;
+        const int64_t end = start + last * (int64_t)gridio_element_bytes(variable->type);
+        handle->end = end > handle->end ? end : handle->end;
+    }
+}
+
+/* Another rank may have written for this one, and may not be done when this one is. */
+static int check_size(gridio_file *file)
+{
+    mpiio_handle *handle = file->handle;
+    MPI_Offset size;
+    if (file->mode == GRIDIO_READ)
+        return 0;
+    MPI_Barrier(file->accessors);
+    if (check(file, MPI_File_get_size(handle->mpi, &size), "tell the size of") != 0)
+        return GRIDIO_FAILED;
+    if (size >= handle->end)
+        return 0;
+    return gridio_fail(file, "cannot write '%s': it ends at byte %lld, and what was written at %lld", file->path,
+                       (long long)size, (long long)handle->end);
 }
 
 /* Goes through all collective calls even where one fails here, lest the others wait for ever. */
@@ -189,7 +224,9 @@ static int move_slab(gridio_file *file, const gridio_slab *slab, void *data)
         mpiio_free_view(&view);
     if (check(file, code, writing ? "write" : "read") != 0 || viewed != 0 || file->failed)
         return GRIDIO_FAILED;
-    return writing || slab->blocks == 0 ? 0 : check_moved(file, slab, &status);
+    if (writing)
+        note_end(file, slab);
+    return slab->blocks == 0 ? 0 : check_moved(file, slab, &status);
 }
 
 static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
@@ -202,7 +239,8 @@ static int flush(gridio_file *file)
     mpiio_handle *handle = file->handle;
     if (handle->own != MPI_FILE_NULL)
         check(file, MPI_File_sync(handle->own), "sync");
-    return check(file, MPI_File_sync(handle->mpi), "sync");
+    check(file, MPI_File_sync(handle->mpi), "sync");
+    return check_size(file);
 }
 
 static int mark_steps(gridio_file *file)
@@ -217,6 +255,7 @@ static int close_file(gridio_file *file)
     mpiio_handle *handle = file->handle;
     if (handle->own != MPI_FILE_NULL)
         check(file, MPI_File_close(&handle->own), "close");
+    check_size(file);
     int status = check(file, MPI_File_close(&handle->mpi), "close");
     for (int i = 0; i < GRIDIO_VARIABLES_AT_MOST; i++)
         mpiio_free_view(&handle->view[i]);

@@ -9,7 +9,7 @@ mpiio_view mpiio_empty_view(const gridio_file *file, int number)
     return (mpiio_view){.places = gridio_mpi_type(file->variables[number].type), .memory = MPI_BYTE};
 }
 
-static int64_t place(const gridio_variable *variable, const gridio_block *block, bool last)
+int64_t mpiio_place(const gridio_variable *variable, const gridio_block *block, bool last)
 {
     int64_t number = 0;
     for (int d = 0; d < variable->dimensions; d++)
@@ -21,7 +21,7 @@ static int64_t place(const gridio_variable *variable, const gridio_block *block,
 static bool ascend(const gridio_variable *variable, const gridio_slab *slab)
 {
     for (int i = 1; i < slab->blocks; i++)
-        if (place(variable, &slab->block[i - 1], true) >= place(variable, &slab->block[i], false))
+        if (mpiio_place(variable, &slab->block[i - 1], true) >= mpiio_place(variable, &slab->block[i], false))
             return false;
     return true;
 }

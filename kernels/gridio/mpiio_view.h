@@ -18,4 +18,7 @@ mpiio_view mpiio_empty_view(const gridio_file *file, int number);
 int mpiio_make_view(gridio_file *file, const gridio_slab *slab, mpiio_view *view);
 void mpiio_free_view(mpiio_view *view);
 
+/* The number in the whole array of a block's first or last element. */
+int64_t mpiio_place(const gridio_variable *variable, const gridio_block *block, bool last);
+
 #endif
