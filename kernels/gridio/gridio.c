@@ -94,6 +94,8 @@ int gridio_end_definitions(gridio_file *file)
     file->defined = true;
     if (gridio_agree(file) != 0)
         return GRIDIO_FAILED;
+    if (gridio_count_bytes(file) != 0)
+        return GRIDIO_FAILED;
     if (file->method->splits)
         gridio_make_parts(file);
     if (file->accessors != MPI_COMM_NULL)
@@ -133,8 +135,11 @@ int gridio_write(gridio_file *file, int number, int64_t step, const void *data)
     if (!addressable(file, number, step))
         return GRIDIO_FAILED;
     const gridio_slab slab = slab_of(file, number, step);
-    if (gridio_describe(file, number)->every_step && step >= file->steps_written)
+    if (gridio_describe(file, number)->every_step && step >= file->steps_written) {
+        if (step > 0 && gridio_check_room(file, step) != 0)
+            return GRIDIO_FAILED;
         file->steps_written = step + 1;
+    }
     file->method->write(file, &slab, data);
     return 0; /* the next agreement tells: ranks that saw no failure go on as well */
 }

@@ -93,12 +93,13 @@ struct gridio_file {
     int variables_count;
     int *order; /* reading a file per rank: the index in variables of every public number; NULL: the number itself */
     bool defined;
-    int64_t steps;          /* whole in the file */
-    int64_t steps_written;  /* at least begun */
-    bool failed;            /* something, on this rank; for good */
-    bool failed_everywhere; /* and all ranks know */
-    void *handle;           /* the format's */
-    void *scratch;          /* the method's */
+    int64_t steps;                  /* whole in the file */
+    int64_t steps_written;          /* at least begun */
+    int64_t once_bytes, step_bytes; /* that all ranks write: once, and in every step */
+    bool failed;                    /* something, on this rank; for good */
+    bool failed_everywhere;         /* and all ranks know */
+    void *handle;                   /* the format's */
+    void *scratch;                  /* the method's */
 };
 
 /* By name; on failure NULL, and gridio_error() names the possible ones. */
