@@ -8,6 +8,7 @@ import pytest
 
 from tailrace import engine
 
+from .bench_runs import bench, built  # noqa: F401
 from .columns import MILLISECOND, SECOND, Program, mpi, useful, write
 
 
