@@ -94,10 +94,10 @@ int gridio_end_definitions(gridio_file *file)
     file->defined = true;
     if (gridio_agree(file) != 0)
         return GRIDIO_FAILED;
-    if (gridio_count_bytes(file) != 0)
-        return GRIDIO_FAILED;
     if (file->method->splits)
         gridio_make_parts(file);
+    if (gridio_count_bytes(file) != 0)
+        return GRIDIO_FAILED;
     if (file->accessors != MPI_COMM_NULL)
         file->format->write_definitions(file);
     return gridio_agree(file);

@@ -15,7 +15,8 @@ int gridio_count_bytes(gridio_file *file)
     int64_t mine[2] = {0}, all[2];
     for (int i = 0; i < file->variables_count; i++) {
         const gridio_variable *variable = &file->variables[i];
-        const bool writes = variable->tiled || file->rank == GRIDIO_ROOT || file->method->splits;
+        const bool writes =
+            file->method->splits ? !file->shares[i].is_absent : variable->tiled || file->rank == GRIDIO_ROOT;
         const int64_t elements =
             variable->tiled ? file->shares[i].elements
                             : (int64_t)(gridio_variable_bytes(variable) / gridio_element_bytes(variable->type));
