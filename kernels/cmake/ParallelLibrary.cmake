@@ -1,8 +1,8 @@
 # gridio_find_library(NAME SOURCE source MODULES pkg-config modules... PACKAGE package)
 #
 # Makes the target gridio_NAME of the first of the modules that exists, compiles and links SOURCE, and belongs to the
-# very MPI library that is in use: one that was built against another would crash inside it. Sets gridio_NAME_FOUND;
-# where there is none, says why and which package has it.
+# very MPI library that is in use: one that was built against another would crash inside it. Sets gridio_NAME_FOUND
+# and the global property gridio_NAME_MODULE; where there is none, says why and which package has it.
 include(CheckCSourceCompiles)
 find_package(PkgConfig QUIET)
 
@@ -63,7 +63,7 @@ function(gridio_find_library name)
       add_library(gridio_${name} INTERFACE)
       target_link_libraries(gridio_${name} INTERFACE PkgConfig::pkg_${module})
       set(gridio_${name}_FOUND ON PARENT_SCOPE)
-      set(gridio_${name}_MODULE ${module} PARENT_SCOPE)
+      set_property(GLOBAL PROPERTY gridio_${name}_MODULE ${module})
       message(STATUS "gridio: ${name} from ${module}")
       return()
     endif()
