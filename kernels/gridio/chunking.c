@@ -90,6 +90,8 @@ int64_t gridio_fixed_steps(gridio_file *file)
 int gridio_check_step(gridio_file *file, int64_t step)
 {
     const int64_t steps = gridio_fixed_steps(file);
+    if (step >= INT32_MAX)
+        return gridio_fail(file, "the format '%s' counts no further than %d steps", file->format->name, INT32_MAX);
     if (steps == 0 || step < steps)
         return 0;
     return gridio_fail(file, "'%s' has room for %lld steps, as the setting steps says, and so no step %lld", file->path,

@@ -1,6 +1,8 @@
 /* Writes, or reads and checks, one of each kind of variable by any method and format.
  *
  *     formats write|read METHOD FORMAT PATH STEPS EMPTY [NAME=VALUE…] [hints KEY=VALUE…]
+ *     formats far METHOD FORMAT PATH 1 -1 [NAME=VALUE…]     16 numbers a rank, beyond 4 GiB in one array (a sparse
+ * file)
  *
  * Rank EMPTY has no blocks; -1: all ranks have. Element i of variable number n at step s is 16 i + 4 s + n, and as a
  * character the letter of that number modulo 26; test_formats.py computes the same. */
@@ -205,6 +207,36 @@ static void read_all(gridio_file *file, int64_t steps)
     }
 }
 
+/* The last plane's first rows, and then the same read back. */
+static void write_and_read_far(const gridio_options *options, const char *path)
+{
+    const gridio_variable variable = {.name = "far",
+                                      .units = "1",
+                                      .type = GRIDIO_FLOAT64,
+                                      .dimensions = 3,
+                                      .size = {700, 1024, 1024},
+                                      .tiled = true,
+                                      .every_step = true};
+    const gridio_block block = {.start = {699, rank, 1000}, .count = {1, 1, 16}};
+    double data[16], back[16] = {0};
+    gridio_file *file;
+    int number;
+    for (int i = 0; i < 16; i++)
+        data[i] = 100.0 * rank + i + 1;
+    if (gridio_open(&file, path, GRIDIO_WRITE, options, MPI_COMM_WORLD) != 0 ||
+        gridio_define(file, &variable, 1, &block, &number) != 0 || gridio_end_definitions(file) != 0 ||
+        gridio_write(file, number, 0, data) != 0 || gridio_sync(file) != 0 || gridio_close(&file) != 0)
+        stop("write");
+    if (gridio_open(&file, path, GRIDIO_READ, options, MPI_COMM_WORLD) != 0 ||
+        gridio_select(file, number, 1, &block) != 0 || gridio_read(file, number, 0, back) != 0 ||
+        gridio_close(&file) != 0)
+        stop("read");
+    if (memcmp(data, back, sizeof data) != 0) {
+        fprintf(stderr, "rank %d: what is far away differs\n", rank);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
 static void print_hint(const char *key, const char *value, void *context)
 {
     (void)context;
@@ -230,6 +262,11 @@ int main(int argc, char **argv)
     argv[settings] = NULL; /* the end of the settings */
     gridio_file *file;
     empty = atoi(argv[6]);
+    if (strcmp(argv[1], "far") == 0) {
+        write_and_read_far(&options, argv[4]);
+        MPI_Finalize();
+        return 0;
+    }
     if (gridio_open(&file, argv[4], writes ? GRIDIO_WRITE : GRIDIO_READ, &options, MPI_COMM_WORLD) != 0)
         stop("open");
     gridio_hints(file, print_hint, NULL);

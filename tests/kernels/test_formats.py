@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import h5py
 import netCDF4
+import numpy as np
 import pytest
 
 from tests.kernels.formats_data import STEPS, check, read_back, read_hdf5, read_netcdf, write
@@ -74,6 +75,27 @@ def test_a_file_per_rank_says_of_what_it_is_a_part(debian, tmp_path, form):
     write(debian, 3, "file-per-rank", form, path, empty=1)
     assert len(list(path.iterdir())) == 3
     read_back(debian, 3, "file-per-rank", form, path, empty=1)
+
+
+@pytest.mark.parametrize("method", ["collective", "independent"])
+@pytest.mark.parametrize(
+    ("form", "settings"),
+    [("hdf5", []), ("hdf5", ["steps=1"]), ("netcdf4", []), ("pnetcdf", []), ("cgns", ["coordinates=none"])],
+)
+def test_beyond_four_gibibytes_in_one_array(debian, tmp_path, method, form, settings):
+    path = tmp_path / "far"
+    run = debian.run(2, "far", method, form, path, 1, -1, *settings, program="formats")
+    assert run.returncode == 0, run.stderr
+    assert path.stat().st_size > 5 << 30
+    part = np.s_[699, :2, 1000:1016]
+    if form == "pnetcdf":
+        with netCDF4.Dataset(path) as dataset:
+            got = dataset["far"][0, *part]
+    else:
+        with h5py.File(path) as file:
+            cgns = "Base3/Zone_700x1024x1024/Step00000000/far/ data"
+            got = file[cgns][part] if form == "cgns" else file["far"][0, *part]
+    np.testing.assert_array_equal(got, np.arange(1, 17) + 100 * np.arange(2)[:, None])
 
 
 # --- what the settings do ---------------------------------------------------------------------------------------------
