@@ -269,19 +269,9 @@ static void hints(gridio_file *file, void (*visit)(const char *, const char *, v
 {
     const mpiio_handle *handle = file->handle;
     MPI_Info info;
-    int keys = 0;
     if (MPI_File_get_info(handle->own != MPI_FILE_NULL ? handle->own : handle->mpi, &info) != MPI_SUCCESS)
         return;
-    MPI_Info_get_nkeys(info, &keys);
-    for (int i = 0; i < keys; i++) {
-        char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
-        int set = 0;
-        MPI_Info_get_nthkey(info, i, key);
-        MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &set);
-        if (set)
-            visit(key, value, context);
-    }
-    MPI_Info_free(&info);
+    gridio_visit_hints(info, visit, context);
 }
 
 const gridio_format gridio_mpiio = {

@@ -447,19 +447,9 @@ static int close_file(gridio_file *file)
 static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *), void *context)
 {
     MPI_Info info;
-    int keys = 0;
     if (ncmpi_inq_file_info(((pnetcdf_handle *)file->handle)->id, &info) != NC_NOERR)
         return;
-    MPI_Info_get_nkeys(info, &keys);
-    for (int i = 0; i < keys; i++) {
-        char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
-        int set = 0;
-        MPI_Info_get_nthkey(info, i, key);
-        MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &set);
-        if (set)
-            visit(key, value, context);
-    }
-    MPI_Info_free(&info);
+    gridio_visit_hints(info, visit, context);
 }
 
 static const char *const SETTINGS[] = {

@@ -103,17 +103,7 @@ void hdf5_hints(hid_t id, void (*visit)(const char *, const char *, void *), voi
 {
     const MPI_File *mpi = driver_handle(id, H5FD_MPIO);
     MPI_Info info;
-    int keys = 0;
     if (!mpi || MPI_File_get_info(*mpi, &info) != MPI_SUCCESS || info == MPI_INFO_NULL)
         return;
-    MPI_Info_get_nkeys(info, &keys);
-    for (int i = 0; i < keys; i++) {
-        char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
-        int set = 0;
-        MPI_Info_get_nthkey(info, i, key);
-        MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &set);
-        if (set)
-            visit(key, value, context);
-    }
-    MPI_Info_free(&info);
+    gridio_visit_hints(info, visit, context);
 }

@@ -114,6 +114,10 @@ int64_t gridio_setting_number(gridio_file *file, const char *name, int64_t usual
  * file. */
 bool gridio_setting_is(gridio_file *file, const char *name, const char *values, const char *usual, const char *value);
 
+/* Calls visit for every key of the hints, and frees them. */
+void gridio_visit_hints(MPI_Info hints, void (*visit)(const char *key, const char *value, void *context),
+                        void *context);
+
 /* Records a failure's sentence (a file's first is kept) and returns GRIDIO_FAILED. file: or NULL. */
 int gridio_fail(gridio_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -119,3 +119,18 @@ bool gridio_setting_is(gridio_file *file, const char *name, const char *values, 
     }
     return strcmp(given ? given : usual, value) == 0;
 }
+
+void gridio_visit_hints(MPI_Info hints, void (*visit)(const char *, const char *, void *), void *context)
+{
+    int keys = 0;
+    MPI_Info_get_nkeys(hints, &keys);
+    for (int i = 0; i < keys; i++) {
+        char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+        int set = 0;
+        MPI_Info_get_nthkey(hints, i, key);
+        MPI_Info_get(hints, key, MPI_MAX_INFO_VAL, value, &set);
+        if (set)
+            visit(key, value, context);
+    }
+    MPI_Info_free(&hints);
+}
