@@ -185,13 +185,13 @@ def test_a_run_that_takes_too_long_is_ended(bench: Bench) -> None:
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """The processes below one, with their names."""
-    done = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True)
+    """The processes below one, with their command lines."""
+    done = subprocess.run(["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
     rows = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
-    found, names = {pid}, {int(row[0]): row[2] for row in rows}
+    found, commands = {pid}, {int(row[0]): row[-1] for row in rows}
     while more := {int(row[0]) for row in rows if int(row[1]) in found} - found:
         found |= more
-    return {one: names.get(one, "") for one in found - {pid}}
+    return {one: commands[one] for one in found - {pid}}
 
 
 @contextlib.contextmanager
@@ -208,10 +208,12 @@ def started(bench: Bench, tailrace: list[str]) -> Iterator[tuple[subprocess.Pope
 
 
 def _solvers(process: subprocess.Popen) -> list[int]:
+    """Of the run itself, not of what is prepared for it."""
     deadline = time.monotonic() + 300  # the kernels may have to be compiled first
     while time.monotonic() < deadline:
-        solvers = [pid for pid, name in descendants(process.pid).items() if name == "solver"]
-        if len(solvers) == 2:
+        commands = descendants(process.pid)
+        solvers = [pid for pid, line in commands.items() if "bin/solver --plan" in line.partition("mpiexec")[0]]
+        if len(solvers) == 2 and all("run-1/plan" in commands[pid] for pid in solvers):
             time.sleep(0.5)  # past MPI_Init
             return solvers
         time.sleep(0.1)

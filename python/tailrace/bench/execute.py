@@ -92,11 +92,18 @@ def end(process: subprocess.Popen[bytes]) -> None:
             process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE_S)
-    for pid, born in family.items():
-        if born and _born(pid) == born:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+    left = _alive(family)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
     process.wait()
+    deadline = time.monotonic() + GRACE_S
+    while _alive(left) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+
+
+def _alive(family: dict[int, str]) -> dict[int, str]:
+    return {pid: born for pid, born in family.items() if born and _born(pid) == born}
 
 
 def _family(root: int) -> dict[int, str]:
