@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.bench import loader
+from tailrace.bench.plan import Choices, plan
 from tailrace.bench.toml_lines import Lines
 from tailrace.errors import TailraceError
 
@@ -63,6 +64,16 @@ def test_a_file_of_ones_own_is_loaded_and_sized(tmp_path: Path) -> None:
     assert large.parameters.steps == 10
 
 
+def test_a_list_of_names_is_as_many_variables(tmp_path: Path) -> None:
+    text = SOLVER.replace('name = "temperature"\nsource = "tracer:1"', 'names = ["O3", "NO"]\nsource = "tracer:{n}"')
+    workload = loader.load(write(tmp_path, text))
+    assert workload.output[0].variable[0].names == ["O3", "NO"]
+    choices = Choices(1, "serial", "posix", tmp_path, tmp_path)
+    lines = [line for line in plan(workload, choices) if line.startswith("variable")]
+    assert [line.split()[1] for line in lines] == ["O3", "NO", "mask"]
+    assert "source=tracer:1" in lines[0] and "source=tracer:2" in lines[1]
+
+
 # What is changed, and the line, key and words that the sentence must then have.
 MISTAKES = [
     ('name = "mine"', 'name = "yours"', 1, "name: should be the file's name"),
@@ -83,6 +94,10 @@ MISTAKES = [
     ('default_size = "small"', 'default_size = "huge"', 4, "there is no [size.huge]"),
     ('program = "solver"', 'program = "btio"', 1, "btio: is missing"),
     ('source = "tracer:1"', "", 19, "output[1].variable[1].source: is missing"),
+    ('name = "mask"', 'names = ["mask", "mask"]', 24, "output[1].variable[2].names: names a variable twice"),
+    ('name = "mask"', 'names = ["ma sk"]', 24, "output[1].variable[2].names[1]"),
+    ('name = "mask"\n', "", 23, "output[1].variable[2]: needs either a name or names"),
+    ('name = "mask"', 'name = "mask"\nnames = ["land"]', 23, "output[1].variable[2]: needs either a name or names"),
 ]
 
 

@@ -191,7 +191,11 @@ def _variable_problems(stream: Input) -> Iterator[Problem]:
     seen: set[str] = set()
     for place, variable in enumerate(stream.variable):
         yield from ((("variable", place, key), text) for key, text in _shape_problems(variable))
-        if variable.count > 1 and "{n}" not in variable.name:
+        if (variable.name is None) == (not variable.listed):
+            yield ("variable", place), "needs either a name or names"
+        if len(set(variable.listed)) < len(variable.listed):
+            yield ("variable", place, "names"), "names a variable twice"
+        if variable.count > 1 and "{n}" not in (variable.name or ""):
             yield ("variable", place, "name"), f"{variable.count} variables need numbers: write {{n}} into the name"
         if twice := seen & set(variable.names):
             yield ("variable", place, "name"), f"there is another variable {min(twice)!r}"

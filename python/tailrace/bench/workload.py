@@ -38,8 +38,11 @@ class Table(BaseModel):
 
 
 class Variable(Table):
-    name: Pattern
+    """One, or several of a kind: `count` of them with numbers in their names, or those that `names` lists."""
+
+    name: Pattern | None = None
     count: PositiveInt = 1
+    listed: list[Name] = Field([], alias="names")
     shape: Annotated[list[Extent], Field(max_length=DIMENSIONS_AT_MOST)] = ["z", "y", "x"]
     dimensions: list[Name] = []
     type: Literal["float64", "float32", "int32", "character"] = "float64"
@@ -50,6 +53,8 @@ class Variable(Table):
 
     @property
     def names(self) -> list[str]:
+        if self.name is None:
+            return self.listed
         return [self.name.replace("{n}", str(n)) for n in range(1, self.count + 1)]
 
 
