@@ -48,7 +48,7 @@ def test_every_interface_leaves_the_same_bytes(one_solver, tmp_path, more, ranks
     assert list(tmp_path.glob("*.partial")) == []
 
 
-@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("ranks", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4))])
 @pytest.mark.parametrize("more", ["pattern contiguous", "pattern interleaved", "access independent"])
 @pytest.mark.parametrize("setting", ["", "setting chunk=block", "setting alignment_bytes=4096"])
 def test_hdf5_leaves_one_data_set(debian, tmp_path, more, setting, ranks):

@@ -51,7 +51,7 @@ def assert_cgnscheck_finds_no_error(path: Path) -> None:
     assert "ERROR" not in answer.stdout
 
 
-@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("ranks", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4))])
 @pytest.mark.parametrize("access", ["independent", "collective"])
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_a_zone_for_every_rank(debian, tmp_path, access, kind, ranks):
@@ -80,7 +80,7 @@ def test_its_fingerprints_are_those_of_the_file(debian, tmp_path):
             assert value == fingerprint(file[f"{place}/ data"][...]), place
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4, 9])
+@pytest.mark.parametrize("ranks", [3, 9, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4))])
 @pytest.mark.parametrize("access", ["independent", "collective"])
 def test_a_block_is_read_by_all(debian, tmp_path, access, ranks):
     """With more ranks than points along the last dimension, some read nothing."""
