@@ -11,7 +11,9 @@ from tests.golden.cases import Case
 
 HERE = Path(__file__).resolve().parent
 SOURCES = sorted((HERE / "exact").glob("*.c"))
-SERIAL_SOURCES = [HERE / "exact" / name for name in ("exact.c", "expression.c", "program.c", "operations_posix.c")]
+SERIAL_SOURCES = [
+    HERE / "exact" / f"{name}.c" for name in ("exact", "expression", "program", "operations_posix", "waited")
+]
 WARNINGS = ("-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
 SECONDS_MAX = 120
 
@@ -25,6 +27,7 @@ class Account:
     useful_ns: int
     file_ns: int
     late_ns: int
+    waited_ns: int
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ def compile_exact(mpi: Mpi | None, directory: Path) -> Path:
 def compile_fortran(mpi: Mpi, binding: int, directory: Path) -> Path:
     """The Fortran program by mpif.h (1), `use mpi` (2) or `use mpi_f08` (3)."""
     command = [mpi.mpifort, "-O1", f"-DBINDING={binding}"]
-    return compile_program(command, [HERE / "fortran" / "exact.F90"], directory / f"exact-fortran-{binding}")
+    sources = [HERE / "fortran" / "exact.F90", HERE / "exact" / "waited.c"]
+    return compile_program(command, sources, directory / f"exact-fortran-{binding}")
 
 
 def _prepare(case: Case, directory: Path) -> Path:

@@ -48,6 +48,7 @@ struct account {
     int64_t begin_ns, end_ns;   /* the window: end of MPI_Init, begin of MPI_Finalize; CLOCK_MONOTONIC */
     int64_t useful_ns, file_ns; /* spent in compute, in POSIX and STDIO calls of this rank's main thread */
     int64_t late_ns;            /* by how much the system woke this rank too late, in all */
+    int64_t waited_ns;          /* ready to run, but not on a processor; 0 where the kernel does not tell */
 };
 
 extern struct account account;
@@ -71,6 +72,8 @@ void read_program(const char *path, struct program *program);
 void run_program(const struct program *program, struct variables variables);
 
 int64_t now_ns(void);
+/* How long the calling thread has waited for a processor since it began. By system calls that no preload sees. */
+int64_t waited_ns(void);
 /* Slot of a name in a table of up to 32 names, a new one on first use. */
 int slot(char names[32][64], const char *name, int line);
 
