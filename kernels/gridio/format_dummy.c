@@ -172,6 +172,7 @@ const gridio_format gridio_dummy = {
     .name = "dummy",
     .can = GRIDIO_ALONE | GRIDIO_TOGETHER | GRIDIO_APART,
     .suffix = ".grid",
+    .tells_full = true,
     .settings = settings,
     .open_to_write = open_to_write,
     .open_to_read = open_to_read,

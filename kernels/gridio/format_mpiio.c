@@ -11,9 +11,8 @@ typedef struct {
     MPI_File mpi;                              /* of all accessors */
     MPI_File own;                              /* of this rank alone; opened when first used */
     char *path;                                /* while it is written, not its final one */
-    bool root;                                 /* of the ranks that have it open */
+    bool root;                                 /* of the ranks that have it open: it writes the header */
     int64_t end;                               /* of what this rank has written, in bytes */
-    bool is_viewed;                            /* not as plain bytes from the beginning */
     mpiio_view view[GRIDIO_VARIABLES_AT_MOST]; /* of this rank's blocks, once used */
 } mpiio_handle;
 
@@ -65,8 +64,6 @@ static int open_to_write(gridio_file *file, const char *path)
 {
     if (open_file(file, path, MPI_MODE_WRONLY | MPI_MODE_CREATE) != 0)
         return GRIDIO_FAILED;
-    if (check(file, MPI_File_set_size(((mpiio_handle *)file->handle)->mpi, 0), "truncate") != 0)
-        return GRIDIO_FAILED;
     return open_own_if_used(file);
 }
 
@@ -97,16 +94,16 @@ static int open_to_read(gridio_file *file, const char *path)
     return status == 0 ? open_own_if_used(file) : status;
 }
 
-/* The root's own piece of the header, independently of the others. */
+/* A piece of the header, through the root's own handle: on the one of all, its view would have to be set by all. */
 static int put_text(gridio_file *file, const char *text, int64_t bytes, int64_t offset)
 {
     mpiio_handle *handle = file->handle;
-    if (handle->is_viewed)
-        MPI_File_set_view(handle->mpi, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
-    handle->is_viewed = false;
     if (!handle->root)
         return 0;
-    return check(file, MPI_File_write_at(handle->mpi, offset, text, (int)bytes, MPI_CHAR, MPI_STATUS_IGNORE), "write");
+    if (open_own(file) != 0)
+        return GRIDIO_FAILED;
+    MPI_File_set_view(handle->own, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    return check(file, MPI_File_write_at(handle->own, offset, text, (int)bytes, MPI_CHAR, MPI_STATUS_IGNORE), "write");
 }
 
 static int write_definitions(gridio_file *file)
@@ -149,9 +146,9 @@ static int show(gridio_file *file, const gridio_slab *slab, const mpiio_view *vi
     const MPI_Datatype element = gridio_mpi_type(file->variables[slab->number].type);
     if (!slab->together && open_own(file) != 0)
         return GRIDIO_FAILED;
-    handle->is_viewed = handle->is_viewed || slab->together;
     *mpi = slab->together ? handle->mpi : handle->own;
-    return check(file, MPI_File_set_view(*mpi, start, element, view->places, "native", file->info), "set the view of");
+    return check(file, MPI_File_set_view(*mpi, start, element, view->places, "native", MPI_INFO_NULL),
+                 "set the view of");
 }
 
 static int move(MPI_File mpi, bool together, bool writing, void *data, const mpiio_view *view, MPI_Status *status)
@@ -190,14 +187,13 @@ static void note_end(gridio_file *file, const gridio_slab *slab)
     }
 }
 
-/* Another rank may have written for this one, and may not be done when this one is. */
+/* After all ranks are done, as another may have written for this one. */
 static int check_size(gridio_file *file)
 {
     mpiio_handle *handle = file->handle;
     MPI_Offset size;
     if (file->mode == GRIDIO_READ)
         return 0;
-    MPI_Barrier(file->accessors);
     if (check(file, MPI_File_get_size(handle->mpi, &size), "tell the size of") != 0)
         return GRIDIO_FAILED;
     if (size >= handle->end)
@@ -240,6 +236,7 @@ static int flush(gridio_file *file)
     if (handle->own != MPI_FILE_NULL)
         check(file, MPI_File_sync(handle->own), "sync");
     check(file, MPI_File_sync(handle->mpi), "sync");
+    MPI_Barrier(file->accessors);
     return check_size(file);
 }
 
@@ -269,7 +266,8 @@ static void hints(gridio_file *file, void (*visit)(const char *, const char *, v
 {
     const mpiio_handle *handle = file->handle;
     MPI_Info info;
-    if (MPI_File_get_info(handle->own != MPI_FILE_NULL ? handle->own : handle->mpi, &info) != MPI_SUCCESS)
+    const bool apart = file->method->needs == GRIDIO_APART && handle->own != MPI_FILE_NULL;
+    if (MPI_File_get_info(apart ? handle->own : handle->mpi, &info) != MPI_SUCCESS)
         return;
     gridio_visit_hints(info, visit, context);
 }
@@ -278,6 +276,7 @@ const gridio_format gridio_mpiio = {
     .name = "mpiio",
     .can = GRIDIO_ALONE | GRIDIO_TOGETHER | GRIDIO_APART,
     .suffix = ".grid",
+    .tells_full = true,
     .open_to_write = open_to_write,
     .open_to_read = open_to_read,
     .write_definitions = write_definitions,

@@ -168,6 +168,7 @@ const gridio_format gridio_posix = {
     .name = "posix",
     .can = GRIDIO_ALONE | GRIDIO_APART,
     .suffix = ".grid",
+    .tells_full = true,
     .open_to_write = open_to_write,
     .open_to_read = open_to_read,
     .write_definitions = write_definitions,

@@ -53,8 +53,6 @@ static int open_all(gridio_file *file, const gridio_options *options)
 {
     gridio_set_settings(file, options->settings);
     gridio_set_hints(file, options->hints);
-    if (gridio_agree(file) != 0)
-        return GRIDIO_FAILED;
     file->accessors = file->method->accessors(file);
     gridio_make_place(file);
     if (gridio_agree(file) != 0)
@@ -136,7 +134,7 @@ int gridio_write(gridio_file *file, int number, int64_t step, const void *data)
         return GRIDIO_FAILED;
     const gridio_slab slab = slab_of(file, number, step);
     if (gridio_describe(file, number)->every_step && step >= file->steps_written) {
-        if (step > 0 && gridio_check_room(file, step) != 0)
+        if (step > 0 && !file->format->tells_full && gridio_check_room(file, step) != 0)
             return GRIDIO_FAILED;
         file->steps_written = step + 1;
     }

@@ -50,10 +50,11 @@ typedef struct {
     const char *name;
     int can;                     /* GRIDIO_ALONE | … */
     const char *suffix;          /* of a file's name: ".nc" */
+    bool tells_full;             /* a write to a full disk fails and all go on; else room is looked for before a step */
     const char *const *settings; /* "name: meaning", ended by NULL; or NULL. Values: gridio_setting(file, name). */
 
-    /* Called by the ranks of file->accessors only, all of them. open_to_write truncates. A failing one leaves
-     * file->handle NULL, or such that close may be called. */
+    /* Called by the ranks of file->accessors only, all of them. A file that is to be written is not there yet. A
+     * failing one leaves file->handle NULL, or such that close may be called. */
     int (*open_to_write)(gridio_file *file, const char *path);
     int (*open_to_read)(gridio_file *file, const char *path); /* fills file->variables, shares' parts and steps */
     int (*write_definitions)(gridio_file *file);

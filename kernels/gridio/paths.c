@@ -95,7 +95,7 @@ static int make_partial(gridio_file *file, const char *partial)
     if (is_directory(file->path) && count_parts(file->path) < 0)
         return gridio_fail(file, "'%s' is a directory that holds more than ranks' files, and is not replaced",
                            file->path);
-    if ((splits || is_directory(partial)) && discard(file, partial) != 0)
+    if (discard(file, partial) != 0)
         return GRIDIO_FAILED;
     if (splits && mkdir(partial, 0777) != 0)
         return gridio_fail(file, "cannot open '%s': %s", file->path, strerror(errno));
@@ -115,7 +115,7 @@ static int check_parts(gridio_file *file)
 
 int gridio_make_place(gridio_file *file)
 {
-    if (file->rank != GRIDIO_ROOT)
+    if (file->rank != GRIDIO_ROOT || file->failed)
         return 0;
     if (file->mode == GRIDIO_READ)
         return file->method->splits ? check_parts(file) : 0;

@@ -1,6 +1,7 @@
 /* Writes, or reads and checks, one of each kind of variable by any method and format.
  *
  *     formats write|read METHOD FORMAT PATH STEPS EMPTY [NAME=VALUE…] [hints KEY=VALUE…]
+ *     formats die METHOD FORMAT PATH STEPS EMPTY [NAME=VALUE…]    writes them, and is killed in the midst of one more
  *     formats far METHOD FORMAT PATH 1 -1 [NAME=VALUE…]     16 numbers a rank, beyond 4 GiB in one array (a sparse
  * file)
  *
@@ -8,6 +9,7 @@
  * character the letter of that number modulo 26; test_formats.py computes the same. */
 #include <gridio.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,9 +133,21 @@ static int64_t fill(int number, int64_t step, char *data)
 
 /* --- writing and reading ------------------------------------------------------------------------------------------ */
 
-static void write_all(gridio_file *file, int64_t steps)
+static void write_step(gridio_file *file, const int *numbers, int variables, int64_t step)
 {
     static char data[ELEMENTS_AT_MOST];
+    for (int n = 0; n < variables; n++) {
+        if (!GIVEN[n].variable.every_step && step > 0)
+            continue;
+        fill(n, step, data);
+        if (gridio_write(file, numbers[n], step, data) != 0)
+            stop("write");
+        memset(data, 0x55, sizeof data); /* what was given may be used again at once */
+    }
+}
+
+static void write_all(gridio_file *file, int64_t steps, int dies)
+{
     gridio_block blocks[BLOCKS_AT_MOST];
     int numbers[VARIABLES];
     for (int n = 0; n < VARIABLES; n++)
@@ -142,17 +156,15 @@ static void write_all(gridio_file *file, int64_t steps)
     if (gridio_end_definitions(file) != 0)
         stop("end_definitions");
     for (int64_t step = 0; step < steps; step++) {
-        for (int n = 0; n < VARIABLES; n++) {
-            if (!GIVEN[n].variable.every_step && step > 0)
-                continue;
-            fill(n, step, data);
-            if (gridio_write(file, numbers[n], step, data) != 0)
-                stop("write");
-            memset(data, 0x55, sizeof data); /* what was given may be used again at once */
-        }
+        write_step(file, numbers, VARIABLES, step);
         if (gridio_sync(file) != 0)
             stop("sync");
     }
+    if (!dies)
+        return;
+    write_step(file, numbers, VARIABLES / 2, steps);
+    MPI_Barrier(MPI_COMM_WORLD);
+    raise(SIGKILL);
 }
 
 static int same_text(const char *left, const char *right)
@@ -251,7 +263,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc < 7)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    const int writes = strcmp(argv[1], "write") == 0;
+    const int writes = strcmp(argv[1], "read") != 0;
     int settings = 7;
     while (argv[settings] && strcmp(argv[settings], "hints") != 0)
         settings++;
@@ -270,7 +282,10 @@ int main(int argc, char **argv)
     if (gridio_open(&file, argv[4], writes ? GRIDIO_WRITE : GRIDIO_READ, &options, MPI_COMM_WORLD) != 0)
         stop("open");
     gridio_hints(file, print_hint, NULL);
-    (writes ? write_all : read_all)(file, atoll(argv[5]));
+    if (writes)
+        write_all(file, atoll(argv[5]), strcmp(argv[1], "die") == 0);
+    else
+        read_all(file, atoll(argv[5]));
     if (gridio_close(&file) != 0)
         stop("close");
     MPI_Finalize();

@@ -7,7 +7,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-from tests.kernels.formats_data import STEPS, check, read_back, read_hdf5, read_netcdf, write
+from tests.kernels.formats_data import STEPS, check, read_back, read_hdf5, read_netcdf, whole_steps, write
 
 READERS = {"hdf5": read_hdf5, "netcdf4": read_netcdf, "netcdf3": read_netcdf, "pnetcdf": read_netcdf}
 PAIRS = [
@@ -18,6 +18,8 @@ PAIRS = [
     *[(method, "pnetcdf") for method in ("collective", "independent", "aggregated")],
 ]
 
+ONE_OF_EACH = [("serial", "netcdf3"), *[("collective", form) for form in ("hdf5", "netcdf4", "pnetcdf", "cgns")]]
+
 
 @pytest.mark.parametrize(("method", "form"), PAIRS)
 def test_another_library_reads_every_element(debian, tmp_path, method, form):
@@ -25,6 +27,7 @@ def test_another_library_reads_every_element(debian, tmp_path, method, form):
     path = tmp_path / "output"
     write(debian, 3, method, form, path, empty=1)
     check(READERS[form], path)
+    assert whole_steps(form, path) == STEPS
     read_back(debian, 2, method, form, path)
 
 
@@ -77,7 +80,7 @@ def test_a_file_per_rank_says_of_what_it_is_a_part(debian, tmp_path, form):
     read_back(debian, 3, "file-per-rank", form, path, empty=1)
 
 
-@pytest.mark.parametrize("method", ["collective", "independent"])
+@pytest.mark.parametrize("method", ["collective", pytest.param("independent", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("form", "settings"),
     [("hdf5", []), ("hdf5", ["steps=1"]), ("netcdf4", []), ("pnetcdf", []), ("cgns", ["coordinates=none"])],
@@ -165,7 +168,7 @@ def test_a_wrong_setting_is_one_sentence(debian, tmp_path, method, form, setting
     assert not (tmp_path / "output").exists()
 
 
-@pytest.mark.parametrize(("method", "form"), [*PAIRS, ("collective", "cgns")])
+@pytest.mark.parametrize(("method", "form"), ONE_OF_EACH)
 def test_a_directory_that_is_not_there(debian, tmp_path, method, form):
     path = tmp_path / "nowhere" / "output"
     run = debian.run(2, "write", method, form, path, STEPS, -1, program="formats")
@@ -174,10 +177,22 @@ def test_a_directory_that_is_not_there(debian, tmp_path, method, form):
     assert "#000" not in run.stderr, "HDF5 printed its stack"
 
 
-@pytest.mark.parametrize(("method", "form"), [*PAIRS, ("collective", "cgns")])
+@pytest.mark.parametrize(("method", "form"), ONE_OF_EACH)
 def test_what_is_no_such_file(debian, tmp_path, method, form):
     path = tmp_path / "output"
     path.write_text("It is something else.\n" * 500)
     run = debian.run(2, "read", method, form, path, STEPS, -1, program="formats")
     assert run.returncode != 0
     assert f"'{path}'" in run.stderr
+
+
+@pytest.mark.parametrize(("method", "form"), [*ONE_OF_EACH, ("serial", "hdf5"), ("independent", "netcdf4")])
+def test_a_killed_run_leaves_whole_steps(debian, tmp_path, method, form):
+    """All ranks are killed in the midst of the fourth step. The mark of the third may not have reached the disk."""
+    run = debian.run(3, "die", method, form, tmp_path / "output", STEPS, -1, program="formats")
+    assert run.returncode != 0
+    assert [entry.name for entry in tmp_path.iterdir()] == ["output.partial"]
+    steps = whole_steps(form, tmp_path / "output.partial")
+    assert steps in (STEPS - 1, STEPS)
+    if form in READERS:
+        check(READERS[form], tmp_path / "output.partial", steps)

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tests.kernels.formats_data import STEPS, CgnsReader, check, read_back, write
+from tests.kernels.formats_data import STEPS, CgnsReader, check, read_back, whole_steps, write
 
 SOURCES = Path(__file__).parent
 
@@ -77,6 +77,12 @@ def test_vertices_have_their_indices_as_coordinates(debian, serial_reader, tmp_p
 
     write(debian, 3, "collective", "cgns", tmp_path / "bare.cgns", "coordinates=none")
     assert not any("Coordinate" in name for name in serial_reader.arrays(tmp_path / "bare.cgns"))
+
+
+def test_a_killed_run_leaves_whole_steps(debian, serial_reader, tmp_path):
+    path = tmp_path / "output.cgns"
+    assert debian.run(3, "die", "independent", "cgns", path, STEPS, -1, program="formats").returncode != 0
+    check(serial_reader, path.with_suffix(".cgns.partial"), whole_steps("cgns", path.with_suffix(".cgns.partial")))
 
 
 # --- the parallel calls -----------------------------------------------------------------------------------------------
