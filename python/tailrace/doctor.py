@@ -23,8 +23,8 @@ from tailrace.names import printable
 
 SCHEMA = 1
 PACKAGES = (
-    *("click", "jinja2", "matplotlib", "numpy", "pandas", "pydantic", "pyelftools", "pympistandard", "rich"),
-    *("tree-sitter", "tree-sitter-toml"),
+    *("click", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pydantic", "pyelftools", "pympistandard", "rich"),
+    *("scipy", "tree-sitter", "tree-sitter-toml"),
 )
 # The group `bench`: readers that verify what kernels write.
 READERS = ("h5py", "netCDF4")
