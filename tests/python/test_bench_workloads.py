@@ -8,8 +8,8 @@ import pytest
 
 from tailrace.bench import loader
 from tailrace.bench.plan import Choices, plan
-from tailrace.bench.toml_lines import Lines
 from tailrace.errors import TailraceError
+from tailrace.toml_lines import Lines
 
 SOLVER = """\
 name = "mine"

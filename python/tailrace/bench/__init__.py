@@ -1,6 +1,6 @@
 """`tailrace bench`: one run of a workload by one method and in one format, every byte verified.
 
-loader, workload, toml_lines    a workload file, checked
+loader, workload                a workload file, checked
 pairs, choices                  which methods and formats go together, and what the user chose
 launcher, kernels               mpiexec, its compiler, and the kernels compiled for them
 plan, execute, records          what a kernel is told, its run, what it wrote down

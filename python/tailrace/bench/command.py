@@ -17,6 +17,7 @@ from tailrace.bench.workload import Transfers, Workload
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.run import tell
+from tailrace.toml_file import first_problem
 
 DONE, BAD, STOPPED = 0, 1, 130
 
@@ -127,7 +128,7 @@ def chosen_workload(word: str, options: Options) -> Workload:
     changes = {key: _value(text) for key, text in (_split("--set", change) for change in options.changes)}
     sized = loader.with_size(workload, size, changes)
     if isinstance(sized, ValidationError):
-        raise _bad_change(*loader.first_problem(sized), workload)
+        raise _bad_change(*first_problem(sized), workload)
     for problem in loader.parameter_problems(sized):
         raise _bad_change(*problem, workload)
     return sized

@@ -3,15 +3,11 @@ told with file, line and key.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from tailrace.bench.toml_lines import Lines
-from tailrace.bench.toml_lines import Path as KeyPath
 from tailrace.bench.workload import (
     PROGRAMS,
     VARIABLES_AT_MOST,
@@ -25,9 +21,10 @@ from tailrace.bench.workload import (
 )
 from tailrace.errors import TailraceError
 from tailrace.names import printable
+from tailrace.toml_file import Problem, Source, first_problem
+from tailrace.toml_lines import Path as KeyPath
 
 REFERENCE = "docs/workloads.md lists the keys and their values"
-Problem = tuple[KeyPath, str]
 
 
 def folder() -> Path:
@@ -58,71 +55,13 @@ def find(word: str) -> Path:
     )
 
 
-class Source:
-    """A workload file's text, values and lines."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            self.text = path.read_text("utf-8")
-            self.values: dict[str, Any] = tomllib.loads(self.text)
-        except OSError as error:
-            raise TailraceError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise TailraceError(
-                f"{printable(str(path))}, byte {error.start}: this is no UTF-8 text", "a workload is a TOML file"
-            ) from None
-        except tomllib.TOMLDecodeError as error:
-            raise TailraceError(f"{printable(str(path))}: this is no TOML: {error}", REFERENCE) from None
-
-    def fail(self, problem: Problem) -> TailraceError:
-        key, text = problem
-        place = f"{printable(str(self.path))}, line {Lines(self.text).of(key)}"
-        return TailraceError(f"{place}: {printable(f'{_dotted(key)}: ' if key else '')}{printable(text)}", REFERENCE)
-
-
 def load(word: str) -> Workload:
     """The workload of that name or path, checked, in every size that it has."""
-    source = Source(find(word))
-    workload = _validated(source, Workload, source.values)
+    source = Source(find(word), "a workload", REFERENCE)
+    workload = source.validated(Workload, source.values)
     for problem in _problems(workload, source):
         raise source.fail(problem)
     return workload
-
-
-def _validated(source: Source, model: type[BaseModel], values: object) -> Any:
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise source.fail(first_problem(error)) from None
-
-
-def first_problem(error: ValidationError) -> Problem:
-    """The first thing that is wrong, in this project's words where pydantic's speak of Python."""
-    # A key that is misspelt is also one that is missing: the former is what to look at.
-    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-    key: KeyPath = tuple(part for part in first["loc"] if part != "[key]")
-    match first["type"]:
-        case "extra_forbidden":
-            return key, "there is no such key"
-        case "missing":
-            return key, "is missing"
-        case "list_type":
-            return key, f"should be a list, as in [1, 2], not {first['input']!r}"
-        case "model_type" | "dict_type":
-            return key, f"should be a table, not {first['input']!r}"
-        case "string_pattern_mismatch":
-            return key, f"{first['input']!r} is no name: letters, digits, _ and - after a letter; no blanks in units"
-    words = first["msg"].removeprefix("Value error, ").replace("Input should be", "should be").replace("List", "list")
-    return key, f"{words}, not {first['input']!r}"
-
-
-def _dotted(key: KeyPath) -> str:
-    """`output[1].variable[0].type`, elements counted from 1 as people do."""
-    text = ""
-    for part in key:
-        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
 
 
 def _problems(workload: Workload, source: Source) -> Iterator[Problem]:

@@ -1,0 +1,74 @@
+"""A TOML file of the user's, checked against a model: what is wrong in it is told with file, line and key."""
+
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from tailrace.errors import TailraceError
+from tailrace.names import printable
+from tailrace.toml_lines import Lines
+from tailrace.toml_lines import Path as KeyPath
+
+Problem = tuple[KeyPath, str]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Source:
+    """A file's text, values and lines. `what` it should be; `reference` says where its keys are listed."""
+
+    def __init__(self, path: Path, what: str, reference: str) -> None:
+        self.path, self.reference = path, reference
+        try:
+            self.text = path.read_text("utf-8")
+            self.values: dict[str, Any] = tomllib.loads(self.text)
+        except OSError as error:
+            raise TailraceError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise TailraceError(
+                f"{printable(str(path))}, byte {error.start}: this is no UTF-8 text", f"{what} is a TOML file"
+            ) from None
+        except tomllib.TOMLDecodeError as error:
+            raise TailraceError(f"{printable(str(path))}: this is no TOML: {error}", reference) from None
+
+    def fail(self, problem: Problem) -> TailraceError:
+        key, text = problem
+        place = f"{printable(str(self.path))}, line {Lines(self.text).of(key)}"
+        return TailraceError(
+            f"{place}: {printable(f'{dotted(key)}: ' if key else '')}{printable(text)}", self.reference
+        )
+
+    def validated(self, model: type[Model], values: object) -> Model:
+        try:
+            return model.model_validate(values)
+        except ValidationError as error:
+            raise self.fail(first_problem(error)) from None
+
+
+def first_problem(error: ValidationError) -> Problem:
+    """The first thing that is wrong, in this project's words where pydantic's speak of Python."""
+    # A key that is misspelt is also one that is missing: the former is what to look at.
+    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    key: KeyPath = tuple(part for part in first["loc"] if part != "[key]")
+    match first["type"]:
+        case "extra_forbidden":
+            return key, "there is no such key"
+        case "missing":
+            return key, "is missing"
+        case "list_type":
+            return key, f"should be a list, as in [1, 2], not {first['input']!r}"
+        case "model_type" | "dict_type":
+            return key, f"should be a table, not {first['input']!r}"
+        case "string_pattern_mismatch":
+            return key, f"{first['input']!r} is no name: letters, digits, _ and - after a letter; no blanks in units"
+    words = first["msg"].removeprefix("Value error, ").replace("Input should be", "should be").replace("List", "list")
+    return key, f"{words}, not {first['input']!r}"
+
+
+def dotted(key: KeyPath) -> str:
+    """`output[1].variable[0].type`, elements counted from 1 as people do."""
+    text = ""
+    for part in key:
+        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
