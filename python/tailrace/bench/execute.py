@@ -6,6 +6,8 @@ GRACE_S is killed.
 
 import contextlib
 import os
+import resource
+import select
 import signal
 import subprocess
 import time
@@ -32,7 +34,8 @@ class Outcome:
     stopped: str
     elapsed_s: float
     records: Records
-    output: str  # what the program and mpiexec said, both streams
+    output: str  # what the program and mpiexec said, both streams unless they are kept apart
+    used: resource.struct_rusage | None = None  # of a command that came to its end, with all that it waited for
 
 
 def execute(
@@ -42,46 +45,85 @@ def execute(
     time_limit_s: float,
     on_record: Callable[[Record], None],
     working_directory: Path | None = None,
+    errors_apart: bool = False,
 ) -> Outcome:
     """Runs the command; a kernel writes the file `records` in `folder`, where it also runs if nothing else is said.
 
-    time_limit_s 0: without a limit.
+    time_limit_s 0: without a limit. errors_apart: stderr goes to the file `errors` in `folder`, not to `output`.
     """
     follower = Follower(folder / "records")
     said = folder / "output"
-    begin = time.monotonic()
-    with _ending_as_exception(), said.open("wb") as output:
+    with contextlib.ExitStack() as stack:
+        output = stack.enter_context(said.open("wb"))
+        errors = stack.enter_context((folder / "errors").open("wb")) if errors_apart else subprocess.STDOUT
+        stack.enter_context(_ending_as_exception())
+        begin = time.monotonic()
         process = subprocess.Popen(
             command,
             env=environment,
             cwd=working_directory or folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=subprocess.STDOUT,
+            stderr=errors,
             start_new_session=True,
         )
-        stopped = _wait(process, follower, begin + time_limit_s if time_limit_s else float("inf"), on_record)
+        watched = _Watched(process, follower, on_record)
+        stopped = watched.wait(begin + time_limit_s if time_limit_s else float("inf"))
     for record in follower.news():
         on_record(record)
     text = said.read_text("utf-8", "replace")
-    return Outcome(process.returncode, stopped, time.monotonic() - begin, follower.records, text)
+    ended = watched.ended if watched.ended is not None else time.monotonic()
+    return Outcome(process.returncode, stopped, ended - begin, follower.records, text, watched.used)
 
 
-def _wait(
-    process: subprocess.Popen[bytes], follower: Follower, deadline: float, on_record: Callable[[Record], None]
-) -> str:
+class _Watched:
+    """A running command, whose end is noticed at once where the kernel tells it (pidfd), else within POLL_S."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], follower: Follower, on_record: Callable[[Record], None]
+    ) -> None:
+        self.process, self.follower, self.on_record = process, follower, on_record
+        self.ended: float | None = None
+        self.used: resource.struct_rusage | None = None
+
+    def wait(self, deadline: float) -> str:
+        try:
+            with _end_of(self.process.pid) as told:
+                while (left := deadline - time.monotonic()) > 0:
+                    told(min(left, POLL_S))
+                    if self._over():
+                        return ""
+                    for record in self.follower.news():
+                        self.on_record(record)
+            return "time limit"
+        except (KeyboardInterrupt, EndedError):
+            return "interrupted"
+        finally:
+            end(self.process)
+
+    def _over(self) -> bool:
+        pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
+        if pid == 0:
+            return False
+        self.ended, self.used = time.monotonic(), used
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return True
+
+
+@contextlib.contextmanager
+def _end_of(pid: int) -> Iterator[Callable[[float], object]]:
+    """Gives what waits for the process for so many seconds at most."""
     try:
-        while time.monotonic() < deadline:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(POLL_S)
-                return ""
-            for record in follower.news():
-                on_record(record)
-        return "time limit"
-    except (KeyboardInterrupt, EndedError):
-        return "interrupted"
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        yield time.sleep
+        return
+    try:
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
+        yield lambda seconds: poller.poll(seconds * 1000)
     finally:
-        end(process)
+        os.close(descriptor)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
