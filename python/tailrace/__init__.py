@@ -6,6 +6,7 @@
 >>> run.efficiency.io
 >>> run.files.nlargest(5, "write_s")
 >>> tailrace.compare([run, "model-8.tailrace"])
+>>> tailrace.open_study("study-cmaq-small").runs    # a data frame, one row per run
 
 Everything heavy is imported when it is first used.
 """
@@ -16,8 +17,9 @@ from tailrace.errors import TailraceError
 
 if TYPE_CHECKING:
     from tailrace.library import Run, compare, open
+    from tailrace.study.library import Study, open_study
 
-__all__ = ["Run", "TailraceError", "__version__", "compare", "open"]
+__all__ = ["Run", "Study", "TailraceError", "__version__", "compare", "open", "open_study"]
 
 
 def __getattr__(name: str) -> Any:
@@ -25,6 +27,10 @@ def __getattr__(name: str) -> Any:
         from tailrace import library
 
         return getattr(library, name)
+    if name in ("Study", "open_study"):
+        from tailrace.study import library as studies
+
+        return getattr(studies, name)
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from tailrace.errors import TailraceError
+from tailrace.study.cli import study
 
 TRACE = click.Path(path_type=Path)
 
@@ -160,6 +161,9 @@ def pack(raw: Path, output: Path | None) -> None:
     from tailrace.store import pack_directory
 
     click.echo(str(pack_directory(raw, output)))
+
+
+cli.add_command(study)
 
 
 def main() -> None:

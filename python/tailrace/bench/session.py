@@ -30,6 +30,10 @@ class FailedRunError(TailraceError):
     """The run did not do what was asked of it; what it wrote does not count."""
 
 
+class LateRunError(FailedRunError):
+    """The run was not over at its time limit."""
+
+
 class StoppedError(FailedRunError):
     """We were asked to stop."""
 
@@ -166,7 +170,7 @@ def check_stopped(outcome: Outcome, program: str, time_limit_s: float) -> None:
     if outcome.stopped == "interrupted":
         raise StoppedError("the run was interrupted, and all its processes were ended")
     if outcome.stopped == "time limit":
-        raise FailedRunError(
+        raise LateRunError(
             f"{program} was not over after {time_limit_s:g} s, and all its processes were ended",
             "give more time with --time-limit, or choose a smaller --size",
         )

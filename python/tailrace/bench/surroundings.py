@@ -22,7 +22,7 @@ def describe(
     return {
         "host": platform.node(),
         "kernel": f"{platform.system()} {platform.release()}",
-        "processor": _processor(),
+        "processor": processor(),
         "cores": cores(),
         "mpi": launcher.mpi.family if launcher else "",
         "mpi_soname": launcher.mpi.soname if launcher else "",
@@ -36,7 +36,7 @@ def describe(
     }
 
 
-def _processor() -> str:
+def processor() -> str:
     try:
         text = Path("/proc/cpuinfo").read_text("utf-8", "replace")
     except OSError:

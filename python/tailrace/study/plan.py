@@ -1,0 +1,120 @@
+"""The plan of a study: what is written down before the first run, and what a later start must find unchanged."""
+
+import json
+import secrets
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailrace.errors import TailraceError
+from tailrace.names import printable
+from tailrace.study import design, loader, setups
+from tailrace.study.loader import Loaded
+from tailrace.study.model import SCHEMA, Study
+from tailrace.study.store import PLAN, STUDY, Store
+
+SEED_BITS = 31
+# What may differ when a study goes on: where its targets are mounted this time is in the environment.
+IDENTITY = ("study", "size", "changes", "seed")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`values` is what plan.json holds."""
+
+    values: dict[str, Any]
+    study: Study
+
+    @property
+    def identity(self) -> str:
+        """The mark of everything that this study starts or leaves on a target."""
+        return self.values["identity"]
+
+    @property
+    def started_in(self) -> Path:
+        return Path(self.values["started_in"])
+
+    def design(self) -> design.Design:
+        return design.Design(tuple(cell["levels"] for cell in self.values["cells"]), self.values["seed"])
+
+
+def make(store: Store, loaded: Loaded, seed: int | None) -> Plan:
+    """That of the directory where there is one, which must be the same study, else a new one. Needs the lock."""
+    if store.has(PLAN):
+        return Plan(_same(store, loaded, seed), loaded.study)
+    return Plan(_new(loaded, secrets.randbits(SEED_BITS) if seed is None else seed), loaded.study)
+
+
+def write(store: Store, loaded: Loaded, plan: Plan) -> None:
+    """Once, before the first run, and after everything was checked: a study that cannot run leaves none."""
+    if not store.has(PLAN):
+        store.write(STUDY, loaded.text)
+        store.write(PLAN, json.dumps(plan.values, ensure_ascii=False, indent=1))
+
+
+def stored(store: Store) -> Plan:
+    """The plan of a directory, for who only reads it or goes on with it."""
+    values = store.read_json(PLAN)
+    if values.get("schema") != SCHEMA:
+        raise TailraceError(
+            f"{printable(str(store.directory / PLAN))}: this Tailrace reads schema {SCHEMA}, and it has"
+            f" {printable(repr(values.get('schema')))}",
+            "pip install --upgrade tailrace",
+        )
+    loaded = loader.load(store.directory / STUDY, values["size"] or None, values["changes"])
+    return Plan(values, loaded.study)
+
+
+def _same(store: Store, loaded: Loaded, seed: int | None) -> dict[str, Any]:
+    values = store.read_json(PLAN)
+    wanted = _described(loaded) | {"seed": values.get("seed") if seed is None else seed}
+    differing = [key for key in IDENTITY if values.get(key) != wanted[key]]
+    if values.get("schema") != SCHEMA or differing:
+        what = ", ".join(differing) or "schema"
+        raise TailraceError(
+            f"{printable(str(store.directory))} holds another study: its {what} differs",
+            "choose another directory with -o; `tailrace study run DIR` goes on with the one that DIR holds",
+        )
+    return values
+
+
+def _described(loaded: Loaded) -> dict[str, Any]:
+    """As it reads back from JSON."""
+    study = loaded.study.model_dump(mode="json", by_alias=True, exclude={"size"})
+    return json.loads(json.dumps({"study": study, "size": loaded.size, "changes": dict(loaded.changes)}))
+
+
+def _new(loaded: Loaded, seed: int) -> dict[str, Any]:
+    from tailrace import __version__
+
+    study = loaded.study
+    cells = design.cells(study)
+    return {
+        "schema": SCHEMA,
+        "identity": uuid.uuid4().hex,
+        "name": study.name,
+        "description": study.description,
+        "seed_document": study.seed,
+        "size": loaded.size,
+        "changes": dict(loaded.changes),
+        "seed": seed,
+        "response": study.response,
+        "factors": [_factor(study, name) for name in study.factor],
+        "cells": [{"cell": number, "levels": levels} for number, levels in enumerate(cells)],
+        "repetitions": study.repetitions,
+        "study": _described(loaded)["study"],
+        "started_in": str(Path.cwd()),
+        "versions": {"tailrace": __version__},
+    }
+
+
+def _factor(study: Study, name: str) -> dict[str, Any]:
+    factor = study.factor[name]
+    return {
+        "name": name,
+        "kind": setups.kind(study, name),
+        "unit": factor.unit,
+        "levels": factor.levels,
+        "labels": [setups.label(factor, level) for level in factor.levels],
+    }

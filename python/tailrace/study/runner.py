@@ -1,0 +1,168 @@
+"""The runner: one run after the other, each stored before the next begins.
+
+A study goes on where it was left: what runs.jsonl has is not run again, whatever ended the runner that wrote it. The
+run that was under way then is made again, after what it left behind (processes, files) was ended and removed.
+"""
+
+import json
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from tailrace.study import design, leftovers, repetitions
+from tailrace.study.design import Design, Planned
+from tailrace.study.plan import Plan
+from tailrace.study.progress import Display, Remaining
+from tailrace.study.results import DONE, Number, Result
+from tailrace.study.setups import Setup, setup
+from tailrace.study.store import Store
+from tailrace.study.targets import Targets
+
+DETAILS = "bench.json"
+
+
+class Executor(Protocol):
+    """What makes a run of a combination."""
+
+    def check(self, setups: list[Setup]) -> None:
+        """Raises TailraceError for what would fail in every run."""
+
+    def run(self, number: int, setup: Setup, directory: Path) -> Result:
+        """Raises StoppedError where we were asked to end meanwhile."""
+
+
+@dataclass
+class State:
+    """What is known of the finished runs."""
+
+    numbers: set[int] = field(default_factory=set)
+    responses: dict[int, list[float]] = field(default_factory=dict)
+    spent_s: float = 0.0
+    remaining: Remaining = field(default_factory=Remaining)
+
+    def add(self, line: dict[str, Any], response: str) -> None:
+        self.numbers.add(line["run"])
+        self.spent_s += line["spent_s"]
+        self.remaining.add(line["cell"], line["spent_s"])
+        value = line["numbers"].get(response)
+        if line["status"] == DONE and value is not None:
+            self.responses.setdefault(line["cell"], []).append(value)
+
+
+@dataclass
+class Runner:
+    """Makes the runs of a plan. Holds the store's lock. `budget_s`: no run begins that would exceed it."""
+
+    store: Store
+    plan: Plan
+    executor: Executor
+    targets: Targets
+    budget_s: float | None = None
+    only_block: int | None = None
+
+    def __post_init__(self) -> None:
+        self.design: Design = self.plan.design()
+        self.state = State()
+        self._orders: dict[int, list[Planned]] = {}
+        for line in self.store.runs():
+            self.state.add(line, self.plan.study.response)
+
+    def clean(self) -> None:
+        """What a killed runner left: half a line, processes, files of the run under way."""
+        self.store.repair()
+        leftovers.end(self.targets.mark)
+        self.targets.clear_runs()
+
+    def run(self) -> bool:
+        """Makes what is missing; whether all is done, or the budget ended it before. Raises StoppedError."""
+        with Display(self.plan.study.name) as display:
+            for planned in self._missing():
+                if self._exceeds(planned):
+                    return False
+                self._one(planned, display)
+        return True
+
+    def _missing(self) -> Iterator[Planned]:
+        """Block by block; whether another is needed shows only when one is done."""
+        for number, block in enumerate(design.blocks(self.design)):
+            if self.only_block is None and not self._wanted(number):
+                return
+            if self.only_block is not None and number > self.only_block:
+                return
+            if self.only_block in (None, number):
+                yield from (planned for planned in block if planned.run not in self.state.numbers)
+
+    def _wanted(self, block: int) -> bool:
+        """A block that was begun is finished."""
+        cells = len(self.design.cells)
+        begun = any(block * cells <= run < (block + 1) * cells for run in self.state.numbers)
+        by_cell = [self.state.responses.get(cell, []) for cell in range(cells)]
+        return begun or repetitions.another_block(self.plan.study, block, by_cell)
+
+    def _exceeds(self, planned: Planned) -> bool:
+        if self.budget_s is None:
+            return False
+        return self.state.spent_s + (self.state.remaining.of([planned.cell]) or 0.0) > self.budget_s
+
+    def _one(self, planned: Planned, display: Display) -> None:
+        levels = self.design.cells[planned.cell]
+        begun = time.time()
+        clock = time.monotonic()
+        display.begins(len(self.state.numbers), self._total(), levels, self._left_s())
+        directory = self.store.run_directory(planned.run)
+        directory.mkdir(exist_ok=True)
+        load = os.getloadavg()[0]
+        result = self.executor.run(planned.run, setup(self.plan.study, levels), directory)
+        if result.details is not None:
+            (directory / DETAILS).write_text(json.dumps(result.details, ensure_ascii=False, default=str))
+        line = {
+            "run": planned.run,
+            "block": planned.block,
+            "order": len(self.state.numbers),
+            "cell": planned.cell,
+            "begun_unix_s": begun,
+            "spent_s": time.monotonic() - clock,
+            "levels": levels,
+            "status": result.status,
+            "reason": result.reason,
+            "numbers": _finite(result.numbers),
+            "verified": result.verified,
+            "cache": result.cache,
+            "load_average": load,
+            "phases": result.phases,
+        }
+        self.store.append(line)
+        self.state.add(line, self.plan.study.response)
+        display.ended(len(self.state.numbers), self._total(), levels, result, self._left_s())
+
+    def _total(self) -> int:
+        """The runs that are certain: of the least number of blocks, and of those that were begun."""
+        cells = len(self.design.cells)
+        begun = max(self.state.numbers, default=-1) // cells + 1
+        return max(self.plan.study.repetitions, begun) * cells
+
+    def _left_s(self) -> float | None:
+        """An expectation for all that is certain to come."""
+        cells = len(self.design.cells)
+        missing = [
+            planned.cell
+            for block in range(self._total() // cells)
+            for planned in self._block(block)
+            if planned.run not in self.state.numbers
+        ]
+        return self.state.remaining.of(missing)
+
+    def _block(self, number: int) -> list[Planned]:
+        """Kept: an order costs a hash for every combination."""
+        if number not in self._orders:
+            self._orders[number] = self.design.block(number)
+        return self._orders[number]
+
+
+def _finite(numbers: Mapping[str, Number]) -> dict[str, Number]:
+    """JSON has no others."""
+    return {name: value for name, value in numbers.items() if value is not None and math.isfinite(value)}

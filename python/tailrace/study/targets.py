@@ -1,0 +1,86 @@
+"""Where runs read and write: on each target a directory of the study's own, and in it one for each run. Nothing else on
+a target is touched.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tailrace.errors import TailraceError
+from tailrace.names import printable
+from tailrace.study.model import Study, Target
+from tailrace.study.testbed import mount_of
+
+
+class Targets:
+    """`directories`: where each target is, by name. `home` stands in where a study names no target."""
+
+    def __init__(self, directories: Mapping[str, Path], home: Path, mark: str) -> None:
+        self.directories, self.home, self.mark = directories, home, mark
+
+    def directory(self, name: str | None) -> Path:
+        return self.home if name is None else self.directories[name]
+
+    def workspace(self, name: str | None) -> Path:
+        """The study's own directory on this target, made where it was not yet."""
+        path = self.directory(name) / f"tailrace-study-{self.mark}"
+        path.mkdir(exist_ok=True)
+        return path
+
+    def check(self) -> None:
+        """Whether every target can be written, before anything runs."""
+        for name, path in self.directories.items():
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+                with tempfile.TemporaryFile(dir=path) as file:
+                    file.write(b"\0" * 4096)
+                    file.flush()
+            except OSError as error:
+                raise TailraceError(
+                    f"target {name}: {printable(str(path))} cannot be written: {error.strerror}",
+                    f"--target {name}=DIRECTORY names another place for it",
+                ) from None
+
+    def clear_runs(self) -> None:
+        """Removes what runs have left that did not come to their end. Prepared inputs stay."""
+        for path in self._workspaces():
+            for left in [*path.glob("run-*"), *path.glob(".*.partial")]:
+                shutil.rmtree(left, ignore_errors=True)
+
+    def remove(self) -> None:
+        for path in self._workspaces():
+            shutil.rmtree(path, ignore_errors=True)
+
+    def _workspaces(self) -> list[Path]:
+        places = dict.fromkeys([*self.directories.values(), self.home])
+        paths = [place / f"tailrace-study-{self.mark}" for place in places]
+        return [path for path in paths if path.is_dir()]
+
+
+def find(study: Study, given: Mapping[str, str], home: Path, mark: str, base: Path) -> Targets:
+    """`given`: what --target says. A relative directory in the file is relative to `base`."""
+    for name in given:
+        if name not in study.target:
+            known = ", ".join(study.target) or "none"
+            raise TailraceError(f"--target {printable(name)}: {study.name} has no such target", f"it has {known}")
+    directories = {
+        name: Path(given[name]).absolute() if name in given else _directory(name, target, base)
+        for name, target in study.target.items()
+    }
+    return Targets(directories, home, mark)
+
+
+def _directory(name: str, target: Target, base: Path) -> Path:
+    if target.directory is not None:
+        return base / os.path.expandvars(Path(target.directory).expanduser())
+    if target.testbed is not None:
+        with contextlib.suppress(FileNotFoundError):
+            return mount_of(target.testbed)
+    raise TailraceError(
+        f"it is not known where the target {name} is",
+        f"--target {name}=DIRECTORY says it"
+        + (f"; or bring up the test bed: testbed/testbed up {target.testbed}" if target.testbed else ""),
+    )
