@@ -8,9 +8,10 @@ IDENTITY = ("run", "block", "order", "begun_unix_s")
 ENDING = ("status", "reason")
 
 TIMES = (
-    *("elapsed_s", "user_s", "system_s", "launch_to_end_s", "compute_s", "communicate_s"),
+    *("elapsed_s", "user_s", "system_s", "user_per_rank_s", "system_per_rank_s"),
+    *("launch_to_end_s", "compute_s", "communicate_s"),
     *("create_s", "write_s", "read_s", "sync_s", "open_s", "close_s", "output_s", "input_s"),
-    *("shared_write_s", "shared_read_s"),
+    *("shared_write_s", "shared_read_s", "read_and_write_s"),
 )
 AMOUNTS = ("bytes_written", "bytes_read", "maximum_resident_bytes")
 RATES = (

@@ -15,6 +15,7 @@ from tailrace.bench import launcher, surroundings
 from tailrace.errors import TailraceError
 from tailrace.launch import executable
 from tailrace.names import printable
+from tailrace.study import testbed
 from tailrace.study.model import Study
 from tailrace.study.targets import Targets
 
@@ -102,8 +103,12 @@ def _first_line(words: list[str]) -> str:
 
 
 def _target(study: Study, name: str, path: Path) -> dict[str, Any]:
-    known: Mapping[str, Any] = study.target[name].model_dump(exclude_none=True)
-    return surroundings.file_system(path) | {"known": {key: value for key, value in known.items() if value != ""}}
+    target = study.target[name]
+    known: Mapping[str, Any] = target.model_dump(exclude_none=True)
+    answer = surroundings.file_system(path) | {"known": {key: value for key, value in known.items() if value != ""}}
+    bed = testbed.bed(target.testbed) if target.testbed is not None else None
+    # Only where the bed's own mount is used, and not a directory that --target named instead.
+    return answer | {"bed": bed if bed is not None and str(path) in bed["mounts"] else None}
 
 
 def git_state(directory: Path) -> dict[str, Any] | None:

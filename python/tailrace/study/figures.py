@@ -13,6 +13,7 @@ from tailrace.study.results import Number, of_capture
 
 # A data set's or a variable's creation, which bench calls after what the libraries do.
 NAMES = {"define": "create"}
+MOVED = ("write", "read")
 Streams = Iterable[Mapping[str, Any]]
 
 
@@ -22,12 +23,17 @@ def numbers(figures: Mapping[str, Any], capture: Mapping[str, Any] | None) -> di
     answer: dict[str, Number] = of_capture(capture)
     answer |= {"elapsed_s": usage["elapsed_s"], "maximum_resident_bytes": usage["maximum_resident_bytes"]}
     answer |= {name: usage["sum"][name] for name in ("user_s", "system_s", "compute_s", "communicate_s")}
+    ranks = max(len(usage["ranks"]), 1)
+    answer |= {f"{name}_per_rank_s": usage["sum"][f"{name}_s"] / ranks for name in ("user", "system")}
     answer |= {f"{NAMES.get(phase, phase)}_s": _slowest(streams, phase) for phase in PHASES}
     answer |= _moved([s for s in streams if s["direction"] == "write"], "write", "output_s", "bytes_written")
     answer |= _moved([s for s in streams if s["direction"] == "read"], "read", "input_s", "bytes_read")
     for what in ("write", "read"):
         answer[f"shared_{what}_s"] = shared[f"{what}_s"]
         answer[f"shared_{what}_share"] = shared[f"{what}_share"]
+    answer["read_and_write_s"] = sum(
+        stream["total"].get(f"{d}_s", {}).get("sum", 0.0) for stream in streams for d in MOVED
+    )
     return answer
 
 
@@ -70,6 +76,7 @@ def of_calculix(run: Mapping[str, Any]) -> dict[str, Number]:
     for what, verb in (("write", "written"), ("read", "read")):
         answer[f"bytes_{verb}"] = sum(file[f"bytes_{verb}"] for file in own["files"])
         answer[f"{what}_s"] = answer[f"shared_{what}_s"] = own[f"shared_{what}_s"]
+    answer["read_and_write_s"] = own["shared_write_s"] + own["shared_read_s"]
     share = own["write_share_of_transfer_time"]
     answer |= {"shared_write_share": share, "shared_read_share": 1 - share}
     for layer in ("posix", "stdio"):

@@ -6,20 +6,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, field_validator
 
 SCHEMA = 1
-KINDS = (
-    "target",
-    "read_target",
-    "ranks",
-    "threads",
-    "size",
-    "method",
-    "format",
-    "hint",
-    "setting",
-    "set",
-    "placeholder",
-)
-
 Level = str | int | float | bool
 PositiveNumber = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -92,6 +78,7 @@ class Factor(Table):
             "size",
             "method",
             "format",
+            "pair",
             "hint",
             "setting",
             "set",

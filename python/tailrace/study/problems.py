@@ -1,5 +1,6 @@
 """What single values of a study file cannot tell: how they go together. Each problem is the key's path and a text."""
 
+import re
 from collections.abc import Iterator
 
 from tailrace.study import placeholders, setups
@@ -7,7 +8,7 @@ from tailrace.study.columns import MEASURED, TAKEN
 from tailrace.study.model import Expect, Factor, Level, Run, Study
 from tailrace.toml_file import Problem
 
-SINGLE = ("target", "read_target", "ranks", "threads", "size", "method", "format")
+SINGLE = ("target", "read_target", "ranks", "threads", "size", "method", "format", "pair")
 ONLY_WORKLOADS = ("size", "method", "format", "set", "hints", "settings")
 ONLY_COMMANDS = ("environment", "working_directory", "output_pattern", "expected_files")
 
@@ -31,8 +32,6 @@ def responses(study: Study) -> frozenset[str]:
 
 
 def pattern_names(run: Run) -> list[str]:
-    import re
-
     return [name for pattern in run.patterns for name in re.compile(pattern).groupindex]
 
 
@@ -45,7 +44,7 @@ def _run(study: Study) -> Iterator[Problem]:
     for key in ONLY_COMMANDS if where == "workload" else ONLY_WORKLOADS:
         if key in run.model_fields_set:
             yield ("run", key), f"goes with a {'command' if where == 'workload' else 'workload'} only"
-    if study.slurm is not None and run.launcher != "srun":
+    if study.slurm is not None and run.launcher.split()[:1] != ["srun"]:
         yield ("run", "launcher"), 'with [slurm] it is "srun"'
     if where == "command":
         yield from _command(study)
@@ -114,6 +113,8 @@ def _levels(factor: Factor, kind: str) -> Iterator[Problem]:
             yield ("levels", place), f"should be a number of {kind}, not {level!r}"
         if kind in ("target", "read_target", "size", "method", "format") and not isinstance(level, str):
             yield ("levels", place), f"should be the name of a {kind.replace('_', ' ')}, not {level!r}"
+        if kind == "pair" and not re.fullmatch(r"[a-z-]+ [a-z0-9]+", texts[place]):
+            yield ("levels", place), f"should be a method and a format, as in 'collective hdf5', not {level!r}"
         if any(ord(character) < 32 for character in texts[place]):
             yield ("levels", place), "may hold no line breaks or tabs"
     if factor.labels and len(factor.labels) != len(factor.levels):

@@ -8,7 +8,7 @@ from tailrace.study.placeholders import as_text
 
 BY_NAME = ("target", "read_target", "ranks", "threads", "size", "method", "format")
 OF_COMMANDS = ("target", "read_target", "ranks", "threads", "placeholder")
-OF_WORKLOADS = (*BY_NAME, "hint", "setting", "set")
+OF_WORKLOADS = (*BY_NAME, "pair", "hint", "setting", "set")
 # What a command may use beside the factors.
 ALWAYS = ("target", "read_target", "directory", "ranks", "threads", "run")
 
@@ -52,6 +52,8 @@ def setup(study: Study, levels: Mapping[str, Level]) -> Setup:
         return next(iter(of_kind.get(what, {}).values()), getattr(run, what))
 
     target = single("target") or _only_target(study)
+    # Of methods that are compared each in its own format, as in "collective hdf5".
+    method, _, format_ = str(next(iter(of_kind.get("pair", {}).values()), "")).partition(" ")
     return Setup(
         levels=dict(levels),
         ranks=single("ranks"),
@@ -59,8 +61,8 @@ def setup(study: Study, levels: Mapping[str, Level]) -> Setup:
         target=target,
         read_target=single("read_target") or target,
         size=single("size"),
-        method=single("method"),
-        format=single("format"),
+        method=method or single("method"),
+        format=format_ or single("format"),
         set=dict(run.set) | of_kind.get("set", {}),
         hints=_pairs(dict(run.hints) | of_kind.get("hint", {})),
         settings=_pairs(dict(run.settings) | of_kind.get("setting", {})),
