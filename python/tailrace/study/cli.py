@@ -39,6 +39,18 @@ def run(word: str, **options: object) -> None:
     sys.exit(run_study(word, Options(**options)))
 
 
+@study.command("block", hidden=True)
+@click.argument("directory", type=PATH)
+@click.argument("number", type=click.IntRange(min=0))
+@click.option("--target", "targets", multiple=True)
+@click.option("--keep", is_flag=True)
+def block(directory: Path, number: int, **options: object) -> None:
+    """What a batch job of a study with [slurm] does: the missing runs of one block."""
+    from tailrace.study.command import Options, run_block
+
+    sys.exit(run_block(directory, number, Options(**options)))
+
+
 @study.command("report")
 @click.argument("directories", nargs=-1, required=True, type=PATH, metavar="DIR [DIR2]")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/study-report.json).")

@@ -13,13 +13,13 @@ import click
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.run import tell
-from tailrace.study import environment, loader, plan, targets
+from tailrace.study import loader, plan, slurm, targets
 from tailrace.study.command_run import CommandRuns
 from tailrace.study.plan import Plan
 from tailrace.study.results import StoppedError
 from tailrace.study.runner import Executor, Runner
 from tailrace.study.setups import setup
-from tailrace.study.store import ENVIRONMENT, PLAN, STUDY, Store
+from tailrace.study.store import PLAN, STUDY, Store
 
 DONE, BAD, STOPPED = 0, 1, 130
 UNITS_S = {"s": 1, "min": 60, "m": 60, "h": 3600}
@@ -46,24 +46,60 @@ def run(word: str, options: Options) -> int:
         made = plan.make(store, loaded, options.seed)
         runner = _checked(store, made, options)
         plan.write(store, loaded, made)
-        status = _run(runner, options)
+        status = _run(runner, options, _jobs(store, made, options))
     return status if status == STOPPED else _answer(store, options)
 
 
-def _run(runner: Runner, options: Options) -> int:
+def _jobs(store: Store, made: Plan, options: Options) -> slurm.Jobs | None:
+    """Where the study wants Slurm. Each job is told again where targets are, as the plan does not know it."""
+    if made.study.slurm is None:
+        return None
+    more = [word for text in options.targets for word in ("--target", text)]
+    jobs = slurm.Jobs(store, made, (*more, *(["--keep"] if options.keep else [])))
+    jobs.check()
+    return jobs
+
+
+def run_block(directory: Path, number: int, options: Options) -> int:
+    """What a batch job does: the missing runs of one block. The study's lock is held by who waits for the job."""
+    store = Store(directory)
+    with store.lock(slurm.JOB_LOCK), _ending_as_stop():
+        runner = _checked(store, plan.stored(store), options)
+        try:
+            runner.clean()
+            runner.describe_environment()
+            runner.run_block(number)
+        except (StoppedError, KeyboardInterrupt):
+            runner.clean()
+            return STOPPED
+    return DONE
+
+
+def _run(runner: Runner, options: Options, jobs: slurm.Jobs | None) -> int:
     try:
-        runner.clean()
-        if not runner.run():
+        if jobs is None:
+            runner.clean()
+            runner.describe_environment()
+            finished = runner.run()
+        else:
+            finished = runner.run_in_jobs(jobs)
+        if not finished:
             tell("the budget is spent; a later start with a larger one goes on")
         elif not options.keep:
             runner.targets.remove()
     except (StoppedError, KeyboardInterrupt):
-        runner.clean()
+        _stop(runner, jobs)
         tell(f"stopped; `tailrace study run {printable(str(runner.store.directory))}` goes on")
         return STOPPED
     finally:
         _write_tables(runner.store, runner.plan)
     return DONE
+
+
+def _stop(runner: Runner, jobs: slurm.Jobs | None) -> None:
+    if jobs is not None:
+        jobs.cancel()
+    runner.clean()
 
 
 def _chosen(word: str, options: Options) -> tuple[loader.Loaded, Store]:
@@ -91,9 +127,6 @@ def _checked(store: Store, made: Plan, options: Options) -> Runner:
     places.check()
     executor = _executor(made, places, options.keep)
     executor.check([setup(study, cell["levels"]) for cell in made.values["cells"]])
-    if not store.has(ENVIRONMENT):
-        described = environment.describe(study, places, made.started_in)
-        store.write(ENVIRONMENT, json.dumps(described, ensure_ascii=False, indent=1))
     adaptive = study.adaptive.budget_s if study.adaptive else None
     return Runner(store, made, executor, places, _seconds(options.budget) if options.budget else adaptive)
 

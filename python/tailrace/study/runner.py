@@ -10,16 +10,17 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from tailrace.study import design, leftovers, repetitions
+from tailrace.study import design, environment, leftovers, repetitions, slurm
 from tailrace.study.design import Design, Planned
 from tailrace.study.plan import Plan
 from tailrace.study.progress import Display, Remaining
-from tailrace.study.results import DONE, Number, Result
+from tailrace.study.results import DONE, TIMEOUT, Number, Result
 from tailrace.study.setups import Setup, setup
-from tailrace.study.store import Store
+from tailrace.study.store import ENVIRONMENT, Store
 from tailrace.study.targets import Targets
 
 DETAILS = "bench.json"
@@ -62,20 +63,30 @@ class Runner:
     executor: Executor
     targets: Targets
     budget_s: float | None = None
-    only_block: int | None = None
 
     def __post_init__(self) -> None:
         self.design: Design = self.plan.design()
-        self.state = State()
         self._orders: dict[int, list[Planned]] = {}
+        self._read()
+
+    def _read(self) -> None:
+        self.state = State()
         for line in self.store.runs():
             self.state.add(line, self.plan.study.response)
 
     def clean(self) -> None:
         """What a killed runner left: half a line, processes, files of the run under way."""
         self.store.repair()
+        if self.plan.study.slurm is not None:
+            slurm.end_steps()
         leftovers.end(self.targets.mark)
         self.targets.clear_runs()
+
+    def describe_environment(self) -> None:
+        """Once, where the runs are made."""
+        if not self.store.has(ENVIRONMENT):
+            described = environment.describe(self.plan.study, self.targets, self.plan.started_in)
+            self.store.write(ENVIRONMENT, json.dumps(described, ensure_ascii=False, indent=1))
 
     def run(self) -> bool:
         """Makes what is missing; whether all is done, or the budget ended it before. Raises StoppedError."""
@@ -86,15 +97,31 @@ class Runner:
                 self._one(planned, display)
         return True
 
+    def run_in_jobs(self, jobs: slurm.Jobs) -> bool:
+        """The same, each block by a job that makes its runs. What it stored is read when it is over."""
+        for number, block in enumerate(design.blocks(self.design)):
+            if not self._wanted(number):
+                return True
+            if any(planned.run not in self.state.numbers for planned in block):
+                if self.budget_s is not None and self.state.spent_s >= self.budget_s:
+                    return False
+                jobs.block(number, partial(slurm.missing_of, block, self.store))
+                self._read()
+        return True
+
+    def run_block(self, number: int) -> None:
+        """Of such a job: what is missing of one block."""
+        with Display(self.plan.study.name) as display:
+            for planned in self._block(number):
+                if planned.run not in self.state.numbers:
+                    self._one(planned, display)
+
     def _missing(self) -> Iterator[Planned]:
         """Block by block; whether another is needed shows only when one is done."""
         for number, block in enumerate(design.blocks(self.design)):
-            if self.only_block is None and not self._wanted(number):
+            if not self._wanted(number):
                 return
-            if self.only_block is not None and number > self.only_block:
-                return
-            if self.only_block in (None, number):
-                yield from (planned for planned in block if planned.run not in self.state.numbers)
+            yield from (planned for planned in block if planned.run not in self.state.numbers)
 
     def _wanted(self, block: int) -> bool:
         """A block that was begun is finished."""
@@ -117,6 +144,8 @@ class Runner:
         directory.mkdir(exist_ok=True)
         load = os.getloadavg()[0]
         result = self.executor.run(planned.run, setup(self.plan.study, levels), directory)
+        if result.status == TIMEOUT and self.plan.study.slurm is not None:
+            slurm.end_steps()
         if result.details is not None:
             (directory / DETAILS).write_text(json.dumps(result.details, ensure_ascii=False, default=str))
         line = {

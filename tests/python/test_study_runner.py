@@ -1,0 +1,254 @@
+"""The runner: how runs end, what is left of them, what it costs, and that killing it loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tailrace
+from tailrace.study import leftovers, page_cache
+
+from .study_files import COMMAND, executed, lines, study, write
+
+# What is run stands in the shell's text; a file `go` lets it do what only some combinations do.
+SHELL = """\
+schema = 1
+name = "mine"
+description = "A study of what a shell does."
+repetitions = 1
+[run]
+command = '''TEXT'''
+shell = true
+launcher = "none"
+time_limit_s = 1
+[factor.how]
+levels = ["good", "bad"]
+"""
+
+
+def of_text(folder: Path, text: str, *more: str) -> dict[str, dict]:
+    """Runs a study whose shell does this; its lines by level of `how`."""
+    path = write(folder, "\n".join([SHELL.replace("TEXT", text), *more]))
+    study("run", path, "-o", folder / "out")
+    return {line["levels"]["how"]: line for line in lines(folder / "out")}
+
+
+def test_a_failed_run_is_a_result_with_its_reason(tmp_path: Path) -> None:
+    path = write(tmp_path, SHELL.replace("TEXT", "test {how} = good || { echo no space on it >&2; exit 3; }"))
+    result = study("run", path, "-o", tmp_path / "out")
+    assert result.exit_code == 2  # the braces of a shell are no placeholders
+    path = write(tmp_path, SHELL.replace("TEXT", "test {how} = good || {{ echo no space on it >&2; exit 3; }}"))
+    result = study("run", path, "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "1 of 2 combinations have no successful run" in result.stderr
+    by_level = {line["levels"]["how"]: line for line in lines(tmp_path / "out")}
+    assert by_level["good"]["status"] == "done"
+    assert by_level["bad"]["status"] == "failed"
+    assert by_level["bad"]["reason"] == "it ended with status 3: no space on it"
+    assert "how bad" in result.stderr and "no space on it" in result.stderr
+    assert tailrace.open_study(tmp_path / "out").runs["reason"].str.contains("no space").sum() == 1
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    text = "test {how} = good || {{ trap '' TERM; setsid sleep 987 & (trap '' TERM; sleep 987) & sleep 987; }}"
+    by_level = of_text(tmp_path, text)
+    assert by_level["good"]["status"] == "done"
+    assert by_level["bad"]["status"] == "timeout"
+    assert by_level["bad"]["reason"] == "it was not over after 1 s, and all its processes were ended"
+    assert not sleeping()
+
+
+def test_what_a_run_left_in_the_background_is_ended(tmp_path: Path) -> None:
+    assert of_text(tmp_path, "test {how} = good || setsid sleep 987 &")["bad"]["status"] == "done"
+    assert not sleeping()
+
+
+def sleeping() -> list[str]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if entry.read_bytes() == b"sleep\0987\0":
+                found.append(str(entry))
+    return found
+
+
+def test_a_signal_is_told(tmp_path: Path) -> None:
+    reason = of_text(tmp_path, "test {how} = good || kill -SEGV $$")["bad"]["reason"]
+    assert reason == "it was ended by signal 11"
+
+
+def test_output_that_is_not_what_was_expected_is_wrong(tmp_path: Path) -> None:
+    text = "test {how} = good && echo solved in 3.5 s && touch {target}/result || echo solved in no s"
+    first = of_text(tmp_path, text, "[target.disk]", f"directory = '{tmp_path}/disk'", *EXPECTED)
+    assert first["good"]["status"] == "done"
+    assert first["good"]["numbers"]["solve_s"] == 3.5
+    assert first["bad"]["status"] == "wrong"
+    target = next(line for line in first["bad"]["reason"].split("; ") if "no file" in line)
+    assert first["bad"]["reason"].startswith("the output's solve_s is 'no', no number; ")
+    assert target.startswith(f"there is no file {tmp_path}/disk/tailrace-study-")
+
+
+EXPECTED = ("[size.small]", 'run.output_pattern = "in (?P<solve_s>.+) s"', 'run.expected_files = ["{target}/result"]')
+
+
+def test_a_level_is_an_argument_and_never_a_command(tmp_path: Path) -> None:
+    level = "x; touch hacked; $(touch hacked) `touch hacked` ' \" *"
+    text = COMMAND.replace('levels = ["a", "b"]', f"levels = ['''{level}''', 'b']").replace(
+        '"sh", "{run}"', '"sh", "{run}{second}"'
+    )
+    text = text.replace('echo "$1" >> "$2";', 'printf "%s\\\\n" "$1" >> "$2";').replace('second = "b"', 'second = "b"')
+    result = study("run", write(tmp_path, text), "-o", tmp_path / "out", "--set", "repetitions=1")
+    assert result.exit_code == 0, result.output
+    said = (tmp_path / "executed").read_text()
+    assert f"{level}\n" in said
+    assert not list(tmp_path.rglob("hacked")) and not Path("hacked").exists()
+
+
+def test_a_run_has_directories_of_its_own_which_go_with_it(tmp_path: Path) -> None:
+    """{target} is empty for every run though all write the same names, and nothing of the user's is touched."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "mine").write_text("stays")
+    text = 'test -z \\"$(ls {target} {directory} | grep -v :)\\" && touch {target}/f {directory}/f'
+    path = write(
+        tmp_path, SHELL.replace("TEXT", text.replace('\\"', '"')) + f"[target.disk]\ndirectory = '{tmp_path}/disk'\n"
+    )
+    assert study("run", path, "-o", tmp_path / "out").exit_code == 0
+    assert [entry.name for entry in (tmp_path / "disk").iterdir()] == ["mine"]
+    assert not list((tmp_path / "out").rglob("scratch"))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of half a megabyte."""
+    place = tmp_path / "small"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_target_is_a_reason(tmp_path: Path, small_disk: Path) -> None:
+    text = "test {how} = good || head -c 9999999 /dev/zero > {target}/f"
+    by_level = of_text(tmp_path, text, "[target.disk]", f"directory = '{small_disk}'")
+    assert by_level["good"]["status"] == "done"
+    assert by_level["bad"]["status"] == "failed"
+    assert "No space left on device" in by_level["bad"]["reason"]
+    assert list(small_disk.iterdir()) == []
+
+
+def test_adaptive_repetitions_stop_when_the_intervals_are_narrow(tmp_path: Path) -> None:
+    """The response is printed: of `good` 1 s ± 1 %, of `bad` from 1 to 7 s."""
+    text = "test {how} = good && echo took 1.0$(({run} % 4)) s || echo took $(({run} % 7 + 1)) s"
+    adaptive = '[adaptive]\ninterval = 0.05\nat_most = 6\n[size.small]\nresponse = "took_s"'
+    shell = SHELL.replace("repetitions = 1", "repetitions = 3")
+    pattern = '\nrun.output_pattern = "took (?P<took_s>.+) s"\n'
+    wide = write(tmp_path, shell.replace("TEXT", text) + adaptive + pattern)
+    assert study("run", wide, "-o", tmp_path / "wide").exit_code == 0
+    assert len(lines(tmp_path / "wide")) == 12
+    narrow = write(tmp_path, shell.replace("TEXT", text).replace('"good", "bad"', '"good"') + adaptive + pattern)
+    assert study("run", narrow, "-o", tmp_path / "narrow").exit_code == 0
+    assert len(lines(tmp_path / "narrow")) == 3
+
+
+def test_the_runner_costs_little(tmp_path: Path) -> None:
+    """From one run's begin to the next's, less the run itself: at most 50 ms, in the middle of 50 runs."""
+    text = COMMAND.replace("repetitions = 3", "repetitions = 10")
+    assert study("run", write(tmp_path, text), "-o", tmp_path / "out").exit_code == 0
+    made = lines(tmp_path / "out")
+    between = [after["begun_unix_s"] - before["begun_unix_s"] for before, after in itertools.pairwise(made)]
+    costs = sorted(gap - line["numbers"]["elapsed_s"] for gap, line in zip(between, made, strict=False))
+    assert costs[len(costs) // 2] < 0.05
+
+
+def test_cold_and_warm_are_what_the_kernel_says(tmp_path: Path) -> None:
+    file = tmp_path / "input"
+    file.write_bytes(os.urandom(1 << 20))
+    assert page_cache.make_warm([file]) == "warm"
+    assert page_cache._resident(file)
+    if (state := page_cache.make_cold([file])) != "cold":
+        pytest.skip(f"this file system keeps its pages: {state}")
+    assert not page_cache._resident(file)
+
+
+def test_the_cache_policy_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "input").write_bytes(b"x" * 100_000)
+    more = ("[target.disk]", f"directory = '{tmp_path}/disk'", "[size.small]", 'cache = "warm"')
+    assert of_text(tmp_path, "cat {read_target}/input > /dev/null", *more)["good"]["cache"] == "warm"
+
+
+LONG = (
+    COMMAND.replace("repetitions = 3", "repetitions = 40")
+    .replace('echo "took', 'sleep 0.0$3; echo "took')
+    .replace("0.{first}", "{first}")
+)
+LONG = LONG.replace("took_s>[0-9.]+", "took_s>[0-9]+")
+RUNS = 200
+
+
+def start(folder: Path, directory: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tailrace", "study", "run", str(folder / "mine.toml"), "-o", str(directory)]
+    with (folder / "said").open("ab") as said:
+        return subprocess.Popen(command, stdout=said, stderr=said, cwd=folder)
+
+
+@pytest.mark.slow
+def test_killed_twenty_times_nothing_is_lost_and_nothing_repeated(tmp_path: Path) -> None:
+    write(tmp_path, LONG)
+    directory = tmp_path / "out"
+    lot = random.Random(os.environ.get("TAILRACE_TEST_SEED", "7"))
+    kills, before = 0, []
+    while kills < 20:
+        process = start(tmp_path, directory)
+        time.sleep(lot.uniform(0.2, 1.6))
+        if process.poll() is not None:
+            assert process.returncode == 0, (tmp_path / "said").read_text()[-2000:]
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+        now = whole_lines(directory)
+        assert now[: len(before)] == before  # what was stored stays as it was
+        before = now
+    assert start(tmp_path, directory).wait() == 0, (tmp_path / "said").read_text()[-2000:]
+    made = [line["run"] for line in lines(directory)]
+    assert sorted(made) == list(range(RUNS)) and kills == 20
+    begun = Counter(executed(tmp_path))
+    assert set(begun) == set(range(RUNS))
+    assert sum(begun.values()) - RUNS <= kills  # at most the run in flight, each time
+    assert leftovers.marked(tailrace.open_study(directory).plan["identity"]) == []
+
+
+def whole_lines(directory: Path) -> list[bytes]:
+    path = directory / "runs.jsonl"
+    return (
+        [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")] if path.exists() else []
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_asked_to_end_it_ends_its_run_and_says_how_to_go_on(tmp_path: Path, number: int) -> None:
+    write(tmp_path, LONG.replace("sleep 0.0$3", "sleep 9$3"))
+    process = start(tmp_path, tmp_path / "out")
+    deadline = time.monotonic() + 20
+    while not executed(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait(20) == 130
+    said = (tmp_path / "said").read_text()
+    assert f"tailrace study run {tmp_path / 'out'}` goes on" in said
+    assert "Traceback" not in said
+    assert whole_lines(tmp_path / "out") == []
+    assert leftovers.marked(tailrace.open_study(tmp_path / "out").plan["identity"]) == []
