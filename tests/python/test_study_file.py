@@ -77,7 +77,12 @@ BAD = [
     ("levels = [1, 2, 5]", "levels = [1, 'x', 5]", 12, "factor.first.levels[2]: 'x' is of another type than 1"),
     ("levels = [1, 2, 5]", "levels = [[1], 2]", 12, "factor.first.levels[1]: should be"),
     ("levels = [1, 2, 5]", "levels = []", 12, "factor.first.levels: list should have at least 1 item"),
-    ("[[leave_out]]", "[factor.status]\nlevels = [1]\n[[leave_out]]", 19, "factor.status: this name is taken by a column of the results"),
+    (
+        "[[leave_out]]",
+        "[factor.status]\nlevels = [1]\n[[leave_out]]",
+        19,
+        "factor.status: this name is taken by a column of the results",
+    ),
     ("[[leave_out]]", '[factor."a b"]\nlevels = [1]\n[[leave_out]]', 19, "'a b' is no name"),
     ('unit = "things"', 'kind = "size"', 13, "factor.first.kind: 'size' makes no sense here"),
     ('labels = ["alpha", "beta"]', 'labels = ["alpha"]', 17, "factor.second.labels: 1 texts for 2 levels"),

@@ -186,6 +186,7 @@ def test_the_cache_policy_is_recorded(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "disk" / "input").write_bytes(b"x" * 100_000)
     more = ("[target.disk]", f"directory = '{tmp_path}/disk'", "[size.small]", 'cache = "warm"')
+    more = (*more, 'run.reads = ["{read_target}/input"]')
     assert of_text(tmp_path, "cat {read_target}/input > /dev/null", *more)["good"]["cache"] == "warm"
 
 

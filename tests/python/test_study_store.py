@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +14,12 @@ import tailrace
 from tailrace.errors import TailraceError
 from tailrace.study.store import Store
 
+from ..conftest import ROOT
 from .study_files import COMMAND, executed, lines, study, write
+from .test_report import check_schema
+
+sys.path.insert(0, str(ROOT / "tools"))
+import study_schema
 
 
 @pytest.fixture
@@ -134,3 +141,22 @@ def test_a_budget_ends_it_between_runs_and_a_larger_one_goes_on(tmp_path: Path) 
     assert 2 <= count <= 4
     assert study("run", tmp_path / "out").exit_code == 0
     assert executed(tmp_path) == list(range(15))
+
+
+def test_what_lies_in_the_directory_keeps_its_contract(done: Path) -> None:
+    check_schema(json.loads((done / "plan.json").read_text()), "study-plan.json")
+    check_schema(json.loads((done / "environment.json").read_text()), "study-environment.json")
+    for line in lines(done):
+        check_schema(line, "study-run.json")
+
+
+def test_the_list_and_the_schema_of_study_files() -> None:
+    listed = json.loads(study("list", "--json").stdout)
+    check_schema(listed, "study-list.json")
+    named = {one["name"]: one for one in listed}
+    assert set(named) == {"btio", "calculix", "cgns-read", "cgns-write", "cmaq", "h5perf", "roms", "wrf"}
+    assert named["cmaq"]["combinations"] == 48
+    for one in listed:
+        assert {"small", "full"} <= set(one["sizes"]) and one["expectations"] and one["seed"]
+        check_schema(tomllib.loads((ROOT / "studies" / f"{one['name']}.toml").read_text()), "study.json")
+    assert study_schema.schema() == json.loads(study_schema.TARGET.read_text()), "run tools/study_schema.py"

@@ -136,7 +136,7 @@ def _executor(made: Plan, places: targets.Targets, keep: bool) -> Executor:
         return CommandRuns(made.study, places, made.started_in, keep)
     from tailrace.study.workload_run import WorkloadRuns
 
-    return WorkloadRuns(made.study, places, made.study.run.workload, keep)
+    return WorkloadRuns(made.study, places, made.workload, keep)
 
 
 def _pair(text: str) -> tuple[str, str]:

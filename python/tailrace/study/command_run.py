@@ -41,6 +41,7 @@ class CommandRuns:
     targets: Targets
     started_in: Path
     keep: bool = False
+    program: Path | None = None
 
     def check(self, setups: list[Setup]) -> None:
         """What would fail in every run is told before the first."""
@@ -55,7 +56,7 @@ class CommandRuns:
     def run(self, number: int, setup: Setup, directory: Path) -> Result:
         """One run, whose output goes to `directory`. Raises StoppedError where we were asked to end meanwhile."""
         with self._places(number, setup, directory) as values:
-            state = self._cache(setup)
+            state = self._cache(setup, values)
             words = self._words(setup, values)
             environment = self._environment(setup, values)
             capture = self._capture(words, directory)
@@ -78,9 +79,6 @@ class CommandRuns:
             return self._result(
                 outcome, values, captured.finish(capture, page=False) if capture else None, state, directory
             )
-
-    def close(self) -> None:
-        pass
 
     def _program(self, setup: Setup) -> str:
         """The first word where it is the same in every run of the combination; empty for a shell's text."""
@@ -113,12 +111,12 @@ class CommandRuns:
             for path in () if self.keep else (scratch, target):
                 shutil.rmtree(path, ignore_errors=True)
 
-    def _cache(self, setup: Setup) -> str:
-        """What a command reads is known only by its directory."""
+    def _cache(self, setup: Setup, values: Mapping[str, str]) -> str:
         page_cache.flush(self.targets.directory(setup.target))
-        if self.study.cache == "as-is" or setup.read_target is None:
+        if self.study.cache == "as-is":
             return "as is"
-        files = page_cache.files_below(self.targets.directory(setup.read_target))
+        paths = [self._working_directory(values) / placeholders.filled(text, values) for text in self.study.run.reads]
+        files = [file for path in paths for file in page_cache.files_below(path)]
         return page_cache.make_cold(files) if self.study.cache == "cold" else page_cache.make_warm(files)
 
     def _words(self, setup: Setup, values: Mapping[str, str]) -> list[str]:

@@ -26,8 +26,8 @@ GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 STEERING = ("OMPI_", "PMIX_", "PRTE_", "MPICH_", "HYDRA_", "ROMIO_", "UCX_", "FI_", "I_MPI_", "OMP_", "SLURM_", "HDF5_")
 
 
-def describe(study: Study, targets: Targets, started_in: Path) -> dict[str, Any]:
-    """The object of docs/schema/study-environment.json."""
+def describe(study: Study, targets: Targets, started_in: Path, program: Path | None) -> dict[str, Any]:
+    """The object of docs/schema/study-environment.json. `program`: whose libraries are told, of a workload."""
     return {
         "schema": SCHEMA,
         "written_unix_s": time.time(),
@@ -42,6 +42,7 @@ def describe(study: Study, targets: Targets, started_in: Path) -> dict[str, Any]
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
         "mpi": _mpi(study),
+        "libraries": surroundings.linked(program) if program is not None else {},
         "variables": {
             name: printable(value) for name, value in sorted(os.environ.items()) if name.startswith(STEERING)
         },

@@ -42,6 +42,7 @@ class Run(Table):
     time_limit_s: PositiveNumber = 3600.0
     output_pattern: str | list[str] = []
     expected_files: list[str] = []
+    reads: list[str] = []
 
     @field_validator("output_pattern")
     @classmethod

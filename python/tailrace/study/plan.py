@@ -21,10 +21,11 @@ IDENTITY = ("study", "size", "changes", "seed")
 
 @dataclass(frozen=True)
 class Plan:
-    """`values` is what plan.json holds."""
+    """`values` is what plan.json holds. `workload`: the word that names it, "" of a command."""
 
     values: dict[str, Any]
     study: Study
+    workload: str = ""
 
     @property
     def identity(self) -> str:
@@ -42,15 +43,31 @@ class Plan:
 def make(store: Store, loaded: Loaded, seed: int | None) -> Plan:
     """That of the directory where there is one, which must be the same study, else a new one. Needs the lock."""
     if store.has(PLAN):
-        return Plan(_same(store, loaded, seed), loaded.study)
-    return Plan(_new(loaded, secrets.randbits(SEED_BITS) if seed is None else seed), loaded.study)
+        return _plan(store, loaded, _same(store, loaded, seed))
+    return _plan(store, loaded, _new(loaded, secrets.randbits(SEED_BITS) if seed is None else seed))
+
+
+def _plan(store: Store, loaded: Loaded, values: dict[str, Any]) -> Plan:
+    file = workload_file(store, loaded)
+    return Plan(values, loaded.study, str(file) if file is not None else loaded.study.run.workload or "")
 
 
 def write(store: Store, loaded: Loaded, plan: Plan) -> None:
     """Once, before the first run, and after everything was checked: a study that cannot run leaves none."""
     if not store.has(PLAN):
+        if (workload := workload_file(store, loaded)) is not None:
+            store.write(workload.name, workload.read_text("utf-8"))
         store.write(STUDY, loaded.text)
         store.write(PLAN, json.dumps(plan.values, ensure_ascii=False, indent=1))
+
+
+def workload_file(store: Store, loaded: Loaded) -> Path | None:
+    """Of a study whose workload is a file: the copy that the study keeps, at first the file beside the study's own."""
+    word = loaded.study.run.workload
+    if word is None or not word.endswith(".toml"):
+        return None
+    kept = store.directory / Path(word).name
+    return kept if kept.is_file() else loaded.path.parent / word
 
 
 def stored(store: Store) -> Plan:
@@ -63,7 +80,7 @@ def stored(store: Store) -> Plan:
             "pip install --upgrade tailrace",
         )
     loaded = loader.load(store.directory / STUDY, values["size"] or None, values["changes"])
-    return Plan(values, loaded.study)
+    return _plan(store, loaded, values)
 
 
 def _same(store: Store, loaded: Loaded, seed: int | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tailrace.toml_file import Problem
 
 SINGLE = ("target", "read_target", "ranks", "threads", "size", "method", "format", "pair")
 ONLY_WORKLOADS = ("size", "method", "format", "set", "hints", "settings")
-ONLY_COMMANDS = ("environment", "working_directory", "output_pattern", "expected_files")
+ONLY_COMMANDS = ("environment", "working_directory", "output_pattern", "expected_files", "reads")
 
 
 def problems(study: Study) -> Iterator[Problem]:
@@ -69,6 +69,8 @@ def _command(study: Study) -> Iterator[Problem]:
             continue
         if unknown:
             yield key, f"there is no factor {unknown[0]!r} for {{{unknown[0]}}}; there are {', '.join(sorted(known))}"
+    if study.cache != "as-is" and not run.reads:
+        yield ("cache",), f"{study.cache!r} needs run.reads: which files does the command read?"
     names = pattern_names(run)
     for name in names:
         if name in TAKEN or name in study.factor or names.count(name) > 1:
@@ -82,7 +84,8 @@ def _texts(run: Run) -> Iterator[tuple[tuple[str | int, ...], str]]:
     else:
         yield from ((("run", "command", place), word) for place, word in enumerate(run.command or []))
     yield from ((("run", "environment", name), text) for name, text in run.environment.items())
-    yield from ((("run", "expected_files", place), text) for place, text in enumerate(run.expected_files))
+    for key, texts in (("expected_files", run.expected_files), ("reads", run.reads)):
+        yield from ((("run", key, place), text) for place, text in enumerate(texts))
     if run.working_directory is not None:
         yield ("run", "working_directory"), run.working_directory
 

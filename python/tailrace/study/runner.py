@@ -27,7 +27,9 @@ DETAILS = "bench.json"
 
 
 class Executor(Protocol):
-    """What makes a run of a combination."""
+    """What makes a run of a combination. `program`: of a workload, once it was checked."""
+
+    program: Path | None
 
     def check(self, setups: list[Setup]) -> None:
         """Raises TailraceError for what would fail in every run."""
@@ -85,7 +87,8 @@ class Runner:
     def describe_environment(self) -> None:
         """Once, where the runs are made."""
         if not self.store.has(ENVIRONMENT):
-            described = environment.describe(self.plan.study, self.targets, self.plan.started_in)
+            program = self.executor.program
+            described = environment.describe(self.plan.study, self.targets, self.plan.started_in, program)
             self.store.write(ENVIRONMENT, json.dumps(described, ensure_ascii=False, indent=1))
 
     def run(self) -> bool:

@@ -46,6 +46,7 @@ class WorkloadRuns:
     targets: Targets
     word: str
     keep: bool = False
+    program: Path | None = None
     _built: kernels.Kernels | None = None
     _workloads: dict[str, Workload] = field(default_factory=dict)
 
@@ -57,10 +58,12 @@ class WorkloadRuns:
             check_ranks(workload, setup.ranks)
             pair = pairs.choose(workload, setup.method, setup.format)
             if workload.program == "calculix":
-                if shutil.which("ccx") is None:
+                if (found := shutil.which("ccx")) is None:
                     raise TailraceError("there is no ccx, the program of this workload", "apt-get install calculix-ccx")
+                self.program = Path(found)
             else:
                 self._built = kernels.prepare(self._launcher.mpi, pair, tell)
+                self.program = self._built.program(workload.program)
 
     def run(self, number: int, setup: Setup, directory: Path) -> Result:
         """One run, whose output goes to `directory`. Raises StoppedError where we were asked to end meanwhile."""
@@ -71,9 +74,6 @@ class WorkloadRuns:
             return self._kernel(workload, number, setup, directory)
         finally:
             leftovers.end(self.targets.mark)
-
-    def close(self) -> None:
-        pass
 
     def _workload(self, setup: Setup) -> Workload:
         """In the combination's size and with the keys that it sets."""
