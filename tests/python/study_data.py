@@ -1,0 +1,75 @@
+"""Synthetic studies: times that follow from a formula, scattered log-normally, in randomised complete blocks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tailrace.study.measured import Measured
+
+Levels = Mapping[str, Any]
+KINDS = {name: name for name in ("target", "read_target", "ranks", "threads", "size", "method", "format")}
+
+
+def factors(**levels: Sequence[Any]) -> list[dict[str, Any]]:
+    """As plan.json has them; the kind follows from the name."""
+    return [
+        {"name": name, "kind": KINDS.get(name, "placeholder"), "unit": "", "levels": list(values)}
+        for name, values in levels.items()
+    ]
+
+
+def study(
+    levels: Mapping[str, Sequence[Any]],
+    time_s: Callable[[Levels], float],
+    *,
+    blocks: int = 3,
+    scatter: float | Callable[[Levels], float] = 0.03,
+    seed: int = 1,
+    drift: float = 0.0,
+    block_scatter: float = 0.0,
+    in_order: bool = False,
+    others: Mapping[str, Callable[[Levels, float], float]] | None = None,
+    expect: Sequence[Mapping[str, Any]] = (),
+    response: str = "elapsed_s",
+) -> Measured:
+    """`time_s`: the true median of a combination. `scatter`: standard deviation of its logarithm. `drift`: by what the
+    logarithm rises from the first run to the last. `in_order`: combination after combination instead of random blocks.
+    `others`: further columns, from levels and elapsed time.
+    """
+    random = np.random.default_rng(seed)
+    places = [dict(zip(levels, some, strict=True)) for some in itertools.product(*levels.values())]
+    order = _order(random, len(places), blocks, in_order)
+    offsets = random.normal(0, block_scatter, blocks)
+    rows = []
+    for place, (block, cell) in enumerate(order):
+        where = places[cell]
+        spread = scatter(where) if callable(scatter) else scatter
+        noise = random.normal(0, spread) + offsets[block] + drift * place / len(order)
+        elapsed = time_s(where) * float(np.exp(noise))
+        more = {name: value(where, elapsed) for name, value in (others or {}).items()}
+        rows.append({"run": place, "block": block, "order": place, **where, "elapsed_s": elapsed, **more})
+    runs = pd.DataFrame(rows).assign(status="done", reason="")
+    return Measured(plan(levels, expect, response), runs)
+
+
+def _order(random: np.random.Generator, cells: int, blocks: int, in_order: bool) -> list[tuple[int, int]]:
+    if in_order:
+        return [(block, cell) for cell in range(cells) for block in range(blocks)]
+    return [(block, int(cell)) for block in range(blocks) for cell in random.permutation(cells)]
+
+
+def plan(levels: Mapping[str, Sequence[Any]], expect: Sequence[Mapping[str, Any]], response: str) -> dict[str, Any]:
+    return {
+        "name": "synthetic",
+        "description": "Times from a formula.",
+        "seed_document": "",
+        "seed": 1,
+        "response": response,
+        "factors": factors(**levels),
+        "study": {"expect": list(expect)},
+    }
