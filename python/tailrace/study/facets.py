@@ -1,0 +1,166 @@
+"""What a chart of a response shows: a facet per size (and whatever else there is no room for), a line per target or
+method, the axis that the study's document would have; measured points, intervals, and ideal scaling as a bound.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailrace.study import words
+from tailrace.study.layout import RANK_KINDS, Factor
+from tailrace.study.measured import Measured
+from tailrace.study.responses import SCALING, Response
+from tailrace.study.summary import Cells, Summary, cells
+
+LINES_AT_MOST = 6
+FACETS_AT_MOST = 12
+# Single runs are drawn too where there are no more of them in a figure.
+RUNS_DRAWN = 1200
+# Which factors become lines rather than facets, first come first.
+_LINE_KINDS = ("target", "method", "format", "read_target")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination: its place on the axis, its typical value with its interval, and the runs themselves."""
+
+    x: float
+    level: Any
+    value: float
+    low: float
+    high: float
+    runs: tuple[float, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class Line:
+    number: int
+    name: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Facet:
+    """`ideal`: the bound that scaling gives, as points; `ideal_name` says from where."""
+
+    title: str
+    lines: tuple[Line, ...]
+    ideal: tuple[tuple[float, float], ...] = ()
+    ideal_name: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`ticks`: places on the axis with their texts. `joined`: whether what lies between two of them means something."""
+
+    response: Response
+    facets: tuple[Facet, ...]
+    axis_name: str
+    ticks: tuple[tuple[float, str], ...]
+    joined: bool
+    left_out: int = 0
+
+
+def figures(summary: Summary) -> list[Figure]:
+    return [figure(summary, one) for one in summary.study.responses]
+
+
+def figure(summary: Summary, response: Response) -> Figure:
+    study = summary.study
+    axis = study.axis or max(study.varied or study.factors, key=lambda factor: len(factor.levels))
+    lines, facets = _split(study, axis)
+    found = cells(summary.table(response))
+    table = summary.table(response)
+    place = _places(axis)
+    draw_runs = len(study.done) <= RUNS_DRAWN
+    grouped: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Point]]] = {}
+    for number, where in enumerate(found.where):
+        facet, line = (tuple(where[factor.name] for factor in some) for some in (facets, lines))
+        point = _point(found, table.logs, number, place[where[axis.name]], where[axis.name], draw_runs)
+        grouped.setdefault(facet, {}).setdefault(line, []).append(point)
+    every = {line for of_facet in grouped.values() for line in of_facet}
+    numbers = {line: number for number, line in enumerate(sorted(every, key=_key(lines)))}
+    ordered = sorted(grouped.items(), key=lambda item: _key(facets)(item[0]))
+    weak = summary.found.weak
+    drawn = [_facet(study, response, axis, facets, lines, f, g, numbers, weak) for f, g in ordered[:FACETS_AT_MOST]]
+    name = {"ranks": "ranks", "threads": "threads"}.get(axis.kind, words.spaced(axis.name))
+    return Figure(
+        response,
+        tuple(drawn),
+        f"{name} ({axis.unit})" if axis.unit else name,
+        tuple((place[level], words.plain(axis, level)) for level in axis.levels),
+        axis.positive,
+        len(ordered) - len(drawn),
+    )
+
+
+def _split(study: Measured, axis: Factor) -> tuple[list[Factor], list[Factor]]:
+    """Factors that tell lines apart, as many as stay readable, and those that tell facets apart."""
+    others = [factor for factor in study.varied if factor.name != axis.name]
+    preferred = sorted(others, key=lambda f: _LINE_KINDS.index(f.kind) if f.kind in _LINE_KINDS else len(_LINE_KINDS))
+    lines: list[Factor] = []
+    for factor in preferred:
+        size = math.prod(len(one.levels) for one in [*lines, factor])
+        if factor.kind != "size" and size <= LINES_AT_MOST:
+            lines.append(factor)
+    return lines, [factor for factor in others if factor not in lines]
+
+
+def _key(factors: Sequence[Factor]) -> Any:
+    return lambda levels: tuple(factor.levels.index(level) for factor, level in zip(factors, levels, strict=True))
+
+
+def _places(axis: Factor) -> Mapping[Any, float]:
+    """Positive numbers stand on a logarithmic axis, anything else side by side."""
+    if axis.positive:
+        return {level: math.log2(level) for level in axis.levels}
+    return {level: float(number) for number, level in enumerate(axis.levels)}
+
+
+def _point(found: Cells, logs: np.ndarray, number: int, x: float, level: Any, draw_runs: bool) -> Point:
+    row = logs[number]
+    runs = tuple(np.exp(row[np.isfinite(row)]).tolist()) if draw_runs else ()
+    value, low, high = (float(values[number]) for values in (found.value, found.low, found.high))
+    return Point(x, level, value, low, high, runs, int(found.runs[number]))
+
+
+def _facet(
+    study: Measured,
+    response: Response,
+    axis: Factor,
+    facets: Sequence[Factor],
+    lines: Sequence[Factor],
+    facet: tuple[Any, ...],
+    grouped: Mapping[tuple[Any, ...], list[Point]],
+    numbers: Mapping[tuple[Any, ...], int],
+    weak: bool,
+) -> Facet:
+    title = words.places(study.factors, {f.name: level for f, level in zip(facets, facet, strict=True)})
+    drawn = []
+    for line in sorted(grouped, key=lambda one: numbers[one]):
+        name = words.places(study.factors, {f.name: level for f, level in zip(lines, line, strict=True)})
+        points = tuple(sorted(grouped[line], key=lambda point: point.x))
+        drawn.append(Line(numbers[line], name, points))
+    ideal, name = _ideal(response, axis, drawn, weak)
+    return Facet(title, tuple(drawn), ideal, name)
+
+
+def _ideal(
+    response: Response, axis: Factor, lines: Sequence[Line], weak: bool
+) -> tuple[tuple[tuple[float, float], ...], str]:
+    """From the best line at the fewest ranks: time falls as 1 / ranks (constant where the problem grows with them)."""
+    if axis.kind not in RANK_KINDS or not axis.positive or response.column not in SCALING:
+        return (), ""
+    first = min((point.x for line in lines for point in line.points), default=0.0)
+    starts = [(point.value, line, point) for line in lines for point in line.points if point.x == first]
+    if not starts:
+        return (), ""
+    value, line, point = min(starts, key=lambda start: start[0])
+    last = max(point.x for line in lines for point in line.points)
+    end = value if weak else value / 2 ** (last - first)
+    base = words.named(axis, point.level)
+    return ((first, value), (last, end)), f"ideal scaling from {f'{line.name}, ' if line.name else ''}{base}"

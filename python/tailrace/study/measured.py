@@ -1,0 +1,78 @@
+"""What a report is made of: the plan of a study and its two tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from tailrace.errors import TailraceError
+from tailrace.names import elided, printable
+from tailrace.study.layout import RANK_KINDS, Factor, Layout, layout
+from tailrace.study.responses import Response, present, response
+
+DONE = "done"
+LEVEL_WIDTH = 40
+
+
+@dataclass(frozen=True)
+class Measured:
+    """`runs`: one row per run, `phases`: one row per run and phase, as docs/studies.md describes them.
+
+    `plan` is what plan.json holds: name, description, seed_document, response, factors, study (with its [[expect]]).
+    """
+
+    plan: Mapping[str, Any]
+    runs: pd.DataFrame
+    phases: pd.DataFrame = field(default_factory=pd.DataFrame)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def factors(self) -> list[Factor]:
+        return [_factor(one) for one in self.plan["factors"]]
+
+    @cached_property
+    def done(self) -> pd.DataFrame:
+        return self.runs[self.runs["status"] == DONE].reset_index(drop=True)
+
+    @cached_property
+    def response(self) -> Response:
+        return response(self.plan["response"])
+
+    @cached_property
+    def responses(self) -> list[Response]:
+        return present(self.done, [factor.name for factor in self.factors], self.response.column)
+
+    @cached_property
+    def varied(self) -> list[Factor]:
+        return [factor for factor in self.factors if len(factor.levels) > 1]
+
+    @cached_property
+    def alike(self) -> list[str]:
+        """The factors at whose levels runs scatter in ways of their own: the file systems."""
+        return [factor.name for factor in self.factors if factor.kind in ("target", "read_target")]
+
+    def factor(self, name: str) -> Factor:
+        for factor in self.factors:
+            if factor.name == name:
+                return factor
+        names = ", ".join(factor.name for factor in self.factors)
+        raise TailraceError(f"the study has no factor {printable(name)}", f"it has {names}")
+
+    def table(self, column: str | Response | pd.Series) -> Layout:
+        return layout(self.done, self.factors, column.column if isinstance(column, Response) else column)
+
+    @cached_property
+    def axis(self) -> Factor | None:
+        """What goes along the horizontal axis: ranks or threads, else the numbers with most levels."""
+        ranks = [factor for factor in self.varied if factor.kind in RANK_KINDS and factor.positive]
+        numbers = [factor for factor in self.varied if factor.positive and len(factor.levels) > 2]
+        return next(iter(ranks), None) or max(numbers, key=lambda factor: len(factor.levels), default=None)
+
+
+def _factor(one: Mapping[str, Any]) -> Factor:
+    levels = tuple(one["levels"])
+    texts = one.get("labels") or [str(level) for level in levels]
+    labels = {level: elided(printable(str(text)), LEVEL_WIDTH) for level, text in zip(levels, texts, strict=True)}
+    return Factor(one["name"], one["kind"], levels, printable(one.get("unit", "")), labels)

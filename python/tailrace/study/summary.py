@@ -1,0 +1,235 @@
+"""Everything that a report says, computed once; `as_json` is what `tailrace study report --json` prints."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from tailrace.study import words
+from tailrace.study.cautions import Caution, cautions
+from tailrace.study.crossover import Crossover
+from tailrace.study.effects import Analysis, Effect, analyse
+from tailrace.study.expect import HELD, NOT_HELD, UNDECIDED, Answer, evaluate
+from tailrace.study.findings import Finding, Found, find
+from tailrace.study.intervals import LEVEL
+from tailrace.study.layout import Layout
+from tailrace.study.measured import Measured
+from tailrace.study.responses import Response
+from tailrace.study.trends import Speedup, Trend
+from tailrace.units import count
+
+SCHEMA = 1
+HEADLINE_FINDINGS = 2
+# What the first line is made of, the most telling kind first.
+TELLING = ("trend", "crossover", "effect", "no effect", "interaction", "speedup", "runs", "unknown")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Each combination's typical value and interval; arrays of one row per combination, NaN where there is none."""
+
+    where: list[dict[str, Any]]
+    runs: np.ndarray
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def cells(table: Layout) -> Cells:
+    """Geometric mean and Student's interval of each combination, as `intervals.typical` has it, all at once."""
+    runs = np.isfinite(table.logs).sum(axis=1)
+    mean = np.nansum(table.logs, axis=1) / np.maximum(runs, 1)
+    squares = np.nansum((table.logs - mean[:, None]) ** 2, axis=1)
+    freedom = np.where(runs > 1, runs - 1, np.nan)
+    half = stats.t.ppf(0.5 + LEVEL / 2, freedom) * np.sqrt(squares / freedom / np.maximum(runs, 1))
+    return Cells(table.where, runs, np.exp(mean), np.exp(mean - half), np.exp(mean + half))
+
+
+class Summary:
+    """Of one study."""
+
+    def __init__(self, study: Measured) -> None:
+        self.study = study
+        self._tables: dict[str, Layout] = {}
+
+    def table(self, response: Response) -> Layout:
+        if response.column not in self._tables:
+            self._tables[response.column] = self.study.table(response)
+        return self._tables[response.column]
+
+    @cached_property
+    def analyses(self) -> dict[str, Analysis]:
+        """By response; the randomisation test is of the main one."""
+        main, seed = self.study.response.column, int(self.study.plan.get("seed") or 0)
+        return {one.column: analyse(self.table(one), one.column == main, seed) for one in self.study.responses}
+
+    @property
+    def analysis(self) -> Analysis:
+        return self.analyses[self.study.response.column]
+
+    @cached_property
+    def found(self) -> Found:
+        return find(self.study, self.analysis)
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        return evaluate(self.study)
+
+    @cached_property
+    def cautions(self) -> list[Caution]:
+        response = self.study.response
+        if self.study.done.empty:
+            return []
+        return cautions(self.study.done, self.study.varied, response.column, response.words, self.table(response))
+
+    @cached_property
+    def headline(self) -> str:
+        """The answer: what the study's document said, where it did, and what was found."""
+        if self.study.done.empty:
+            return f"No run of {self.study.plan['name']} has finished well; there is nothing to report yet."
+        findings = sorted(self.found.findings, key=lambda one: TELLING.index(one.kind))
+        chosen = findings[:HEADLINE_FINDINGS]
+        chosen += [one for one in findings[HEADLINE_FINDINGS:] if one.kind == "no effect"][:1]
+        told = [_sentence(one.text) for one in chosen]
+        told = told or ["No factor of this study can be said to matter"]
+        return ". ".join([*told, *self._verdict()]) + "."
+
+    def _verdict(self) -> list[str]:
+        """How the expectations came out, in one sentence."""
+        if not self.answers:
+            return []
+        number = {answer: sum(one.answer == answer for one in self.answers) for answer in (HELD, NOT_HELD, UNDECIDED)}
+        text = f"Of {count(len(self.answers), 'expectation')} {number[HELD]} held"
+        more = [f"{number[NOT_HELD]} did not"] * (number[NOT_HELD] > 0)
+        more += [f"{number[UNDECIDED]} {'is' if number[UNDECIDED] == 1 else 'are'} undecided"] * (number[UNDECIDED] > 0)
+        return [words.joined([text, *more])]
+
+    @property
+    def facts(self) -> str:
+        """What was run, in one line."""
+        study, table = self.study, self.table(self.study.response)
+        blocks = study.runs["block"].nunique() if len(study.runs) else 0
+        return (
+            f"{study.plan['name']}: {count(len(study.runs), 'run')} of {count(len(table.logs), 'combination')} of"
+            f" {words.joined([f'{len(f.levels)} {words.spaced(f.name)}' for f in study.varied])}"
+            f" in {count(blocks, 'block')}, {count(len(study.done), 'run')} ended well"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """docs/schema/study-report.json."""
+        study, found = self.study, self.found
+        return {
+            "schema": SCHEMA,
+            "name": study.plan["name"],
+            "headline": self.headline,
+            "response": study.response.column,
+            "runs": self._runs(),
+            "expect": [_answer(one) for one in self.answers],
+            "findings": [_finding(one) for one in found.findings],
+            "trends": [_trend(one) for one in found.trends],
+            "speedups": [_speedup(one, found.weak) for one in found.speedups],
+            "crossovers": [_crossover(name, one) for name, one in found.crossovers],
+            "responses": [self._response(one) for one in study.responses],
+            "warnings": [vars(one) | {"runs": list(one.runs)} for one in self.cautions],
+            "environment": dict(study.environment),
+        }
+
+    def _runs(self) -> dict[str, int]:
+        counts = self.study.runs["status"].value_counts()
+        return {"all": len(self.study.runs)} | {
+            status: int(counts.get(status, 0)) for status in ("done", "failed", "timeout", "wrong")
+        }
+
+    def _response(self, one: Response) -> dict[str, Any]:
+        analysis = self.analyses[one.column]
+        return {
+            "column": one.column,
+            "words": one.words,
+            "unit": one.unit,
+            "more_is_better": one.more_is_better,
+            "combinations_analysed": analysis.cells,
+            "blocks_analysed": analysis.blocks,
+            "not_estimable": [list(names) for names in analysis.not_estimable],
+            "effects": [_effect(self.study, effect) for effect in analysis.effects],
+            "combinations": _cells(cells(self.table(one))),
+        }
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _cells(found: Cells) -> list[dict[str, Any]]:
+    rows = zip(found.where, found.runs, found.value, found.low, found.high, strict=True)
+    return [
+        {"levels": where, "runs": int(runs), "value": _number(value), "low": _number(low), "high": _number(high)}
+        for where, runs, value, low, high in rows
+    ]
+
+
+def _effect(study: Measured, one: Effect) -> dict[str, Any]:
+    def levels(codes: tuple[int, ...]) -> dict[str, Any]:
+        return {name: study.factor(name).levels[code] for name, code in zip(one.factors, codes, strict=True)}
+
+    return {
+        "factors": list(one.factors),
+        "matters": one.matters,
+        "size": one.size.numbers(),
+        "high": levels(one.high),
+        "low": levels(one.low),
+        "share_of_variation": one.share,
+        "freedom": one.freedom,
+        "error_freedom": _number(one.error_freedom),
+        "f": _number(one.f),
+        "p": one.p,
+        "p_holm": one.p_holm,
+        "p_randomisation": one.p_randomisation,
+    }
+
+
+def _answer(one: Answer) -> dict[str, Any]:
+    kept = {key: getattr(one, key) for key in ("claim", "seed_value", "kind", "answer", "evidence", "response", "runs")}
+    return kept | {"where": dict(one.where), "estimate": one.estimate and one.estimate.numbers()}
+
+
+def _finding(one: Finding) -> dict[str, Any]:
+    return vars(one) | {"estimate": one.estimate and one.estimate.numbers()}
+
+
+def _trend(one: Trend) -> dict[str, Any]:
+    return {
+        "where": dict(one.curve.where),
+        "averaged": one.curve.averaged,
+        "shape": one.shape,
+        "best": one.best,
+        "may_be_best": list(one.between),
+        "best_against_first": one.until and one.until.numbers(),
+        "last_against_best": one.beyond and one.beyond.numbers(),
+    }
+
+
+def _speedup(one: Speedup, weak: bool) -> dict[str, Any]:
+    return {
+        "where": dict(one.curve.where),
+        "scaling": "weak" if weak else "strong",
+        "base": one.base,
+        "base_value": one.base_value.numbers(),
+        "levels": [
+            {"level": level, "speedup": estimate.numbers(), "ideal": one.ideal[level]}
+            for level, estimate in one.by_level.items()
+        ],
+    }
+
+
+def _crossover(name: str, one: Crossover) -> dict[str, Any]:
+    plain: Mapping[str, Any] = vars(one)
+    kept = {key: plain[key] for key in ("first", "second", "at", "low", "high", "blocks", "level")}
+    return {"factor": name, "where": dict(one.where), **kept, "between": list(one.between)}

@@ -1,0 +1,126 @@
+"""Levels and comparisons in words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tailrace.study.intervals import Estimate
+from tailrace.study.layout import Factor
+from tailrace.study.responses import Response
+
+_OF_KIND = {"target": "writing to {}", "read_target": "reading from {}", "size": "size {}", "placeholder": "{name} {}"}
+_NOUNS = {"ranks": ("rank", "ranks"), "threads": ("thread", "threads")}
+# In sentences, conditions stand in this order.
+_ORDER = ("method", "format", "target", "read_target", "size", "set", "hint", "setting", "placeholder")
+
+
+def plain(factor: Factor, level: Any) -> str:
+    """A level by itself: `4`, `nfs`, `64 MiB`."""
+    text = factor.labels.get(level, str(level))
+    return f"{text} {factor.unit}" if factor.unit and factor.unit not in text else text
+
+
+def named(factor: Factor, level: Any) -> str:
+    """A level that says what it is of: `4 ranks`, `writing to nfs`, `size small`, `chunk 64 KiB`."""
+    text = plain(factor, level)
+    if factor.kind in _NOUNS:
+        return text if text.endswith(_NOUNS[factor.kind]) else f"{text} {_NOUNS[factor.kind][level != 1]}"
+    if factor.kind in _OF_KIND:
+        return _OF_KIND[factor.kind].format(text, name=spaced(factor.name))
+    return text if factor.kind in ("method", "format") else f"{spaced(factor.name)} {text}"
+
+
+def spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def subject(factor: Factor) -> str:
+    """A factor as the subject of a sentence."""
+    subjects = {"target": "where it writes", "read_target": "where it reads", "ranks": "the number of ranks"}
+    return subjects.get(factor.kind, spaced(factor.name))
+
+
+def places(factors: Sequence[Factor], where: Mapping[str, Any]) -> str:
+    """`collective, writing to nfs, size small`."""
+    return conditions(factors, {name: [level] for name, level in where.items()})
+
+
+def conditions(factors: Sequence[Factor], where: Mapping[str, Iterable[Any]]) -> str:
+    """The same of several levels each: `writing to nfs or striped`."""
+    known = {factor.name: factor for factor in factors}
+    chosen = sorted((known[name] for name in where), key=_place)
+    return ", ".join(_either(factor, list(where[factor.name])) for factor in chosen)
+
+
+def _place(factor: Factor) -> int:
+    return _ORDER.index(factor.kind) if factor.kind in _ORDER else len(_ORDER)
+
+
+def _either(factor: Factor, levels: list[Any]) -> str:
+    first = named(factor, levels[0])
+    others = [plain(factor, level) for level in levels[1:]]
+    return " or ".join([", ".join([first, *others[:-1]]), others[-1]]) if others else first
+
+
+def joined(texts: Sequence[str], last: str = "and") -> str:
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
+
+
+def times(estimate: Estimate, digits: int = 2) -> str:
+    """A ratio with its interval: `1.83 times (1.71 to 1.96)`."""
+    if not estimate.known:
+        return f"{number(estimate.value, digits)} times (one block: no interval)"
+    return f"{number(estimate.value, digits)} times ({interval(estimate, digits)})"
+
+
+def interval(estimate: Estimate, digits: int = 2) -> str:
+    return f"{number(estimate.low, digits)} to {number(estimate.high, digits)}"
+
+
+def number(value: float, digits: int = 2) -> str:
+    if value >= 1e5 or 0 < value < 1e-3:
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 20 else f"{value:.{digits}f}"
+
+
+def change(estimate: Estimate) -> str:
+    """A ratio near 1 as a change: `+1.2 % (−0.8 to +3.3 %)`."""
+    value, low, high = (signed(one) for one in (estimate.value, estimate.low, estimate.high))
+    return f"{value} % ({low} to {high} %)" if estimate.known else f"{value} % (one block: no interval)"
+
+
+def signed(ratio: float) -> str:
+    share = (ratio - 1) * 100
+    return f"{'−' if share < 0 else '+'}{abs(share):.1f}" if abs(share) < 1000 else f"+{share:,.0f}"
+
+
+def short(estimate: Estimate) -> str:
+    """For a table: `1.83 (1.71–1.96)`."""
+    if not estimate.known:
+        return number(estimate.value)
+    return f"{number(estimate.value)} ({number(estimate.low)}–{number(estimate.high)})"
+
+
+def becomes(estimate: Estimate) -> str:
+    """What a change does to something, after its name."""
+    text = compared(estimate)
+    return f"becomes {text} as large" if "times" in text else f"changes by {text}"
+
+
+def compared(estimate: Estimate) -> str:
+    """A ratio, in whichever of the two ways reads better."""
+    near = estimate.low > 0.8 and estimate.high < 1.25 if estimate.known else 0.8 < estimate.value < 1.25
+    return change(estimate) if near else times(estimate)
+
+
+def worse(response: Response) -> str:
+    return "falls" if response.more_is_better else "rises"
+
+
+def better(response: Response) -> str:
+    return "rises" if response.more_is_better else "falls"
+
+
+def p_value(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
