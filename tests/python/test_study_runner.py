@@ -253,3 +253,20 @@ def test_asked_to_end_it_ends_its_run_and_says_how_to_go_on(tmp_path: Path, numb
     assert "Traceback" not in said
     assert whole_lines(tmp_path / "out") == []
     assert leftovers.marked(tailrace.open_study(tmp_path / "out").plan["identity"]) == []
+
+
+def test_a_program_that_does_not_start_is_a_reason(tmp_path: Path) -> None:
+    """One that is not executable is told before the first run; one that only the kernel refuses is a failed run."""
+    (tmp_path / "no-program").write_text("text")
+    (tmp_path / "no-program").chmod(0o644)
+    text = COMMAND.replace('command = ["/bin/sh", "-c",', f'command = ["{tmp_path}/{{second}}", "-c",')
+    text = text.replace('levels = ["a", "b"]', 'levels = ["no-program", "sh"]').replace('second = "b"', 'second = "sh"')
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    path = write(tmp_path, text.replace("repetitions = 3", "repetitions = 1"))
+    assert "there is no program" in study("run", path, "-o", tmp_path / "out").stderr
+    (tmp_path / "no-program").chmod(0o755)
+    (tmp_path / "no-program").write_bytes(b"\x7fELF no program at all")
+    assert study("run", path, "-o", tmp_path / "out").exit_code == 1
+    reasons = {line["levels"]["second"]: line["reason"] for line in lines(tmp_path / "out")}
+    assert reasons["sh"] == ""
+    assert "Exec format error" in reasons["no-program"]

@@ -57,11 +57,9 @@ def block(directory: Path, number: int, **options: object) -> None:
 @click.option("-o", "page", type=PATH, help="Write one self-contained HTML page.")
 def report(directories: tuple[Path, ...], as_json: bool, page: Path | None) -> None:
     """Show what the study in DIR found; with DIR2, compare the two."""
-    from tailrace.study.command import report as report_study
+    from tailrace.study.report import main
 
-    if len(directories) > 2:
-        raise click.UsageError("one directory, or two to compare.")
-    sys.exit(report_study(list(directories), as_json, page))
+    main(list(directories), as_json, page)
 
 
 @study.command("list")

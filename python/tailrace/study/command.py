@@ -19,7 +19,8 @@ from tailrace.study.plan import Plan
 from tailrace.study.results import StoppedError
 from tailrace.study.runner import Executor, Runner
 from tailrace.study.setups import setup
-from tailrace.study.store import PLAN, STUDY, Store
+from tailrace.study.store import PLAN, REPORT, STUDY, Store
+from tailrace.units import count
 
 DONE, BAD, STOPPED = 0, 1, 130
 UNITS_S = {"s": 1, "min": 60, "m": 60, "h": 3600}
@@ -176,29 +177,16 @@ def _write_tables(store: Store, made: Plan) -> None:
 
 
 def _answer(store: Store, options: Options) -> int:
+    from tailrace.study import report as reports
     from tailrace.study.library import Study
 
     study = Study(store)
-    if options.report:
-        show(study)
+    if options.report and len(study.runs):
+        reports.main([store.directory], False, store.directory / REPORT)
     without = len(study.plan["cells"]) - len(study.done[list(study.factors)].drop_duplicates())
     if without:
-        tell(f"{without} of {len(study.plan['cells'])} combinations have no successful run")
+        tell(f"{without} of {count(len(study.plan['cells']), 'combination')} have no successful run")
     return BAD if without else DONE
-
-
-def show(study: "object") -> None:
-    from tailrace.study import plain
-
-    plain.print_table(study)
-
-
-def report(directories: list[Path], as_json: bool, page: Path | None) -> int:
-    from tailrace.study.library import open_study
-
-    for directory in directories:
-        show(open_study(directory))
-    return DONE
 
 
 def show_list(as_json: bool) -> int:

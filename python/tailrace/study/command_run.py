@@ -55,30 +55,52 @@ class CommandRuns:
 
     def run(self, number: int, setup: Setup, directory: Path) -> Result:
         """One run, whose output goes to `directory`. Raises StoppedError where we were asked to end meanwhile."""
+        try:
+            return self._run(number, setup, directory)
+        except OSError as error:
+            return Result(FAILED, f"{printable(str(error.filename or 'the run'))}: {error.strerror}")
+        finally:
+            leftovers.end(self.targets.mark)
+
+    def _run(self, number: int, setup: Setup, directory: Path) -> Result:
         with self._places(number, setup, directory) as values:
             state = self._cache(setup, values)
             words = self._words(setup, values)
-            environment = self._environment(setup, values)
             capture = self._capture(words, directory)
-            if capture is not None:
-                environment |= capture.environment
-            try:
-                outcome = execute(
-                    words,
-                    environment,
-                    directory,
-                    self.study.run.time_limit_s,
-                    lambda _record: None,
-                    self._working_directory(values),
-                    errors_apart=True,
-                )
-            except OSError as error:
-                return Result(FAILED, f"{printable(words[0])} cannot be started: {error.strerror}", cache=state)
-            finally:
-                leftovers.end(self.targets.mark)
-            return self._result(
-                outcome, values, captured.finish(capture, page=False) if capture else None, state, directory
-            )
+            outcome = self._execute(words, setup, values, directory, capture)
+            leftovers.end(self.targets.mark)  # before what they use is removed
+            if outcome.stopped == "interrupted":
+                raise StoppedError
+            seen = captured.finish(capture, page=False) if capture is not None else None
+            status, reason, printed = self._ending(outcome, values, directory)
+            numbers = _usage(outcome) | results.of_capture(seen) | results.of_files(seen) | printed
+            details = {"status": outcome.status, "capture": seen}
+            return Result(status, reason, numbers, details=details, cache=state)
+
+    def _execute(
+        self,
+        words: list[str],
+        setup: Setup,
+        values: Mapping[str, str],
+        directory: Path,
+        capture: captured.Capture | None,
+    ) -> Outcome:
+        environment = self._environment(setup, values) | (capture.environment if capture is not None else {})
+        place, limit = self._working_directory(values), self.study.run.time_limit_s
+        return execute(words, environment, directory, limit, lambda _record: None, place, errors_apart=True)
+
+    def _ending(
+        self, outcome: Outcome, values: Mapping[str, str], directory: Path
+    ) -> tuple[str, str, dict[str, Number]]:
+        """How it ended, why, and the numbers that it printed where it did all that it should."""
+        if outcome.stopped:
+            limit = self.study.run.time_limit_s
+            return TIMEOUT, f"it was not over after {limit:g} s, and all its processes were ended", {}
+        if outcome.status != 0:
+            return FAILED, _why(outcome.status, directory / "errors"), {}
+        printed, missing = self._printed(outcome.output)
+        missing += [f"there is no file {printable(name)}" for name in self._absent(values)]
+        return WRONG if missing else DONE, "; ".join(missing), printed
 
     def _program(self, setup: Setup) -> str:
         """The first word where it is the same in every run of the combination; empty for a shell's text."""
@@ -159,29 +181,6 @@ class CommandRuns:
         launch = read_command(words)
         scratch = directory / "scratch"
         return captured.prepare(words, for_command(launch), directory, launch.name, scratch, tell)
-
-    def _result(
-        self,
-        outcome: Outcome,
-        values: Mapping[str, str],
-        capture: dict[str, object] | None,
-        state: str,
-        directory: Path,
-    ) -> Result:
-        if outcome.stopped == "interrupted":
-            raise StoppedError
-        numbers = _usage(outcome) | results.of_capture(capture) | results.of_files(capture)
-        details = {"status": outcome.status, "capture": capture}
-        if outcome.stopped:
-            limit = self.study.run.time_limit_s
-            reason = f"it was not over after {limit:g} s, and all its processes were ended"
-            return Result(TIMEOUT, reason, numbers, details=details, cache=state)
-        if outcome.status != 0:
-            return Result(FAILED, _why(outcome.status, directory / "errors"), numbers, details=details, cache=state)
-        found, missing = self._printed(outcome.output)
-        missing += [f"there is no file {printable(name)}" for name in self._absent(values)]
-        status = WRONG if missing else DONE
-        return Result(status, "; ".join(missing), numbers | found, None, details=details, cache=state)
 
     def _printed(self, output: str) -> tuple[dict[str, Number], list[str]]:
         """The named numbers that stdout holds, the last of each counting, and what is not there."""

@@ -22,6 +22,7 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 
 STUDY, PLAN, ENVIRONMENT, RUNS, LOCK = "study.toml", "plan.json", "environment.json", "runs.jsonl", "lock"
+REPORT = "report.html"
 RUN_DIRECTORIES = "runs"
 Line = dict[str, Any]
 

@@ -26,9 +26,12 @@ class Targets:
 
     def workspace(self, name: str | None) -> Path:
         """The study's own directory on this target, made where it was not yet."""
-        path = self.directory(name) / f"tailrace-study-{self.mark}"
+        path = self.workspace_path(name)
         path.mkdir(exist_ok=True)
         return path
+
+    def workspace_path(self, name: str | None) -> Path:
+        return self.directory(name) / f"tailrace-study-{self.mark}"
 
     def check(self) -> None:
         """Whether every target can be written, before anything runs."""

@@ -89,16 +89,16 @@ class WorkloadRuns:
         return self._workloads[key]
 
     def _kernel(self, workload: Workload, number: int, setup: Setup, directory: Path) -> Result:
-        files = self.targets.workspace(setup.target) / f"run-{number:06}"
-        shutil.rmtree(files, ignore_errors=True)
-        files.mkdir()
+        files = self.targets.workspace_path(setup.target) / f"run-{number:06}"
         try:
+            self.targets.workspace(setup.target)
+            shutil.rmtree(files, ignore_errors=True)
+            files.mkdir()
             inputs = self._inputs(workload, setup, directory) if plans.prepares(workload) else files
             choices = self._choices(workload, setup, files, inputs)
             state = self._cache(inputs, setup)
-            capture: dict[str, Any] = {}
-            outcome = self._execute(workload, choices, directory, capture=capture)
-            return self._result(workload, outcome, capture or None, state)
+            outcome, seen = self._execute(workload, choices, directory)
+            return self._result(outcome, seen, state)
         except BenchStoppedError:
             raise StoppedError from None
         except FailedRunError as error:
@@ -144,7 +144,7 @@ class WorkloadRuns:
         choices = self._choices(workload, setup, place, place)
         notes = directory / "prepare"
         notes.mkdir(exist_ok=True)
-        outcome = self._execute(workload, choices, notes, prepare=True)
+        outcome, _ = self._execute(workload, choices, notes, prepare=True)
         problem = self._wrong(outcome.records)
         if problem:
             raise FailedRunError(f"what is to be read was not prepared well: {problem}")
@@ -158,41 +158,38 @@ class WorkloadRuns:
         return page_cache.make_cold(files) if self.study.cache == "cold" else page_cache.make_warm(files)
 
     def _execute(
-        self,
-        workload: Workload,
-        choices: plans.Choices,
-        notes: Path,
-        prepare: bool = False,
-        capture: dict[str, Any] | None = None,
-    ) -> Outcome:
-        """Raises FailedRunError where the run did not come to its end."""
+        self, workload: Workload, choices: plans.Choices, notes: Path, prepare: bool = False
+    ) -> tuple[Outcome, dict[str, Any] | None]:
+        """The run, and what its trace says where it is captured. Raises FailedRunError where it has no proper end."""
+        command = self._command(workload, choices, notes, prepare)
+        environment = self._launcher.environment(choices.ranks) | {leftovers.MARK: self.targets.mark}
+        capture = None
+        if self.study.run.capture and not prepare:
+            capture = captured.prepare(command, [self._launcher.mpi], notes, workload.name, notes, tell)
+            environment |= capture.environment
+        limit = self.study.run.time_limit_s
+        outcome = execute(command, environment, notes, limit, lambda _record: None)
+        seen = captured.finish(capture, page=False) if capture is not None else None
+        check(outcome, workload.program, limit)
+        return outcome, seen
+
+    def _command(self, workload: Workload, choices: plans.Choices, notes: Path, prepare: bool) -> list[str]:
         assert self._built is not None
         plans.write(notes / "plan", plans.plan(workload, choices, prepare))
         program = str(self._built.program(workload.program))
-        command = [program, "--plan", str(notes / "plan"), "--records", str(notes / "records")]
-        command = self._launcher.command(choices.ranks, command)
-        environment = self._launcher.environment(choices.ranks) | {leftovers.MARK: self.targets.mark}
-        captured_run = None
-        if self.study.run.capture and not prepare:
-            captured_run = captured.prepare(command, [self._launcher.mpi], notes, workload.name, notes, tell)
-            environment |= captured_run.environment
-        limit = self.study.run.time_limit_s
-        outcome = execute(command, environment, notes, limit, lambda _record: None)
-        if captured_run is not None and capture is not None:
-            capture |= captured.finish(captured_run, page=False) or {}
-        check(outcome, workload.program, limit)
-        return outcome
+        words = [program, "--plan", str(notes / "plan"), "--records", str(notes / "records")]
+        return self._launcher.command(choices.ranks, words)
 
-    def _result(self, workload: Workload, outcome: Outcome, capture: dict[str, Any] | None, state: str) -> Result:
+    def _result(self, outcome: Outcome, seen: dict[str, Any] | None, state: str) -> Result:
         of_run = bench_figures.of_run(outcome.records)
         problem = self._wrong(outcome.records) if self.study.run.verify else ""
         return Result(
             WRONG if problem else DONE,
             problem,
-            figures.numbers(of_run, capture) | {"launch_to_end_s": outcome.elapsed_s},
+            figures.numbers(of_run, seen) | {"launch_to_end_s": outcome.elapsed_s},
             (not problem) if self.study.run.verify else None,
             list(figures.phases(of_run)),
-            of_run | {"capture": capture},
+            of_run | {"capture": seen},
             state,
         )
 
