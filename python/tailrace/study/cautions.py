@@ -58,7 +58,7 @@ def residuals(runs: pd.DataFrame, factors: list[Factor], column: str) -> pd.Seri
     """
     usable = runs[pd.to_numeric(runs[column], errors="coerce") > 0]
     logs = np.log(usable[column].astype(float))
-    groups = logs.groupby([usable[factor.name] for factor in factors], sort=False, observed=True)
+    groups = logs.groupby([usable[factor.name].to_numpy() for factor in factors] or [0] * len(logs), sort=False)
     sizes = groups.transform("size")
     answer = (logs - groups.transform("mean")) * np.sqrt(sizes / np.maximum(sizes - 1, 1))
     return answer[sizes >= REPETITIONS_LEAST]

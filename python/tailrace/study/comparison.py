@@ -77,8 +77,8 @@ def compare(first: Measured, second: Measured) -> Comparison:
     """Raises TailraceError where the two have no combination or no response in common."""
     one, other = _tables(first, second)
     places = {tuple(where.items()): row for where, row in zip(other.where, other.logs, strict=True)}
-    pairs = [(w, row, places[tuple(w.items())]) for w, row in zip(one.where, one.logs, strict=True)]
-    pairs = [pair for pair in pairs if all(np.isfinite(row).any() for row in pair[1:])]
+    rows = [(where, row, places.get(tuple(where.items()))) for where, row in zip(one.where, one.logs, strict=True)]
+    pairs = [(where, row, other_row) for where, row, other_row in rows if other_row is not None]
     if not pairs:
         raise TailraceError(
             "the two studies have no combination in common that finished in both", "compare studies of the same factors"

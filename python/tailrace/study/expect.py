@@ -210,19 +210,17 @@ class _Statement:
         return answer, text, share
 
     def _scales(self) -> tuple[str, str, Estimate | None]:
-        """The exponent e of speed ~ factor^e, by least squares on logarithms."""
+        """The exponent e of response ~ factor^e, by least squares on logarithms."""
         family, curve = self._curve()
         if len(curve.levels) < 2:
             return UNDECIDED, "there are runs at one level only", None
-        sign = 1 if self.response.more_is_better else -1
-        weights = {level: sign * weight for level, weight in contrasts.slope(curve.levels).items()}
-        found = family.compare(curve, weights)
-        exponents = [math.log(one) for one in (found.value, found.low, found.high)]
+        found = family.compare(curve, contrasts.slope(curve.levels))
+        exponent, low, high = (math.log(one) for one in (found.value, found.low, found.high))
         wanted = self.asked["exponent_at_least"]
-        answer = HELD if exponents[1] >= wanted else NOT_HELD if exponents[2] < wanted else UNDECIDED
+        answer = HELD if low >= wanted else NOT_HELD if high < wanted else UNDECIDED
         text = (
-            f"speed by {self.response.words} grows as {words.spaced(self.asked['factor'])} to the power"
-            f" {exponents[0]:.2f} ({exponents[1]:.2f} to {exponents[2]:.2f}); at least {wanted:g} is asked for"
+            f"{self.response.words} goes as {words.spaced(self.asked['factor'])} to the power {exponent:.2f}"
+            f" ({low:.2f} to {high:.2f}); at least {wanted:g} is asked for"
         )
         return answer, text, found
 

@@ -53,6 +53,8 @@ KNOWN = (
     Response("elapsed_s", "elapsed time", "s"),
     Response("user_s", "user time", "s"),
     Response("system_s", "system time", "s"),
+    Response("user_per_rank_s", "user time of one rank", "s"),
+    Response("system_per_rank_s", "system time of one rank", "s"),
     Response("output_s", "output time", "s"),
     Response("input_s", "input time", "s"),
     Response("write_rate_mb_per_s", "write rate", "MB/s", more_is_better=True),
@@ -71,6 +73,7 @@ KNOWN = (
     Response("communicate_s", "time communicating, all ranks", "s"),
     Response("shared_write_s", "time in shared writes, all ranks", "s"),
     Response("shared_read_s", "time in shared reads, all ranks", "s"),
+    Response("read_and_write_s", "time in reads and writes, all ranks", "s"),
     Response("shared_write_share", "share of shared writes", "share"),
     Response("shared_read_share", "share of shared reads", "share"),
     Response("maximum_resident_bytes", "memory of the largest rank", "bytes"),
@@ -88,7 +91,7 @@ KNOWN = (
     _efficiency("pop_transfer", "POP's transfer efficiency"),
 )
 # Times that more ranks share, and so shrink with their number at best; others are sums over ranks.
-SCALING = frozenset({"elapsed_s", "output_s", "input_s", "write_s", "read_s"})
+SCALING = frozenset({"elapsed_s", "user_per_rank_s", "output_s", "input_s", "write_s", "read_s"})
 _BY_COLUMN = {response.column: response for response in KNOWN}
 _ENDINGS = (("_mb_per_s", "MB/s", True), ("_per_s", "1/s", True), ("_bytes", "bytes", False), ("_s", "s", False))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from tailrace.names import printable
 from tailrace.study import words
 from tailrace.study.cautions import Caution, cautions
 from tailrace.study.crossover import Crossover
@@ -90,7 +91,7 @@ class Summary:
     def headline(self) -> str:
         """The answer: what the study's document said, where it did, and what was found."""
         if self.study.done.empty:
-            return f"No run of {self.study.plan['name']} has finished well; there is nothing to report yet."
+            return f"No run of {printable(self.study.plan['name'])} has finished well; there is nothing to report yet."
         findings = sorted(self.found.findings, key=lambda one: TELLING.index(one.kind))
         chosen = findings[:HEADLINE_FINDINGS]
         chosen += [one for one in findings[HEADLINE_FINDINGS:] if one.kind == "no effect"][:1]
@@ -111,12 +112,12 @@ class Summary:
     @property
     def facts(self) -> str:
         """What was run, in one line."""
-        study, table = self.study, self.table(self.study.response)
+        study, number = self.study, len(self.table(self.study.response).logs)
         blocks = study.runs["block"].nunique() if len(study.runs) else 0
+        factors = words.joined([f"{len(factor.levels)} {words.spaced(factor.name)}" for factor in study.varied])
         return (
-            f"{study.plan['name']}: {count(len(study.runs), 'run')} of {count(len(table.logs), 'combination')} of"
-            f" {words.joined([f'{len(f.levels)} {words.spaced(f.name)}' for f in study.varied])}"
-            f" in {count(blocks, 'block')}, {count(len(study.done), 'run')} ended well"
+            f"{printable(study.plan['name'])}: {count(len(study.runs), 'run')} of {count(number, 'combination')}"
+            f" ({factors}) in {count(blocks, 'block')}, {count(len(study.done), 'run')} ended well"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -192,6 +193,7 @@ def _effect(study: Measured, one: Effect) -> dict[str, Any]:
         "p": one.p,
         "p_holm": one.p_holm,
         "p_randomisation": one.p_randomisation,
+        "test": one.test,
     }
 
 

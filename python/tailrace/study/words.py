@@ -23,7 +23,7 @@ def named(factor: Factor, level: Any) -> str:
     """A level that says what it is of: `4 ranks`, `writing to nfs`, `size small`, `chunk 64 KiB`."""
     text = plain(factor, level)
     if factor.kind in _NOUNS:
-        return text if text.endswith(_NOUNS[factor.kind]) else f"{text} {_NOUNS[factor.kind][level != 1]}"
+        return text if text.endswith(_NOUNS[factor.kind]) else f"{text} {_NOUNS[factor.kind][int(level != 1)]}"
     if factor.kind in _OF_KIND:
         return _OF_KIND[factor.kind].format(text, name=spaced(factor.name))
     return text if factor.kind in ("method", "format") else f"{spaced(factor.name)} {text}"

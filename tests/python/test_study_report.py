@@ -1,0 +1,333 @@
+"""What a study's report says: expectations, findings, warnings; in the terminal, as JSON, on a page; two studies."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import time
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from tailrace.errors import TailraceError
+from tailrace.study import comparison, comparison_report, report_page, report_text
+from tailrace.study.expect import evaluate
+from tailrace.study.measured import Measured
+from tailrace.study.summary import Summary
+
+from .chromium import open_page
+from .study_data import study
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schema"
+EVIL = "</style><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m&\"'"
+
+CMAQ = {"ranks": [1, 2, 4, 8], "target": ["local", "remote"], "read_target": ["local", "remote"], "size": ["s", "l"]}
+
+
+def cmaq_time(where) -> float:
+    """As the document says: written remotely, time rises beyond 2 (small) or 4 (large) ranks; reads do not matter."""
+    large, remote, ranks = where["size"] == "l", where["target"] == "remote", where["ranks"]
+    compute = (60 if large else 12) / ranks
+    return compute + (3 * ranks**1.2 if large else 2.2 * ranks) * remote + 2
+
+
+def cmaq(expect=(), seed: int = 1, **options) -> Measured:
+    others = {
+        "system_s": lambda where, elapsed: 0.5 + 0.1 * where["ranks"] * (where["target"] == "remote") + 0.001 * elapsed,
+        "create_s": lambda where, elapsed: 0.2 * elapsed,
+        "efficiency_io": lambda where, elapsed: 0.9 / where["ranks"] ** 0.3,
+        "bytes_written": lambda where, elapsed: 10**9,
+        "write_rate_mb_per_s": lambda where, elapsed: 1000 / elapsed,
+    }
+    return study(CMAQ, cmaq_time, expect=expect, seed=seed, others=others, **options)
+
+
+# --- expectations
+
+REMOTE = {"target": "remote", "size": "s"}
+TURNS = {"factor": "ranks", "level": 2}
+ANSWERS = [
+    ({"rises_beyond": TURNS, "where": REMOTE}, "held"),
+    ({"rises_beyond": TURNS, "where": {"target": "local"}}, "not held"),
+    ({"falls_until": {"factor": "ranks", "level": 8}, "where": {"target": "local"}}, "held"),
+    ({"falls_until": {"factor": "ranks", "level": 8}, "where": REMOTE}, "not held"),
+    ({"does_not_matter": {"factor": "read_target"}}, "held"),
+    ({"does_not_matter": {"factor": "target"}}, "not held"),
+    ({"matters": {"factor": "target"}}, "held"),
+    ({"matters": {"factor": "read_target"}}, "not held"),
+    ({"faster": {"factor": "target", "level": "local", "than": "remote", "by": 1.5}}, "held"),
+    ({"faster": {"factor": "target", "level": "local", "than": "remote", "by": 5}}, "not held"),
+    ({"faster": {"factor": "target", "level": "remote", "than": "local"}}, "not held"),
+    ({"faster": {"factor": "target", "level": "local", "than": "remote"}, "response": "write_rate_mb_per_s"}, "held"),
+    ({"flat_beyond": {"factor": "ranks", "level": 4}, "where": {"target": "local"}}, "not held"),
+    ({"flat_beyond": {"factor": "ranks", "level": 4, "within": 9.0}, "where": {"target": "local"}}, "held"),
+    ({"share": {"of": "elapsed_s", "low": 0.15, "high": 0.25}, "response": "create_s"}, "held"),
+    ({"share": {"of": "elapsed_s", "low": 0.25, "high": 0.35}, "response": "create_s"}, "not held"),
+    ({"scales": {"factor": "ranks", "exponent_at_least": 0.3}, "where": REMOTE}, "not held"),
+    ({"scales": {"factor": "ranks", "exponent_at_least": -0.9}, "where": {"target": "local"}}, "held"),
+]
+
+
+@pytest.mark.parametrize(("given", "answer"), ANSWERS)
+def test_what_is_certain_is_held_or_not(given, answer):
+    (found,) = evaluate(cmaq([{"claim": "as planted", **given}]))
+    assert found.answer == answer, found.evidence
+    assert re.search(r"\d", found.evidence) and found.runs > 0
+
+
+UNCERTAIN = [
+    {"rises_beyond": TURNS},
+    {"falls_until": {"factor": "ranks", "level": 4}},
+    {"does_not_matter": {"factor": "target"}},
+    {"matters": {"factor": "target"}},
+    {"faster": {"factor": "target", "level": "local", "than": "remote"}},
+    {"flat_beyond": {"factor": "ranks", "level": 2, "within": 0.02}},
+    {"scales": {"factor": "ranks", "exponent_at_least": 0.01}},
+]
+
+
+@pytest.mark.parametrize("given", UNCERTAIN)
+def test_noise_decides_nothing(given):
+    """Runs that scatter by 40 % around the same time."""
+    levels = {"ranks": [1, 2, 4, 8], "target": ["local", "remote"]}
+    (found,) = evaluate(study(levels, lambda where: 9.0, scatter=0.4, seed=3, expect=[{"claim": "?", **given}]))
+    assert found.answer == "undecided", found.evidence
+
+
+@pytest.mark.parametrize("given", [one for one, _ in ANSWERS])
+def test_without_runs_everything_is_undecided(given):
+    one = cmaq([{"claim": "?", **given}])
+    failed = Measured(one.plan, one.runs.assign(status="failed", reason="no space left on device"))
+    assert [answer.answer for answer in evaluate(failed)] == ["undecided"]
+    assert "nothing to report yet" in Summary(failed).headline
+
+
+def test_an_expectation_is_hardly_ever_held_by_chance():
+    """Nothing rises: of 100 studies about 2.5 are said to, one side of the 5 %."""
+    given = {"claim": "it rises", "rises_beyond": {"factor": "ranks", "level": 1}}
+    levels = {"ranks": [1, 2, 4], "target": ["a", "b"]}
+    studies = (study(levels, lambda where: 5.0, scatter=0.05, seed=seed, expect=[given]) for seed in range(100))
+    assert sum(evaluate(one)[0].answer == "held" for one in studies) <= 8
+
+
+# --- words
+
+
+def findings(one: Measured) -> str:
+    return "\n".join(f"{finding.kind}: {finding.text}" for finding in Summary(one).found.findings)
+
+
+def test_findings_say_what_the_document_said():
+    found = findings(cmaq())
+    assert "trend: writing to remote, size s: elapsed time falls until 2 ranks and rises beyond" in found
+    assert "trend: writing to remote, size l: elapsed time falls until 4 ranks and rises beyond" in found
+    assert "trend: writing to local: elapsed time falls until 8 ranks, the most that was tried" in found
+    assert "no effect: where it reads does not matter to elapsed time" in found
+
+
+def test_the_first_line_is_the_answer():
+    text = printed(cmaq([{"claim": "it rises", "where": REMOTE, "rises_beyond": TURNS}]))
+    first = text.splitlines()[0]
+    assert first.startswith("Writing to remote, size s: elapsed time falls until 2 ranks and rises beyond.")
+    assert first.endswith("Of 1 expectation 1 held.")
+
+
+def test_a_crossover_is_told():
+    levels = {"ranks": [2, 4, 8, 16, 32], "method": ["serial", "collective"]}
+    one = study(levels, lambda w: 10.0 if w["method"] == "serial" else 10 * (12 / w["ranks"]) ** 0.6, blocks=5)
+    assert re.search(
+        r"crossover: serial beats collective below 1[12]\.\d ranks \(95 % interval 1\d\.\d to", findings(one)
+    )
+
+
+def test_bad_runs_are_told_with_what_they_have_in_common():
+    one = cmaq()
+    runs = one.runs.copy()
+    bad = runs.index[(runs["target"] == "remote") & (runs["ranks"] == 8)][:3]
+    runs.loc[bad, ["status", "reason"]] = ["wrong", "history.nc: TA, step 3: its fingerprint differs"]
+    found = findings(Measured(one.plan, runs))
+    assert "runs: 3 runs of 96 wrote wrong data, all of them with writing to remote" in found
+
+
+def recording(width: int = 110) -> Console:
+    return Console(width=width, markup=False, highlight=False, emoji=False, record=True, file=io.StringIO())
+
+
+def printed(one: Measured, width: int = 110) -> str:
+    out = recording(width)
+    report_text.print_study(Summary(one), out)
+    return out.export_text()
+
+
+def test_the_terminal_report_is_whole():
+    text = printed(cmaq())
+    for heading in ("Findings", "What matters to elapsed time", "Speedup over 1 rank", "Elapsed time of each"):
+        assert heading in text
+    assert re.search(r"ideal +2\.00 +4\.00 +8\.00", text)
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_few_blocks_are_reported_without_intervals_that_are_not_there(blocks):
+    text = printed(cmaq(blocks=blocks))
+    assert "too few runs" in text
+    if blocks == 1:
+        assert "cannot be told" in text and "falls until" not in text
+
+
+@pytest.mark.parametrize("levels", [{"method": ["serial", "collective"]}, {"ranks": [4]}, {"ranks": [2, 4]}])
+def test_small_studies_are_reported_too(levels):
+    one = study(levels, lambda where: 3.0, blocks=3)
+    assert printed(one) and "<svg" in report_page.render(Summary(one))
+
+
+# --- JSON
+
+
+def valid(answer: dict, name: str) -> None:
+    text = json.dumps(answer, allow_nan=False)
+    jsonschema.validate(json.loads(text), json.loads((SCHEMAS / name).read_text("utf-8")))
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_the_json_is_as_its_schema_says(blocks):
+    answer = Summary(cmaq([{"claim": "as planted", **given} for given, _ in ANSWERS], blocks=blocks)).as_json()
+    valid(answer, "study-report.json")
+    assert [one["column"] for one in answer["responses"]][:2] == ["elapsed_s", "system_s"]
+    assert len(answer["responses"][0]["combinations"]) == 32
+
+
+# --- the page
+
+
+def test_a_page_refers_to_nothing_outside_and_has_no_script():
+    text = report_page.render(Summary(cmaq()))
+    assert not re.search(r"(?:src|href|action)\s*=\s*[\"']?(?!data:)\w|url\(|@import|https?://|<script", text)
+    assert "default-src 'none'" in text
+    assert text.index('class="headline"') < text.index("<svg")
+
+
+def test_a_page_has_a_facet_per_size_a_line_per_target_and_the_bound():
+    text = report_page.render(Summary(cmaq()))
+    first = text[text.index("<h2>Elapsed time</h2>") : text.index("<h2>Findings")]
+    assert re.findall(r"<figcaption>([^<]*)", first) == ["size s", "size l"]
+    assert len(re.findall(r'class="curve', first)) == 2 * 4
+    assert len(re.findall(r'class="marker hue-\d" d="[^"]*"><title>', first)) == 32
+    assert len(re.findall(r'class="interval', first)) == 32
+    assert len(re.findall(r'class="run ', first)) == 96
+    assert "ideal scaling from writing to local, reading from" in first and first.count('class="ideal"') == 2
+
+
+def test_no_line_where_interpolation_is_meaningless():
+    one = study({"method": ["serial", "collective", "independent"], "target": ["a", "b"]}, lambda where: 3.0)
+    text = report_page.render(Summary(one))
+    assert 'class="marker' in text and 'class="curve' not in text and 'class="ideal"' not in text
+
+
+def evil() -> Measured:
+    one = study(
+        {"target": ["a", EVIL], "ranks": [1, 2]},
+        lambda where: 3.0,
+        expect=[{"claim": EVIL, "seed_value": EVIL, "matters": {"factor": "target"}}],
+    )
+    plan = one.plan | {"name": EVIL, "description": EVIL, "seed_document": EVIL}
+    runs = one.runs.copy()
+    runs.loc[0, ["status", "reason"]] = ["failed", EVIL]
+    return Measured(plan, runs, environment={EVIL: {EVIL: [EVIL]}})
+
+
+def test_foreign_texts_are_nothing_but_text():
+    summary = Summary(evil())
+    text = report_page.render(summary)
+    assert "<script" not in text and "<img" not in text and "\x1b" not in text
+    assert text.count("</style>") == 1
+    assert "\x1b" not in printed(evil()) and "\x1b" not in summary.headline
+
+
+@pytest.mark.parametrize("make", [cmaq, evil])
+def test_the_page_opens_without_complaint(make, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text(report_page.render(Summary(make())), "utf-8")
+    opened = open_page(page)
+    assert opened.errors == []
+    assert "<main>" in opened.document
+
+
+# --- two studies
+
+
+def test_a_change_between_two_studies_is_found():
+    """The second is 1.3 times as slow when writing to remote, and otherwise the same."""
+    first, second = cmaq(seed=1), slower(cmaq(seed=2))
+    found = comparison.compare(first, second)
+    by_level = {(name, level): estimate for name, level, estimate in found.by_level}
+    assert by_level["target", "remote"].value == pytest.approx(1.3, rel=0.03)
+    assert by_level["target", "local"].value == pytest.approx(1.0, rel=0.03)
+    changed = [one for one in found.combinations if one.certain]
+    assert changed and all(one.where["target"] == "remote" for one in changed)
+    valid(comparison.as_json(found), "study-comparison.json")
+
+
+def slower(one: Measured) -> Measured:
+    factor = np.where(one.runs["target"] == "remote", 1.3, 1.0)
+    return Measured(one.plan, one.runs.assign(elapsed_s=one.runs["elapsed_s"] * factor))
+
+
+def test_the_same_twice_has_changed_nowhere():
+    found = comparison.compare(cmaq(seed=1), cmaq(seed=2))
+    assert not any(one.certain for one in found.combinations)
+    assert "is the same in both within 5 %" in found.headline
+
+
+def test_two_studies_on_a_page_and_in_the_terminal(tmp_path):
+    found = comparison.compare(cmaq(seed=1), slower(cmaq(seed=2)))
+    out = recording()
+    comparison_report.print_comparison(found, out)
+    assert out.export_text().splitlines()[0].startswith("Elapsed time in ")
+    page = tmp_path / "two.html"
+    page.write_text(comparison_report.render(found), "utf-8")
+    assert open_page(page).errors == []
+
+
+def test_studies_of_different_factors_are_not_compared():
+    other = study({"method": ["a", "b"], "ranks": [1, 2]}, lambda where: 1.0)
+    with pytest.raises(TailraceError, match="only one of the two studies varies"):
+        comparison.compare(cmaq(), other)
+    with pytest.raises(TailraceError, match="no combination in common"):
+        comparison.compare(study({"ranks": [1, 2]}, lambda where: 1.0), study({"ranks": [4, 8]}, lambda where: 1.0))
+
+
+# --- speed
+
+
+@pytest.mark.slow
+def test_ten_thousand_runs_are_reported_in_ten_seconds():
+    """1,000 combinations × 10 blocks, seven responses: text, JSON and page."""
+    levels = {"ranks": [1, 2, 4, 8, 16], "target": [*"abcde"], "size": [*"abcd"], "method": [*"abcde"]}
+    levels |= {"read_target": ["x", "y"]}
+    others = {name: lambda where, elapsed: elapsed for name in ("user_s", "system_s", "write_s", "read_s", "output_s")}
+    rows = [{"claim": "?", "matters": {"factor": "target"}}, {"claim": "?", "rises_beyond": TURNS}]
+    one = study(levels, lambda where: 9.0 / where["ranks"], blocks=10, others=others, expect=rows)
+    assert len(one.runs) == 10_000
+    begin = time.monotonic()
+    summary = Summary(one)
+    assert printed_of(summary) and len(report_page.render(summary)) < 5_000_000 and json.dumps(summary.as_json())
+    assert time.monotonic() - begin <= 10
+
+
+def printed_of(summary: Summary) -> str:
+    out = recording()
+    report_text.print_study(summary, out)
+    return out.export_text()
+
+
+def test_levels_that_pandas_read_from_parquet_are_found(tmp_path):
+    """Integers become numpy's, texts become pandas' strings; both are levels all the same."""
+    one = cmaq()
+    one.runs.to_parquet(tmp_path / "runs.parquet")
+    again = Measured(one.plan, pd.read_parquet(tmp_path / "runs.parquet"))
+    assert again.table("elapsed_s").logs == pytest.approx(one.table("elapsed_s").logs)
