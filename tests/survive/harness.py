@@ -13,6 +13,7 @@ from tests.golden.harness import compile_program, find_trace
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 COUNTERS, STRIDE = 64, 8
 SECONDS_MAX = 240
+Process = subprocess.CompletedProcess[str]
 
 
 def build(compiler: str, name: str, directory: Path) -> Path:
@@ -60,8 +61,8 @@ def captured(tailrace: list[str], output: Path, command: list[str], *options: st
     return [*tailrace, "run", "--no-report", "-o", str(output), *options, "--", *command]
 
 
-def run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX)
+def run(command: list[str], environment: dict[str, str], seconds_max: float = SECONDS_MAX) -> Process:
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds_max)
 
 
 def columns(output: Path) -> dict:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ ALONE = {
 # Calls that the report counts: those of the process, not of a child without exec; and where a program has replaced
 # itself, those of what it became last (the others are in the trace, before the window).
 REPORTED = {"exec": 500, "fork": 2000, "spawn": 0, "threads": 64 * 500}
+SECONDS_MAX = 60
 IN_TRACE = REPORTED | {"exec": 6 * 500}
 
 
@@ -51,30 +54,42 @@ def test_program_without_mpi(ending: str, alone: Path, tmp_path: Path, tailrace:
 def test_ranks(ending: str, mpi: Mpi, ranks: Path, tmp_path: Path, tailrace: list[str]) -> None:
     seen = harness.prepare(tmp_path / "seen")
     command = mpi.launch(2, ranks, seen, ending, 1000)
-    process = harness.run(harness.captured(tailrace, tmp_path / "run", command), mpi.variables())
-    statuses, expected = bare_outcomes(mpi, ranks, ending, tmp_path, process.returncode)
+    place, process = captured_run(tailrace, tmp_path / "run", command, mpi)
     got = harness.outcome(process, seen)
-    assert got.status in statuses, process.stderr
-    assert got.files == expected.files
-    assert program_lines(got) == program_lines(expected)
-    found = harness.columns(tmp_path / "run")
+    assert visible(got) in bare_outcomes(mpi, ranks, ending, tmp_path, visible(got)), process.stderr
+    found = harness.columns(place)
     assert found["ranks"] == 2
     assert harness.calls(found, *harness.WRITES) == 2000
 
 
-def bare_outcomes(mpi: Mpi, ranks: Path, ending: str, tmp_path: Path, status: int) -> tuple[set[int], harness.Outcome]:
-    """Without capture, repeated where the status differs: Open MPI's mpiexec itself crashes on some aborts, and MPICH's
-    joins the status of the rank that it killed to that of the one that aborted, but in one of ten runs only."""
-    statuses: set[int] = set()
+def captured_run(tailrace: list[str], output: Path, command: list[str], mpi: Mpi) -> tuple[Path, harness.Process]:
+    """Where the trace is, and the run. MPICH's launcher may hang here as it does without capture, but not thrice."""
+    for attempt in range(2):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            place = output / str(attempt)
+            return place, harness.run(harness.captured(tailrace, place, command), mpi.variables(), SECONDS_MAX)
+    return output / "2", harness.run(harness.captured(tailrace, output / "2", command), mpi.variables(), SECONDS_MAX)
+
+
+Visible = tuple[int, tuple[str, ...], tuple[tuple[str, str], ...]]
+
+
+def bare_outcomes(mpi: Mpi, ranks: Path, ending: str, tmp_path: Path, wanted: Visible) -> set[Visible]:
+    """Without capture, repeated until it ends as `wanted`: Open MPI's mpiexec itself crashes on some aborts; MPICH's
+    joins the status of the rank that it killed to that of the one that aborted, in one of ten runs only, and now and
+    then hangs when a rank has become another program."""
+    found: set[Visible] = set()
     for attempt in range(50):
         bare = harness.prepare(tmp_path / f"bare{attempt}")
-        outcome = harness.outcome(harness.run(mpi.launch(2, ranks, bare, ending, 1000), mpi.variables()), bare)
-        statuses.add(outcome.status)
-        if status in statuses:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process = harness.run(mpi.launch(2, ranks, bare, ending, 1000), mpi.variables(), SECONDS_MAX)
+            found.add(visible(harness.outcome(process, bare)))
+        if wanted in found:
             break
-    return statuses, outcome
+    return found
 
 
-def program_lines(outcome: harness.Outcome) -> list[str]:
+def visible(outcome: harness.Outcome) -> Visible:
     """Without what a launcher says of process ids and names when it reports an end that is not in order."""
-    return [line for line in outcome.stdout if line.startswith(("rank ", "replaced "))]
+    lines = tuple(line for line in outcome.stdout if line.startswith(("rank ", "replaced ")))
+    return outcome.status, lines, tuple(sorted(outcome.files.items()))
