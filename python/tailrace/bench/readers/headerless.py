@@ -2,6 +2,7 @@
 records say: a variable's type and size.
 """
 
+import math
 import re
 from pathlib import Path
 
@@ -49,9 +50,15 @@ class DiagonalFile(PlainFile):
         for name, record in described.items():
             whole = tuple(record["size"])
             part = Part(whole, tuple(cells(int(found[1]), ranks, whole)))
-            elements = sum(int(np.prod(block.count)) for block in part.blocks)
-            self.variables[name] = RawVariable(path, _dtype(record), (elements,), True, part)
+            self.variables[name] = RawVariable(path, _dtype(record), _stored_shape(part), True, part)
         self._place()
+
+
+def _stored_shape(part: Part) -> tuple[int, ...]:
+    """One block as it is, several in a row: what `shares` expects of a part."""
+    if len(part.blocks) == 1:
+        return part.blocks[0].count
+    return (sum(math.prod(block.count) for block in part.blocks),)
 
 
 def cells(rank: int, ranks: int, whole: tuple[int, ...]) -> list[Block]:
