@@ -150,8 +150,9 @@ def test_bad_runs_are_told_with_what_they_have_in_common():
     runs = one.runs.copy()
     bad = runs.index[(runs["target"] == "remote") & (runs["ranks"] == 8)][:3]
     runs.loc[bad, ["status", "reason"]] = ["wrong", "history.nc: TA, step 3: its fingerprint differs"]
-    found = findings(Measured(one.plan, runs))
-    assert "runs: 3 runs of 96 wrote wrong data, all of them with writing to remote" in found
+    changed = Measured(one.plan, runs)
+    assert "wrong data: 3 runs of 96 wrote wrong data, all of them with writing to remote, 8 ranks" in findings(changed)
+    assert Summary(changed).headline.startswith("3 runs of 96 wrote wrong data")
 
 
 def recording(width: int = 110) -> Console:
@@ -219,7 +220,7 @@ def test_a_page_has_a_facet_per_size_a_line_per_target_and_the_bound():
     assert len(re.findall(r'class="marker hue-\d" d="[^"]*"><title>', first)) == 32
     assert len(re.findall(r'class="interval', first)) == 32
     assert len(re.findall(r'class="run ', first)) == 96
-    assert "ideal scaling from writing to local, reading from" in first and first.count('class="ideal"') == 2
+    assert "ideal scaling from the best line at 1 rank" in first and first.count('class="ideal"') == 2
 
 
 def test_no_line_where_interpolation_is_meaningless():

@@ -92,7 +92,7 @@ def test_intervals_cover_in_a_short_simulation():
 def false_positives(studies: int, scatter: str, blocks: int = 3) -> float:
     random = np.random.default_rng(7)
     tables = (simulated(random, blocks, scatter, nothing) for _ in range(studies))
-    return float(np.mean([any(e.matters for e in analyse(t, True, n).effects) for n, t in enumerate(tables)]))
+    return float(np.mean([any(e.matters for e in analyse(t, 999, n).effects) for n, t in enumerate(tables)]))
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ def test_few_studies_without_effects_are_said_to_have_one():
 
 
 def test_effects_that_are_there_are_found():
-    analysis = analyse(simulated(np.random.default_rng(5), 3, "alike"), randomise=True)
+    analysis = analyse(simulated(np.random.default_rng(5), 3, "alike"), resamples=999)
     matters = {frozenset(one.factors) for one in analysis.effects if one.matters}
     assert {frozenset({"ranks"}), frozenset({"target"}), frozenset({"size"}), frozenset({"ranks", "target"})} <= matters
     assert analysis.find("size").size.value == pytest.approx(math.exp(1.2), rel=0.03)
@@ -127,7 +127,7 @@ def slow_server(random: np.random.Generator) -> Layout:
 
 def test_a_server_that_is_slow_for_a_while_does_not_become_an_effect():
     random = np.random.default_rng(11)
-    found = [analyse(slow_server(random), True, seed).find("target").matters for seed in range(100)]
+    found = [analyse(slow_server(random), 999, seed).find("target").matters for seed in range(100)]
     assert np.mean(found) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 100)
 
 
@@ -148,7 +148,7 @@ def drifting(in_order: bool, seed: int):
 
 
 def ranks_matter(one) -> bool:
-    return analyse(one.table("elapsed_s"), True, 1).find("ranks").matters
+    return analyse(one.table("elapsed_s"), 999, 1).find("ranks").matters
 
 
 def test_drift_does_not_become_an_effect_as_it_does_in_blocks_of_one_level():

@@ -87,7 +87,7 @@ def _grid(scale: _Scale, response: Response) -> str:
     for tick in scale.ticks:
         y = scale.y(tick)
         lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        text = escape(response.text(tick) if tick else "0")
+        text = escape(response.tick(tick))
         lines.append(f'<text class="tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
     return "".join(lines)
 

@@ -29,7 +29,9 @@ from tailrace.study.intervals import LEVEL, Estimate, _exp, holm
 from tailrace.study.layout import Layout
 
 ERROR_RATE = 0.05
-RESAMPLES, RESAMPLES_LEAST = 1999, 499
+RESAMPLES, RESAMPLES_LEAST = 9999, 499
+# So many for each effect that is tested: the smallest p that there can be must survive Holm's correction over them.
+RESAMPLES_PER_EFFECT = 60
 # Random numbers that one randomisation test may draw: it then takes about a second.
 DRAWS_AT_MOST = 4_000_000
 BATCH_DRAWS = 1_000_000
@@ -90,16 +92,23 @@ class _Term:
     levels: tuple[np.ndarray, ...]
 
 
-def analyse(table: Layout, randomise: bool = False, seed: int = 0) -> Analysis:
-    """All main effects and interactions of two. Needs two complete blocks; without, there are no effects."""
+def analyse(table: Layout, resamples: int = 0, seed: int = 0) -> Analysis:
+    """All main effects and interactions of two; `resamples` of a randomisation test at most, 0 for none.
+
+    Needs two complete blocks; without, there are no effects.
+    """
     whole = complete(table)
     cells, blocks = whole.logs.shape
     if blocks < 2 or cells < 2:
         return Analysis((), cells, len(table.logs), blocks)
     terms, left_out = _terms(whole)
     found = _fit(whole, terms)
-    if randomise:
-        found = [replace(one, p_randomisation=_randomised(whole, one.factors, seed)) for one in found]
+    if resamples:
+        least = max(RESAMPLES_LEAST, RESAMPLES_PER_EFFECT * len(found))
+        found = [
+            replace(one, p_randomisation=_randomised(whole, one.factors, seed, range(least, resamples)))
+            for one in found
+        ]
     corrected = holm([one.p if one.p_randomisation is None else one.p_randomisation for one in found])
     found = [replace(one, p_holm=float(p)) for one, p in zip(found, corrected, strict=True)]
     names = tuple(tuple(whole.factors[index].name for index in positions) for positions in left_out)
@@ -253,20 +262,20 @@ def _over(part: float, whole: float) -> float:
     return part / whole if whole > 0 else math.inf if part > 0 else 0.0
 
 
-def _randomised(table: Layout, names: Sequence[str], seed: int) -> float | None:
+def _randomised(table: Layout, names: Sequence[str], seed: int, resamples: range) -> float | None:
     """p of the randomisation test of a factor; None of an interaction, for which there is no exact one."""
     if len(names) != 1:
         return None
     samples = _matched(table, table.position(names[0]))
     if samples is None:
         return None
-    resamples = min(RESAMPLES, max(RESAMPLES_LEAST, DRAWS_AT_MOST // samples.size))
+    number = max(resamples.start, min(resamples.stop, DRAWS_AT_MOST // samples.size))
     answer = stats.permutation_test(
         tuple(samples),
         _spread,
         permutation_type="samples",
         vectorized=True,
-        n_resamples=resamples,
+        n_resamples=number,
         batch=max(1, BATCH_DRAWS // samples.size),
         alternative="greater",
         rng=np.random.default_rng(seed),

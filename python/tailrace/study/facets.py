@@ -162,5 +162,5 @@ def _ideal(
     value, line, point = min(starts, key=lambda start: start[0])
     last = max(point.x for line in lines for point in line.points)
     end = value if weak else value / 2 ** (last - first)
-    base = words.named(axis, point.level)
-    return ((first, value), (last, end)), f"ideal scaling from {f'{line.name}, ' if line.name else ''}{base}"
+    best = f"the best line ({line.name})" if len(lines) > 1 else "the runs"
+    return ((first, value), (last, end)), f"ideal scaling from {best} at {words.named(axis, point.level)}"

@@ -29,7 +29,7 @@ PAIRS_AT_MOST = 15
 
 @dataclass(frozen=True)
 class Finding:
-    """`kind`: runs, trend, crossover, effect, interaction, no effect, unknown, speedup."""
+    """`kind`: wrong data, runs, trend, crossover, effect, interaction, no effect, unknown, speedup."""
 
     kind: str
     text: str
@@ -176,7 +176,8 @@ def _endings(study: Measured) -> list[Finding]:
             where = _common(study, bad)
             reason = bad["reason"].replace("", None).dropna().mode()
             evidence = f"most often: {reason.iloc[0]}" if len(reason) else ""
-            answer.append(Finding("runs", f"{count(len(bad), 'run')} of {len(study.runs)} {text}{where}", evidence))
+            kind = "wrong data" if status == "wrong" else "runs"
+            answer.append(Finding(kind, f"{count(len(bad), 'run')} of {len(study.runs)} {text}{where}", evidence))
     return answer
 
 

@@ -4,6 +4,7 @@ What stands in it comes from outside (claims, names of factors, levels and targe
 page through Jinja's escaping only. The content security policy admits nothing but the page's own style.
 """
 
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
@@ -76,10 +77,16 @@ def _figure(figure: Figure) -> dict[str, Any]:
     return {
         "response": figure.response,
         "legend": [{"key": key(number), "name": name} for number, name in sorted(lines.items()) if name],
-        "ideals": list(dict.fromkeys(facet.ideal_name for facet in figure.facets if facet.ideal_name)),
+        "ideal": _ideal_name(figure),
         "facets": [{"title": facet.title, "svg": chart(figure, facet)} for facet in figure.facets],
         "left_out": figure.left_out,
     }
+
+
+def _ideal_name(figure: Figure) -> str:
+    """One for all facets: each has the bound from its own best line, which the drawing names."""
+    names = list(dict.fromkeys(facet.ideal_name for facet in figure.facets if facet.ideal_name))
+    return names[0] if len(names) == 1 else re.sub(r" \(.*\)", "", names[0]) if names else ""
 
 
 def _speedups(summary: Summary) -> dict[str, Any] | None:

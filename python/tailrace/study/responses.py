@@ -1,11 +1,13 @@
 """What a study measures: the columns of its table of runs that a report speaks about, with their words and units."""
 
+import re
 from dataclasses import dataclass
 
 import pandas as pd
 
 from tailrace import units
 
+_ROUND = re.compile(r"\.0+(?=\D|$)")
 # A column is worth a chart where at least this share of the finished runs has a positive number in it.
 FILLED_ENOUGH = 0.5
 # What the table holds beside factors and responses: how a run was made, and what says the same as a response does.
@@ -43,6 +45,10 @@ class Response:
         if self.unit == "bytes":
             return units.byte_count(value)
         return f"{units.digits(value)} {self.unit}".strip()
+
+    def tick(self, value: float) -> str:
+        """The same on an axis, where values are round."""
+        return _ROUND.sub("", self.text(value)) if value else "0"
 
 
 def _efficiency(key: str, words: str) -> Response:

@@ -13,7 +13,7 @@ from tailrace.names import printable
 from tailrace.study import words
 from tailrace.study.cautions import Caution, cautions
 from tailrace.study.crossover import Crossover
-from tailrace.study.effects import Analysis, Effect, analyse
+from tailrace.study.effects import RESAMPLES, Analysis, Effect, analyse
 from tailrace.study.expect import HELD, NOT_HELD, UNDECIDED, Answer, evaluate
 from tailrace.study.findings import Finding, Found, find
 from tailrace.study.intervals import LEVEL
@@ -26,7 +26,7 @@ from tailrace.units import count
 SCHEMA = 1
 HEADLINE_FINDINGS = 2
 # What the first line is made of, the most telling kind first.
-TELLING = ("trend", "crossover", "effect", "no effect", "interaction", "speedup", "runs", "unknown")
+TELLING = ("wrong data", "trend", "crossover", "effect", "no effect", "interaction", "speedup", "runs", "unknown")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,9 @@ class Summary:
     def analyses(self) -> dict[str, Analysis]:
         """By response; the randomisation test is of the main one."""
         main, seed = self.study.response.column, int(self.study.plan.get("seed") or 0)
-        return {one.column: analyse(self.table(one), one.column == main, seed) for one in self.study.responses}
+        return {
+            one.column: analyse(self.table(one), RESAMPLES * (one.column == main), seed) for one in self.study.responses
+        }
 
     @property
     def analysis(self) -> Analysis:
