@@ -1,0 +1,82 @@
+"""`single` and `striped`: GlusterFS, one server behind one link, and a volume dispersed over four behind four."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from bed import links, needs
+from bed.cell import Cell
+from bed.errors import TestbedError
+from bed.network_bed import NetworkBed, Wishes
+
+VOLUME = "bed"
+
+
+class Gluster(NetworkBed):
+    private_directories = ("/run", "/var/lib/glusterd", "/var/log/glusterfs")
+    layout: tuple[str, ...] = ()
+    file_system: str
+
+    def need(self, wishes: Wishes) -> None:
+        needs.check(self.name, ["ip", "tc", "nsenter", "glusterd", "gluster", "glusterfs"], [], fuse=True)
+
+    def serve(self, wishes: Wishes) -> None:
+        for cell in self.server_cells:
+            cell.run(["glusterd", "-p", "/run/glusterd.pid", "-L", "WARNING"])
+        for cell in self.server_cells:
+            self._until(cell, "answer", ["peer", "status"], lambda text: True)
+        for number in range(2, self.servers + 1):
+            self._gluster("peer", "probe", links.server_address(number))
+        joined = "Peer in Cluster (Connected)"
+        for cell in self.server_cells:
+            self._until(cell, "meet", ["peer", "status"], lambda text: text.count(joined) == self.servers - 1)
+        self._make_volume()
+
+    def _make_volume(self) -> None:
+        bricks = []
+        for number in range(1, self.servers + 1):
+            bricks.append(f"{links.server_address(number)}:{self.own(number) / 'storage' / 'brick'}")
+        self._gluster("volume", "create", VOLUME, *self.layout, *bricks, "force")
+        self._gluster("volume", "start", VOLUME)
+
+    def _gluster(self, *arguments: str) -> str:
+        return self._ask(self.server_cells[0], [*arguments])
+
+    def _ask(self, cell: Cell, arguments: list[str]) -> str:
+        return cell.run(["gluster", "--mode=script", *arguments])
+
+    def _until(self, cell: Cell, what: str, question: list[str], satisfied: object, timeout_s: float = 30) -> None:
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            try:
+                if satisfied(self._ask(cell, question)):
+                    return
+            except TestbedError:
+                pass
+            time.sleep(0.1)
+        raise TestbedError(
+            f"{self.name}: the servers do not {what} within {timeout_s:g} s; logs are in {self.directory}."
+        )
+
+    def mount_one(self, point: Path, log: Path, client: str) -> None:
+        server = [f"--volfile-server={links.server_address(1)}", f"--volfile-id={VOLUME}"]
+        options = ["--process-name", "fuse", "-L", "WARNING", "-l", str(log), "-p", str(log.with_suffix(".pid"))]
+        self.hub.run(["glusterfs", *server, *options, str(point)])
+
+    def check(self, record: dict) -> dict:
+        return {**super().check(record), "client": "fuse", "file_system": self.file_system}
+
+
+class Single(Gluster):
+    name = "single"
+    servers = 1
+    file_system = "GlusterFS, one brick on one server"
+
+
+class Striped(Gluster):
+    name = "striped"
+    servers = 4
+    # three parts of data and one of redundancy: each stripe of 1,536 bytes lies on all four servers
+    layout = ("disperse-data", "3", "redundancy", "1")
+    file_system = "GlusterFS, dispersed 3+1 over four servers"

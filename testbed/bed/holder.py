@@ -1,0 +1,84 @@
+"""The first process of a cell: makes its namespaces, says who it is, then only reaps. When it ends, the kernel ends
+everything in the cell with it.
+
+    python -m bed.holder RECORD LOCK-FD SETTINGS
+
+SETTINGS is JSON: `net` and `mount` (whether to have such a namespace; a cell always has one of processes), `binds`
+(pairs of a directory and where it is to be seen), `memory` (a directory, and the size in bytes of the file system in
+memory that is to be mounted on it).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from bed import system
+
+
+def main(record: str, lock: int, settings: dict) -> None:
+    flags = system.CLONE_NEWPID
+    flags |= system.CLONE_NEWNET if settings["net"] else 0
+    flags |= system.CLONE_NEWNS if settings["mount"] else 0
+    system.unshare(flags)
+    if os.fork() != 0:
+        os._exit(0)
+    os.setsid()
+    sign(Path(record))
+    os.close(lock)
+    prepare(settings)
+    print("ready", flush=True)
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    reap()
+
+
+def sign(record: Path) -> None:
+    """Before anything else: whoever takes the lock after us must find us. /proc is still that of outside."""
+    pid = Path("/proc/self").readlink()
+    new = record.with_suffix(".new")
+    new.write_text(f"{pid} {system.start_ticks('self')} {system.boot_id()}\n")
+    new.rename(record)
+
+
+def prepare(settings: dict) -> None:
+    if settings["mount"]:
+        system.mount("none", "/", None, system.MS_REC | system.MS_SLAVE)
+        let_go_of_network_file_systems()
+        system.mount("proc", "/proc", "proc")
+    if settings["memory"]:
+        directory, size_bytes = settings["memory"]
+        system.mount("tmpfs", directory, "tmpfs", 0, f"size={size_bytes}")
+    for source, target in settings["binds"]:
+        if Path(target).is_dir():
+            system.mount(source, target, None, system.MS_BIND)
+    if settings["net"]:
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+def let_go_of_network_file_systems() -> None:
+    """A new mount namespace is a copy: mounts of other beds would stay alive in it after they are unmounted outside."""
+    for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
+        _, target, kind, *_ = line.split()
+        if kind.startswith(("fuse.", "nfs")):
+            system.unmount(target.encode().decode("unicode_escape"), detach=True)
+
+
+def reap() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    while True:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0] != 0:
+                pass
+        except ChildProcessError:
+            pass
+        signal.sigwait({signal.SIGCHLD})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]))

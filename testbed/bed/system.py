@@ -1,0 +1,87 @@
+"""System calls that Python's library lacks, and running programs without leaving pipes in daemons' hands."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from bed.errors import TestbedError
+
+CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET = 0x00020000, 0x20000000, 0x40000000
+MS_BIND, MS_REC, MS_SLAVE = 0x1000, 0x4000, 0x80000
+MNT_DETACH = 2
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    _checked(_libc.unshare(flags), "unshare")
+
+
+def mount(source: str, target: str, kind: str | None = None, flags: int = 0, data: str | None = None) -> None:
+    encoded = [text.encode() if text is not None else None for text in (source, target, kind, data)]
+    flags_argument = ctypes.c_ulong(flags)
+    _checked(_libc.mount(encoded[0], encoded[1], encoded[2], flags_argument, encoded[3]), f"mount on {target}")
+
+
+def unmount(target: str, detach: bool = False) -> None:
+    """Without looking at what is mounted there, which hangs where its server does not answer."""
+    _checked(_libc.umount2(target.encode(), MNT_DETACH if detach else 0), f"unmount of {target}")
+
+
+def run(command: list[str], timeout_s: float = 60, environment: dict[str, str] | None = None) -> str:
+    """What the program printed; it may leave daemons behind, which must not hold our end of a pipe.
+
+    Raises TestbedError with the program's own words where it fails or does not end in time.
+    """
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        status = _status(command, output, timeout_s, environment or {})
+        output.seek(0)
+        text = output.read()
+    if status is None:
+        raise TestbedError(f"{' '.join(command)} did not end within {timeout_s:g} s.")
+    if status != 0:
+        raise TestbedError(f"{' '.join(command)} failed with status {status}: {_last_words(text)}")
+    return text
+
+
+def _status(command: list[str], output: object, timeout_s: float, environment: dict[str, str]) -> int | None:
+    """None where it did not end in time."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
+            timeout=timeout_s,
+        ).returncode
+    return None
+
+
+def _last_words(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[-3:]) or "it printed nothing."
+
+
+def boot_id() -> str:
+    """Which start of the machine this is: process numbers mean nothing beyond it."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def start_ticks(pid: int | str) -> str | None:
+    """When the process started, in ticks since the machine did: with its number, what tells it from all others."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return None
