@@ -9,8 +9,9 @@ import pandas as pd
 from scipy import stats
 
 from tailrace.study.intervals import LEVEL
-from tailrace.study.layout import Factor, Layout
-from tailrace.units import count, percent
+from tailrace.study.layout import RANK_KINDS, Factor, Layout
+from tailrace.study.words import spaced
+from tailrace.units import count
 
 # Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z scores beyond 3.5 are outliers. Of many
 # runs some lie that far by chance, so the score rises until only one study in a hundred has one.
@@ -165,9 +166,25 @@ def _wide(table: Layout, words: str) -> Caution | None:
         return None
     return Caution(
         "wide intervals",
-        f"the {words} of {wide} of {count(len(counts), 'combination')} is known to no better than {percent(WIDE)}"
+        f"the {words} of {wide} of {count(len(counts), 'combination')} is known to no better than {WIDE * 100:g} %"
         " from its own runs",
         "more repetitions, or [adaptive] interval = 0.1, narrow them",
+    )
+
+
+def crowded(runs: pd.DataFrame, factors: list[Factor], cores: int) -> Caution | None:
+    """Where ranks shared cores, times are not those of as many cores."""
+    ranks = next((factor for factor in factors if factor.kind in RANK_KINDS), None)
+    if ranks is None or not cores:
+        return None
+    many = [level for level in ranks.levels if level > cores and (runs[ranks.name] == level).any()]
+    if not many:
+        return None
+    return Caution(
+        "more ranks than cores",
+        f"with {' and '.join(map(str, many))} {spaced(ranks.name)} on {count(cores, 'core')}, several share one: times"
+        " are those of a crowded machine, and computation cannot become faster",
+        "compare what was written and read, or run on more cores",
     )
 
 

@@ -113,7 +113,11 @@ class _Statement:
         """The trend over one side of the named level: a power law's exponent, shown as the change from end to end."""
         factor, family, curve, side = self._ends(beyond)
         if len(side) < 2:
-            return UNDECIDED, f"{words.spaced(factor.name)} has runs at {len(side)} level on that side", None
+            return (
+                UNDECIDED,
+                f"on that side of {words.named(factor, self.asked['level'])} there is nothing to compare",
+                None,
+            )
         reach = math.log(side[-1] / side[0])
         weights = {level: weight * reach for level, weight in contrasts.slope(side).items()}
         change = family.compare(curve, weights)
@@ -188,7 +192,7 @@ class _Statement:
         found = {one: family.compare(curve, contrasts.ratio(one, base)) for one in curve.levels[1:]}
         found = {one: estimate for one, estimate in found.items() if estimate.blocks}
         if not found:
-            return UNDECIDED, f"{words.spaced(factor.name)} has runs at one level only", None
+            return UNDECIDED, f"there are runs at one level of {words.spaced(factor.name)} only", None
         return self._all_within(factor, base, found, self.asked.get("within", STEADY))
 
     # --- of all runs

@@ -347,8 +347,16 @@ def _speedup_finding(study: Measured, axis: Factor, one: Speedup, weak: bool) ->
     best = one.by_level[one.best]
     place = where_words(study, [one.curve.where])
     base = f"{words.named(axis, one.base)} ({study.response.text(one.base_value.value)})"
+    place = "" if place == "everywhere" else f"{place}: "
+    if best.below(1):
+        return Finding(
+            "speedup",
+            f"{place}nothing is faster than {base}",
+            f"{words.named(axis, one.best)}: {words.times(best)} as fast",
+            best,
+        )
     text = (
-        f"{'' if place == 'everywhere' else f'{place}: '}the best {'scaled ' if weak else ''}speedup over {base} is"
+        f"{place}the best {'scaled ' if weak else ''}speedup over {base} is"
         f" {words.number(best.value)} ({words.interval(best)}) at {words.named(axis, one.best)}, where"
         f" {words.number(one.ideal[one.best], 0)} would be ideal"
     )

@@ -11,7 +11,7 @@ from scipy import stats
 
 from tailrace.names import printable
 from tailrace.study import words
-from tailrace.study.cautions import Caution, cautions
+from tailrace.study.cautions import Caution, cautions, crowded
 from tailrace.study.crossover import Crossover
 from tailrace.study.effects import RESAMPLES, Analysis, Effect, analyse
 from tailrace.study.expect import HELD, NOT_HELD, UNDECIDED, Answer, evaluate
@@ -87,7 +87,11 @@ class Summary:
         response = self.study.response
         if self.study.done.empty:
             return []
-        return cautions(self.study.done, self.study.varied, response.column, response.words, self.table(response))
+        done, varied = self.study.done, self.study.varied
+        found = cautions(done, varied, response.column, response.words, self.table(response))
+        batch = self.study.plan["study"].get("slurm")
+        shared = None if batch else crowded(done, varied, int(self.study.environment.get("cores") or 0))
+        return found + ([shared] if shared else [])
 
     @cached_property
     def headline(self) -> str:
