@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def main(directories: list[Path], as_json: bool, page: Path | None) -> None:
     """`directories`: one or two of `tailrace study run`. Raises TailraceError where they are none."""
+    if len(directories) > 2:
+        raise TailraceError(f"{len(directories)} studies cannot be compared", "give one directory, or two")
     studies = [read(directory) for directory in directories]
     if len(studies) == 1:
         _one(studies[0], as_json, page)
-    elif len(studies) == 2:
-        _two(studies[0], studies[1], as_json, page)
     else:
-        raise TailraceError(f"{len(studies)} studies cannot be compared", "give one directory, or two")
+        _two(studies[0], studies[1], as_json, page)
     if page is not None:
         click.echo(f"page: {printable(str(page))}", err=True)
 

@@ -1,0 +1,97 @@
+"""A study from its file to its report, as a user makes them: one command each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import tailrace
+from tailrace.study import report as reports
+from tailrace.study.summary import Summary
+
+from .chromium import open_page
+from .study_files import study, write
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schema"
+# A program that takes 20 ms and 30 ms more for each message that goes through the slow door, and says how much it sent.
+STUDY = """\
+schema = 1
+name = "mine"
+description = "Messages through two doors."
+response = "said_s"
+repetitions = 3
+[run]
+command = ["python3", "-c", '''
+import sys, time
+door, messages = sys.argv[1], int(sys.argv[2])
+wait_s = 0.02 + 0.03 * messages * (door == "slow")
+time.sleep(wait_s)
+print(f"said {{wait_s * (1 + 0.01 * (time.time_ns() % 7)):.6f}} s")
+''', "{door}", "{messages}"]
+launcher = "none"
+output_pattern = "said (?P<said_s>[0-9.]+) s"
+[factor.door]
+levels = ["quick", "slow"]
+[factor.messages]
+levels = [1, 2, 4]
+[[expect]]
+claim = "The slow door is at least twice as slow."
+faster = { factor = "door", level = "quick", than = "slow", by = 2.0 }
+[[expect]]
+claim = "Through the quick door the number of messages does not matter."
+where = { door = "quick" }
+does_not_matter = { factor = "messages", within = 0.2 }
+"""
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("verbs")
+    result = study("run", write(folder, STUDY), "-o", folder / "out", "--seed", "7")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[0].endswith("Of 2 expectations 2 held.")
+    return folder / "out"
+
+
+def test_running_a_study_leaves_its_page(directory):
+    assert open_page(directory / "report.html").errors == []
+
+
+def test_the_report_answers_in_json_as_its_schema_says(directory):
+    answer = json.loads(study("report", directory, "--json").stdout)
+    jsonschema.validate(answer, json.loads((SCHEMAS / "study-report.json").read_text("utf-8")))
+    assert [one["answer"] for one in answer["expect"]] == ["held", "held"]
+    assert answer["runs"] == {"all": 18, "done": 18, "failed": 0, "timeout": 0, "wrong": 0}
+    (door,) = [one for one in answer["responses"][0]["effects"] if one["factors"] == ["door"]]
+    assert door["matters"] and door["high"] == {"door": "slow"}
+    assert answer["environment"]["cores"] >= 1
+
+
+def test_two_studies_are_compared(directory, tmp_path):
+    result = study("report", directory, directory, "-o", tmp_path / "two.html")
+    assert result.exit_code == 0 and "is the same in both within 5 %" in result.stdout.splitlines()[0]
+    assert "0 of 6 combinations changed" in result.stdout.splitlines()[0]
+    answer = json.loads(study("report", directory, directory, "--json").stdout)
+    jsonschema.validate(answer, json.loads((SCHEMAS / "study-comparison.json").read_text("utf-8")))
+
+
+def test_in_python_it_is_the_same(directory):
+    summary = Summary(reports.measured(tailrace.open_study(directory)))
+    assert summary.headline == study("report", directory).stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"), [(["nowhere"], "nowhere"), (["a", "b", "c"], "3 studies cannot be compared")]
+)
+def test_wrong_use_is_told_in_a_sentence(words, sentence):
+    result = study("report", *words)
+    assert result.exit_code == 2
+    assert sentence in result.stderr and "Traceback" not in result.stderr
+
+
+def test_a_page_that_cannot_be_written_is_told(directory):
+    result = study("report", directory, "-o", "/proc/none/page.html")
+    assert result.exit_code == 2 and "cannot be written" in result.stderr
