@@ -1,12 +1,18 @@
-"""Prints every figure beside its bound. `python -m tests.bench [cheap|solver|fast|page]…` measures some of them."""
+"""Prints every figure beside its bound. `python -m tests.bench [cheap|solver|fast|layer|page]…` does a part."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.bench import cheap, fast, page
+from tests.bench import cheap, fast, layer, page
 
-PARTS = {"cheap": cheap.figures, "solver": cheap.solver_figures, "fast": fast.figures, "page": page.figures}
+PARTS = {
+    "cheap": cheap.figures,
+    "solver": cheap.solver_figures,
+    "fast": fast.figures,
+    "layer": layer.figures,
+    "page": page.figures,
+}
 
 
 def main(names: list[str]) -> int:

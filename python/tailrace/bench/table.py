@@ -105,12 +105,14 @@ def _print_stream(out: Console, stream: dict[str, Any], title: str) -> None:
     phases = [phase for phase in PHASES if any(step[f"{phase}_s"]["max"] >= SHOWN_FROM_S for step in stream["steps"])]
     verb = "written" if stream["direction"] == "write" else "read"
     heading = f"{title}{stream['stream']}, {verb} by {stream['method']} in {stream['format']}"
-    rows = table(f"{heading}; ms of a rank: min/mean/max @rank", ">step", ">bytes", *(f">{p}" for p in phases), ">MB/s")
+    rows = table("", ">step", ">bytes", *(f">{phase}" for phase in phases), ">MB/s")
+    rows.title = None  # as one it would be folded to the table's width
     for step in stream["steps"]:
         whole = step["bytes"] / step["step_s"]["max"] / MB if step["step_s"]["max"] else 0.0
         cells = [_cell(step[f"{phase}_s"]) for phase in phases]
         rows.add_row(str(step["step"]), byte_count(step["bytes"]), *cells, f"{whole:,.1f}")
     out.print()
+    out.print(Text(f"{heading}; ms of a rank: min/mean/max @rank", style="bold"), soft_wrap=True)
     out.print(rows)
     for name, value in stream["rates"].items():
         if not name.startswith("best"):
