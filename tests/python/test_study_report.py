@@ -332,3 +332,26 @@ def test_levels_that_pandas_read_from_parquet_are_found(tmp_path):
     one.runs.to_parquet(tmp_path / "runs.parquet")
     again = Measured(one.plan, pd.read_parquet(tmp_path / "runs.parquet"))
     assert again.table("elapsed_s").logs == pytest.approx(one.table("elapsed_s").logs)
+
+
+# --- whatever a study has come to so far
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_study_that_is_under_way_is_reported(seed):
+    """The first runs of it, of which some failed, in their order."""
+    random = np.random.default_rng(seed)
+    one = cmaq([{"claim": "?", **given} for given, _ in ANSWERS], seed=seed)
+    runs = one.runs.head(int(random.integers(0, 90))).copy()
+    failed = random.random(len(runs)) < 0.2
+    runs.loc[failed, "status"] = random.choice(["failed", "timeout", "wrong"], failed.sum())
+    runs.loc[failed, ["elapsed_s", "system_s", "create_s"]] = np.nan
+    summary = Summary(Measured(one.plan, runs))
+    assert printed_of(summary) and report_page.render(summary)
+    valid(summary.as_json(), "study-report.json")
+
+
+def test_two_by_two_by_three_can_matter():
+    """Twelve runs have too few different exchanges of levels: F decides."""
+    one = study({"method": ["a", "b"], "target": ["x", "y"]}, lambda where: 2.0 if where["method"] == "a" else 3.0)
+    assert "effect: b takes 1.49 times" in findings(one)

@@ -66,7 +66,7 @@ def _ratios(one: Curve, other: Curve) -> tuple[list[Any], np.ndarray]:
     """Logarithms of one over other, levels × blocks, at the levels that both have."""
     levels = [level for level in one.levels if level in other.levels]
     rows = [one.at(level) - other.at(level) for level in levels]
-    return levels, np.array(rows).reshape(len(levels), -1)
+    return levels, np.array(rows) if rows else np.empty((0, 0))
 
 
 @dataclass(frozen=True)

@@ -263,11 +263,11 @@ def _over(part: float, whole: float) -> float:
 
 
 def _randomised(table: Layout, names: Sequence[str], seed: int, resamples: range) -> float | None:
-    """p of the randomisation test of a factor; None of an interaction, for which there is no exact one."""
-    if len(names) != 1:
-        return None
-    samples = _matched(table, table.position(names[0]))
-    if samples is None:
+    """p of the randomisation test of a factor; None of an interaction, for which there is no exact one, and of a study
+    so small that no exchange of levels could give a p that survives Holm's correction.
+    """
+    samples = _matched(table, table.position(names[0])) if len(names) == 1 else None
+    if samples is None or _different_exchanges(samples) < resamples.start:
         return None
     number = max(resamples.start, min(resamples.stop, DRAWS_AT_MOST // samples.size))
     answer = stats.permutation_test(
@@ -281,6 +281,12 @@ def _randomised(table: Layout, names: Sequence[str], seed: int, resamples: range
         rng=np.random.default_rng(seed),
     )
     return float(answer.pvalue)
+
+
+def _different_exchanges(samples: np.ndarray) -> float:
+    """How many there are: all orders of the levels in each set, of which those that rename the levels are one."""
+    levels, sets = samples.shape
+    return math.exp(min(math.lgamma(levels + 1) * (sets - 1), 700.0))
 
 
 def _spread(*levels: np.ndarray, axis: int) -> np.ndarray:

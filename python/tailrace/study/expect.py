@@ -128,6 +128,8 @@ class _Statement:
 
     def _least(self, factor: Factor, curve: Curve) -> str:
         means = curve.means()
+        if not np.isfinite(means).any():
+            return "no block is whole"
         best = curve.levels[int(np.nanargmin(means))]
         value = self.response.text(math.exp(float(np.nanmin(means))))
         return f"the lowest, {value}, is at {words.named(factor, best)}"

@@ -20,7 +20,7 @@ FACETS_AT_MOST = 12
 # Single runs are drawn too where there are no more of them in a figure.
 RUNS_DRAWN = 1200
 # Which factors become lines rather than facets, first come first.
-_LINE_KINDS = ("target", "method", "format", "read_target")
+_LINE_KINDS = ("target", "method", "pair", "format", "read_target")
 
 
 @dataclass(frozen=True)

@@ -299,7 +299,7 @@ def _tests(one: Effect) -> str:
 def _quiet_finding(study: Measured, one: Effect) -> Finding:
     factor = study.factor(one.factors[0])
     high, low = (words.named(factor, factor.levels[codes[0]]) for codes in (one.high, one.low))
-    evidence = f"{high} against {low}: {words.change(one.size)}, {_tests(one)}"
+    evidence = f"{high} against {low}: {words.compared(one.size)}, {_tests(one)}"
     about = f"{words.subject(factor)}"
     if one.size.within(IRRELEVANT):
         return Finding("no effect", f"{about} does not matter to {study.response.words}", evidence, one.size)

@@ -102,7 +102,8 @@ class Summary:
         chosen = findings[:HEADLINE_FINDINGS]
         chosen += [one for one in findings[HEADLINE_FINDINGS:] if one.kind == "no effect"][:1]
         told = [_sentence(one.text) for one in chosen]
-        told = told or ["No factor of this study can be said to matter"]
+        if all(one.kind == "unknown" for one in chosen):
+            told = [f"These runs cannot tell yet what matters to {self.study.response.words}"]
         return ". ".join([*told, *self._verdict()]) + "."
 
     def _verdict(self) -> list[str]:
@@ -110,7 +111,7 @@ class Summary:
         if not self.answers:
             return []
         number = {answer: sum(one.answer == answer for one in self.answers) for answer in (HELD, NOT_HELD, UNDECIDED)}
-        text = f"Of {count(len(self.answers), 'expectation')} {number[HELD]} held"
+        text = f"Of {count(len(self.answers), 'expectation')} {number[HELD] or 'none'} held"
         more = [f"{number[NOT_HELD]} did not"] * (number[NOT_HELD] > 0)
         more += [f"{number[UNDECIDED]} {'is' if number[UNDECIDED] == 1 else 'are'} undecided"] * (number[UNDECIDED] > 0)
         return [words.joined([text, *more])]

@@ -10,7 +10,7 @@ from tailrace.study.responses import Response
 _OF_KIND = {"target": "writing to {}", "read_target": "reading from {}", "size": "size {}", "placeholder": "{name} {}"}
 _NOUNS = {"ranks": ("rank", "ranks"), "threads": ("thread", "threads")}
 # In sentences, conditions stand in this order.
-_ORDER = ("method", "format", "target", "read_target", "size", "set", "hint", "setting", "placeholder")
+_ORDER = ("method", "pair", "format", "target", "read_target", "size", "set", "hint", "setting", "placeholder")
 
 
 def plain(factor: Factor, level: Any) -> str:
@@ -26,7 +26,7 @@ def named(factor: Factor, level: Any) -> str:
         return text if text.endswith(_NOUNS[factor.kind]) else f"{text} {_NOUNS[factor.kind][int(level != 1)]}"
     if factor.kind in _OF_KIND:
         return _OF_KIND[factor.kind].format(text, name=spaced(factor.name))
-    return text if factor.kind in ("method", "format") else f"{spaced(factor.name)} {text}"
+    return text if factor.kind in ("method", "format", "pair") else f"{spaced(factor.name)} {text}"
 
 
 def spaced(name: str) -> str:
@@ -36,6 +36,7 @@ def spaced(name: str) -> str:
 def subject(factor: Factor) -> str:
     """A factor as the subject of a sentence."""
     subjects = {"target": "where it writes", "read_target": "where it reads", "ranks": "the number of ranks"}
+    subjects |= {"threads": "the number of threads", "method": "the method", "format": "the format", "size": "the size"}
     return subjects.get(factor.kind, spaced(factor.name))
 
 
@@ -81,6 +82,8 @@ def interval(estimate: Estimate, digits: int = 2) -> str:
 def number(value: float, digits: int = 2) -> str:
     if value >= 1e5 or 0 < value < 1e-3:
         return f"{value:.1e}"
+    if 0 < value < 0.1:
+        return f"{value:.2g}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 20 else f"{value:.{digits}f}"
 
 
