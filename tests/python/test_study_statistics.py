@@ -74,9 +74,14 @@ def coverage(studies: int, blocks: int, scatter: str) -> dict[str, float]:
     return {name: float(np.mean(hit)) for name, hit in hits.items()}
 
 
+OTHERS = [(6, "alike"), (6, "by target"), (3, "by size")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("scatter", SCATTERS)
-@pytest.mark.parametrize("blocks", [3, 6])
+@pytest.mark.parametrize(
+    ("blocks", "scatter"),
+    [(3, "alike"), (3, "by target"), (6, "by size"), *(pytest.param(*one, marks=pytest.mark.whole) for one in OTHERS)],
+)
 def test_intervals_cover_as_they_promise(blocks, scatter):
     """95 % over 2,000 studies: between 94 and 96, and half a standard error of the simulation itself beyond."""
     found = coverage(STUDIES, blocks, scatter)
@@ -96,7 +101,7 @@ def false_positives(studies: int, scatter: str, blocks: int = 3) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scatter", SCATTERS)
+@pytest.mark.parametrize("scatter", ["alike", "by target", pytest.param("by size", marks=pytest.mark.whole)])
 def test_a_study_without_effects_is_said_to_have_one_in_at_most_five_percent(scatter):
     """Over all six effects together; two standard errors of 1,000 studies are 1.4 %."""
     assert false_positives(1000, scatter) <= 0.064

@@ -149,7 +149,7 @@ def _few(table: Layout) -> Caution | None:
     return Caution(
         "too few runs",
         f"{few} of {count(len(counts), 'combination')} have fewer than {REPETITIONS_LEAST} finished runs",
-        "`tailrace study run` again on the same directory finishes what is missing",
+        "start the study again to finish what is missing; repetitions = 3 or more in the study file",
     )
 
 

@@ -224,9 +224,10 @@ class _Statement:
         exponent, low, high = (math.log(one) for one in (found.value, found.low, found.high))
         wanted = self.asked["exponent_at_least"]
         answer = HELD if low >= wanted else NOT_HELD if high < wanted else UNDECIDED
+        span = f"{low:.2f} to {high:.2f}" if found.known else words.NO_INTERVAL
         text = (
             f"{self.response.words} goes as {words.spaced(self.asked['factor'])} to the power {exponent:.2f}"
-            f" ({low:.2f} to {high:.2f}); at least {wanted:g} is asked for"
+            f" ({span}); at least {wanted:g} is asked for"
         )
         return answer, text, found
 

@@ -99,13 +99,15 @@ def figure(summary: Summary, response: Response) -> Figure:
 
 
 def _split(study: Measured, axis: Factor) -> tuple[list[Factor], list[Factor]]:
-    """Factors that tell lines apart, as many as stay readable, and those that tell facets apart."""
+    """Factors that tell lines apart, as many as stay readable, and those that tell facets apart: sizes, and what else is
+    a number, since lines of unlike problems have no common bound.
+    """
     others = [factor for factor in study.varied if factor.name != axis.name]
     preferred = sorted(others, key=lambda f: _LINE_KINDS.index(f.kind) if f.kind in _LINE_KINDS else len(_LINE_KINDS))
     lines: list[Factor] = []
     for factor in preferred:
         size = math.prod(len(one.levels) for one in [*lines, factor])
-        if factor.kind != "size" and size <= LINES_AT_MOST:
+        if factor.kind != "size" and not factor.numeric and size <= LINES_AT_MOST:
             lines.append(factor)
     return lines, [factor for factor in others if factor not in lines]
 

@@ -251,6 +251,8 @@ def _range(estimates: Sequence[Estimate]) -> str:
     values = sorted(one.value for one in estimates)
     low, high = min(one.low for one in estimates), max(one.high for one in estimates)
     span = f"{words.number(values[0])} to {words.number(values[-1])} times"
+    if not all(one.known for one in estimates):
+        return f"{span} ({words.NO_INTERVAL})"
     return f"{span}, intervals from {words.number(low)} to {words.number(high)}"
 
 

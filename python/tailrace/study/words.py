@@ -68,15 +68,16 @@ def joined(texts: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
 
 
-def times(estimate: Estimate, digits: int = 2) -> str:
+NO_INTERVAL = "one block: no interval"
+
+
+def times(estimate: Estimate) -> str:
     """A ratio with its interval: `1.83 times (1.71 to 1.96)`."""
-    if not estimate.known:
-        return f"{number(estimate.value, digits)} times (one block: no interval)"
-    return f"{number(estimate.value, digits)} times ({interval(estimate, digits)})"
+    return f"{number(estimate.value)} times ({interval(estimate)})"
 
 
-def interval(estimate: Estimate, digits: int = 2) -> str:
-    return f"{number(estimate.low, digits)} to {number(estimate.high, digits)}"
+def interval(estimate: Estimate) -> str:
+    return f"{number(estimate.low)} to {number(estimate.high)}" if estimate.known else NO_INTERVAL
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -90,7 +91,7 @@ def number(value: float, digits: int = 2) -> str:
 def change(estimate: Estimate) -> str:
     """A ratio near 1 as a change: `+1.2 % (−0.8 to +3.3 %)`."""
     value, low, high = (signed(one) for one in (estimate.value, estimate.low, estimate.high))
-    return f"{value} % ({low} to {high} %)" if estimate.known else f"{value} % (one block: no interval)"
+    return f"{value} % ({low} to {high} %)" if estimate.known else f"{value} % ({NO_INTERVAL})"
 
 
 def signed(ratio: float) -> str:
