@@ -288,7 +288,8 @@ def test_two_studies_on_a_page_and_in_the_terminal(tmp_path):
     found = comparison.compare(cmaq(seed=1), slower(cmaq(seed=2)))
     out = recording()
     comparison_report.print_comparison(found, out)
-    assert out.export_text().splitlines()[0].startswith("Elapsed time in ")
+    assert out.export_text().splitlines()[0].startswith("From synthetic to synthetic, elapsed time changes by +14")
+    assert "most with writing to remote: 1.3" in found.headline
     page = tmp_path / "two.html"
     page.write_text(comparison_report.render(found), "utf-8")
     assert open_page(page).errors == []

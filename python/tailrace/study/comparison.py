@@ -57,16 +57,27 @@ class Comparison:
     def headline(self) -> str:
         one, other = (label(study) for study in (self.first, self.second))
         response = self.first.response.words
-        changed = sum(cell.certain for cell in self.combinations)
-        response = response[:1].upper() + response[1:]
-        text = f"{response} in {other} is {words.compared(self.overall)} {_against(self.overall)} {one}"
+        changed = f"{sum(cell.certain for cell in self.combinations)} of {count(len(self.combinations), 'combination')}"
         if self.overall.known and self.overall.within(STEADY):
-            text = f"{response} is the same in both within {STEADY * 100:g} %: {words.change(self.overall)}"
-        return f"{text}; {changed} of {count(len(self.combinations), 'combination')} changed."
+            change = f"within {STEADY * 100:g} %: {words.change(self.overall)}"
+            how = f"{response[:1].upper()}{response[1:]} is the same in both {change}"
+        else:
+            how = f"From {one} to {other}, {response} {words.becomes(self.overall)}"
+        return f"{how}{self._most()}; {changed} changed."
 
-
-def _against(estimate: Estimate) -> str:
-    return "against that in" if words.compared(estimate).find("times") < 0 else "that in"
+    def _most(self) -> str:
+        """The level at which the change is surely larger than at another of its factor, where there is one."""
+        best: tuple[float, str] = (0.0, "")
+        for factor in self.first.varied:
+            levels = [(level, one) for name, level, one in self.by_level if name == factor.name and one.known]
+            if len(levels) < 2:
+                continue
+            ranked = sorted(levels, key=lambda pair: abs(math.log(pair[1].value)))
+            (_, least), (level, most) = ranked[0], ranked[-1]
+            apart = abs(math.log(most.value / least.value))
+            if (most.low > least.high or most.high < least.low) and apart > max(best[0], math.log(1 + STEADY)):
+                best = apart, f", most with {words.named(factor, level)}: {words.compared(most)}"
+        return best[1]
 
 
 def label(study: Measured) -> str:

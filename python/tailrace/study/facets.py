@@ -99,8 +99,8 @@ def figure(summary: Summary, response: Response) -> Figure:
 
 
 def _split(study: Measured, axis: Factor) -> tuple[list[Factor], list[Factor]]:
-    """Factors that tell lines apart, as many as stay readable, and those that tell facets apart: sizes, and what else is
-    a number, since lines of unlike problems have no common bound.
+    """Factors that tell lines apart, as many as stay readable, and those that tell facets apart. Sizes and other
+    numbers do the latter: lines of unlike problems have no common bound.
     """
     others = [factor for factor in study.varied if factor.name != axis.name]
     preferred = sorted(others, key=lambda f: _LINE_KINDS.index(f.kind) if f.kind in _LINE_KINDS else len(_LINE_KINDS))
