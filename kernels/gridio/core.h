@@ -46,6 +46,9 @@ char *gridio_path_to_open(gridio_file *file);
 int gridio_make_place(gridio_file *file);
 int gridio_publish(gridio_file *file);
 
+/* locks.c: has MPI-IO do without where the file system has none. Collective over all ranks, and failing on all. */
+int gridio_avoid_locks(gridio_file *file);
+
 /* room.c: how many bytes all ranks will write once and in each step, into the file; whether there is room for a step,
  * the first one with what is written once. Collective over all ranks, and failing on all. */
 int gridio_count_bytes(gridio_file *file);

@@ -55,7 +55,7 @@ static int open_all(gridio_file *file, const gridio_options *options)
     gridio_set_hints(file, options->hints);
     file->accessors = file->method->accessors(file);
     gridio_make_place(file);
-    if (gridio_agree(file) != 0)
+    if (gridio_agree(file) != 0 || gridio_avoid_locks(file) != 0)
         return GRIDIO_FAILED;
     open_here(file);
     return gridio_agree(file);
