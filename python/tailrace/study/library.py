@@ -3,7 +3,7 @@
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -12,6 +12,9 @@ from tailrace.study import plan, tables
 from tailrace.study.model import Study as Model
 from tailrace.study.results import DONE
 from tailrace.study.store import ENVIRONMENT, Store
+
+if TYPE_CHECKING:
+    from tailrace.study.summary import Summary
 
 
 def open_study(directory: str | os.PathLike[str]) -> "Study":
@@ -74,6 +77,16 @@ class Study:
     def environment(self) -> dict[str, Any]:
         """Where it took place (docs/schema/study-environment.json); empty before the first run."""
         return self.store.read_json(ENVIRONMENT) if self.store.has(ENVIRONMENT) else {}
+
+    @cached_property
+    def report(self) -> "Summary":
+        """What it found so far: `.headline`, `.found.findings`, `.answers` (to its expectations), `.analysis.effects`,
+        `.cautions`, and `.as_json()`, which is docs/schema/study-report.json. docs/study-report.md explains them.
+        """
+        from tailrace.study.report import measured
+        from tailrace.study.summary import Summary
+
+        return Summary(measured(self))
 
     @property
     def complete(self) -> bool:
