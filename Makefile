@@ -48,7 +48,7 @@ lint: build/.python ## ruff, rustfmt, clippy, clang-format, and no file over 500
 	ruff format --check
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
-	clang-format --dry-run --Werror $(C_SOURCES)
+	@clang-format --dry-run --Werror $(C_SOURCES)
 	.venv/bin/python tools/file_length.py
 
 clean: ## removes what the verbs made: .venv, build, demo, target
