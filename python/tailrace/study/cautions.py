@@ -10,7 +10,7 @@ from scipy import stats
 
 from tailrace.study.intervals import LEVEL
 from tailrace.study.layout import RANK_KINDS, Factor, Layout
-from tailrace.study.words import spaced
+from tailrace.study.words import joined, spaced
 from tailrace.units import count
 
 # Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z scores beyond 3.5 are outliers. Of many
@@ -180,9 +180,10 @@ def crowded(runs: pd.DataFrame, factors: list[Factor], cores: int) -> Caution | 
     many = [level for level in ranks.levels if level > cores and (runs[ranks.name] == level).any()]
     if not many:
         return None
+    crowd = f"{joined([str(level) for level in many])} {spaced(ranks.name)}"
     return Caution(
         "more ranks than cores",
-        f"with {' and '.join(map(str, many))} {spaced(ranks.name)} on {count(cores, 'core')}, several share one: times"
+        f"with {crowd} on {count(cores, 'core')}, several share one: times"
         " are those of a crowded machine, and computation cannot become faster",
         "compare what was written and read, or run on more cores",
     )

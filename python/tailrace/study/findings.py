@@ -350,7 +350,7 @@ def _speedup_finding(study: Measured, axis: Factor, one: Speedup, weak: bool) ->
     place = where_words(study, [one.curve.where])
     base = f"{words.named(axis, one.base)} ({study.response.text(one.base_value.value)})"
     place = "" if place == "everywhere" else f"{place}: "
-    if best.below(1):
+    if best.below(1) or (not best.known and best.value < 1):
         return Finding(
             "speedup",
             f"{place}nothing is faster than {base}",

@@ -22,8 +22,8 @@ from tailrace.study.summary import Summary, cells
 
 ROWS_SHOWN = 400
 CELL_RESPONSES = 6
-# Charts of other responses that are open from the beginning.
-OPEN_RESPONSES = 4
+# Charts of other responses that are open from the beginning, beside those that an expectation speaks of.
+OPEN_RESPONSES = 2
 VALUE_WIDTH = 400
 
 
@@ -41,7 +41,7 @@ def render(summary: Summary) -> str:
             style=style(),
             main=_figure(drawn[0]) if drawn else None,
             others=[_figure(one) for one in drawn[1:]],
-            open_responses=OPEN_RESPONSES,
+            opened=_opened(summary),
             effects={name: [effect_cells(study, one) for one in all_.effects] for name, all_ in _analyses(summary)},
             effects_note=effects_note(summary) if drawn else "",
             speedups=_speedups(summary),
@@ -49,6 +49,11 @@ def render(summary: Summary) -> str:
             environment=list(flattened(study.environment)),
         )
     )
+
+
+def _opened(summary: Summary) -> set[str]:
+    expected = {one.response for one in summary.answers}
+    return expected | {one.column for one in summary.study.responses[1 : OPEN_RESPONSES + 1]}
 
 
 def _analyses(summary: Summary) -> list[tuple[str, Any]]:

@@ -101,10 +101,23 @@ class Summary:
         findings = sorted(self.found.findings, key=lambda one: TELLING.index(one.kind))
         chosen = findings[:HEADLINE_FINDINGS]
         chosen += [one for one in findings[HEADLINE_FINDINGS:] if one.kind == "no effect"][:1]
-        told = [_sentence(one.text) for one in chosen]
-        if all(one.kind == "unknown" for one in chosen):
-            told = [f"These runs cannot tell yet what matters to {self.study.response.words}"]
+        told = [_sentence(one.text) for one in chosen] if self._certain(findings) else [self._uncertain()]
         return ". ".join([*told, *self._verdict()]) + "."
+
+    def _certain(self, findings: list[Finding]) -> bool:
+        if findings and findings[0].kind == "wrong data":
+            return True
+        return self.analysis.blocks > 1 and any(one.kind != "unknown" for one in findings)
+
+    def _uncertain(self) -> str:
+        """What can be said all the same."""
+        response = self.study.response
+        if not self.study.varied:
+            (value,) = cells(self.table(response)).value
+            return _sentence(f"{response.words} is {response.text(float(value))}, and nothing was varied")
+        if self.analysis.blocks < 2:
+            return "With one run of each combination nothing is certain yet"
+        return f"These runs cannot tell yet what matters to {response.words}"
 
     def _verdict(self) -> list[str]:
         """How the expectations came out, in one sentence."""
