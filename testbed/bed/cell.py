@@ -1,8 +1,9 @@
 """A cell: namespaces of processes and, as asked, of the network and of mounts, kept by one holder process.
 
 Ending the holder ends everything that runs in the cell, however it detached itself: that is the kernel's doing, and why
-nothing is left behind. A holder is known by its number, its start and the machine's start, so that no other process is
-ever taken for it.
+nothing is left behind. Where processes must not have a namespace of their own, the holder adopts what loses its parent,
+and they are found as its descendants. A holder is known by its number, its start and the machine's start, so that no
+other process is ever taken for it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,10 +31,19 @@ class Cell:
     record: Path
     net: bool = True
     mount: bool = True
+    processes: bool = True
 
-    def start(self, lock: int, binds: list[tuple[Path, str]] = (), memory: tuple[Path, int] | None = None) -> None:
+    def start(
+        self,
+        lock: int,
+        binds: list[tuple[Path, str]] = (),
+        memory: tuple[Path, int] | None = None,
+        commands: list[list[str]] = (),
+    ) -> None:
         """The holder keeps `lock` until it has signed, so that nobody looks for cells while one is being made."""
         settings = {
+            "processes": self.processes,
+            "commands": list(commands),
             "net": self.net,
             "mount": self.mount,
             "binds": [[str(source), target] for source, target in binds],
@@ -66,7 +77,7 @@ class Cell:
         pid = self.pid()
         if pid is None:
             raise TestbedError(f"{self.record.stem} has ended.")
-        spaces = ["--pid"] + ["--net"] * self.net + ["--mount"] * self.mount
+        spaces = ["--pid"] * self.processes + ["--net"] * self.net + ["--mount"] * self.mount
         return ["nsenter", "--target", str(pid), *spaces, "--", *command]
 
     def run(self, command: list[str], **options: object) -> str:
@@ -76,18 +87,30 @@ class Cell:
         """Everything in it has ended when this returns."""
         pid = self.pid()
         if pid is not None:
-            _kill(pid, self.pid)
+            if not self.processes:
+                _end_descendants(pid)
+            _kill(pid, self.record.read_text().split()[1])
         self.record.unlink(missing_ok=True)
 
 
-def _kill(pid: int, pid_now: object) -> None:
+def _end_descendants(pid: int, timeout_s: float = 20) -> None:
+    """Until there are none: those that were being started while we looked are seen the next time."""
+    end = time.monotonic() + timeout_s
+    while found := system.descendants(pid):
+        for number, ticks in found:
+            _kill(number, ticks)
+        if time.monotonic() > end:
+            raise TestbedError(f"Process {found[0][0]} was killed and does not end.")
+
+
+def _kill(pid: int, ticks: str) -> None:
     """By a descriptor of the process: its number could become another's between look and kill."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         return
     try:
-        if pid_now() == pid:
+        if system.start_ticks(pid) == ticks:
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
         if not select.select([descriptor], [], [], 20)[0]:
             raise TestbedError(f"Process {pid} was killed and does not end: something in it hangs in the kernel.")

@@ -1,11 +1,11 @@
 """The first process of a cell: makes its namespaces, says who it is, then only reaps. When it ends, the kernel ends
-everything in the cell with it.
+everything in the cell with it, where it has a namespace of processes.
 
     python -m bed.holder RECORD LOCK-FD SETTINGS
 
-SETTINGS is JSON: `net` and `mount` (whether to have such a namespace; a cell always has one of processes), `binds`
-(pairs of a directory and where it is to be seen), `memory` (a directory, and the size in bytes of the file system in
-memory that is to be mounted on it).
+SETTINGS is JSON: `processes`, `net` and `mount` (whether to have such a namespace), `binds` (pairs of a directory and
+where it is to be seen), `memory` (a directory, and the size in bytes of the file system in memory that is to be mounted
+on it), `commands` (to run one after the other; the daemons that they leave are ours).
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from bed import system
 
 
 def main(record: str, lock: int, settings: dict) -> None:
-    flags = system.CLONE_NEWPID
-    flags |= system.CLONE_NEWNET if settings["net"] else 0
-    flags |= system.CLONE_NEWNS if settings["mount"] else 0
-    system.unshare(flags)
+    kinds = {"processes": system.CLONE_NEWPID, "net": system.CLONE_NEWNET, "mount": system.CLONE_NEWNS}
+    system.unshare(sum(flag for kind, flag in kinds.items() if settings[kind]))
     if os.fork() != 0:
         os._exit(0)
     os.setsid()
+    system.adopt_orphans()
     sign(Path(record))
     os.close(lock)
     prepare(settings)
+    for command in settings["commands"]:
+        system.run(command)
     print("ready", flush=True)
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):

@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from bed import links, needs, system
+from bed import links, needs
 from bed.errors import TestbedError
 from bed.network_bed import NetworkBed, Wishes
 
@@ -60,13 +60,14 @@ class Nfs(NetworkBed):
         self.server_cells[0].run(command)
 
     def _build_client(self) -> None:
-        """A second's work, and so never one of another version."""
+        """A second's work, and so never one of another version. In the cell, so that it ends with it."""
         flags = subprocess.run(
             ["pkg-config", "--cflags", "--libs", "fuse3", "libnfs"], capture_output=True, text=True, check=True
         ).stdout.split()
         sources = sorted(str(path) for path in SOURCES.glob("*.c"))
         options = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64"]
-        system.run(["cc", *options, "-o", str(self.directory / "nfs_client"), *sources, *flags])
+        command = ["cc", *options, "-o", str(self.directory / "nfs_client"), *sources, *flags]
+        self.hub.run(command, environment={"TMPDIR": str(self.directory)})
 
     def mount_one(self, point: Path, log: Path, client: str) -> None:
         mount = self._mount_by_kernel if self.client(client) == "kernel" else self._mount_by_fuse

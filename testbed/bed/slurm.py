@@ -1,7 +1,7 @@
 """`slurm`: munged, slurmctld and several slurmd, each a node of its own by name, all on this machine's loopback.
 
-They have a namespace of processes, so that no job survives them, but the machine's network and mounts: jobs have to see
-the other beds, and `sbatch` and `srun` are called from outside.
+They have no namespaces: jobs have to see the other beds, MPI libraries look for each other in /proc, and `sbatch` and
+`srun` are called from outside. That no job survives them is seen to by the cell's holder, whose descendants all are.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SlurmctldPidFile={directory}/slurmctld.pid
 SlurmdPidFile={directory}/slurmd-%n.pid
 SlurmctldLogFile={directory}/log/slurmctld.log
 SlurmdLogFile={directory}/log/slurmd-%n.log
-ProctrackType=proctrack/pgid
+ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 SchedulerType=sched/backfill
@@ -61,7 +61,7 @@ class Slurm:
 
     @property
     def cell(self) -> Cell:
-        return Cell(self.directory / "cells" / "daemons", net=False, mount=False)
+        return Cell(self.directory / "cells" / "daemons", net=False, mount=False, processes=False)
 
     @property
     def configuration(self) -> Path:
@@ -77,26 +77,22 @@ class Slurm:
     def up(self, wishes: Wishes) -> None:
         for part in ("state", "spool", "munge"):
             (self.directory / part).mkdir(mode=0o755)
-        self.cell.start(self.room.lock)
-        self._start_munge()
         self._configure(wishes)
-        self._run(["slurmctld", "-c", "-f", str(self.configuration)])
+        commands = [self._munge(), ["slurmctld", "-c", "-f", str(self.configuration)]]
         for number in range(1, wishes.nodes + 1):
             (self.directory / "spool" / f"node{number}").mkdir()
-            self._run(["slurmd", "-N", f"node{number}", "-f", str(self.configuration)])
+            commands.append(["slurmd", "-N", f"node{number}", "-f", str(self.configuration)])
+        self.cell.start(self.room.lock, commands=commands)
         self._wait_until_idle(wishes.nodes)
 
-    def _run(self, command: list[str]) -> None:
-        self.cell.run(command, environment={"SLURM_CONF": str(self.configuration)})
-
-    def _start_munge(self) -> None:
+    def _munge(self) -> list[str]:
         """With a key of its own. It refuses directories that others may write, as /tmp above us, unless forced."""
         munge = self.directory / "munge"
         key = os.open(munge / "key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(key, os.urandom(1024))
         os.close(key)
         files = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
-        self._run(["munged", "--force", *(f"--{option}={munge / name}" for option, name in files.items())])
+        return ["munged", "--force", *(f"--{option}={munge / name}" for option, name in files.items())]
 
     def _configure(self, wishes: Wishes) -> None:
         host = socket.gethostname().partition(".")[0]

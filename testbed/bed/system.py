@@ -14,6 +14,7 @@ from bed.errors import TestbedError
 CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET = 0x00020000, 0x20000000, 0x40000000
 MS_BIND, MS_REC, MS_SLAVE = 0x1000, 0x4000, 0x80000
 MNT_DETACH = 2
+PR_SET_CHILD_SUBREAPER = 36
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -22,6 +23,11 @@ def _checked(result: int, what: str) -> None:
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def adopt_orphans() -> None:
+    """Whoever descends from this process and loses its parent becomes its child."""
+    _checked(_libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
 
 
 def unshare(flags: int) -> None:
@@ -79,9 +85,31 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def start_ticks(pid: int | str) -> str | None:
-    """When the process started, in ticks since the machine did: with its number, what tells it from all others."""
+def _fields(pid: int | str) -> list[str]:
+    """Of its state in /proc, from the third on; none where there is no such process, or it is only remembered."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return None
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+    return [] if fields[0] in ("Z", "X") else fields
+
+
+def start_ticks(pid: int | str) -> str | None:
+    """When the process started, in ticks since the machine did: with its number, what tells it from all others.
+
+    None of one that has ended, also where nobody has asked for its status yet.
+    """
+    fields = _fields(pid)
+    return fields[19] if fields else None
+
+
+def descendants(pid: int) -> list[tuple[int, str]]:
+    """Number and start of every living process that descends from `pid`."""
+    children: dict[int, list[tuple[int, str]]] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        if fields := _fields(process.name):
+            children.setdefault(int(fields[1]), []).append((int(process.name), fields[19]))
+    found = list(children.get(pid, []))
+    for number, _ in found:  # grows while it is walked
+        found.extend(children.get(number, []))
+    return found

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +62,10 @@ class Testbed:
         return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(self.directory) in line]
 
     def nothing_is_left(self) -> bool:
+        """What a killed command had just called may need a moment to see that its cell has gone."""
+        end = time.monotonic() + 5
+        while self.processes() and time.monotonic() < end:
+            time.sleep(0.05)
         assert self.processes() == []
         assert self.mounts() == []
         assert not self.directory.exists()
