@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tailrace.study import words
-from tailrace.study.layout import RANK_KINDS, Factor
+from tailrace.study.layout import RANK_KINDS, Factor, Layout
 from tailrace.study.measured import Measured
 from tailrace.study.responses import SCALING, Response
 from tailrace.study.summary import Cells, Summary, cells
@@ -72,30 +72,55 @@ def figures(summary: Summary) -> list[Figure]:
 def figure(summary: Summary, response: Response) -> Figure:
     study = summary.study
     axis = study.axis or max(study.varied or study.factors, key=lambda factor: len(factor.levels))
-    lines, facets = _split(study, axis)
-    found = cells(summary.table(response))
-    table = summary.table(response)
-    place = _places(axis)
-    draw_runs = len(study.done) <= RUNS_DRAWN
-    grouped: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Point]]] = {}
-    for number, where in enumerate(found.where):
-        facet, line = (tuple(where[factor.name] for factor in some) for some in (facets, lines))
-        point = _point(found, table.logs, number, place[where[axis.name]], where[axis.name], draw_runs)
-        grouped.setdefault(facet, {}).setdefault(line, []).append(point)
-    every = {line for of_facet in grouped.values() for line in of_facet}
-    numbers = {line: number for number, line in enumerate(sorted(every, key=_key(lines)))}
-    ordered = sorted(grouped.items(), key=lambda item: _key(facets)(item[0]))
-    weak = summary.found.weak
-    drawn = [_facet(study, response, axis, facets, lines, f, g, numbers, weak) for f, g in ordered[:FACETS_AT_MOST]]
-    name = {"ranks": "ranks", "threads": "threads"}.get(axis.kind, words.spaced(axis.name))
+    sketch = _Sketch(summary, response, axis)
     return Figure(
         response,
-        tuple(drawn),
-        f"{name} ({axis.unit})" if axis.unit else name,
-        tuple((place[level], words.plain(axis, level)) for level in axis.levels),
+        tuple(sketch.facet(place) for place in sketch.places[:FACETS_AT_MOST]),
+        sketch.axis_name,
+        tuple((sketch.place[level], words.plain(axis, level)) for level in axis.levels),
         axis.positive,
-        len(ordered) - len(drawn),
+        max(0, len(sketch.places) - FACETS_AT_MOST),
     )
+
+
+class _Sketch:
+    """One response's points, sorted into facets and lines: levels of the factors that tell each apart."""
+
+    def __init__(self, summary: Summary, response: Response, axis: Factor) -> None:
+        self.study, self.response, self.axis = summary.study, response, axis
+        self.weak = summary.found.weak
+        self.lines, self.facets = _split(self.study, axis)
+        self.place = _places(axis)
+        name = {"ranks": "ranks", "threads": "threads"}.get(axis.kind, words.spaced(axis.name))
+        self.axis_name = f"{name} ({axis.unit})" if axis.unit else name
+        self.points: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Point]]] = {}
+        self._sort(summary.table(response))
+        every = {line for of_facet in self.points.values() for line in of_facet}
+        self.numbers = {line: number for number, line in enumerate(sorted(every, key=_key(self.lines)))}
+
+    def _sort(self, table: Layout) -> None:
+        found, draw_runs = cells(table), len(self.study.done) <= RUNS_DRAWN
+        for number, where in enumerate(found.where):
+            facet, line = (tuple(where[factor.name] for factor in some) for some in (self.facets, self.lines))
+            level = where[self.axis.name]
+            point = _point(found, table.logs, number, self.place[level], level, draw_runs)
+            self.points.setdefault(facet, {}).setdefault(line, []).append(point)
+
+    @property
+    def places(self) -> list[tuple[Any, ...]]:
+        return sorted(self.points, key=_key(self.facets))
+
+    def facet(self, place: tuple[Any, ...]) -> Facet:
+        drawn = []
+        for line in sorted(self.points[place], key=lambda one: self.numbers[one]):
+            points = sorted(self.points[place][line], key=lambda point: point.x)
+            drawn.append(Line(self.numbers[line], self._named(self.lines, line), tuple(points)))
+        ideal, name = _ideal(self.response, self.axis, drawn, self.weak)
+        return Facet(self._named(self.facets, place), tuple(drawn), ideal, name)
+
+    def _named(self, factors: Sequence[Factor], levels: tuple[Any, ...]) -> str:
+        where = {factor.name: level for factor, level in zip(factors, levels, strict=True)}
+        return words.places(self.study.factors, where)
 
 
 def _split(study: Measured, axis: Factor) -> tuple[list[Factor], list[Factor]]:
@@ -128,27 +153,6 @@ def _point(found: Cells, logs: np.ndarray, number: int, x: float, level: Any, dr
     runs = tuple(np.exp(row[np.isfinite(row)]).tolist()) if draw_runs else ()
     value, low, high = (float(values[number]) for values in (found.value, found.low, found.high))
     return Point(x, level, value, low, high, runs, int(found.runs[number]))
-
-
-def _facet(
-    study: Measured,
-    response: Response,
-    axis: Factor,
-    facets: Sequence[Factor],
-    lines: Sequence[Factor],
-    facet: tuple[Any, ...],
-    grouped: Mapping[tuple[Any, ...], list[Point]],
-    numbers: Mapping[tuple[Any, ...], int],
-    weak: bool,
-) -> Facet:
-    title = words.places(study.factors, {f.name: level for f, level in zip(facets, facet, strict=True)})
-    drawn = []
-    for line in sorted(grouped, key=lambda one: numbers[one]):
-        name = words.places(study.factors, {f.name: level for f, level in zip(lines, line, strict=True)})
-        points = tuple(sorted(grouped[line], key=lambda point: point.x))
-        drawn.append(Line(numbers[line], name, points))
-    ideal, name = _ideal(response, axis, drawn, weak)
-    return Facet(title, tuple(drawn), ideal, name)
 
 
 def _ideal(

@@ -112,9 +112,10 @@ class _View:
         return is_weak([float(level) for level in by_rank.index], by_rank.to_list())
 
     def crossovers(self) -> list[tuple[str, Crossover]]:
+        """Between what can be chosen: that a small problem overtakes a large one is of no use."""
         if self.axis is None:
             return []
-        others = [factor for factor in self.study.varied if factor.name != self.axis.name]
+        others = [factor for factor in self.study.varied if factor.kind != "size" and not factor.numeric]
         return [(f.name, one) for f in others if self.acts_with(self.axis.name, f.name) for one in self._crossings(f)]
 
     def _crossings(self, factor: Factor) -> list[Crossover]:

@@ -1,4 +1,4 @@
-"""What a report is made of: the plan of a study and its two tables."""
+"""What a report is made of: the plan of a study and its table of runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,14 +18,13 @@ LEVEL_WIDTH = 40
 
 @dataclass(frozen=True)
 class Measured:
-    """`runs`: one row per run, `phases`: one row per run and phase, as docs/studies.md describes them.
+    """`runs`: one row per run, as docs/studies.md describes them.
 
     `plan` is what plan.json holds: name, description, seed_document, response, factors, study (with its [[expect]]).
     """
 
     plan: Mapping[str, Any]
     runs: pd.DataFrame
-    phases: pd.DataFrame = field(default_factory=pd.DataFrame)
     environment: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property

@@ -38,7 +38,7 @@ def read(directory: Path) -> Measured:
 def measured(study: "Study") -> Measured:
     """What a report is made of, from the study as the library opens it."""
     plan = study.plan | {"directory": study.directory.name}
-    return Measured(plan, study.runs, study.phases, study.environment)
+    return Measured(plan, study.runs, study.environment)
 
 
 def _one(study: Measured, as_json: bool, page: Path | None) -> None:
