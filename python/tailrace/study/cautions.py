@@ -10,7 +10,7 @@ from scipy import stats
 
 from tailrace.study.intervals import LEVEL
 from tailrace.study.layout import RANK_KINDS, Factor, Layout
-from tailrace.study.words import joined, spaced
+from tailrace.study.words import joined, p_value, signed, spaced
 from tailrace.units import count
 
 # Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z scores beyond 3.5 are outliers. Of many
@@ -207,20 +207,11 @@ def _drift(runs: pd.DataFrame, left: pd.Series, words: str) -> Caution | None:
         return None
     return Caution(
         "drift",
-        f"{words} drifted by {_signed(found.change)} from the first run to the last ({_signed(found.low)} to"
-        f" {_signed(found.high)}, p {p_text(found.p)}); comparisons are made within blocks in random order, so it"
+        f"{words} drifted by {signed(found.change)} % from the first run to the last ({signed(found.low)} to"
+        f" {signed(found.high)} %, {p_value(found.p)}); comparisons are made within blocks in random order, so it"
         " widens intervals and does not shift them",
         "look for what else ran, for a clock that was throttled, or for a disk that filled",
     )
-
-
-def _signed(ratio: float) -> str:
-    return f"{'+' if ratio >= 1 else '−'}{abs(ratio - 1) * 100:.1f} %"
-
-
-def p_text(p: float) -> str:
-    """As it stands after the letter p."""
-    return "< 0.001" if p < 0.001 else f"= {p:.2g}" if p < 0.1 else f"= {p:.2f}"
 
 
 def _outliers(table: Layout, words: str) -> Caution | None:
@@ -247,6 +238,6 @@ def _unequal(table: Layout, factors: list[Factor], words: str) -> Caution | None
     (p, ratio, most, least), factor = min(certain, key=lambda pair: pair[0][0])
     return Caution(
         "unequal variances",
-        f"{words} scatters {ratio:.1f} times as much with {factor.name} {most} as with {least} (p {p_text(p)});"
+        f"{words} scatters {ratio:.1f} times as much with {factor.name} {most} as with {least} ({p_value(p)});"
         " intervals do not assume that it scatters alike",
     )

@@ -77,8 +77,13 @@ def _cell_row(found: Comparison, one: Changed) -> tuple[str, ...]:
     study = found.first
     values = [_value(side, one) for side in (found.first, found.second)]
     ratio = words.short(one.ratio)
-    p = words.p_value(one.p_holm).removeprefix("p ").removeprefix("= ")
-    return (words.places(study.factors, one.where), *values, ratio, p, "changed" if one.certain else "")
+    return (
+        words.places(study.factors, one.where),
+        *values,
+        ratio,
+        words.p_short(one.p_holm),
+        "changed" if one.certain else "",
+    )
 
 
 def _value(study: Any, one: Changed) -> str:

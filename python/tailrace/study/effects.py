@@ -25,7 +25,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from scipy import linalg, stats
 
-from tailrace.study.intervals import LEVEL, Estimate, _exp, holm
+from tailrace.study.intervals import LEVEL, Estimate, exponential, holm
 from tailrace.study.layout import Layout
 
 ERROR_RATE = 0.05
@@ -233,7 +233,9 @@ class _Fit:
         value = float(weights @ self.mean)
         half = math.sqrt(float(weights @ self.covariance @ weights) * self.error / self.blocks)
         half *= math.sqrt(self.columns * float(stats.f.ppf(LEVEL, self.columns, self.error_freedom)))
-        size = Estimate(_exp(value), _exp(value - half), _exp(value + half), p, self.blocks, self.error_freedom)
+        size = Estimate(
+            exponential(value), exponential(value - half), exponential(value + half), p, self.blocks, self.error_freedom
+        )
         return size, high, low
 
     def _extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:

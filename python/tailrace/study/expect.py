@@ -16,15 +16,12 @@ from tailrace.study.contrasts import Family
 from tailrace.study.intervals import Estimate, of_blocks
 from tailrace.study.layout import Curve, Factor, Layout, curves
 from tailrace.study.measured import Measured
+from tailrace.study.model import EXPECTATIONS
 from tailrace.study.responses import response
 
 HELD, NOT_HELD, UNDECIDED = "held", "not held", "undecided"
 # A change from end to end that is surely less than this is no rise and no fall.
 STEADY = 0.05
-KINDS = (
-    *("rises_beyond", "falls_until", "flat_beyond", "faster"),
-    *("matters", "does_not_matter", "share", "scales"),
-)
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class _Statement:
 
     def __init__(self, study: Measured, given: Mapping[str, Any]) -> None:
         self.study, self.given = study, given
-        self.kind = next(kind for kind in KINDS if given.get(kind) is not None)
+        self.kind = next(kind for kind in EXPECTATIONS if given.get(kind) is not None)
         self.asked: Mapping[str, Any] = given[self.kind]
         self.response = response(given.get("response") or study.plan["response"])
         self.where = dict(given.get("where") or {})

@@ -106,10 +106,11 @@ def from_error(mean: float, error: float, freedom: float, blocks: int, level: fl
     """Of a logarithm with its standard error. Without any scatter the interval is a point."""
     half = float(stats.t.ppf(0.5 + level / 2, freedom)) * error
     p = 2 * float(stats.t.sf(abs(mean) / error, freedom)) if error > 0 else float(mean == 0)
-    return Estimate(_exp(mean), _exp(mean - half), _exp(mean + half), p, blocks, freedom, level)
+    return Estimate(exponential(mean), exponential(mean - half), exponential(mean + half), p, blocks, freedom, level)
 
 
-def _exp(value: float) -> float:
+def exponential(value: float) -> float:
+    """e to that power, which a large interval's end must not overflow."""
     return math.exp(min(max(value, -700.0), 700.0))
 
 

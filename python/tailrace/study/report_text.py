@@ -92,14 +92,10 @@ def effect_cells(study: Measured, one: Effect) -> tuple[str, ...]:
         percent(one.share),
         between(study, one),
         words.short(one.size),
-        p_text(one.p_holm),
+        words.p_short(one.p_holm),
         one.test,
         "yes" if one.matters else "no" if one.size.within(0.05) else "not certain",
     )
-
-
-def p_text(p: float) -> str:
-    return words.p_value(p).removeprefix("p ").removeprefix("= ")
 
 
 def between(study: Measured, one: Effect) -> str:

@@ -126,5 +126,10 @@ def better(response: Response) -> str:
     return "rises" if response.more_is_better else "falls"
 
 
+def p_short(p: float) -> str:
+    """For a table, whose heading says what it is."""
+    return p_value(p).removeprefix("p ").removeprefix("= ")
+
+
 def p_value(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
