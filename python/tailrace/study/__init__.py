@@ -9,4 +9,13 @@ workload_run, command_run       how one is executed; process, leftovers, page_ca
 slurm                           a batch job per block
 environment                     where it took place
 columns, tables, library        what came of it, as tables and in Python
+
+measured, responses, layout     the tables as a report sees them: factors, columns, combinations × blocks
+intervals, contrasts            estimates with intervals, and comparisons within blocks
+effects, trends, crossover      what matters, where it turns, where one overtakes the other, speedup
+expect, findings, cautions      the document's statements answered, what was found in words, what to know before trusting it
+words, summary                  how numbers are said, and everything that a report says
+report, report_text             the verb, and the terminal
+facets, charts, report_page     the page
+comparison, comparison_report   two studies
 """
