@@ -162,10 +162,12 @@ def test_drift_does_not_become_an_effect_as_it_does_in_blocks_of_one_level():
     assert all(ranks_matter(drifting(True, seed)) for seed in range(10))
 
 
+def cautions_of(one) -> list[cautions.Caution]:
+    return cautions.cautions(one.done, one.varied, one.response, one.table(one.response), one.planned)
+
+
 def warned(one) -> set[str]:
-    column = one.response
-    found = cautions.cautions(one.done, one.varied, column.column, column.words, one.table(column))
-    return {caution.kind for caution in found}
+    return {caution.kind for caution in cautions_of(one)}
 
 
 def test_drift_is_warned_of_and_measured():
@@ -195,9 +197,9 @@ def test_outliers_unequal_scatter_and_few_runs_are_warned_of():
     one = study(levels, lambda w: 5.0, scatter=0.02, blocks=6)
     runs = one.runs.copy()
     runs.loc[10, "elapsed_s"] *= 2
-    changed = Measured(one.plan, runs)
-    found = cautions.cautions(runs, one.varied, "elapsed_s", "elapsed time", changed.table("elapsed_s"))
-    assert [c.runs for c in found if c.kind == "outliers"] == [(int(runs.loc[10, "run"]),)]
+    assert [c.runs for c in cautions_of(Measured(one.plan, runs)) if c.kind == "outliers"] == [
+        (int(runs.loc[10, "run"]),)
+    ]
     noisy = study(levels, lambda w: 5.0, scatter=lambda w: 0.01 if w["target"] == "local" else 0.1, blocks=6)
     assert "unequal variances" in warned(noisy)
     assert "too few runs" in warned(study(levels, lambda w: 5.0, blocks=2))

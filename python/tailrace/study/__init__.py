@@ -13,7 +13,7 @@ columns, tables, library        what came of it, as tables and in Python
 measured, responses, layout     the tables as a report sees them: factors, columns, combinations × blocks
 intervals, contrasts            estimates with intervals, and comparisons within blocks
 effects, trends, crossover      what matters, where it turns, where one overtakes the other, speedup
-expect, findings, cautions      the document's statements answered, what was found in words, what to know before trusting it
+expect, findings, cautions      statements of the document answered, findings in words, what to know before trusting
 words, summary                  how numbers are said, and everything that a report says
 report, report_text             the verb, and the terminal
 facets, charts, report_page     the page

@@ -10,6 +10,7 @@ from scipy import stats
 
 from tailrace.study.intervals import LEVEL
 from tailrace.study.layout import RANK_KINDS, Factor, Layout
+from tailrace.study.responses import Response
 from tailrace.study.words import joined, p_value, signed, spaced
 from tailrace.units import count
 
@@ -133,22 +134,25 @@ def order_follows(runs: pd.DataFrame, factor: Factor) -> float:
     return float(stats.kruskal(*groups).pvalue) if len(groups) > 1 else 1.0
 
 
-def cautions(runs: pd.DataFrame, factors: list[Factor], column: str, words: str, table: Layout) -> list[Caution]:
-    """Of one response; `runs` are the finished ones."""
-    left = residuals(runs, factors, column)
-    found = [_few(table), _wide(table, words), _order(runs, factors), _drift(runs, left, words)]
+def cautions(
+    runs: pd.DataFrame, factors: list[Factor], response: Response, table: Layout, planned: int
+) -> list[Caution]:
+    """Of one response; `runs` are the finished ones, `planned` is the number of combinations in the design."""
+    left, words = residuals(runs, factors, response.column), response.words
+    found = [_few(table, planned), _wide(table, words), _order(runs, factors), _drift(runs, left, words)]
     found += [_outliers(table, words), _unequal(table, factors, words)]
     return [one for one in found if one is not None]
 
 
-def _few(table: Layout) -> Caution | None:
+def _few(table: Layout, planned: int) -> Caution | None:
     counts = np.isfinite(table.logs).sum(axis=1)
-    few = int(np.sum(counts < REPETITIONS_LEAST))
+    few = planned - int(np.sum(counts >= REPETITIONS_LEAST))
     if not few:
         return None
     return Caution(
         "too few runs",
-        f"{few} of {count(len(counts), 'combination')} have fewer than {REPETITIONS_LEAST} finished runs",
+        f"{few} of {count(planned, 'combination')} {'has' if few == 1 else 'have'} fewer than {REPETITIONS_LEAST}"
+        " finished runs",
         "start the study again to finish what is missing; repetitions = 3 or more in the study file",
     )
 

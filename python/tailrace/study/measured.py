@@ -35,6 +35,12 @@ class Measured:
     def done(self) -> pd.DataFrame:
         return self.runs[self.runs["status"] == DONE].reset_index(drop=True)
 
+    @property
+    def planned(self) -> int:
+        """How many combinations the design has."""
+        every = len(self.runs[[factor.name for factor in self.factors]].drop_duplicates())
+        return max(len(self.plan.get("cells", ())), every)
+
     @cached_property
     def response(self) -> Response:
         return response(self.plan["response"])

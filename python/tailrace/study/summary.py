@@ -88,7 +88,7 @@ class Summary:
         if self.study.done.empty:
             return []
         done, varied = self.study.done, self.study.varied
-        found = cautions(done, varied, response.column, response.words, self.table(response))
+        found = cautions(done, varied, response, self.table(response), self.study.planned)
         batch = self.study.plan["study"].get("slurm")
         shared = None if batch else crowded(done, varied, int(self.study.environment.get("cores") or 0))
         return found + ([shared] if shared else [])
@@ -132,7 +132,7 @@ class Summary:
     @property
     def facts(self) -> str:
         """What was run, in one line."""
-        study, number = self.study, len(self.table(self.study.response).logs)
+        study, number = self.study, self.study.planned
         blocks = study.runs["block"].nunique() if len(study.runs) else 0
         factors = words.joined([f"{len(factor.levels)} {words.spaced(factor.name)}" for factor in study.varied])
         return (
