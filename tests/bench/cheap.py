@@ -81,7 +81,7 @@ def solver(directory: Path) -> Iterator[Figure]:
 
 
 def solver_pairs(directory: Path, method: str) -> Pairs:
-    options = ["--grid", "128x128x16", "--variables", "4", "--steps", "200", "--every", "20"]
+    options = ["--grid", "128x128x16", "--variables", "4", "--steps", "2000", "--every", "200"]
     program = [str(SOLVER), *options, "--method", method, "--file", str(directory / "history")]
     command = MPI.launch(2, *program)
     raws = iter(range(1000))
