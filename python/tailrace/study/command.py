@@ -44,7 +44,7 @@ def run(word: str, options: Options) -> int:
     """Makes the runs that are missing; 0 where every combination then has a result."""
     loaded, store = _chosen(word, options)
     with store.made(), store.lock(), _ending_as_stop():
-        made = plan.make(store, loaded, options.seed)
+        made = plan.make(store, loaded, options.seed, _given(options))
         runner = _checked(store, made, options)
         plan.write(store, loaded, made)
         status = _run(runner, options, _jobs(store, made, options))
@@ -123,7 +123,7 @@ def _chosen(word: str, options: Options) -> tuple[loader.Loaded, Store]:
 def _checked(store: Store, made: Plan, options: Options) -> Runner:
     """The runner, when it is clear that its runs can be made: what would fail in all of them is told now."""
     study = made.study
-    given = dict(_pair(text) for text in options.targets)
+    given = made.targets | _given(options)
     places = targets.find(study, given, store.directory, made.identity, made.started_in)
     places.check()
     executor = _executor(made, places, options.keep)
@@ -138,6 +138,10 @@ def _executor(made: Plan, places: targets.Targets, keep: bool) -> Executor:
     from tailrace.study.workload_run import WorkloadRuns
 
     return WorkloadRuns(made.study, places, made.workload, keep)
+
+
+def _given(options: Options) -> dict[str, str]:
+    return dict(_pair(text) for text in options.targets)
 
 
 def _pair(text: str) -> tuple[str, str]:

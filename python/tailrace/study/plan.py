@@ -3,6 +3,7 @@
 import json
 import secrets
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,15 +37,26 @@ class Plan:
     def started_in(self) -> Path:
         return Path(self.values["started_in"])
 
+    @property
+    def targets(self) -> dict[str, str]:
+        """Where targets are that the study file does not say, or says otherwise."""
+        return dict(self.values.get("targets", {}))
+
     def design(self) -> design.Design:
         return design.Design(tuple(cell["levels"] for cell in self.values["cells"]), self.values["seed"])
 
 
-def make(store: Store, loaded: Loaded, seed: int | None) -> Plan:
-    """That of the directory where there is one, which must be the same study, else a new one. Needs the lock."""
+def make(store: Store, loaded: Loaded, seed: int | None, targets: Mapping[str, str]) -> Plan:
+    """That of the directory where there is one, which must be the same study, else a new one. Needs the lock.
+
+    `targets`: what --target said, which a later start takes for granted unless it says otherwise.
+    """
     if store.has(PLAN):
         return _plan(store, loaded, _same(store, loaded, seed))
-    return _plan(store, loaded, _new(loaded, secrets.randbits(SEED_BITS) if seed is None else seed))
+    values = _new(loaded, secrets.randbits(SEED_BITS) if seed is None else seed)
+    return _plan(
+        store, loaded, values | {"targets": {name: str(Path(path).absolute()) for name, path in targets.items()}}
+    )
 
 
 def _plan(store: Store, loaded: Loaded, values: dict[str, Any]) -> Plan:
