@@ -46,6 +46,7 @@ class Mounted:
     name: str
     here: Path
     there: Path
+    environment: dict[str, str]
 
 
 @pytest.fixture(scope="session")
@@ -69,10 +70,11 @@ def session_beds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 @pytest.fixture(params=NETWORK_BEDS)
 def mounted(request: pytest.FixtureRequest, session_beds: Callable[[str], dict]) -> Mounted:
     """A fresh directory on each of the network beds in turn."""
-    here, there = map(Path, session_beds(request.param)["mounts"])
+    bed = session_beds(request.param)
+    here, there = map(Path, bed["mounts"])
     name = request.node.name.replace("[", "-").replace("]", "").replace("/", "-")
     (here / name).mkdir()
-    return Mounted(request.param, here / name, there / name)
+    return Mounted(request.param, here / name, there / name, bed.get("environment", {}))
 
 
 @pytest.fixture

@@ -24,6 +24,8 @@ def test_every_byte_of_four_ranks(
     built: object, mounted: Mounted, monkeypatch: pytest.MonkeyPatch, workload: str, method: str, format_: str
 ) -> None:
     monkeypatch.setenv("TAILRACE_CACHE", str(CACHE))
+    for key, value in mounted.environment.items():
+        monkeypatch.setenv(key, value)
     bench = Bench(built[0], mounted.here, built[1])
     bench.need(method, format_)
     answer = bench.answer(workload, "--size", "tiny", "--method", method, "--format", format_, ranks=4)
