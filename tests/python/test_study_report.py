@@ -238,7 +238,7 @@ def evil() -> Measured:
     plan = one.plan | {"name": EVIL, "description": EVIL, "seed_document": EVIL}
     runs = one.runs.copy()
     runs.loc[0, ["status", "reason"]] = ["failed", EVIL]
-    return Measured(plan, runs, environment={EVIL: {EVIL: [EVIL]}})
+    return Measured(plan, runs, {EVIL: {EVIL: [EVIL]}, "targets": {EVIL: {"path": EVIL, "bed": {"is_not": EVIL}}}})
 
 
 def test_foreign_texts_are_nothing_but_text():
@@ -356,3 +356,32 @@ def test_two_by_two_by_three_can_matter():
     """Twelve runs have too few different exchanges of levels: F decides."""
     one = study({"method": ["a", "b"], "target": ["x", "y"]}, lambda where: 2.0 if where["method"] == "a" else 3.0)
     assert "effect: b takes 1.49 times" in findings(one)
+
+
+def test_the_machine_is_warned_of():
+    one = cmaq()
+    there = {"cores": 2, "load_average": [3.5, 1.0, 0.5], "memory_bytes": 25 * 10**9, "written_unix_s": 0.0}
+    kinds = {caution.kind: caution.text for caution in Summary(Measured(one.plan, one.runs, there)).cautions}
+    assert "with 4 and 8 ranks on 2 cores" in kinds["more ranks than cores"]
+    assert "load average 3.5 on 2 cores" in kinds["busy machine"]
+    text = report_page.render(Summary(Measured(one.plan, one.runs, there)))
+    assert "<th>memory</th><td>25.0 GB</td>" in text and "1970-01-01 00:00 UTC" in text
+
+
+def test_a_page_says_what_a_target_is_and_is_not():
+    bed = {"file_system": "NFS 3", "is": "a server", "is_not": "a cluster", "rate_bit_per_s": 1e8}
+    there = {"targets": {"remote": {"path": "/mnt/r", "known": {"description": "the file server"}, "bed": bed}}}
+    one = cmaq()
+    text = report_page.render(Summary(Measured(one.plan, one.runs, there)))
+    assert "the file server; a server; links of 100 Mbit/s" in text and "It is not a cluster." in text
+
+
+@pytest.mark.parametrize("numbers", [{"elapsed_s": 0.0}, {"elapsed_s": np.nan}, {"elapsed_s": 4.0}])
+def test_a_response_that_says_nothing_is_reported(numbers):
+    """All zero, none at all, or all the same."""
+    one = cmaq([{"claim": "?", **given} for given, _ in ANSWERS])
+    summary = Summary(Measured(one.plan, one.runs.assign(**numbers)))
+    assert printed_of(summary) and report_page.render(summary)
+    valid(summary.as_json(), "study-report.json")
+    without = Summary(Measured(one.plan, one.runs.drop(columns="elapsed_s")))
+    assert printed_of(without)

@@ -1,6 +1,7 @@
 """What a reader must know before trusting the numbers: outliers, drift, unequal scatter, too few runs, failed runs."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,8 @@ DRIFT_LEAST = 0.01
 REPETITIONS_LEAST = 3
 # The half-width of an interval, relative to its median, beyond which single combinations say little.
 WIDE = 0.25
+# One process that is always ready to run.
+BUSY_LOAD = 1.0
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,19 @@ def _wide(table: Layout, words: str) -> Caution | None:
         f"the {words} of {wide} of {count(len(counts), 'combination')} is known to no better than {WIDE * 100:g} %"
         " from its own runs",
         "more repetitions, or [adaptive] interval = 0.1, narrow them",
+    )
+
+
+def busy(environment: Mapping[str, Any]) -> Caution | None:
+    """Where something else ran when the study began."""
+    load = environment.get("load_average") or [0.0]
+    if load[0] < BUSY_LOAD:
+        return None
+    return Caution(
+        "busy machine",
+        f"when the study began, the machine was busy with something else (load average {load[0]:.1f} on"
+        f" {count(int(environment.get('cores') or 1), 'core')})",
+        "run it again when nothing else runs: random order keeps this out of comparisons, but not out of times",
     )
 
 

@@ -56,10 +56,8 @@ class _Statement:
         self.table: Layout = study.table(self.values).restricted(self.where)
 
     def _values(self) -> Any:
-        done, column = self.study.done, self.response.column
-        if column not in done:
-            return done["run"] * math.nan
-        return done[column] / done[self.asked["of"]] if self.kind == "share" else done[column]
+        values = self.study.column(self.response.column)
+        return values / self.study.column(self.asked["of"]) if self.kind == "share" else values
 
     def answer(self) -> Answer:
         answer, evidence, estimate = self._found() if len(self.table.logs) else self._nothing()

@@ -1,5 +1,6 @@
 """What a report is made of: the plan of a study and its table of runs."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,7 +34,10 @@ class Measured:
 
     @cached_property
     def done(self) -> pd.DataFrame:
-        return self.runs[self.runs["status"] == DONE].reset_index(drop=True)
+        """The finished runs; they have the study's response, be it that nothing was measured of it."""
+        main = self.plan["response"]
+        runs = self.runs[self.runs["status"] == DONE].reset_index(drop=True)
+        return runs if main in runs else runs.assign(**{main: math.nan})
 
     @property
     def planned(self) -> int:
@@ -66,7 +70,13 @@ class Measured:
         raise TailraceError(f"the study has no factor {printable(name)}", f"it has {names}")
 
     def table(self, column: str | Response | pd.Series) -> Layout:
-        return layout(self.done, self.factors, column.column if isinstance(column, Response) else column)
+        """Of a column, of which nothing may have been measured, or of numbers for each finished run."""
+        name = column.column if isinstance(column, Response) else column
+        return layout(self.done, self.factors, self.column(name) if isinstance(name, str) else name)
+
+    def column(self, name: str) -> pd.Series:
+        """Of the finished runs; NaN where there is no such column."""
+        return self.done[name] if name in self.done else pd.Series(math.nan, index=self.done.index)
 
     @cached_property
     def axis(self) -> Factor | None:

@@ -5,14 +5,13 @@ page through Jinja's escaping only. The content security policy admits nothing b
 """
 
 import re
-from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 import jinja2
 
-from tailrace.names import elided, printable
-from tailrace.study import words
+from tailrace.names import printable
+from tailrace.study import surroundings, words
 from tailrace.study.charts import chart, key
 from tailrace.study.facets import Figure, figures
 from tailrace.study.layout import Layout
@@ -24,7 +23,6 @@ ROWS_SHOWN = 400
 CELL_RESPONSES = 6
 # Charts of other responses that are open from the beginning, beside those that an expectation speaks of.
 OPEN_RESPONSES = 2
-VALUE_WIDTH = 400
 
 
 def render(summary: Summary) -> str:
@@ -46,7 +44,8 @@ def render(summary: Summary) -> str:
             effects_note=effects_note(summary) if drawn else "",
             speedups=_speedups(summary),
             cells=_cells(summary) if drawn else None,
-            environment=list(flattened(study.environment)),
+            targets=surroundings.targets(study.environment),
+            environment=list(surroundings.rows(study.environment)),
         )
     )
 
@@ -132,16 +131,3 @@ def _row(study: Measured, place: tuple[Any, ...], found: list[Any], shown: list[
         values.append(f"{response.text(value)}{interval}" if runs else "–")
     named = [words.plain(factor, levels[factor.name]) for factor in study.varied]
     return {"levels": named, "runs": int(found[0][place][0]), "values": values}
-
-
-def flattened(value: Any, name: str = "") -> Any:
-    """A nested object as rows of names and texts."""
-    if isinstance(value, Mapping):
-        for part, inner in value.items():
-            yield from flattened(inner, f"{name}, {words.spaced(printable(str(part)))}".removeprefix(", "))
-    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-        for number, inner in enumerate(value, 1):
-            yield from flattened(inner, f"{name} {number}")
-    elif value not in (None, "", []):
-        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        yield name, elided(printable(text), VALUE_WIDTH)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from tailrace.names import printable
 from tailrace.study import words
-from tailrace.study.cautions import Caution, cautions, crowded
+from tailrace.study.cautions import Caution, busy, cautions, crowded
 from tailrace.study.crossover import Crossover
 from tailrace.study.effects import RESAMPLES, Analysis, Effect, analyse
 from tailrace.study.expect import HELD, NOT_HELD, UNDECIDED, Answer, evaluate
@@ -89,9 +89,11 @@ class Summary:
             return []
         done, varied = self.study.done, self.study.varied
         found = cautions(done, varied, response, self.table(response), self.study.planned)
-        batch = self.study.plan["study"].get("slurm")
-        shared = None if batch else crowded(done, varied, int(self.study.environment.get("cores") or 0))
-        return found + ([shared] if shared else [])
+        if self.study.plan["study"].get("slurm"):  # it ran on nodes that this environment does not describe
+            return found
+        environment = self.study.environment
+        machine = [busy(environment), crowded(done, varied, int(environment.get("cores") or 0))]
+        return found + [one for one in machine if one is not None]
 
     @cached_property
     def headline(self) -> str:
