@@ -6,6 +6,7 @@ import io
 import json
 import re
 import time
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -45,6 +46,12 @@ def cmaq(expect=(), seed: int = 1, **options) -> Measured:
         "write_rate_mb_per_s": lambda where, elapsed: 1000 / elapsed,
     }
     return study(CMAQ, cmaq_time, expect=expect, seed=seed, others=others, **options)
+
+
+@cache
+def usual() -> Summary:
+    """Of the study as it is, computed once."""
+    return Summary(cmaq())
 
 
 # --- expectations
@@ -119,11 +126,15 @@ def test_an_expectation_is_hardly_ever_held_by_chance():
 
 
 def findings(one: Measured) -> str:
-    return "\n".join(f"{finding.kind}: {finding.text}" for finding in Summary(one).found.findings)
+    return said(Summary(one))
+
+
+def said(summary: Summary) -> str:
+    return "\n".join(f"{finding.kind}: {finding.text}" for finding in summary.found.findings)
 
 
 def test_findings_say_what_the_document_said():
-    found = findings(cmaq())
+    found = said(usual())
     assert "trend: writing to remote, size s: elapsed time falls until 2 ranks and rises beyond" in found
     assert "trend: writing to remote, size l: elapsed time falls until 4 ranks and rises beyond" in found
     assert "trend: writing to local: elapsed time falls until 8 ranks, the most that was tried" in found
@@ -166,7 +177,7 @@ def printed(one: Measured, width: int = 110) -> str:
 
 
 def test_the_terminal_report_is_whole():
-    text = printed(cmaq())
+    text = printed_of(usual())
     for heading in ("Findings", "What matters to elapsed time", "Speedup over 1 rank", "Elapsed time of each"):
         assert heading in text
     assert re.search(r"ideal +2\.00 +4\.00 +8\.00", text)
@@ -206,14 +217,14 @@ def test_the_json_is_as_its_schema_says(blocks):
 
 
 def test_a_page_refers_to_nothing_outside_and_has_no_script():
-    text = report_page.render(Summary(cmaq()))
+    text = report_page.render(usual())
     assert not re.search(r"(?:src|href|action)\s*=\s*[\"']?(?!data:)\w|url\(|@import|https?://|<script", text)
     assert "default-src 'none'" in text
     assert text.index('class="headline"') < text.index("<svg")
 
 
 def test_a_page_has_a_facet_per_size_a_line_per_target_and_the_bound():
-    text = report_page.render(Summary(cmaq()))
+    text = report_page.render(usual())
     first = text[text.index("<h2>Elapsed time</h2>") : text.index("<h2>Findings")]
     assert re.findall(r"<figcaption>([^<]*)", first) == ["size s", "size l"]
     assert len(re.findall(r'class="curve', first)) == 2 * 4
