@@ -127,7 +127,12 @@ def _end_of(pid: int) -> Iterator[Callable[[float], object]]:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends the process and all that it started. Launchers put ranks into groups of their own, so a group is not all."""
+    """Ends the process and all that it started. Launchers put ranks into groups of their own, so a group is not all.
+
+    Of one that has ended already nothing is found any more: its children are another's.
+    """
+    if process.returncode is not None:
+        return
     family = _family(process.pid)
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):

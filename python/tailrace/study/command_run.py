@@ -59,8 +59,6 @@ class CommandRuns:
             return self._run(number, setup, directory)
         except OSError as error:
             return Result(FAILED, f"{printable(str(error.filename or 'the run'))}: {error.strerror}")
-        finally:
-            leftovers.end(self.targets.mark)
 
     def _run(self, number: int, setup: Setup, directory: Path) -> Result:
         with self._places(number, setup, directory) as values:
@@ -68,7 +66,6 @@ class CommandRuns:
             words = self._words(setup, values)
             capture = self._capture(words, directory)
             outcome = self._execute(words, setup, values, directory, capture)
-            leftovers.end(self.targets.mark)  # before what they use is removed
             if outcome.stopped == "interrupted":
                 raise StoppedError
             seen = captured.finish(capture, page=False) if capture is not None else None
@@ -130,11 +127,13 @@ class CommandRuns:
                 "run": str(number),
             }
         finally:
+            leftovers.end_of_run(self.targets.mark)  # before what they use is removed
             for path in () if self.keep else (scratch, target):
                 shutil.rmtree(path, ignore_errors=True)
 
     def _cache(self, setup: Setup, values: Mapping[str, str]) -> str:
-        page_cache.flush(self.targets.directory(setup.target))
+        if setup.target is not None:
+            page_cache.flush(self.targets.directory(setup.target))
         if self.study.cache == "as-is":
             return "as is"
         paths = [self._working_directory(values) / placeholders.filled(text, values) for text in self.study.run.reads]

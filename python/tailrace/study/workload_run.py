@@ -73,7 +73,7 @@ class WorkloadRuns:
                 return self._calculix(workload, setup)
             return self._kernel(workload, number, setup, directory)
         finally:
-            leftovers.end(self.targets.mark)
+            leftovers.end_of_run(self.targets.mark)
 
     def _workload(self, setup: Setup) -> Workload:
         """In the combination's size and with the keys that it sets."""
