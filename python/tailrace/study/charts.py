@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
+from tailrace.names import elided
 from tailrace.study.facets import Facet, Figure, Line, Point
 from tailrace.study.responses import Response
 from tailrace.units import count
@@ -14,8 +15,10 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 14, 12, 44
 # Beyond this ratio between the largest and the smallest value the axis is logarithmic.
 LINEAR_AT_MOST = 4.0
 # Lines that share a place on the axis are drawn a little apart.
-APART = 5.0
+APART = 4.0
 MARKER = 4.2
+# Between the axis and the first number on it; single runs beside their interval; a character's width.
+EDGE, BESIDE, CHARACTER = 26.0, 5.0, 6.2
 
 
 def chart(figure: Figure, facet: Facet) -> Markup:
@@ -33,6 +36,8 @@ class _Scale:
     def __init__(self, figure: Figure, facet: Facet) -> None:
         places = [place for place, _ in figure.ticks]
         self.first, self.last = min(places), max(places)
+        # a number has its place, anything else a band around it
+        self.margin = EDGE if figure.joined else (WIDTH - LEFT - RIGHT) / 2 / len(places)
         points = [point for line in facet.lines for point in line.points]
         values = [v for p in points for v in (p.value, *p.runs, *_bounds(p)) if math.isfinite(v) and v > 0]
         low, high = min(values, default=0.5), max(values, default=1.0)
@@ -47,7 +52,7 @@ class _Scale:
         self.bottom, self.top = self.ticks[0], self.ticks[-1]
 
     def x(self, place: float) -> float:
-        inner = LEFT + 26, WIDTH - RIGHT - 26
+        inner = LEFT + self.margin, WIDTH - RIGHT - self.margin
         if self.last == self.first:
             return sum(inner) / 2
         return inner[0] + (inner[1] - inner[0]) * (place - self.first) / (self.last - self.first)
@@ -93,21 +98,23 @@ def _grid(scale: _Scale, response: Response) -> str:
 
 
 def _ticks(scale: _Scale, figure: Figure) -> str:
-    shown = _legible([(scale.x(place), text) for place, text in figure.ticks])
-    texts = [
+    room = int(2 * scale.margin / CHARACTER)
+    texts = [(place, text if figure.joined else elided(text, room)) for place, text in figure.ticks]
+    shown = _legible([(scale.x(place), text) for place, text in texts])
+    drawn = [
         f'<text class="tick" x="{x:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{escape(text)}</text>'
         for x, text in shown
     ]
     middle = (LEFT + WIDTH - RIGHT) / 2
     name = f'<text class="tick" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(figure.axis_name)}</text>'
-    return "".join(texts) + name
+    return "".join(drawn) + name
 
 
 def _legible(ticks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
     """Without those that would run into the one before."""
     kept: list[tuple[float, str]] = []
     for x, text in ticks:
-        if not kept or x - kept[-1][0] > 3.6 * (len(text) + len(kept[-1][1])) + 6:
+        if not kept or x - kept[-1][0] > CHARACTER / 2 * (len(text) + len(kept[-1][1])) + 4:
             kept.append((x, text))
     return kept
 
@@ -138,12 +145,12 @@ def _clipped(
 
 
 def _line(scale: _Scale, figure: Figure, line: Line, lines: int) -> str:
-    shift = (line.number - (lines - 1) / 2) * min(APART, 30 / max(lines, 1)) if lines > 1 else 0.0
-    shift = shift if not figure.joined else shift * 0.5
+    apart = APART if figure.joined else min(4 * APART, 1.4 * scale.margin / lines)
+    shift = (line.number - (lines - 1) / 2) * min(apart, scale.margin / lines)
     at = [(scale.x(point.x) + shift, point) for point in line.points if math.isfinite(point.value)]
     parts = [_curve(scale, at, line.number)] if figure.joined and len(at) > 1 else []
     for x, point in at:
-        run = f'<circle class="run hue-{line.number}" cx="{x:.1f}" r="1.7" '
+        run = f'<circle class="run hue-{line.number}" cx="{x - BESIDE:.1f}" r="1.7" '
         parts += [f'{run}cy="{scale.y(value):.1f}"/>' for value in point.runs]
         parts.append(_interval(scale, x, point, line.number))
         parts.append(_marker(scale, figure, x, point, line))

@@ -25,6 +25,7 @@ IRRELEVANT = 0.05
 INTERACTIONS_SHOWN = 3
 SHARE_LEAST = 0.005
 PAIRS_AT_MOST = 15
+AVERAGED = ", averaged over everything else"
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,7 @@ def _effect_finding(study: Measured, one: Effect) -> Finding:
     if study.response.is_time:
         verb = f"takes {words.times(one.size)} the {study.response.words} of {low}"
     share = f"{one.share * 100:.0f} % of all variation" if one.share >= 0.01 else "under 1 % of all variation"
-    return Finding("effect", f"{high} {verb}, averaged over everything else", f"{share}, {_tests(one)}", one.size)
+    return Finding("effect", f"{high} {verb}{AVERAGED}", f"{share}, {_tests(one)}", one.size)
 
 
 def _interaction_finding(study: Measured, one: Effect) -> Finding:

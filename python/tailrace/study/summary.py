@@ -15,7 +15,7 @@ from tailrace.study.cautions import Caution, busy, cautions, crowded
 from tailrace.study.crossover import Crossover
 from tailrace.study.effects import RESAMPLES, Analysis, Effect, analyse
 from tailrace.study.expect import HELD, NOT_HELD, UNDECIDED, Answer, evaluate
-from tailrace.study.findings import Finding, Found, find
+from tailrace.study.findings import AVERAGED, Finding, Found, find
 from tailrace.study.intervals import LEVEL
 from tailrace.study.layout import Layout
 from tailrace.study.measured import Measured
@@ -103,7 +103,11 @@ class Summary:
         findings = sorted(self.found.findings, key=lambda one: TELLING.index(one.kind))
         chosen = findings[:HEADLINE_FINDINGS]
         chosen += [one for one in findings[HEADLINE_FINDINGS:] if one.kind == "no effect"][:1]
-        told = [_sentence(one.text) for one in chosen] if self._certain(findings) else [self._uncertain()]
+        told = (
+            [_sentence(one.text.removesuffix(AVERAGED)) for one in chosen]
+            if self._certain(findings)
+            else [self._uncertain()]
+        )
         return ". ".join([*told, *self._verdict()]) + "."
 
     def _certain(self, findings: list[Finding]) -> bool:
