@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -66,6 +68,7 @@ class Nfs(NetworkBed):
         ).stdout.split()
         sources = sorted(str(path) for path in SOURCES.glob("*.c"))
         options = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64"]
+        options += shlex.split(os.environ.get("CFLAGS", ""))
         command = ["cc", *options, "-o", str(self.directory / "nfs_client"), *sources, *flags]
         self.hub.run(command, environment={"TMPDIR": str(self.directory)})
 

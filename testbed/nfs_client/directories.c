@@ -27,17 +27,19 @@ void answer_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
         free(directory);
 }
 
-static void reply_entries(struct call *call, const entry3 *entry)
+/* libnfs puts entries one behind the other without regard to their alignment, so that they are copied. */
+static void reply_entries(struct call *call, const entry3 *at)
 {
-    while (entry) {
-        const struct stat about = {.st_ino = entry->fileid};
+    entry3 entry;
+    for (; at; at = entry.nextentry) {
+        memcpy(&entry, at, sizeof entry);
+        const struct stat about = {.st_ino = entry.fileid};
         const size_t room = call->size - call->done;
         const size_t needed =
-            fuse_add_direntry(call->request, call->data + call->done, room, entry->name, &about, (off_t)entry->cookie);
+            fuse_add_direntry(call->request, call->data + call->done, room, entry.name, &about, (off_t)entry.cookie);
         if (needed > room)
             break;
         call->done += needed;
-        entry = entry->nextentry;
     }
     fuse_reply_buf(call->request, call->data, call->done);
     end_call(call);

@@ -49,8 +49,10 @@ int failure_of(int rpc_status, void *answer)
 static void on_start(void *data, struct fuse_conn_info *connection)
 {
     (void)data;
-    /* the kernel is to truncate, and to drop setuid bits, by requests of their own */
-    connection->want &= ~(unsigned)(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_HANDLE_KILLPRIV);
+    /* The kernel is to truncate, and to drop setuid bits, by requests of their own. It is not to drop a file's pages
+     * whenever its time has changed: our own writes change it, and a page that is dropped and read again between a
+     * write's copy into it and its request would show the bytes of before. answer_open() says when pages are old. */
+    connection->want &= ~(unsigned)(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_AUTO_INVAL_DATA);
     connection->max_write = LARGEST_TRANSFER;
     connection->max_read = LARGEST_TRANSFER;
     connection->max_background = 64;

@@ -62,6 +62,27 @@ def test_interleaved_blocks_of_several_ranks(mounted: Mounted, block: int, block
     assert (mounted.there / "shared").read_bytes() == expected
 
 
+@pytest.mark.parametrize("reopen", [False, True])
+def test_readers_and_writers_of_one_file_at_once(mounted: Mounted, reopen: bool) -> None:
+    """Each rank rewrites and reads its own part while the others do: the part is always what the rank last wrote."""
+    (mounted.here / "file").write_bytes(bytes(4 * 100_000))
+    in_ranks(rewrite_own_part, mounted.here / "file", reopen)
+
+
+def rewrite_own_part(rank: int, path: Path, reopen: bool) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    for turn in range(100):
+        data = pattern(rank + turn, 100_000 - turn)
+        os.pwrite(descriptor, data, rank * 100_000)
+        assert os.pread(descriptor, len(data), rank * 100_000) == data
+        if turn % 20 == 0:
+            os.fsync(descriptor)
+        if reopen and turn % 7 == rank:
+            os.close(descriptor)
+            descriptor = os.open(path, os.O_RDWR)
+    os.close(descriptor)
+
+
 def append_lines(rank: int, path: Path) -> None:
     with path.with_name(f"rank{rank}").open("w", buffering=1) as lines:
         for number in range(2000):
