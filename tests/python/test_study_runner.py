@@ -148,6 +148,22 @@ def test_a_full_target_is_a_reason(tmp_path: Path, small_disk: Path) -> None:
     assert list(small_disk.iterdir()) == []
 
 
+def test_without_room_for_results_it_says_so_and_goes_on_when_there_is(tmp_path: Path, small_disk: Path) -> None:
+    """Each run says 60 kB; the study's own disk has room for a few."""
+    path = write(tmp_path, SHELL.replace("TEXT", "head -c 60000 /dev/zero; : {how}"))
+    more = ("--set", "repetitions=5", "--set", "run.time_limit_s=60")
+    result = study("run", path, "-o", small_disk / "out", *more)
+    assert result.exit_code == 2, result.output
+    assert "No space left on device" in result.stderr
+    assert "Traceback" not in result.output
+    before = [line["run"] for line in lines(small_disk / "out")]
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    study("run", small_disk / "out")
+    made = [line["run"] for line in lines(small_disk / "out")]
+    assert made[: len(before)] == before
+    assert sorted(made) == list(range(10))
+
+
 def test_adaptive_repetitions_stop_when_the_intervals_are_narrow(tmp_path: Path) -> None:
     """The response is printed: of `good` 1 s ± 1 %, of `bad` from 1 to 7 s."""
     text = "test {how} = good && echo took 1.0$(({run} % 4)) s || echo took $(({run} % 7 + 1)) s"

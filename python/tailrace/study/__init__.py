@@ -1,11 +1,13 @@
 """`tailrace study`: a factorial experiment on real file systems, from a study file to tables.
 
 model, loader, problems         a study file, checked
-setups, placeholders, targets   what a combination of levels means: ranks, directories, arguments
+setups, placeholders, targets,
+testbed                         what a combination of levels means: ranks, directories, arguments
 design, repetitions             combinations, blocks in random order, when it is enough
 store, plan                     the directory of a study: what is durable, what a later start finds
-runner, progress, budget        one run after the other, and how long it will take
-workload_run, command_run       how one is executed; process, leftovers, page_cache serve both
+runner, progress                one run after the other, and how long it will take
+workload_run, command_run,
+results, figures                how one is executed; leftovers, page_cache serve both
 slurm                           a batch job per block
 environment                     where it took place
 columns, tables, library        what came of it, as tables and in Python

@@ -78,12 +78,22 @@ def run_block(directory: Path, number: int, options: Options) -> int:
 
 def _run(runner: Runner, options: Options, jobs: slurm.Jobs | None) -> int:
     try:
+        status = _make_runs(runner, options, jobs)
+        _write_tables(runner.store, runner.plan)
+    except OSError as error:
+        raise TailraceError(
+            f"{printable(str(error.filename or runner.store.directory))}: {error.strerror}",
+            f"what was stored before is whole; `tailrace study run {printable(str(runner.store.directory))}` goes on",
+        ) from None
+    return status
+
+
+def _make_runs(runner: Runner, options: Options, jobs: slurm.Jobs | None) -> int:
+    try:
         if jobs is None:
             runner.clean()
             runner.describe_environment()
-            finished = runner.run()
-        else:
-            finished = runner.run_in_jobs(jobs)
+        finished = runner.run() if jobs is None else runner.run_in_jobs(jobs)
         if not finished:
             tell("the budget is spent; a later start with a larger one goes on")
         elif not options.keep:
@@ -92,8 +102,6 @@ def _run(runner: Runner, options: Options, jobs: slurm.Jobs | None) -> int:
         _stop(runner, jobs)
         tell(f"stopped; `tailrace study run {printable(str(runner.store.directory))}` goes on")
         return STOPPED
-    finally:
-        _write_tables(runner.store, runner.plan)
     return DONE
 
 
