@@ -43,16 +43,19 @@ class Options:
 def run(word: str, options: Options) -> int:
     """Makes the runs that are missing; 0 where every combination then has a result."""
     loaded, store = _chosen(word, options)
-    with store.made(), store.lock(), _ending_as_stop():
-        made = plan.make(store, loaded, options.seed, _given(options))
-        runner = _checked(store, made, options)
-        plan.write(store, loaded, made)
-        status = _run(runner, options, _jobs(store, made, options))
+    try:
+        with store.made(), store.lock(), _ending_as_stop():
+            made = plan.make(store, loaded, options.seed, _given(options))
+            runner = _checked(store, made, options)
+            plan.write(store, loaded, made)
+            status = _run(runner, options, _jobs(store, made, options))
+    except StoppedError:  # before the first run, or while tables are written
+        return STOPPED
     return status if status == STOPPED else _answer(store, options)
 
 
 def _jobs(store: Store, made: Plan, options: Options) -> slurm.Jobs | None:
-    """Where the study wants Slurm. Each job is told again where targets are, as the plan does not know it."""
+    """Where the study wants Slurm. Each job is told what this start was told."""
     if made.study.slurm is None:
         return None
     more = [word for text in options.targets for word in ("--target", text)]

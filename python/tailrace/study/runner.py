@@ -20,7 +20,7 @@ from tailrace.study.plan import Plan
 from tailrace.study.progress import Display, Remaining
 from tailrace.study.results import DONE, TIMEOUT, Number, Result
 from tailrace.study.setups import Setup, setup
-from tailrace.study.store import ENVIRONMENT, Store
+from tailrace.study.store import ENVIRONMENT, Line, Store
 from tailrace.study.targets import Targets
 
 DETAILS = "bench.json"
@@ -140,37 +140,38 @@ class Runner:
         return self.state.spent_s + (self.state.remaining.of([planned.cell]) or 0.0) > self.budget_s
 
     def _one(self, planned: Planned, display: Display) -> None:
+        """Makes a run and stores it."""
         levels = self.design.cells[planned.cell]
-        begun = time.time()
-        clock = time.monotonic()
         display.begins(len(self.state.numbers), self._total(), levels, self._left_s())
+        begun = {"begun_unix_s": time.time(), "load_average": os.getloadavg()[0]}
+        clock = time.monotonic()
         directory = self.store.run_directory(planned.run)
         directory.mkdir(exist_ok=True)
-        load = os.getloadavg()[0]
         result = self.executor.run(planned.run, setup(self.plan.study, levels), directory)
         if result.status == TIMEOUT and self.plan.study.slurm is not None:
             slurm.end_steps()
         if result.details is not None:
             (directory / DETAILS).write_text(json.dumps(result.details, ensure_ascii=False, default=str))
-        line = {
+        line = self._line(planned, result) | begun | {"spent_s": time.monotonic() - clock}
+        self.store.append(line)
+        self.state.add(line, self.plan.study.response)
+        display.ended(len(self.state.numbers), self._total(), levels, result, self._left_s())
+
+    def _line(self, planned: Planned, result: Result) -> Line:
+        """As docs/schema/study-run.json has it."""
+        return {
             "run": planned.run,
             "block": planned.block,
             "order": len(self.state.numbers),
             "cell": planned.cell,
-            "begun_unix_s": begun,
-            "spent_s": time.monotonic() - clock,
-            "levels": levels,
+            "levels": self.design.cells[planned.cell],
             "status": result.status,
             "reason": result.reason,
             "numbers": _finite(result.numbers),
             "verified": result.verified,
             "cache": result.cache,
-            "load_average": load,
             "phases": result.phases,
         }
-        self.store.append(line)
-        self.state.add(line, self.plan.study.response)
-        display.ended(len(self.state.numbers), self._total(), levels, result, self._left_s())
 
     def _total(self) -> int:
         """The runs that are certain: of the least number of blocks, and of those that were begun."""
