@@ -19,6 +19,7 @@ import pytest
 import tailrace
 from tailrace.study import leftovers, page_cache
 
+from ..conftest import Mpi
 from .study_files import COMMAND, executed, lines, study, write
 
 # What is run stands in the shell's text; a file `go` lets it do what only some combinations do.
@@ -302,3 +303,16 @@ def test_a_command_under_capture_has_its_files_and_efficiencies(tmp_path: Path) 
     assert (runs["bytes_written"] == 50 * runs["piece"]).all()
     assert runs["efficiency_io"].between(0, 1).all() and (runs["write_s"] > 0).all()
     assert [path.name for path in (tmp_path / "out" / "runs" / "000000").glob("*.tailrace")] == ["dd.tailrace"]
+
+
+def test_ranks_are_started_by_the_mpiexec_of_either_family(mpi: Mpi, tmp_path: Path) -> None:
+    """More ranks than this machine has cores, as root where the tests are; each says that it is there."""
+    text = COMMAND[: COMMAND.index("command =")] + (
+        f'command = ["/bin/sh", "-c", "echo one of {{ranks}}"]\nlauncher = "{mpi.mpiexec}"\n'
+        "[factor.ranks]\nlevels = [1, 3]\n"
+    )
+    result = study("run", write(tmp_path, text), "-o", tmp_path / "out", "--set", "repetitions=1")
+    assert result.exit_code == 0, result.output
+    for line in lines(tmp_path / "out"):
+        said = (tmp_path / "out" / "runs" / f"{line['run']:06}" / "output").read_text().splitlines()
+        assert said == [f"one of {line['levels']['ranks']}"] * line["levels"]["ranks"], line
