@@ -141,14 +141,11 @@ class _Statement:
     def _all_within(
         self, factor: Factor, base: Any, found: Mapping[Any, Estimate], within: float
     ) -> tuple[str, str, Estimate]:
-        farthest = max(found, key=lambda one: abs(math.log(found[one].value)))
+        beyond = {level: one for level, one in found.items() if one.outside(within)}
+        held = all(one.within(within) for one in found.values())
+        answer = NOT_HELD if beyond else HELD if held else UNDECIDED
+        farthest = max(beyond or found, key=lambda level: _reach(found[level], surely=bool(beyond)))
         change = found[farthest]
-        if any(one.outside(within) for one in found.values()):
-            answer = NOT_HELD
-            farthest = max((k for k in found if found[k].outside(within)), key=lambda k: abs(math.log(found[k].value)))
-            change = found[farthest]
-        else:
-            answer = HELD if all(one.within(within) for one in found.values()) else UNDECIDED
         text = (
             f"{self.response.words}, {words.named(factor, farthest)} against {words.plain(factor, base)}:"
             f" {words.compared(change)}; {within * 100:g} % either way is asked for"
@@ -225,6 +222,12 @@ class _Statement:
             f" ({span}); at least {wanted:g} is asked for"
         )
         return answer, text, found
+
+
+def _reach(change: Estimate, surely: bool) -> float:
+    """How far from 1 a ratio is, as a logarithm: surely, or at most."""
+    ends = [abs(math.log(one)) for one in (change.low, change.high)] if change.known else [abs(math.log(change.value))]
+    return min(ends) if surely else max(ends)
 
 
 def _one_sided(change: Estimate) -> str:

@@ -116,7 +116,7 @@ class _View:
         """Between what can be chosen: that a small problem overtakes a large one is of no use."""
         if self.axis is None:
             return []
-        others = [factor for factor in self.study.varied if factor.kind != "size" and not factor.numeric]
+        others = [factor for factor in self.study.varied if not is_size(factor)]
         return [(f.name, one) for f in others if self.acts_with(self.axis.name, f.name) for one in self._crossings(f)]
 
     def _crossings(self, factor: Factor) -> list[Crossover]:
@@ -137,13 +137,14 @@ class _View:
         return found
 
     def main_effects(self) -> list[Effect]:
-        """Of factors that are no axis, large enough to matter."""
+        """Of factors that are no axis, large enough to matter; what can be chosen first, then sizes of the problem."""
         axis = self.axis.name if self.axis else ""
-        return [
+        found = [
             one
             for one in self.analysis.effects
             if len(one.factors) == 1 and one.matters and one.factors[0] != axis and not one.size.within(IRRELEVANT)
         ]
+        return sorted(found, key=lambda one: is_size(self.study.factor(one.factors[0])))
 
     def interactions(self) -> list[Effect]:
         """Those without the axis, which trends and crossovers speak of."""
@@ -162,6 +163,11 @@ class _View:
         acting = {name for name in names for other in self.study.varied if self.acts_with(name, other.name)}
         found = [self.analysis.find(name) for name in names if name not in acting]
         return [one for one in found if one is not None and not _is_axis_with_effect(one, self.axis)]
+
+
+def is_size(factor: Factor) -> bool:
+    """Whether it says how large the problem is, rather than how it is solved."""
+    return factor.kind == "size" or factor.numeric
 
 
 def _is_axis_with_effect(one: Effect, axis: Factor | None) -> bool:
