@@ -36,6 +36,8 @@ RESAMPLES_PER_EFFECT = 60
 DRAWS_AT_MOST = 4_000_000
 BATCH_DRAWS = 1_000_000
 SHOWN_LEVELS = 60
+# An interaction of more coefficients is not looked at: nobody reads it, and fitting it takes minutes.
+COEFFICIENTS_AT_MOST = 500
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,9 @@ def complete(table: Layout) -> Layout:
 
 
 def _terms(table: Layout) -> tuple[list[_Term], list[tuple[int, ...]]]:
-    """The model's terms; an interaction that the combinations left out keep from being told apart is left out too."""
+    """The model's terms; an interaction that the combinations left out keep from being told apart is left out too, as
+    is one of too many levels.
+    """
     shape = table.codes.shape
     return _terms_of(np.ascontiguousarray(table.codes, dtype=np.int64).tobytes(), shape)
 
@@ -155,8 +159,10 @@ def _terms_of(codes: bytes, shape: tuple[int, int]) -> tuple[list[_Term], list[t
 
 
 def _independent(basis: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
-    """Orthonormal directions that the columns add to the basis; None where they add fewer than there are columns."""
-    if basis.shape[1] + columns.shape[1] > len(basis):
+    """Orthonormal directions that the columns add to the basis; None where they add fewer than there are columns, or
+    are too many.
+    """
+    if basis.shape[1] + columns.shape[1] > len(basis) or columns.shape[1] > COEFFICIENTS_AT_MOST:
         return None
     rest = columns - basis @ (basis.T @ columns)
     left, values, _ = linalg.svd(rest, full_matrices=False)

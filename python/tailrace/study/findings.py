@@ -4,6 +4,7 @@ Only effects that pass the analysis of the main response are spoken of, and fact
 are averaged over, so that a sentence says as much as the runs allow and no more.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ from tailrace.study import words
 from tailrace.study.contrasts import Family
 from tailrace.study.crossover import Crossover, crossovers
 from tailrace.study.crossover import prior as crossover_prior
-from tailrace.study.effects import Analysis, Effect
+from tailrace.study.effects import COEFFICIENTS_AT_MOST, Analysis, Effect
 from tailrace.study.intervals import Estimate
 from tailrace.study.layout import RANK_KINDS, Curve, Factor, curves
 from tailrace.study.measured import Measured
@@ -25,6 +26,7 @@ IRRELEVANT = 0.05
 INTERACTIONS_SHOWN = 3
 SHARE_LEAST = 0.005
 PAIRS_AT_MOST = 15
+TRENDS_SHOWN = 10
 AVERAGED = ", averaged over everything else"
 
 
@@ -73,13 +75,14 @@ class _View:
         self.weak = self._weak()
 
     def acts_with(self, name: str, other: str) -> bool:
-        """Whether how much one matters depends on the other; so it is taken where that cannot be told."""
+        """Whether how much one matters depends on the other. Where combinations that are left out keep that from being
+        told, it is taken so; where there are too many levels to look at, it is not.
+        """
         found = self.analysis.find(name, other)
-        if found is None:
-            return not self.analysis.effects or (min(name, other), max(name, other)) in {
-                (min(pair), max(pair)) for pair in self.analysis.not_estimable if len(pair) == 2
-            }
-        return found.matters and not found.size.within(IRRELEVANT)
+        if found is not None:
+            return found.matters and not found.size.within(IRRELEVANT)
+        coefficients = math.prod(len(self.study.factor(one).levels) - 1 for one in (name, other))
+        return 0 < coefficients <= COEFFICIENTS_AT_MOST
 
     def averaged(self, *names: str) -> list[str]:
         """The factors that act together with none of these."""
@@ -206,7 +209,7 @@ def _trend_findings(study: Measured, trends: Sequence[Trend]) -> list[Finding]:
         groups.setdefault((one.shape, turning), []).append(one)
     order = ("turns", "worsens", "worsens beyond", "improves", "flat", "unclear")
     sorted_groups = sorted(groups.items(), key=lambda item: order.index(item[0][0]))
-    return [_trend_finding(study, group, len(groups) == 1) for _, group in sorted_groups]
+    return [_trend_finding(study, group, len(groups) == 1) for _, group in sorted_groups[:TRENDS_SHOWN]]
 
 
 def _trend_finding(study: Measured, group: Sequence[Trend], everywhere: bool) -> Finding:

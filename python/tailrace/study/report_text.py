@@ -123,7 +123,7 @@ def effects_note(summary: Summary) -> str:
     )
     if analysis.not_estimable:
         names = words.joined([" × ".join(names) for names in analysis.not_estimable])
-        text += f" Not told apart, because combinations are left out: {names}."
+        text += f" Not analysed, for want of combinations or for too many levels: {names}."
     return text
 
 
