@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import ROOT
@@ -21,6 +22,8 @@ class Testbed:
 
     __test__ = False
     directory: Path
+    # of processes: those that this bed's holders were seen to have
+    namespaces: set[str] = field(default_factory=set)
 
     def command(self, *arguments: str | Path) -> list[str]:
         verb, *rest = map(str, arguments)
@@ -42,21 +45,25 @@ class Testbed:
         return json.loads(self.call("status", name, "--json").stdout)["beds"][0]
 
     def down(self, *arguments: str) -> None:
+        self.note_namespaces()
         self.done("down", *arguments)
 
     # --- what stands ---
 
+    def note_namespaces(self) -> None:
+        """So that `processes` finds what runs in them after their holders' end, whatever it calls itself."""
+        ours = namespace_of(Path("/proc/self"))
+        holders = [process for process, line in running() if "bed.holder" in line and str(self.directory) in line]
+        self.namespaces |= {namespace_of(process) for process in holders} - {ours, None}
+
     def processes(self) -> list[str]:
-        """Command lines that name the directory: holders, servers and clients all do."""
-        lines = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            if str(self.directory) in line and int(process.name) != os.getpid():
-                lines.append(f"{process.name} {line}")
-        return lines
+        """Those that name the directory, or are in a namespace of the bed's."""
+        found = []
+        for process, line in running():
+            named = str(self.directory) in line and int(process.name) != os.getpid()
+            if named or namespace_of(process) in self.namespaces:
+                found.append(f"{process.name} {line}")
+        return found
 
     def mounts(self) -> list[str]:
         return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(self.directory) in line]
@@ -72,16 +79,19 @@ class Testbed:
         return True
 
 
-def holders() -> dict[str, list[str]]:
-    """Of each cell of all beds anywhere: the namespaces its holder has. Nothing of ours is in a cell otherwise."""
-    found = {}
+def running() -> list[tuple[Path, str]]:
+    """Every process's directory in /proc and its command line."""
+    found = []
     for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if b"bed.holder" in (process / "cmdline").read_bytes():
-                found[process.name] = [str((process / "ns" / kind).readlink()) for kind in ("net", "mnt", "pid")]
-        except OSError:
-            continue
+        with contextlib.suppress(OSError):
+            found.append((process, (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")))
     return found
+
+
+def namespace_of(process: Path) -> str | None:
+    with contextlib.suppress(OSError):
+        return str((process / "ns" / "pid").readlink())
+    return None
 
 
 def links_outside() -> str:

@@ -212,7 +212,7 @@ def test_unlink_while_open(mounted: Mounted) -> None:
 
 
 def test_directories(mounted: Mounted) -> None:
-    names = sorted(f"file {number:04d} with a long name so that one answer does not hold all" for number in range(600))
+    names = sorted(f"file {number:04d} with a long name so that one answer does not hold all" for number in range(300))
     for name in names:
         (mounted.here / name).touch()
     assert sorted(path.name for path in mounted.there.iterdir()) == names
