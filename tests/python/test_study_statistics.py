@@ -100,11 +100,14 @@ def false_positives(studies: int, scatter: str, blocks: int = 3) -> float:
     return float(np.mean([any(e.matters for e in analyse(t, 999, n).effects) for n, t in enumerate(tables)]))
 
 
+WHOLE = [pytest.param(scatter, marks=pytest.mark.whole) for scatter in ("alike", "by size")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("scatter", ["alike", "by target", pytest.param("by size", marks=pytest.mark.whole)])
+@pytest.mark.parametrize("scatter", ["by target", *WHOLE])
 def test_a_study_without_effects_is_said_to_have_one_in_at_most_five_percent(scatter):
-    """Over all six effects together; two standard errors of 1,000 studies are 1.4 %."""
-    assert false_positives(1000, scatter) <= 0.064
+    """Over all six effects together; two standard errors of 600 studies are 1.8 %."""
+    assert false_positives(600, scatter) <= 0.068
 
 
 def test_few_studies_without_effects_are_said_to_have_one():
