@@ -36,7 +36,8 @@ REPEAT = 3
 
 
 def run(directory: str, words: str) -> dict[str, Any]:
-    command = ["tailrace", "bench", *words.split(), "--dir", directory, "--repeat", str(REPEAT), "--json"]
+    command = [sys.executable, "-m", "tailrace", "bench", *words.split()]
+    command += ["--dir", directory, "--repeat", str(REPEAT), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr}")
