@@ -54,8 +54,8 @@ def test_json_keeps_its_contract(bench: Bench) -> None:
         "CCTM_DRYDEP": "write",
         "CCTM_WETDEP1": "write",
     }
-    # The first state and 2 steps, of 36 three-dimensional variables of 13 × 11 × 3 cells in 4 bytes, and of TFLAG's date
-    # and time of each
+    # The first state and 2 steps, of 36 three-dimensional variables of 13 × 11 × 3 cells in 4 bytes, and of TFLAG's
+    # date and time of each
     assert streams["CCTM_CONC"]["bytes"] == 3 * (36 * 13 * 11 * 3 * 4 + 36 * 2 * 4)
     assert streams["CCTM_CONC"]["hints"]["cb_nodes"] == "1"
     assert streams["CCTM_CONC"]["hints"]["romio_cb_write"] == "enable"
