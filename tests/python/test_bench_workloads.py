@@ -9,6 +9,7 @@ import pytest
 from tailrace.bench import loader
 from tailrace.bench.plan import Choices, plan
 from tailrace.errors import TailraceError
+from tailrace.shipped import WORKLOADS
 from tailrace.toml_lines import Lines
 
 SOLVER = """\
@@ -49,8 +50,8 @@ def write(folder: Path, text: str) -> str:
 
 
 def test_seven_workloads_come_with_tailrace_and_each_names_its_seed() -> None:
-    assert loader.names() == ["btio", "calculix", "cgns", "cmaq", "h5perf", "roms", "wrf"]
-    for name in loader.names():
+    assert WORKLOADS.names() == ["btio", "calculix", "cgns", "cmaq", "h5perf", "roms", "wrf"]
+    for name in WORKLOADS.names():
         workload = loader.load(name)
         assert workload.seed and workload.from_seed and workload.assumed, name
         assert "tiny" in workload.size, name

@@ -17,6 +17,7 @@ from tailrace.bench.workload import Transfers, Workload
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.run import tell
+from tailrace.shipped import WORKLOADS
 from tailrace.toml_file import first_problem
 
 DONE, BAD, STOPPED = 0, 1, 130
@@ -47,7 +48,7 @@ class Options:
 
 def show_list(as_json: bool) -> int:
     """The workloads that come with Tailrace."""
-    workloads = [loader.load(name) for name in loader.names()]
+    workloads = [loader.load(name) for name in WORKLOADS.names()]
     if as_json:
         click.echo(json.dumps([table.listed(workload) for workload in workloads], ensure_ascii=False, indent=1))
     else:

@@ -4,7 +4,6 @@ told with file, line and key.
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -19,45 +18,16 @@ from tailrace.bench.workload import (
     Variable,
     Workload,
 )
-from tailrace.errors import TailraceError
-from tailrace.names import printable
+from tailrace.shipped import WORKLOADS
 from tailrace.toml_file import Problem, Source, first_problem
 from tailrace.toml_lines import Path as KeyPath
 
 REFERENCE = "docs/workloads.md lists the keys and their values"
 
 
-def folder() -> Path:
-    """The workloads that come with Tailrace: beside this package when installed, else in the checkout."""
-    for place in (Path(__file__).parent / "workload_files", Path(__file__).parents[3] / "workloads"):
-        if place.is_dir():
-            return place
-    raise TailraceError(
-        "the workloads are not installed", "install Tailrace again: its folder workloads/ is part of the package"
-    )
-
-
-def names() -> list[str]:
-    return sorted(file.stem for file in folder().glob("*.toml"))
-
-
-def find(word: str) -> Path:
-    """The file that the word means: a name from the list, or a path."""
-    path = Path(word)
-    if path.suffix != ".toml" and word in names():
-        return folder() / f"{word}.toml"
-    if path.is_file():
-        return path
-    if path.suffix == ".toml":
-        raise TailraceError(f"{printable(word)}: there is no such file", "`tailrace bench --list` lists the workloads")
-    raise TailraceError(
-        f"there is no workload {printable(word)}; there are {', '.join(names())}", "or give the path of a .toml file"
-    )
-
-
 def load(word: str) -> Workload:
     """The workload of that name or path, checked, in every size that it has."""
-    source = Source(find(word), "a workload", REFERENCE)
+    source = Source(WORKLOADS.find(word), "a workload", REFERENCE)
     workload = source.validated(Workload, source.values)
     for problem in _problems(workload, source):
         raise source.fail(problem)

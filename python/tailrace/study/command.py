@@ -13,6 +13,7 @@ import click
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.run import tell
+from tailrace.shipped import STUDIES
 from tailrace.study import loader, plan, slurm, targets
 from tailrace.study.command_run import CommandRuns
 from tailrace.study.plan import Plan
@@ -126,7 +127,7 @@ def _chosen(word: str, options: Options) -> tuple[loader.Loaded, Store]:
             )
         values = store.read_json(PLAN)
         return loader.load(store.directory / STUDY, values["size"] or None, values["changes"]), store
-    loaded = loader.load(loader.find(word), options.size, changes)
+    loaded = loader.load(STUDIES.find(word), options.size, changes)
     name = "-".join(filter(None, ["study", loaded.study.name, loaded.size]))
     return loaded, Store(options.directory or Path(name))
 
@@ -206,7 +207,7 @@ def _answer(store: Store, options: Options) -> int:
 
 def show_list(as_json: bool) -> int:
     """The studies that come with Tailrace."""
-    found = [loader.load(loader.folder() / f"{name}.toml") for name in loader.names()]
+    found = [loader.load(STUDIES.find(name)) for name in STUDIES.names()]
     listed = [_listed(one) for one in found]
     if as_json:
         click.echo(json.dumps(listed, ensure_ascii=False, indent=1))

@@ -32,34 +32,6 @@ class Loaded:
     changes: Mapping[str, object] = field(default_factory=dict)
 
 
-def folder() -> Path:
-    """The studies that come with Tailrace: beside this package when installed, else in the checkout."""
-    for place in (Path(__file__).parent / "study_files", Path(__file__).parents[3] / "studies"):
-        if place.is_dir():
-            return place
-    raise TailraceError(
-        "the studies are not installed", "install Tailrace again: its folder studies/ is part of the package"
-    )
-
-
-def names() -> list[str]:
-    return sorted(file.stem for file in folder().glob("*.toml"))
-
-
-def find(word: str) -> Path:
-    """The file that the word means: a name from the list, or a path."""
-    path = Path(word)
-    if path.suffix != ".toml" and word in names():
-        return folder() / f"{word}.toml"
-    if path.is_file():
-        return path
-    if path.suffix == ".toml":
-        raise TailraceError(f"{printable(word)}: there is no such file", "`tailrace study list` lists the studies")
-    raise TailraceError(
-        f"there is no study {printable(word)}; there are {', '.join(names())}", "or give the path of a .toml file"
-    )
-
-
 def load(path: Path, size: str | None = None, changes: Mapping[str, object] | None = None) -> Loaded:
     """The study of that file, checked in every size that it has, in the one that is wanted."""
     source = Source(path, "a study", REFERENCE)
