@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import os
 import random
@@ -73,6 +74,14 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
 def test_what_a_run_left_in_the_background_is_ended(tmp_path: Path) -> None:
     assert of_text(tmp_path, "test {how} = good || setsid sleep 987 &")["bad"]["status"] == "done"
     assert not sleeping()
+
+
+def test_orphans_are_adopted_while_a_study_runs_and_not_beyond(tmp_path: Path) -> None:
+    """Whoever runs a study from Python would be left with dead processes that it does not know of."""
+    assert of_text(tmp_path, "test {how} = good || setsid sleep 987 &")["bad"]["status"] == "done"
+    reaper = ctypes.c_int(-1)
+    assert ctypes.CDLL(None).prctl(leftovers.PR_GET_CHILD_SUBREAPER, ctypes.byref(reaper), 0, 0, 0) == 0
+    assert reaper.value == 0
 
 
 def sleeping() -> list[str]:

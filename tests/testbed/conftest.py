@@ -84,10 +84,3 @@ def testbed(tmp_path: Path) -> Iterator[Testbed]:
     yield made
     made.call("down", "--force")
     assert made.nothing_is_left()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For now with `make test-whole`: a bed for NFS failed to come up once in a whole run, and why is not known yet."""
-    for item in items:
-        if "tests/testbed" in item.nodeid:
-            item.add_marker(pytest.mark.whole)

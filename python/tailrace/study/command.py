@@ -14,7 +14,7 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.run import tell
 from tailrace.shipped import STUDIES
-from tailrace.study import loader, plan, slurm, targets
+from tailrace.study import leftovers, loader, plan, slurm, targets
 from tailrace.study.command_run import CommandRuns
 from tailrace.study.plan import Plan
 from tailrace.study.results import StoppedError
@@ -45,7 +45,7 @@ def run(word: str, options: Options) -> int:
     """Makes the runs that are missing; 0 where every combination then has a result."""
     loaded, store = _chosen(word, options)
     try:
-        with store.made(), store.lock(), _ending_as_stop():
+        with store.made(), store.lock(), _ending_as_stop(), leftovers.adopted():
             made = plan.make(store, loaded, options.seed, _given(options))
             runner = _checked(store, made, options)
             plan.write(store, loaded, made)
@@ -68,7 +68,7 @@ def _jobs(store: Store, made: Plan, options: Options) -> slurm.Jobs | None:
 def run_block(directory: Path, number: int, options: Options) -> int:
     """What a batch job does: the missing runs of one block. The study's lock is held by who waits for the job."""
     store = Store(directory)
-    with store.lock(slurm.JOB_LOCK), _ending_as_stop():
+    with store.lock(slurm.JOB_LOCK), _ending_as_stop(), leftovers.adopted():
         runner = _checked(store, plan.stored(store), options)
         try:
             runner.clean()

@@ -11,16 +11,29 @@ import ctypes
 import os
 import signal
 import time
+from collections.abc import Iterator
 
 MARK = "TAILRACE_STUDY"
 GRACE_S = 5.0
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37
 ENVIRONMENT_BYTES = 1 << 20
 
 
-def adopt() -> None:
-    """From now on, processes whose parent has ended are our children."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+@contextlib.contextmanager
+def adopted() -> Iterator[None]:
+    """Meanwhile, processes whose parent has ended are our children. Not beyond: nobody would wait for them."""
+    before = ctypes.c_int()
+    _prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        _prctl(PR_SET_CHILD_SUBREAPER, before.value)
+
+
+def _prctl(option: int, value: object) -> None:
+    """Where it is refused, what a run leaves is found later, at the end of the study."""
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
 def marked(mark: str) -> list[int]:

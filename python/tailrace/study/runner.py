@@ -78,7 +78,6 @@ class Runner:
 
     def clean(self) -> None:
         """What a killed runner left: half a line, processes, files of the run under way."""
-        leftovers.adopt()
         self.store.repair()
         if self.plan.study.slurm is not None:
             slurm.end_steps()
