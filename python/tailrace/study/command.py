@@ -14,7 +14,7 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.run import tell
 from tailrace.shipped import STUDIES
-from tailrace.study import leftovers, loader, plan, slurm, targets
+from tailrace.study import leftovers, loader, plan, slurm, targets, testbed
 from tailrace.study.command_run import CommandRuns
 from tailrace.study.plan import Plan
 from tailrace.study.results import StoppedError
@@ -49,7 +49,8 @@ def run(word: str, options: Options) -> int:
             made = plan.make(store, loaded, options.seed, _given(options))
             runner = _checked(store, made, options)
             plan.write(store, loaded, made)
-            status = _run(runner, options, _jobs(store, made, options))
+            with testbed.environment(made.study.target, runner.targets.directories):
+                status = _run(runner, options, _jobs(store, made, options))
     except StoppedError:  # before the first run, or while tables are written
         return STOPPED
     return status if status == STOPPED else _answer(store, options)
@@ -71,9 +72,10 @@ def run_block(directory: Path, number: int, options: Options) -> int:
     with store.lock(slurm.JOB_LOCK), _ending_as_stop(), leftovers.adopted():
         runner = _checked(store, plan.stored(store), options)
         try:
-            runner.clean()
-            runner.describe_environment()
-            runner.run_block(number)
+            with testbed.environment(runner.plan.study.target, runner.targets.directories):
+                runner.clean()
+                runner.describe_environment()
+                runner.run_block(number)
         except (StoppedError, KeyboardInterrupt):
             runner.clean()
             return STOPPED

@@ -107,9 +107,7 @@ def _target(study: Study, name: str, path: Path) -> dict[str, Any]:
     target = study.target[name]
     known: Mapping[str, Any] = target.model_dump(exclude_none=True)
     answer = surroundings.file_system(path) | {"known": {key: value for key, value in known.items() if value != ""}}
-    bed = testbed.bed(target.testbed) if target.testbed is not None else None
-    # Only where the bed's own mount is used, and not a directory that --target named instead.
-    return answer | {"bed": bed if bed is not None and str(path) in bed["mounts"] else None}
+    return answer | {"bed": testbed.in_use(target, path)}
 
 
 def git_state(directory: Path) -> dict[str, Any] | None:

@@ -28,6 +28,7 @@ SHARE_LEAST = 0.005
 PAIRS_AT_MOST = 15
 TRENDS_SHOWN = 10
 AVERAGED = ", averaged over everything else"
+ELSEWHERE = "everywhere else"
 
 
 @dataclass(frozen=True)
@@ -208,12 +209,24 @@ def _trend_findings(study: Measured, trends: Sequence[Trend]) -> list[Finding]:
         turning = one.best if one.shape in ("turns", "improves", "worsens beyond") else None
         groups.setdefault((one.shape, turning), []).append(one)
     order = ("turns", "worsens", "worsens beyond", "improves", "flat", "unclear")
-    sorted_groups = sorted(groups.items(), key=lambda item: order.index(item[0][0]))
-    return [_trend_finding(study, group, len(groups) == 1) for _, group in sorted_groups[:TRENDS_SHOWN]]
+    ordered = [group for _, group in sorted(groups.items(), key=lambda item: order.index(item[0][0]))][:TRENDS_SHOWN]
+    rest = _rest(study, ordered, len(trends))
+    named = [_trend_finding(study, group, _where(study, group, len(groups))) for group in ordered if group is not rest]
+    return named + ([_trend_finding(study, rest, f"{ELSEWHERE}: ")] if rest else [])
 
 
-def _trend_finding(study: Measured, group: Sequence[Trend], everywhere: bool) -> Finding:
-    where = "" if everywhere else f"{where_words(study, [one.curve.where for one in group])}: "
+def _rest(study: Measured, groups: Sequence[Sequence[Trend]], places: int) -> Sequence[Trend] | None:
+    """The group that is said last, as that of all other places: most of them, and no product of levels."""
+    largest = max(groups, key=len, default=())
+    several = 1 < len(largest) < places < 2 * len(largest)
+    return largest if several and _product(study, [one.curve.where for one in largest]) is None else None
+
+
+def _where(study: Measured, group: Sequence[Trend], groups: int) -> str:
+    return f"{where_words(study, [one.curve.where for one in group])}: " if groups > 1 else ""
+
+
+def _trend_finding(study: Measured, group: Sequence[Trend], where: str) -> Finding:
     axis = study.axis
     assert axis is not None
     return Finding("trend", f"{where}{_shape(study, axis, group)}", _trend_evidence(axis, group))
@@ -269,16 +282,19 @@ def _range(estimates: Sequence[Estimate]) -> str:
 
 def where_words(study: Measured, places: Sequence[Mapping[str, Any]]) -> str:
     """The places in words, as a product of levels where they are one; factors with all their levels are not named."""
+    product = _product(study, places)
+    if product is not None:
+        named = {f.name: product[f.name] for f in study.varied if 0 < len(product.get(f.name, ())) < len(f.levels)}
+        return words.conditions(study.factors, named) or "everywhere"
+    kept = [{f.name: place[f.name] for f in study.varied if f.name in place} for place in places]
+    return "; ".join(words.places(study.factors, place) for place in kept[:4]) + ("; …" if len(kept) > 4 else "")
+
+
+def _product(study: Measured, places: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | None:
+    """The levels of each factor whose combinations these places are; None where they are no such product."""
     varied = [factor for factor in study.varied if factor.name in places[0]]
     levels = {f.name: [level for level in f.levels if any(p[f.name] == level for p in places)] for f in varied}
-    product = 1
-    for some in levels.values():
-        product *= len(some)
-    if product == len(places):
-        named = {f.name: levels[f.name] for f in varied if len(levels[f.name]) < len(f.levels)}
-        return words.conditions(study.factors, named) or "everywhere"
-    kept = [{f.name: place[f.name] for f in varied} for place in places]
-    return "; ".join(words.places(study.factors, place) for place in kept[:4]) + ("; …" if len(kept) > 4 else "")
+    return levels if math.prod(map(len, levels.values())) == len(places) else None
 
 
 # --- levels against each other

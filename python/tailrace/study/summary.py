@@ -101,8 +101,7 @@ class Summary:
         if self.study.done.empty:
             return f"No run of {printable(self.study.plan['name'])} has finished well; there is nothing to report yet."
         findings = sorted(self.found.findings, key=lambda one: TELLING.index(one.kind))
-        chosen = findings[:HEADLINE_FINDINGS]
-        chosen += [one for one in findings[HEADLINE_FINDINGS:] if one.kind == "no effect"][:1]
+        chosen = _telling(findings)
         told = (
             [_sentence(one.text.removesuffix(AVERAGED)) for one in chosen]
             if self._certain(findings)
@@ -184,6 +183,14 @@ class Summary:
             "effects": [_effect(self.study, effect) for effect in analysis.effects],
             "combinations": _cells(cells(self.table(one))),
         }
+
+
+def _telling(findings: list[Finding]) -> list[Finding]:
+    """The first ones; one of another kind where they are all alike; and one that says what does not matter."""
+    first, others = findings[:HEADLINE_FINDINGS], findings[HEADLINE_FINDINGS:]
+    alike = len({one.kind for one in first}) == 1
+    different = [one for one in others if alike and one.kind in ("crossover", "effect")]
+    return [*first, *different[:1], *[one for one in others if one.kind == "no effect"][:1]]
 
 
 def _sentence(text: str) -> str:

@@ -1,15 +1,18 @@
 """Where the test bed has mounted a file system: its own command is asked."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
+from tailrace.study.model import Target
 
 COMMAND = Path(__file__).parents[3] / "testbed" / "testbed"
 # The directory that `testbed up --directory` was given.
@@ -27,6 +30,29 @@ def mount_of(name: str) -> Path:
     if found is None or not found.get("mounts"):
         raise FileNotFoundError(name)
     return Path(found["mounts"][0])
+
+
+def in_use(target: Target, path: Path) -> dict[str, Any] | None:
+    """The bed of a target that is at `path`; None where --target named another directory than the bed's."""
+    found = bed(target.testbed) if target.testbed is not None else None
+    return found if found is not None and str(path) in found["mounts"] else None
+
+
+@contextlib.contextmanager
+def environment(targets: Mapping[str, Target], directories: Mapping[str, Path]) -> Iterator[None]:
+    """Meanwhile, what programs need on the beds in use is in our environment, where the user has not said otherwise.
+
+    For every run, whatever its target: runs that are compared have the same environment.
+    """
+    beds = [in_use(target, directories[name]) for name, target in targets.items()]
+    wanted = {name: text for found in beds if found for name, text in found.get("environment", {}).items()}
+    missing = {name: text for name, text in wanted.items() if name not in os.environ}
+    os.environ.update(missing)
+    try:
+        yield
+    finally:
+        for name in missing:
+            os.environ.pop(name, None)
 
 
 @lru_cache(maxsize=1)

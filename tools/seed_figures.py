@@ -1,0 +1,244 @@
+"""Draws docs/seeds/NAME.svg: each seed's figure on its own axes from the results of its study, and the seed's numbers
+beside ours where it gives any. Prints what became of every expectation, as docs/seeds.md has it.
+
+    python tools/seed_figures.py DIRECTORY      # which holds study-cmaq-small, study-roms-small, …
+"""
+
+import itertools
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import tailrace
+from tailrace.study.intervals import typical
+from tailrace.study.library import Study
+
+FIGURES = Path(__file__).parent.parent / "docs" / "seeds"
+PANEL_INCHES = (3.6, 2.9)
+COLOURS = ("#1b6ca8", "#c8501e", "#3b7d3b", "#7b4fa3")
+Points = Sequence[tuple[float, float]]
+Lines = Mapping[str, Points]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot of our results. `lines`: the factors whose levels are lines. `divisor`: of what is on the axis, as for
+    ranks of which two make a node. `bars`: the axis has words, not numbers.
+    """
+
+    title: str
+    x: str
+    y: str
+    label: str
+    lines: tuple[str, ...] = ()
+    where: Mapping[str, Any] = field(default_factory=dict)
+    x_label: str = "processes"
+    divisor: int = 1
+    logarithmic: bool = False
+    bars: bool = False
+
+
+@dataclass(frozen=True)
+class Published:
+    """One plot of the seed's own numbers."""
+
+    title: str
+    label: str
+    lines: Lines
+    x_label: str = "processes"
+    logarithmic: bool = False
+    ticks: tuple[str, ...] = ()
+
+
+def cmaq() -> Iterator[Panel | Published]:
+    responses = {"user_per_rank_s": "user time of a rank", "system_s": "system time", "elapsed_s": "elapsed time"}
+    for row, (size, cells) in enumerate({"small": "38×38×6", "large": "67×78×21"}.items()):
+        for column, (response, name) in enumerate(responses.items()):
+            title = f"2{'abcdef'[(1 - row) * 3 + column]}  {name}, {cells}"
+            yield Panel(title, "ranks", response, "s", ("read_target", "target"), {"size": size}, "processors")
+
+
+ROMS_SEED = {
+    "elapsed_s": {"serial": (105.21, 115.96), "collective": (111.01, 151.70)},
+    "system_s": {"serial": (15.729, 15.661), "collective": (4.140, 4.899)},
+}
+
+
+def roms() -> Iterator[Panel | Published]:
+    disks = ("own disk", "network")
+    for response, name in (("elapsed_s", "elapsed time"), ("system_s", "system time")):
+        seed = {method: list(enumerate(values)) for method, values in ROMS_SEED[response].items()}
+        yield Published(f"the seed: {name}", "s", seed, "written to", ticks=disks)
+        yield Panel(f"here: {name}", "target", response, "s", ("method",), x_label="written to", bars=True)
+
+
+def wrf() -> Iterator[Panel | Published]:
+    yield Panel("1  WRF, wall-clock time", "ranks", "elapsed_s", "s", ("output",), x_label="nodes of two", divisor=2)
+
+
+def h5perf() -> Iterator[Panel | Published]:
+    yield Panel("2  h5perf, throughput", "ranks", "write_rate_mb_per_s", "MB/s", ("transfer_bytes",), x_label="nodes")
+
+
+def btio() -> Iterator[Panel | Published]:
+    shares = {
+        "pop_load_balance": "load balance",
+        "pop_transfer": "transfer efficiency",
+        "pop_serialization": "serialization efficiency",
+    }
+    several = {"ranks": [4, 9]}
+    for response, name in shares.items():
+        yield Panel(f"{name}, class W", "ranks", response, "", ("target",), several | {"class": "W"})
+    for response, name, unit in (
+        ("elapsed_s", "run time", "s"),
+        ("write_rate_whole_mb_per_s", "rate of writing", "MB/s"),
+        ("shared_read_share", "share of shared reads", ""),
+    ):
+        yield Panel(f"{name}, class W", "ranks", response, unit, ("target",), {"class": "W"})
+
+
+def calculix() -> Iterator[Panel | Published]:
+    for response, name, unit in (
+        ("elapsed_s", "run time", "s"),
+        ("posix_rate_mb_per_s", "POSIX transfer rate", "MB/s"),
+        ("stdio_rate_mb_per_s", "STDIO transfer rate", "MB/s"),
+        ("shared_write_s", "time in shared writes", "s"),
+    ):
+        yield Panel(name, "threads", response, unit, ("target",), x_label="threads")
+
+
+# Read off its figures, whose scales are coarse: first and last points.
+CGNS_READ_SEED: Lines = {"256³": [(1, 13), (4, 9), (8, 16), (50, 4)]}
+CGNS_NFS_SEED: Lines = {"150³": [(1, 5), (8, 218)], "250³": [(1, 19), (4, 130)]}
+CGNS_PVFS_SEED: Lines = {"50³": [(8, 4)], "150³": [(1, 3), (8, 15)], "250³": [(1, 16), (8, 50)]}
+CGNS_CREATE_SEED: Lines = {"50³": [(16, 0.5)], "150³": [(16, 3.3)], "250³": [(16, 11.7)]}
+
+
+def cgns_read() -> Iterator[Panel | Published]:
+    yield Published("4  the seed: reading, PVFS2", "s", CGNS_READ_SEED)
+    yield Panel("3  here: reading, striped", "ranks", "input_s", "s", ("points",), logarithmic=True)
+
+
+def cgns_write() -> Iterator[Panel | Published]:
+    on = {"nfs": {"target": "nfs"}, "parallel": {"target": "parallel"}}
+    lines = ("points",)
+    yield Published("6  the seed: all, NFS", "s", CGNS_NFS_SEED, logarithmic=True)
+    yield Panel("6  here: all, NFS", "ranks", "output_s", "s", lines, on["nfs"], logarithmic=True)
+    yield Published("7  the seed: all, PVFS2", "s", CGNS_PVFS_SEED, logarithmic=True)
+    yield Panel("7  here: all, striped", "ranks", "output_s", "s", lines, on["parallel"], logarithmic=True)
+    yield Published("8  the seed: creating, PVFS2", "s", CGNS_CREATE_SEED, logarithmic=True)
+    yield Panel("8  here: creating, striped", "ranks", "create_s", "s", lines, on["parallel"], logarithmic=True)
+
+
+SEEDS = {
+    "cmaq": (cmaq, 3),
+    "roms": (roms, 2),
+    "wrf": (wrf, 1),
+    "h5perf": (h5perf, 1),
+    "btio": (btio, 3),
+    "calculix": (calculix, 2),
+    "cgns-write": (cgns_write, 2),
+    "cgns-read": (cgns_read, 2),
+}
+
+
+# --- drawing ----------------------------------------------------------------------------------------------------------
+
+
+def draw(study: Study, panels: list[Panel | Published], columns: int) -> Figure:
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(PANEL_INCHES[0] * columns, PANEL_INCHES[1] * rows), layout="constrained")
+    for panel, axes in zip(panels, figure.subplots(rows, columns, squeeze=False).flat, strict=False):
+        _draw_published(axes, panel) if isinstance(panel, Published) else _draw_ours(axes, panel, study)
+        axes.set_title(panel.title, loc="left", fontsize="medium")
+        axes.set_xlabel(panel.x_label)
+        axes.set_ylabel(panel.label)
+        axes.legend(fontsize="small", frameon=False)
+        axes.set_yscale("log") if panel.logarithmic else axes.set_ylim(bottom=0)
+    return figure
+
+
+def _draw_published(axes: Axes, panel: Published) -> None:
+    """Bars where the axis has words; else its points, joined by dashes as what lies between was not read off."""
+    for number, (name, points) in enumerate(panel.lines.items()):
+        x, y = zip(*points, strict=True)
+        if panel.ticks:
+            axes.bar([_beside(place, number) for place in x], y, 0.35, color=COLOURS[number], label=name)
+        else:
+            axes.plot(x, y, "--o", color=COLOURS[number], label=name)
+    if panel.ticks:
+        axes.set_xticks(range(len(panel.ticks)), panel.ticks)
+
+
+def _draw_ours(axes: Axes, panel: Panel, study: Study) -> None:
+    data = _selected(study.done, panel.where)
+    levels = [level for level in study.factors[panel.x]["levels"] if level in set(data[panel.x])]
+    for number, (name, rows) in enumerate(_by_line(data, study, panel.lines)):
+        found = [typical(rows.loc[rows[panel.x] == level, panel.y].to_numpy(float)) for level in levels]
+        places = [_beside(place, number) if panel.bars else level / panel.divisor for place, level in enumerate(levels)]
+        values = [one.value for one in found]
+        errors = [[one.value - one.low for one in found], [one.high - one.value for one in found]]
+        look = {"color": COLOURS[number], "label": name}
+        if panel.bars:
+            axes.bar(places, values, 0.35, yerr=errors, capsize=3, **look)
+        else:
+            axes.errorbar(places, values, errors, fmt="-o", capsize=3, **look)
+    if panel.bars:
+        axes.set_xticks(range(len(levels)), [_label(study, panel.x, level) for level in levels])
+
+
+def _beside(place: int, number: int) -> float:
+    """Where a bar stands: two share a place."""
+    return place + (number - 0.5) * 0.36
+
+
+def _selected(data: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    for name, level in where.items():
+        data = data[data[name].isin(level if isinstance(level, list) else [level])]
+    return data
+
+
+def _by_line(data: pd.DataFrame, study: Study, factors: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """In the order of the study file, so that a colour means the same in all panels."""
+    for levels in itertools.product(*(study.factors[name]["levels"] for name in factors)):
+        chosen = dict(zip(factors, levels, strict=True))
+        yield ", ".join(_label(study, name, level) for name, level in chosen.items()), _selected(data, chosen)
+
+
+def _label(study: Study, name: str, level: Any) -> str:
+    factor = study.factors[name]
+    text = factor["labels"][factor["levels"].index(level)]
+    verbs = {"read_target": "reads ", "target": "writes "} if "read_target" in study.factors else {}
+    return verbs.get(name, "") + text
+
+
+# --- what was expected ------------------------------------------------------------------------------------------------
+
+
+def answers(study: Study) -> Iterator[str]:
+    """A table of Markdown."""
+    yield "| what the seed found | here | evidence |"
+    yield "|---|---|---|"
+    for one in study.report.answers:
+        there = f" (there: {one.seed_value})" if one.seed_value else ""
+        yield f"| {one.claim}{there} | **{one.answer}** | {one.evidence} |"
+
+
+def main(directory: Path) -> None:
+    matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "seeds", "font.family": "sans-serif"}
+    FIGURES.mkdir(exist_ok=True)
+    for name, (panels, columns) in SEEDS.items():
+        study = tailrace.open_study(directory / f"study-{name}-small")
+        draw(study, list(panels()), columns).savefig(FIGURES / f"{name}.svg", metadata={"Date": None})
+        print(f"## {name}: {len(study.runs)} runs\n", *answers(study), "", sep="\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
