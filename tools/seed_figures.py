@@ -1,12 +1,12 @@
 """Draws docs/seeds/NAME.svg: each seed's figure on its own axes from the results of its study, and the seed's numbers
-beside ours where it gives any. Prints what became of every expectation, as docs/seeds.md has it.
+beside ours where it gives any. Puts the tables of what became of every expectation into docs/seeds.md.
 
     python tools/seed_figures.py DIRECTORY      # which holds study-cmaq-small, study-roms-small, …
 """
 
 import itertools
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ import tailrace
 from tailrace.study.intervals import typical
 from tailrace.study.library import Study
 
-FIGURES = Path(__file__).parent.parent / "docs" / "seeds"
+PAGE = Path(__file__).parent.parent / "docs" / "seeds.md"
+FIGURES = PAGE.with_suffix("")
 PANEL_INCHES = (3.6, 2.9)
 COLOURS = ("#1b6ca8", "#c8501e", "#3b7d3b", "#7b4fa3")
 Points = Sequence[tuple[float, float]]
@@ -98,10 +99,14 @@ def btio() -> Iterator[Panel | Published]:
         yield Panel(f"{name}, class W", "ranks", response, "", ("target",), several | {"class": "W"})
     for response, name, unit in (
         ("elapsed_s", "run time", "s"),
-        ("write_rate_whole_mb_per_s", "rate of writing", "MB/s"),
-        ("shared_read_share", "share of shared reads", ""),
+        ("write_rate_whole_mb_per_s", "transfer rate, writing", "MB/s"),
+        ("shared_read_share", "share of the time in shared reads", ""),
     ):
         yield Panel(f"{name}, class W", "ranks", response, unit, ("target",), {"class": "W"})
+    ours = {"load_balance": "load balance", "serialization": "serialization", "io": "I/O"}
+    for response, name in ours.items():
+        title = f"Tailrace's {name} efficiency, class W"
+        yield Panel(title, "ranks", f"efficiency_{response}", "", ("target",), several | {"class": "W"})
 
 
 def calculix() -> Iterator[Panel | Published]:
@@ -224,11 +229,20 @@ def _label(study: Study, name: str, level: Any) -> str:
 
 def answers(study: Study) -> Iterator[str]:
     """A table of Markdown."""
-    yield "| what the seed found | here | evidence |"
+    yield "| the seed | here | evidence |"
     yield "|---|---|---|"
     for one in study.report.answers:
         there = f" (there: {one.seed_value})" if one.seed_value else ""
         yield f"| {one.claim}{there} | **{one.answer}** | {one.evidence} |"
+
+
+def with_table(page: str, name: str, table: Iterable[str]) -> str:
+    """The page with the lines between `<!-- NAME -->` and the next `<!-- -->` made anew."""
+    before, mark, after = page.partition(f"<!-- {name} -->\n")
+    _, end, rest = after.partition("<!-- -->\n")
+    if not mark or not end:
+        sys.exit(f"{PAGE} has no place for the table of {name}")
+    return "\n".join([before + mark, *table, "", end + rest])
 
 
 def main(directory: Path) -> None:
@@ -237,7 +251,7 @@ def main(directory: Path) -> None:
     for name, (panels, columns) in SEEDS.items():
         study = tailrace.open_study(directory / f"study-{name}-small")
         draw(study, list(panels()), columns).savefig(FIGURES / f"{name}.svg", metadata={"Date": None})
-        print(f"## {name}: {len(study.runs)} runs\n", *answers(study), "", sep="\n")
+        PAGE.write_text(with_table(PAGE.read_text(), name, answers(study)))
 
 
 if __name__ == "__main__":

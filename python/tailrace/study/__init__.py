@@ -8,7 +8,7 @@ store, plan                     the directory of a study: what is durable, what 
 runner, progress                one run after the other, and how long it will take
 workload_run, command_run,
 results, figures                how one is executed; leftovers, page_cache serve both
-slurm                           a batch job per block
+jobs, slurm, side_by_side       blocks made by batch jobs, or by several processes here
 environment                     where it took place
 columns, tables, library        what came of it, as tables and in Python
 

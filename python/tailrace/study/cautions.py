@@ -192,6 +192,17 @@ def busy(environment: Mapping[str, Any]) -> Caution | None:
     )
 
 
+def side_by_side(blocks_at_once: int) -> Caution | None:
+    """Where runs had neighbours."""
+    if blocks_at_once < 2:
+        return None
+    return Caution(
+        "runs side by side",
+        f"{blocks_at_once} blocks ran at one time, and their runs disturbed each other",
+        "blocks_at_once = 1 for times; more where only the numbers that programs print count",
+    )
+
+
 def crowded(runs: pd.DataFrame, factors: list[Factor], cores: int) -> Caution | None:
     """Where ranks shared cores, times are not those of as many cores."""
     ranks = next((factor for factor in factors if factor.kind in RANK_KINDS), None)

@@ -14,12 +14,15 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.run import tell
 from tailrace.shipped import STUDIES
-from tailrace.study import leftovers, loader, plan, slurm, targets, testbed
+from tailrace.study import leftovers, loader, plan, targets, testbed
 from tailrace.study.command_run import CommandRuns
+from tailrace.study.jobs import Jobs
 from tailrace.study.plan import Plan
 from tailrace.study.results import StoppedError
 from tailrace.study.runner import Executor, Runner
 from tailrace.study.setups import setup
+from tailrace.study.side_by_side import Processes
+from tailrace.study.slurm import BatchJobs
 from tailrace.study.store import PLAN, REPORT, STUDY, Store
 from tailrace.units import count
 
@@ -56,33 +59,37 @@ def run(word: str, options: Options) -> int:
     return status if status == STOPPED else _answer(store, options)
 
 
-def _jobs(store: Store, made: Plan, options: Options) -> slurm.Jobs | None:
-    """Where the study wants Slurm. Each job is told what this start was told."""
-    if made.study.slurm is None:
-        return None
+def _jobs(store: Store, made: Plan, options: Options) -> Jobs | None:
+    """Where the study wants Slurm, or blocks side by side. Each job is told what this start was told."""
     more = [word for text in options.targets for word in ("--target", text)]
-    jobs = slurm.Jobs(store, made, (*more, *(["--keep"] if options.keep else [])))
+    more += ["--keep"] if options.keep else []
+    if made.study.slurm is not None:
+        jobs: Jobs = BatchJobs(store, made, tuple(more))
+    elif made.study.blocks_at_once > 1:
+        jobs = Processes(store, made, tuple(more))
+    else:
+        return None
     jobs.check()
     return jobs
 
 
 def run_block(directory: Path, number: int, options: Options) -> int:
-    """What a batch job does: the missing runs of one block. The study's lock is held by who waits for the job."""
+    """What a job does: the missing runs of one block. The study's lock is held by who waits for the job."""
     store = Store(directory)
-    with store.lock(slurm.JOB_LOCK), _ending_as_stop(), leftovers.adopted():
-        runner = _checked(store, plan.stored(store), options)
+    with store.lock(f"block-{number:04}.lock"), _ending_as_stop(), leftovers.adopted():
+        runner = _checked(store, plan.stored(store), options, number)
         try:
             with testbed.environment(runner.plan.study.target, runner.targets.directories):
-                runner.clean()
+                runner.clean(number)
                 runner.describe_environment()
                 runner.run_block(number)
         except (StoppedError, KeyboardInterrupt):
-            runner.clean()
+            runner.clean(number)
             return STOPPED
     return DONE
 
 
-def _run(runner: Runner, options: Options, jobs: slurm.Jobs | None) -> int:
+def _run(runner: Runner, options: Options, jobs: Jobs | None) -> int:
     try:
         status = _make_runs(runner, options, jobs)
         _write_tables(runner.store, runner.plan)
@@ -94,9 +101,9 @@ def _run(runner: Runner, options: Options, jobs: slurm.Jobs | None) -> int:
     return status
 
 
-def _make_runs(runner: Runner, options: Options, jobs: slurm.Jobs | None) -> int:
+def _make_runs(runner: Runner, options: Options, jobs: Jobs | None) -> int:
     try:
-        if jobs is None:
+        if not isinstance(jobs, BatchJobs):  # which are on other machines, and may still be under way
             runner.clean()
             runner.describe_environment()
         finished = runner.run() if jobs is None else runner.run_in_jobs(jobs)
@@ -105,16 +112,12 @@ def _make_runs(runner: Runner, options: Options, jobs: slurm.Jobs | None) -> int
         elif not options.keep:
             runner.targets.remove()
     except (StoppedError, KeyboardInterrupt):
-        _stop(runner, jobs)
+        if jobs is not None:
+            jobs.cancel()
+        runner.clean()
         tell(f"stopped; `tailrace study run {printable(str(runner.store.directory))}` goes on")
         return STOPPED
     return DONE
-
-
-def _stop(runner: Runner, jobs: slurm.Jobs | None) -> None:
-    if jobs is not None:
-        jobs.cancel()
-    runner.clean()
 
 
 def _chosen(word: str, options: Options) -> tuple[loader.Loaded, Store]:
@@ -134,11 +137,13 @@ def _chosen(word: str, options: Options) -> tuple[loader.Loaded, Store]:
     return loaded, Store(options.directory or Path(name))
 
 
-def _checked(store: Store, made: Plan, options: Options) -> Runner:
-    """The runner, when it is clear that its runs can be made: what would fail in all of them is told now."""
+def _checked(store: Store, made: Plan, options: Options, block: int | None = None) -> Runner:
+    """The runner, of all or of one block, when it is clear that its runs can be made: what would fail in all of them is
+    told now.
+    """
     study = made.study
     given = made.targets | _given(options)
-    places = targets.find(study, given, store.directory, made.identity, made.started_in)
+    places = targets.find(study, given, store.directory, made.identity, made.started_in, block)
     places.check()
     executor = _executor(made, places, options.keep)
     executor.check([setup(study, cell["levels"]) for cell in made.values["cells"]])

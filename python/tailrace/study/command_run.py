@@ -25,7 +25,7 @@ from tailrace.study import leftovers, page_cache, placeholders, results
 from tailrace.study.model import Study
 from tailrace.study.results import DONE, FAILED, TIMEOUT, WRONG, Number, Result, StoppedError
 from tailrace.study.setups import Setup
-from tailrace.study.targets import Targets
+from tailrace.study.targets import Targets, run_name
 
 SAID_AT_MOST = 300
 SHELL = "/bin/sh"
@@ -113,7 +113,7 @@ class CommandRuns:
     def _places(self, number: int, setup: Setup, directory: Path) -> Iterator[dict[str, str]]:
         """The run's own directories, which go when it is over; gives what the placeholders stand for."""
         scratch = directory / "scratch"
-        target = self.targets.workspace(setup.target) / f"run-{number:06}"
+        target = self.targets.workspace(setup.target) / run_name(number)
         for path in (scratch, target):
             shutil.rmtree(path, ignore_errors=True)
             path.mkdir(parents=True)
@@ -127,7 +127,7 @@ class CommandRuns:
                 "run": str(number),
             }
         finally:
-            leftovers.end_of_run(self.targets.mark)  # before what they use is removed
+            leftovers.end_of_run(self.targets.processes_mark)  # before what they use is removed
             for path in () if self.keep else (scratch, target):
                 shutil.rmtree(path, ignore_errors=True)
 
@@ -166,7 +166,7 @@ class CommandRuns:
         if self.study.run.launcher != "none":
             wanted |= OPEN_MPI_AS_ROOT if os.geteuid() == 0 else {}
             wanted |= OPEN_MPI_CROWDED if setup.ranks > cores() else {}
-        wanted |= dict(os.environ) | {leftovers.MARK: self.targets.mark}
+        wanted |= dict(os.environ) | {leftovers.MARK: self.targets.processes_mark}
         given = self.study.run.environment
         return wanted | {name: placeholders.filled(text, values) for name, text in given.items()}
 

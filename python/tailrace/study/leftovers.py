@@ -36,12 +36,22 @@ def _prctl(option: int, value: object) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
+def of_block(mark: str, block: int) -> str:
+    """The mark of what one block starts, where several are made side by side."""
+    return f"{mark}-{block:04}"
+
+
 def marked(mark: str) -> list[int]:
-    """The processes with this mark, other than we ourselves."""
-    wanted = f"{MARK}={mark}".encode()
+    """The processes with this mark, or that of any block of it, other than we ourselves."""
+    wanted = tuple(f"{MARK}={mark}{ending}".encode() for ending in ("\0", "-"))
     own = {os.getpid(), os.getppid()}
     numbers = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
-    return [pid for pid in numbers if pid not in own and wanted in _environment(pid).split(b"\0")]
+    return [pid for pid in numbers if pid not in own and _has(_environment(pid), wanted)]
+
+
+def _has(environment: bytes, wanted: tuple[bytes, ...]) -> bool:
+    """Whether an entry begins so; each is ended by a zero."""
+    return environment.startswith(wanted) or any(b"\0" + start in environment for start in wanted)
 
 
 def _environment(pid: int) -> bytes:

@@ -191,6 +191,7 @@ class Study(Table):
     leave_out: list[LeaveOut] = []
     target: dict[Name, Target] = {}
     repetitions: PositiveInt = 3
+    blocks_at_once: PositiveInt = 1
     adaptive: Adaptive | None = None
     cache: Literal["cold", "warm", "as-is"] = "as-is"
     default_size: Name | None = None

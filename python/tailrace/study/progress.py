@@ -62,8 +62,9 @@ class Display:
         self._bar.stop()
 
     def begins(self, done: int, total: int, levels: Mapping[str, object], left_s: float | None) -> None:
+        """Without levels: where others make the runs."""
         if self._terminal:
-            what = f"{done} of {total} runs{_left(left_s)}; {_named(levels)}"
+            what = "; ".join(filter(None, [f"{done} of {total} runs{_left(left_s)}", _named(levels)]))
             self._bar.update(self._task, total=total, completed=done, what=what)
 
     def ended(self, done: int, total: int, levels: Mapping[str, object], result: Result, left_s: float | None) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from tailrace.study import design, environment, leftovers, repetitions, slurm
 from tailrace.study.design import Design, Planned
+from tailrace.study.jobs import Jobs
 from tailrace.study.plan import Plan
 from tailrace.study.progress import Display, Remaining
 from tailrace.study.results import DONE, TIMEOUT, Number, Result
@@ -76,13 +77,12 @@ class Runner:
         for line in self.store.runs():
             self.state.add(line, self.plan.study.response)
 
-    def clean(self) -> None:
-        """What a killed runner left: half a line, processes, files of the run under way."""
-        self.store.repair()
+    def clean(self, block: int | None = None) -> None:
+        """Ends and removes what a killed runner left: processes, files of the run under way. All, or of one block."""
         if self.plan.study.slurm is not None:
             slurm.end_steps()
-        leftovers.end(self.targets.mark)
-        self.targets.clear_runs()
+        leftovers.end(self.targets.processes_mark)
+        self.targets.clear_runs(None if block is None else [planned.run for planned in self._block(block)])
 
     def describe_environment(self) -> None:
         """Once, where the runs are made."""
@@ -100,22 +100,48 @@ class Runner:
                 self._one(planned, display)
         return True
 
-    def run_in_jobs(self, jobs: slurm.Jobs) -> bool:
-        """The same, each block by a job that makes its runs. What it stored is read when it is over."""
-        for number, block in enumerate(design.blocks(self.design)):
-            if not self._wanted(number):
-                return True
-            if any(planned.run not in self.state.numbers for planned in block):
+    def run_in_jobs(self, jobs: Jobs) -> bool:
+        """The same by processes that make a block each, as many at one time as the study says."""
+        with Display(self.plan.study.name) as display:
+            for wave in self._waves():
                 if self.budget_s is not None and self.state.spent_s >= self.budget_s:
                     return False
-                jobs.block(number, partial(slurm.missing_of, block, self.store))
-                self._read()
+                jobs.blocks({number: partial(self._lacking, number) for number in wave}, partial(self._look, display))
+                self._look(display)
         return True
+
+    def _waves(self) -> Iterator[list[int]]:
+        """Blocks that are wanted and not whole. Whether more are needed shows only when these are done."""
+        at_once, number = self.plan.study.blocks_at_once, 0
+        while True:
+            wave: list[int] = []
+            while len(wave) < at_once and self._wanted(number):
+                wave += [number] if self._lacking(number) else []
+                number += 1
+            if not wave:
+                return
+            yield wave
+
+    def _lacking(self, block: int) -> int:
+        """How many of its runs are not stored."""
+        made = {line["run"] for line in self.store.runs()}
+        return sum(planned.run not in made for planned in self._block(block))
+
+    def _look(self, display: Display) -> None:
+        """Takes in what others have stored since, and shows it."""
+        for line in self.store.runs():
+            if line["run"] not in self.state.numbers:
+                self.state.add(line, self.plan.study.response)
+                result = Result(line["status"], line["reason"], line["numbers"])
+                display.ended(len(self.state.numbers), self._total(), line["levels"], result, self._left_s())
+        display.begins(len(self.state.numbers), self._total(), {}, self._left_s())
 
     def run_block(self, number: int) -> None:
         """Of such a job: what is missing of one block."""
         with Display(self.plan.study.name) as display:
             for planned in self._block(number):
+                if self.plan.study.blocks_at_once > 1:
+                    self._read()  # what others have made meanwhile
                 if planned.run not in self.state.numbers:
                     self._one(planned, display)
 

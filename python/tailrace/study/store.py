@@ -5,13 +5,15 @@ environment.json          where
 runs.jsonl                one line per finished run, appended and brought to the disk at once: the truth
 runs/000012/              what one run said
 runs.parquet, runs.csv, phases.parquet, phases.csv, report.html    made from runs.jsonl, at any time again
-lock, job.lock            held by the one who runs
+lock, block-0003.lock     held by the one who runs
+blocks/                   what blocks said that were made by other processes; slurm.json has the numbers of batch jobs
 
 Everything else appears under its name when it is whole. A line that a killed runner left half is cut off by the next.
 """
 
 import contextlib
 import fcntl
+import io
 import json
 import os
 from collections.abc import Iterator
@@ -96,27 +98,17 @@ class Store:
         return (self.directory / name).is_file()
 
     def append(self, line: Line) -> None:
-        """One finished run. It is on the disk when this returns."""
+        """One finished run. It is on the disk when this returns. Several blocks may append at one time."""
         data = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         existed = self.runs_path.exists()
-        descriptor = os.open(self.runs_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
+        with self.runs_path.open("a+b", buffering=0) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            _cut_half_line(file)
             while data:
-                data = data[os.write(descriptor, data) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+                data = data[file.write(data) :]
+            os.fsync(file.fileno())
         if not existed:
             _sync_directory(self.directory)
-
-    def repair(self) -> None:
-        """Cuts off what a killed runner left of a line. Only for who holds the lock."""
-        with contextlib.suppress(FileNotFoundError), self.runs_path.open("r+b") as file:
-            text = file.read()
-            whole = text.rfind(b"\n") + 1
-            if whole != len(text):
-                file.truncate(whole)
-                os.fsync(file.fileno())
 
     def runs(self) -> Iterator[Line]:
         """The finished runs in the order in which they were made. Of a study that is running: those so far."""
@@ -141,6 +133,16 @@ class Store:
         )
 
 
+def _cut_half_line(file: io.FileIO) -> None:
+    """What a killed runner left of its last line. Only for who holds the file's lock."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 1))
+    if file.read(1) in (b"", b"\n"):
+        return
+    file.seek(0)
+    file.truncate(file.readall().rfind(b"\n") + 1)
+
+
 def durable_write(path: Path, text: str) -> None:
     with durable_replace(path) as partial:
         partial.write_text(text, encoding="utf-8")
@@ -149,7 +151,7 @@ def durable_write(path: Path, text: str) -> None:
 @contextlib.contextmanager
 def durable_replace(path: Path) -> Iterator[Path]:
     """Gives another name to write to, which becomes the file's own when all of it is on the disk."""
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.{os.uname().nodename}-{os.getpid()}.partial")
     yield partial
     descriptor = os.open(partial, os.O_RDONLY)
     try:

@@ -11,7 +11,7 @@ from scipy import stats
 
 from tailrace.names import printable
 from tailrace.study import words
-from tailrace.study.cautions import Caution, busy, cautions, crowded
+from tailrace.study.cautions import Caution, busy, cautions, crowded, side_by_side
 from tailrace.study.crossover import Crossover
 from tailrace.study.effects import RESAMPLES, Analysis, Effect, analyse
 from tailrace.study.expect import HELD, NOT_HELD, UNDECIDED, Answer, evaluate
@@ -92,7 +92,11 @@ class Summary:
         if self.study.plan["study"].get("slurm"):  # it ran on nodes that this environment does not describe
             return found
         environment = self.study.environment
-        machine = [busy(environment), crowded(done, varied, int(environment.get("cores") or 0))]
+        machine = [
+            busy(environment),
+            side_by_side(int(self.study.plan["study"].get("blocks_at_once") or 1)),
+            crowded(done, varied, int(environment.get("cores") or 0)),
+        ]
         return found + [one for one in machine if one is not None]
 
     @cached_property

@@ -6,20 +6,24 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
+from tailrace.study import leftovers
 from tailrace.study.model import Study, Target
 from tailrace.study.testbed import mount_of
 
 
 class Targets:
-    """`directories`: where each target is, by name. `home` stands in where a study names no target."""
+    """`directories`: where each target is, by name. `home` stands in where a study names no target. `mark` is the
+    study's; `processes_mark` is what its processes have, of one block's where it is made beside others.
+    """
 
-    def __init__(self, directories: Mapping[str, Path], home: Path, mark: str) -> None:
+    def __init__(self, directories: Mapping[str, Path], home: Path, mark: str, block: int | None = None) -> None:
         self.directories, self.home, self.mark = directories, home, mark
+        self.processes_mark = mark if block is None else leftovers.of_block(mark, block)
 
     def directory(self, name: str | None) -> Path:
         return self.home if name is None else self.directories[name]
@@ -47,10 +51,13 @@ class Targets:
                     f"--target {name}=DIRECTORY names another place for it",
                 ) from None
 
-    def clear_runs(self) -> None:
-        """Removes what runs have left that did not come to their end. Prepared inputs stay."""
+    def clear_runs(self, numbers: Collection[int] | None = None) -> None:
+        """Removes what runs have left that did not come to their end: all, or those with these numbers. Prepared inputs
+        stay.
+        """
         for path in self._workspaces():
-            for left in [*path.glob("run-*"), *path.glob(".*.partial")]:
+            whole = [*path.glob("run-*"), *path.glob(".*.partial")] if numbers is None else []
+            for left in [*whole, *(path / run_name(number) for number in numbers or ())]:
                 shutil.rmtree(left, ignore_errors=True)
 
     def remove(self) -> None:
@@ -63,7 +70,14 @@ class Targets:
         return [path for path in paths if path.is_dir()]
 
 
-def find(study: Study, given: Mapping[str, str], home: Path, mark: str, base: Path) -> Targets:
+def run_name(number: int) -> str:
+    """Of a run's directory in the workspace."""
+    return f"run-{number:06}"
+
+
+def find(
+    study: Study, given: Mapping[str, str], home: Path, mark: str, base: Path, block: int | None = None
+) -> Targets:
     """`given`: what --target says. A relative directory in the file is relative to `base`."""
     for name in given:
         if name not in study.target:
@@ -73,7 +87,7 @@ def find(study: Study, given: Mapping[str, str], home: Path, mark: str, base: Pa
         name: Path(given[name]).absolute() if name in given else _directory(name, target, base)
         for name, target in study.target.items()
     }
-    return Targets(directories, home, mark)
+    return Targets(directories, home, mark, block)
 
 
 def _directory(name: str, target: Target, base: Path) -> Path:

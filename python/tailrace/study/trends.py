@@ -27,6 +27,7 @@ class Trend:
 
     `until`: the response at `best` over that at the first level, `beyond`: at the last level over that at `best`; None
     where they are the same level. `between`: the levels that may as well be the best, as far as the runs can tell.
+    `flat`: every level is surely within FLAT of the best.
     """
 
     curve: Curve
@@ -34,6 +35,7 @@ class Trend:
     until: Estimate | None
     beyond: Estimate | None
     between: tuple[Any, ...]
+    flat: bool
     more_is_better: bool = False
 
     @property
@@ -43,11 +45,6 @@ class Trend:
     @property
     def worsens_beyond(self) -> bool:
         return self.beyond is not None and self._better(self.beyond.inverted())
-
-    @property
-    def flat(self) -> bool:
-        known = [one for one in (self.until, self.beyond) if one is not None]
-        return bool(known) and all(one.within(FLAT) for one in known)
 
     @property
     def shape(self) -> str:
@@ -61,7 +58,9 @@ class Trend:
         return "flat" if self.flat else "unclear"
 
     def _better(self, change: Estimate) -> bool:
-        return change.beyond(1) if self.more_is_better else change.below(1)
+        """For certain, and not by so little that it matters to nobody."""
+        certain = change.beyond(1) if self.more_is_better else change.below(1)
+        return certain and not change.within(FLAT)
 
 
 def trend(family: Family, curve: Curve, more_is_better: bool = False) -> Trend | None:
@@ -76,13 +75,14 @@ def trend(family: Family, curve: Curve, more_is_better: bool = False) -> Trend |
     first, last = usable[0], usable[-1]
     until = family.compare(curve, ratio(best, first), careful) if best != first else None
     beyond = family.compare(curve, ratio(last, best), careful) if best != last else None
-    between = tuple(level for level in usable if level == best or _may_be_best(family, curve, level, best, careful))
-    return Trend(curve, best, until, beyond, between, more_is_better)
+    against = {level: family.compare(curve, ratio(level, best), careful) for level in usable if level != best}
+    between = tuple(level for level in usable if level == best or _may_be_equal(against[level]))
+    flat = all(one.within(FLAT) for one in against.values())
+    return Trend(curve, best, until, beyond, between, flat, more_is_better)
 
 
-def _may_be_best(family: Family, curve: Curve, level: Any, best: Any, careful: float) -> bool:
-    against = family.compare(curve, ratio(level, best), careful)
-    return not against.known or against.low <= 1 <= against.high
+def _may_be_equal(one: Estimate) -> bool:
+    return not one.known or one.low <= 1 <= one.high
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from tailrace.study import figures, leftovers, page_cache
 from tailrace.study.model import Study
 from tailrace.study.results import DONE, FAILED, TIMEOUT, WRONG, Result, StoppedError
 from tailrace.study.setups import Setup
-from tailrace.study.targets import Targets
+from tailrace.study.targets import Targets, run_name
 from tailrace.toml_file import first_problem
 
 DIFFERENCES_TOLD = 3
@@ -73,7 +73,7 @@ class WorkloadRuns:
                 return self._calculix(workload, setup)
             return self._kernel(workload, number, setup, directory)
         finally:
-            leftovers.end_of_run(self.targets.mark)
+            leftovers.end_of_run(self.targets.processes_mark)
 
     def _workload(self, setup: Setup) -> Workload:
         """In the combination's size and with the keys that it sets."""
@@ -89,12 +89,12 @@ class WorkloadRuns:
         return self._workloads[key]
 
     def _kernel(self, workload: Workload, number: int, setup: Setup, directory: Path) -> Result:
-        files = self.targets.workspace_path(setup.target) / f"run-{number:06}"
+        files = self.targets.workspace_path(setup.target) / run_name(number)
         try:
             self.targets.workspace(setup.target)
             shutil.rmtree(files, ignore_errors=True)
             files.mkdir()
-            inputs = self._inputs(workload, setup, directory) if plans.prepares(workload) else files
+            inputs = self._inputs(workload, number, setup, directory) if plans.prepares(workload) else files
             choices = self._choices(workload, setup, files, inputs)
             state = self._cache(inputs, setup)
             outcome, seen = self._execute(workload, choices, directory)
@@ -124,7 +124,7 @@ class WorkloadRuns:
             all_interfaces=isinstance(workload.parameters, Transfers) and setup.format is None,
         )
 
-    def _inputs(self, workload: Workload, setup: Setup, directory: Path) -> Path:
+    def _inputs(self, workload: Workload, number: int, setup: Setup, directory: Path) -> Path:
         """What the workload reads, prepared and verified now where it was not yet."""
         method, format_ = pairs.choose(workload, setup.method, setup.format)
         # Only of a file per rank does it matter how many there are.
@@ -133,11 +133,11 @@ class WorkloadRuns:
         space = self.targets.workspace(setup.read_target)
         ready = space / f"input-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         if not ready.is_dir():
-            partial = space / f".{ready.name}.partial"
+            partial = space / f".{ready.name}.{run_name(number)}.partial"
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir()
             self._prepare(workload, dataclasses.replace(setup, ranks=ranks), partial, directory)
-            partial.rename(ready)
+            _become(partial, ready)
         return ready
 
     def _prepare(self, workload: Workload, setup: Setup, place: Path, directory: Path) -> None:
@@ -162,7 +162,7 @@ class WorkloadRuns:
     ) -> tuple[Outcome, dict[str, Any] | None]:
         """The run, and what its trace says where it is captured. Raises FailedRunError where it has no proper end."""
         command = self._command(workload, choices, notes, prepare)
-        environment = self._launcher.environment(choices.ranks) | {leftovers.MARK: self.targets.mark}
+        environment = self._launcher.environment(choices.ranks) | {leftovers.MARK: self.targets.processes_mark}
         capture = None
         if self.study.run.capture and not prepare:
             capture = captured.prepare(command, [self._launcher.mpi], notes, workload.name, notes, tell)
@@ -209,7 +209,7 @@ class WorkloadRuns:
         run = self.study.run
         wishes = Wishes(setup.size or workload.default_size, 1, run.verify, False, run.time_limit_s)
         threads = setup.threads if setup.threads > 1 else setup.ranks
-        os.environ[leftovers.MARK] = self.targets.mark
+        os.environ[leftovers.MARK] = self.targets.processes_mark
         page_cache.flush(self.targets.directory(setup.target))
         try:
             answer = calculix.answer(
@@ -222,6 +222,16 @@ class WorkloadRuns:
         finally:
             del os.environ[leftovers.MARK]
         return _of_calculix(answer["runs"][0], run.verify)
+
+
+def _become(partial: Path, ready: Path) -> None:
+    """Another block may have made the same meanwhile."""
+    try:
+        partial.rename(ready)
+    except OSError:
+        if not ready.is_dir():
+            raise
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _status(error: FailedRunError) -> str:
