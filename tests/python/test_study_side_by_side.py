@@ -57,7 +57,7 @@ def test_blocks_are_side_by_side_and_the_runs_of_one_are_not(tmp_path: Path) -> 
     assert len(runs) == BLOCKS * LEVELS and (runs["status"] == "done").all()
     assert runs["block"].head(BLOCKS).nunique() == BLOCKS  # all had begun before any went on
     assert (runs.groupby("block")["begun_unix_s"].diff().dropna() >= 0.4).all()
-    assert runs["order"].is_monotonic_increasing and runs["order"].max() >= BLOCKS * (LEVELS - 1)
+    assert runs["order"].max() >= BLOCKS * (LEVELS - 1)
     assert any(caution.kind == "runs side by side" for caution in found.report.cautions)
     assert "12 of 12 runs" in result.stderr
 

@@ -86,6 +86,18 @@ def test_every_block_is_one_job_and_every_run_a_step(slurm: None, tmp_path: Path
     assert queue() == []
 
 
+def test_several_blocks_are_several_jobs_at_one_time(slurm: None, tmp_path: Path) -> None:
+    path = write(tmp_path, text_of(f"{SAYS}; sleep 1"))
+    result = study("run", path, "-o", tmp_path / "out", "--set", "blocks_at_once=2")
+    assert result.exit_code == 0, result.output
+    runs = tailrace.open_study(tmp_path / "out").runs.sort_values("begun_unix_s")
+    assert runs["status"].tolist() == ["done"] * 6 and Counter(executed(tmp_path)) == Counter(range(6))
+    assert runs.groupby("block")["job"].nunique().tolist() == [1, 1] and runs["job"].nunique() == 2
+    first, last = runs.groupby("block")["begun_unix_s"].min(), runs.groupby("block")["begun_unix_s"].max()
+    assert first.max() < last.min()
+    assert "6 of 6 runs" in result.stderr
+
+
 def test_a_workload_runs_by_srun(slurm: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Debian's Open MPI, which speaks PMIx, as `srun --mpi=list` must have it."""
     if "pmix" not in subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True).stdout:

@@ -50,7 +50,7 @@ def directory(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("verbs")
     result = study("run", write(folder, STUDY), "-o", folder / "out", "--seed", "7")
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.splitlines()[0].endswith("Of 2 expectations 2 held.")
+    assert result.stdout.splitlines()[0].endswith("Both expectations held.")
     return folder / "out"
 
 

@@ -229,7 +229,8 @@ def _where(study: Measured, group: Sequence[Trend], groups: int) -> str:
 def _trend_finding(study: Measured, group: Sequence[Trend], where: str) -> Finding:
     axis = study.axis
     assert axis is not None
-    return Finding("trend", f"{where}{_shape(study, axis, group)}", _trend_evidence(axis, group))
+    kind = "unknown" if group[0].shape == "unclear" else "trend"
+    return Finding(kind, f"{where}{_shape(study, axis, group)}", _trend_evidence(axis, group))
 
 
 def _shape(study: Measured, axis: Factor, group: Sequence[Trend]) -> str:

@@ -45,6 +45,7 @@ class Processes(Jobs):
                 process.kill()
                 process.wait()
         self._processes.clear()
+        leftovers.end(self.plan.identity)  # of one that was killed
 
     def _under_way(self, number: int) -> None:
         """What an earlier start left was ended before this one's first run."""

@@ -133,6 +133,8 @@ class Summary:
         if not self.answers:
             return []
         number = {answer: sum(one.answer == answer for one in self.answers) for answer in (HELD, NOT_HELD, UNDECIDED)}
+        if number[HELD] == len(self.answers) > 1:
+            return ["Both expectations held" if number[HELD] == 2 else f"All {number[HELD]} expectations held"]
         text = f"Of {count(len(self.answers), 'expectation')} {number[HELD] or 'none'} held"
         more = [f"{number[NOT_HELD]} did not"] * (number[NOT_HELD] > 0)
         more += [f"{number[UNDECIDED]} {'is' if number[UNDECIDED] == 1 else 'are'} undecided"] * (number[UNDECIDED] > 0)
