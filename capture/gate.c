@@ -299,6 +299,7 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv)
         if (starts_at_once(executable, argc, argv))
             start_recording();
     }
+    process.started = true;
     errno = saved;
 }
 

@@ -22,6 +22,7 @@ struct function_range {
 
 struct process {
     int id;
+    bool started;       /* our constructor has run; until then nothing below is known */
     bool may_record;    /* the user wants it, and the process is no shell or launcher */
     bool all_processes; /* TAILRACE_PROCESSES=all: forked children too */
     bool main_marked;   /* MPI_Init said which thread is the main one */

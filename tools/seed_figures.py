@@ -42,27 +42,26 @@ class Panel:
     where: Mapping[str, Any] = field(default_factory=dict)
     x_label: str = "processes"
     divisor: int = 1
-    logarithmic: bool = False
     bars: bool = False
 
 
 @dataclass(frozen=True)
 class Published:
-    """One plot of the seed's own numbers."""
+    """One plot of the seed's own numbers. `ticks`: on the axis, where it has numbers; `words`, where it has words."""
 
     title: str
     label: str
     lines: Lines
     x_label: str = "processes"
-    logarithmic: bool = False
-    ticks: tuple[str, ...] = ()
+    ticks: tuple[int, ...] = ()
+    words: tuple[str, ...] = ()
 
 
 def cmaq() -> Iterator[Panel | Published]:
     responses = {"user_per_rank_s": "user time of a rank", "system_s": "system time", "elapsed_s": "elapsed time"}
-    for row, (size, cells) in enumerate({"small": "38×38×6", "large": "67×78×21"}.items()):
+    for row, (size, cells) in enumerate({"large": "67×78×21", "small": "38×38×6"}.items()):
         for column, (response, name) in enumerate(responses.items()):
-            title = f"2{'abcdef'[(1 - row) * 3 + column]}  {name}, {cells}"
+            title = f"2{'abcdef'[row * 3 + column]}  {name}, {cells}"
             yield Panel(title, "ranks", response, "s", ("read_target", "target"), {"size": size}, "processors")
 
 
@@ -76,7 +75,7 @@ def roms() -> Iterator[Panel | Published]:
     disks = ("own disk", "network")
     for response, name in (("elapsed_s", "elapsed time"), ("system_s", "system time")):
         seed = {method: list(enumerate(values)) for method, values in ROMS_SEED[response].items()}
-        yield Published(f"the seed: {name}", "s", seed, "written to", ticks=disks)
+        yield Published(f"the seed: {name}", "s", seed, "written to", words=disks)
         yield Panel(f"here: {name}", "target", response, "s", ("method",), x_label="written to", bars=True)
 
 
@@ -127,19 +126,20 @@ CGNS_CREATE_SEED: Lines = {"50³": [(16, 0.5)], "150³": [(16, 3.3)], "250³": [
 
 
 def cgns_read() -> Iterator[Panel | Published]:
-    yield Published("4  the seed: reading, PVFS2", "s", CGNS_READ_SEED)
-    yield Panel("3  here: reading, striped", "ranks", "input_s", "s", ("points",), logarithmic=True)
+    yield Published("4  the seed: reading, PVFS2", "s", CGNS_READ_SEED, ticks=(1, 4, 8, 50))
+    yield Panel("3  here: reading, striped", "ranks", "input_s", "s", ("points",))
 
 
 def cgns_write() -> Iterator[Panel | Published]:
     on = {"nfs": {"target": "nfs"}, "parallel": {"target": "parallel"}}
     lines = ("points",)
-    yield Published("6  the seed: all, NFS", "s", CGNS_NFS_SEED, logarithmic=True)
-    yield Panel("6  here: all, NFS", "ranks", "output_s", "s", lines, on["nfs"], logarithmic=True)
-    yield Published("7  the seed: all, PVFS2", "s", CGNS_PVFS_SEED, logarithmic=True)
-    yield Panel("7  here: all, striped", "ranks", "output_s", "s", lines, on["parallel"], logarithmic=True)
-    yield Published("8  the seed: creating, PVFS2", "s", CGNS_CREATE_SEED, logarithmic=True)
-    yield Panel("8  here: creating, striped", "ranks", "create_s", "s", lines, on["parallel"], logarithmic=True)
+    ticks = (1, 2, 4, 8)
+    yield Published("6  the seed: all, NFS", "s", CGNS_NFS_SEED, ticks=ticks)
+    yield Panel("6  here: all, NFS", "ranks", "output_s", "s", lines, on["nfs"])
+    yield Published("7  the seed: all, PVFS2", "s", CGNS_PVFS_SEED, ticks=ticks)
+    yield Panel("7  here: all, striped", "ranks", "output_s", "s", lines, on["parallel"])
+    yield Published("8  the seed: creating, PVFS2", "s", CGNS_CREATE_SEED, ticks=(*ticks, 16))
+    yield Panel("8  here: creating, striped", "ranks", "create_s", "s", lines, on["parallel"])
 
 
 SEEDS = {
@@ -165,38 +165,48 @@ def draw(study: Study, panels: list[Panel | Published], columns: int) -> Figure:
         axes.set_title(panel.title, loc="left", fontsize="medium")
         axes.set_xlabel(panel.x_label)
         axes.set_ylabel(panel.label)
-        axes.legend(fontsize="small", frameon=False)
-        axes.set_yscale("log") if panel.logarithmic else axes.set_ylim(bottom=0)
+        axes.set_ylim(0, axes.get_ylim()[1] if panel.label else 1.05)  # what has no unit is a share
+    _legends(figure)
     return figure
+
+
+def _legends(figure: Figure) -> None:
+    """One below all where every panel has the same lines; else one in each."""
+    keys = [axes.get_legend_handles_labels() for axes in figure.axes]
+    if all(labels == keys[0][1] for _, labels in keys):
+        figure.legend(*keys[0], loc="outside lower center", ncols=2, fontsize="small", frameon=False)
+        return
+    for axes in figure.axes:
+        axes.legend(fontsize="small", frameon=False)
 
 
 def _draw_published(axes: Axes, panel: Published) -> None:
     """Bars where the axis has words; else its points, joined by dashes as what lies between was not read off."""
     for number, (name, points) in enumerate(panel.lines.items()):
         x, y = zip(*points, strict=True)
-        if panel.ticks:
+        if panel.words:
             axes.bar([_beside(place, number) for place in x], y, 0.35, color=COLOURS[number], label=name)
         else:
             axes.plot(x, y, "--o", color=COLOURS[number], label=name)
-    if panel.ticks:
-        axes.set_xticks(range(len(panel.ticks)), panel.ticks)
+    axes.set_xticks(*((range(len(panel.words)), panel.words) if panel.words else (panel.ticks,)))
 
 
 def _draw_ours(axes: Axes, panel: Panel, study: Study) -> None:
     data = _selected(study.done, panel.where)
     levels = [level for level in study.factors[panel.x]["levels"] if level in set(data[panel.x])]
+    ticks = list(range(len(levels))) if panel.bars else [level / panel.divisor for level in levels]
     for number, (name, rows) in enumerate(_by_line(data, study, panel.lines)):
         found = [typical(rows.loc[rows[panel.x] == level, panel.y].to_numpy(float)) for level in levels]
-        places = [_beside(place, number) if panel.bars else level / panel.divisor for place, level in enumerate(levels)]
         values = [one.value for one in found]
         errors = [[one.value - one.low for one in found], [one.high - one.value for one in found]]
-        look = {"color": COLOURS[number], "label": name}
+        look = {"color": COLOURS[number], "label": name, "capsize": 3}
         if panel.bars:
-            axes.bar(places, values, 0.35, yerr=errors, capsize=3, **look)
+            axes.bar([_beside(place, number) for place in ticks], values, 0.35, yerr=errors, **look)
         else:
-            axes.errorbar(places, values, errors, fmt="-o", capsize=3, **look)
-    if panel.bars:
-        axes.set_xticks(range(len(levels)), [_label(study, panel.x, level) for level in levels])
+            axes.errorbar(ticks, values, errors, fmt="-o", **look)
+    axes.set_xticks(
+        ticks, [_label(study, panel.x, level) for level in levels] if panel.bars else [f"{x:g}" for x in ticks]
+    )
 
 
 def _beside(place: int, number: int) -> float:

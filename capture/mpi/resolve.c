@@ -35,6 +35,7 @@ static struct {
     void *mpi;                /* handle of the application's libmpi */
     void *all[LIBRARIES_MAX]; /* handles of everything named libmpi*: Fortran's bindings have libraries of their own */
     unsigned count;
+    bool asked; /* for the flavour library, which may not be there */
     struct library main;
     const struct tailrace_wrapper *wrappers;
     unsigned wrapper_count;
@@ -255,11 +256,12 @@ static void *without_mpi(const char *symbol)
 
 static void search(void)
 {
-    if (found.mpi)
+    if (!found.mpi)
+        find_mpi();
+    if (!found.mpi || !process.may_record || found.asked)
         return;
-    find_mpi();
-    if (found.mpi && process.may_record)
-        load_flavour();
+    found.asked = true;
+    load_flavour();
 }
 
 static void *resolve(const char *symbol, const void *caller)
@@ -275,14 +277,16 @@ static void *resolve(const char *symbol, const void *caller)
     return wrapper->wrapper;
 }
 
-/* Called by the trampoline: where to jump to. What is found stays; what is not may be loaded later. */
+/* Called by the trampoline: where to jump to. What is found stays; what is not may be loaded later. Nor does it stay
+ * before our constructor has run: other libraries' call MPI before it (libmpi_cxx asks MPI_Initialized), and whether
+ * this process may record is not known yet. */
 void *tailrace_resolve(unsigned number, const void *caller)
 {
     const char *symbol = symbol_name(number);
     tailrace_suppress_begin();
     pthread_mutex_lock(&mutex);
     void *target = resolve(symbol, caller);
-    if (target)
+    if (target && process.started)
         __atomic_store_n(&tailrace_slots[number], target, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&mutex);
     tailrace_suppress_end();
