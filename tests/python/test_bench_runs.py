@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
+import tailrace
 from tailrace.bench import calculix_results, kernels, mesh
 from tailrace.bench.workload import Calculix
 from tailrace.cli import cli
@@ -105,6 +106,8 @@ def test_under_capture_the_efficiencies_are_added(bench: Bench) -> None:
     check_schema(answer, "bench.json")
     capture = answer["runs"][0]["capture"]
     assert 0 < capture["efficiency"]["parallel"] <= 1
+    calls = tailrace.open(capture["trace"]).functions.set_index("name")["calls"]
+    assert calls["MPI_Init"] == 2 and calls[[name for name in calls.index if name.startswith("MPI_")]].sum() > 100
     assert Path(capture["page"]).is_file()
     written = sum(file["bytes_written"] for file in capture["files"] if "ocean_his" in file["path"])
     stream = answer["runs"][0]["streams"][0]
