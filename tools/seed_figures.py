@@ -23,6 +23,7 @@ from tailrace.study.library import Study
 PAGE = Path(__file__).parent.parent / "docs" / "seeds.md"
 FIGURES = PAGE.with_suffix("")
 PANEL_INCHES = (3.6, 2.9)
+SMALL_SHARE = 0.3
 COLOURS = ("#1b6ca8", "#c8501e", "#3b7d3b", "#7b4fa3")
 Points = Sequence[tuple[float, float]]
 Lines = Mapping[str, Points]
@@ -165,7 +166,8 @@ def draw(study: Study, panels: list[Panel | Published], columns: int) -> Figure:
         axes.set_title(panel.title, loc="left", fontsize="medium")
         axes.set_xlabel(panel.x_label)
         axes.set_ylabel(panel.label)
-        axes.set_ylim(0, axes.get_ylim()[1] if panel.label else 1.05)  # what has no unit is a share
+        top = axes.get_ylim()[1]
+        axes.set_ylim(0, 1.05 if not panel.label and top > SMALL_SHARE else top)  # what has no unit is a share
     _legends(figure)
     return figure
 
