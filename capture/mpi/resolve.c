@@ -264,12 +264,23 @@ static void search(void)
     load_flavour();
 }
 
+/* An MPI whose library has a name of its own: its calls go on unseen. */
+static void say_unknown(const char *symbol, void *address)
+{
+    Dl_info info;
+    bool starts = !strncasecmp(symbol, "MPI_Init", 8) && strncasecmp(symbol, "MPI_Initialized", 15);
+    if (starts && dladdr(address, &info) && info.dli_fname)
+        say("Tailrace does not know this MPI library, ", info.dli_fname);
+}
+
 static void *resolve(const char *symbol, const void *caller)
 {
     search();
     void *real = find_real(symbol, caller);
     if (!real)
         return NULL;
+    if (!found.mpi && process.may_record)
+        say_unknown(symbol, real);
     const struct tailrace_wrapper *wrapper = belongs_to_mpi(symbol, real) ? find_wrapper(symbol) : NULL;
     if (!wrapper)
         return real;

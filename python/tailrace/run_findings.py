@@ -104,4 +104,17 @@ def incomplete_trace(evidence: Evidence) -> Finding | None:
     return Finding("incomplete_trace", f"the trace is not complete: {what}", "; ".join(capture["notes"]) or what, share)
 
 
-FINDINGS = (imbalance, serialization, network, capture_overhead, incomplete_trace)
+def mpi_not_recorded(evidence: Evidence) -> Finding | None:
+    """Several ranks of a program that never called MPI_Init as far as capture saw: all else is then in doubt."""
+    columns = evidence.columns
+    if columns["format"] != "tailrace" or int(columns["ranks"]) < 2 or columns["meta"].get("mpi"):
+        return None
+    return Finding(
+        "mpi_not_recorded",
+        "no MPI call was recorded: what the ranks waited for each other counts as computation",
+        f"{count(int(columns['ranks']), 'rank')}, and none was seen to initialise MPI",
+        1.0,
+    )
+
+
+FINDINGS = (imbalance, serialization, network, capture_overhead, incomplete_trace, mpi_not_recorded)

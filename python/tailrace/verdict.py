@@ -4,7 +4,7 @@ from typing import Any
 
 from tailrace.evidence import Evidence, Finding
 from tailrace.io_findings import IO_CAUSES, IO_DETAILS, io_is_fine
-from tailrace.run_findings import FINDINGS, NOTABLE_LOSS, exchange_share
+from tailrace.run_findings import FINDINGS, NOTABLE_LOSS, exchange_share, mpi_not_recorded
 from tailrace.units import percent
 
 
@@ -21,6 +21,11 @@ def headline(columns: dict[str, Any]) -> str:
     evidence = Evidence(columns)
     if not evidence.times.runtime_ns:
         return "Nothing was recorded: the trace has no run time."
+    doubt = mpi_not_recorded(evidence)
+    return _verdict(evidence) + (f" But {doubt.finding}." if doubt else "")
+
+
+def _verdict(evidence: Evidence) -> str:
     exchange = exchange_share(evidence)
     if io_is_fine(evidence) and exchange < NOTABLE_LOSS:
         return _other_headline(evidence)

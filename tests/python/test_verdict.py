@@ -168,3 +168,16 @@ def test_an_empty_trace_is_no_crash():
     program = Program([[useful(0)]], 0, 0, 0)
     assert headline(program.columns(bins=1)) == "Nothing was recorded: the trace has no run time."
     assert findings(program.columns(bins=1)) == []
+
+
+def test_ranks_whose_mpi_was_not_seen_put_all_in_doubt():
+    program = serial_master(4)
+    assert "mpi_not_recorded" not in codes(program)
+    program.meta["mpi"] = ""
+    assert codes(program)[0] == "mpi_not_recorded"
+    assert headline(program.columns()).endswith(
+        "But no MPI call was recorded: what the ranks waited for each other counts as computation."
+    )
+    alone = serial_master(1)
+    alone.meta["mpi"] = ""
+    assert "mpi_not_recorded" not in codes(alone)
