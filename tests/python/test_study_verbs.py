@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -74,6 +75,13 @@ def test_two_studies_are_compared(directory, tmp_path):
     assert "0 of 6 combinations changed" in result.stdout.splitlines()[0]
     answer = json.loads(study("report", directory, directory, "--json").stdout)
     jsonschema.validate(answer, json.loads((SCHEMAS / "study-comparison.json").read_text("utf-8")))
+
+
+def test_studies_whose_directories_have_one_name_are_told_apart(directory, tmp_path):
+    for folder in ("before", "after"):
+        shutil.copytree(directory, tmp_path / folder / "out")
+    answer = study("report", tmp_path / "before" / "out", tmp_path / "after" / "out").stdout
+    assert "first: before/out, second: after/out" in answer
 
 
 def test_in_python_it_is_the_same(directory):

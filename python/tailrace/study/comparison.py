@@ -94,7 +94,7 @@ def compare(first: Measured, second: Measured) -> Comparison:
         raise TailraceError(
             "the two studies have no combination in common that finished in both", "compare studies of the same factors"
         )
-    answers = zip(evaluate(first), evaluate(second), strict=False)
+    claimed = {answer.claim: answer for answer in evaluate(second)}
     return Comparison(
         first,
         second,
@@ -103,7 +103,7 @@ def compare(first: Measured, second: Measured) -> Comparison:
         tuple(_each(pairs)),
         len(first.table(first.response).logs) - len(pairs),
         len(second.table(second.response).logs) - len(pairs),
-        tuple((a, b) for a, b in answers if a.claim == b.claim),
+        tuple((answer, claimed[answer.claim]) for answer in evaluate(first) if answer.claim in claimed),
     )
 
 

@@ -41,7 +41,9 @@ def print_comparison(found: Comparison, out: Console | None = None) -> None:
 
 def _cells_title(found: Comparison, most: int) -> str:
     number = len(found.combinations)
-    return "Combinations, the largest change first" + (f" (the first {most} of {number:,})" if number > most else "")
+    return "Combinations: those that changed, then the others, the largest ratio first" + (
+        f" (the first {most} of {number:,})" if number > most else ""
+    )
 
 
 def notes(found: Comparison) -> list[str]:
@@ -69,7 +71,7 @@ def level_rows(found: Comparison) -> list[tuple[str, ...]]:
 
 
 def cell_rows(found: Comparison) -> list[tuple[str, ...]]:
-    ranked = sorted(found.combinations, key=lambda one: -abs(math.log(one.ratio.value)))
+    ranked = sorted(found.combinations, key=lambda one: (not one.certain, -abs(math.log(one.ratio.value))))
     return [_cell_row(found, one) for one in ranked]
 
 

@@ -19,7 +19,7 @@ def main(directories: list[Path], as_json: bool, page: Path | None) -> None:
     """`directories`: one or two of `tailrace study run`. Raises TailraceError where they are none."""
     if len(directories) > 2:
         raise TailraceError(f"{len(directories)} studies cannot be compared", "give one directory, or two")
-    studies = [read(directory) for directory in directories]
+    studies = [read(directory, name) for directory, name in zip(directories, told_apart(directories), strict=True)]
     if len(studies) == 1:
         _one(studies[0], as_json, page)
     else:
@@ -28,16 +28,27 @@ def main(directories: list[Path], as_json: bool, page: Path | None) -> None:
         click.echo(f"page: {printable(str(page))}", err=True)
 
 
-def read(directory: Path) -> Measured:
-    """The study in a directory, finished or not."""
+def told_apart(directories: list[Path]) -> list[str]:
+    """The ends of the paths, as long as they must be to differ."""
+    every = [directory.absolute().parts for directory in directories]
+    names = [parts[-1] for parts in every]
+    for length in range(2, max(map(len, every)) + 1):
+        if len(set(names)) == len(names):
+            break
+        names = ["/".join(parts[-length:]) for parts in every]
+    return names
+
+
+def read(directory: Path, name: str = "") -> Measured:
+    """The study in a directory, finished or not. `name`: what it is called, if not as the directory."""
     from tailrace.study.library import open_study
 
-    return measured(open_study(directory))
+    return measured(open_study(directory), name)
 
 
-def measured(study: "Study") -> Measured:
+def measured(study: "Study", name: str = "") -> Measured:
     """What a report is made of, from the study as the library opens it."""
-    plan = study.plan | {"directory": study.directory.name}
+    plan = study.plan | {"directory": name or study.directory.name}
     return Measured(plan, study.runs, study.environment)
 
 
