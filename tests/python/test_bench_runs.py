@@ -158,10 +158,14 @@ def test_an_unknown_setting_is_told_by_the_kernel(bench: Bench) -> None:
     assert bench.left() == []
 
 
-def test_a_directory_that_cannot_be_written(bench: Bench) -> None:
-    result = CliRunner().invoke(cli, ["bench", "roms", "--mpiexec", bench.mpiexec, "--dir", "/proc/nowhere"])
+@pytest.mark.parametrize(
+    ("directory", "sentence"),
+    [("/proc", "/proc cannot be written"), ("/proc/nowhere", "there is no directory /proc/nowhere")],
+)
+def test_a_directory_that_is_not_there_or_cannot_be_written(bench: Bench, directory: str, sentence: str) -> None:
+    result = CliRunner().invoke(cli, ["bench", "roms", "--mpiexec", bench.mpiexec, "--dir", directory])
     assert result.exit_code == 2
-    assert "/proc/nowhere cannot be written" in result.stderr
+    assert sentence in result.stderr
 
 
 @pytest.fixture

@@ -149,7 +149,8 @@ WRONG_USES = [
     (("--set", "run.launcher=no-such-mpiexec"), "there is no launcher no-such-mpiexec"),
     (("--target", "disk=/tmp"), "--target disk: mine has no such target"),
     (("--budget", "soon"), "--budget 'soon' is no duration"),
-    (("--set", "target.disk.directory='/proc/nowhere'"), "target disk: /proc/nowhere cannot be written"),
+    (("--set", "target.disk.directory='/proc/nowhere'"), "target disk: there is no directory /proc/nowhere"),
+    (("--set", "target.disk.directory='/proc'"), "target disk: /proc cannot be written"),
     (("--set", "target.disk.description='somewhere'"), "it is not known where the target disk is"),
 ]
 

@@ -40,7 +40,8 @@ levels = ["good", "bad"]
 
 
 def of_text(folder: Path, text: str, *more: str) -> dict[str, dict]:
-    """Runs a study whose shell does this; its lines by level of `how`."""
+    """Runs a study whose shell does this, perhaps on `disk`; its lines by level of `how`."""
+    (folder / "disk").mkdir(exist_ok=True)
     path = write(folder, "\n".join([SHELL.replace("TEXT", text), *more]))
     study("run", path, "-o", folder / "out")
     return {line["levels"]["how"]: line for line in lines(folder / "out")}

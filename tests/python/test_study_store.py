@@ -85,8 +85,9 @@ def test_what_is_no_study_is_told(tmp_path: Path) -> None:
 
 def test_where_a_target_is_need_not_be_said_again(tmp_path: Path) -> None:
     path = write(tmp_path, COMMAND.replace("[size.small]", "[target.disk]\n[size.small]"))
-    words = ("run", path, "-o", tmp_path / "out")
-    assert study(*words, "--target", f"disk={tmp_path}/first", "--set", "repetitions=1").exit_code == 0
+    words = ("run", path, "-o", tmp_path / "out", "--target", f"disk={tmp_path}/first", "--set", "repetitions=1")
+    (tmp_path / "first").mkdir()
+    assert study(*words).exit_code == 0
     assert study("run", tmp_path / "out").exit_code == 0
     opened = tailrace.open_study(tmp_path / "out")
     assert opened.plan["targets"] == {"disk": f"{tmp_path}/first"}

@@ -36,8 +36,10 @@ directory = "THERE"
 def made(bench: Bench, workload: str, *more: str, size: str = "tiny", status: int = 0) -> tailrace.Study:
     """The finished study; `more` are lines of the size `small`."""
     folder = bench.directory.parent
+    for name in ("here", "there"):
+        (folder / name).mkdir(exist_ok=True)
     text = WORKLOAD.replace("WORKLOAD", workload).replace("MPIEXEC", bench.mpiexec).replace('"tiny"', f'"{size}"')
-    text = text.replace("HERE", str(folder / "here")).replace("THERE", str(folder / "there"))
+    text = text.replace("THERE", str(folder / "there")).replace("HERE", str(folder / "here"))
     path = write(folder, text + "\n".join(["[size.small]", *more]))
     result = study("run", path, "-o", folder / "out")
     assert result.exit_code == status, result.output
@@ -157,8 +159,10 @@ WRONG = [
 @pytest.mark.parametrize(("line", "sentence"), WRONG, ids=[one[0] for one in WRONG])
 def test_what_no_run_could_do_is_told_before_the_first(bench: Bench, line: str, sentence: str) -> None:
     folder = bench.directory.parent
+    for name in ("here", "there"):
+        (folder / name).mkdir(exist_ok=True)
     text = WORKLOAD.replace("WORKLOAD", "roms").replace("MPIEXEC", bench.mpiexec)
-    text = text.replace("HERE", str(folder / "here")).replace("THERE", str(folder / "there"))
+    text = text.replace("THERE", str(folder / "there")).replace("HERE", str(folder / "here"))
     if "run.size" in line:
         text = text.replace('size = "tiny"\n', "")
     result = study("run", write(folder, f"{text}[size.small]\n{line}\n"), "-o", folder / "out")

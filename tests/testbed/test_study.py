@@ -42,6 +42,8 @@ def test_a_bed_s_environment_is_that_of_every_run(
     """Unless the user has said otherwise, or named another directory than the bed's."""
     mount = Path(session_beds("striped")["mounts"][0])
     (tmp_path / "sees.toml").write_text(SEES)
+    for name in ("own", "elsewhere"):
+        (tmp_path / name).mkdir()
     elsewhere = [f"--target={name}={tmp_path / 'elsewhere'}" for name in options]
     environment = os.environ | {"TAILRACE_TESTBED": str(mount.parents[2])} | own
     command = [sys.executable, "-m", "tailrace", "study", "run", "sees.toml", "-o", "out", "--no-report", *elsewhere]

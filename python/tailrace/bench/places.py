@@ -50,8 +50,13 @@ class Places:
 
 
 def _own(parent: Path, prefix: str, option: str) -> Path:
+    """Its parent is not made: a file system that is not mounted would become a directory of another."""
+    if not parent.is_dir():
+        raise TailraceError(
+            f"there is no directory {printable(str(parent))}",
+            f"mount it, or make it where it is to be, or choose another with {option}",
+        )
     try:
-        parent.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=prefix, dir=parent.absolute()))
     except OSError as error:
         raise TailraceError(

@@ -38,10 +38,16 @@ class Targets:
         return self.directory(name) / f"tailrace-study-{self.mark}"
 
     def check(self) -> None:
-        """Whether every target can be written, before anything runs."""
+        """Whether every target is there and can be written, before anything runs. One that is not there is not made: a
+        file system that is not mounted would become a directory of another.
+        """
         for name, path in self.directories.items():
+            if not path.is_dir():
+                raise TailraceError(
+                    f"target {name}: there is no directory {printable(str(path))}",
+                    f"mount it, or make it where it is to be; --target {name}=DIRECTORY names another place for it",
+                )
             try:
-                path.mkdir(parents=True, exist_ok=True)
                 with tempfile.TemporaryFile(dir=path) as file:
                     file.write(b"\0" * 4096)
                     file.flush()
