@@ -1,10 +1,10 @@
-"""Prints every figure beside its bound. `python -m tests.bench [cheap|solver|fast|layer|page]…` does a part."""
+"""Prints every figure beside its bound. `python -m tests.bench [cheap|solver|fast|layer|page|study]…` does a part."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.bench import cheap, fast, layer, page
+from tests.bench import cheap, fast, layer, page, study
 
 PARTS = {
     "cheap": cheap.figures,
@@ -12,6 +12,7 @@ PARTS = {
     "fast": fast.figures,
     "layer": layer.figures,
     "page": page.figures,
+    "study": study.figures,
 }
 
 
