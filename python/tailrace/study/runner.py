@@ -70,6 +70,7 @@ class Runner:
     def __post_init__(self) -> None:
         self.design: Design = self.plan.design()
         self._orders: dict[int, list[Planned]] = {}
+        self._looked_at = -1
         self._read()
 
     def _read(self) -> None:
@@ -128,7 +129,10 @@ class Runner:
         return sum(planned.run not in made for planned in self._block(block))
 
     def _look(self, display: Display) -> None:
-        """Takes in what others have stored since, and shows it."""
+        """Takes in what others have stored since, and shows it. Nothing is read where nothing was added."""
+        if self._looked_at == self.store.bytes_stored():
+            return
+        self._looked_at = self.store.bytes_stored()
         for line in self.store.runs():
             if line["run"] not in self.state.numbers:
                 self.state.add(line, self.plan.study.response)

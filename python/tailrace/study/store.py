@@ -110,6 +110,10 @@ class Store:
         if not existed:
             _sync_directory(self.directory)
 
+    def bytes_stored(self) -> int:
+        """Of the finished runs."""
+        return self.runs_path.stat().st_size if self.runs_path.exists() else 0
+
     def runs(self) -> Iterator[Line]:
         """The finished runs in the order in which they were made. Of a study that is running: those so far."""
         try:
