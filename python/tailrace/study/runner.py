@@ -107,7 +107,8 @@ class Runner:
             for wave in self._waves():
                 if self.budget_s is not None and self.state.spent_s >= self.budget_s:
                     return False
-                jobs.blocks({number: partial(self._lacking, number) for number in wave}, partial(self._look, display))
+                missing = {number: partial(self._lacking_now, number, display) for number in wave}
+                jobs.blocks(missing, partial(self._look, display))
                 self._look(display)
         return True
 
@@ -124,9 +125,12 @@ class Runner:
             yield wave
 
     def _lacking(self, block: int) -> int:
-        """How many of its runs are not stored."""
-        made = {line["run"] for line in self.store.runs()}
-        return sum(planned.run not in made for planned in self._block(block))
+        """How many of its runs are not known to be stored."""
+        return sum(planned.run not in self.state.numbers for planned in self._block(block))
+
+    def _lacking_now(self, block: int, display: Display) -> int:
+        self._look(display)
+        return self._lacking(block)
 
     def _look(self, display: Display) -> None:
         """Takes in what others have stored since, and shows it. Nothing is read where nothing was added."""
