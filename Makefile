@@ -17,9 +17,11 @@ export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
 
 ENGINE_SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml) $(shell find crates -name '*.rs' -o -name Cargo.toml)
 KERNEL_SOURCES := $(shell find kernels -name '*.[ch]' -o -name CMakeLists.txt)
+# Tests that judge no times run beside each other; tests/conftest.py says which do.
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
 C_SOURCES = $(shell git ls-files '*.c' '*.h')
 
-.PHONY: help demo test test-quick test-whole build bench lint clean
+.PHONY: help demo test test-quick test-whole build wheel bench fmt lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
@@ -27,32 +29,49 @@ help: ## this list
 demo: build build/solver/mpich ## the solver on 1, 2, 4 ranks, both ways of writing, and the page that explains it: demo/
 	@.venv/bin/python tools/demo.py
 
-test: build build/openmpi/.ready build/.system ## everything that is tested: the crates, then all of tests/
+test: build build/openmpi/.ready build/.system ## the crates, then tests/ with a sample of each matrix: 20 minutes on two cores
 	cargo test --quiet --workspace --exclude tailrace-python
-	.venv/bin/pytest -m "not whole"
+	.venv/bin/pytest -m "not alone and not whole" $(SIDE_BY_SIDE)
+	.venv/bin/pytest -m "alone and not whole"
 
-test-whole: build build/openmpi/.ready build/.system ## what takes the better part of an hour: mpi4py's own suite, all of it
-	.venv/bin/pytest -m whole
-
-test-quick: build build/openmpi/.ready build/.system ## the same without what is marked slow: a couple of minutes
+test-quick: build build/openmpi/.ready build/.system ## make test without what is marked slow: 2 minutes
 	cargo test --quiet --workspace --exclude tailrace-python
-	.venv/bin/pytest -m "not slow and not whole"
+	.venv/bin/pytest -m "not slow and not alone and not whole" $(SIDE_BY_SIDE)
+	.venv/bin/pytest -m "alone and not slow and not whole"
+
+test-whole: build build/openmpi/.ready build/.system ## what make test leaves out, an hour or two: the rest of each matrix, mpi4py's own suite
+	.venv/bin/pytest -m "whole and not alone" $(SIDE_BY_SIDE)
+	.venv/bin/pytest -m "whole and alone"
 
 build: build/.engine build/mpich/.ready ## the tailrace command in .venv/bin, and an MPI to try it with
 
-bench: build build/openmpi/.ready build/solver/mpich ## measures what docs/performance.md states
+wheel: build/.python ## dist/tailrace-*.whl: capture, engine, kernels, workloads, studies in one package
+	rm -rf dist
+	maturin build --quiet --release --out dist
+	@ls dist/*.whl
+
+bench: build build/openmpi/.ready build/solver/mpich ## measures what docs/reference/performance.md states
 	@.venv/bin/python -m tests.bench
 
-lint: build/.python ## ruff, rustfmt, clippy, clang-format, and no file over 500 lines
+fmt: build/.python ## formats Python, Rust and C as make lint wants it
+	ruff check --quiet --fix
+	ruff format --quiet
+	cargo fmt --all
+	clang-format -i $(C_SOURCES)
+
+lint: build/.python ## ruff, rustfmt, clippy, clang-format, types, the flow of imports, and no file over 500 lines
 	ruff check
 	ruff format --check
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	@clang-format --dry-run --Werror $(C_SOURCES)
 	.venv/bin/python tools/file_length.py
+	mypy --no-error-summary
+	@PYTHONPATH=python lint-imports --no-logo >build/imports.log 2>&1 || { cat build/imports.log; false; }
+	.venv/bin/python tools/flow.py
 
 clean: ## removes what the verbs made: .venv, build, demo, target
-	rm -rf .venv build demo target python/tailrace/_engine*.so
+	rm -rf .venv build demo dist target python/tailrace/_engine*.so
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 
@@ -68,7 +87,8 @@ build/.python: requirements.lock tools/requirements
 	@mkdir -p build && touch $@
 
 build/.engine: build/.python $(ENGINE_SOURCES)
-	maturin develop --quiet --release >build/engine.log
+	@echo 'compiling the engine; the first time takes some minutes'
+	maturin develop --quiet --release >build/engine.log 2>&1 || { cat build/engine.log; exit 1; }
 	@touch $@
 
 build/mpich/.ready:

@@ -20,7 +20,7 @@ static inline void store(uint8_t *at, uint64_t value)
     memcpy(at, &value, sizeof value);
 }
 
-static inline unsigned bytes_of(uint64_t value)
+static inline unsigned octets_of(uint64_t value)
 {
     return (71u - (unsigned)__builtin_clzll(value | 1)) >> 3;
 }
@@ -45,6 +45,19 @@ static inline uint8_t *put_u16(uint8_t *at, unsigned value)
     *at++ = (uint8_t)value;
     *at++ = (uint8_t)(value >> 8);
     return at;
+}
+
+/* In decimal, without snprintf and its kilobytes of stack; returns where the text ends. */
+static inline char *put_decimal(char *at, unsigned number)
+{
+    char digits[12], *first = digits + sizeof digits;
+    do
+        *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    size_t count = (size_t)(digits + sizeof digits - first);
+    memcpy(at, first, count);
+    at[count] = 0;
+    return at + count;
 }
 
 #endif

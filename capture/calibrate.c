@@ -1,7 +1,8 @@
-/* calibrate.c: what recording one call costs here and now, so that the report can say what capture cost.
+/* calibrate.c: what recording one call costs here and now, so that the report can say what capture
+ * cost.
  *
- * The real recorder runs on a stream that lives in memory. The best of a few rounds is taken: an interrupt only ever
- * adds.
+ * The real recorder runs on a stream that lives in memory. The best of a few rounds is taken: an
+ * interrupt only ever adds.
  */
 #include "process.h"
 #include "record.h"
@@ -35,7 +36,8 @@ static uint64_t shortest_round(struct stream *stream)
 
 static uint64_t ticks_per_round(struct stream *stream, uint8_t *memory)
 {
-    stream_use_memory(stream, (struct stream_header *)memory, memory + HEADER_BYTES, MEMORY_BYTES - HEADER_BYTES);
+    stream_use_memory(stream, (struct stream_header *)memory, memory + HEADER_BYTES,
+                      MEMORY_BYTES - HEADER_BYTES);
     struct stream *own = tailrace_stream;
     tailrace_stream = stream;
     uint64_t ticks = shortest_round(stream);

@@ -16,16 +16,19 @@ int tailrace_clock_kind = CLOCK_KIND_MONOTONIC;
 static uint64_t ticks_per_s = 1000000000u;
 
 #if defined(__x86_64__)
-/* The kernel watches the time-stamp counters of all cores and leaves them for another source when they drift. */
+/* The kernel watches the time-stamp counters of all cores and leaves them for another source when
+ * they drift. */
 static bool kernel_trusts_counter(void)
 {
     char source[16] = "";
-    int file = system_open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC, 0);
+    int file = system_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                           O_RDONLY | O_CLOEXEC, 0);
     if (file < 0)
         return true; /* not to be seen in many containers: then the processor's word has to do */
     ssize_t bytes = system_read(file, source, sizeof source - 1);
     system_close(file);
-    /* A virtual machine's clock (kvm-clock, hyperv) is itself computed from an invariant counter. */
+    /* A virtual machine's clock (kvm-clock, hyperv) is itself computed from an invariant counter.
+     */
     return bytes <= 0 || !strncmp(source, "tsc", 3) || !strncmp(source, "kvm-clock", 9) ||
            !strncmp(source, "hyperv_clocksou", 15);
 }
@@ -83,7 +86,8 @@ static uint64_t measure_rate(void)
     while (last.monotonic_ns - first.monotonic_ns < CALIBRATION_NS);
     if (last.ticks <= first.ticks)
         return 0;
-    return (uint64_t)((double)(last.ticks - first.ticks) * 1e9 / (double)(last.monotonic_ns - first.monotonic_ns));
+    return (uint64_t)((double)(last.ticks - first.ticks) * 1e9 /
+                      (double)(last.monotonic_ns - first.monotonic_ns));
 }
 
 /* Two waits must agree within 2 %, at a rate that a processor can have. */

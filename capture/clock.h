@@ -1,9 +1,10 @@
 /* clock.h: the time of an event, in ticks.
  *
- * A tick is one count of the processor's invariant counter where that is safe to use (x86-64: the time-stamp counter
- * when CPUID says it is invariant and the kernel itself keeps time by it; aarch64: the virtual counter), else one
- * nanosecond of CLOCK_MONOTONIC. clock.c decides once per process. The reader turns ticks into nanoseconds by
- * the clock records of the stream, so the nominal frequency need not be exact.
+ * A tick is one count of the processor's invariant counter where that is safe to use (x86-64: the
+ * time-stamp counter when CPUID says it is invariant and the kernel itself keeps time by it;
+ * aarch64: the virtual counter), else one nanosecond of CLOCK_MONOTONIC. clock.c decides once per
+ * process. The reader turns ticks into nanoseconds by the clock records of the stream, so the
+ * nominal frequency need not be exact.
  */
 #ifndef TAILRACE_CLOCK_H
 #define TAILRACE_CLOCK_H
@@ -13,10 +14,13 @@
 
 #include "visibility.h"
 
-enum clock_kind { CLOCK_KIND_COUNTER = 1, CLOCK_KIND_MONOTONIC = 2 }; /* as in the stream's header */
+enum clock_kind {
+    CLOCK_KIND_COUNTER = 1,
+    CLOCK_KIND_MONOTONIC = 2
+}; /* as in the stream's header */
 
 /* What clock_choose() decided; CLOCK_KIND_MONOTONIC until then. */
-extern TAILRACE_EXPORT int tailrace_clock_kind;
+extern TAILRACE_EXPORT_DATA int tailrace_clock_kind;
 
 /* One reading of the counter against the system's clocks: the best of a few tries. */
 struct clock_reading {

@@ -1,8 +1,10 @@
-/* counters.c: instructions and cycles that a thread spends in user space outside captured calls, by perf_event.
+/* counters.c: instructions and cycles that a thread spends in user space outside captured calls, by
+ * perf_event.
  *
- * Only on request (TAILRACE_COUNTERS=1), for reading two counters at both ends of every call costs as much as the
- * recording. They are read without a system call (RDPMC), so a kernel that does not allow that counts as one without
- * counters. The events live by their mapped pages; no descriptor stays open.
+ * Only on request (TAILRACE_COUNTERS=1), for reading two counters at both ends of every call costs
+ * as much as the recording. They are read without a system call (RDPMC), so a kernel that does not
+ * allow that counts as one without counters. The events live by their mapped pages; no descriptor
+ * stays open.
  */
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -33,7 +35,8 @@ static struct perf_event_mmap_page *open_event(uint64_t event, int *error)
     attributes.config = event;
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
-    int file = (int)system_call(SYS_perf_event_open, (long)&attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
+    int file = (int)system_call(SYS_perf_event_open, (long)&attributes, 0, -1, -1,
+                                PERF_FLAG_FD_CLOEXEC, 0);
     *error = file < 0 ? file : 0;
     if (file < 0)
         return NULL;
@@ -63,7 +66,8 @@ static int64_t hardware_count(uint32_t index, unsigned width)
 }
 #endif
 
-/* The kernel's own recipe (linux/perf_event.h): the sequence number tells whether the page changed under our hands. */
+/* The kernel's own recipe (linux/perf_event.h): the sequence number tells whether the page changed
+ * under our hands. */
 static uint64_t count(const volatile struct perf_event_mmap_page *page)
 {
     uint32_t sequence;
@@ -135,8 +139,10 @@ void counters_describe(void)
     int error = 0;
     if (wanted()) {
         counters_close(try_to_open(&error));
-        const char *hint = error == -EACCES || error == -EPERM ? "; see /proc/sys/kernel/perf_event_paranoid" : "";
-        snprintf(text, sizeof text, error ? "not available: %s%s" : "instructions, cycles", strerror(-error), hint);
+        const char *hint =
+            error == -EACCES || error == -EPERM ? "; see /proc/sys/kernel/perf_event_paranoid" : "";
+        snprintf(text, sizeof text, error ? "not available: %s%s" : "instructions, cycles",
+                 strerror(-error), hint);
     }
     process_add_meta("counters", text);
 }

@@ -3,7 +3,6 @@
 #include "descriptors.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "process.h"
@@ -13,16 +12,18 @@
 enum { CHUNK = 65536, CHUNKS = 1 << 15 };
 
 uint32_t descriptors_near[DESCRIPTORS_NEAR];
-static uint32_t *chunks[CHUNKS]; /* beyond the near table, mapped when used; chunk 0 is the near table */
+static uint32_t
+    *chunks[CHUNKS]; /* beyond the near table, mapped when used; chunk 0 is the near table */
 
-/* --- The table ----------------------------------------------------------------------------------------------- */
+/* --- The table --- */
 
 static uint32_t *map_chunk(unsigned number)
 {
     uint32_t *expected = NULL, *fresh = system_map_memory(CHUNK * sizeof *fresh);
     if (!fresh)
         return NULL;
-    if (__atomic_compare_exchange_n(&chunks[number], &expected, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (__atomic_compare_exchange_n(&chunks[number], &expected, fresh, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
         return fresh;
     system_unmap(fresh, CHUNK * sizeof *fresh);
     return expected;
@@ -51,16 +52,40 @@ uint32_t descriptor_entry(int descriptor)
     return entry ? __atomic_load_n(entry, __ATOMIC_RELAXED) : DESCRIPTOR_UNKNOWN;
 }
 
+/* A child that shares its parent's memory runs with its parent's thread-local variables: what the
+ * parent noted there before it made the child tells that there may be one. Where capture does not
+ * see them made, the kernel is asked each time. */
+#if defined(__x86_64__)
+static __thread enum sharing sharing __attribute__((tls_model("initial-exec")));
+#else
+static __thread enum sharing sharing __attribute__((tls_model("initial-exec"))) =
+    SHARING_UNTIL_THE_END;
+#endif
+
+void descriptors_share(enum sharing how)
+{
+    if (how > sharing)
+        sharing = how;
+}
+
+/* A parent that runs again has no vfork child any more. */
 static bool in_vfork_child(void)
 {
-    return system_process() != process.id;
+    if (LIKELY(!sharing) || tailrace_calls_forbidden)
+        return false;
+    if (system_process() != process.id)
+        return true;
+    if (sharing == SHARING_UNTIL_EXEC)
+        sharing = SHARING_NOTHING;
+    return false;
 }
 
 void descriptor_set(int descriptor, uint32_t value)
 {
     if (descriptor < 0 || in_vfork_child())
         return;
-    uint32_t *entry = value == DESCRIPTOR_UNKNOWN ? existing((unsigned)descriptor) : place((unsigned)descriptor);
+    uint32_t *entry =
+        value == DESCRIPTOR_UNKNOWN ? existing((unsigned)descriptor) : place((unsigned)descriptor);
     if (entry)
         __atomic_store_n(entry, value, __ATOMIC_RELAXED);
 }
@@ -92,49 +117,43 @@ void descriptors_forget(void)
         descriptors_reset(0, UINT32_MAX);
 }
 
-/* --- What a descriptor is ------------------------------------------------------------------------------------ */
+/* --- What a descriptor is --- */
 
-static const char *const standard[] = {"<stdin>", "<stdout>", "<stderr>"};
+/* By descriptor: on a file, and otherwise by what is there, which no file system makes faster. */
+static const char *const standard[][4] = {
+    {"<stdin>", "<stdin: pipe>", "<stdin: socket>", "<stdin: device>"},
+    {"<stdout>", "<stdout: pipe>", "<stdout: socket>", "<stdout: device>"},
+    {"<stderr>", "<stderr: pipe>", "<stderr: socket>", "<stderr: device>"},
+};
 
-/* The kernel appends this to the names of files that have none any more. */
-static void strip_deleted(char *path)
+static const char *standard_name(int descriptor, const struct stat *status)
 {
-    static const char suffix[] = " (deleted)";
-    size_t length = strlen(path), tail = sizeof suffix - 1;
-    if (length > tail && !strcmp(path + length - tail, suffix))
-        path[length - tail] = 0;
-}
-
-static bool path_of(int descriptor, char *path, size_t bytes)
-{
-    char link[40];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    ssize_t length = system_readlink(link, path, bytes - 1);
-    if (length <= 0 || path[0] != '/')
-        return false;
-    path[length] = 0;
-    return strncmp(path, "/memfd:", 7) != 0;
+    const char *const *names = standard[descriptor];
+    switch (status->st_mode & S_IFMT) {
+    case S_IFIFO: return names[1];
+    case S_IFSOCK: return names[2];
+    case S_IFCHR: return names[3];
+    default: return names[0];
+    }
 }
 
 static bool is_file(const struct stat *status)
 {
-    return S_ISREG(status->st_mode) || S_ISBLK(status->st_mode) || S_ISCHR(status->st_mode) || S_ISDIR(status->st_mode);
+    return S_ISREG(status->st_mode) || S_ISBLK(status->st_mode) || S_ISCHR(status->st_mode) ||
+           S_ISDIR(status->st_mode);
 }
 
-/* The number of a file found open, or DESCRIPTOR_IGNORED; DESCRIPTOR_UNKNOWN where nothing is open. */
+/* The number of a file found open, or DESCRIPTOR_IGNORED; DESCRIPTOR_UNKNOWN where nothing is open.
+ */
 static uint32_t classify(int descriptor)
 {
     struct stat status;
-    char path[PATH_BYTES];
     if (system_fstat(descriptor, &status))
         return DESCRIPTOR_UNKNOWN;
     if (descriptor <= 2)
-        return path_number(standard[descriptor]);
-    if (!is_file(&status) || !path_of(descriptor, path, sizeof path))
-        return DESCRIPTOR_IGNORED;
-    if (!status.st_nlink)
-        strip_deleted(path);
-    return path_number(path);
+        return path_number(NO_DIRECTORY, standard_name(descriptor, &status));
+    uint32_t file = is_file(&status) ? path_number_found(descriptor, !status.st_nlink) : 0;
+    return file ? file : DESCRIPTOR_IGNORED;
 }
 
 /* Two threads may ask at once: the first answer stays. */
@@ -158,13 +177,15 @@ uint32_t descriptor_find(int descriptor)
     return file == DESCRIPTOR_IGNORED ? 0 : file;
 }
 
-uint32_t descriptor_opened(int descriptor, int directory, const char *path)
+uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error)
 {
-    char absolute[PATH_BYTES];
-    path_absolute(absolute, sizeof absolute, path ? directory : NO_DIRECTORY, path ? path : "<no path>");
+    if (!path_is_readable(path, error)) {
+        directory = NO_DIRECTORY;
+        path = "<no path>";
+    }
     if (descriptor < 0)
-        return path_number_named(absolute);
-    uint32_t file = path_number(absolute);
+        return path_number_named(directory, path);
+    uint32_t file = path_number(directory, path);
     descriptor_set(descriptor, file);
     return file;
 }

@@ -1,8 +1,8 @@
 /* descriptors.h: which file a descriptor stands for.
  *
- * An entry is 0 (unknown: asked of the kernel at the first use), 1 (no file: a socket, a pipe, an anonymous inode) or
- * the file's number. Descriptors that capture never saw opened (inherited, received, made by libraries behind its back)
- * are thus found.
+ * An entry is 0 (unknown: asked of the kernel at the first use), 1 (no file: a socket, a pipe, an
+ * anonymous inode) or the file's number. Descriptors that capture never saw opened (inherited,
+ * received, made by libraries behind its back) are thus found.
  */
 #ifndef TAILRACE_DESCRIPTORS_H
 #define TAILRACE_DESCRIPTORS_H
@@ -34,9 +34,13 @@ static inline uint32_t descriptor_file(int descriptor)
 /* The entry as it is, without asking the kernel. */
 uint32_t descriptor_entry(int descriptor);
 
-/* What the program does to its descriptors. A vfork child does it to its own, not to ours, though it writes in our
- * memory. */
+/* What the program does to its descriptors. A vfork child does it to its own, not to ours, though
+ * it writes in our memory. */
 void descriptor_set(int descriptor, uint32_t entry);
+
+/* The calling thread starts a process that shares its memory. */
+enum sharing { SHARING_NOTHING, SHARING_UNTIL_EXEC, SHARING_UNTIL_THE_END };
+void descriptors_share(enum sharing how);
 
 /* The new descriptor (where it is one) stands for the same file as the old. */
 void descriptor_copy(int from, int to);
@@ -44,8 +48,8 @@ void descriptor_copy(int from, int to);
 /* Entries first … last are unknown again. */
 void descriptors_reset(unsigned first, unsigned last);
 
-/* A file was opened: gives it a number, writes its path. Returns the number. Negative descriptors (a failed open) get
- * the number of a path that is only named. */
-uint32_t descriptor_opened(int descriptor, int directory, const char *path);
+/* A file was opened: gives it a number, writes its path. Returns the number. Negative descriptors
+ * (a failed open, with that error) get the number of a path that is only named. */
+uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error);
 
 #endif

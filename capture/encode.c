@@ -1,7 +1,7 @@
-/* encode.c: from calls to bytes. docs/trace.md says what the bytes mean.
+/* encode.c: from calls to bytes. docs/reference/internals/trace.md says what the bytes mean.
  *
- * The common path is tailrace_call_end(): find the shape among those defined, compare its words, store two truncated
- * integers and then, last, the two bytes that make the record exist.
+ * The common path is tailrace_call_end(): find the shape among those defined, compare its words,
+ * store two truncated integers and then, last, the two bytes that make the record exist.
  */
 #include <string.h>
 
@@ -10,12 +10,15 @@
 #include "record.h"
 #include "system.h"
 
+/* Where the number of words is a constant, comparing them takes no loop: calls on files. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 enum {
     SHAPE_PROBES = 4,
     WORD_BYTES_MAX = 10,
 };
 
-/* --- Shapes -------------------------------------------------------------------------------------------------- */
+/* --- Shapes --- */
 
 static void define_name(struct stream *stream, unsigned function)
 {
@@ -26,37 +29,38 @@ static void define_name(struct stream *stream, unsigned function)
         stream->named[function / 64] |= 1ull << function % 64;
 }
 
-/* Shapes of more than 255 words: the first 255, then more of them as long as there are any. */
-static bool define_long(struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                        unsigned count)
+/* Shapes of more than 255 words: the first 255, then more of them as long as there are any. Payloads
+ * are written where they belong and not on the stack, which may be a small one. */
+static bool define_long(struct stream *stream, unsigned number, const struct shape *key,
+                        const int64_t *words, unsigned count)
 {
-    uint8_t payload[16 + SHAPE_WORDS_MAX * WORD_BYTES_MAX];
-    payload[0] = (uint8_t)number;
-    uint8_t *at = put_u16(payload + 1, key->function);
-    *at++ = CLASS_LONG;
-    *at++ = key->class_number;
-    at = put_words(put_varint(at, count), words, SHAPE_WORDS_MAX);
-    bool done = encode_record(stream, HEAD_DEFINE, payload, (size_t)(at - payload), NULL, 0);
-    for (unsigned from = SHAPE_WORDS_MAX; done && from < count; from += SHAPE_WORDS_MAX) {
+    for (unsigned from = 0; from < count; from += SHAPE_WORDS_MAX) {
         unsigned n = count - from < SHAPE_WORDS_MAX ? count - from : SHAPE_WORDS_MAX;
-        payload[3] = CLASS_MORE;
-        payload[4] = (uint8_t)n;
-        at = put_words(payload + 5, words + from, n);
-        done = encode_record(stream, HEAD_DEFINE, payload, (size_t)(at - payload), NULL, 0);
+        uint8_t *at = encode_begin(stream, 16 + n * WORD_BYTES_MAX);
+        if (!at)
+            return false;
+        *at++ = (uint8_t)number;
+        at = put_u16(at, key->function);
+        *at++ = from ? CLASS_MORE : CLASS_LONG;
+        *at++ = from ? (uint8_t)n : key->class_number;
+        at = put_words(from ? at : put_varint(at, count), words + from, n);
+        encode_publish(stream, HEAD_DEFINE, at);
     }
-    return done;
+    return true;
 }
 
-static bool define_short(struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                         unsigned count)
+static bool define_short(struct stream *stream, unsigned number, const struct shape *key,
+                         const int64_t *words, unsigned count)
 {
-    uint8_t payload[8 + SHAPE_WORDS_MAX * WORD_BYTES_MAX];
-    payload[0] = (uint8_t)number;
-    uint8_t *at = put_u16(payload + 1, key->function);
+    uint8_t *at = encode_begin(stream, 8 + count * WORD_BYTES_MAX);
+    if (!at)
+        return false;
+    *at++ = (uint8_t)number;
+    at = put_u16(at, key->function);
     *at++ = key->class_number;
     *at++ = (uint8_t)count;
-    at = put_words(at, words, count);
-    return encode_record(stream, HEAD_DEFINE, payload, (size_t)(at - payload), NULL, 0);
+    encode_publish(stream, HEAD_DEFINE, put_words(at, words, count));
+    return true;
 }
 
 static int64_t *long_words(struct stream *stream, unsigned number)
@@ -66,10 +70,11 @@ static int64_t *long_words(struct stream *stream, unsigned number)
     return stream->long_words ? stream->long_words[number] : NULL;
 }
 
-/* Remembers what the shape number now stands for; shapes too long for that are left empty and defined anew each time.
+/* Remembers what the shape number now stands for; shapes too long for that are left empty and
+ * defined anew each time.
  */
-static void remember(struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                     unsigned count)
+static void remember(struct stream *stream, unsigned number, const struct shape *key,
+                     const int64_t *words, unsigned count)
 {
     struct shape *shape = &stream->shapes[number];
     shape->function = 0;
@@ -85,8 +90,8 @@ static void remember(struct stream *stream, unsigned number, const struct shape 
 }
 
 /* The shape's number, 0 where the stream has no space. */
-static unsigned define(struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                       unsigned count)
+static unsigned define(struct stream *stream, unsigned number, const struct shape *key,
+                       const int64_t *words, unsigned count)
 {
     if (!(stream->named[key->function / 64] >> key->function % 64 & 1))
         define_name(stream, key->function);
@@ -98,20 +103,23 @@ static unsigned define(struct stream *stream, unsigned number, const struct shap
     return number;
 }
 
-static inline bool shape_is(const struct stream *stream, unsigned number, const struct shape *key, const int64_t *words,
-                            unsigned count)
+static ALWAYS_INLINE bool shape_is(const struct stream *stream, unsigned number,
+                                   const struct shape *key, const int64_t *words, unsigned count)
 {
     const struct shape *shape = &stream->shapes[number];
-    if (shape->function != key->function || shape->class_number != key->class_number || shape->words_count != count)
+    if (shape->function != key->function || shape->class_number != key->class_number ||
+        shape->words_count != count)
         return false;
     const int64_t *known = count <= SHAPE_WORDS_NEAR ? shape->words : stream->long_words[number];
     uint64_t difference = 0;
+#pragma GCC unroll 8
     for (unsigned i = 0; i < count; i++)
         difference |= (uint64_t)(known[i] ^ words[i]);
     return !difference;
 }
 
-/* Multipliers are odd numbers without pattern; independent of each other, so the products overlap in the processor. */
+/* Multipliers are odd numbers without pattern; independent of each other, so the products overlap
+ * in the processor. */
 static inline unsigned shape_place(const struct shape *key, const int64_t *words, unsigned count)
 {
     static const uint64_t multipliers[8] = {
@@ -125,8 +133,10 @@ static inline unsigned shape_place(const struct shape *key, const int64_t *words
     return (unsigned)((hash * multipliers[6] >> 32) * SHAPES >> 32) + 1;
 }
 
-/* No shape where the first probe fails: looks at the next places, then gives the place of one of them away. */
-static __attribute__((noinline)) unsigned find_or_define(struct stream *stream, unsigned place, const struct shape *key,
+/* No shape where the first probe fails: looks at the next places, then gives the place of one of
+ * them away. */
+static __attribute__((noinline)) unsigned find_or_define(struct stream *stream, unsigned place,
+                                                         const struct shape *key,
                                                          const int64_t *words, unsigned count)
 {
     unsigned empty = 0;
@@ -141,8 +151,8 @@ static __attribute__((noinline)) unsigned find_or_define(struct stream *stream, 
     return define(stream, empty ? empty : victim, key, words, count);
 }
 
-static __attribute__((noinline)) unsigned look_up_shape(struct stream *stream, const struct shape *key,
-                                                        const int64_t *words, unsigned count)
+static __attribute__((noinline)) unsigned
+look_up_shape(struct stream *stream, const struct shape *key, const int64_t *words, unsigned count)
 {
     unsigned place = shape_place(key, words, count);
     if (!shape_is(stream, place, key, words, count))
@@ -152,8 +162,9 @@ static __attribute__((noinline)) unsigned look_up_shape(struct stream *stream, c
 }
 
 /* The function's last shape, most of the time: a loop over a file repeats itself. */
-static inline unsigned find_shape(struct stream *stream, unsigned function, unsigned class_number, const int64_t *words,
-                                  unsigned count)
+static ALWAYS_INLINE unsigned find_shape(struct stream *stream, unsigned function,
+                                         unsigned class_number, const int64_t *words,
+                                         unsigned count)
 {
     struct shape key;
     key.function = (uint16_t)function;
@@ -164,7 +175,7 @@ static inline unsigned find_shape(struct stream *stream, unsigned function, unsi
     return look_up_shape(stream, &key, words, count);
 }
 
-/* --- Calls --------------------------------------------------------------------------------------------------- */
+/* --- Calls --- */
 
 static bool room(struct stream *stream)
 {
@@ -177,7 +188,7 @@ static bool write_edge(struct stream *stream, unsigned head, unsigned shape, uin
     if (!shape || !room(stream))
         return false;
     uint64_t gap = time > stream->cursor ? time - stream->cursor : 0;
-    unsigned bytes = bytes_of(gap);
+    unsigned bytes = octets_of(gap);
     stream->at[HEAD_BYTES] = (uint8_t)shape;
     store(stream->at + HEAD_BYTES + 1, gap);
     publish(stream->at, head, bytes);
@@ -201,23 +212,37 @@ static inline void make_relative(const int64_t *expected, int64_t *words)
     words[FILE_WORD_OFFSET] = (int64_t)((uint64_t)words[FILE_WORD_OFFSET] - (uint64_t)*expected);
 }
 
+/* A file that was named last is written as "the latest": files that are opened, written and closed
+ * one after another share their shapes. */
+static inline void make_latest(const struct stream *stream, int64_t *words)
+{
+    bool latest = words[FILE_WORD_FILE] == (int64_t)stream->latest_file;
+    words[FILE_WORD_FLAGS] |= latest ? FILE_LATEST : 0;
+    words[FILE_WORD_FILE] = latest ? 0 : words[FILE_WORD_FILE];
+}
+
 static inline void advance(int64_t *expected, const int64_t *absolute)
 {
-    *expected = (int64_t)((uint64_t)absolute[FILE_WORD_OFFSET] + (uint64_t)absolute[FILE_WORD_BYTES]);
+    *expected =
+        (int64_t)((uint64_t)absolute[FILE_WORD_OFFSET] + (uint64_t)absolute[FILE_WORD_BYTES]);
 }
 
 /* An enter or leave from what is known of an open call. */
-static bool write_known(struct stream *stream, unsigned head, const struct open_call *open, uint64_t time)
+static bool write_known(struct stream *stream, unsigned head, const struct open_call *open,
+                        uint64_t time)
 {
     int64_t words[KNOWN_WORDS_MAX];
     memcpy(words, open->words, sizeof words);
     bool offset = has_offset(open->class_number, words);
     if (offset)
         make_relative(expected_of(stream, words), words);
-    unsigned shape = find_shape(stream, open->function, open->class_number, words, open->words_count);
+    if (open->class_number == CLASS_FILE)
+        make_latest(stream, words);
+    unsigned shape =
+        find_shape(stream, open->function, open->class_number, words, open->words_count);
     bool done = write_edge(stream, head, shape, time);
     if (done && offset && head == HEAD_LEAVE)
-        advance(expected_of(stream, words), open->words);
+        advance(expected_of(stream, open->words), open->words);
     return done;
 }
 
@@ -235,7 +260,8 @@ static __attribute__((noinline)) bool enter_ancestors(struct stream *stream, uns
     return true;
 }
 
-static inline bool write_call(struct stream *stream, unsigned shape, uint64_t begin, uint64_t end)
+static ALWAYS_INLINE bool write_call(struct stream *stream, unsigned shape, uint64_t begin,
+                                     uint64_t end)
 {
     if (UNLIKELY(!shape || (stream->at >= stream->limit && !stream_grow(stream, 0))))
         return false;
@@ -243,7 +269,7 @@ static inline bool write_call(struct stream *stream, unsigned shape, uint64_t be
     begin = begin < cursor ? cursor : begin;
     end = end < begin ? begin : end;
     uint64_t gap = begin - cursor, duration = end - begin;
-    unsigned gap_bytes = bytes_of(gap), duration_bytes = bytes_of(duration);
+    unsigned gap_bytes = octets_of(gap), duration_bytes = octets_of(duration);
     uint8_t *at = stream->at;
     store(at + HEAD_BYTES, gap);
     store(at + HEAD_BYTES + gap_bytes, duration);
@@ -253,8 +279,8 @@ static inline bool write_call(struct stream *stream, unsigned shape, uint64_t be
     return true;
 }
 
-static inline bool write_ended(struct stream *stream, unsigned depth, uint64_t end, unsigned class_number,
-                               const int64_t *words, unsigned count)
+static ALWAYS_INLINE bool write_ended(struct stream *stream, unsigned depth, uint64_t end,
+                                      unsigned class_number, const int64_t *words, unsigned count)
 {
     struct open_call *open = &stream->open[depth];
     unsigned shape = find_shape(stream, open->function, class_number, words, count);
@@ -263,19 +289,36 @@ static inline bool write_ended(struct stream *stream, unsigned depth, uint64_t e
     return write_edge(stream, HEAD_LEAVE, shape, end);
 }
 
-static inline bool write_file_ended(struct stream *stream, unsigned depth, uint64_t end, const int64_t *absolute)
+static inline bool write_file_ended(struct stream *stream, unsigned depth, uint64_t end,
+                                    const int64_t *absolute)
 {
     int64_t words[FILE_WORDS];
-    for (unsigned i = 0; i < FILE_WORDS; i++)
-        words[i] = absolute[i];
+    memcpy(words, absolute, sizeof words);
+    make_latest(stream, words);
     if (!(words[FILE_WORD_FLAGS] & FILE_OFFSET))
         return write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS);
-    int64_t *expected = expected_of(stream, words);
+    int64_t *expected = expected_of(stream, absolute);
     make_relative(expected, words);
     if (!write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS))
         return false;
     advance(expected, absolute);
     return true;
+}
+
+/* What was counted, as a call without a duration; the slot then counts anew. */
+void encode_buffered(struct stream *stream, struct buffered *slot)
+{
+    int64_t words[BUFFERED_WORDS] = {slot->op, slot->file, slot->calls, slot->bytes};
+    if (!slot->calls)
+        return;
+    uint64_t now = clock_now();
+    slot->calls = 0;
+    slot->bytes = 0;
+    if (!enter_ancestors(stream, stream->depth + 1) ||
+        !write_call(stream,
+                    find_shape(stream, slot->function, CLASS_BUFFERED, words, BUFFERED_WORDS), now,
+                    now))
+        stream->header->lost++;
 }
 
 static void lose(struct stream *stream, unsigned depth)
@@ -284,7 +327,8 @@ static void lose(struct stream *stream, unsigned depth)
     stream->leave_lost |= stream->open[depth].written;
 }
 
-/* The end of a call while nothing may be written: suppressed (silently), full, or left by longjmp and forgotten since.
+/* The end of a call while nothing may be written: suppressed (silently), full, or left by longjmp
+ * and forgotten since.
  */
 static __attribute__((noinline)) void end_unwritten(struct stream *stream, unsigned depth)
 {
@@ -335,8 +379,18 @@ static inline void count_again(struct stream *stream)
         tailrace_counters_start(stream->counters);
 }
 
-void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsigned class_number, const int64_t *words,
-                       unsigned count)
+/* Only outside every call: inside one, the enter of those around is perhaps not written yet. */
+uint64_t tailrace_due_before(struct stream *stream, uint64_t now)
+{
+    if (stream->depth || stream->header->closed || !stream_busy(stream))
+        return now;
+    encode_due(stream, now);
+    stream_ready(stream);
+    return clock_now();
+}
+
+void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsigned class_number,
+                       const int64_t *words, unsigned count)
 {
     if (UNLIKELY(stream->state != STREAM_READY || stream->depth < depth)) {
         end_unwritten(stream, depth);
@@ -346,12 +400,13 @@ void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsi
     stream->state = STREAM_BUSY;
     __asm__ volatile("" ::: "memory");
     if (UNLIKELY(!tidy(stream, depth) ||
-                 !(class_number == CLASS_FILE ? write_file_ended(stream, depth, end, words)
-                                              : write_ended(stream, depth, end, class_number, words, count))))
+                 !(class_number == CLASS_FILE
+                       ? write_file_ended(stream, depth, end, words)
+                       : write_ended(stream, depth, end, class_number, words, count))))
         lose(stream, depth);
     stream->depth = depth - 1;
-    if (UNLIKELY(end >= stream->clock_due) && stream->state == STREAM_BUSY)
-        encode_due(stream);
+    if (UNLIKELY(end >= stream->due) && stream->state == STREAM_BUSY)
+        encode_due(stream, end);
     __asm__ volatile("" ::: "memory");
     if (LIKELY(stream->state == STREAM_BUSY))
         stream->state = STREAM_READY;
@@ -365,8 +420,8 @@ void tailrace_call_forget(struct stream *stream, unsigned depth)
     count_again(stream);
 }
 
-void tailrace_call_known(struct stream *stream, unsigned depth, unsigned class_number, const int64_t *words,
-                         unsigned count)
+void tailrace_call_known(struct stream *stream, unsigned depth, unsigned class_number,
+                         const int64_t *words, unsigned count)
 {
     if (stream->state == STREAM_GONE || depth > NESTING_MAX + 1)
         return;

@@ -25,14 +25,18 @@ static const uint8_t layers[FUNCTION_COUNT] = {
 #undef FUNCTION
 };
 
+/* All are looked for now: later it may be on the small stack of a signal handler. */
 void functions_register(void)
 {
+    for (enum function function = FUNCTION_none + 1; function < FUNCTION_COUNT; function++)
+        real_function(function);
     tailrace_register_functions(0, FUNCTION_COUNT, names, layers);
 }
 
-/* --- Before dlsym can be asked ------------------------------------------------------------------------------- */
+/* --- Before dlsym can be asked --- */
 
-/* An allocator may open or map something while dlsym, which may allocate, looks for open. These do without. */
+/* An allocator may open or map something while dlsym, which may allocate, looks for open. These do
+ * without. */
 
 static long kernel_result(long result)
 {
@@ -80,7 +84,8 @@ static off_t plain_lseek(int descriptor, off_t offset, int whence)
     return kernel_result(system_call(SYS_lseek, descriptor, offset, whence, 0, 0, 0));
 }
 
-static void *plain_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, off_t offset)
+static void *plain_mmap(void *address, size_t bytes, int protection, int flags, int descriptor,
+                        off_t offset)
 {
     return (void *)kernel_result(
         system_call(SYS_mmap, (long)address, (long)bytes, protection, flags, descriptor, offset));

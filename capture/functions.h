@@ -28,12 +28,14 @@ static inline any_function real_function(enum function function)
 
 #define REAL(name) ((__typeof__(name) *)real_function(FUNCTION_##name))
 
-/* stdio.c: characters that were counted and not recorded yet. */
-void characters_flush(void);
+/* stdio_buffer.c: before the first call; what exit will write from the buffers. */
+void stdio_prepare(void);
+void stdio_process_ends(void);
 
 /* Ends a call on a file that ended at `end` ticks. */
-static inline void end_file_call(struct stream *stream, struct call *call, uint64_t end, enum file_op op, int flags,
-                                 uint32_t file, int64_t bytes, int64_t offset, int error)
+static inline void end_file_call(struct stream *stream, struct call *call, uint64_t end,
+                                 enum file_op op, int flags, uint32_t file, int64_t bytes,
+                                 int64_t offset, int error)
 {
     int64_t words[FILE_WORDS] = {op, flags, file, bytes, offset, error, -1};
     tailrace_call_end(stream, call->depth, end, CLASS_FILE, words, FILE_WORDS);

@@ -1,12 +1,15 @@
-/* gate.c: decides, when a program starts, whether it is one to record. Everything else is passed through untouched.
+/* gate.c: decides, when a program starts, whether it is one to record. Everything else is passed
+ * through untouched.
  *
- * The preload reaches every process of a job: shells, launchers, compilers, the ranks. A process records if it is a
- * rank (MPI is linked and a launcher gave it a number, or it calls MPI_Init), if it is the program that the user asked
- * for (TAILRACE_PROGRAM), or if the user asked for all (TAILRACE_PROCESSES=all).
+ * The preload reaches every process of a job: shells, launchers, compilers, the ranks. A process
+ * records if it is a rank (MPI is linked and a launcher gave it a number, or it calls MPI_Init), if
+ * it is the program that the user asked for (TAILRACE_PROGRAM), or if the user asked for all
+ * (TAILRACE_PROCESSES=all).
  */
 #define _GNU_SOURCE
 #include <link.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,9 @@
 #endif
 
 enum { COMMAND_BYTES = 64000 };
+
+/* In mpi/bind.c; the core can be built without. */
+void mpi_bind(void) __attribute__((weak, visibility("hidden")));
 
 /* Programs that start others: their own files are not what anybody asks about. */
 static const char *const starters[] = {
@@ -50,6 +56,12 @@ static const char *const starters[] = {
     "perf",
     "valgrind",
     "xargs",
+    "parallel",
+    "make",
+    "gmake",
+    "ninja",
+    "ctest",
+    "cmake",
     "sudo",
     "su",
     "numactl",
@@ -92,9 +104,28 @@ static const char *const starters[] = {
     "tailrace",
 };
 
+/* Of these, the ones that start the ranks of a run. What they start is told apart by a variable that
+ * they get here and pass on. */
+static const char *const launchers[] = {
+    "mpiexec",
+    "mpirun",
+    "mpiexec.hydra",
+    "mpiexec.mpich",
+    "mpiexec.openmpi",
+    "mpiexec.gforker",
+    "orterun",
+    "oshrun",
+    "prterun",
+    "prun",
+    "srun",
+    "aprun",
+    "jsrun",
+    "lrun",
+};
+
 /* What launchers tell a rank of its number, most specific first. */
-static const char *const rank_variables[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PALS_RANKID",
-                                             "SLURM_PROCID"};
+static const char *const rank_variables[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                             "PALS_RANKID", "SLURM_PROCID"};
 
 static const char *file_name(const char *path)
 {
@@ -110,6 +141,24 @@ static bool is_starter(const char *executable)
     return false;
 }
 
+static bool is_launcher(const char *executable)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (!strcmp(file_name(executable), launchers[i]))
+            return true;
+    return false;
+}
+
+static void name_launch(void)
+{
+    char name[META_VALUE_BYTES];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(name, sizeof name, "%s.%d.%lld%09ld", process.host, (int)system_process(),
+             (long long)now.tv_sec, now.tv_nsec);
+    setenv("TAILRACE_LAUNCH", name, 1);
+}
+
 static const char *rank_hint(void)
 {
     for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++)
@@ -123,7 +172,8 @@ static int is_mpi_library(struct dl_phdr_info *info, size_t bytes, void *unused)
     (void)bytes;
     (void)unused;
     const char *name = info->dlpi_name ? file_name(info->dlpi_name) : "";
-    return !strncmp(name, "libmpi.so", 9) || !strncmp(name, "libmpich.so", 11) || !strncmp(name, "libmpi_abi.so", 13);
+    return !strncmp(name, "libmpi.so", 9) || !strncmp(name, "libmpich.so", 11) ||
+           !strncmp(name, "libmpi_abi.so", 13);
 }
 
 static bool mpi_is_linked(void)
@@ -131,7 +181,7 @@ static bool mpi_is_linked(void)
     return dl_iterate_phdr(is_mpi_library, NULL) != 0;
 }
 
-/* --- Is it the program that the user named? ------------------------------------------------------------------ */
+/* --- Is it the program that the user named? --- */
 
 static bool same_path(const char *path, const char *program)
 {
@@ -150,7 +200,8 @@ static bool is_script(const char *path)
     return bytes == 2 && start[0] == '#' && start[1] == '!';
 }
 
-/* A script is named by the path that was executed, or, behind "#!/usr/bin/env", by its interpreter's first argument. */
+/* A script is named by the path that was executed, or, behind "#!/usr/bin/env", by its
+ * interpreter's first argument. */
 static bool is_program(const char *executable, int argc, char **argv)
 {
     const char *program = getenv("TAILRACE_PROGRAM");
@@ -161,7 +212,14 @@ static bool is_program(const char *executable, int argc, char **argv)
     return argc > 1 && is_script(program) && same_path(argv[1], program);
 }
 
-/* --- What the trace says about the process ------------------------------------------------------------------- */
+/* What a script that was started as the command has become: it may end with `exec program`. */
+static bool is_command(void)
+{
+    const char *parent = getenv("TAILRACE_PARENT");
+    return parent && getppid() == atoi(parent);
+}
+
+/* --- What the trace says about the process --- */
 
 static size_t read_line(const char *path, char *line, size_t bytes)
 {
@@ -192,12 +250,40 @@ static void describe_command(int argc, char **argv)
     if (!command)
         return;
     for (int i = 0; i < argc && used < COMMAND_BYTES - 1; i++)
-        used += (size_t)snprintf(command + used, COMMAND_BYTES - used, "%s%s", i ? "\x1f" : "", argv[i]);
+        used += (size_t)snprintf(command + used, COMMAND_BYTES - used, "%s%s", i ? "\x1f" : "",
+                                 argv[i]);
     process_add_meta("command", command);
     system_unmap(command, COMMAND_BYTES);
 }
 
-static void describe_numbers(void)
+/* The parent of a process; 0 where /proc does not say. */
+static int parent_of(int id)
+{
+    char path[32], line[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", id);
+    read_line(path, line, sizeof line);
+    const char *name_ends = strrchr(line, ')'); /* the program's name may hold anything */
+    int parent = 0;
+    return name_ends && sscanf(name_ends, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* From the parent up: the one in between may not be recorded. */
+static void describe_ancestors(void)
+{
+    char text[META_VALUE_BYTES] = "";
+    size_t used = 0;
+    for (int id = getppid(); id > 1 && used < sizeof text - 16; id = parent_of(id))
+        used += (size_t)snprintf(text + used, sizeof text - used, "%d ", id);
+    process_add_meta("ancestors", text);
+}
+
+static void describe_variable(const char *key, const char *name)
+{
+    if (getenv(name))
+        process_add_meta(key, getenv(name));
+}
+
+static void describe_numbers(const char *executable)
 {
     char text[32];
     struct timespec now;
@@ -206,8 +292,14 @@ static void describe_numbers(void)
     process_add_meta("started_ns", text);
     snprintf(text, sizeof text, "%d", (int)getppid());
     process_add_meta("parent", text);
-    if (rank_hint())
+    describe_variable("launch", "TAILRACE_LAUNCH");
+    describe_variable("job", "PMIX_NAMESPACE");
+    if (process.all_processes)
+        process_add_meta("processes", "all");
+    if (rank_hint() && !is_launcher(executable))
         process_add_meta("rank", rank_hint());
+    if (getenv("TAILRACE_LABEL"))
+        process_add_meta("label", getenv("TAILRACE_LABEL"));
 }
 
 static void describe(const char *executable, int argc, char **argv)
@@ -221,11 +313,12 @@ static void describe(const char *executable, int argc, char **argv)
     process_add_meta("directory", directory);
     describe_clock_domain();
     describe_command(argc, argv);
-    describe_numbers();
+    describe_numbers(executable);
     counters_describe();
+    processor_describe();
 }
 
-/* --- The decision -------------------------------------------------------------------------------------------- */
+/* --- The decision --- */
 
 /* Streams are named HOST.PID.N: a slash in a host's name would lead out of the directory. */
 static void remember_host(void)
@@ -250,7 +343,8 @@ static bool wants_recording(const char *executable)
 {
     const char *directory = getenv("TAILRACE_RAW");
     const char *processes = getenv("TAILRACE_PROCESSES");
-    if (!directory || directory[0] != '/' || strlen(directory) >= PATH_BYTES || getauxval(AT_SECURE))
+    if (!directory || directory[0] != '/' || strlen(directory) >= PATH_BYTES ||
+        getauxval(AT_SECURE))
         return false;
     strcpy(process.directory, directory);
     process.all_processes = processes && !strcmp(processes, "all");
@@ -263,10 +357,13 @@ static void start_recording(void)
     process.id = system_process();
     if (!prepared) {
         prepared = true;
+        describe_ancestors();
         clock_choose();
         functions_register();
+        stdio_prepare();
         process.event_cost_ps = calibrate_event_cost_ps();
         thread_prepare();
+        pthread_atfork(NULL, NULL, descriptors_forget);
     }
     tailrace_recording = 1;
 }
@@ -282,7 +379,8 @@ bool tailrace_rank_starts(void)
 
 static bool starts_at_once(const char *executable, int argc, char **argv)
 {
-    return process.all_processes || is_program(executable, argc, argv) || (rank_hint() && mpi_is_linked());
+    return process.all_processes || is_program(executable, argc, argv) || is_command() ||
+           (rank_hint() && mpi_is_linked());
 }
 
 __attribute__((constructor)) static void program_starts(int argc, char **argv)
@@ -291,20 +389,23 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv)
     int saved = errno;
     ssize_t bytes = system_readlink("/proc/self/exe", executable, sizeof executable - 1);
     executable[bytes < 0 ? 0 : bytes] = 0;
+    remember_host();
+    if (getenv("TAILRACE_RAW") && is_launcher(executable))
+        name_launch();
     if (wants_recording(executable)) {
         process.may_record = true;
-        remember_host();
         remember_stderr();
         describe(executable, argc, argv);
         if (starts_at_once(executable, argc, argv))
             start_recording();
+        if (mpi_bind)
+            mpi_bind();
     }
-    process.started = true;
     errno = saved;
 }
 
 __attribute__((destructor)) static void program_ends(void)
 {
-    characters_flush();
+    stdio_process_ends();
     thread_process_ends();
 }

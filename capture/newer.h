@@ -1,4 +1,5 @@
-/* newer.h: functions that older C libraries (from glibc 2.17 on) do not declare. Where they do, these repeat them. */
+/* newer.h: functions that older C libraries (from glibc 2.17 on) do not declare. Where they do,
+ * these repeat them. */
 #ifndef TAILRACE_NEWER_H
 #define TAILRACE_NEWER_H
 
@@ -13,7 +14,8 @@ int fcntl64(int fd, int command, ...);
 int memfd_create(const char *name, unsigned flags);
 int renameat2(int directory, const char *path, int to_directory, const char *to, unsigned flags);
 int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status);
-ssize_t copy_file_range(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t bytes, unsigned flags);
+ssize_t copy_file_range(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t bytes,
+                        unsigned flags);
 ssize_t preadv2(int fd, const struct iovec *pieces, int count, off_t offset, int flags);
 ssize_t preadv64v2(int fd, const struct iovec *pieces, int count, off64_t offset, int flags);
 ssize_t pwritev2(int fd, const struct iovec *pieces, int count, off_t offset, int flags);

@@ -1,113 +1,275 @@
-/* paths.c: numbers for files. A path record is written where the number is made. */
+/* paths.c: numbers for files. A path record is written where the number is made.
+ *
+ * Nothing large is on the stack, which may be a signal handler's of a few kilobytes: a path is
+ * recorded from the program's own memory, and what comes before it from the thread's notebook.
+ */
+#define _GNU_SOURCE
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "process.h"
 #include "record.h"
 #include "system.h"
 
-enum { CACHED_PATHS = 128, CACHED_BYTES = 248 };
+enum {
+    CACHED_PATHS = 512,
+    DIRECTORY_CHECKS_PER_S = 1000, /* of the working directory's name */
+};
 
-/* Paths that are named but not opened (stat, unlink, failed open), by their hash; longer ones get a number each time.
- */
 struct path_cache {
+    /* The beginning of the record that is being written. A signal handler that comes meanwhile
+     * does without. */
+    bool taken;
+    char directory[PATH_BYTES];
+    /* The working directory, asked for anew where the program may have changed it and, since a
+     * directory can be renamed by anyone, at each check. */
+    unsigned working_changes;
+    size_t working_bytes;
+    uint64_t working_due;
+    char working[PATH_BYTES];
+    /* Paths that are named but not opened (stat, unlink, failed open), by their hash alone. */
     struct {
+        uint64_t hash;
         uint32_t number;
-        char path[CACHED_BYTES];
     } entries[CACHED_PATHS];
 };
 
-size_t path_cache_bytes(void)
+/* What a path starts from. */
+struct start {
+    const char *text;
+    size_t bytes;
+};
+
+static struct stream *own_stream(void)
 {
-    return sizeof(struct path_cache);
+    struct stream *stream = tailrace_stream;
+    if (UNLIKELY((!stream || stream->state == STREAM_GONE) && tailrace_recording))
+        stream = tailrace_stream_enter();
+    return stream && stream->state != STREAM_GONE ? stream : NULL;
 }
 
-/* --- Absolute paths ------------------------------------------------------------------------------------------ */
-
-/* The directory that relative paths start from; empty where the kernel does not tell. */
-static size_t directory_of(char *path, size_t bytes, int directory)
+static struct path_cache *take(struct stream *stream)
 {
-    char link[40];
-    if (directory == AT_FDCWD)
-        snprintf(link, sizeof link, "/proc/self/cwd");
-    else
-        snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
-    ssize_t length = system_readlink(link, path, bytes - 2);
+    if (!stream)
+        return NULL;
+    if (UNLIKELY(!stream->paths))
+        stream->paths = system_map_memory(stream->paths_bytes = sizeof *stream->paths);
+    if (!stream->paths || stream->paths->taken)
+        return NULL;
+    stream->paths->taken = true;
+    return stream->paths;
+}
+
+static void give_back(struct path_cache *paths)
+{
+    if (paths)
+        paths->taken = false;
+}
+
+/* --- Directories --- */
+
+/* The path that the kernel knows for a descriptor; its length, 0 where it is none. */
+static size_t path_of(int descriptor, char *path, size_t bytes)
+{
+    char link[32];
+    put_decimal(stpcpy(link, "/proc/self/fd/"), (unsigned)descriptor);
+    ssize_t length = system_readlink(link, path, bytes - 1);
     if (length <= 0 || path[0] != '/')
         return 0;
-    if (path[length - 1] != '/')
-        path[length++] = '/';
+    path[length] = 0;
     return (size_t)length;
 }
 
-/* `path` as the program gave it, behind its directory where it is relative. Cut where it does not fit. */
-void path_absolute(char *absolute, size_t bytes, int directory, const char *path)
+static size_t with_slash(char *directory, size_t bytes)
 {
-    size_t length = path[0] == '/' || directory == NO_DIRECTORY ? 0 : directory_of(absolute, bytes, directory);
-    snprintf(absolute + length, bytes - length, "%s", path);
+    if (bytes && directory[bytes - 1] != '/')
+        directory[bytes++] = '/';
+    return bytes;
 }
 
-/* --- Numbers ------------------------------------------------------------------------------------------------- */
-
-static bool write_path(uint32_t number, const char *path)
+/* The time of the call that asks, where there is one. */
+static uint64_t asked_at(const struct stream *stream)
 {
-    uint8_t payload[4 + PATH_BYTES];
-    size_t bytes = strnlen(path, PATH_BYTES);
-    memcpy(payload, &number, 4);
-    memcpy(payload + 4, path, bytes);
-    return tailrace_record(HEAD_PATH, payload, 4 + bytes);
+    return stream->depth && stream->depth <= NESTING_MAX ? stream->open[stream->depth].begin
+                                                         : clock_now();
 }
 
-uint32_t path_number(const char *absolute)
+static struct start working_directory(const struct stream *stream, struct path_cache *paths)
+{
+    unsigned changes = atomic_load_explicit(&process.directory_changes, memory_order_acquire);
+    uint64_t now = asked_at(stream);
+    if (now >= paths->working_due || changes != paths->working_changes) {
+        long bytes = system_call(SYS_getcwd, (long)paths->working, PATH_BYTES - 1, 0, 0, 0, 0);
+        bool known = bytes > 1 && paths->working[0] == '/';
+        paths->working_bytes = known ? with_slash(paths->working, (size_t)bytes - 1) : 0;
+        paths->working_changes = changes;
+        bool may_keep = known && !(changes & DIRECTORY_UNSURE);
+        paths->working_due = may_keep ? now + clock_ticks_per_s() / DIRECTORY_CHECKS_PER_S : 0;
+    }
+    return (struct start){paths->working, paths->working_bytes};
+}
+
+/* What a relative path starts from, with a slash behind it. */
+static struct start start_of(const struct stream *stream, struct path_cache *paths, int directory,
+                             const char *path)
+{
+    if (!paths || path[0] == '/' || directory == NO_DIRECTORY)
+        return (struct start){NULL, 0};
+    if (directory == AT_FDCWD)
+        return working_directory(stream, paths);
+    size_t bytes = path_of(directory, paths->directory, PATH_BYTES - 1);
+    return (struct start){paths->directory, with_slash(paths->directory, bytes)};
+}
+
+void paths_directory_changes(bool unseen)
+{
+    if (unseen)
+        atomic_fetch_or(&process.directory_changes, DIRECTORY_UNSURE);
+    else
+        atomic_fetch_add(&process.directory_changes, DIRECTORY_UNSURE << 1);
+}
+
+/* --- Numbers --- */
+
+/* A record of where the path starts and the path. The calls that follow may refer to it as the
+ * latest, so both change in one section. */
+static uint32_t write_path(struct stream *stream, struct start start, const char *path,
+                           size_t bytes)
 {
     uint32_t number = atomic_fetch_add_explicit(&process.next_file, 1, memory_order_relaxed);
-    write_path(number, absolute);
+    if (!stream || !tailrace_recording || !stream_busy(stream))
+        return number;
+    int saved = errno;
+    uint8_t *at = encode_begin(stream, sizeof number + start.bytes + bytes);
+    if (at) {
+        memcpy(at, &number, sizeof number);
+        at += sizeof number;
+        if (start.bytes)
+            memcpy(at, start.text, start.bytes);
+        memcpy(at + start.bytes, path, bytes);
+        encode_publish(stream, HEAD_PATH, at + start.bytes + bytes);
+        stream->latest_file = number;
+    }
+    stream_ready(stream);
+    errno = saved;
     return number;
+}
+
+uint32_t path_number(int directory, const char *path)
+{
+    struct stream *stream = own_stream();
+    struct path_cache *paths = take(stream);
+    struct start start = start_of(stream, paths, directory, path);
+    uint32_t number = write_path(stream, start, path, strnlen(path, PATH_BYTES));
+    give_back(paths);
+    return number;
+}
+
+/* Eight bytes at a time: most of these paths are asked for once. */
+static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t count)
+{
+    for (; count >= sizeof hash; count -= sizeof hash, bytes += sizeof hash) {
+        uint64_t word;
+        memcpy(&word, bytes, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    uint64_t word = count;
+    for (size_t i = 0; i < count; i++)
+        word = word << 8 | (uint8_t)bytes[i];
+    hash = (hash ^ word) * 0xd6e8feb86659fd93u;
+    return hash ^ hash >> 32;
+}
+
+static uint32_t cached_number(struct stream *stream, struct path_cache *paths, struct start start,
+                              const char *path, size_t bytes)
+{
+    uint64_t hash = hash_bytes(hash_bytes(0, start.text, start.bytes), path, bytes) | 1;
+    __typeof__(&paths->entries[0]) entry = &paths->entries[(hash >> 48) % CACHED_PATHS];
+    if (entry->hash != hash) {
+        entry->number = write_path(stream, start, path, bytes);
+        entry->hash = hash;
+    }
+    return entry->number;
+}
+
+uint32_t path_number_named(int directory, const char *path)
+{
+    struct stream *stream = own_stream();
+    struct path_cache *paths = take(stream);
+    struct start start = start_of(stream, paths, directory, path);
+    size_t bytes = strnlen(path, PATH_BYTES);
+    uint32_t number = paths ? cached_number(stream, paths, start, path, bytes)
+                            : write_path(stream, start, path, bytes);
+    give_back(paths);
+    return number;
+}
+
+/* The kernel appends this to the names of files that have none any more. */
+static size_t without_deleted(const char *path, size_t length)
+{
+    static const char suffix[] = " (deleted)";
+    size_t tail = sizeof suffix - 1;
+    return length > tail && !strcmp(path + length - tail, suffix) ? length - tail : length;
+}
+
+uint32_t path_number_found(int descriptor, bool is_deleted)
+{
+    struct stream *stream = own_stream();
+    struct path_cache *paths = take(stream);
+    if (!paths)
+        return path_number(NO_DIRECTORY, "<unknown file>");
+    const char *path = paths->directory;
+    size_t length = path_of(descriptor, paths->directory, PATH_BYTES);
+    uint32_t number = 0;
+    if (length && strncmp(path, "/memfd:", 7))
+        number = write_path(stream, (struct start){NULL, 0}, path,
+                            is_deleted ? without_deleted(path, length) : length);
+    give_back(paths);
+    return number;
+}
+
+void path_note(const char *key, int descriptor)
+{
+    struct path_cache *paths = take(own_stream());
+    if (paths && path_of(descriptor, paths->directory, PATH_BYTES))
+        tailrace_note(key, paths->directory);
+    else
+        tailrace_note(key, "");
+    give_back(paths);
 }
 
 uint32_t tailrace_file_open(const char *path)
 {
-    char absolute[PATH_BYTES];
-    path_absolute(absolute, sizeof absolute, AT_FDCWD, path);
-    return path_number(absolute);
-}
-
-static struct path_cache *cache(void)
-{
-    struct stream *stream = tailrace_stream;
-    if (!stream || stream->state == STREAM_GONE)
-        return NULL;
-    if (!stream->paths)
-        stream->paths = system_map_memory(sizeof *stream->paths);
-    return stream->paths;
-}
-
-static unsigned cache_place(const char *path, size_t bytes)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ (uint8_t)path[i]) * 0x100000001b3u;
-    return (unsigned)(hash >> 57) % CACHED_PATHS;
-}
-
-uint32_t path_number_named(const char *absolute)
-{
-    size_t bytes = strlen(absolute);
-    struct path_cache *paths = bytes < CACHED_BYTES ? cache() : NULL;
-    if (!paths)
-        return path_number(absolute);
-    unsigned place = cache_place(absolute, bytes);
-    if (!paths->entries[place].number || strcmp(paths->entries[place].path, absolute)) {
-        memcpy(paths->entries[place].path, absolute, bytes + 1);
-        paths->entries[place].number = path_number(absolute);
-    }
-    return paths->entries[place].number;
+    return path_number(AT_FDCWD, path);
 }
 
 uint32_t tailrace_file_named(const char *path)
 {
-    char absolute[PATH_BYTES];
-    path_absolute(absolute, sizeof absolute, AT_FDCWD, path);
-    return path_number_named(absolute);
+    int saved = errno;
+    uint32_t number = path_number_named(AT_FDCWD, path);
+    errno = saved;
+    return number;
+}
+
+/* --- What a program passes --- */
+
+/* Whether a call that ended with this error has read its path, or who asks the kernel may. A bad
+ * pointer is the kernel's to refuse. */
+bool path_is_readable(const char *path, int error)
+{
+    switch (error) {
+    case 0:
+    case ENOENT:
+    case EEXIST:
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG: return path != NULL;
+    case EFAULT: return false;
+    default:
+        return path && !tailrace_calls_forbidden &&
+               system_call(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) != -EFAULT;
+    }
 }

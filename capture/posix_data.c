@@ -12,48 +12,58 @@ ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
 ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 
-#define STREAMING(name, op, parameters, arguments)                                                                     \
+#define STREAMING(name, op, parameters, arguments)                                                 \
     WRAP_FILE(ssize_t, name, parameters, arguments, descriptor_file(fd), op, 0, MOVED, 0)
-#define POSITIONED(name, op, parameters, arguments)                                                                    \
-    WRAP_FILE(ssize_t, name, parameters, arguments, descriptor_file(fd), op, FILE_OFFSET, MOVED, offset)
+#define POSITIONED(name, op, parameters, arguments)                                                \
+    WRAP_FILE(ssize_t, name, parameters, arguments, descriptor_file(fd), op, FILE_OFFSET, MOVED,   \
+              offset)
 /* preadv2 and pwritev2 take −1 for "at the file's position". */
-#define PERHAPS_POSITIONED(name, op, parameters, arguments)                                                            \
-    WRAP_FILE(ssize_t, name, parameters, arguments, descriptor_file(fd), op, offset == -1 ? 0 : FILE_OFFSET, MOVED,    \
-              offset == -1 ? 0 : offset)
+#define PERHAPS_POSITIONED(name, op, parameters, arguments)                                        \
+    WRAP_FILE(ssize_t, name, parameters, arguments, descriptor_file(fd), op,                       \
+              offset == -1 ? 0 : FILE_OFFSET, MOVED, offset == -1 ? 0 : offset)
 
 STREAMING(read, FILE_READ, (int fd, void *buffer, size_t bytes), (fd, buffer, bytes))
-STREAMING(__read_chk, FILE_READ, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room))
+STREAMING(__read_chk, FILE_READ, (int fd, void *buffer, size_t bytes, size_t room),
+          (fd, buffer, bytes, room))
 STREAMING(readv, FILE_READ, (int fd, const struct iovec *pieces, int count), (fd, pieces, count))
-POSITIONED(pread, FILE_READ, (int fd, void *buffer, size_t bytes, off_t offset), (fd, buffer, bytes, offset))
-POSITIONED(pread64, FILE_READ, (int fd, void *buffer, size_t bytes, off64_t offset), (fd, buffer, bytes, offset))
+POSITIONED(pread, FILE_READ, (int fd, void *buffer, size_t bytes, off_t offset),
+           (fd, buffer, bytes, offset))
+POSITIONED(pread64, FILE_READ, (int fd, void *buffer, size_t bytes, off64_t offset),
+           (fd, buffer, bytes, offset))
 POSITIONED(__pread_chk, FILE_READ, (int fd, void *buffer, size_t bytes, off_t offset, size_t room),
            (fd, buffer, bytes, offset, room))
-POSITIONED(__pread64_chk, FILE_READ, (int fd, void *buffer, size_t bytes, off64_t offset, size_t room),
+POSITIONED(__pread64_chk, FILE_READ,
+           (int fd, void *buffer, size_t bytes, off64_t offset, size_t room),
            (fd, buffer, bytes, offset, room))
 POSITIONED(preadv, FILE_READ, (int fd, const struct iovec *pieces, int count, off_t offset),
            (fd, pieces, count, offset))
 POSITIONED(preadv64, FILE_READ, (int fd, const struct iovec *pieces, int count, off64_t offset),
            (fd, pieces, count, offset))
-PERHAPS_POSITIONED(preadv2, FILE_READ, (int fd, const struct iovec *pieces, int count, off_t offset, int flags),
+PERHAPS_POSITIONED(preadv2, FILE_READ,
+                   (int fd, const struct iovec *pieces, int count, off_t offset, int flags),
                    (fd, pieces, count, offset, flags))
-PERHAPS_POSITIONED(preadv64v2, FILE_READ, (int fd, const struct iovec *pieces, int count, off64_t offset, int flags),
+PERHAPS_POSITIONED(preadv64v2, FILE_READ,
+                   (int fd, const struct iovec *pieces, int count, off64_t offset, int flags),
                    (fd, pieces, count, offset, flags))
 
 STREAMING(write, FILE_WRITE, (int fd, const void *buffer, size_t bytes), (fd, buffer, bytes))
 STREAMING(writev, FILE_WRITE, (int fd, const struct iovec *pieces, int count), (fd, pieces, count))
-POSITIONED(pwrite, FILE_WRITE, (int fd, const void *buffer, size_t bytes, off_t offset), (fd, buffer, bytes, offset))
+POSITIONED(pwrite, FILE_WRITE, (int fd, const void *buffer, size_t bytes, off_t offset),
+           (fd, buffer, bytes, offset))
 POSITIONED(pwrite64, FILE_WRITE, (int fd, const void *buffer, size_t bytes, off64_t offset),
            (fd, buffer, bytes, offset))
 POSITIONED(pwritev, FILE_WRITE, (int fd, const struct iovec *pieces, int count, off_t offset),
            (fd, pieces, count, offset))
 POSITIONED(pwritev64, FILE_WRITE, (int fd, const struct iovec *pieces, int count, off64_t offset),
            (fd, pieces, count, offset))
-PERHAPS_POSITIONED(pwritev2, FILE_WRITE, (int fd, const struct iovec *pieces, int count, off_t offset, int flags),
+PERHAPS_POSITIONED(pwritev2, FILE_WRITE,
+                   (int fd, const struct iovec *pieces, int count, off_t offset, int flags),
                    (fd, pieces, count, offset, flags))
-PERHAPS_POSITIONED(pwritev64v2, FILE_WRITE, (int fd, const struct iovec *pieces, int count, off64_t offset, int flags),
+PERHAPS_POSITIONED(pwritev64v2, FILE_WRITE,
+                   (int fd, const struct iovec *pieces, int count, off64_t offset, int flags),
                    (fd, pieces, count, offset, flags))
 
-/* --- From one descriptor to another ------------------------------------------------------------------------- */
+/* --- From one descriptor to another --- */
 
 /* A write of the file written to, or, where that is none, a read of the other. */
 
@@ -72,32 +82,36 @@ static uint32_t find_transfer(struct transfer *transfer, int out, int in)
     return transfer->file = descriptor_file(in);
 }
 
-#define TRANSFER(name, out, in, parameters, arguments)                                                                 \
-    WRAP(ssize_t, name, parameters, arguments, find_transfer(&transfer, out, in), struct transfer transfer,            \
-         transfer.file, transfer.op, 0, MOVED, 0, ERROR_OF_RESULT)
+#define TRANSFER(name, out, in, parameters, arguments)                                             \
+    WRAP(ssize_t, name, parameters, arguments, find_transfer(&transfer, out, in),                  \
+         struct transfer transfer, transfer.file, transfer.op, 0, MOVED, 0, ERROR_OF_RESULT)
 
-TRANSFER(sendfile, out, in, (int out, int in, off_t *offset, size_t bytes), (out, in, offset, bytes))
-TRANSFER(sendfile64, out, in, (int out, int in, off64_t *offset, size_t bytes), (out, in, offset, bytes))
+TRANSFER(sendfile, out, in, (int out, int in, off_t *offset, size_t bytes),
+         (out, in, offset, bytes))
+TRANSFER(sendfile64, out, in, (int out, int in, off64_t *offset, size_t bytes),
+         (out, in, offset, bytes))
 TRANSFER(copy_file_range, out, in,
          (int in, off64_t *in_offset, int out, off64_t *out_offset, size_t bytes, unsigned flags),
          (in, in_offset, out, out_offset, bytes, flags))
-TRANSFER(splice, out, in, (int in, off64_t *in_offset, int out, off64_t *out_offset, size_t bytes, unsigned flags),
+TRANSFER(splice, out, in,
+         (int in, off64_t *in_offset, int out, off64_t *out_offset, size_t bytes, unsigned flags),
          (in, in_offset, out, out_offset, bytes, flags))
 
-/* --- Where, and until it is safe ----------------------------------------------------------------------------- */
+/* --- Where, and until it is safe --- */
 
-#define SEEK(name, off)                                                                                                \
-    WRAP_FILE(off, name, (int fd, off offset, int whence), (fd, offset, whence), descriptor_file(fd), FILE_SEEK,       \
-              result < 0 ? 0 : FILE_OFFSET, 0, MOVED)
+#define SEEK(name, off)                                                                            \
+    WRAP_FILE(off, name, (int fd, off offset, int whence), (fd, offset, whence),                   \
+              descriptor_file(fd), FILE_SEEK, result < 0 ? 0 : FILE_OFFSET, 0, MOVED)
 SEEK(lseek, off_t)
 SEEK(lseek64, off64_t)
 
-#define ON_FILE(name, op, parameters, arguments)                                                                       \
+#define ON_FILE(name, op, parameters, arguments)                                                   \
     WRAP_FILE(int, name, parameters, arguments, descriptor_file(fd), op, 0, 0, 0)
 ON_FILE(fsync, FILE_SYNC, (int fd), (fd))
 ON_FILE(fdatasync, FILE_SYNC, (int fd), (fd))
 ON_FILE(syncfs, FILE_SYNC, (int fd), (fd))
-ON_FILE(sync_file_range, FILE_SYNC, (int fd, off64_t offset, off64_t bytes, unsigned flags), (fd, offset, bytes, flags))
+ON_FILE(sync_file_range, FILE_SYNC, (int fd, off64_t offset, off64_t bytes, unsigned flags),
+        (fd, offset, bytes, flags))
 ON_FILE(flock, FILE_LOCK, (int fd, int operation), (fd, operation))
 ON_FILE(lockf, FILE_LOCK, (int fd, int command, off_t bytes), (fd, command, bytes))
 ON_FILE(lockf64, FILE_LOCK, (int fd, int command, off64_t bytes), (fd, command, bytes))
@@ -108,27 +122,31 @@ TAILRACE_EXPORT void sync(void)
     struct stream *stream = tailrace_recording ? call_begin(&call, FUNCTION_sync) : NULL;
     REAL(sync)();
     if (stream)
-        end_file_call(stream, &call, clock_now(), FILE_SYNC, 0, wrap_special("<all files>"), 0, 0, 0);
+        end_file_call(stream, &call, clock_now(), FILE_SYNC, 0, wrap_special("<all files>"), 0, 0,
+                      0);
 }
 
-/* --- Size ---------------------------------------------------------------------------------------------------- */
+/* --- Size --- */
 
 /* The new size is the offset. */
-#define RESIZE(name, off)                                                                                              \
-    WRAP_FILE(int, name, (int fd, off bytes), (fd, bytes), descriptor_file(fd), FILE_TRUNCATE, FILE_OFFSET, 0, bytes)
+#define RESIZE(name, off)                                                                          \
+    WRAP_FILE(int, name, (int fd, off bytes), (fd, bytes), descriptor_file(fd), FILE_TRUNCATE,     \
+              FILE_OFFSET, 0, bytes)
 RESIZE(ftruncate, off_t)
 RESIZE(ftruncate64, off64_t)
 
-#define ALLOCATE(name, off)                                                                                            \
-    WRAP_FILE(int, name, (int fd, int mode, off offset, off bytes), (fd, mode, offset, bytes), descriptor_file(fd),    \
-              FILE_TRUNCATE, 0, 0, 0)
+#define ALLOCATE(name, off)                                                                        \
+    WRAP_FILE(int, name, (int fd, int mode, off offset, off bytes), (fd, mode, offset, bytes),     \
+              descriptor_file(fd), FILE_TRUNCATE, 0, 0, 0)
 ALLOCATE(fallocate, off_t)
 ALLOCATE(fallocate64, off64_t)
 
-#define ON_RANGE(name, op, parameters, arguments)                                                                      \
+#define ON_RANGE(name, op, parameters, arguments)                                                  \
     WRAP_FILE_STATUS(int, name, parameters, arguments, descriptor_file(fd), op, 0, 0, 0)
 ON_RANGE(posix_fallocate, FILE_TRUNCATE, (int fd, off_t offset, off_t bytes), (fd, offset, bytes))
-ON_RANGE(posix_fallocate64, FILE_TRUNCATE, (int fd, off64_t offset, off64_t bytes), (fd, offset, bytes))
-ON_RANGE(posix_fadvise, FILE_METADATA, (int fd, off_t offset, off_t bytes, int advice), (fd, offset, bytes, advice))
+ON_RANGE(posix_fallocate64, FILE_TRUNCATE, (int fd, off64_t offset, off64_t bytes),
+         (fd, offset, bytes))
+ON_RANGE(posix_fadvise, FILE_METADATA, (int fd, off_t offset, off_t bytes, int advice),
+         (fd, offset, bytes, advice))
 ON_RANGE(posix_fadvise64, FILE_METADATA, (int fd, off64_t offset, off64_t bytes, int advice),
          (fd, offset, bytes, advice))

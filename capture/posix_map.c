@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,8 +17,8 @@
 
 enum { MAPPINGS = 64 };
 
-/* The last shared mappings, so that msync can name the file. Written without a lock: an entry torn by two threads names
- * the wrong one of two files at worst. */
+/* The last shared mappings, so that msync can name the file. Written without a lock: an entry torn
+ * by two threads names the wrong one of two files at worst. */
 static struct mapping {
     uintptr_t begin, end;
     uint32_t file;
@@ -48,45 +47,44 @@ static bool inside_another_call(void)
     return tailrace_stream && tailrace_stream->state != STREAM_GONE && tailrace_stream->depth;
 }
 
-/* What the program reads and writes in the mapping is not seen: the trace says so. Private mappings are, but for rare
- * exceptions, programs and libraries being loaded. */
+/* What the program reads and writes in the mapping is not seen: the trace says so. Private mappings
+ * are, but for rare exceptions, programs and libraries being loaded. */
 static void note_mapping(void *address, size_t bytes, int flags, int descriptor, uint32_t file)
 {
-    char link[40], path[PATH_BYTES];
     if (address == MAP_FAILED || (flags & MAP_TYPE) == MAP_PRIVATE)
         return;
     remember_mapping(address, bytes, file);
     if (inside_another_call())
         return;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    ssize_t length = system_readlink(link, path, sizeof path - 1);
-    path[length < 0 ? 0 : length] = 0;
-    tailrace_note("mmap", path);
+    path_note("mmap", descriptor);
 }
 
 /* Anonymous memory is what allocators ask for: no question, no record. */
-#define MAP(name, off)                                                                                                 \
-    TAILRACE_EXPORT void *name(void *address, size_t bytes, int protection, int flags, int fd, off offset)             \
-    {                                                                                                                  \
-        uint32_t file;                                                                                                 \
-        if (!tailrace_recording || (flags & MAP_ANONYMOUS) || !(file = descriptor_file(fd)))                           \
-            return REAL(name)(address, bytes, protection, flags, fd, offset);                                          \
-        struct call call;                                                                                              \
-        struct stream *stream = call_begin(&call, FUNCTION_##name);                                                    \
-        void *result = REAL(name)(address, bytes, protection, flags, fd, offset);                                      \
-        if (!stream)                                                                                                   \
-            return result;                                                                                             \
-        end_file_call(stream, &call, clock_now(), FILE_MAP, FILE_OFFSET, file, 0, offset, ERROR_OF_RESULT);            \
-        note_mapping(result, bytes, flags, fd, file);                                                                  \
-        return result;                                                                                                 \
+#define MAP(name, off)                                                                             \
+    TAILRACE_EXPORT void *name(void *address, size_t bytes, int protection, int flags, int fd,     \
+                               off offset)                                                         \
+    {                                                                                              \
+        uint32_t file;                                                                             \
+        if (!tailrace_recording || (flags & MAP_ANONYMOUS) || !(file = descriptor_file(fd)))       \
+            return REAL(name)(address, bytes, protection, flags, fd, offset);                      \
+        struct call call;                                                                          \
+        struct stream *stream = call_begin(&call, FUNCTION_##name);                                \
+        void *result = REAL(name)(address, bytes, protection, flags, fd, offset);                  \
+        if (!stream)                                                                               \
+            return result;                                                                         \
+        end_file_call(stream, &call, clock_now(), FILE_MAP, FILE_OFFSET, file, 0, offset,          \
+                      ERROR_OF_RESULT);                                                            \
+        note_mapping(result, bytes, flags, fd, file);                                              \
+        return result;                                                                             \
     }
 MAP(mmap, off_t)
 MAP(mmap64, off64_t)
 
-WRAP(int, msync, (void *address, size_t bytes, int flags), (address, bytes, flags), 1, (void)0, mapped_file(address),
-     FILE_SYNC, 0, 0, 0, ERROR_OF_RESULT)
+WRAP(int, msync, (void *address, size_t bytes, int flags), (address, bytes, flags), 1, (void)0,
+     mapped_file(address), FILE_SYNC, 0, 0, 0, ERROR_OF_RESULT)
 
-/* Six arguments are passed whatever the call takes: the kernel ignores the rest, as libc's own syscall() does. */
+/* Six arguments are passed whatever the call takes: the kernel ignores the rest, as libc's own
+ * syscall() does. */
 TAILRACE_EXPORT long syscall(long number, ...)
 {
     va_list list;
@@ -97,23 +95,34 @@ TAILRACE_EXPORT long syscall(long number, ...)
     va_end(list);
     if (number == SYS_io_uring_setup && tailrace_recording)
         tailrace_note("io_uring", "");
-    return REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+    enum restriction restriction = restriction_of(number, arguments);
+    restrict_before(restriction);
+    if (number == SYS_chdir || number == SYS_fchdir)
+        paths_directory_changes(false);
+    long result = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
+                                arguments[4], arguments[5]);
+    if (number == SYS_chdir || number == SYS_fchdir)
+        paths_directory_changes(false);
+    if (restriction && result >= 0)
+        restrict_after(restriction);
+    return result;
 }
 
-/* The libraries that do without libc's syscall(): their set-up is what can be seen. Their own convention is a negative
- * errno. */
+/* The libraries that do without libc's syscall(): their set-up is what can be seen. Their own
+ * convention is a negative errno. */
 int io_uring_queue_init(unsigned entries, void *ring, unsigned flags);
 int io_uring_queue_init_params(unsigned entries, void *ring, void *parameters);
 int io_setup(int events, void *context);
 
-#define NOTE(name, key, parameters, arguments)                                                                         \
-    TAILRACE_EXPORT int name parameters                                                                                \
-    {                                                                                                                  \
-        if (tailrace_recording)                                                                                        \
-            tailrace_note(key, "");                                                                                    \
-        return REAL(name) arguments;                                                                                   \
+#define NOTE(name, key, parameters, arguments)                                                     \
+    TAILRACE_EXPORT int name parameters                                                            \
+    {                                                                                              \
+        if (tailrace_recording)                                                                    \
+            tailrace_note(key, "");                                                                \
+        return REAL(name) arguments;                                                               \
     }
-NOTE(io_uring_queue_init, "io_uring", (unsigned entries, void *ring, unsigned flags), (entries, ring, flags))
+NOTE(io_uring_queue_init, "io_uring", (unsigned entries, void *ring, unsigned flags),
+     (entries, ring, flags))
 NOTE(io_uring_queue_init_params, "io_uring", (unsigned entries, void *ring, void *parameters),
      (entries, ring, parameters))
 NOTE(io_setup, "native_aio", (int events, void *context), (events, context))

@@ -23,59 +23,74 @@ int __fxstatat(int, int, const char *, struct stat *, int);
 int __fxstatat64(int, int, const char *, struct stat64 *, int);
 
 /* An empty path means the directory itself (AT_EMPTY_PATH). */
-uint32_t wrap_path(int directory, const char *path)
+uint32_t wrap_path(int directory, const char *path, int error)
 {
-    char absolute[PATH_BYTES];
     int saved = errno;
-    uint32_t file = directory >= 0 && (!path || !*path) ? descriptor_file(directory) : 0;
-    if (!file) {
-        path_absolute(absolute, sizeof absolute, path ? directory : NO_DIRECTORY, path ? path : "<no path>");
-        file = path_number_named(absolute);
-    }
+    bool readable = path_is_readable(path, error);
+    uint32_t file =
+        directory >= 0 && (!path || (readable && !*path)) ? descriptor_file(directory) : 0;
+    if (!file)
+        file = readable ? path_number_named(directory, path)
+                        : path_number_named(NO_DIRECTORY, "<no path>");
     errno = saved;
     return file;
 }
 
 uint32_t wrap_special(const char *name)
 {
-    return path_number_named(name);
+    return path_number_named(NO_DIRECTORY, name);
 }
 
-/* --- By path ------------------------------------------------------------------------------------------------- */
+/* --- By path --- */
 
-#define AT_PATH(name, op, parameters, arguments) WRAP_PATH(int, name, parameters, arguments, AT_FDCWD, path, op)
-#define AT_DIRECTORY(name, op, parameters, arguments) WRAP_PATH(int, name, parameters, arguments, directory, path, op)
+#define AT_PATH(name, op, parameters, arguments)                                                   \
+    WRAP_PATH(int, name, parameters, arguments, AT_FDCWD, path, op)
+#define AT_DIRECTORY(name, op, parameters, arguments)                                              \
+    WRAP_PATH(int, name, parameters, arguments, directory, path, op)
 
 AT_PATH(stat, FILE_STAT, (const char *restrict path, struct stat *restrict status), (path, status))
-AT_PATH(stat64, FILE_STAT, (const char *restrict path, struct stat64 *restrict status), (path, status))
+AT_PATH(stat64, FILE_STAT, (const char *restrict path, struct stat64 *restrict status),
+        (path, status))
 AT_PATH(lstat, FILE_STAT, (const char *restrict path, struct stat *restrict status), (path, status))
-AT_PATH(lstat64, FILE_STAT, (const char *restrict path, struct stat64 *restrict status), (path, status))
-AT_PATH(__xstat, FILE_STAT, (int version, const char *path, struct stat *status), (version, path, status))
-AT_PATH(__xstat64, FILE_STAT, (int version, const char *path, struct stat64 *status), (version, path, status))
-AT_PATH(__lxstat, FILE_STAT, (int version, const char *path, struct stat *status), (version, path, status))
-AT_PATH(__lxstat64, FILE_STAT, (int version, const char *path, struct stat64 *status), (version, path, status))
-AT_DIRECTORY(fstatat, FILE_STAT, (int directory, const char *restrict path, struct stat *restrict status, int flags),
+AT_PATH(lstat64, FILE_STAT, (const char *restrict path, struct stat64 *restrict status),
+        (path, status))
+AT_PATH(__xstat, FILE_STAT, (int version, const char *path, struct stat *status),
+        (version, path, status))
+AT_PATH(__xstat64, FILE_STAT, (int version, const char *path, struct stat64 *status),
+        (version, path, status))
+AT_PATH(__lxstat, FILE_STAT, (int version, const char *path, struct stat *status),
+        (version, path, status))
+AT_PATH(__lxstat64, FILE_STAT, (int version, const char *path, struct stat64 *status),
+        (version, path, status))
+AT_DIRECTORY(fstatat, FILE_STAT,
+             (int directory, const char *restrict path, struct stat *restrict status, int flags),
              (directory, path, status, flags))
 AT_DIRECTORY(fstatat64, FILE_STAT,
              (int directory, const char *restrict path, struct stat64 *restrict status, int flags),
              (directory, path, status, flags))
-AT_DIRECTORY(__fxstatat, FILE_STAT, (int version, int directory, const char *path, struct stat *status, int flags),
+AT_DIRECTORY(__fxstatat, FILE_STAT,
+             (int version, int directory, const char *path, struct stat *status, int flags),
              (version, directory, path, status, flags))
-AT_DIRECTORY(__fxstatat64, FILE_STAT, (int version, int directory, const char *path, struct stat64 *status, int flags),
+AT_DIRECTORY(__fxstatat64, FILE_STAT,
+             (int version, int directory, const char *path, struct stat64 *status, int flags),
              (version, directory, path, status, flags))
 AT_DIRECTORY(statx, FILE_STAT,
-             (int directory, const char *restrict path, int flags, unsigned mask, struct statx *restrict status),
+             (int directory, const char *restrict path, int flags, unsigned mask,
+              struct statx *restrict status),
              (directory, path, flags, mask, status))
 AT_PATH(statfs, FILE_STAT, (const char *path, struct statfs *status), (path, status))
 AT_PATH(statfs64, FILE_STAT, (const char *path, struct statfs64 *status), (path, status))
-AT_PATH(statvfs, FILE_STAT, (const char *restrict path, struct statvfs *restrict status), (path, status))
-AT_PATH(statvfs64, FILE_STAT, (const char *restrict path, struct statvfs64 *restrict status), (path, status))
+AT_PATH(statvfs, FILE_STAT, (const char *restrict path, struct statvfs *restrict status),
+        (path, status))
+AT_PATH(statvfs64, FILE_STAT, (const char *restrict path, struct statvfs64 *restrict status),
+        (path, status))
 AT_PATH(access, FILE_STAT, (const char *path, int mode), (path, mode))
 AT_DIRECTORY(faccessat, FILE_STAT, (int directory, const char *path, int mode, int flags),
              (directory, path, mode, flags))
-WRAP_PATH(ssize_t, readlink, (const char *restrict path, char *restrict target, size_t bytes), (path, target, bytes),
-          AT_FDCWD, path, FILE_METADATA)
-WRAP_PATH(ssize_t, readlinkat, (int directory, const char *restrict path, char *restrict target, size_t bytes),
+WRAP_PATH(ssize_t, readlink, (const char *restrict path, char *restrict target, size_t bytes),
+          (path, target, bytes), AT_FDCWD, path, FILE_METADATA)
+WRAP_PATH(ssize_t, readlinkat,
+          (int directory, const char *restrict path, char *restrict target, size_t bytes),
           (directory, path, target, bytes), directory, path, FILE_METADATA)
 
 AT_PATH(chmod, FILE_METADATA, (const char *path, mode_t mode), (path, mode))
@@ -83,37 +98,44 @@ AT_DIRECTORY(fchmodat, FILE_METADATA, (int directory, const char *path, mode_t m
              (directory, path, mode, flags))
 AT_PATH(chown, FILE_METADATA, (const char *path, uid_t user, gid_t group), (path, user, group))
 AT_PATH(lchown, FILE_METADATA, (const char *path, uid_t user, gid_t group), (path, user, group))
-AT_DIRECTORY(fchownat, FILE_METADATA, (int directory, const char *path, uid_t user, gid_t group, int flags),
+AT_DIRECTORY(fchownat, FILE_METADATA,
+             (int directory, const char *path, uid_t user, gid_t group, int flags),
              (directory, path, user, group, flags))
-AT_DIRECTORY(utimensat, FILE_METADATA, (int directory, const char *path, const struct timespec times[2], int flags),
+AT_DIRECTORY(utimensat, FILE_METADATA,
+             (int directory, const char *path, const struct timespec times[2], int flags),
              (directory, path, times, flags))
 AT_PATH(truncate, FILE_TRUNCATE, (const char *path, off_t bytes), (path, bytes))
 AT_PATH(truncate64, FILE_TRUNCATE, (const char *path, off64_t bytes), (path, bytes))
 
 AT_PATH(unlink, FILE_UNLINK, (const char *path), (path))
-AT_DIRECTORY(unlinkat, FILE_UNLINK, (int directory, const char *path, int flags), (directory, path, flags))
+AT_DIRECTORY(unlinkat, FILE_UNLINK, (int directory, const char *path, int flags),
+             (directory, path, flags))
 AT_PATH(remove, FILE_UNLINK, (const char *path), (path))
 AT_PATH(rmdir, FILE_UNLINK, (const char *path), (path))
 AT_PATH(mkdir, FILE_MAKE_DIRECTORY, (const char *path, mode_t mode), (path, mode))
-AT_DIRECTORY(mkdirat, FILE_MAKE_DIRECTORY, (int directory, const char *path, mode_t mode), (directory, path, mode))
+AT_DIRECTORY(mkdirat, FILE_MAKE_DIRECTORY, (int directory, const char *path, mode_t mode),
+             (directory, path, mode))
 
 /* Of two names the old one is recorded, it is the one whose file is known. */
 AT_PATH(rename, FILE_RENAME, (const char *path, const char *to), (path, to))
-AT_DIRECTORY(renameat, FILE_RENAME, (int directory, const char *path, int to_directory, const char *to),
+AT_DIRECTORY(renameat, FILE_RENAME,
+             (int directory, const char *path, int to_directory, const char *to),
              (directory, path, to_directory, to))
 AT_DIRECTORY(renameat2, FILE_RENAME,
              (int directory, const char *path, int to_directory, const char *to, unsigned flags),
              (directory, path, to_directory, to, flags))
 AT_PATH(link, FILE_METADATA, (const char *path, const char *to), (path, to))
-AT_DIRECTORY(linkat, FILE_METADATA, (int directory, const char *path, int to_directory, const char *to, int flags),
+AT_DIRECTORY(linkat, FILE_METADATA,
+             (int directory, const char *path, int to_directory, const char *to, int flags),
              (directory, path, to_directory, to, flags))
-WRAP_PATH(int, symlink, (const char *target, const char *path), (target, path), AT_FDCWD, path, FILE_METADATA)
-WRAP_PATH(int, symlinkat, (const char *target, int directory, const char *path), (target, directory, path), directory,
-          path, FILE_METADATA)
+WRAP_PATH(int, symlink, (const char *target, const char *path), (target, path), AT_FDCWD, path,
+          FILE_METADATA)
+WRAP_PATH(int, symlinkat, (const char *target, int directory, const char *path),
+          (target, directory, path), directory, path, FILE_METADATA)
 
-/* --- By descriptor ------------------------------------------------------------------------------------------- */
+/* --- By descriptor --- */
 
-#define ON_FILE(name, op, parameters, arguments)                                                                       \
+#define ON_FILE(name, op, parameters, arguments)                                                   \
     WRAP_FILE(int, name, parameters, arguments, descriptor_file(fd), op, 0, 0, 0)
 ON_FILE(fstat, FILE_STAT, (int fd, struct stat *status), (fd, status))
 ON_FILE(fstat64, FILE_STAT, (int fd, struct stat64 *status), (fd, status))
@@ -127,15 +149,16 @@ ON_FILE(fchmod, FILE_METADATA, (int fd, mode_t mode), (fd, mode))
 ON_FILE(fchown, FILE_METADATA, (int fd, uid_t user, gid_t group), (fd, user, group))
 ON_FILE(futimens, FILE_METADATA, (int fd, const struct timespec times[2]), (fd, times))
 
-/* --- Directories --------------------------------------------------------------------------------------------- */
+/* --- Directories --- */
 
-WRAP(DIR *, opendir, (const char *path), (path), 1, (void)0, wrap_path(AT_FDCWD, path), FILE_METADATA, 0, 0, 0,
-     result ? 0 : errno)
+WRAP(DIR *, opendir, (const char *path), (path), 1, (void)0,
+     wrap_path(AT_FDCWD, path, result ? 0 : errno), FILE_METADATA, 0, 0, 0, result ? 0 : errno)
 
-#define SCAN(name, entry)                                                                                              \
-    WRAP_PATH(int, name,                                                                                               \
-              (const char *restrict path, struct entry ***restrict list, int (*select)(const struct entry *),          \
-               int (*compare)(const struct entry **, const struct entry **)),                                          \
+#define SCAN(name, entry)                                                                          \
+    WRAP_PATH(int, name,                                                                           \
+              (const char *restrict path, struct entry ***restrict list,                           \
+               int (*select)(const struct entry *),                                                \
+               int (*compare)(const struct entry **, const struct entry **)),                      \
               (path, list, select, compare), AT_FDCWD, path, FILE_METADATA)
 SCAN(scandir, dirent)
 SCAN(scandir64, dirent64)

@@ -21,27 +21,30 @@ int __open64_2(const char *, int);
 int __openat_2(int, const char *, int);
 int __openat64_2(int, const char *, int);
 
-/* --- Opening ------------------------------------------------------------------------------------------------- */
+/* --- Opening --- */
 
-/* The mode is an argument only with these flags; reading it otherwise would be reading garbage, though harmless. */
+/* The mode is an argument only with these flags; reading it otherwise would be reading garbage,
+ * though harmless. */
 static bool has_mode(int flags)
 {
     return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-static void end_open(struct stream *stream, struct call *call, int result, int directory, const char *path, int flags)
+static void end_open(struct stream *stream, struct call *call, int result, int directory,
+                     const char *path, int flags)
 {
     uint64_t end = clock_now();
     int error = result < 0 ? errno : 0;
-    uint32_t file = descriptor_opened(result, directory, path);
-    end_file_call(stream, call, end, FILE_OPEN, has_mode(flags) ? FILE_CREATES : 0, file, 0, 0, error);
+    uint32_t file = descriptor_opened(result, directory, path, error);
+    end_file_call(stream, call, end, FILE_OPEN, has_mode(flags) ? FILE_CREATES : 0, file, 0, 0,
+                  error);
     if (error)
         errno = error;
 }
 
 /* Where a call is not recorded, the table must still forget what the number stood for. */
-static void end_any_open(struct stream *stream, struct call *call, int result, int directory, const char *path,
-                         int flags)
+static void end_any_open(struct stream *stream, struct call *call, int result, int directory,
+                         const char *path, int flags)
 {
     if (stream)
         end_open(stream, call, result, directory, path, flags);
@@ -49,40 +52,42 @@ static void end_any_open(struct stream *stream, struct call *call, int result, i
         descriptor_set(result, DESCRIPTOR_UNKNOWN);
 }
 
-#define OPEN(name, parameters, arguments, directory, path, flags, before)                                              \
-    TAILRACE_EXPORT int name parameters                                                                                \
-    {                                                                                                                  \
-        before;                                                                                                        \
-        if (!tailrace_recording)                                                                                       \
-            return REAL(name) arguments;                                                                               \
-        struct call call;                                                                                              \
-        struct stream *stream = call_begin(&call, FUNCTION_##name);                                                    \
-        int result = REAL(name) arguments;                                                                             \
-        end_any_open(stream, &call, result, directory, path, flags);                                                   \
-        return result;                                                                                                 \
+#define OPEN(name, parameters, arguments, directory, path, flags, before)                          \
+    TAILRACE_EXPORT int name parameters                                                            \
+    {                                                                                              \
+        before;                                                                                    \
+        if (!tailrace_recording)                                                                   \
+            return REAL(name) arguments;                                                           \
+        struct call call;                                                                          \
+        struct stream *stream = call_begin(&call, FUNCTION_##name);                                \
+        int result = REAL(name) arguments;                                                         \
+        end_any_open(stream, &call, result, directory, path, flags);                               \
+        return result;                                                                             \
     }
 
-#define TAKE_MODE                                                                                                      \
-    mode_t mode = 0;                                                                                                   \
-    if (has_mode(flags)) {                                                                                             \
-        va_list arguments;                                                                                             \
-        va_start(arguments, flags);                                                                                    \
-        mode = va_arg(arguments, mode_t);                                                                              \
-        va_end(arguments);                                                                                             \
+#define TAKE_MODE                                                                                  \
+    mode_t mode = 0;                                                                               \
+    if (has_mode(flags)) {                                                                         \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        mode = va_arg(arguments, mode_t);                                                          \
+        va_end(arguments);                                                                         \
     }
 
-OPEN(open, (const char *path, int flags, ...), (path, flags, mode), AT_FDCWD, path, flags, TAKE_MODE)
-OPEN(open64, (const char *path, int flags, ...), (path, flags, mode), AT_FDCWD, path, flags, TAKE_MODE)
-OPEN(openat, (int directory, const char *path, int flags, ...), (directory, path, flags, mode), directory, path, flags,
+OPEN(open, (const char *path, int flags, ...), (path, flags, mode), AT_FDCWD, path, flags,
      TAKE_MODE)
-OPEN(openat64, (int directory, const char *path, int flags, ...), (directory, path, flags, mode), directory, path,
-     flags, TAKE_MODE)
+OPEN(open64, (const char *path, int flags, ...), (path, flags, mode), AT_FDCWD, path, flags,
+     TAKE_MODE)
+OPEN(openat, (int directory, const char *path, int flags, ...), (directory, path, flags, mode),
+     directory, path, flags, TAKE_MODE)
+OPEN(openat64, (int directory, const char *path, int flags, ...), (directory, path, flags, mode),
+     directory, path, flags, TAKE_MODE)
 OPEN(__open_2, (const char *path, int flags), (path, flags), AT_FDCWD, path, flags, (void)0)
 OPEN(__open64_2, (const char *path, int flags), (path, flags), AT_FDCWD, path, flags, (void)0)
-OPEN(__openat_2, (int directory, const char *path, int flags), (directory, path, flags), directory, path, flags,
-     (void)0)
-OPEN(__openat64_2, (int directory, const char *path, int flags), (directory, path, flags), directory, path, flags,
-     (void)0)
+OPEN(__openat_2, (int directory, const char *path, int flags), (directory, path, flags), directory,
+     path, flags, (void)0)
+OPEN(__openat64_2, (int directory, const char *path, int flags), (directory, path, flags),
+     directory, path, flags, (void)0)
 OPEN(creat, (const char *path, mode_t mode), (path, mode), AT_FDCWD, path, O_CREAT, (void)0)
 OPEN(creat64, (const char *path, mode_t mode), (path, mode), AT_FDCWD, path, O_CREAT, (void)0)
 OPEN(mkstemp, (char *path), (path), AT_FDCWD, path, O_CREAT, (void)0)
@@ -91,12 +96,15 @@ OPEN(mkostemp, (char *path, int flags), (path, flags), AT_FDCWD, path, O_CREAT, 
 OPEN(mkostemp64, (char *path, int flags), (path, flags), AT_FDCWD, path, O_CREAT, (void)0)
 OPEN(mkstemps, (char *path, int suffix), (path, suffix), AT_FDCWD, path, O_CREAT, (void)0)
 OPEN(mkstemps64, (char *path, int suffix), (path, suffix), AT_FDCWD, path, O_CREAT, (void)0)
-OPEN(mkostemps, (char *path, int suffix, int flags), (path, suffix, flags), AT_FDCWD, path, O_CREAT, (void)0)
-OPEN(mkostemps64, (char *path, int suffix, int flags), (path, suffix, flags), AT_FDCWD, path, O_CREAT, (void)0)
+OPEN(mkostemps, (char *path, int suffix, int flags), (path, suffix, flags), AT_FDCWD, path, O_CREAT,
+     (void)0)
+OPEN(mkostemps64, (char *path, int suffix, int flags), (path, suffix, flags), AT_FDCWD, path,
+     O_CREAT, (void)0)
 
-/* --- Closing ------------------------------------------------------------------------------------------------- */
+/* --- Closing --- */
 
-/* The number is forgotten before the call: from its return on another thread may be given it for another file. */
+/* The number is forgotten before the call: from its return on another thread may be given it for
+ * another file. */
 TAILRACE_EXPORT int close(int fd)
 {
     uint32_t file = tailrace_recording ? descriptor_entry(fd) : DESCRIPTOR_UNKNOWN;
@@ -126,15 +134,15 @@ TAILRACE_EXPORT void closefrom(int first)
     REAL(closefrom)(first);
 }
 
-/* --- Copying ------------------------------------------------------------------------------------------------- */
+/* --- Copying --- */
 
-#define COPY(name, parameters, arguments)                                                                              \
-    TAILRACE_EXPORT int name parameters                                                                                \
-    {                                                                                                                  \
-        int result = REAL(name) arguments;                                                                             \
-        if (tailrace_recording)                                                                                        \
-            descriptor_copy(fd, result);                                                                               \
-        return result;                                                                                                 \
+#define COPY(name, parameters, arguments)                                                          \
+    TAILRACE_EXPORT int name parameters                                                            \
+    {                                                                                              \
+        int result = REAL(name) arguments;                                                         \
+        if (tailrace_recording)                                                                    \
+            descriptor_copy(fd, result);                                                           \
+        return result;                                                                             \
     }
 
 COPY(dup, (int fd), (fd))
@@ -155,28 +163,28 @@ static bool locks(int command)
 }
 
 /* Locks are calls on the file; F_DUPFD copies; the other commands only touch the descriptor. */
-#define CONTROL(name)                                                                                                  \
-    TAILRACE_EXPORT int name(int fd, int command, ...)                                                                 \
-    {                                                                                                                  \
-        va_list arguments;                                                                                             \
-        va_start(arguments, command);                                                                                  \
-        void *argument = va_arg(arguments, void *);                                                                    \
-        va_end(arguments);                                                                                             \
-        struct call call;                                                                                              \
-        uint32_t file = tailrace_recording && locks(command) ? descriptor_file(fd) : 0;                                \
-        struct stream *stream = file ? call_begin(&call, FUNCTION_##name) : NULL;                                      \
-        int result = REAL(name)(fd, command, argument);                                                                \
-        if (stream)                                                                                                    \
-            end_file_call(stream, &call, clock_now(), FILE_LOCK, 0, file, 0, 0, ERROR_OF_RESULT);                      \
-        else if (tailrace_recording && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))                             \
-            descriptor_copy(fd, result);                                                                               \
-        return result;                                                                                                 \
+#define CONTROL(name)                                                                              \
+    TAILRACE_EXPORT int name(int fd, int command, ...)                                             \
+    {                                                                                              \
+        va_list arguments;                                                                         \
+        va_start(arguments, command);                                                              \
+        void *argument = va_arg(arguments, void *);                                                \
+        va_end(arguments);                                                                         \
+        struct call call;                                                                          \
+        uint32_t file = tailrace_recording && locks(command) ? descriptor_file(fd) : 0;            \
+        struct stream *stream = file ? call_begin(&call, FUNCTION_##name) : NULL;                  \
+        int result = REAL(name)(fd, command, argument);                                            \
+        if (stream)                                                                                \
+            end_file_call(stream, &call, clock_now(), FILE_LOCK, 0, file, 0, 0, ERROR_OF_RESULT);  \
+        else if (tailrace_recording && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))         \
+            descriptor_copy(fd, result);                                                           \
+        return result;                                                                             \
     }
 CONTROL(fcntl)
 CONTROL(fcntl64)
 
 /* --- Descriptors that are no files: not recorded, but a file's number may be used again for them
- * ------------------------ */
+ * --- */
 
 static inline int forget_number(int descriptor)
 {
@@ -194,20 +202,21 @@ static inline int forget_pair(int result, const int descriptors[2])
     return result;
 }
 
-#define CREATE(name, parameters, arguments)                                                                            \
-    TAILRACE_EXPORT int name parameters                                                                                \
-    {                                                                                                                  \
-        return forget_number(REAL(name) arguments);                                                                    \
+#define CREATE(name, parameters, arguments)                                                        \
+    TAILRACE_EXPORT int name parameters                                                            \
+    {                                                                                              \
+        return forget_number(REAL(name) arguments);                                                \
     }
-#define CREATE_PAIR(name, parameters, arguments)                                                                       \
-    TAILRACE_EXPORT int name parameters                                                                                \
-    {                                                                                                                  \
-        return forget_pair(REAL(name) arguments, pair);                                                                \
+#define CREATE_PAIR(name, parameters, arguments)                                                   \
+    TAILRACE_EXPORT int name parameters                                                            \
+    {                                                                                              \
+        return forget_pair(REAL(name) arguments, pair);                                            \
     }
 
 CREATE(socket, (int domain, int type, int protocol), (domain, type, protocol))
 CREATE(accept, (int fd, __SOCKADDR_ARG address, socklen_t *restrict bytes), (fd, address, bytes))
-CREATE(accept4, (int fd, __SOCKADDR_ARG address, socklen_t *restrict bytes, int flags), (fd, address, bytes, flags))
+CREATE(accept4, (int fd, __SOCKADDR_ARG address, socklen_t *restrict bytes, int flags),
+       (fd, address, bytes, flags))
 CREATE(epoll_create, (int size), (size))
 CREATE(epoll_create1, (int flags), (flags))
 CREATE(eventfd, (unsigned count, int flags), (count, flags))
@@ -219,4 +228,5 @@ CREATE(inotify_init1, (int flags), (flags))
 CREATE(shm_open, (const char *name, int flags, mode_t mode), (name, flags, mode))
 CREATE_PAIR(pipe, (int pair[2]), (pair))
 CREATE_PAIR(pipe2, (int pair[2], int flags), (pair, flags))
-CREATE_PAIR(socketpair, (int domain, int type, int protocol, int pair[2]), (domain, type, protocol, pair))
+CREATE_PAIR(socketpair, (int domain, int type, int protocol, int pair[2]),
+            (domain, type, protocol, pair))

@@ -1,4 +1,5 @@
-/* process.c: the process's state, its list of metas and functions, and capture's one voice on stderr. */
+/* process.c: the process's state, its list of metas and functions, and capture's one voice on
+ * stderr. */
 #include "process.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include "system.h"
 
 struct process process = {.lock = ATOMIC_FLAG_INIT, .next_file = 2};
-int tailrace_recording;
+int tailrace_recording, tailrace_calls_forbidden;
 
 void process_lock(void)
 {
@@ -23,11 +24,13 @@ void process_unlock(void)
     atomic_flag_clear_explicit(&process.lock, memory_order_release);
 }
 
-void tailrace_register_functions(unsigned first, unsigned count, const char *const *names, const uint8_t *layers)
+void tailrace_register_functions(unsigned first, unsigned count, const char *const *names,
+                                 const uint8_t *layers)
 {
     process_lock();
     if (process.function_ranges < FUNCTION_RANGES)
-        process.functions[process.function_ranges++] = (struct function_range){first, count, names, layers};
+        process.functions[process.function_ranges++] =
+            (struct function_range){first, count, names, layers};
     process_unlock();
 }
 
@@ -85,7 +88,8 @@ void process_add_meta(const char *key, const char *value)
 static bool stderr_is_still_ours(void)
 {
     struct stat status;
-    return !system_fstat(2, &status) && status.st_dev == process.stderr_device && status.st_ino == process.stderr_inode;
+    return !system_fstat(2, &status) && status.st_dev == process.stderr_device &&
+           status.st_ino == process.stderr_inode;
 }
 
 void tailrace_say(int *once, const char *format, ...)
@@ -104,11 +108,29 @@ void tailrace_say(int *once, const char *format, ...)
     errno = saved;
 }
 
+/* The child is no rank of MPI's, even if its parent is. */
+static void describe_forked_child(int parent)
+{
+    char text[META_VALUE_BYTES];
+    size_t place;
+    size_t bytes = find_meta("ancestors", &place);
+    const char *ancestors = bytes ? process.meta + place + sizeof "ancestors" : "";
+    snprintf(text, sizeof text, "%d %s", parent, ancestors);
+    process_add_meta("ancestors", text);
+    snprintf(text, sizeof text, "%d", parent);
+    process_add_meta("parent", text);
+    remove_meta("ranks");
+    remove_meta("spawned");
+    remove_meta("processes_started");
+}
+
 void process_forked(void)
 {
     atomic_flag_clear(&process.lock);
-    tailrace_stream = NULL;
     tailrace_recording = process.all_processes;
+    if (tailrace_recording)
+        describe_forked_child(process.id);
+    process.started = process.started_written = 0;
     process.id = system_process();
     process.streams = NULL;
     process.main_marked = false;

@@ -8,10 +8,13 @@
 #include "stream.h"
 
 enum {
-    NO_DIRECTORY = -1000000, /* instead of a directory's descriptor: the path is a name in angle brackets, not a path */
+    NO_DIRECTORY = -1000000, /* instead of a directory's descriptor: the path is a name in angle
+                                brackets, not a path */
     META_BYTES = 160 * 1024, /* all keys and values of the process */
     FUNCTION_RANGES = 8,
     PATH_BYTES = 4096,
+    META_VALUE_BYTES = 256, /* of the short ones */
+    DIRECTORY_UNSURE = 1,   /* in directory_changes: it may change without our knowing */
 };
 
 struct function_range {
@@ -22,7 +25,6 @@ struct function_range {
 
 struct process {
     int id;
-    bool started;       /* our constructor has run; until then nothing below is known */
     bool may_record;    /* the user wants it, and the process is no shell or launcher */
     bool all_processes; /* TAILRACE_PROCESSES=all: forked children too */
     bool main_marked;   /* MPI_Init said which thread is the main one */
@@ -33,8 +35,12 @@ struct process {
     atomic_flag lock; /* of the list of streams and of the metas */
     struct stream *streams;
     atomic_uint threads, next_stream, next_file;
-    atomic_ulong lost; /* calls of threads that had no stream any more */
+    atomic_uint started, started_written; /* processes that this one started */
+    atomic_uint directory_changes;        /* how often the working directory may have changed */
+    atomic_ulong lost;                    /* calls of threads that had no stream any more */
     unsigned event_cost_ps;
+    /* encode_buffered(), which needs thread.c, for thread.c; NULL before the first call. */
+    void (*write_count)(struct stream *stream, struct buffered *counted);
     struct function_range functions[FUNCTION_RANGES];
     unsigned function_ranges;
     size_t meta_bytes;
@@ -56,24 +62,43 @@ void process_add_meta(const char *key, const char *value);
 void process_forked(void);
 
 /* --- stream.c --- */
-struct stream *stream_open(void);
-void stream_close(struct stream *stream);
-void stream_finish(struct stream *stream);
+struct stream *stream_create(void);
+void stream_trim(struct stream *stream);
+void stream_free(struct stream *stream);
 bool stream_grow(struct stream *stream, size_t bytes);
-void stream_use_memory(struct stream *stream, struct stream_header *header, void *window, size_t bytes);
+void stream_use_memory(struct stream *stream, struct stream_header *header, void *window,
+                       size_t bytes);
 void stream_set_limit(struct stream *stream);
 
 /* --- records.c: the caller has set the stream busy, or is alone with it --- */
-bool encode_record(struct stream *stream, unsigned head, const void *first, size_t first_bytes, const void *second,
-                   size_t second_bytes);
+uint8_t *encode_begin(struct stream *stream, size_t bytes);
+void encode_publish(struct stream *stream, unsigned head, uint8_t *end);
+bool encode_record(struct stream *stream, unsigned head, const void *first, size_t first_bytes,
+                   const void *second, size_t second_bytes);
 void encode_clock(struct stream *stream);
+void encode_counters(struct stream *stream); /* nothing where none are counted */
 void encode_metas(struct stream *stream);
-void encode_end(struct stream *stream);
-void encode_due(struct stream *stream); /* a clock record and its company; after the end, the end anew */
 bool encode_note(struct stream *stream, const char *key, const char *text);
 
+/* --- encode.c: likewise --- */
+void encode_buffered(struct stream *stream, struct buffered *slot); /* nothing where none counted */
+
+/* --- due.c --- */
+static inline void stream_set_due(struct stream *stream)
+{
+    uint64_t wait_due = stream->processor.due;
+    stream->due = wait_due < stream->clock_due ? wait_due : stream->clock_due;
+}
+
+void encode_end(struct stream *stream);
+/* A clock record and its company, or how long the thread waited for a processor; after the end, the
+ * end anew. */
+void encode_due(struct stream *stream, uint64_t now);
+
 /* --- thread.c --- */
-bool stream_busy(struct stream *stream); /* begins a section in which records are written; false where nothing may be */
+void thread_stop(void);                  /* for good; reads no clock and calls no system */
+bool stream_busy(struct stream *stream); /* begins a section in which records are written; false
+                                            where nothing may be */
 void stream_ready(struct stream *stream);
 
 /* --- calibrate.c: picoseconds that recording one call takes. --- */
@@ -86,10 +111,25 @@ void counters_close(struct counters *counters);
 void counters_describe(void);
 const uint64_t *counters_useful(const struct counters *counters);
 
+/* --- processor.c --- */
+void encode_wait(struct stream *stream, bool last);
+void processor_describe(void);
+
 /* --- paths.c --- */
-size_t path_cache_bytes(void);
-uint32_t path_number(const char *absolute);
-uint32_t path_number_named(const char *absolute);
-void path_absolute(char *absolute, size_t bytes, int directory, const char *path);
+/* Of a path that was opened, that is only named, and of what is open already (0 where that is no
+ * file with a path). Relative paths start from the directory's descriptor. */
+uint32_t path_number(int directory, const char *path);
+uint32_t path_number_named(int directory, const char *path);
+uint32_t path_number_found(int descriptor, bool is_deleted);
+void path_note(const char *key, int descriptor); /* its path as the text of a note */
+bool path_is_readable(const char *path, int error);
+/* The working directory may be another one now, or from now on at any time (unseen). */
+void paths_directory_changes(bool unseen);
+
+/* --- restrict.c: the program asks the kernel for limits that capture must not run into --- */
+enum restriction { RESTRICTION_NONE, RESTRICTION_CALLS, RESTRICTION_CLOCK };
+enum restriction restriction_of(long number, const long arguments[6]);
+void restrict_before(enum restriction restriction);
+void restrict_after(enum restriction restriction);
 
 #endif

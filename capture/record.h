@@ -3,25 +3,29 @@
  *   struct call call;
  *   struct stream *stream = call_begin(&call, FUNCTION_pwrite);
  *   ssize_t result = real_pwrite(...);
- *   if (stream) { int64_t words[FILE_WORDS] = {...}; call_end(stream, &call, CLASS_FILE, words, FILE_WORDS); }
+ *   if (stream) { int64_t words[FILE_WORDS] = {...}; call_end(stream, &call, CLASS_FILE, words,
+ * FILE_WORDS); }
  *
- * A call inside which others may be recorded (MPI-IO, MPI_Wait) says what it knows before it goes on, so that
- * the record of its beginning can be written when, and only when, something nested comes:
+ * A call inside which others may be recorded (MPI-IO, MPI_Wait) says what it knows before it goes
+ * on, so that the record of its beginning can be written when, and only when, something nested
+ * comes:
  *
  *   if (stream) call_known(stream, &call, CLASS_FILE, words, FILE_WORDS);
  *
- * Without call_known such a record says CLASS_PLAIN. A call that should leave no record after all (nothing happened,
- * say) ends with call_forget(). Every call_begin() that returned a stream needs exactly one call_end() or
- * call_forget().
+ * Without call_known such a record says CLASS_PLAIN. A call that should leave no record after all
+ * (nothing happened, say) ends with call_forget(). Every call_begin() that returned a stream needs
+ * exactly one call_end() or call_forget().
  *
- * `struct call` must be a local variable of the wrapper: by its address the recorder sees that an outer call was left
- * by longjmp or by an exception. A call inside another therefore needs a stack frame of its own.
+ * `struct call` must be a local variable of the wrapper: by its address the recorder sees that an
+ * outer call was left by longjmp or by an exception. A call inside another therefore needs a stack
+ * frame of its own.
  *
- * The words are those of docs/trace.md with two differences made here, in one place: an offset (flag
- * FILE_OFFSET) is given absolute, and becomes relative when it is written.
+ * The words are those of docs/reference/internals/trace.md with two differences made here, in one
+ * place: an offset (flag FILE_OFFSET) is given absolute, and becomes relative when it is written;
+ * and a file whose path is the latest in the stream is written as that (flag FILE_LATEST).
  *
- * The format is docs/trace.md. Nothing here allocates, locks or calls the system on the common path; errno is
- * preserved.
+ * The format is docs/reference/internals/trace.md. Nothing here allocates, locks or calls the
+ * system on the common path; errno is preserved.
  */
 #ifndef TAILRACE_RECORD_H
 #define TAILRACE_RECORD_H
@@ -42,6 +46,7 @@ enum call_class {
     CLASS_CONTROL,
     CLASS_FORGET,
     CLASS_PROBE,
+    CLASS_BUFFERED = 14,
     CLASS_MORE = 254,
     CLASS_LONG = 255,
 };
@@ -56,6 +61,15 @@ enum {
     FILE_WORD_ERROR,
     FILE_WORD_COMM,
     FILE_WORDS
+};
+
+/* Class 14: op (FILE_READ or FILE_WRITE), file, calls, bytes. */
+enum {
+    BUFFERED_WORD_OP,
+    BUFFERED_WORD_FILE,
+    BUFFERED_WORD_CALLS,
+    BUFFERED_WORD_BYTES,
+    BUFFERED_WORDS
 };
 
 enum file_op {
@@ -76,7 +90,14 @@ enum file_op {
     FILE_METADATA,
 };
 
-enum file_flags { FILE_OFFSET = 1, FILE_COLLECTIVE = 2, FILE_STARTS = 4, FILE_CREATES = 8, FILE_ORDERED = 16 };
+enum file_flags {
+    FILE_OFFSET = 1,
+    FILE_COLLECTIVE = 2,
+    FILE_STARTS = 4,
+    FILE_CREATES = 8,
+    FILE_ORDERED = 16,
+    FILE_LATEST = 32, /* encode.c alone sets it */
+};
 
 /* Heads of the records that are no calls. */
 enum head {
@@ -91,13 +112,15 @@ enum head {
     HEAD_NOTE,
     HEAD_COUNTERS,
     HEAD_END,
+    HEAD_WAIT,
 };
 
 struct call {
     unsigned depth;
 };
 
-/* Begins a call. Returns the thread's stream, or NULL where the call is not recorded (nothing is to be ended then). */
+/* Begins a call. Returns the thread's stream, or NULL where the call is not recorded (nothing is to
+ * be ended then). */
 static inline struct stream *call_begin(struct call *call, unsigned function)
 {
     struct stream *stream = tailrace_stream;
@@ -110,6 +133,9 @@ static inline struct stream *call_begin(struct call *call, unsigned function)
         tailrace_drop_stale(stream, frame);
     if (UNLIKELY(stream->counters && !stream->depth))
         tailrace_counters_stop(stream->counters);
+    uint64_t begin = clock_now();
+    if (UNLIKELY(begin >= stream->due))
+        begin = tailrace_due_before(stream, begin);
     unsigned depth = call->depth = stream->depth + 1;
     struct open_call *open = &stream->open[depth];
     open->frame = frame;
@@ -118,24 +144,25 @@ static inline struct stream *call_begin(struct call *call, unsigned function)
     open->class_number = CLASS_PLAIN;
     open->words_count = 0;
     stream->header->in_flight_function = function;
-    uint64_t begin = clock_now();
     open->begin = begin;
     stream->header->in_flight_begin = begin;
-    __asm__ volatile("" ::: "memory"); /* a signal handler must find the entry whole once depth covers it */
+    __asm__ volatile(
+        "" ::
+            : "memory"); /* a signal handler must find the entry whole once depth covers it */
     stream->depth = depth;
     return stream;
 }
 
 /* Says what is known of the call before it goes on. Words beyond KNOWN_WORDS_MAX are cut. */
-static inline void call_known(struct stream *stream, struct call *call, unsigned class_number, const int64_t *words,
-                              unsigned count)
+static inline void call_known(struct stream *stream, struct call *call, unsigned class_number,
+                              const int64_t *words, unsigned count)
 {
     tailrace_call_known(stream, call->depth, class_number, words, count);
 }
 
 /* Ends the call and writes its record. */
-static inline void call_end(struct stream *stream, struct call *call, unsigned class_number, const int64_t *words,
-                            unsigned count)
+static inline void call_end(struct stream *stream, struct call *call, unsigned class_number,
+                            const int64_t *words, unsigned count)
 {
     tailrace_call_end(stream, call->depth, clock_now(), class_number, words, count);
 }

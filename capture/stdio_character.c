@@ -1,9 +1,4 @@
-/* stdio_character.c: putc, getc and their kind.
- *
- * They cost a nanosecond and do no I/O while the buffer has room, so a record of each would slow such loops down
- * tenfold and say nothing. They are counted instead; the one that fills or empties the buffer is recorded, with the
- * bytes of all since then.
- */
+/* stdio_character.c: putc, getc and their kind. */
 #define _GNU_SOURCE
 #include "stdio_file.h"
 
@@ -18,106 +13,98 @@
 #undef putchar_unlocked
 #undef getchar_unlocked
 
-enum direction { GOT, PUT };
-
-uint32_t characters_pending[DESCRIPTORS_NEAR][2];
-static int highest_pending = -1;
-
 int _IO_putc(int, FILE *);
 int _IO_getc(FILE *);
 
-/* --- Counting ------------------------------------------------------------------------------------------------ */
-
-static bool buffer_suffices(FILE *fp, enum direction direction)
+static __attribute__((noinline)) int put_request(enum function function, int character, FILE *fp,
+                                                 uint32_t file, bool locks, bool locked)
 {
-#ifdef __GLIBC__
-    return direction == PUT ? fp->_IO_write_ptr < fp->_IO_write_end : fp->_IO_read_ptr < fp->_IO_read_end;
-#else
-    (void)fp;
-    (void)direction;
-    return false;
-#endif
+    struct request request;
+    int result;
+    stdio_begin(&request, function, fp, file);
+    STDIO_GUARDED(fp, locked,
+                  result =
+                      locks ? REAL(fputc)(character, fp) : REAL(fputc_unlocked)(character, fp));
+    stdio_put(&request, result >= 0, result < 0 ? errno : 0);
+    return result;
 }
 
-/* Whether the character only touches the buffer: then it is counted. */
-static inline bool counted(FILE *fp, enum direction direction)
+static inline int put_character(enum function function, int character, FILE *fp, uint32_t file,
+                                bool locks)
 {
-    int descriptor = stdio_descriptor(fp);
-    if ((unsigned)descriptor >= DESCRIPTORS_NEAR || !buffer_suffices(fp, direction))
-        return false;
-    if (UNLIKELY(descriptor > highest_pending))
-        highest_pending = descriptor;
-    characters_pending[descriptor][direction]++;
-    return true;
-}
-
-static uint32_t take(int descriptor, enum direction direction)
-{
-    if ((unsigned)descriptor >= DESCRIPTORS_NEAR)
-        return 0;
-    uint32_t count = characters_pending[descriptor][direction];
-    characters_pending[descriptor][direction] = 0;
-    return count;
-}
-
-static void record_counted(int descriptor, uint32_t file, enum direction direction)
-{
-    struct call call;
-    uint32_t count = take(descriptor, direction);
-    struct stream *stream = count ? call_begin(&call, direction == PUT ? FUNCTION_fputc : FUNCTION_fgetc) : NULL;
-    if (stream)
-        end_file_call(stream, &call, clock_now(), direction == PUT ? FILE_WRITE : FILE_READ, 0, file, count, 0, 0);
-}
-
-void characters_record(int descriptor, uint32_t file)
-{
-    record_counted(descriptor, file, PUT);
-    record_counted(descriptor, file, GOT);
-}
-
-void characters_flush(void)
-{
-    for (int descriptor = 0; tailrace_recording && descriptor <= highest_pending; descriptor++)
-        if (characters_wait(descriptor) && descriptor_entry(descriptor) > DESCRIPTOR_IGNORED)
-            characters_record(descriptor, descriptor_entry(descriptor));
-}
-
-/* --- The functions ------------------------------------------------------------------------------------------- */
-
-#define CHARACTER(name, parameters, arguments, fp, direction)                                                          \
-    TAILRACE_EXPORT int name parameters                                                                                \
-    {                                                                                                                  \
-        uint32_t file;                                                                                                 \
-        if (!tailrace_recording || !(file = stdio_file(fp)) || counted(fp, direction))                                 \
-            return REAL(name) arguments;                                                                               \
-        struct call call;                                                                                              \
-        struct stream *stream = call_begin(&call, FUNCTION_##name);                                                    \
-        int result = REAL(name) arguments;                                                                             \
-        uint64_t end = stream ? clock_now() : 0;                                                                       \
-        if (stream)                                                                                                    \
-            end_file_call(stream, &call, end, direction == PUT ? FILE_WRITE : FILE_READ, 0, file,                      \
-                          take(stdio_descriptor(fp), direction) + (result >= 0), 0,                                    \
-                          result < 0 && ferror_unlocked(fp) ? errno : 0);                                              \
-        return result;                                                                                                 \
+    int result;
+    bool locked = locks && stdio_lock(fp);
+    if (LIKELY(stdio_room(fp) > 0 && stdio_is_direct(fp))) {
+        unsigned char byte = result = (unsigned char)character;
+        stdio_count(file, FILE_WRITE, function, 1);
+        stdio_put_bytes(fp, &byte, 1);
+    } else {
+        result = put_request(function, character, fp, file, locks, locked);
     }
+    stdio_unlock(fp, locked);
+    return result;
+}
 
-CHARACTER(fputc, (int character, FILE *fp), (character, fp), fp, PUT)
-CHARACTER(fputc_unlocked, (int character, FILE *fp), (character, fp), fp, PUT)
-CHARACTER(putc, (int character, FILE *fp), (character, fp), fp, PUT)
-CHARACTER(_IO_putc, (int character, FILE *fp), (character, fp), fp, PUT)
-CHARACTER(putc_unlocked, (int character, FILE *fp), (character, fp), fp, PUT)
-CHARACTER(putchar, (int character), (character), stdout, PUT)
-CHARACTER(putchar_unlocked, (int character), (character), stdout, PUT)
-CHARACTER(fgetc, (FILE * fp), (fp), fp, GOT)
-CHARACTER(fgetc_unlocked, (FILE * fp), (fp), fp, GOT)
-CHARACTER(getc, (FILE * fp), (fp), fp, GOT)
-CHARACTER(_IO_getc, (FILE * fp), (fp), fp, GOT)
-CHARACTER(getc_unlocked, (FILE * fp), (fp), fp, GOT)
-CHARACTER(getchar, (void), (), stdin, GOT)
-CHARACTER(getchar_unlocked, (void), (), stdin, GOT)
+#define PUT(name, parameters, arguments, fp, locks)                                                \
+    TAILRACE_EXPORT int name parameters                                                            \
+    {                                                                                              \
+        uint32_t file = stdio_recorded(fp);                                                        \
+        if (UNLIKELY(!file))                                                                       \
+            return REAL(name) arguments;                                                           \
+        return put_character(FUNCTION_##name, character, fp, file, locks);                         \
+    }
+PUT(fputc, (int character, FILE *fp), (character, fp), fp, true)
+PUT(fputc_unlocked, (int character, FILE *fp), (character, fp), fp, false)
+PUT(putc, (int character, FILE *fp), (character, fp), fp, true)
+PUT(_IO_putc, (int character, FILE *fp), (character, fp), fp, true)
+PUT(putc_unlocked, (int character, FILE *fp), (character, fp), fp, false)
+PUT(putchar, (int character), (character), stdout, true)
+PUT(putchar_unlocked, (int character), (character), stdout, false)
 
-/* --- What the inlined putc_unlocked and getc_unlocked call when the buffer is full or empty
- * ----------------------------- */
+static __attribute__((noinline)) int get_request(enum function function, FILE *fp, uint32_t file,
+                                                 bool locks, bool locked)
+{
+    struct request request;
+    int result;
+    stdio_begin(&request, function, fp, file);
+    STDIO_GUARDED(fp, locked, result = locks ? REAL(fgetc)(fp) : REAL(fgetc_unlocked)(fp));
+    stdio_got(&request, result >= 0, ERROR_IF(result < 0));
+    return result;
+}
+
+static inline int get_character(enum function function, FILE *fp, uint32_t file, bool locks)
+{
+    int result;
+    bool locked = locks && stdio_lock(fp);
+    if (LIKELY(stdio_near(fp) > 0 && stdio_is_direct(fp))) {
+        unsigned char byte;
+        stdio_count(file, FILE_READ, function, 1);
+        stdio_get_bytes(fp, &byte, 1);
+        result = byte;
+    } else {
+        result = get_request(function, fp, file, locks, locked);
+    }
+    stdio_unlock(fp, locked);
+    return result;
+}
+
+#define GET(name, parameters, arguments, fp, locks)                                                \
+    TAILRACE_EXPORT int name parameters                                                            \
+    {                                                                                              \
+        uint32_t file = stdio_recorded(fp);                                                        \
+        if (UNLIKELY(!file))                                                                       \
+            return REAL(name) arguments;                                                           \
+        return get_character(FUNCTION_##name, fp, file, locks);                                    \
+    }
+GET(fgetc, (FILE * fp), (fp), fp, true)
+GET(fgetc_unlocked, (FILE * fp), (fp), fp, false)
+GET(getc, (FILE * fp), (fp), fp, true)
+GET(_IO_getc, (FILE * fp), (fp), fp, true)
+GET(getc_unlocked, (FILE * fp), (fp), fp, false)
+GET(getchar, (void), (), stdin, true)
+GET(getchar_unlocked, (void), (), stdin, false)
+
+/* --- What the inlined putc_unlocked and getc_unlocked call when the buffer is full or empty --- */
 
 #ifdef __GLIBC__
 int __overflow(FILE *, int);
@@ -126,18 +113,25 @@ int __uflow(FILE *);
 /* The buffer's content, which the inlined calls put there uncounted, is what is written now. */
 TAILRACE_EXPORT int __overflow(FILE *fp, int character)
 {
-    uint32_t file;
-    if (!tailrace_recording || !(file = stdio_file(fp)))
+    uint32_t file = stdio_recorded(fp);
+    if (!file)
         return REAL(__overflow)(fp, character);
-    struct call call;
-    int64_t content = fp->_IO_write_ptr - fp->_IO_write_base;
-    struct stream *stream = stdio_begin(&call, FUNCTION___overflow, fp, file);
+    struct request request;
+    stdio_begin(&request, FUNCTION___overflow, fp, file);
     int result = REAL(__overflow)(fp, character);
-    if (stream)
-        end_file_call(stream, &call, clock_now(), FILE_WRITE, 0, file, content + (result >= 0), 0,
-                      result < 0 ? errno : 0);
+    stdio_put(&request, result >= 0, result < 0 ? errno : 0);
     return result;
 }
 
-WRAP_STDIO(int, __uflow, (FILE * fp), (fp), fp, FILE_READ, fp->_IO_read_end - fp->_IO_read_base, ERROR_IF(result < 0))
+TAILRACE_EXPORT int __uflow(FILE *fp)
+{
+    uint32_t file = stdio_recorded(fp);
+    if (!file)
+        return REAL(__uflow)(fp);
+    struct request request;
+    stdio_begin(&request, FUNCTION___uflow, fp, file);
+    int result = REAL(__uflow)(fp);
+    stdio_got(&request, result >= 0, ERROR_IF(result < 0));
+    return result;
+}
 #endif

@@ -1,10 +1,27 @@
-/* stdio_file.h: what the wrappers of STDIO share. */
+/* stdio_file.h: what the wrappers of STDIO share.
+ *
+ * A request is what the system is asked for. A call that the FILE's buffer serves is none: it is
+ * counted for its file (struct buffered) and not timed. How many bytes a call moved between buffer
+ * and system follows from what the buffer held before and after it, and from what the call itself
+ * put or got:
+ *
+ *   written to the system = pending before + put - pending after
+ *   read from the system  = got - available before + available after
+ *
+ * A call that may have to reach the system is timed from its begin (struct request). A print whose
+ * length nobody knows is timed where less room is left than the longest print so far took; one that
+ * is longer still is recorded with its bytes and without a duration.
+ */
 #ifndef TAILRACE_STDIO_FILE_H
 #define TAILRACE_STDIO_FILE_H
 
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "wrap.h"
+
+/* --- The FILE --- */
 
 /* fileno() would set errno for a FILE that is none, as fmemopen's. */
 static inline int stdio_descriptor(FILE *fp)
@@ -21,42 +38,285 @@ static inline uint32_t stdio_file(FILE *fp)
     return descriptor_file(stdio_descriptor(fp));
 }
 
-/* Characters put or got one at a time since the last record; they are part of no other. Written where the FILE is
- * used otherwise, so that no byte is missing in the trace. */
-void characters_record(int descriptor, uint32_t file);
-extern uint32_t characters_pending[DESCRIPTORS_NEAR][2];
-
-static inline bool characters_wait(int descriptor)
+/* The number of the file to record for, 0 where there is none. */
+static inline uint32_t stdio_recorded(FILE *fp)
 {
-    return (unsigned)descriptor < DESCRIPTORS_NEAR &&
-           (characters_pending[descriptor][0] || characters_pending[descriptor][1]);
+    return LIKELY(tailrace_recording) ? stdio_file(fp) : 0;
 }
 
-/* Begins a call on a FILE after those characters. */
-static inline struct stream *stdio_begin(struct call *call, enum function function, FILE *fp, uint32_t file)
+#ifdef __GLIBC__
+/* As glibc's libio.h has them, and gnulib uses them. */
+enum { FLAG_UNBUFFERED = 2, FLAG_EOF = 0x10, FLAG_IN_BACKUP = 0x100 };
+
+/* Bytes that may be put without a look at the system; not positive where every call needs one. */
+static inline int64_t stdio_room(FILE *fp)
 {
-    if (UNLIKELY(characters_wait(stdio_descriptor(fp))))
-        characters_record(stdio_descriptor(fp), file);
-    return call_begin(call, function);
+    return fp->_IO_write_end - fp->_IO_write_ptr;
 }
 
-#define WRAP_STDIO_AS(type, name, parameters, real, fp, op, flags, bytes, offset, error)                               \
-    TAILRACE_EXPORT type name parameters                                                                               \
-    {                                                                                                                  \
-        uint32_t file;                                                                                                 \
-        if (!tailrace_recording || !(file = stdio_file(fp)))                                                           \
-            return real;                                                                                               \
-        struct call call;                                                                                              \
-        struct stream *stream = stdio_begin(&call, FUNCTION_##name, fp, file);                                         \
-        type result = real;                                                                                            \
-        uint64_t end = stream ? clock_now() : 0;                                                                       \
-        if (stream)                                                                                                    \
-            end_file_call(stream, &call, end, op, flags, file, bytes, offset, error);                                  \
-        return result;                                                                                                 \
+/* Whether the buffer may be used as the inlined putc_unlocked and getc_unlocked use it: the FILE is
+ * one of bytes, and no other library stands between us and libc. */
+extern bool stdio_direct;
+
+static inline bool stdio_is_direct(FILE *fp)
+{
+    return LIKELY(stdio_direct && fp->_mode < 0);
+}
+
+/* What fwrite does where there is room. */
+static inline void stdio_put_bytes(FILE *fp, const void *data, size_t bytes)
+{
+    memcpy(fp->_IO_write_ptr, data, bytes);
+    fp->_IO_write_ptr += bytes;
+}
+
+/* What fread does where there is as much. */
+static inline void stdio_get_bytes(FILE *fp, void *data, size_t bytes)
+{
+    memcpy(data, fp->_IO_read_ptr, bytes);
+    fp->_IO_read_ptr += bytes;
+}
+
+/* Bytes that were put and not written. */
+static inline int64_t stdio_pending(FILE *fp)
+{
+    return fp->_IO_write_ptr - fp->_IO_write_base;
+}
+
+/* Bytes that were read and not got, the characters pushed back included. */
+static inline int64_t stdio_available(FILE *fp)
+{
+    int64_t beside = fp->_flags & FLAG_IN_BACKUP ? fp->_IO_save_end - fp->_IO_save_base : 0;
+    return fp->_IO_read_end - fp->_IO_read_ptr + beside;
+}
+
+/* Of them, those that lie one after another at stdio_next(). */
+static inline int64_t stdio_near(FILE *fp)
+{
+    return fp->_IO_read_end - fp->_IO_read_ptr;
+}
+
+static inline const char *stdio_next(FILE *fp)
+{
+    return fp->_IO_read_ptr;
+}
+
+/* The end of the last filling, and what comes next of it, under characters pushed back. */
+static inline const char *stdio_filling_end(FILE *fp)
+{
+    return fp->_flags & FLAG_IN_BACKUP ? fp->_IO_save_end : fp->_IO_read_end;
+}
+
+static inline const char *stdio_filling_next(FILE *fp)
+{
+    return fp->_flags & FLAG_IN_BACKUP ? fp->_IO_save_base : fp->_IO_read_ptr;
+}
+
+/* Its length, right after it. */
+static inline int64_t stdio_filling(FILE *fp)
+{
+    return fp->_IO_read_end - fp->_IO_read_base;
+}
+
+static inline bool stdio_is_buffered(FILE *fp)
+{
+    return !(fp->_flags & FLAG_UNBUFFERED);
+}
+
+static inline bool stdio_at_end(FILE *fp)
+{
+    return fp->_flags & FLAG_EOF;
+}
+
+/* Where the descriptor stands, if the FILE knows; else negative. */
+static inline int64_t stdio_place(FILE *fp)
+{
+    return fp->_offset;
+}
+
+extern char __libc_single_threaded __attribute__((weak, visibility("default")));
+
+static inline bool stdio_is_alone(void)
+{
+    return &__libc_single_threaded && __libc_single_threaded;
+}
+#else
+/* Nothing is known of the buffer: every call is a request. */
+static inline int64_t stdio_room(FILE *fp)
+{
+    return (void)fp, -1;
+}
+static inline int64_t stdio_pending(FILE *fp)
+{
+    return (void)fp, 0;
+}
+static inline int64_t stdio_available(FILE *fp)
+{
+    return (void)fp, 0;
+}
+static inline int64_t stdio_near(FILE *fp)
+{
+    return (void)fp, 0;
+}
+static inline const char *stdio_next(FILE *fp)
+{
+    return (void)fp, "";
+}
+static inline bool stdio_is_buffered(FILE *fp)
+{
+    return (void)fp, false;
+}
+static inline bool stdio_at_end(FILE *fp)
+{
+    return feof(fp);
+}
+static inline bool stdio_is_alone(void)
+{
+    return false;
+}
+#endif
+
+/* --- Its lock --- */
+
+/* What the buffer holds must not change between our look at it and the call: where there are other
+ * threads the FILE is locked for both (the lock is recursive). Whether it was locked. */
+static inline bool stdio_lock(FILE *fp)
+{
+    if (LIKELY(stdio_is_alone()))
+        return false;
+    flockfile(fp);
+    return true;
+}
+
+static inline void stdio_unlock(FILE *fp, bool locked)
+{
+    if (UNLIKELY(locked))
+        funlockfile(fp);
+}
+
+void stdio_release(void *fp);
+
+/* `statement`, in which a thread may be cancelled: the lock would stay for ever. */
+#define STDIO_GUARDED(fp, locked, statement)                                                       \
+    do {                                                                                           \
+        if (locked) {                                                                              \
+            pthread_cleanup_push(stdio_release, fp);                                               \
+            statement;                                                                             \
+            pthread_cleanup_pop(0);                                                                \
+        } else {                                                                                   \
+            statement;                                                                             \
+        }                                                                                          \
+    } while (0)
+
+/* --- Calls that are counted --- */
+
+struct buffered *stdio_take_slot(uint32_t file, enum file_op op);
+
+/* The thread's count for the file, NULL where nothing is to be recorded. */
+static inline struct buffered *stdio_slot(uint32_t file, enum file_op op)
+{
+    struct stream *stream = tailrace_stream;
+    if (LIKELY(stream && stream->state == STREAM_READY)) {
+        struct buffered *slot = &stream->buffered[BUFFERED_SLOT(file, op)];
+        if (LIKELY(slot->file == file && slot->op == op))
+            return slot;
     }
+    return stdio_take_slot(file, op);
+}
 
-#define WRAP_STDIO(type, name, parameters, arguments, fp, op, bytes, error)                                            \
-    WRAP_STDIO_AS(type, name, parameters, REAL(name) arguments, fp, op, 0, bytes, 0, error)
+void stdio_write_slot(struct buffered *slot);
+
+static inline void stdio_count_in(struct buffered *slot, enum function function, int64_t bytes)
+{
+    if (UNLIKELY(!slot))
+        return;
+    slot->function = (uint16_t)function;
+    slot->bytes += bytes;
+    if (UNLIKELY(++slot->calls >= tailrace_stream->buffered_max))
+        stdio_write_slot(slot);
+}
+
+static inline void stdio_count(uint32_t file, enum file_op op, enum function function,
+                               int64_t bytes)
+{
+    stdio_count_in(stdio_slot(file, op), function, bytes);
+}
+
+/* A call whose length was not known before. */
+static inline void stdio_count_unforeseen(struct buffered *slot, enum function function,
+                                          int64_t bytes)
+{
+    if (UNLIKELY(slot && bytes > slot->longest))
+        slot->longest = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+    stdio_count_in(slot, function, bytes);
+}
+
+/* … and that reached the system though there seemed to be room: `pending` is what the buffer held
+ * before, `result` what the print returned. */
+void stdio_put_unforeseen(enum function function, FILE *fp, uint32_t file, int64_t pending,
+                          int result);
+
+/* --- Calls that may reach the system --- */
+
+struct request {
+    struct call call;
+    struct stream *stream; /* NULL: not timed */
+    FILE *fp;
+    uint32_t file;
+    uint16_t function;
+    bool timed, at_end;
+    int64_t pending, available, place;
+    const char *filling_next, *filling_end;
+};
+
+/* What the buffer holds, without the time. */
+void stdio_look(struct request *request, enum function function, FILE *fp, uint32_t file);
+
+/* … and with it. */
+void stdio_begin(struct request *request, enum function function, FILE *fp, uint32_t file);
+
+/* The same where the FILE will be used for this file no more; 0: for none that is recorded. */
+void stdio_begin_last(struct request *request, enum function function, FILE *fp, uint32_t file);
+
+/* The call ended: it put, or got, so many bytes. */
+void stdio_put(struct request *request, int64_t bytes, int error);
+void stdio_got(struct request *request, int64_t bytes, int error);
+
+/* Where the descriptor stands, from the kernel; negative where it has no place. */
+int64_t stdio_system_place(FILE *fp);
+
+/* The same of a call that does not say how many it got. The descriptor stood at `place` before; if
+ * that is not known, what is gone from the buffer tells, if the call took less than a whole one. */
+void stdio_got_unknown(struct request *request, int64_t place, int error);
+
+/* A change of position, which may write what is pending and, so that the next read begins at a whole
+ * block, read if it seeks: those are requests of their own without a duration, before the call with
+ * its time. */
+void stdio_sought(struct request *request, bool seeks, int flags, int64_t offset, int error);
+
+/* It had nothing to do in the system. */
+void stdio_forget(struct request *request);
+
+/* A call that writes what is pending and does nothing else: if anything was, it is a request. */
+void stdio_flushed(struct request *request, int error);
+
+/* The FILE is gone, or another file's: what was pending became a request without a duration. */
+void stdio_closed(struct request *request, int error);
+
+/* A call that writes what is pending in every FILE: a request for each, of which the largest has
+ * the time. */
+struct stdio_pending_file {
+    uint32_t file;
+    int64_t bytes;
+};
+enum { STDIO_FILES_MAX = 32 };
+struct stdio_all {
+    struct request request;
+    unsigned count;
+    struct stdio_pending_file found[STDIO_FILES_MAX];
+};
+void stdio_all_begin(struct stdio_all *all, enum function function);
+void stdio_all_end(struct stdio_all *all, int error);
 
 /* A short count or EOF is an error only where the FILE says so. */
 #define ERROR_IF(failed) ((failed) && ferror_unlocked(fp) ? errno : 0)

@@ -1,5 +1,5 @@
-/* stdio_format.c: formatted input and output. A variadic function is recorded under its own name and calls the real v…
- * one. */
+/* stdio_format.c: formatted input and output. A variadic function is recorded under its own name
+ * and calls the real v… one. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 
@@ -18,7 +18,8 @@ int __isoc23_vfscanf(FILE *, const char *, va_list);
 int __isoc23_scanf(const char *, ...);
 int __isoc23_vscanf(const char *, va_list);
 
-/* stdio.h gives these names to C99's functions: the old ones (%a allocates) must be asked for by their symbol. */
+/* stdio.h gives these names to C99's functions: the old ones (%a allocates) must be asked for by
+ * their symbol. */
 int gnu_fscanf(FILE *, const char *, ...) __asm__("fscanf");
 int gnu_vfscanf(FILE *, const char *, va_list) __asm__("vfscanf");
 int gnu_scanf(const char *, ...) __asm__("scanf");
@@ -28,45 +29,85 @@ int gnu_vscanf(const char *, va_list) __asm__("vscanf");
 #define FUNCTION_gnu_scanf FUNCTION_scanf
 #define FUNCTION_gnu_vscanf FUNCTION_vscanf
 
-/* A function with its list of arguments, and the variadic one that shares its body. `parameters` end in the format. */
-#define FORMATTED(name, variadic, parameters, passed, fp, op, bytes, error)                                            \
-    static int record_##name(enum function function, EXPAND parameters, va_list list)                                  \
-    {                                                                                                                  \
-        uint32_t file;                                                                                                 \
-        if (!tailrace_recording || !(file = stdio_file(fp)))                                                           \
-            return REAL(name)(EXPAND passed, list);                                                                    \
-        struct call call;                                                                                              \
-        struct stream *stream = stdio_begin(&call, function, fp, file);                                                \
-        int result = REAL(name)(EXPAND passed, list);                                                                  \
-        uint64_t end = stream ? clock_now() : 0;                                                                       \
-        if (stream)                                                                                                    \
-            end_file_call(stream, &call, end, op, 0, file, bytes, 0, error);                                           \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    TAILRACE_EXPORT int name(EXPAND parameters, va_list list)                                                          \
-    {                                                                                                                  \
-        return record_##name(FUNCTION_##name, EXPAND passed, list);                                                    \
-    }                                                                                                                  \
-    TAILRACE_EXPORT int variadic(EXPAND parameters, ...)                                                               \
-    {                                                                                                                  \
-        va_list list;                                                                                                  \
-        va_start(list, format);                                                                                        \
-        int result = record_##name(FUNCTION_##variadic, EXPAND passed, list);                                          \
-        va_end(list);                                                                                                  \
-        return result;                                                                                                 \
+/* How many bytes a print puts is known when it is done. Where more room is left than the longest so
+ * far took it is not timed. */
+static inline bool has_room(const struct buffered *slot, FILE *fp)
+{
+    return LIKELY(slot && stdio_room(fp) > slot->longest);
+}
+
+/* `real`, the print itself, inside the lock if there is need of one. */
+#define PRINT_BODY(function, fp, file, real)                                                       \
+    int result;                                                                                    \
+    bool locked = stdio_lock(fp);                                                                  \
+    struct buffered *slot = stdio_slot(file, FILE_WRITE);                                          \
+    if (has_room(slot, fp)) {                                                                      \
+        int64_t pending = stdio_pending(fp);                                                       \
+        result = real;                                                                             \
+        if (LIKELY(result >= 0 && stdio_pending(fp) == pending + result))                          \
+            stdio_count_unforeseen(slot, function, result);                                        \
+        else                                                                                       \
+            stdio_put_unforeseen(function, fp, file, pending, result);                             \
+    } else {                                                                                       \
+        struct request request;                                                                    \
+        stdio_begin(&request, function, fp, file);                                                 \
+        STDIO_GUARDED(fp, locked, result = real);                                                  \
+        stdio_put(&request, result, result < 0 ? errno : 0);                                       \
+    }                                                                                              \
+    stdio_unlock(fp, locked);                                                                      \
+    return result;
+
+/* How much a scan got is what is gone from the buffer. */
+#define SCAN_BODY(function, fp, file, real)                                                        \
+    int result;                                                                                    \
+    struct request request;                                                                        \
+    bool locked = stdio_lock(fp);                                                                  \
+    struct buffered *slot = stdio_slot(file, FILE_READ);                                           \
+    if (slot && stdio_near(fp) > slot->longest)                                                    \
+        stdio_look(&request, function, fp, file);                                                  \
+    else                                                                                           \
+        stdio_begin(&request, function, fp, file);                                                 \
+    bool guarded = locked && request.timed;                                                        \
+    int64_t place = request.timed ? stdio_system_place(fp) : -1;                                   \
+    STDIO_GUARDED(fp, guarded, result = real);                                                     \
+    stdio_got_unknown(&request, place, result < 0 && ferror_unlocked(fp) ? errno : 0);             \
+    stdio_unlock(fp, locked);                                                                      \
+    return result;
+
+/* A function with its list of arguments, and the variadic one that shares its body. `parameters`
+ * end in the format. */
+#define FORMATTED(name, variadic, parameters, passed, fp, BODY)                                    \
+    static inline int record_##name(enum function function, EXPAND parameters, va_list list)       \
+    {                                                                                              \
+        uint32_t file = stdio_recorded(fp);                                                        \
+        if (UNLIKELY(!file))                                                                       \
+            return REAL(name)(EXPAND passed, list);                                                \
+        BODY(function, fp, file, REAL(name)(EXPAND passed, list))                                  \
+    }                                                                                              \
+    TAILRACE_EXPORT int name(EXPAND parameters, va_list list)                                      \
+    {                                                                                              \
+        return record_##name(FUNCTION_##name, EXPAND passed, list);                                \
+    }                                                                                              \
+    TAILRACE_EXPORT int variadic(EXPAND parameters, ...)                                           \
+    {                                                                                              \
+        va_list list;                                                                              \
+        va_start(list, format);                                                                    \
+        int result = record_##name(FUNCTION_##variadic, EXPAND passed, list);                      \
+        va_end(list);                                                                              \
+        return result;                                                                             \
     }
 #define EXPAND(...) __VA_ARGS__
 
-#define PRINT(name, variadic, parameters, passed, fp)                                                                  \
-    FORMATTED(name, variadic, parameters, passed, fp, FILE_WRITE, MOVED, result < 0 ? errno : 0)
+#define PRINT(name, variadic, parameters, passed, fp)                                              \
+    FORMATTED(name, variadic, parameters, passed, fp, PRINT_BODY)
 PRINT(vfprintf, fprintf, (FILE *restrict fp, const char *restrict format), (fp, format), fp)
-PRINT(__vfprintf_chk, __fprintf_chk, (FILE * fp, int flag, const char *format), (fp, flag, format), fp)
+PRINT(__vfprintf_chk, __fprintf_chk, (FILE * fp, int flag, const char *format), (fp, flag, format),
+      fp)
 PRINT(vprintf, printf, (const char *restrict format), (format), stdout)
 PRINT(__vprintf_chk, __printf_chk, (int flag, const char *format), (flag, format), stdout)
 
-/* How many bytes a scan consumed nobody tells: they are not counted. */
-#define SCAN(name, variadic, parameters, passed, fp)                                                                   \
-    FORMATTED(name, variadic, parameters, passed, fp, FILE_READ, 0, result < 0 && ferror_unlocked(fp) ? errno : 0)
+#define SCAN(name, variadic, parameters, passed, fp)                                               \
+    FORMATTED(name, variadic, parameters, passed, fp, SCAN_BODY)
 SCAN(gnu_vfscanf, gnu_fscanf, (FILE * fp, const char *format), (fp, format), fp)
 SCAN(gnu_vscanf, gnu_scanf, (const char *format), (format), stdin)
 SCAN(__isoc99_vfscanf, __isoc99_fscanf, (FILE * fp, const char *format), (fp, format), fp)
@@ -74,8 +115,7 @@ SCAN(__isoc99_vscanf, __isoc99_scanf, (const char *format), (format), stdin)
 SCAN(__isoc23_vfscanf, __isoc23_fscanf, (FILE * fp, const char *format), (fp, format), fp)
 SCAN(__isoc23_vscanf, __isoc23_scanf, (const char *format), (format), stdin)
 
-/* --- To a descriptor
- * --------------------------------------------------------------------------------------------------- */
+/* --- To a descriptor --- */
 
 static int record_vdprintf(enum function function, int fd, const char *format, va_list list)
 {
@@ -86,7 +126,8 @@ static int record_vdprintf(enum function function, int fd, const char *format, v
     struct stream *stream = call_begin(&call, function);
     int result = REAL(vdprintf)(fd, format, list);
     if (stream)
-        end_file_call(stream, &call, clock_now(), FILE_WRITE, 0, file, MOVED, 0, result < 0 ? errno : 0);
+        end_file_call(stream, &call, clock_now(), FILE_WRITE, 0, file, MOVED, 0,
+                      result < 0 ? errno : 0);
     return result;
 }
 

@@ -1,15 +1,18 @@
-/* stream.c: the file behind a stream: created, reserved and mapped window by window, trimmed at the end.
+/* stream.c: the file behind a stream: created, reserved and mapped window by window, trimmed at the
+ * end.
  *
- * No descriptor is kept open: a program may close or reuse any number it likes (and it counts them). The file is opened
- * by its path for every window and must still be the same file.
+ * No descriptor is kept open: a program may close or reuse any number it likes (and it counts
+ * them). The file is opened by its path for every window and must still be the same file.
  *
- * Space is reserved before it is mapped. Touching a mapped page that the file system has no room for is a SIGBUS that
- * kills the program; a failed reservation is an error code that ends the recording.
+ * Space is reserved before it is mapped. Touching a mapped page that the file system has no room
+ * for is a SIGBUS that kills the program; a failed reservation is an error code that ends the
+ * recording.
  */
-#include <stdio.h>
+#define _GNU_SOURCE
 #include <string.h>
 #include <sys/resource.h>
 
+#include "bytes.h"
 #include "process.h"
 #include "record.h"
 #include "system.h"
@@ -31,7 +34,8 @@ enum {
 static bool size_is_allowed(uint64_t bytes)
 {
     struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+    return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+           bytes <= limit.rlim_cur;
 }
 
 /* Reserves by writing zeros, where the file system has no fallocate. */
@@ -39,7 +43,8 @@ static int reserve_by_writing(int file, uint64_t offset, size_t bytes)
 {
     static const char zeros[ZERO_BYTES];
     while (bytes) {
-        ssize_t done = system_pwrite(file, zeros, bytes < ZERO_BYTES ? bytes : ZERO_BYTES, (off_t)offset);
+        ssize_t done =
+            system_pwrite(file, zeros, bytes < ZERO_BYTES ? bytes : ZERO_BYTES, (off_t)offset);
         if (done == -EINTR)
             continue;
         if (done <= 0)
@@ -59,31 +64,43 @@ static int reserve(int file, uint64_t offset, size_t bytes)
     do
         error = system_fallocate(file, (off_t)offset, (off_t)bytes);
     while (error == -EINTR);
-    return error == -EOPNOTSUPP || error == -ENOSYS || error == -EINVAL ? reserve_by_writing(file, offset, bytes)
-                                                                        : error;
+    return error == -EOPNOTSUPP || error == -ENOSYS || error == -EINVAL
+               ? reserve_by_writing(file, offset, bytes)
+               : error;
 }
 
 static void say_why(int error)
 {
     static int once;
-    const char *reason = error == -ENOSPC || error == -EDQUOT   ? "there is no space left"
-                         : error == -EFBIG                      ? "the limit of file sizes (ulimit -f) is reached"
+    const char *reason = error == -ENOSPC || error == -EDQUOT ? "there is no space left"
+                         : error == -EFBIG ? "the limit of file sizes (ulimit -f) is reached"
                          : error == -EMFILE || error == -ENFILE ? "no file can be opened"
                                                                 : "a file cannot be written";
-    tailrace_say(&once, "recording stops: %s in %s (%s). The program runs on.", reason, process.directory,
-                 strerror(-error));
+    tailrace_say(&once, "recording stops: %s in %s (%s). The program runs on.", reason,
+                 process.directory, strerror(-error));
 }
 
-/* --- Opening ------------------------------------------------------------------------------------------------- */
+/* --- Opening --- */
+
+/* DIRECTORY/HOST.PROCESS.NUMBER.stream, without snprintf: the stack may be a small one. */
+static bool name_file(struct stream *stream, unsigned number)
+{
+    enum { NUMBERS_BYTES = 40 };
+    if (strlen(process.directory) + strlen(process.host) + NUMBERS_BYTES > sizeof stream->path)
+        return false;
+    char *at = stpcpy(stpcpy(stpcpy(stream->path, process.directory), "/"), process.host);
+    at = put_decimal(stpcpy(at, "."), (unsigned)process.id);
+    at = put_decimal(stpcpy(at, "."), number);
+    stpcpy(at, ".stream");
+    return true;
+}
 
 static int create_file(struct stream *stream)
 {
     int file = -EEXIST;
     for (int tries = 0; file == -EEXIST && tries < CREATE_TRIES; tries++) {
         unsigned number = atomic_fetch_add(&process.next_stream, 1);
-        int bytes = snprintf(stream->path, sizeof stream->path, "%s/%s.%d.%u.stream", process.directory, process.host,
-                             process.id, number);
-        if (bytes >= (int)sizeof stream->path)
+        if (!name_file(stream, number))
             return -ENAMETOOLONG;
         file = system_open(stream->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
@@ -138,7 +155,7 @@ void stream_set_limit(struct stream *stream)
     stream->limit = stream->window + stream->window_bytes - RESERVE_BYTES;
 }
 
-static void free_stream(struct stream *stream)
+void stream_free(struct stream *stream)
 {
     if (stream->header)
         system_unmap(stream->header, HEADER_BYTES);
@@ -147,7 +164,7 @@ static void free_stream(struct stream *stream)
     if (stream->long_words)
         system_unmap(stream->long_words, (SHAPES + 1) * sizeof *stream->long_words);
     if (stream->paths)
-        system_unmap(stream->paths, path_cache_bytes());
+        system_unmap(stream->paths, stream->paths_bytes);
     system_unmap(stream, sizeof *stream);
 }
 
@@ -162,28 +179,12 @@ static struct stream *allocate(void)
     stream->process = (uint32_t)process.id;
     stream->open[0].frame = UINTPTR_MAX;
     stream->open[0].written = 1;
+    stream->buffered_max = BUFFERED_CALLS;
     return stream;
 }
 
-static void link_stream(struct stream *stream)
-{
-    process_lock();
-    stream->next = process.streams;
-    process.streams = stream;
-    process_unlock();
-}
-
-static void begin_records(struct stream *stream)
-{
-    fill_header(stream);
-    stream->counters = counters_open();
-    encode_clock(stream);
-    encode_metas(stream);
-    link_stream(stream);
-}
-
-/* A new stream of the calling thread, ready; NULL where its file cannot be made. */
-struct stream *stream_open(void)
+/* A new stream without records; NULL where its file cannot be made. */
+struct stream *stream_create(void)
 {
     struct stream *stream = allocate();
     if (!stream)
@@ -196,15 +197,14 @@ struct stream *stream_open(void)
         say_why(error);
         if (file >= 0)
             system_call(SYS_unlinkat, AT_FDCWD, (long)stream->path, 0, 0, 0, 0);
-        free_stream(stream);
+        stream_free(stream);
         return NULL;
     }
-    begin_records(stream);
-    stream->state = STREAM_READY;
+    fill_header(stream);
     return stream;
 }
 
-/* --- Growing ------------------------------------------------------------------------------------------------- */
+/* --- Growing --- */
 
 static int open_again(const struct stream *stream)
 {
@@ -212,7 +212,8 @@ static int open_again(const struct stream *stream)
     int file = system_open(stream->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
     if (file < 0)
         return file;
-    if (!system_fstat(file, &status) && status.st_dev == stream->device && status.st_ino == stream->inode)
+    if (!system_fstat(file, &status) && status.st_dev == stream->device &&
+        status.st_ino == stream->inode)
         return file;
     system_close(file);
     return -ESTALE;
@@ -235,8 +236,8 @@ static void use_window(struct stream *stream, uint8_t *window, size_t bytes, uin
     stream_set_limit(stream);
 }
 
-/* Reserves and maps a window of at least `least` bytes, better `wish`: a disk that is nearly full may still have little
- * ones. */
+/* Reserves and maps a window of at least `least` bytes, better `wish`: a disk that is nearly full
+ * may still have little ones. */
 static int map_window(struct stream *stream, int file, size_t least, size_t wish)
 {
     uint64_t offset = position(stream) & ~(uint64_t)(PAGE_BYTES - 1);
@@ -252,7 +253,8 @@ static int map_window(struct stream *stream, int file, size_t least, size_t wish
     return 0;
 }
 
-/* From now on calls are lost, and counted. A lack of descriptors passes: tailrace_stream_enter() tries again then. */
+/* From now on calls are lost, and counted. A lack of descriptors passes: tailrace_stream_enter()
+ * tries again then. */
 static void stop(struct stream *stream, int error)
 {
     say_why(error);
@@ -279,8 +281,9 @@ bool stream_grow(struct stream *stream, size_t bytes)
     return !error;
 }
 
-/* Gives the reserved space behind the last record back. A later record finds no room and maps a new window. */
-static void trim(struct stream *stream)
+/* Gives the reserved space behind the last record back. A later record finds no room and maps a new
+ * window. */
+void stream_trim(struct stream *stream)
 {
     uint64_t used = position(stream) + RESERVE_BYTES;
     int file = open_again(stream);
@@ -294,47 +297,16 @@ static void trim(struct stream *stream)
     system_close(file);
 }
 
-/* --- Closing ------------------------------------------------------------------------------------------------- */
-
-/* In a process that goes on (a late destructor may still write), records may follow: they replace the end. */
-void stream_finish(struct stream *stream)
-{
-    encode_end(stream);
-    stream->header->closed = 1;
-    if ((stream->state & 3) != STREAM_FULL)
-        trim(stream);
-}
-
-static void unlink_stream(struct stream *stream)
-{
-    process_lock();
-    for (struct stream **link = &process.streams; *link; link = &(*link)->next) {
-        if (*link == stream) {
-            *link = stream->next;
-            break;
-        }
-    }
-    process_unlock();
-}
-
-void stream_close(struct stream *stream)
-{
-    stream_finish(stream);
-    counters_close(stream->counters);
-    stream->counters = NULL;
-    unlink_stream(stream);
-    free_stream(stream);
-}
-
 /* A stream that is a piece of memory: where the cost of an event is measured. */
-void stream_use_memory(struct stream *stream, struct stream_header *header, void *window, size_t bytes)
+void stream_use_memory(struct stream *stream, struct stream_header *header, void *window,
+                       size_t bytes)
 {
     stream->open[0].frame = UINTPTR_MAX;
     stream->open[0].written = 1;
     stream->header = header;
     stream->window = stream->at = window;
     stream->window_bytes = bytes;
-    stream->clock_due = UINT64_MAX;
+    stream->due = UINT64_MAX;
     stream_set_limit(stream);
     stream->state = STREAM_READY;
 }

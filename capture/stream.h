@@ -1,6 +1,6 @@
 /* stream.h: one thread's raw stream, and what the MPI part of capture may ask of the core.
  *
- * The format is docs/trace.md. How a wrapper records a call is record.h.
+ * The format is docs/reference/internals/trace.md. How a wrapper records a call is record.h.
  */
 #ifndef TAILRACE_STREAM_H
 #define TAILRACE_STREAM_H
@@ -14,15 +14,21 @@
 
 enum {
     HEADER_BYTES = 4096,
-    SHAPES = 239,          /* shape numbers are 1 … 239 */
-    SHAPE_WORDS_NEAR = 15, /* words kept beside the shape's key; longer shapes keep theirs elsewhere */
+    SHAPES = 239, /* shape numbers are 1 … 239 */
+    SHAPE_WORDS_NEAR =
+        15, /* words kept beside the shape's key; longer shapes keep theirs elsewhere */
     SHAPE_WORDS_MAX = 255, /* longer shapes are never remembered, always defined anew */
     KNOWN_WORDS_MAX = 14,  /* of a call whose end is not known yet */
     NESTING_MAX = 30,      /* open calls of one thread */
     RECENT = 2048,         /* functions whose last shape is tried first, by number */
     OFFSET_SLOTS = 64,     /* expected[file mod 64] */
     FUNCTIONS_MAX = 65536,
+    BUFFERED_SLOTS = 32,    /* buffered[]: files and directions of STDIO */
+    BUFFERED_CALLS = 1024,  /* so many counted calls make a record */
+    BUFFERED_LONGEST = 256, /* a print is taken to be no longer until one is */
 };
+
+#define BUFFERED_SLOT(file, op) (((file) * 2 + (op)) % BUFFERED_SLOTS)
 
 /* Layers of functions, as in the record "name". */
 enum layer { LAYER_MPI, LAYER_MPI_IO, LAYER_POSIX, LAYER_STDIO, LAYER_ASYNCHRONOUS };
@@ -38,11 +44,12 @@ struct stream_header {
 
 enum { HEADER_FLAG_MAIN = 1 };
 
-/* A call between its begin and its end. It lives in the stream, not on the program's stack: a longjmp or an
- * exception out of a wrapped call must leave nothing dangling. */
+/* A call between its begin and its end. It lives in the stream, not on the program's stack: a
+ * longjmp or an exception out of a wrapped call must leave nothing dangling. */
 struct open_call {
     uint64_t begin;
-    uintptr_t frame; /* an address in the wrapper's stack frame: what tells a call that was left by longjmp */
+    uintptr_t frame; /* an address in the wrapper's stack frame: what tells a call that was left by
+                        longjmp */
     uint16_t function;
     uint8_t written; /* its record "enter" is in the stream */
     uint8_t class_number;
@@ -50,14 +57,32 @@ struct open_call {
     int64_t words[KNOWN_WORDS_MAX];
 };
 
-struct shape {
+/* A call on a file needs only the first cache line. */
+struct __attribute__((aligned(64))) shape {
     uint16_t function;
     uint8_t class_number;
     uint8_t words_count; /* 0 words of function 0: empty */
     int64_t words[SHAPE_WORDS_NEAR];
 };
 
+/* What a thread asked of a FILE's buffer since the last record of that (class "buffered"). */
+struct buffered {
+    uint32_t file; /* 0: none */
+    uint16_t op, function;
+    uint32_t calls, longest; /* bytes of the longest call */
+    int64_t bytes;
+};
+
 struct counters;
+
+/* What is known of the thread's waiting for a processor: processor.c. */
+struct processor {
+    uint64_t due;     /* ticks of the next sample */
+    uint64_t sampled; /* ticks of the last one, 0 before the first, and the run delay then */
+    uint64_t delay_ns;
+    uint64_t waited_ns; /* of it, what no record holds yet */
+    uint64_t cost;      /* ticks that a sample takes */
+};
 
 enum stream_state {
     STREAM_GONE = 0,  /* the memory of a forked child: the kernel wiped it (MADV_WIPEONFORK) */
@@ -67,21 +92,26 @@ enum stream_state {
 };
 
 struct stream {
-    uint32_t state;     /* enum stream_state; 4 more for every tailrace_suppress_begin() */
-    uint32_t depth;     /* open[depth] is the innermost open call; open[0] stands for the thread itself */
-    uint64_t cursor;    /* ticks reached by the records so far */
-    uint8_t *at;        /* where the next record goes */
-    uint8_t *limit;     /* a call record may start before this address */
-    uint64_t clock_due; /* ticks at which the next clock record is due */
+    uint32_t state; /* enum stream_state; 4 more for every tailrace_suppress_begin() */
+    uint32_t
+        depth; /* open[depth] is the innermost open call; open[0] stands for the thread itself */
+    uint64_t cursor; /* ticks reached by the records so far */
+    uint8_t *at;     /* where the next record goes */
+    uint8_t *limit;  /* a call record may start before this address */
+    uint64_t due;    /* ticks at which the next record is due that is no call */
     struct stream_header *header;
     struct counters *counters; /* NULL unless asked for and available */
-    uint64_t next_token; /* number of the next request this thread starts: for the MPI part, who alone counts it */
-    uint32_t thread;     /* index of the thread in the process */
+    uint32_t latest_file;      /* of the last record "path" in this stream */
+    uint32_t thread;           /* index of the thread in the process */
+    uint64_t next_token; /* number of the next request this thread starts: for the MPI part, who
+                             alone counts it */
     uint32_t process;
     int64_t expected[OFFSET_SLOTS];
     struct open_call open[NESTING_MAX + 2];
     struct shape shapes[SHAPES + 1]; /* the first is none */
     uint8_t recent[RECENT];
+    uint32_t buffered_max; /* counted calls that make a record */
+    struct buffered buffered[BUFFERED_SLOTS];
     /* What only the slow path needs. */
     struct stream *next; /* list of the process's streams */
     uint8_t *window;     /* the mapped part of the file: its address, size and place in the file */
@@ -92,73 +122,89 @@ struct stream {
     bool retry, leave_lost; /* full for want of a descriptor; a written enter has no leave */
     uintptr_t busy_frame;   /* where on the stack the recorder is at work */
     unsigned closing_passes;
+    uint64_t clock_due; /* the earlier of this and processor.due is `due` */
+    struct processor processor;
     uint64_t named[FUNCTIONS_MAX / 64];
     uint64_t noted[64];
     int64_t (*long_words)[SHAPE_WORDS_MAX];
-    struct path_cache *paths;
+    struct path_cache *paths; /* paths.c alone knows what is in it */
+    size_t paths_bytes;
     char path[512];
 };
 
 /* The calling thread's stream, NULL before its first recorded call. */
-extern TAILRACE_EXPORT __thread struct stream *tailrace_stream __attribute__((tls_model("initial-exec")));
+extern TAILRACE_EXPORT_DATA __thread struct stream *tailrace_stream
+    __attribute__((tls_model("initial-exec")));
 
-/* Whether this process records (the gate's decision). Wrappers need not ask: call_begin() returns NULL where it does
- * not. */
-extern TAILRACE_EXPORT int tailrace_recording;
+/* Whether this process records (the gate's decision). Wrappers need not ask: call_begin() returns
+ * NULL where it does not. */
+extern TAILRACE_EXPORT_DATA int tailrace_recording;
 
-/* --- For the MPI part (exported). All preserve errno. -------------------------------------------------------- */
+/* --- For the MPI part (exported). All preserve errno. --- */
 
-/* Names `count` functions from number `first` on (POSIX and STDIO have 1 … 999, MPI 1000 and up). The arrays must stay
- * valid. */
-TAILRACE_EXPORT void tailrace_register_functions(unsigned first, unsigned count, const char *const *names,
-                                                 const uint8_t *layers);
+/* Names `count` functions from number `first` on (POSIX and STDIO have 1 … 999, MPI 1000 and up).
+ * The arrays must stay valid. */
+TAILRACE_EXPORT void tailrace_register_functions(unsigned first, unsigned count,
+                                                 const char *const *names, const uint8_t *layers);
 
-/* MPI_Init, before its call_begin(): this process is a rank, record from now on if the user wants that at all (raw
- * directory given, no shell or launcher). Returns whether the process records. */
+/* MPI_Init, before its call_begin(): this process is a rank, record from now on if the user wants
+ * that at all (raw directory given, no shell or launcher). Returns whether the process records. */
 TAILRACE_EXPORT bool tailrace_rank_starts(void);
 
-/* The calling thread is the one that called MPI_Init: header flag bit 0 here and on no other stream of the process. */
+/* The calling thread is the one that called MPI_Init: header flag bit 0 here and on no other stream
+ * of the process. */
 TAILRACE_EXPORT void tailrace_mark_main(void);
 
-/* A new file number for this path (made absolute against the working directory), its path record written. */
+/* A new file number for this path (made absolute against the working directory), its path record
+ * written. */
 TAILRACE_EXPORT uint32_t tailrace_file_open(const char *path);
 
-/* A file number for a path that is named but not opened (MPI_File_delete, stat, a failed open): the number of the
- * same path's last such use by this thread, as a rule, else a new one. */
+/* A file number for a path that is named but not opened (MPI_File_delete, stat, a failed open): the
+ * number of the same path's last such use by this thread, as a rule, else a new one. */
 TAILRACE_EXPORT uint32_t tailrace_file_named(const char *path);
 
-/* Record "meta": one key and value about the process, in this thread's stream and in those opened later. */
+/* Record "meta": one key and value about the process, in this thread's stream and in those opened
+ * later. */
 TAILRACE_EXPORT void tailrace_meta(const char *key, const char *value);
 
 /* Record "note", once per stream, key and text. */
 TAILRACE_EXPORT void tailrace_note(const char *key, const char *text);
 
-/* Any other record (240 … 250) with its payload of at most 65,535 bytes, e.g. "communicator". False where nothing is
- * recorded. */
+/* Any other record (240 … 250) with its payload of at most 65,535 bytes, e.g. "communicator". False
+ * where nothing is recorded. */
 TAILRACE_EXPORT bool tailrace_record(unsigned head, const void *payload, size_t bytes);
 
-/* A clock record now (MPI_Init's end, MPI_Finalize's begin): the alignment of nodes wants one close by. */
+/* A clock record now (MPI_Init's end, MPI_Finalize's begin): the alignment of nodes wants one close
+ * by. */
 TAILRACE_EXPORT void tailrace_clock_record(void);
 
-/* Between the two nothing of this thread is recorded nor counted as lost: capture's own messages and files. They nest.
+/* Between the two nothing of this thread is recorded nor counted as lost: capture's own messages
+ * and files. They nest.
  */
 TAILRACE_EXPORT void tailrace_suppress_begin(void);
 TAILRACE_EXPORT void tailrace_suppress_end(void);
 
-/* One sentence about capture itself on stderr, "tailrace: …", at most once per process and `once` flag. */
-TAILRACE_EXPORT void tailrace_say(int *once, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* One sentence about capture itself on stderr, "tailrace: …", at most once per process and `once`
+ * flag. */
+TAILRACE_EXPORT void tailrace_say(int *once, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* --- Behind record.h (exported). ----------------------------------------------------------------------------- */
+/* --- Behind record.h (exported). --- */
 
-/* The slow way into a call: opens the thread's stream; NULL where this call is not to be recorded. */
+/* The slow way into a call: opens the thread's stream; NULL where this call is not to be recorded.
+ */
 TAILRACE_EXPORT struct stream *tailrace_stream_enter(void);
+
+/* At a call's begin: writes what is due before it, and returns the time after that. */
+TAILRACE_EXPORT uint64_t tailrace_due_before(struct stream *stream, uint64_t now);
 
 /* Leaves open calls that a longjmp left behind. */
 TAILRACE_EXPORT void tailrace_drop_stale(struct stream *stream, uintptr_t frame);
 
 /* Remembers what is known of an open call. */
-TAILRACE_EXPORT void tailrace_call_known(struct stream *stream, unsigned depth, unsigned class_number,
-                                         const int64_t *words, unsigned count);
+TAILRACE_EXPORT void tailrace_call_known(struct stream *stream, unsigned depth,
+                                         unsigned class_number, const int64_t *words,
+                                         unsigned count);
 
 /* Ends a call of which no record was begun. */
 TAILRACE_EXPORT void tailrace_call_forget(struct stream *stream, unsigned depth);
@@ -168,7 +214,7 @@ TAILRACE_EXPORT void tailrace_counters_stop(struct counters *counters);
 TAILRACE_EXPORT void tailrace_counters_start(struct counters *counters);
 
 /* Writes the record of a call that ended at `end` ticks. */
-TAILRACE_EXPORT void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsigned class_number,
-                                       const int64_t *words, unsigned count);
+TAILRACE_EXPORT void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end,
+                                       unsigned class_number, const int64_t *words, unsigned count);
 
 #endif

@@ -1,7 +1,8 @@
 /* system.h: system calls of capture's own, made without libc.
  *
- * The core must not call open, write or mmap by name: those names are its own wrappers. Nor may it touch errno, or need
- * dlsym before it can work. Results are those of the kernel: negative errno on failure.
+ * The core must not call open, write or mmap by name: those names are its own wrappers. Nor may it
+ * touch errno, or need dlsym before it can work. Results are those of the kernel: negative errno on
+ * failure.
  */
 #ifndef TAILRACE_SYSTEM_H
 #define TAILRACE_SYSTEM_H
@@ -15,8 +16,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "visibility.h"
+
+/* Set for good where the program may have forbidden them: to try one could end it. */
+extern TAILRACE_EXPORT_DATA int tailrace_calls_forbidden;
+
 static inline long system_call(long number, long a, long b, long c, long d, long e, long f)
 {
+    if (__builtin_expect(tailrace_calls_forbidden, 0))
+        return -EPERM;
 #if defined(__x86_64__)
     long result;
     register long r10 __asm__("r10") = d;
@@ -35,10 +43,14 @@ static inline long system_call(long number, long a, long b, long c, long d, long
     register long x3 __asm__("x3") = d;
     register long x4 __asm__("x4") = e;
     register long x5 __asm__("x5") = f;
-    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
     return x0;
 #else
-#error "Tailrace's capture knows the system calls of x86-64 and aarch64 Linux only: add yours here and in clock.h."
+#error                                                                                             \
+    "Tailrace's capture knows the system calls of x86-64 and aarch64 Linux only: add yours here and in clock.h."
 #endif
 }
 
@@ -90,7 +102,8 @@ static inline ssize_t system_readlink(const char *path, char *target, size_t byt
 /* NULL on failure. */
 static inline void *system_map(size_t bytes, int flags, int descriptor, off_t offset)
 {
-    long address = system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, flags, descriptor, offset);
+    long address =
+        system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, flags, descriptor, offset);
     return address < 0 && address > -4096 ? NULL : (void *)address;
 }
 

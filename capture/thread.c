@@ -1,17 +1,20 @@
-/* thread.c: which stream belongs to the calling thread, from its first recorded call to its end, and across fork. */
+/* thread.c: which stream belongs to the calling thread, from its first recorded call to its end,
+ * and across fork. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "process.h"
 #include "record.h"
+#include "system.h"
 #include "thread.h"
 
 enum {
-    CLOSING_PASSES =
-        3, /* of the destructors of thread-specific data: close in the last but one, others may still write */
-    RETRY_EVERY = 256, /* lost calls between two attempts to go on */
+    CLOSING_PASSES = 3, /* of the destructors of thread-specific data: close in the last but one,
+                           others may still write */
+    RETRY_EVERY = 256,  /* lost calls between two attempts to go on */
 };
 
 __thread struct stream *tailrace_stream __attribute__((tls_model("initial-exec")));
@@ -24,9 +27,77 @@ static __thread enum {
 static pthread_key_t key;
 static bool key_exists;
 
-/* --- The end of a thread ------------------------------------------------------------------------------------- */
+/* --- Its stream --- */
 
-/* Libraries write from such destructors too, in no certain order: stay until the last but one pass. */
+static void link_stream(struct stream *stream)
+{
+    process_lock();
+    stream->next = process.streams;
+    process.streams = stream;
+    process_unlock();
+}
+
+static void unlink_stream(struct stream *stream)
+{
+    process_lock();
+    for (struct stream **link = &process.streams; *link; link = &(*link)->next) {
+        if (*link == stream) {
+            *link = stream->next;
+            break;
+        }
+    }
+    process_unlock();
+}
+
+/* Ready, with its first records; NULL where its file cannot be made. */
+static struct stream *open_stream(void)
+{
+    struct stream *stream = stream_create();
+    if (!stream)
+        return NULL;
+    stream->counters = counters_open();
+    encode_clock(stream);
+    encode_metas(stream);
+    link_stream(stream);
+    stream->state = STREAM_READY;
+    return stream;
+}
+
+/* Into a stream what a thread counted: its own, or another's that may never come to a record. */
+static void write_counts(struct stream *into, struct stream *of)
+{
+    for (unsigned i = 0; process.write_count && i < BUFFERED_SLOTS; i++) {
+        struct buffered counted = of->buffered[i];
+        of->buffered[i].calls = 0;
+        of->buffered[i].bytes = 0;
+        process.write_count(into, &counted);
+    }
+}
+
+/* In a process that goes on (a late destructor may still write), records may follow: they replace
+ * the end. */
+static void finish_stream(struct stream *stream)
+{
+    write_counts(stream, stream);
+    encode_end(stream);
+    stream->header->closed = 1;
+    if ((stream->state & 3) != STREAM_FULL)
+        stream_trim(stream);
+}
+
+static void close_stream(struct stream *stream)
+{
+    finish_stream(stream);
+    counters_close(stream->counters);
+    stream->counters = NULL;
+    unlink_stream(stream);
+    stream_free(stream);
+}
+
+/* --- The end of a thread --- */
+
+/* Libraries write from such destructors too, in no certain order: stay until the last but one pass.
+ */
 static void thread_ends(void *value)
 {
     struct stream *stream = value;
@@ -37,10 +108,10 @@ static void thread_ends(void *value)
     thread_state = THREAD_ENDED;
     tailrace_stream = NULL;
     __asm__ volatile("" ::: "memory");
-    stream_close(stream);
+    close_stream(stream);
 }
 
-/* --- Its beginning ------------------------------------------------------------------------------------------- */
+/* --- Its beginning --- */
 
 static struct stream *first_call(void)
 {
@@ -50,7 +121,7 @@ static struct stream *first_call(void)
     }
     int saved = errno;
     thread_state = THREAD_OPENING;
-    struct stream *stream = stream_open();
+    struct stream *stream = open_stream();
     thread_state = stream ? THREAD_NEW : THREAD_WITHOUT;
     tailrace_stream = stream;
     if (stream && key_exists)
@@ -61,23 +132,31 @@ static struct stream *first_call(void)
     return stream;
 }
 
+static void forget_stream(void)
+{
+    process_forked();
+    tailrace_stream = NULL;
+    thread_state = THREAD_NEW;
+}
+
 /* The memory was wiped by fork, and nobody told us (a raw clone system call). */
 static struct stream *in_forked_child(void)
 {
-    process_forked();
-    thread_state = THREAD_NEW;
+    forget_stream();
     return tailrace_recording ? first_call() : NULL;
 }
 
-/* --- A stream that is not ready ------------------------------------------------------------------------------ */
+/* --- A stream that is not ready --- */
 
 static bool on_signal_stack(void)
 {
     stack_t stack;
-    return !sigaltstack(NULL, &stack) && (stack.ss_flags & SS_ONSTACK);
+    return !system_call(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) &&
+           (stack.ss_flags & SS_ONSTACK);
 }
 
-/* A handler interrupted the recorder: its calls are lost. Unless it jumped out of it, and the recorder's frame is gone.
+/* A handler interrupted the recorder: its calls are lost. Unless it jumped out of it, and the
+ * recorder's frame is gone.
  */
 static struct stream *interrupted(struct stream *stream)
 {
@@ -116,7 +195,7 @@ struct stream *tailrace_stream_enter(void)
     }
 }
 
-/* --- Sections in which records are written ------------------------------------------------------------------- */
+/* --- Sections in which records are written --- */
 
 bool stream_busy(struct stream *stream)
 {
@@ -208,7 +287,7 @@ void tailrace_suppress_end(void)
         tailrace_stream->state -= 4;
 }
 
-/* --- The process --------------------------------------------------------------------------------------------- */
+/* --- The process --- */
 
 void tailrace_mark_main(void)
 {
@@ -221,25 +300,52 @@ void tailrace_mark_main(void)
         stream->header->flags &= ~(uint32_t)HEADER_FLAG_MAIN;
     process_unlock();
     own->header->flags |= HEADER_FLAG_MAIN;
+    own->processor.due = own->due = 0;
 }
 
-static void child_after_fork(void)
+static void write_started(unsigned count)
 {
-    process_forked();
-    descriptors_forget();
-    thread_state = THREAD_NEW;
+    char text[16];
+    process.started_written = count;
+    snprintf(text, sizeof text, "%u", count);
+    tailrace_meta("processes_started", text);
+}
+
+/* Written now and then: of a program that is killed at least half are known. */
+void thread_started_process(void)
+{
+    if (!tailrace_recording)
+        return;
+    unsigned count = atomic_fetch_add(&process.started, 1) + 1;
+    if (!(count & (count - 1)))
+        write_started(count);
+}
+
+static void parent_after_fork(void)
+{
+    process_unlock();
+    thread_started_process();
 }
 
 /* The list must not be half changed when memory is copied. */
 void thread_prepare(void)
 {
     key_exists = !pthread_key_create(&key, thread_ends);
-    pthread_atfork(process_lock, process_unlock, child_after_fork);
+    pthread_atfork(process_lock, parent_after_fork, forget_stream);
 }
 
 static void add_lost_elsewhere(struct stream *stream)
 {
     stream->header->lost += atomic_exchange(&process.lost, 0);
+}
+
+static void take_counts(struct stream *own)
+{
+    process_lock();
+    for (struct stream *stream = process.streams; stream; stream = stream->next)
+        if (stream != own)
+            write_counts(own, stream);
+    process_unlock();
 }
 
 /* Other threads may still run, but what they recorded is whole at any time. */
@@ -248,6 +354,8 @@ void thread_process_ends(void)
     struct stream *own = tailrace_stream;
     if (!tailrace_recording)
         return;
+    if (process.started != process.started_written)
+        write_started(process.started);
     process_lock();
     for (struct stream *stream = process.streams; stream; stream = stream->next)
         stream->header->closed = 1;
@@ -255,6 +363,17 @@ void thread_process_ends(void)
     if (!own || !stream_busy(own))
         return;
     add_lost_elsewhere(own);
-    stream_finish(own);
+    take_counts(own);
+    finish_stream(own);
     stream_ready(own);
+}
+
+void thread_stop(void)
+{
+    struct stream *stream = tailrace_stream;
+    tailrace_recording = 0;
+    if (!stream || stream->state == STREAM_GONE)
+        return;
+    stream->retry = false;
+    stream->state = (stream->state & ~3u) | STREAM_FULL;
 }

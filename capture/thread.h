@@ -11,4 +11,7 @@ void thread_process_ends(void);
 /* descriptors.c: in a forked child the numbers of files are another process's. */
 void descriptors_forget(void);
 
+/* The program starts another process. */
+void thread_started_process(void);
+
 #endif

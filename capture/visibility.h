@@ -1,13 +1,18 @@
-/* visibility.h: the library is built with -fvisibility=hidden; what it interposes or lends to the MPI part is exported.
+/* visibility.h: the library is built with -fvisibility=hidden; what it interposes or lends to the
+ * MPI part is exported.
  */
 #ifndef TAILRACE_VISIBILITY_H
 #define TAILRACE_VISIBILITY_H
 
-/* Inside the core an exported name is its own: called directly, not by way of the linkage table. */
-#ifdef TAILRACE_CORE
-#define TAILRACE_EXPORT __attribute__((visibility("protected")))
-#else
+/* Functions; within the core, -Bsymbolic-functions binds them to its own. Not "protected": the
+ * loader prints a warning for every such function whose address a program at a fixed place takes.
+ */
 #define TAILRACE_EXPORT __attribute__((visibility("default")))
+/* Variables, which the core reads without the linkage table. */
+#ifdef TAILRACE_CORE
+#define TAILRACE_EXPORT_DATA __attribute__((visibility("protected")))
+#else
+#define TAILRACE_EXPORT_DATA __attribute__((visibility("default")))
 #endif
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What programs get from the beds that are up, by two mounts each: `testbed up nfs single striped --mounts 2` first.
+"""What programs get from the beds that are up, by two mounts each: `testbed up nfs single striped
+--mounts 2` first.
 
     python3 testbed/measure.py [--directory DIR]
 
-One line of a table for each bed: 64 MB written in pieces of 1 MB until fsync has returned, read by the other mount, 500
-writes of 4 KiB (each without waiting, then each with fsync), 200 files created and closed. The median of five.
+One line of a table for each bed: 64 MB written in pieces of 1 MB until fsync has returned, read by
+the other mount, 500 writes of 4 KiB (each without waiting, then each with fsync), 200 files created
+and closed. The median of five.
 """
 
 from __future__ import annotations
@@ -28,12 +30,23 @@ def main() -> int:
     given = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     given.add_argument("--directory")
     directory = given.parse_args().directory
-    words = [sys.executable, str(TESTBED), "status", "--json", *(["--directory", directory] if directory else [])]
+    words = [
+        sys.executable,
+        str(TESTBED),
+        "status",
+        "--json",
+        *(["--directory", directory] if directory else []),
+    ]
     answer = subprocess.run(words, stdout=subprocess.PIPE, text=True)
     beds = [
-        bed for bed in json.loads(answer.stdout or '{"beds": []}')["beds"] if bed["state"] == "up" and bed["mounts"]
+        bed
+        for bed in json.loads(answer.stdout or '{"beds": []}')["beds"]
+        if bed["state"] == "up" and bed["mounts"]
     ]
-    print("| bed | link, Mb/s | write, MB/s | read, MB/s | 4 KiB write, ms | with fsync, ms | create + close, ms |")
+    print(
+        "| bed | link, Mb/s | write, MB/s | read, MB/s | 4 KiB write, ms | with fsync, ms"
+        " | create + close, ms |"
+    )
     print("|---|---|---|---|---|---|---|")
     for bed in beds:
         print(row(bed), flush=True)
@@ -50,7 +63,11 @@ def row(bed: dict) -> str:
         1e3 * middle(write_durably, here) / (SMALL // 10),
         1e3 * middle(create, here) / FILES,
     ]
-    cells = [bed["name"], f"{rate / 1e6:g}" if rate else "–", *(f"{number:.3g}" for number in numbers)]
+    cells = [
+        bed["name"],
+        f"{rate / 1e6:g}" if rate else "–",
+        *(f"{number:.3g}" for number in numbers),
+    ]
     return f"| {' | '.join(cells)} |"
 
 
@@ -72,7 +89,8 @@ def write(place: Path) -> None:
 
 
 def read(place: Path) -> None:
-    """Of the local file system this is the page cache; on the others the pages of this mount are dropped first."""
+    """Of the local file system this is the page cache; on the others the pages of this mount are
+    dropped first."""
     with (place / "measured").open("rb", buffering=0) as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         while file.read(1_000_000):

@@ -1,4 +1,5 @@
-"""`make demo`: one solver writes its history by its master, then collectively, on 1, 2 and 4 ranks, under capture.
+"""`make demo`: one solver writes its history by its master, then collectively, on 1, 2 and 4 ranks,
+under capture.
 
 Prints the verdict of every run and a table of both methods, and leaves the pages in demo/.
 """
@@ -13,35 +14,56 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailrace.units import count, percent
+
 ROOT = Path(__file__).resolve().parent.parent
-DEMO = ROOT / "demo"
-MPIEXEC = ROOT / "build" / "mpich" / "bin" / "mpiexec"
-SOLVER = ROOT / "build" / "solver" / "mpich" / "solver"
+# From the checkout: commands and pages show short names.
+DEMO = Path("demo")
+MPIEXEC = Path("build/mpich/bin/mpiexec")
+SOLVER = Path("build/solver/mpich/solver")
 TAILRACE = [sys.executable, "-m", "tailrace"]
 RANKS = [1, 2, 4]
 
 # 38 MB an output after every ten steps, forced to the disk so that a write costs what it costs.
-SHAPE = ["--grid", "256x192x24", "--variables", "4", "--steps", "80", "--every", "10", "--sync", "--quiet"]
+SHAPE = [
+    "--grid",
+    "256x192x24",
+    "--variables",
+    "4",
+    "--steps",
+    "80",
+    "--every",
+    "10",
+    "--sync",
+    "--quiet",
+]
 
-# On one node MPICH would pick one rank to write for all; with these every rank writes its own share of the file.
+# On one node MPICH would pick one rank to write for all; with these every rank writes its own share
+# of the file.
 ALL_RANKS_WRITE = {"romio_cb_write": "enable", "cb_config_list": "*:*"}
 
 INTRODUCTION = """\
-A solver advects four tracers on 256 × 192 × 24 cells and writes 38 MB after every ten steps, waiting until they are on
-the disk (demo/ on this machine's own). First the master gathers each variable and writes it; then all ranks write
-together through MPI-IO. The bytes are the same. Every run is `tailrace run -- mpiexec -n N solver …`, nothing else.
+A solver advects four tracers on 256 × 192 × 24 cells and writes 38 MB after every ten steps,
+waiting until they are on the disk that holds demo/. First the master gathers each variable and
+writes it; then all ranks write together through MPI-IO. The bytes are the same.
+Every run is `tailrace run -- mpiexec -n N solver …`, nothing else.
 """
 
 CLOSING = """\
-How to read it. Efficiencies are shares of what is possible: 100 % is best, and parallel efficiency is the product of
-the others.
- * Serial: however fast the disk is, the other ranks wait while one writes. That is I/O balance, and it falls with
-   every rank added, while I/O transfer (the file system itself) stays what it is.
- * Collective: several ranks are in the file at once, so I/O balance is higher. Whether the run gets faster is another
-   matter: one disk is one disk, and the ranks now exchange data inside MPI-IO before they write. That is time between
-   the layers, it counts as MPI, and shows as transfer.
- * On one node MPI-IO would let a single rank write for all unless told otherwise; the demo tells it, by the hints
-   romio_cb_write=enable, cb_config_list=*:* and cb_nodes=N.
+How to read it. Efficiencies are shares of what is possible: 100 % is best, and parallel
+efficiency is the product of the others.
+ * I/O balance is low where few ranks write while the others wait, however fast the disk is. Look
+   at it in the serial rows, as ranks are added, and then in the collective rows, where every rank
+   writes its share.
+ * I/O transfer is the file system itself: slow, or asked for too little at a time.
+ * Transfer is the network and the MPI library. The collective runs exchange data inside MPI-IO
+   before they write, which counts here, so they may take longer all the same: one disk is one
+   disk.
+ * Waits for a processor lie in all of them. Where the last column is more than a few per cent, the
+   ranks are too many for the cores, or other programs run on these; the verdicts above leave them
+   out of what they promise.
+ * On one node MPI-IO would let a single rank write for all unless told otherwise; the demo sets
+   the hints romio_cb_write=enable, cb_config_list=*:* and cb_nodes=N.
 """
 
 
@@ -61,11 +83,19 @@ class Run:
         return [word for key, value in hints.items() for word in ("--hint", f"{key}={value}")]
 
     def command(self) -> list[str]:
-        program = [str(SOLVER), *SHAPE, "--method", self.method, "--file", str(self.directory / "history.grid")]
+        program = [
+            str(SOLVER),
+            *SHAPE,
+            "--method",
+            self.method,
+            "--file",
+            str(self.directory / "history.grid"),
+        ]
         return [str(MPIEXEC), "-n", str(self.ranks), *program, *self.hints()]
 
 
 def main() -> int:
+    os.chdir(ROOT)
     shutil.rmtree(DEMO, ignore_errors=True)
     DEMO.mkdir()
     print(INTRODUCTION)
@@ -77,7 +107,7 @@ def main() -> int:
     print(CLOSING)
     for method in ("serial", "collective"):
         write_page(method)
-    print("Scaling and all runs of one method are on one page each: the two named last.")
+    print("The two pages named last have the scaling and all runs of one method each.")
     return 0
 
 
@@ -85,8 +115,13 @@ def warn_of_few_cores() -> None:
     cores = len(os.sched_getaffinity(0))
     if cores < max(RANKS):
         print(
-            f"This machine has {cores} cores: {max(RANKS)} ranks take turns on them, and waiting ranks take time from"
-            " those that work. Trust the shares, not the speed-up.\n"
+            f"This machine has {count(cores, 'core')}: {max(RANKS)} ranks take turns, and ranks "
+            "that poll for a message take\n"
+            "time from those that work. The first line of each verdict says how much of the time "
+            "they waited\n"
+            "for a processor. Trust neither the speed-up nor the transfer efficiency of runs with "
+            "more ranks\n"
+            "than cores.\n"
         )
 
 
@@ -96,7 +131,9 @@ def capture(run: Run) -> None:
     done = subprocess.run([*TAILRACE, "run", "-o", str(run.directory), "--", *run.command()])
     (run.directory / "history.grid").unlink(missing_ok=True)  # the traces are what the demo keeps
     if done.returncode:
-        sys.exit(f"demo: the run above ended with status {done.returncode}\n\nhint: tailrace doctor")
+        sys.exit(
+            f"demo: the run above ended with status {done.returncode}\n\nhint: tailrace doctor"
+        )
     print(flush=True)
 
 
@@ -116,14 +153,22 @@ COLUMNS = {
     "I/O transfer": "io_transfer",
     "transfer": "transfer",
 }
+WAITED = "no processor"
 
 
 def print_table(results: dict[Run, dict]) -> None:
-    print(f"{'method':<11}{'ranks':>6}{'run time':>10}" + "".join(f"{name:>15}" for name in COLUMNS))
+    print(f"{'method':<11}{'ranks':>6}{'run time':>10}{_row([*COLUMNS, WAITED])}")
     for run, answer in results.items():
-        shares = "".join(f"{answer['efficiency'][key]:>15.1%}" for key in COLUMNS.values())
-        print(f"{run.method:<11}{run.ranks:>6}{answer['runtime_s']:>8.2f} s{shares}")
+        shares = [percent(answer["efficiency"][key]) for key in COLUMNS.values()]
+        processors = answer["processors"]  # None where the kernel does not tell
+        shares.append(percent(processors["share"]) if processors else "–")
+        print(f"{run.method:<11}{run.ranks:>6}{answer['runtime_s']:>8.2f} s{_row(shares)}")
     print()
+
+
+def _row(texts: list[str]) -> str:
+    names = [*COLUMNS, WAITED]
+    return "".join(f"{text:>{len(name) + 2}}" for name, text in zip(names, texts, strict=True))
 
 
 def write_page(method: str) -> None:

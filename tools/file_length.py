@@ -9,7 +9,9 @@ SOURCES = ["*.c", "*.h", "*.rs", "*.py", "*.js", "*.ts", "*.css", "*.S"]
 
 
 def main() -> int:
-    names = subprocess.run(["git", "ls-files", *SOURCES], check=True, capture_output=True, text=True).stdout.split("\n")
+    names = subprocess.run(
+        ["git", "ls-files", *SOURCES], check=True, capture_output=True, text=True
+    ).stdout.split("\n")
     long = [(name, lines) for name in names if name and (lines := line_count(Path(name))) > LONGEST]
     for name, lines in long:
         print(f"{name}: {lines} lines, more than {LONGEST}", file=sys.stderr)

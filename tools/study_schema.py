@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tailrace.study.model import Study
+from tailrace.study.definition.model import StudyDefinition
 
 TARGET = Path(__file__).parent.parent / "docs" / "schema" / "study.json"
 
@@ -14,7 +14,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "study.json",
-        **Study.model_json_schema(by_alias=True),
+        **StudyDefinition.model_json_schema(by_alias=True),
         "title": "A study file (TOML)",
     }
 

@@ -1,6 +1,7 @@
-"""Measures what docs/workloads.md shows and prints its tables: each workload in the ways that its seed compares,
-calculix by threads, and one workload in all ways. `python tools/workload_tables.py DIRECTORY` takes some minutes, and
-fails where anything is not verified.
+"""Measures what docs/reference/workloads.md shows and prints its tables: each workload in the ways
+that its paper compares, calculix by threads, and one workload in all ways.
+`python tools/workload_tables.py DIRECTORY` takes some minutes, and fails where anything is not
+verified.
 """
 
 import json
@@ -9,10 +10,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from tailrace.bench.pairs import possible
-from tailrace.bench.workload import FORMATS, METHODS
+from tailrace.bench.gridio import FORMATS, METHODS, possible
 
-# What each seed compares, at sizes that a small machine takes.
+# What each paper compares, at sizes that a small machine takes.
 COMPARED = (
     "cmaq --ranks 4 --method serial --format netcdf3",
     "cmaq --ranks 4 --method collective --format pnetcdf",
@@ -47,8 +47,8 @@ def run(directory: str, words: str) -> dict[str, Any]:
 def best(answer: dict[str, Any], direction: str) -> float | None:
     """Of the runs: bytes of all streams over the time in them, in MB/s, everything included."""
     found = []
-    for one in answer["runs"]:
-        streams = [stream for stream in one["streams"] if stream["direction"] == direction]
+    for run_record in answer["runs"]:
+        streams = [stream for stream in run_record["streams"] if stream["direction"] == direction]
         spent = sum(step["step_s"]["max"] for stream in streams for step in stream["steps"])
         if spent:
             found.append(sum(stream["bytes"] for stream in streams) / spent / 1e6)
@@ -66,22 +66,32 @@ def compared(directory: str) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for words in COMPARED:
         answer = run(directory, words)
-        fastest = min(answer["runs"], key=lambda one: one["usage"]["elapsed_s"])
+        fastest = min(answer["runs"], key=lambda run_record: run_record["usage"]["elapsed_s"])
         rates = " | ".join(cell(best(answer, direction)) for direction in ("write", "read"))
-        share = f"{fastest['shared_files']['write_share']:.0%}" if fastest["shared_files"]["files"] else "not shared"
-        yield f"| `tailrace bench {words}` | {fastest['usage']['elapsed_s']:.2f} | {rates} | {share} |"
+        share = (
+            f"{fastest['shared_files']['write_share']:.0%}"
+            if fastest["shared_files"]["files"]
+            else "not shared"
+        )
+        elapsed_s = fastest["usage"]["elapsed_s"]
+        yield f"| `tailrace bench {words}` | {elapsed_s:.2f} | {rates} | {share} |"
 
 
 def calculix(directory: str) -> Iterator[str]:
-    yield "| command | run time, s | POSIX, MB/s | STDIO, MB/s | in reads, ms | in writes, ms | share of writes |"
+    columns = ("in reads, ms", "in writes, ms", "share of writes")
+    yield f"| command | run time, s | POSIX, MB/s | STDIO, MB/s | {' | '.join(columns)} |"
     yield "|---|---|---|---|---|---|---|"
     for threads in THREADS:
         words = f"calculix --ranks {threads}"
-        seen = min((one["calculix"] for one in run(directory, words)["runs"]), key=lambda one: one["run_s"])
+        seen = min(
+            (run_record["calculix"] for run_record in run(directory, words)["runs"]),
+            key=lambda run_record: run_record["run_s"],
+        )
         numbers = [seen["posix"]["transfer_rate_mb_per_s"], seen["stdio"]["transfer_rate_mb_per_s"]]
         numbers += [seen["shared_read_s"] * 1e3, seen["shared_write_s"] * 1e3]
         share = f"{seen['write_share_of_transfer_time']:.1%}"
-        yield f"| `tailrace bench {words}` | {seen['run_s']:.2f} | {' | '.join(map(cell, numbers))} | {share} |"
+        rates = " | ".join(map(cell, numbers))
+        yield f"| `tailrace bench {words}` | {seen['run_s']:.2f} | {rates} | {share} |"
 
 
 def all_pairs(directory: str) -> Iterator[str]:

@@ -1,15 +1,16 @@
 /* clocks.c: how far the clock of this rank's node is from rank 0's.
  *
- * Nodes are told apart by what their clocks depend on: host, boot, time namespace. The first rank of every other node
- * and rank 0 play ping-pong; of about twenty round trips the fastest counts, and half of it bounds the error (Cristian
- * 1989).
+ * Nodes are told apart by what their clocks depend on: host, boot, time namespace. The first rank
+ * of every other node and rank 0 play ping-pong; of about twenty round trips the fastest counts,
+ * and half of it bounds the error (Cristian 1989).
  *
- * These are the only messages capture sends. They cannot meet the program's: at MPI_Init no other message exists yet,
- * the rest goes over a duplicate of MPI_COMM_WORLD, made while no attribute exists whose copying could be seen. All
- * ranks take part, whether their own stream could be opened or not; a rank without capture would let the others wait
- * for ever. So nothing is sent unless `tailrace run`, who knows whether all ranks get its environment, says so by
- * TAILRACE_CLOCK_ALIGNMENT: "auto" (unless the launcher says that all ranks are on one node), or "always" (tests: one
- * host with several clocks).
+ * These are the only messages capture sends. They cannot meet the program's: at MPI_Init no other
+ * message exists yet, the rest goes over a duplicate of MPI_COMM_WORLD, made while no attribute
+ * exists whose copying could be seen. All ranks take part, whether their own stream could be opened
+ * or not; a rank without capture would let the others wait for ever. So nothing is sent unless
+ * `tailrace run`, who knows whether all ranks get its environment, says so by
+ * TAILRACE_CLOCK_ALIGNMENT: "auto" (unless the launcher says that all ranks are on one node), or
+ * "always" (tests: one host with several clocks).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +38,7 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* --- whether there is anything to align
- * ------------------------------------------------------------------------------------ */
+/* --- whether there is anything to align --- */
 
 static int environment_number(const char *name)
 {
@@ -49,8 +49,8 @@ static int environment_number(const char *name)
 /* Launchers tell every rank how many of the ranks are on its node. */
 static bool one_node(void)
 {
-    static const char *const local[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
-                                        NULL};
+    static const char *const local[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                        "MV2_COMM_WORLD_LOCAL_SIZE", NULL};
     for (int i = 0; local[i]; i++)
         if (environment_number(local[i]) == ranks)
             return true;
@@ -90,8 +90,8 @@ static uint64_t node_identity(void)
 static bool exchange_nodes(void)
 {
     uint64_t own = node_identity();
-    if (mpi.Allgather(&own, sizeof own, predefined.byte, nodes, sizeof own, predefined.byte, predefined.comm_world) !=
-        MPI_SUCCESS)
+    if (mpi.Allgather(&own, sizeof own, predefined.byte, nodes, sizeof own, predefined.byte,
+                      predefined.comm_world) != MPI_SUCCESS)
         return false;
     for (int i = 1; i < ranks; i++)
         if (nodes[i] != nodes[0])
@@ -99,9 +99,9 @@ static bool exchange_nodes(void)
     return false;
 }
 
-/* A rank without memory for a few bytes per rank cannot take part in what the others are in already: MPI itself would
- * end the program here. The memory is therefore taken from the kernel, which grants it and ends the program later, or
- * never. */
+/* A rank without memory for a few bytes per rank cannot take part in what the others are in
+ * already: MPI itself would end the program here. The memory is therefore taken from the kernel,
+ * which grants it and ends the program later, or never. */
 static void hold_memory(void)
 {
     nodes = system_map_memory((size_t)ranks * sizeof *nodes);
@@ -118,8 +118,7 @@ static void release_memory(void)
     offsets = NULL;
 }
 
-/* --- measuring
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- measuring --- */
 
 static int leader_of(int member)
 {
@@ -166,8 +165,8 @@ static void answer_all(void)
 static void spread(const struct offset *own, struct offset *found)
 {
     *found = *own;
-    if (mpi.Allgather(own, sizeof *own, predefined.byte, offsets, sizeof *own, predefined.byte, clocks_comm) ==
-        MPI_SUCCESS)
+    if (mpi.Allgather(own, sizeof *own, predefined.byte, offsets, sizeof *own, predefined.byte,
+                      clocks_comm) == MPI_SUCCESS)
         *found = offsets[leader_of(rank)];
 }
 
@@ -180,8 +179,8 @@ static void align(const char *when)
     else if (leader_of(rank) == rank && nodes[rank] != nodes[0])
         own = ask();
     spread(&own, &found);
-    snprintf(text, sizeof text, "%s,%lld,%lld,%lld", when, (long long)found.monotonic_ns, (long long)found.add_ns,
-             (long long)found.uncertainty_ns);
+    snprintf(text, sizeof text, "%s,%lld,%lld,%lld", when, (long long)found.monotonic_ns,
+             (long long)found.add_ns, (long long)found.uncertainty_ns);
     tailrace_meta("clock_offset", text);
 }
 
@@ -193,7 +192,8 @@ void clocks_align_begin(void)
         return;
     tailrace_suppress_begin();
     hold_memory();
-    if (!nodes || !offsets || !exchange_nodes() || mpi.Comm_dup(predefined.comm_world, &clocks_comm) != MPI_SUCCESS)
+    if (!nodes || !offsets || !exchange_nodes() ||
+        mpi.Comm_dup(predefined.comm_world, &clocks_comm) != MPI_SUCCESS)
         release_memory();
     tailrace_suppress_end();
     if (nodes)

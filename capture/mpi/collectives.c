@@ -5,7 +5,8 @@ enum { COLLECTIVE_WORDS = 6, ROOT_HERE = -3, ROOT_NOBODY = -1 };
 
 static int64_t count_at(const struct amount *amount, int index)
 {
-    return amount->wide ? (int64_t)((const MPI_Count *)amount->counts)[index] : ((const int *)amount->counts)[index];
+    return amount->wide ? (int64_t)((const MPI_Count *)amount->counts)[index]
+                        : ((const int *)amount->counts)[index];
 }
 
 static MPI_Datatype type_at(const struct amount *amount, enum language language, int index)
@@ -38,20 +39,22 @@ static bool in_place(const void *buffer, enum language language)
 }
 
 /* Whether this rank's arguments on this side mean anything: elsewhere they may be garbage. */
-static bool significant(const struct collective *collective, const struct communicator *communicator,
-                        const struct amount *amount)
+static bool significant(const struct collective *collective,
+                        const struct communicator *communicator, const struct amount *amount)
 {
     if (!collective->rooted)
         return true;
     if (communicator->inter && collective->root == MPI_PROC_NULL)
         return false;
-    bool here = communicator->inter ? collective->root == MPI_ROOT : collective->root == communicator->rank;
+    bool here =
+        communicator->inter ? collective->root == MPI_ROOT : collective->root == communicator->rank;
     bool both = amount->who == BY_ALL && !communicator->inter;
     return both || here == (amount->who == BY_ROOT);
 }
 
-static int64_t bytes_of_amount(const struct collective *collective, const struct communicator *communicator,
-                               const struct amount *amount, int peers)
+static int64_t bytes_of_amount(const struct collective *collective,
+                               const struct communicator *communicator, const struct amount *amount,
+                               int peers)
 {
     if (amount->kind == AMOUNT_NONE || !significant(collective, communicator, amount) ||
         in_place(amount->buffer, collective->language))
@@ -73,7 +76,8 @@ static int64_t root_word(const struct collective *collective)
     return collective->root == MPI_ROOT ? ROOT_HERE : collective->root;
 }
 
-static void put_words(int64_t *words, const struct collective *collective, int64_t comm, int64_t sent, int64_t received)
+static void put_words(int64_t *words, const struct collective *collective, int64_t comm,
+                      int64_t sent, int64_t received)
 {
     words[0] = comm;
     words[1] = collective->flow;
@@ -83,15 +87,16 @@ static void put_words(int64_t *words, const struct collective *collective, int64
     words[5] = collective->flags;
 }
 
-void collective_before(struct stream *stream, struct call *call, const struct collective *collective)
+void collective_before(struct stream *stream, struct call *call,
+                       const struct collective *collective)
 {
     int64_t words[COLLECTIVE_WORDS];
     put_words(words, collective, communicator_word_known(collective->comm), 0, 0);
     call_known(stream, call, CLASS_COLLECTIVE, words, COLLECTIVE_WORDS);
 }
 
-void collective_after(struct stream *stream, struct call *call, const struct collective *collective, int result,
-                      MPI_Request request)
+void collective_after(struct stream *stream, struct call *call, const struct collective *collective,
+                      int result, MPI_Request request)
 {
     if (result != MPI_SUCCESS) {
         plain_after(stream, call);

@@ -1,8 +1,9 @@
 /* communicators.c: numbers, members and identities of communicators, without a message.
  *
- * The identity must be the same on all members and differ between communicators. It is a hash of what all members know
- * alike: the parent's identity, what they passed alike (tag, string), the members' world ranks, and how many
- * communicators with all that the same were created before. Creation is collective, so all members count alike.
+ * The identity must be the same on all members and differ between communicators. It is a hash of
+ * what all members know alike: the parent's identity, what they passed alike (tag, string), the
+ * members' world ranks, and how many communicators with all that the same were created before.
+ * Creation is collective, so all members count alike.
  */
 #include <stdlib.h>
 
@@ -20,32 +21,15 @@ static struct table communicators, occurrences;
 static MPI_Group world_group;
 static bool world_known;
 static atomic_uint next_number = 2; /* 0 and 1 are MPI_COMM_WORLD and MPI_COMM_SELF */
-static atomic_uint generation;      /* a communicator was forgotten: the threads' caches are stale */
+static atomic_uint generation; /* a communicator was forgotten: the threads' caches are stale */
 static struct communicator unknown, world_communicator, self_communicator;
+static void (*catch_up)(void);
 
 static __thread struct {
     uint64_t key;
     unsigned generation;
     const struct communicator *communicator;
 } cache __attribute__((tls_model("initial-exec")));
-
-/* MurmurHash3's finalizer; the sum before it has no fixed point at small numbers, which sizes and ranks are. */
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = hash * 0x9e3779b97f4a7c15u + value + 0x632be59bd9b4e019u;
-    hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
-    hash ^= hash >> 32;
-    hash *= 0xc4ceb9fe1a85ec53u;
-    return hash ^ hash >> 29;
-}
-
-uint64_t salt_of_string(const char *text)
-{
-    uint64_t hash = 1;
-    while (text && *text)
-        hash = mix(hash, (unsigned char)*text++);
-    return hash;
-}
 
 static uint64_t hash_of_members(const int *ranks, int size)
 {
@@ -84,7 +68,8 @@ int *group_world_ranks(MPI_Group group, int *size)
     return own;
 }
 
-/* Members' world ranks as runs into `payload` at `at`; returns where it ends, cut where the record is full. */
+/* Members' world ranks as runs into `payload` at `at`; returns where it ends, cut where the record
+ * is full. */
 static size_t put_runs(unsigned char *payload, size_t at, const int *ranks, int size)
 {
     size_t place = at;
@@ -94,7 +79,8 @@ static size_t put_runs(unsigned char *payload, size_t at, const int *ranks, int 
         struct run run = {(uint32_t)ranks[i], 1, 1};
         if (i + 1 < size)
             run.step = ranks[i + 1] - ranks[i];
-        while (i + (int)run.count < size && ranks[i + (int)run.count] - ranks[i + (int)run.count - 1] == run.step)
+        while (i + (int)run.count < size &&
+               ranks[i + (int)run.count] - ranks[i + (int)run.count - 1] == run.step)
             run.count++;
         memcpy(payload + at, &run, sizeof run);
         at += sizeof run;
@@ -104,8 +90,8 @@ static size_t put_runs(unsigned char *payload, size_t at, const int *ranks, int 
     return at;
 }
 
-static void write_record(const struct communicator *communicator, const int *local, int size, const int *remote,
-                         int remote_size)
+static void write_record(const struct communicator *communicator, const int *local, int size,
+                         const int *remote, int remote_size)
 {
     unsigned char *payload = malloc(PAYLOAD_MAX + 1);
     if (!payload)
@@ -140,10 +126,12 @@ static void count_neighbours(MPI_Comm comm, struct communicator *communicator)
         return;
     if (kind == MPI_CART && mpi.Cartdim_get(comm, &dimensions) == MPI_SUCCESS)
         communicator->sources = communicator->destinations = 2 * dimensions;
-    if (kind == MPI_GRAPH && mpi.Graph_neighbors_count(comm, communicator->rank, &degree) == MPI_SUCCESS)
+    if (kind == MPI_GRAPH &&
+        mpi.Graph_neighbors_count(comm, communicator->rank, &degree) == MPI_SUCCESS)
         communicator->sources = communicator->destinations = degree;
     if (kind == MPI_DIST_GRAPH)
-        mpi.Dist_graph_neighbors_count(comm, &communicator->sources, &communicator->destinations, &weighted);
+        mpi.Dist_graph_neighbors_count(comm, &communicator->sources, &communicator->destinations,
+                                       &weighted);
 }
 
 /* What is local knowledge about a communicator. */
@@ -196,7 +184,8 @@ static struct communicator *register_new(MPI_Comm comm, uint64_t base)
     return communicator;
 }
 
-static void register_predefined(MPI_Comm comm, struct communicator *communicator, uint32_t number, uint64_t identity)
+static void register_predefined(MPI_Comm comm, struct communicator *communicator, uint32_t number,
+                                uint64_t identity)
 {
     *communicator = (struct communicator){.number = number, .identity = identity};
     enter(comm, communicator, 0);
@@ -206,6 +195,11 @@ void sessions_start(MPI_Group world)
 {
     world_group = world;
     world_known = true;
+}
+
+void communicators_call_when_late(void (*function)(void))
+{
+    catch_up = function;
 }
 
 void communicators_start(MPI_Group world)
@@ -221,7 +215,8 @@ void communicators_start(MPI_Group world)
 const struct communicator *communicator_known(MPI_Comm comm)
 {
     uint64_t key = KEY(comm);
-    if (LIKELY(cache.key == key && cache.generation == atomic_load_explicit(&generation, memory_order_acquire)))
+    if (LIKELY(cache.key == key &&
+               cache.generation == atomic_load_explicit(&generation, memory_order_acquire)))
         return cache.communicator;
     struct entry found;
     unsigned now = atomic_load_explicit(&generation, memory_order_acquire);
@@ -239,7 +234,7 @@ const struct communicator *communicator_get(MPI_Comm comm)
     if (LIKELY(known != NULL))
         return known;
     if (!mpi_usable)
-        control_catch_up();
+        catch_up();
     if (!mpi_usable || comm == predefined.comm_null)
         return &unknown;
     known = communicator_known(comm);
@@ -266,8 +261,7 @@ void communicator_forget(MPI_Comm comm)
     }
 }
 
-/* --- creation
- * --------------------------------------------------------------------------------------------------------- */
+/* --- creation --- */
 
 static const struct communicator *parent_of(const struct creation *creation)
 {
@@ -286,16 +280,16 @@ static int64_t register_created(MPI_Comm comm, uint64_t base)
     return register_new(comm, base)->number;
 }
 
-void creation_after(struct stream *stream, struct call *call, const struct creation *creation, int result,
-                    MPI_Comm comm)
+void creation_after(struct stream *stream, struct call *call, const struct creation *creation,
+                    int result, MPI_Comm comm)
 {
     if (result != MPI_SUCCESS || !mpi_usable) {
         plain_after(stream, call);
         return;
     }
     const struct communicator *parent = parent_of(creation);
-    int64_t words[] = {parent ? (int64_t)parent->number : -1, register_created(comm, base_of(parent, creation->salt)),
-                       creation->flags};
+    int64_t words[] = {parent ? (int64_t)parent->number : -1,
+                       register_created(comm, base_of(parent, creation->salt)), creation->flags};
     call_end(stream, call, CLASS_COMMUNICATOR, words, 3);
 }
 
@@ -305,8 +299,8 @@ struct pending {
     uint64_t base;
 };
 
-void creation_starts(struct stream *stream, struct call *call, const struct creation *creation, int result,
-                     MPI_Request request, void *place, enum language language)
+void creation_starts(struct stream *stream, struct call *call, const struct creation *creation,
+                     int result, MPI_Request request, void *place, enum language language)
 {
     struct pending *pending = result == MPI_SUCCESS && mpi_usable ? malloc(sizeof *pending) : NULL;
     if (!pending) {
@@ -325,8 +319,8 @@ void creation_starts(struct stream *stream, struct call *call, const struct crea
 void creation_completed(const struct entry *request)
 {
     struct pending *pending = request->pointer;
-    MPI_Comm comm =
-        pending->language == LANGUAGE_C ? *(MPI_Comm *)pending->place : mpi.Comm_f2c(*(MPI_Fint *)pending->place);
+    MPI_Comm comm = pending->language == LANGUAGE_C ? *(MPI_Comm *)pending->place
+                                                    : mpi.Comm_f2c(*(MPI_Fint *)pending->place);
     if (mpi_usable)
         register_created(comm, pending->base);
     free(pending);

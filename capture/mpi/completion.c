@@ -1,8 +1,9 @@
 /* completion.c: the Wait and Test kinds.
  *
- * The handles are copied before the call, for the call sets them to null. Which entry of the table belongs to a handle
- * is looked up after it; where several threads communicate, another one may get the same handle for a new request
- * before that, so then the entries are taken out before the call and those not completed are put back.
+ * The handles are copied before the call, for the call sets them to null. Which entry of the table
+ * belongs to a handle is looked up after it; where several threads communicate, another one may get
+ * the same handle for a new request before that, so then the entries are taken out before the call
+ * and those not completed are put back.
  */
 #include <stdlib.h>
 
@@ -41,7 +42,8 @@ static bool is_wildcard(struct completion *completion)
     for (int i = 0; i < completion->count; i++) {
         struct entry *taken = completion->taken ? &completion->taken[i] : NULL;
         if (taken ? taken->flags & REQUEST_WILDCARD
-                  : table_find(&requests, completion->keys[i], &found) && found.flags & REQUEST_WILDCARD)
+                  : table_find(&requests, completion->keys[i], &found) &&
+                        found.flags & REQUEST_WILDCARD)
             return true;
     }
     return false;
@@ -79,8 +81,8 @@ static void choose_statuses(struct completion *completion, struct status_place *
     completion->ignored = false;
 }
 
-void completion_before(struct completion *completion, int count, struct handles handles, void *statuses,
-                       struct status_place *place, bool test)
+void completion_before(struct completion *completion, int count, struct handles handles,
+                       void *statuses, struct status_place *place, bool test)
 {
     completion->handles = handles;
     completion->statuses = statuses;
@@ -92,11 +94,10 @@ void completion_before(struct completion *completion, int count, struct handles 
     choose_statuses(completion, place);
 }
 
-/* --- after the call
- * ------------------------------------------------------------------------------------------------------ */
+/* --- after the call --- */
 
-static void match_words(const struct completion *completion, const struct entry *request, int status_index,
-                        int64_t *words)
+static void match_words(const struct completion *completion, const struct entry *request,
+                        int status_index, int64_t *words)
 {
     MPI_Status status;
     words[1] = -2;
@@ -109,7 +110,8 @@ static void match_words(const struct completion *completion, const struct entry 
     words[2] = status.MPI_TAG;
 }
 
-/* The entry of request `index`, which is complete: removed, or set inactive where it is persistent. */
+/* The entry of request `index`, which is complete: removed, or set inactive where it is persistent.
+ */
 static bool entry_completed(struct completion *completion, int index, struct entry *found)
 {
     uint64_t key = completion->keys[index];
@@ -119,8 +121,8 @@ static bool entry_completed(struct completion *completion, int index, struct ent
         if (!found->key)
             return false;
         if (found->flags & REQUEST_PERSISTENT)
-            table_add(&requests,
-                      &(struct entry){key, 0, found->flags & ~(uint32_t)REQUEST_ACTIVE, found->number, found->pointer});
+            table_add(&requests, &(struct entry){key, 0, found->flags & ~(uint32_t)REQUEST_ACTIVE,
+                                                 found->number, found->pointer});
         return true;
     }
     if (!table_find(&requests, key, found))
@@ -133,8 +135,8 @@ static bool entry_completed(struct completion *completion, int index, struct ent
 }
 
 /* Appends request `index` to the words; returns how many words. */
-static int complete_one(struct stream *stream, struct completion *completion, int index, int status_index,
-                        int64_t *words)
+static int complete_one(struct stream *stream, struct completion *completion, int index,
+                        int status_index, int64_t *words)
 {
     struct entry found;
     if (index < 0 || index >= completion->count || !entry_completed(completion, index, &found))
@@ -161,7 +163,8 @@ static void put_back(struct completion *completion)
             table_add(&requests, &completion->taken[i]);
 }
 
-static void finish(struct stream *stream, struct call *call, struct completion *completion, int64_t *words, int used)
+static void finish(struct stream *stream, struct call *call, struct completion *completion,
+                   int64_t *words, int used)
 {
     put_back(completion);
     words[0] = (completion->test ? FLAG_TEST : 0) | (used ? 0 : FLAG_NOTHING);
@@ -180,7 +183,8 @@ static int complete_nulls(struct stream *stream, struct completion *completion, 
     return used;
 }
 
-void completion_all(struct stream *stream, struct call *call, struct completion *completion, int result, bool done)
+void completion_all(struct stream *stream, struct call *call, struct completion *completion,
+                    int result, bool done)
 {
     int64_t few[2 + WORDS_EACH * FEW], *words = words_place(completion, few);
     int used = 0;
@@ -197,8 +201,8 @@ static int index_from(const struct completion *completion, int index)
     return completion->handles.language == LANGUAGE_C ? index : index - 1;
 }
 
-void completion_any(struct stream *stream, struct call *call, struct completion *completion, int result, bool done,
-                    int index)
+void completion_any(struct stream *stream, struct call *call, struct completion *completion,
+                    int result, bool done, int index)
 {
     int64_t few[2 + WORDS_EACH * FEW], *words = words_place(completion, few);
     int used = 0;
@@ -209,8 +213,8 @@ void completion_any(struct stream *stream, struct call *call, struct completion 
     finish(stream, call, completion, words, used);
 }
 
-void completion_some(struct stream *stream, struct call *call, struct completion *completion, int result, int done,
-                     const int *indices)
+void completion_some(struct stream *stream, struct call *call, struct completion *completion,
+                     int result, int done, const int *indices)
 {
     int64_t few[2 + WORDS_EACH * FEW], *words = words_place(completion, few);
     int used = 0;
@@ -219,6 +223,7 @@ void completion_some(struct stream *stream, struct call *call, struct completion
     if (result != MPI_SUCCESS || done == MPI_UNDEFINED)
         done = 0;
     for (int i = 0; i < done; i++)
-        used += complete_one(stream, completion, index_from(completion, indices[i]), i, words + 2 + used);
+        used += complete_one(stream, completion, index_from(completion, indices[i]), i,
+                             words + 2 + used);
     finish(stream, call, completion, words, used);
 }

@@ -3,8 +3,6 @@
 
 #include "flavour.h"
 
-bool mpi_usable;
-
 static MPI_Group world = {0};
 static atomic_flag starting = ATOMIC_FLAG_INIT;
 static bool has_world;
@@ -54,7 +52,8 @@ static void meta_world(void)
     meta_number("ranks", ranks);
 }
 
-/* A spawned process has a MPI_COMM_WORLD of its own: its ranks are not those of the run that is looked at. */
+/* A spawned process has a MPI_COMM_WORLD of its own: its ranks are not those of the run that is
+ * looked at. */
 static void meta_spawned(void)
 {
     MPI_Comm parent = predefined.comm_null;
@@ -107,7 +106,14 @@ void control_catch_up(void)
     describe();
     fortran_initialized();
     start_world();
-    tailrace_note("late_start", "MPI was initialized before capture saw a call: what came before is not recorded");
+    tailrace_note(
+        "late_start",
+        "MPI was initialized before capture saw a call: what came before is not recorded");
+}
+
+__attribute__((constructor)) static void offer_to_catch_up(void)
+{
+    communicators_call_when_late(control_catch_up);
 }
 
 /* In a program that also calls MPI_Init, sessions do not bound the run. */
@@ -127,8 +133,8 @@ static MPI_Session session_of(const void *passed, enum language language)
     return mpi.Session_f2c(*(const MPI_Fint *)passed);
 }
 
-/* Sessions have no MPI_COMM_WORLD; the set of all processes stands for it. Clocks are not aligned: nothing tells that
- * all processes are here. */
+/* Sessions have no MPI_COMM_WORLD; the set of all processes stands for it. Clocks are not aligned:
+ * nothing tells that all processes are here. */
 void session_initialized(int result, const void *passed, enum language language)
 {
     if (result != MPI_SUCCESS || has_world || !mpi.Group_from_session_pset || !claim())
@@ -137,7 +143,8 @@ void session_initialized(int result, const void *passed, enum language language)
     tailrace_mark_main();
     meta_library();
     mpi_threads = true;
-    if (mpi.Group_from_session_pset(session_of(passed, language), "mpi://WORLD", &world) != MPI_SUCCESS)
+    if (mpi.Group_from_session_pset(session_of(passed, language), "mpi://WORLD", &world) !=
+        MPI_SUCCESS)
         return;
     meta_world();
     mpi_usable = true;

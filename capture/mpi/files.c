@@ -12,7 +12,8 @@ static const char *without_driver(const char *path)
                                           "pvfs", "testfs", "daos",   "quobyte", "unifyfs", "ime"};
     const char *colon = strchr(path, ':');
     for (size_t i = 0; colon && i < sizeof drivers / sizeof *drivers; i++)
-        if (strlen(drivers[i]) == (size_t)(colon - path) && !strncmp(drivers[i], path, (size_t)(colon - path)))
+        if (strlen(drivers[i]) == (size_t)(colon - path) &&
+            !strncmp(drivers[i], path, (size_t)(colon - path)))
             return colon + 1;
     return path;
 }
@@ -23,8 +24,8 @@ static int64_t error_class(int result)
     return result != MPI_SUCCESS && mpi.Error_class(result, &class) == MPI_SUCCESS ? class : result;
 }
 
-static void put_words(int64_t *words, const struct file_call *file, int64_t bytes, int64_t offset, bool has_offset,
-                      int result)
+static void put_words(int64_t *words, const struct file_call *file, int64_t bytes, int64_t offset,
+                      bool has_offset, int result)
 {
     words[FILE_WORD_OP] = file->op;
     words[FILE_WORD_FLAGS] = file->flags | (has_offset ? FILE_OFFSET : 0);
@@ -57,13 +58,15 @@ void file_before(struct stream *stream, struct call *call, struct file_call *fil
 static bool byte_offset(const struct file_call *file, int64_t *offset)
 {
     MPI_Offset bytes = 0;
-    if (!file->at || !mpi_usable || mpi.File_get_byte_offset(file->file, file->offset, &bytes) != MPI_SUCCESS)
+    if (!file->at || !mpi_usable ||
+        mpi.File_get_byte_offset(file->file, file->offset, &bytes) != MPI_SUCCESS)
         return false;
     *offset = bytes;
     return true;
 }
 
-static void end(struct stream *stream, struct call *call, const struct file_call *file, int64_t bytes, int result)
+static void end(struct stream *stream, struct call *call, const struct file_call *file,
+                int64_t bytes, int result)
 {
     int64_t words[FILE_WORDS], offset = 0;
     if (file->number < 0) {
@@ -76,14 +79,16 @@ static void end(struct stream *stream, struct call *call, const struct file_call
 }
 
 /* Bytes moved as the status says; what was asked for where it says nothing. */
-static int64_t bytes_moved(const struct file_call *file, int result, const struct status_place *place)
+static int64_t bytes_moved(const struct file_call *file, int result,
+                           const struct status_place *place)
 {
     MPI_Status status;
     int count = MPI_UNDEFINED;
     if (result != MPI_SUCCESS || file->no_bytes)
         return 0;
     int64_t asked = bytes_of(file->count, file->type);
-    if (place && asked <= INT32_MAX && status_read(place->used, 0, place->language, &status) && mpi_usable)
+    if (place && asked <= INT32_MAX && status_read(place->used, 0, place->language, &status) &&
+        mpi_usable)
         mpi.Get_count(&status, predefined.byte, &count);
     return count == MPI_UNDEFINED || count < 0 || count > asked ? asked : count;
 }
@@ -94,8 +99,8 @@ void file_after(struct stream *stream, struct call *call, const struct file_call
     end(stream, call, file, bytes_moved(file, result, status), result);
 }
 
-void file_started(struct stream *stream, struct call *call, const struct file_call *file, int result,
-                  MPI_Request request)
+void file_started(struct stream *stream, struct call *call, const struct file_call *file,
+                  int result, MPI_Request request)
 {
     struct file_call plain = *file;
     if (result != MPI_SUCCESS)
@@ -110,24 +115,26 @@ static int64_t open_flags(int mode)
     return FILE_COLLECTIVE | (mode & MPI_MODE_CREATE ? FILE_CREATES : 0);
 }
 
-void file_open_before(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, const char *path,
-                      int mode)
+void file_open_before(struct stream *stream, struct call *call, struct file_call *file,
+                      MPI_Comm comm, const char *path, int mode)
 {
     int64_t words[FILE_WORDS];
-    *file = (struct file_call){
-        .op = FILE_OPEN, .flags = (int)open_flags(mode), .number = tailrace_file_open(without_driver(path))};
+    *file = (struct file_call){.op = FILE_OPEN,
+                               .flags = (int)open_flags(mode),
+                               .number = tailrace_file_open(without_driver(path))};
     file->comm = communicator_word_known(comm);
     put_words(words, file, 0, 0, false, 0);
     call_known(stream, call, CLASS_FILE, words, FILE_WORDS);
 }
 
-void file_opened(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, int result,
-                 MPI_File handle)
+void file_opened(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm,
+                 int result, MPI_File handle)
 {
     if (result == MPI_SUCCESS) {
         file->comm = communicator_get(comm)->number;
-        table_add(&files,
-                  &(struct entry){.key = KEY(handle), .flags = (uint32_t)file->comm, .number = (uint64_t)file->number});
+        table_add(&files, &(struct entry){.key = KEY(handle),
+                                          .flags = (uint32_t)file->comm,
+                                          .number = (uint64_t)file->number});
     }
     end(stream, call, file, 0, result);
 }
@@ -142,6 +149,7 @@ void file_closed(struct stream *stream, struct call *call, const struct file_cal
 
 void file_deleted(struct stream *stream, struct call *call, const char *path, int result)
 {
-    struct file_call file = {.op = FILE_UNLINK, .number = tailrace_file_named(without_driver(path)), .comm = -1};
+    struct file_call file = {
+        .op = FILE_UNLINK, .number = tailrace_file_named(without_driver(path)), .comm = -1};
     end(stream, call, &file, 0, result);
 }

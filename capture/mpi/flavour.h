@@ -1,11 +1,13 @@
 /* flavour.h: what every part of the flavour library shares.
  *
- * The flavour library is compiled with the user's MPI header and loaded by libtailrace.so beside the application's own
- * libmpi. It never links an MPI: functions come from the application's libmpi by dlsym (struct mpi), and so do the
- * addresses of predefined handles where they are addresses (struct predefined, Open MPI).
+ * The flavour library is compiled with the user's MPI header and loaded by libtailrace.so beside
+ * the application's own libmpi. It never links an MPI: functions come from the application's libmpi
+ * by dlsym (struct mpi), and so do the addresses of predefined handles where they are addresses
+ * (struct predefined, Open MPI).
  *
- * Rules for all code here: PMPI only, only after the application's call succeeded (a failing query would call the
- * user's error handler), and only what is local. The two exceptions, clocks.c, say why they are safe.
+ * Rules for all code here: PMPI only, only after the application's call succeeded (a failing query
+ * would call the user's error handler), and only what is local. The two exceptions, clocks.c, say
+ * why they are safe.
  */
 #ifndef TAILRACE_FLAVOUR_H
 #define TAILRACE_FLAVOUR_H
@@ -15,6 +17,7 @@
 #include <string.h>
 
 #include "../record.h"
+#include "hash.h"
 
 enum { FUNCTION_FIRST = 1000 }; /* numbers below are POSIX's and STDIO's */
 
@@ -25,7 +28,7 @@ enum language {
     LANGUAGE_DESCRIPTOR
 }; /* the last: buffers of mpi_f08 as CFI descriptors */
 
-/* --- loader.c ---------------------------------------------------------------------------------------------------- */
+/* --- loader.c --- */
 
 /* Two lists that no formatter lays out well. */
 /* clang-format off */
@@ -67,7 +70,8 @@ struct mpi {
 };
 extern struct mpi mpi;
 
-/* Predefined handles: constants in MPICH and the standard ABI, addresses of the library's objects in Open MPI. */
+/* Predefined handles: constants in MPICH and the standard ABI, addresses of the library's objects
+ * in Open MPI. */
 struct predefined {
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Group group_null, group_empty;
@@ -84,11 +88,10 @@ extern bool mpi_threads;
 /* Between MPI_Init's end and MPI_Finalize's begin: PMPI may be called. */
 extern bool mpi_usable;
 
-/* --- begin of every wrapper ----------------------------------------------------------------------------------------
- */
+/* --- begin of every wrapper --- */
 
-/* An MPI call made by MPI itself, or by a callback inside one, is part of the outer call. The frame tells an outer
- * call that was left by longjmp. */
+/* An MPI call made by MPI itself, or by a callback inside one, is part of the outer call. The frame
+ * tells an outer call that was left by longjmp. */
 static inline bool mpi_nested(const struct stream *stream, const struct call *call)
 {
     const struct open_call *open = &stream->open[stream->depth];
@@ -108,11 +111,10 @@ static inline void plain_after(struct stream *stream, struct call *call)
     call_end(stream, call, CLASS_PLAIN, NULL, 0);
 }
 
-/* --- tables.c: handle → something of ours ---------------------------------------------------------------------------
- */
+/* --- tables.c: handle → something of ours --- */
 
-/* One value per entry; a handle may have several entries: an MPI may give one handle to all requests that were
- * complete at once. The newest is found first. */
+/* One value per entry; a handle may have several entries: an MPI may give one handle to all
+ * requests that were complete at once. The newest is found first. */
 struct entry {
     uint64_t key;
     uint32_t next; /* an older entry of the same handle, 0 where none */
@@ -122,7 +124,8 @@ struct entry {
 };
 
 struct table {
-    uint32_t *slots; /* open addressing: index into entries, 0 empty, of the newest entry of a handle */
+    uint32_t
+        *slots; /* open addressing: index into entries, 0 empty, of the newest entry of a handle */
     struct entry *entries;
     uint32_t slot_bits, used, entries_count, entries_room, free;
     atomic_flag lock;
@@ -146,23 +149,25 @@ static inline uint64_t key_of_integer(int handle)
     return (uint64_t)(uint32_t)handle + 1;
 }
 /* Handles are integers in MPICH, pointers elsewhere. 0 is no key. */
-#define KEY(handle)                                                                                                    \
-    _Generic((handle),                                                                                                 \
-        int: key_of_integer((int)(intptr_t)(handle)),                                                                  \
+#define KEY(handle)                                                                                \
+    _Generic((handle),                                                                             \
+        int: key_of_integer((int)(intptr_t)(handle)),                                              \
         default: key_of_pointer((const void *)(intptr_t)(handle)))
 
-/* --- communicators.c ------------------------------------------------------------------------------------------------
- */
+/* --- communicators.c --- */
 
 struct communicator {
     uint64_t identity;
     uint32_t number;
-    int rank, size, peers; /* peers: of a collective: the remote group's size of an intercommunicator, else size */
+    int rank, size, peers; /* peers: of a collective: the remote group's size of an
+                              intercommunicator, else size */
     bool inter;
     int sources, destinations; /* neighbours in the topology */
 };
 
 void communicators_start(MPI_Group world);
+/* What to do where a communicator is used and no MPI_Init was seen. */
+void communicators_call_when_late(void (*function)(void));
 /* Without MPI_COMM_WORLD (sessions): translation of ranks only. */
 void sessions_start(MPI_Group world);
 /* Looks up only, NULL where unknown: safe with whatever handle the user passed. */
@@ -187,22 +192,20 @@ struct creation {
     int flags;
 };
 enum { CREATION_STARTS = 1, CREATION_MEMBERS_ONLY = 2 };
-void creation_after(struct stream *stream, struct call *call, const struct creation *creation, int result,
-                    MPI_Comm comm);
+void creation_after(struct stream *stream, struct call *call, const struct creation *creation,
+                    int result, MPI_Comm comm);
 /* MPI_Comm_idup: the new handle is read from `place` when the request completes. */
-void creation_starts(struct stream *stream, struct call *call, const struct creation *creation, int result,
-                     MPI_Request request, void *place, enum language language);
+void creation_starts(struct stream *stream, struct call *call, const struct creation *creation,
+                     int result, MPI_Request request, void *place, enum language language);
 void creation_completed(const struct entry *request);
-uint64_t salt_of_string(const char *text);
 
-/* --- requests.c ------------------------------------------------------------------------------------------------------
- */
+/* --- requests.c --- */
 
 enum { REQUEST_WILDCARD = 1, REQUEST_PERSISTENT = 2, REQUEST_ACTIVE = 4, REQUEST_CREATION = 8 };
 extern struct table requests;
 
-/* The calling event starts a request: gives it the thread's next number. To be called once per event with the flag
- * "starts", in the order of the records. */
+/* The calling event starts a request: gives it the thread's next number. To be called once per
+ * event with the flag "starts", in the order of the records. */
 void request_started(struct stream *stream, MPI_Request request, uint32_t flags, void *pointer);
 /* The word that names a request: distance back from the next number, or its thread and number. */
 int64_t request_token(const struct stream *stream, uint64_t number);
@@ -225,42 +228,42 @@ static inline MPI_Request handles_request(struct handles handles, int index)
     return mpi.Request_f2c(((const MPI_Fint *)handles.values)[index]);
 }
 
-void start_after(struct stream *stream, struct call *call, int result, int count, struct handles handles);
+void start_after(struct stream *stream, struct call *call, int result, int count,
+                 struct handles handles);
 /* Before MPI_Cancel or MPI_Request_free, which may set the handle to null. */
 uint64_t forget_before(struct handles handle);
 void forget_after(struct stream *stream, struct call *call, int result, uint64_t key, int value);
 
-/* --- status.h --------------------------------------------------------------------------------------------------------
- */
+/* --- status.h --- */
 #include "status.h"
 
-/* --- completion.c ----------------------------------------------------------------------------------------------------
- */
+/* --- completion.c --- */
 
 struct completion {
     struct handles handles;
     int count;
     bool test, wildcard;
     uint64_t *keys, one;
-    struct entry *taken, one_taken; /* where threads may reuse a handle at once: taken before the call */
-    void *statuses;                 /* what the call gets */
+    struct entry *taken,
+        one_taken;  /* where threads may reuse a handle at once: taken before the call */
+    void *statuses; /* what the call gets */
     bool ignored;
 };
 
 /* `statuses` as the user passed them; completion->statuses is what to pass on. */
-void completion_before(struct completion *completion, int count, struct handles handles, void *statuses,
-                       struct status_place *place, bool test);
+void completion_before(struct completion *completion, int count, struct handles handles,
+                       void *statuses, struct status_place *place, bool test);
 /* All of them (Wait, Test, Waitall, Testall), if `done`. */
-void completion_all(struct stream *stream, struct call *call, struct completion *completion, int result, bool done);
+void completion_all(struct stream *stream, struct call *call, struct completion *completion,
+                    int result, bool done);
 /* The one of that index (Waitany, Testany), counted as the language does; undefined: none. */
-void completion_any(struct stream *stream, struct call *call, struct completion *completion, int result, bool done,
-                    int index);
+void completion_any(struct stream *stream, struct call *call, struct completion *completion,
+                    int result, bool done, int index);
 /* `done` of them (Waitsome, Testsome). */
-void completion_some(struct stream *stream, struct call *call, struct completion *completion, int result, int done,
-                     const int *indices);
+void completion_some(struct stream *stream, struct call *call, struct completion *completion,
+                     int result, int done, const int *indices);
 
-/* --- point_to_point.c ----------------------------------------------------------------------------------------------
- */
+/* --- point_to_point.c --- */
 
 struct send {
     MPI_Comm comm;
@@ -281,17 +284,18 @@ struct probe {
 };
 
 void send_before(struct stream *stream, struct call *call, const struct send *send);
-void send_after(struct stream *stream, struct call *call, const struct send *send, int result, MPI_Request request);
+void send_after(struct stream *stream, struct call *call, const struct send *send, int result,
+                MPI_Request request);
 void receive_before(struct stream *stream, struct call *call, const struct receive *receive);
 bool receive_wildcard(const struct receive *receive);
-void receive_after(struct stream *stream, struct call *call, const struct receive *receive, int result,
-                   const struct status_place *status);
-void receive_started(struct stream *stream, struct call *call, const struct receive *receive, int result,
-                     MPI_Request request);
-void exchange_after(struct stream *stream, struct call *call, const struct send *send, const struct receive *receive,
-                    int result, const struct status_place *status);
-void probe_after(struct stream *stream, struct call *call, const struct probe *probe, int result, bool found,
-                 const struct status_place *status);
+void receive_after(struct stream *stream, struct call *call, const struct receive *receive,
+                   int result, const struct status_place *status);
+void receive_started(struct stream *stream, struct call *call, const struct receive *receive,
+                     int result, MPI_Request request);
+void exchange_after(struct stream *stream, struct call *call, const struct send *send,
+                    const struct receive *receive, int result, const struct status_place *status);
+void probe_after(struct stream *stream, struct call *call, const struct probe *probe, int result,
+                 bool found, const struct status_place *status);
 void message_found(const struct probe *probe, int result, bool found, MPI_Message message,
                    const struct status_place *status);
 /* The envelope of a matched message, before MPI_Mrecv takes the handle. */
@@ -300,10 +304,16 @@ void message_envelope(MPI_Message message, struct receive *receive);
 /* Bytes of `count` elements; 0 for MPI_DATATYPE_NULL. After a successful call only. */
 int64_t bytes_of(int64_t count, MPI_Datatype type);
 
-/* --- collectives.c ---------------------------------------------------------------------------------------------------
- */
+/* --- collectives.c --- */
 
-enum flow { FLOW_ALL, FLOW_FROM_ROOT, FLOW_TO_ROOT, FLOW_PREFIX, FLOW_EXCLUSIVE_PREFIX, FLOW_NEIGHBOURS };
+enum flow {
+    FLOW_ALL,
+    FLOW_FROM_ROOT,
+    FLOW_TO_ROOT,
+    FLOW_PREFIX,
+    FLOW_EXCLUSIVE_PREFIX,
+    FLOW_NEIGHBOURS
+};
 enum amount_kind {
     AMOUNT_NONE,
     AMOUNT_ONE,   /* count × type */
@@ -331,12 +341,12 @@ struct collective {
     enum language language;
     struct amount sent, received;
 };
-void collective_before(struct stream *stream, struct call *call, const struct collective *collective);
-void collective_after(struct stream *stream, struct call *call, const struct collective *collective, int result,
-                      MPI_Request request);
+void collective_before(struct stream *stream, struct call *call,
+                       const struct collective *collective);
+void collective_after(struct stream *stream, struct call *call, const struct collective *collective,
+                      int result, MPI_Request request);
 
-/* --- one_sided.c
- * ------------------------------------------------------------------------------------------------------ */
+/* --- one_sided.c --- */
 
 enum window_op {
     WINDOW_PUT,
@@ -363,15 +373,15 @@ struct one_sided {
     bool has_group;
 };
 void one_sided_before(struct stream *stream, struct call *call, const struct one_sided *one_sided);
-void one_sided_after(struct stream *stream, struct call *call, const struct one_sided *one_sided, int result,
-                     MPI_Request request);
-void window_created(struct stream *stream, struct call *call, int result, MPI_Comm comm, MPI_Win window);
+void one_sided_after(struct stream *stream, struct call *call, const struct one_sided *one_sided,
+                     int result, MPI_Request request);
+void window_created(struct stream *stream, struct call *call, int result, MPI_Comm comm,
+                    MPI_Win window);
 /* MPI_Win_free: the window's communicator, before the handle goes. */
 int64_t window_forget(MPI_Win window);
 void window_freed(struct stream *stream, struct call *call, int64_t comm);
 
-/* --- files.c
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- files.c --- */
 
 struct file_call {
     MPI_File file;
@@ -386,33 +396,35 @@ struct file_call {
 void file_before(struct stream *stream, struct call *call, struct file_call *file);
 void file_after(struct stream *stream, struct call *call, const struct file_call *file, int result,
                 const struct status_place *status);
-void file_started(struct stream *stream, struct call *call, const struct file_call *file, int result,
-                  MPI_Request request);
-void file_open_before(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, const char *path,
-                      int mode);
-void file_opened(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm, int result,
-                 MPI_File handle);
-void file_closed(struct stream *stream, struct call *call, const struct file_call *file, int result);
+void file_started(struct stream *stream, struct call *call, const struct file_call *file,
+                  int result, MPI_Request request);
+void file_open_before(struct stream *stream, struct call *call, struct file_call *file,
+                      MPI_Comm comm, const char *path, int mode);
+void file_opened(struct stream *stream, struct call *call, struct file_call *file, MPI_Comm comm,
+                 int result, MPI_File handle);
+void file_closed(struct stream *stream, struct call *call, const struct file_call *file,
+                 int result);
 void file_deleted(struct stream *stream, struct call *call, const char *path, int result);
 
-/* --- control.c, clocks.c
- * ---------------------------------------------------------------------------------------------- */
+/* --- control.c, clocks.c --- */
 
 enum control_what { CONTROL_INIT, CONTROL_FINALIZE, CONTROL_PCONTROL, CONTROL_ABORT };
-void control_record(struct stream *stream, struct call *call, enum control_what what, int64_t value);
+void control_record(struct stream *stream, struct call *call, enum control_what what,
+                    int64_t value);
 void control_known(struct stream *stream, struct call *call, enum control_what what, int64_t value);
-/* After MPI_Init succeeded (inside its call), before MPI_Finalize goes on; nested ones do nothing. */
+/* After MPI_Init succeeded (inside its call), before MPI_Finalize goes on; nested ones do nothing.
+ */
 void control_initialized(int result);
 void control_finalizing(void);
 void session_record(struct stream *stream, struct call *call, enum control_what what);
 void session_initialized(int result, const void *session, enum language language);
-/* MPI was initialized by somebody who was not seen: what MPI_Init's wrapper would have done, without messages. */
+/* MPI was initialized by somebody who was not seen: what MPI_Init's wrapper would have done,
+ * without messages. */
 void control_catch_up(void);
 void clocks_align_begin(void);
 void clocks_align_end(void);
 
-/* --- fortran.c
- * --------------------------------------------------------------------------------------------------------- */
+/* --- fortran.c --- */
 
 void fortran_start(void *library);
 void fortran_initialized(void);

@@ -1,7 +1,8 @@
 /* fortran.c: what Fortran programs pass where C passes constants, and their strings.
  *
- * MPI_STATUS_IGNORE, MPI_IN_PLACE and the like are variables there; an argument with such a variable's address means
- * the constant. Several addresses are possible: C's own view of it, and a copy that the linker put into the executable.
+ * MPI_STATUS_IGNORE, MPI_IN_PLACE and the like are variables there; an argument with such a
+ * variable's address means the constant. Several addresses are possible: C's own view of it, and a
+ * copy that the linker put into the executable.
  */
 #include <dlfcn.h>
 
@@ -46,7 +47,8 @@ static void add_variables(struct addresses *addresses, const char *const *names)
 static void add_pointers(struct addresses *addresses, const char *const *names)
 {
     for (; *names; names++) {
-        const void *const *global = dlsym(RTLD_DEFAULT, *names), *const *local = dlsym(library, *names);
+        const void *const *global = dlsym(RTLD_DEFAULT, *names), *const *local =
+                                                                     dlsym(library, *names);
         add(addresses, global ? *global : NULL);
         add(addresses, local ? *local : NULL);
     }
@@ -66,9 +68,11 @@ static void collect(void)
                                            "MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
                                            NULL};
     static const char *const status_pointers[] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE",
-                                                  "MPI_F08_STATUS_IGNORE", "MPI_F08_STATUSES_IGNORE", NULL};
-    static const char *const places[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",  "mpi_fortran_in_place__",
-                                         "MPI_FORTRAN_IN_PLACE",  "MPIR_F08_MPI_IN_PLACE", NULL};
+                                                  "MPI_F08_STATUS_IGNORE",
+                                                  "MPI_F08_STATUSES_IGNORE", NULL};
+    static const char *const places[] = {"mpi_fortran_in_place_",  "mpi_fortran_in_place",
+                                         "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE",
+                                         "MPIR_F08_MPI_IN_PLACE",  NULL};
     static const char *const place_pointers[] = {"MPIR_F_MPI_IN_PLACE", NULL};
     ignored.count = in_place.count = 0;
     add_variables(&ignored, statuses);
@@ -94,8 +98,8 @@ bool fortran_ignored(const void *status)
     return has(&ignored, status);
 }
 
-/* mpi_f08 passes a descriptor whose first member is the address (ISO_Fortran_binding.h, CFI_cdesc_t) in the bindings
- * "f08ts". */
+/* mpi_f08 passes a descriptor whose first member is the address (ISO_Fortran_binding.h,
+ * CFI_cdesc_t) in the bindings "f08ts". */
 bool fortran_in_place(const void *buffer, enum language language)
 {
     if (language == LANGUAGE_DESCRIPTOR && buffer)

@@ -6,12 +6,12 @@
 
 struct mpi mpi;
 struct predefined predefined;
-bool mpi_threads;
+bool mpi_threads, mpi_usable;
 
 static void *library;
 
-/* Open MPI's predefined handles are addresses of objects. An executable may hold a copy of such an object, and that is
- * then the one all use: the global scope is asked first. */
+/* Open MPI's predefined handles are addresses of objects. An executable may hold a copy of such an
+ * object, and that is then the one all use: the global scope is asked first. */
 static void *object(const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
@@ -43,12 +43,12 @@ static void bind_predefined(void)
 }
 
 #ifdef MPI_Comm_f2c
-/* Up to MPICH 4 and in Intel's and Cray's MPI most conversions are macros: a handle is the same integer in both
- * languages. */
-#define SAME(name, type)                                                                                               \
-    static type same_##name(MPI_Fint handle)                                                                           \
-    {                                                                                                                  \
-        return (type)(intptr_t)handle;                                                                                 \
+/* Up to MPICH 4 and in Intel's and Cray's MPI most conversions are macros: a handle is the same
+ * integer in both languages. */
+#define SAME(name, type)                                                                           \
+    static type same_##name(MPI_Fint handle)                                                       \
+    {                                                                                              \
+        return (type)(intptr_t)handle;                                                             \
     }
 MPI_CONVERSIONS(SAME)
 #define OTHERWISE(name) same_##name
@@ -59,16 +59,16 @@ MPI_CONVERSIONS(SAME)
 /* Returns the first function that is missing, NULL where none is. */
 static const char *bind_functions(void)
 {
-#define BIND(name)                                                                                                     \
-    if (!(mpi.name = (__typeof__(mpi.name))dlsym(library, "PMPI_" #name)))                                             \
+#define BIND(name)                                                                                 \
+    if (!(mpi.name = (__typeof__(mpi.name))dlsym(library, "PMPI_" #name)))                         \
         return "PMPI_" #name;
     MPI_NEEDED(BIND)
 #undef BIND
-#define BIND(name, type)                                                                                               \
-    mpi.name##_f2c = (type (*)(MPI_Fint))dlsym(library, CONVERSION(name));                                             \
-    if (!mpi.name##_f2c)                                                                                               \
-        mpi.name##_f2c = OTHERWISE(name);                                                                              \
-    if (!mpi.name##_f2c)                                                                                               \
+#define BIND(name, type)                                                                           \
+    mpi.name##_f2c = (type (*)(MPI_Fint))dlsym(library, CONVERSION(name));                         \
+    if (!mpi.name##_f2c)                                                                           \
+        mpi.name##_f2c = OTHERWISE(name);                                                          \
+    if (!mpi.name##_f2c)                                                                           \
         return CONVERSION(name);
     MPI_CONVERSIONS(BIND)
 #undef BIND

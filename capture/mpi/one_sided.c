@@ -13,7 +13,8 @@ static int64_t window_comm(MPI_Win window)
     return table_find(&windows, KEY(window), &found) ? (int64_t)found.number : -1;
 }
 
-static void put_words(int64_t *words, const struct one_sided *one_sided, int64_t bytes, int64_t ranks)
+static void put_words(int64_t *words, const struct one_sided *one_sided, int64_t bytes,
+                      int64_t ranks)
 {
     words[0] = one_sided->op;
     words[1] = window_comm(one_sided->window);
@@ -31,7 +32,8 @@ void one_sided_before(struct stream *stream, struct call *call, const struct one
 }
 
 /* Post and start name the ranks of a group. */
-static void end_with_group(struct stream *stream, struct call *call, const struct one_sided *one_sided)
+static void end_with_group(struct stream *stream, struct call *call,
+                           const struct one_sided *one_sided)
 {
     int size = 0, *ranks = mpi_usable ? group_world_ranks(one_sided->group, &size) : NULL;
     int64_t *words = ranks ? malloc((ONE_SIDED_WORDS + (size_t)size) * sizeof *words) : NULL;
@@ -47,8 +49,8 @@ static void end_with_group(struct stream *stream, struct call *call, const struc
     free(ranks);
 }
 
-void one_sided_after(struct stream *stream, struct call *call, const struct one_sided *one_sided, int result,
-                     MPI_Request request)
+void one_sided_after(struct stream *stream, struct call *call, const struct one_sided *one_sided,
+                     int result, MPI_Request request)
 {
     int64_t words[ONE_SIDED_WORDS];
     if (result != MPI_SUCCESS) {
@@ -71,7 +73,8 @@ static void end_collective(struct stream *stream, struct call *call, int64_t com
     call_end(stream, call, CLASS_ONE_SIDED, words, ONE_SIDED_WORDS);
 }
 
-void window_created(struct stream *stream, struct call *call, int result, MPI_Comm comm, MPI_Win window)
+void window_created(struct stream *stream, struct call *call, int result, MPI_Comm comm,
+                    MPI_Win window)
 {
     if (result != MPI_SUCCESS) {
         plain_after(stream, call);

@@ -21,9 +21,11 @@ int64_t bytes_of(int64_t count, MPI_Datatype type)
         return 0;
     MPI_Count large = 0;
     if (mpi.Type_size_c)
-        return mpi.Type_size_c(type, &large) == MPI_SUCCESS && large > 0 ? count * (int64_t)large : 0;
+        return mpi.Type_size_c(type, &large) == MPI_SUCCESS && large > 0 ? count * (int64_t)large
+                                                                         : 0;
     if (mpi.Type_size_x)
-        return mpi.Type_size_x(type, &large) == MPI_SUCCESS && large > 0 ? count * (int64_t)large : 0;
+        return mpi.Type_size_x(type, &large) == MPI_SUCCESS && large > 0 ? count * (int64_t)large
+                                                                         : 0;
     int size = 0;
     return mpi.Type_size(type, &size) == MPI_SUCCESS && size > 0 ? count * size : 0;
 }
@@ -37,8 +39,7 @@ static bool failed(struct stream *stream, struct call *call, int result)
     return true;
 }
 
-/* --- send
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- send --- */
 
 enum { SEND_WORDS = 6, RECEIVE_WORDS = 7, EXCHANGE_WORDS = 10, PROBE_WORDS = 6 };
 
@@ -59,26 +60,28 @@ void send_before(struct stream *stream, struct call *call, const struct send *se
     call_known(stream, call, CLASS_SEND, words, SEND_WORDS);
 }
 
-void send_after(struct stream *stream, struct call *call, const struct send *send, int result, MPI_Request request)
+void send_after(struct stream *stream, struct call *call, const struct send *send, int result,
+                MPI_Request request)
 {
     if (failed(stream, call, result))
         return;
     int64_t words[SEND_WORDS];
-    send_words(words, send, communicator_get(send->comm)->number, bytes_of(send->count, send->type));
+    send_words(words, send, communicator_get(send->comm)->number,
+               bytes_of(send->count, send->type));
     call_end(stream, call, CLASS_SEND, words, SEND_WORDS);
     if (send->flags & FLAG_STARTS)
         request_started(stream, request, request_flags(send->flags), NULL);
 }
 
-/* --- receive
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- receive --- */
 
 bool receive_wildcard(const struct receive *receive)
 {
     return receive->peer == MPI_ANY_SOURCE || receive->tag == MPI_ANY_TAG;
 }
 
-static void receive_words(int64_t *words, const struct receive *receive, int64_t comm, int64_t bytes)
+static void receive_words(int64_t *words, const struct receive *receive, int64_t comm,
+                          int64_t bytes)
 {
     words[0] = comm;
     words[1] = peer_word(receive->peer);
@@ -90,7 +93,8 @@ static void receive_words(int64_t *words, const struct receive *receive, int64_t
 }
 
 /* What a wildcard matched; what was asked for where there is none. */
-static void matched_words(int64_t *words, const struct receive *receive, const struct status_place *place)
+static void matched_words(int64_t *words, const struct receive *receive,
+                          const struct status_place *place)
 {
     MPI_Status status;
     words[0] = peer_word(receive->peer);
@@ -108,39 +112,41 @@ void receive_before(struct stream *stream, struct call *call, const struct recei
     call_known(stream, call, CLASS_RECEIVE, words, RECEIVE_WORDS);
 }
 
-void receive_after(struct stream *stream, struct call *call, const struct receive *receive, int result,
-                   const struct status_place *status)
+void receive_after(struct stream *stream, struct call *call, const struct receive *receive,
+                   int result, const struct status_place *status)
 {
     if (failed(stream, call, result))
         return;
     int64_t words[RECEIVE_WORDS];
-    receive_words(words, receive, communicator_get(receive->comm)->number, bytes_of(receive->count, receive->type));
+    receive_words(words, receive, communicator_get(receive->comm)->number,
+                  bytes_of(receive->count, receive->type));
     matched_words(words + 5, receive, status);
     call_end(stream, call, CLASS_RECEIVE, words, RECEIVE_WORDS);
 }
 
-void receive_started(struct stream *stream, struct call *call, const struct receive *receive, int result,
-                     MPI_Request request)
+void receive_started(struct stream *stream, struct call *call, const struct receive *receive,
+                     int result, MPI_Request request)
 {
     if (failed(stream, call, result))
         return;
     int64_t words[RECEIVE_WORDS];
-    receive_words(words, receive, communicator_get(receive->comm)->number, bytes_of(receive->count, receive->type));
+    receive_words(words, receive, communicator_get(receive->comm)->number,
+                  bytes_of(receive->count, receive->type));
     call_end(stream, call, CLASS_RECEIVE, words, RECEIVE_WORDS);
     uint32_t wildcard = receive_wildcard(receive) ? REQUEST_WILDCARD : 0;
     request_started(stream, request, request_flags(receive->flags) | wildcard, NULL);
 }
 
-/* --- both at once
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- both at once --- */
 
-void exchange_after(struct stream *stream, struct call *call, const struct send *send, const struct receive *receive,
-                    int result, const struct status_place *status)
+void exchange_after(struct stream *stream, struct call *call, const struct send *send,
+                    const struct receive *receive, int result, const struct status_place *status)
 {
     if (failed(stream, call, result))
         return;
     int64_t words[EXCHANGE_WORDS + 1];
-    send_words(words, send, communicator_get(send->comm)->number, bytes_of(send->count, send->type));
+    send_words(words, send, communicator_get(send->comm)->number,
+               bytes_of(send->count, send->type));
     words[5] = peer_word(receive->peer);
     words[6] = tag_word(receive->tag);
     words[7] = bytes_of(receive->count, receive->type);
@@ -151,20 +157,23 @@ void exchange_after(struct stream *stream, struct call *call, const struct send 
     call_end(stream, call, CLASS_SEND_RECEIVE, words, EXCHANGE_WORDS);
 }
 
-/* --- probes
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- probes --- */
 
 enum { PROBE_TEST = 1, PROBE_FOUND = 2 };
 
-void probe_after(struct stream *stream, struct call *call, const struct probe *probe, int result, bool found,
-                 const struct status_place *status)
+void probe_after(struct stream *stream, struct call *call, const struct probe *probe, int result,
+                 bool found, const struct status_place *status)
 {
     if (failed(stream, call, result))
         return;
     struct receive receive = {.peer = probe->peer, .tag = probe->tag};
     int64_t flags = (probe->test ? PROBE_TEST : 0) | (found ? PROBE_FOUND : 0);
-    int64_t words[PROBE_WORDS] = {
-        communicator_get(probe->comm)->number, peer_word(probe->peer), tag_word(probe->tag), flags, -2, -1};
+    int64_t words[PROBE_WORDS] = {communicator_get(probe->comm)->number,
+                                  peer_word(probe->peer),
+                                  tag_word(probe->tag),
+                                  flags,
+                                  -2,
+                                  -1};
     if (found)
         matched_words(words + 4, &receive, status);
     call_end(stream, call, CLASS_PROBE, words, PROBE_WORDS);
@@ -176,7 +185,8 @@ void message_found(const struct probe *probe, int result, bool found, MPI_Messag
 {
     struct receive receive = {.peer = probe->peer, .tag = probe->tag};
     int64_t matched[2];
-    if (result != MPI_SUCCESS || !found || message == predefined.message_null || message == predefined.message_no_proc)
+    if (result != MPI_SUCCESS || !found || message == predefined.message_null ||
+        message == predefined.message_no_proc)
         return;
     matched_words(matched, &receive, status);
     MPI_Comm *comm = malloc(sizeof *comm);

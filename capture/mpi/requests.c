@@ -14,7 +14,9 @@ void request_started(struct stream *stream, MPI_Request request, uint32_t flags,
     if (request == predefined.request_null)
         return;
     uint64_t packed = (uint64_t)stream->thread << THREAD_SHIFT | (number & NUMBER_MASK);
-    table_add(&requests, &(struct entry){.key = KEY(request), .flags = flags, .number = packed, .pointer = pointer});
+    table_add(
+        &requests,
+        &(struct entry){.key = KEY(request), .flags = flags, .number = packed, .pointer = pointer});
 }
 
 int64_t request_token(const struct stream *stream, uint64_t packed)
@@ -37,7 +39,8 @@ static int start_one(struct stream *stream, MPI_Request request, int64_t *word)
     return 1;
 }
 
-void start_after(struct stream *stream, struct call *call, int result, int count, struct handles handles)
+void start_after(struct stream *stream, struct call *call, int result, int count,
+                 struct handles handles)
 {
     int64_t few[START_WORDS + 1], *words = few;
     int started = 0;
@@ -64,8 +67,8 @@ uint64_t forget_before(struct handles handle)
 void forget_after(struct stream *stream, struct call *call, int result, uint64_t key, int value)
 {
     struct entry found;
-    bool known =
-        result == MPI_SUCCESS && (value ? table_find(&requests, key, &found) : table_take(&requests, key, &found));
+    bool known = result == MPI_SUCCESS &&
+                 (value ? table_find(&requests, key, &found) : table_take(&requests, key, &found));
     if (!known || found.flags & REQUEST_CREATION) {
         plain_after(stream, call);
         return;

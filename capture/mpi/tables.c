@@ -46,7 +46,8 @@ static bool grow_slots(struct table *table)
         return false;
     for (uint32_t slot = 0; table->slots && slot <= mask(table); slot++)
         if (table->slots[slot])
-            larger.slots[slot_find(&larger, table->entries[table->slots[slot]].key)] = table->slots[slot];
+            larger.slots[slot_find(&larger, table->entries[table->slots[slot]].key)] =
+                table->slots[slot];
     free(table->slots);
     *table = larger;
     return true;
@@ -100,7 +101,8 @@ static void close_gap(struct table *table, uint32_t gap)
 {
     table->slots[gap] = 0;
     table->used--;
-    for (uint32_t slot = (gap + 1) & mask(table); table->slots[slot]; slot = (slot + 1) & mask(table)) {
+    for (uint32_t slot = (gap + 1) & mask(table); table->slots[slot];
+         slot = (slot + 1) & mask(table)) {
         uint32_t home = slot_of(table, table->entries[table->slots[slot]].key);
         if (((slot - home) & mask(table)) < ((slot - gap) & mask(table)))
             continue;

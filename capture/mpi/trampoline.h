@@ -1,14 +1,14 @@
 /* trampoline.h: macros for the generated trampolines.S (assembler, not C).
  *
- * A trampoline jumps to what its slot holds. Slots are zero until the first call, so that a process without MPI touches
- * none of them; then tailrace_resolve() says where to go, with all argument registers as the caller left them.
+ * A trampoline jumps to what its slot holds. Slots are zero until the first call; then tailrace_resolve() says where to
+ * go, with all argument registers as the caller left them. All are TRAMPOLINE_BYTES long (bind.h), so that the address
+ * follows from the number. None is exported: a program must not find an MPI function that its MPI does not have.
  */
 #if defined(__x86_64__)
 
 .macro TRAMPOLINE name number
-    .globl \name
     .type \name, @function
-    .p2align 4
+    .p2align 5
 \name:
     .cfi_startproc
     movq tailrace_slots+8*\number(%rip), %r11
@@ -17,6 +17,33 @@
     jmp *%r11
 1:  movl $\number, %r11d
     jmp tailrace_lazy
+    .cfi_endproc
+    .size \name, .-\name
+.endm
+
+/* dlopen and dlsym take two arguments and depend on who calls them: `choose` is told the caller and says which function
+ * to jump to, as if the caller had called that. */
+.macro LOADER_CALL name choose
+    .globl \name
+    .hidden \name
+    .type \name, @function
+    .p2align 4
+\name:
+    .cfi_startproc
+    pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    pushq %rdi
+    pushq %rsi
+    movq 8(%rbp), %rdx
+    call \choose
+    popq %rsi
+    popq %rdi
+    popq %rbp
+    .cfi_def_cfa %rsp, 8
+    jmp *%rax
     .cfi_endproc
     .size \name, .-\name
 .endm
@@ -49,7 +76,6 @@ tailrace_lazy:
     movups %xmm6, -176(%rbp)
     movups %xmm7, -192(%rbp)
     movl %r11d, %edi
-    movq 8(%rbp), %rsi
     call tailrace_resolve
     movq %rax, %r11
     movq -8(%rbp), %rdi
@@ -72,14 +98,16 @@ tailrace_lazy:
     jmp *%r11
     .cfi_endproc
     .size tailrace_lazy, .-tailrace_lazy
+    LOADER_CALL tailrace_dlopen tailrace_choose_dlopen
+    LOADER_CALL tailrace_dlsym tailrace_choose_dlsym
+    TRAMPOLINES_LABEL
 .endm
 
 #elif defined(__aarch64__)
 
 .macro TRAMPOLINE name number
-    .globl \name
     .type \name, %function
-    .p2align 2
+    .p2align 5
 \name:
     .cfi_startproc
     adrp x16, tailrace_slots+8*\number
@@ -88,6 +116,31 @@ tailrace_lazy:
     br x16
 1:  mov w17, #\number
     b tailrace_lazy
+    .cfi_endproc
+    .size \name, .-\name
+.endm
+
+/* As above. */
+.macro LOADER_CALL name choose
+    .globl \name
+    .hidden \name
+    .type \name, %function
+    .p2align 2
+\name:
+    .cfi_startproc
+    stp x29, x30, [sp, #-32]!
+    .cfi_def_cfa_offset 32
+    .cfi_offset x29, -32
+    .cfi_offset x30, -24
+    mov x29, sp
+    stp x0, x1, [sp, #16]
+    mov x2, x30
+    bl \choose
+    mov x16, x0
+    ldp x0, x1, [sp, #16]
+    ldp x29, x30, [sp], #32
+    .cfi_def_cfa_offset 0
+    br x16
     .cfi_endproc
     .size \name, .-\name
 .endm
@@ -113,7 +166,6 @@ tailrace_lazy:
     stp q4, q5, [sp, #160]
     stp q6, q7, [sp, #192]
     mov w0, w17
-    mov x1, x30
     bl tailrace_resolve
     mov x16, x0
     ldp x0, x1, [sp, #16]
@@ -130,24 +182,44 @@ tailrace_lazy:
     br x16
     .cfi_endproc
     .size tailrace_lazy, .-tailrace_lazy
+    LOADER_CALL tailrace_dlopen tailrace_choose_dlopen
+    LOADER_CALL tailrace_dlsym tailrace_choose_dlsym
+    TRAMPOLINES_LABEL
 .endm
 
 #else
 #error "Tailrace's trampolines are written for x86-64 and aarch64."
 #endif
 
-.macro TRAMPOLINES_END
+.macro TRAMPOLINES_LABEL
+    .globl tailrace_trampolines
+    .hidden tailrace_trampolines
+    .p2align 5
+tailrace_trampolines:
 .endm
 
-/* The names, in the order of the numbers, one after the other with a zero byte between. */
+.macro TRAMPOLINES_END
+    .globl tailrace_trampolines_end
+    .hidden tailrace_trampolines_end
+    .p2align 5
+tailrace_trampolines_end:
+.endm
+
+/* Where each name begins, in the order of the numbers, and then the names. */
 .macro NAMES_BEGIN
     .section .rodata
-    .globl tailrace_symbol_names
-    .hidden tailrace_symbol_names
-tailrace_symbol_names:
+    .p2align 2
+    .globl tailrace_symbol_places
+    .hidden tailrace_symbol_places
+tailrace_symbol_places:
 .endm
 
-.macro NAME name
+.macro PLACE number
+    .long .Ltailrace_name_\number - tailrace_symbol_places
+.endm
+
+.macro NAME name number
+.Ltailrace_name_\number:
     .asciz "\name"
 .endm
 

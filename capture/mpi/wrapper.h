@@ -17,8 +17,9 @@ struct tailrace_wrapper {
 extern TAILRACE_EXPORT const struct tailrace_wrapper tailrace_wrappers[];
 extern TAILRACE_EXPORT const unsigned tailrace_wrapper_count;
 
-/* Called once, before any wrapper, with a handle of the application's libmpi. Returns NULL, or the name of a function
- * that this libmpi lacks and capture cannot do without: then no wrapper may be used. */
+/* Called once, before any wrapper, with a handle of the application's libmpi. Returns NULL, or the
+ * name of a function that this libmpi lacks and capture cannot do without: then no wrapper may be
+ * used. */
 TAILRACE_EXPORT const char *tailrace_flavour_start(void *application_library);
 
 /* Generated: names and layers of the functions from FUNCTION_FIRST on. */

@@ -2,86 +2,87 @@
 
 #include <stdlib.h>
 
-static int modulo(int a, int p)
+static int modulo(int number, int divisor)
 {
-    return ((a % p) + p) % p;
+    return ((number % divisor) + divisor) % divisor;
 }
 
 static int root_of_square(int ranks)
 {
-    int p = 1;
-    while (p * p < ranks)
-        p++;
-    return p * p == ranks ? p : 0;
+    int root = 1;
+    while (root * root < ranks)
+        root++;
+    return root * root == ranks ? root : 0;
 }
 
 /* The first `points % p` cells are one point longer than the others. */
-static int first_point(int points, int p, int cell)
+static int first_point(int points, int cells, int cell)
 {
-    const int extra = points % p;
-    return points / p * cell + (cell < extra ? cell : extra);
+    const int extra = points % cells;
+    return points / cells * cell + (cell < extra ? cell : extra);
 }
 
-static void place_cell(cells *c, int n)
+static void place_cell(struct cells *cells, int n)
 {
-    const int p = c->count, i = c->rank % p, j = c->rank / p;
-    c->at[n][CELL_X] = modulo(i + n, p);
-    c->at[n][CELL_Y] = modulo(j - n, p);
-    c->at[n][CELL_Z] = n;
-    c->block[n] = (gridio_block){.start = {0}, .count = {0, 0, 0, COMPONENTS}};
-    for (int d = 0; d < 3; d++) {
-        c->low[n][d] = first_point(c->points, p, c->at[n][d]);
-        c->size[n][d] = first_point(c->points, p, c->at[n][d] + 1) - c->low[n][d];
-        c->block[n].start[2 - d] = c->low[n][d];
-        c->block[n].count[2 - d] = c->size[n][d];
+    const int edge = cells->count, i = cells->rank % edge, j = cells->rank / edge;
+    cells->at[n][CELL_X] = modulo(i + n, edge);
+    cells->at[n][CELL_Y] = modulo(j - n, edge);
+    cells->at[n][CELL_Z] = n;
+    cells->block[n] = (gridio_block){.start = {0}, .count = {0, 0, 0, COMPONENTS}};
+    for (int axis = 0; axis < 3; axis++) {
+        cells->low[n][axis] = first_point(cells->points, edge, cells->at[n][axis]);
+        cells->size[n][axis] =
+            first_point(cells->points, edge, cells->at[n][axis] + 1) - cells->low[n][axis];
+        cells->block[n].start[2 - axis] = cells->low[n][axis];
+        cells->block[n].count[2 - axis] = cells->size[n][axis];
     }
 }
 
 /* Of the first cell's neighbours; those of the others are of the same ranks. */
-static void find_neighbours(cells *c)
+static void find_neighbours(struct cells *cells)
 {
-    const int p = c->count, i = c->rank % p, j = c->rank / p;
-    c->successor[CELL_X] = modulo(i + 1, p) + p * j;
-    c->successor[CELL_Y] = i + p * modulo(j + 1, p);
-    c->successor[CELL_Z] = modulo(i - 1, p) + p * modulo(j + 1, p);
-    c->predecessor[CELL_X] = modulo(i - 1, p) + p * j;
-    c->predecessor[CELL_Y] = i + p * modulo(j - 1, p);
-    c->predecessor[CELL_Z] = modulo(i + 1, p) + p * modulo(j - 1, p);
+    const int edge = cells->count, i = cells->rank % edge, j = cells->rank / edge;
+    cells->successor[CELL_X] = modulo(i + 1, edge) + edge * j;
+    cells->successor[CELL_Y] = i + edge * modulo(j + 1, edge);
+    cells->successor[CELL_Z] = modulo(i - 1, edge) + edge * modulo(j + 1, edge);
+    cells->predecessor[CELL_X] = modulo(i - 1, edge) + edge * j;
+    cells->predecessor[CELL_Y] = i + edge * modulo(j - 1, edge);
+    cells->predecessor[CELL_Z] = modulo(i + 1, edge) + edge * modulo(j - 1, edge);
 }
 
-bool cells_create(cells *c, int points, MPI_Comm comm)
+bool cells_create(struct cells *cells, int points, MPI_Comm comm)
 {
-    *c = (cells){.comm = comm, .points = points};
-    MPI_Comm_rank(comm, &c->rank);
-    MPI_Comm_size(comm, &c->ranks);
-    c->count = root_of_square(c->ranks);
-    if (c->count == 0 || points < c->count)
+    *cells = (struct cells){.comm = comm, .points = points};
+    MPI_Comm_rank(comm, &cells->rank);
+    MPI_Comm_size(comm, &cells->ranks);
+    cells->count = root_of_square(cells->ranks);
+    if (cells->count == 0 || points < cells->count)
         return false;
-    c->at = malloc((size_t)c->count * sizeof *c->at);
-    c->low = malloc((size_t)c->count * sizeof *c->low);
-    c->size = malloc((size_t)c->count * sizeof *c->size);
-    c->block = malloc((size_t)c->count * sizeof *c->block);
-    for (int n = 0; n < c->count; n++)
-        place_cell(c, n);
-    find_neighbours(c);
+    cells->at = malloc((size_t)cells->count * sizeof *cells->at);
+    cells->low = malloc((size_t)cells->count * sizeof *cells->low);
+    cells->size = malloc((size_t)cells->count * sizeof *cells->size);
+    cells->block = malloc((size_t)cells->count * sizeof *cells->block);
+    for (int n = 0; n < cells->count; n++)
+        place_cell(cells, n);
+    find_neighbours(cells);
     return true;
 }
 
-void cells_free(cells *c)
+void cells_free(struct cells *cells)
 {
-    free(c->at);
-    free(c->low);
-    free(c->size);
-    free(c->block);
+    free(cells->at);
+    free(cells->low);
+    free(cells->size);
+    free(cells->block);
 }
 
-gridio_variable cells_variable(const cells *c)
+gridio_variable cells_variable(const struct cells *cells)
 {
     return (gridio_variable){.name = "u",
                              .units = "1",
                              .type = GRIDIO_FLOAT64,
                              .dimensions = 4,
-                             .size = {c->points, c->points, c->points, COMPONENTS},
+                             .size = {cells->points, cells->points, cells->points, COMPONENTS},
                              .dimension_name = {"z", "y", "x", "component"},
                              .tiled = true,
                              .every_step = true};

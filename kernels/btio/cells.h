@@ -1,7 +1,7 @@
-/* The diagonal multi-partition of NAS BT: p * p ranks, each with p cells of a cube of p * p * p, one in every layer
- * along each direction, so that every rank works in every sweep. Rank r's cell c is at x = (r mod p + c) mod p, y = (r
- * / p - c) mod p, z = c, counted in cells (NPB 3.4, BT, make_set). Its neighbours along one direction are all of one
- * rank.
+/* The diagonal multi-partition of NAS BT: p * p ranks, each with p cells of a cube of p * p * p,
+ * one in every layer along each direction, so that every rank works in every sweep. Rank r's cell c
+ * is at x = (r mod p + c) mod p, y = (r / p - c) mod p, z = c, counted in cells (NPB 3.4, BT,
+ * make_set). Its neighbours along one direction are all of one rank.
  */
 #ifndef BTIO_CELLS_H
 #define BTIO_CELLS_H
@@ -13,7 +13,7 @@
 enum { CELL_X, CELL_Y, CELL_Z };
 enum { COMPONENTS = 5 };
 
-typedef struct {
+struct cells {
     MPI_Comm comm;
     int rank, ranks;
     int count;        /* p: cells of a rank */
@@ -24,13 +24,13 @@ typedef struct {
     int successor[3]; /* the rank of all cells' next cells along x, y, z */
     int predecessor[3];
     gridio_block *block; /* of each cell in the array [z][y][x][component] */
-} cells;
+};
 
-/* False, on all ranks, where the number of ranks is no square or some cell would have no point. */
-bool cells_create(cells *c, int points, MPI_Comm comm);
-void cells_free(cells *c);
+/* False, on all ranks, where the number of ranks is not a square or some cell would have no point. */
+bool cells_create(struct cells *cells, int points, MPI_Comm comm);
+void cells_free(struct cells *cells);
 
 /* The whole array, [z][y][x][component]. */
-gridio_variable cells_variable(const cells *c);
+gridio_variable cells_variable(const struct cells *cells);
 
 #endif

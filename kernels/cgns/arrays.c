@@ -4,10 +4,13 @@
 
 #include <string.h>
 
-/* --- types ------------------------------------------------------------------------------------------------------ */
+/* --- types --- */
 
-static const char *const TYPES[] = {
-    [Integer] = "I4", [RealSingle] = "R4", [RealDouble] = "R8", [Character] = "C1", [LongInteger] = "I8"};
+static const char *const TYPES[] = {[Integer] = "I4",
+                                    [RealSingle] = "R4",
+                                    [RealDouble] = "R8",
+                                    [Character] = "C1",
+                                    [LongInteger] = "I8"};
 
 static const char *type_name(DataType_t type)
 {
@@ -34,10 +37,10 @@ static int describe(const cgns_node *array, DataType_t *type, char *name)
     return CG_OK;
 }
 
-/* --- creation --------------------------------------------------------------------------------------------------- */
+/* --- creation --- */
 
-static int new_array(cgns_node *parent, const char *name, DataType_t type, int dimensions, const int64_t *size,
-                     int *number)
+static int new_array(cgns_node *parent, const char *name, DataType_t type, int dimensions,
+                     const int64_t *size, int *number)
 {
     const char *type_text = type_name(type);
     if (!type_text || dimensions == 0)
@@ -47,7 +50,8 @@ static int new_array(cgns_node *parent, const char *name, DataType_t type, int d
             cgns_fail("the array %s would be empty in '%s'", name, parent->name);
             return CG_ERROR;
         }
-    return cgns_made(parent, cgns_new_array(parent, name, "DataArray_t", type_text, dimensions, size), number);
+    return cgns_made(
+        parent, cgns_new_array(parent, name, "DataArray_t", type_text, dimensions, size), number);
 }
 
 int cgp_coord_write(int fn, int B, int Z, DataType_t type, const char *coordname, int *C)
@@ -64,17 +68,19 @@ int cgp_coord_write(int fn, int B, int Z, DataType_t type, const char *coordname
 }
 
 /* Vertices where the location is on them in that dimension, cells otherwise. */
-static void size_at(GridLocation_t location, int dimensions, const int64_t *vertices, const int64_t *cells,
-                    int64_t *size)
+static void size_at(GridLocation_t location, int dimensions, const int64_t *vertices,
+                    const int64_t *cells, int64_t *size)
 {
     for (int d = 0; d < dimensions; d++)
-        size[d] = location == Vertex || (int)location == (int)IFaceCenter + d ? vertices[d] : cells[d];
+        size[d] =
+            location == Vertex || (int)location == (int)IFaceCenter + d ? vertices[d] : cells[d];
 }
 
 int cgp_field_write(int fn, int B, int Z, int S, DataType_t type, const char *fieldname, int *F)
 {
     cgns_node *root = cgns_root_to_write(fn);
-    cgns_node *zone = cgns_zone_of(root, B, Z), *solution = zone ? cgns_solution_of(root, B, Z, S) : NULL;
+    cgns_node *zone = cgns_zone_of(root, B, Z),
+              *solution = zone ? cgns_solution_of(root, B, Z, S) : NULL;
     int64_t vertices[3], cells[3], size[3];
     const int dimensions = solution ? cgns_zone_size(zone, vertices, cells) : 0;
     if (dimensions == 0)
@@ -83,11 +89,11 @@ int cgp_field_write(int fn, int B, int Z, int S, DataType_t type, const char *fi
     return new_array(solution, fieldname, type, dimensions, size, F);
 }
 
-/* --- data ------------------------------------------------------------------------------------------------------- */
+/* --- data --- */
 
 /* Selects first … last in the data set and as many elements in memory; with no data, none. */
-static int select_range(const cgns_node *array, const cgsize_t *first, const cgsize_t *last, hid_t in_file,
-                        hid_t *in_memory)
+static int select_range(const cgns_node *array, const cgsize_t *first, const cgsize_t *last,
+                        hid_t in_file, hid_t *in_memory)
 {
     hsize_t start[CGNS_DIMENSIONS], size[CGNS_DIMENSIONS], elements = 1;
     for (int d = 0; d < array->dimensions && first; d++) {
@@ -108,17 +114,20 @@ static int select_range(const cgns_node *array, const cgsize_t *first, const cgs
     return -1;
 }
 
-/* A rank with no data, or with a range that makes no sense, takes part all the same, with no elements: in the
- * collective mode the others wait for it. */
-static int move(cgns_node *array, const cgsize_t *first, const cgsize_t *last, void *data, bool writes)
+/* A rank with no data, or with a range that makes no sense, takes part all the same, with no
+ * elements: in the collective mode the others wait for it. */
+static int move(cgns_node *array, const cgsize_t *first, const cgsize_t *last, void *data,
+                bool writes)
 {
     char nothing = 0;
     hid_t set = cgns_data(array);
     if (set < 0)
         return cgns_fail("the array %s has no data", array->name);
-    hid_t in_memory, in_file = H5Dget_space(set), list = H5Pcreate(H5P_DATASET_XFER), type = cgns_type(array->type);
+    hid_t in_memory, in_file = H5Dget_space(set), list = H5Pcreate(H5P_DATASET_XFER),
+                     type = cgns_type(array->type);
     const bool selected = select_range(array, data ? first : NULL, last, in_file, &in_memory) == 0;
-    H5Pset_dxpl_mpio(list, cgns_pio_mode() == CGP_COLLECTIVE ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
+    H5Pset_dxpl_mpio(list, cgns_pio_mode() == CGP_COLLECTIVE ? H5FD_MPIO_COLLECTIVE
+                                                             : H5FD_MPIO_INDEPENDENT);
     void *place = selected ? data : &nothing;
     herr_t moved = writes ? H5Dwrite(set, type, in_memory, in_file, list, place)
                           : H5Dread(set, type, in_memory, in_file, list, place);
@@ -126,8 +135,10 @@ static int move(cgns_node *array, const cgsize_t *first, const cgsize_t *last, v
     H5Sclose(in_memory);
     H5Sclose(in_file);
     if (moved < 0)
-        return cgns_fail("the array %s cannot be %s: %s", array->name, writes ? "written" : "read", hdf5_reason());
-    return selected || !data ? 0 : cgns_fail("the range given lies outside the array %s", array->name);
+        return cgns_fail("the array %s cannot be %s: %s", array->name, writes ? "written" : "read",
+                         hdf5_reason());
+    return selected || !data ? 0
+                             : cgns_fail("the range given lies outside the array %s", array->name);
 }
 
 static cgns_node *coordinate_of(cgns_node *root, int B, int Z, int C)
@@ -141,28 +152,34 @@ static cgns_node *field_of(cgns_node *root, int B, int Z, int S, int F)
     return cgns_nth(cgns_solution_of(root, B, Z, S), "DataArray_t", F);
 }
 
-static int finish(cgns_node *array, const cgsize_t *first, const cgsize_t *last, void *data, bool writes)
+static int finish(cgns_node *array, const cgsize_t *first, const cgsize_t *last, void *data,
+                  bool writes)
 {
     return array && move(array, first, last, data, writes) == 0 ? CG_OK : CG_ERROR;
 }
 
-int cgp_coord_write_data(int fn, int B, int Z, int C, const cgsize_t *first, const cgsize_t *last, const void *data)
+int cgp_coord_write_data(int fn, int B, int Z, int C, const cgsize_t *first, const cgsize_t *last,
+                         const void *data)
 {
-    return finish(coordinate_of(cgns_root_to_write(fn), B, Z, C), first, last, (void *)(uintptr_t)data, true);
+    return finish(coordinate_of(cgns_root_to_write(fn), B, Z, C), first, last,
+                  (void *)(uintptr_t)data, true);
 }
 
-int cgp_coord_read_data(int fn, int B, int Z, int C, const cgsize_t *first, const cgsize_t *last, void *data)
+int cgp_coord_read_data(int fn, int B, int Z, int C, const cgsize_t *first, const cgsize_t *last,
+                        void *data)
 {
     return finish(coordinate_of(cgns_root_of(fn), B, Z, C), first, last, data, false);
 }
 
-int cgp_field_write_data(int fn, int B, int Z, int S, int F, const cgsize_t *first, const cgsize_t *last,
-                         const void *data)
+int cgp_field_write_data(int fn, int B, int Z, int S, int F, const cgsize_t *first,
+                         const cgsize_t *last, const void *data)
 {
-    return finish(field_of(cgns_root_to_write(fn), B, Z, S, F), first, last, (void *)(uintptr_t)data, true);
+    return finish(field_of(cgns_root_to_write(fn), B, Z, S, F), first, last,
+                  (void *)(uintptr_t)data, true);
 }
 
-int cgp_field_read_data(int fn, int B, int Z, int S, int F, const cgsize_t *first, const cgsize_t *last, void *data)
+int cgp_field_read_data(int fn, int B, int Z, int S, int F, const cgsize_t *first,
+                        const cgsize_t *last, void *data)
 {
     return finish(field_of(cgns_root_of(fn), B, Z, S, F), first, last, data, false);
 }

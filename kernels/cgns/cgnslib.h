@@ -1,10 +1,12 @@
-/* The part of the CGNS library's interface that goes with pcgnslib.h here: structured zones, grid coordinates, flow
- * solutions. Names, argument order and values are the CGNS project's (https://cgns.org), so that a program written for
- * its library compiles; what is not listed here does not exist.
+/* The part of the CGNS library's interface that goes with pcgnslib.h here: structured zones, grid
+ * coordinates, flow solutions. Names, argument order and values are the CGNS project's
+ * (https://cgns.org), so that a program written for its library compiles; what is not listed here
+ * does not exist.
  *
- * In a file opened by cgp_open every function that writes is collective: all ranks of the communicator call it with the
- * same arguments. All return CG_OK or CG_ERROR; cg_get_error() then is one sentence. Numbers of bases, zones, solutions
- * and so on start at 1. Dimensions are in Fortran's order: the first varies fastest. */
+ * In a file opened by cgp_open every function that writes is collective: all ranks of the
+ * communicator call it with the same arguments. All return CG_OK or CG_ERROR; cg_get_error() then
+ * is one sentence. Numbers of bases, zones, solutions and so on start at 1. Dimensions are in
+ * Fortran's order: the first varies fastest. */
 #ifndef CGNSLIB_H
 #define CGNSLIB_H
 
@@ -26,7 +28,12 @@ typedef long cgsize_t;
 #define CG_ERROR 1
 #define CG_NODE_NOT_FOUND 2
 
-typedef enum { ZoneTypeNull = 0, ZoneTypeUserDefined = 1, Structured = 2, Unstructured = 3 } ZoneType_t;
+typedef enum {
+    ZoneTypeNull = 0,
+    ZoneTypeUserDefined = 1,
+    Structured = 2,
+    Unstructured = 3
+} ZoneType_t;
 
 typedef enum {
     DataTypeNull = 0,
@@ -58,9 +65,10 @@ int cg_base_write(int fn, const char *basename, int cell_dim, int phys_dim, int 
 int cg_nbases(int fn, int *nbases);
 int cg_base_read(int fn, int B, char *basename, int *cell_dim, int *phys_dim);
 
-/* size: vertices, cells and boundary vertices (0), each in every dimension. Only Structured. When a file is opened its
- * zones are numbered by name, as in the CGNS project's library. */
-int cg_zone_write(int fn, int B, const char *zonename, const cgsize_t *size, ZoneType_t type, int *Z);
+/* size: vertices, cells and boundary vertices (0), each in every dimension. Only Structured. When a
+ * file is opened its zones are numbered by name, as in the CGNS project's library. */
+int cg_zone_write(int fn, int B, const char *zonename, const cgsize_t *size, ZoneType_t type,
+                  int *Z);
 int cg_nzones(int fn, int B, int *nzones);
 int cg_zone_read(int fn, int B, int Z, char *zonename, cgsize_t *size);
 int cg_zone_type(int fn, int B, int Z, ZoneType_t *type);

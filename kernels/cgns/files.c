@@ -18,7 +18,7 @@ static MPI_Comm communicator = MPI_COMM_NULL;
 static MPI_Info hints = MPI_INFO_NULL;
 static PIOmode_t pio_mode = CGP_COLLECTIVE;
 
-/* --- modes and failures ----------------------------------------------------------------------------------------- */
+/* --- modes and failures --- */
 
 int cgp_mpi_comm(MPI_Comm comm)
 {
@@ -71,9 +71,10 @@ void cgp_error_exit(void)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* --- open and close --------------------------------------------------------------------------------------------- */
+/* --- open and close --- */
 
-/* Version 1.8's format is what CGNS's libraries read. Metadata are written by all ranks together. */
+/* Version 1.8's format is what CGNS's libraries read. Metadata are written by all ranks together.
+ */
 static hid_t access_properties(void)
 {
     hid_t list = H5Pcreate(H5P_FILE_ACCESS);
@@ -109,13 +110,14 @@ static cgns_tree *open_tree(const char *filename, int mode)
 {
     hdf5_keep_reasons();
     hid_t access = access_properties();
-    cgns_tree *tree =
-        mode == CG_MODE_WRITE ? cgns_create(filename, access) : cgns_open(filename, mode == CG_MODE_MODIFY, access);
+    cgns_tree *tree = mode == CG_MODE_WRITE ? cgns_create(filename, access)
+                                            : cgns_open(filename, mode == CG_MODE_MODIFY, access);
     H5Pclose(access);
     if (!tree) {
         char reason[512];
         snprintf(reason, sizeof reason, "%s", cgns_error());
-        cgns_fail("cannot %s '%s': %s", mode == CG_MODE_WRITE ? "create" : "open", filename, reason);
+        cgns_fail("cannot %s '%s': %s", mode == CG_MODE_WRITE ? "create" : "open", filename,
+                  reason);
     }
     for (int c = 0; tree && c < tree->root->children; c++)
         sort_zones(tree->root->child[c]);
@@ -149,7 +151,7 @@ int cgp_close(int fn)
     return status == 0 ? CG_OK : CG_ERROR;
 }
 
-/* --- nodes by number -------------------------------------------------------------------------------------------- */
+/* --- nodes by number --- */
 
 cgns_node *cgns_root_of(int fn)
 {

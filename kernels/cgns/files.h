@@ -1,4 +1,5 @@
-/* What the files of this library share with each other: open files by number, and the nodes that numbers mean. */
+/* What the files of this library share with each other: open files by number, and the nodes that
+ * numbers mean. */
 #ifndef CGNS_FILES_H
 #define CGNS_FILES_H
 
@@ -18,7 +19,8 @@ int cgns_zone_size(cgns_node *zone, int64_t *vertices, int64_t *cells);
 
 GridLocation_t cgns_location_of(const cgns_node *solution);
 
-/* CG_OK or CG_ERROR for a node that was made or not; its number among its parent's children of that label. */
+/* CG_OK or CG_ERROR for a node that was made or not; its number among its parent's children of that
+ * label. */
 int cgns_made(const cgns_node *parent, const cgns_node *node, int *number);
 
 PIOmode_t cgns_pio_mode(void);

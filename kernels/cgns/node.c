@@ -37,7 +37,7 @@ hid_t cgns_type(const char *type)
     return strcmp(type, "C1") == 0 ? H5T_NATIVE_CHAR : -1;
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------- */
+/* --- attributes --- */
 
 /* A text of a fixed length, that of the longest name, with zeros behind. */
 static int put_text(hid_t group, const char *name, const char *value, size_t bytes)
@@ -86,7 +86,7 @@ static void get_attribute(hid_t group, const char *name, char *text, size_t room
         H5Aclose(attribute);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------ */
+/* --- nodes --- */
 
 static cgns_node *add_child(cgns_node *parent, hid_t group)
 {
@@ -124,13 +124,15 @@ cgns_node *cgns_new(cgns_node *parent, const char *name, const char *label)
 {
     if (!is_name(name) || cgns_child(parent, name)) {
         cgns_fail(is_name(name) ? "'%s' has a node of that name already, in '%s'"
-                                : "'%s' cannot name a node: that takes 1 to 32 characters without a slash (in '%s')",
+                                : "'%s' cannot name a node: that takes 1 to 32 characters without "
+                                  "a slash (in '%s')",
                   name, parent->name);
         return NULL;
     }
     hid_t group = create_group(parent, name);
     if (group < 0 || put_text(group, "name", name, CGNS_NAME_BYTES) ||
-        put_text(group, "label", label, CGNS_NAME_BYTES) || put_text(group, "type", "MT", 3) || put_flags(group)) {
+        put_text(group, "label", label, CGNS_NAME_BYTES) || put_text(group, "type", "MT", 3) ||
+        put_flags(group)) {
         cgns_fail("the node %s cannot be created: %s", name, hdf5_reason());
         return NULL;
     }
@@ -155,7 +157,8 @@ static hid_t data_properties(bool is_small)
     return list;
 }
 
-static int create_data(cgns_node *node, const char *type, int dimensions, const int64_t *size, bool is_small)
+static int create_data(cgns_node *node, const char *type, int dimensions, const int64_t *size,
+                       bool is_small)
 {
     hsize_t reversed[CGNS_DIMENSIONS];
     node->dimensions = dimensions;
@@ -164,18 +167,20 @@ static int create_data(cgns_node *node, const char *type, int dimensions, const 
         reversed[dimensions - 1 - d] = (hsize_t)size[d];
     }
     hid_t space = H5Screate_simple(dimensions, reversed, NULL), list = data_properties(is_small);
-    node->set = H5Dcreate2(node->group, " data", cgns_type(type), space, H5P_DEFAULT, list, H5P_DEFAULT);
+    node->set =
+        H5Dcreate2(node->group, " data", cgns_type(type), space, H5P_DEFAULT, list, H5P_DEFAULT);
     H5Sclose(space);
     H5Pclose(list);
     if (node->set < 0 || replace_text(node->group, "type", type, 3) < 0)
-        return cgns_fail("the data of the node %s cannot be created: %s", node->name, hdf5_reason());
+        return cgns_fail("the data of the node %s cannot be created: %s", node->name,
+                         hdf5_reason());
     if (type != node->type)
         snprintf(node->type, sizeof node->type, "%s", type);
     return 0;
 }
 
-cgns_node *cgns_new_array(cgns_node *parent, const char *name, const char *label, const char *type, int dimensions,
-                          const int64_t *size)
+cgns_node *cgns_new_array(cgns_node *parent, const char *name, const char *label, const char *type,
+                          int dimensions, const int64_t *size)
 {
     cgns_node *node = cgns_new(parent, name, label);
     return node && create_data(node, type, dimensions, size, false) == 0 ? node : NULL;
@@ -193,15 +198,17 @@ static bool fits_header(const char *type, int dimensions, const int64_t *size)
 static int put_small(cgns_node *node, const void *data)
 {
     return H5Dwrite(node->set, cgns_type(node->type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0
-               ? cgns_fail("the data of the node %s cannot be written: %s", node->name, hdf5_reason())
+               ? cgns_fail("the data of the node %s cannot be written: %s", node->name,
+                           hdf5_reason())
                : 0;
 }
 
-cgns_node *cgns_new_small(cgns_node *parent, const char *name, const char *label, const char *type, int dimensions,
-                          const int64_t *size, const void *data)
+cgns_node *cgns_new_small(cgns_node *parent, const char *name, const char *label, const char *type,
+                          int dimensions, const int64_t *size, const void *data)
 {
     cgns_node *node = cgns_new(parent, name, label);
-    if (!node || create_data(node, type, dimensions, size, fits_header(type, dimensions, size)) != 0)
+    if (!node ||
+        create_data(node, type, dimensions, size, fits_header(type, dimensions, size)) != 0)
         return NULL;
     return put_small(node, data) == 0 ? node : NULL;
 }
@@ -220,8 +227,10 @@ int cgns_replace_small(cgns_node *node, int dimensions, const int64_t *size, con
     if (!same) {
         H5Dclose(node->set);
         if (H5Ldelete(node->group, " data", H5P_DEFAULT) < 0 ||
-            create_data(node, node->type, dimensions, size, fits_header(node->type, dimensions, size)) != 0)
-            return cgns_fail("the data of the node %s cannot be replaced: %s", node->name, hdf5_reason());
+            create_data(node, node->type, dimensions, size,
+                        fits_header(node->type, dimensions, size)) != 0)
+            return cgns_fail("the data of the node %s cannot be replaced: %s", node->name,
+                             hdf5_reason());
     }
     return put_small(node, data);
 }
@@ -248,7 +257,7 @@ bool cgns_get_text(cgns_node *node, char *text, size_t room)
     return cgns_get_small(node, "C1", text, room - 1);
 }
 
-/* --- the tree --------------------------------------------------------------------------------------------------- */
+/* --- the tree --- */
 
 cgns_node *cgns_child(const cgns_node *parent, const char *name)
 {
@@ -286,7 +295,7 @@ static void free_node(cgns_node *node)
     free(node);
 }
 
-/* --- files: reading --------------------------------------------------------------------------------------------- */
+/* --- files: reading --- */
 
 static herr_t load_child(hid_t group, const char *name, const H5L_info_t *info, void *context);
 
@@ -313,8 +322,9 @@ static int load_children(cgns_node *node)
     hid_t list = H5Gget_create_plist(node->group);
     H5Pget_link_creation_order(list, &order);
     H5Pclose(list);
-    return H5Literate(node->group, order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC,
-                      NULL, load_child, node) < 0
+    return H5Literate(node->group,
+                      order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME,
+                      H5_ITER_INC, NULL, load_child, node) < 0
                ? -1
                : 0;
 }
@@ -354,7 +364,7 @@ cgns_tree *cgns_open(const char *path, bool to_write, hid_t access)
     return NULL;
 }
 
-/* --- files: writing --------------------------------------------------------------------------------------------- */
+/* --- files: writing --- */
 
 /* Characters with a final zero, of a given number of bytes, in the object's header. */
 static int put_root_text(hid_t group, const char *name, const char *text, size_t bytes)
@@ -363,7 +373,8 @@ static int put_root_text(hid_t group, const char *name, const char *text, size_t
     snprintf(padded, sizeof padded, "%s", text);
     hid_t space = H5Screate_simple(1, &(hsize_t){bytes}, NULL), list = data_properties(true);
     hid_t set = H5Dcreate2(group, name, H5T_NATIVE_CHAR, space, H5P_DEFAULT, list, H5P_DEFAULT);
-    herr_t status = set < 0 ? -1 : H5Dwrite(set, H5T_NATIVE_CHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, padded);
+    herr_t status =
+        set < 0 ? -1 : H5Dwrite(set, H5T_NATIVE_CHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, padded);
     if (set >= 0)
         H5Dclose(set);
     H5Pclose(list);
@@ -375,21 +386,26 @@ static int put_root(hid_t group)
 {
     unsigned major, minor, release;
     char version[CGNS_NAME_BYTES];
-    const char *format = H5Tequal(H5T_NATIVE_FLOAT, H5T_IEEE_F32LE) > 0 ? "IEEE_LITTLE_32" : "IEEE_BIG_32";
+    const char *format =
+        H5Tequal(H5T_NATIVE_FLOAT, H5T_IEEE_F32LE) > 0 ? "IEEE_LITTLE_32" : "IEEE_BIG_32";
     H5get_libversion(&major, &minor, &release);
     snprintf(version, sizeof version, "HDF5 Version %u.%u.%u", major, minor, release);
     return put_text(group, "name", "HDF5 MotherNode", CGNS_NAME_BYTES) ||
-           put_text(group, "label", "Root Node of HDF5 File", CGNS_NAME_BYTES) || put_text(group, "type", "MT", 3) ||
+           put_text(group, "label", "Root Node of HDF5 File", CGNS_NAME_BYTES) ||
+           put_text(group, "type", "MT", 3) ||
            put_root_text(group, " format", format, strlen(format) + 1) ||
            put_root_text(group, " hdf5version", version, CGNS_NAME_BYTES);
 }
 
-/* A library refuses files that are newer than itself: this mapping needs no more than version 3.4. */
+/* A library refuses files that are newer than itself: this mapping needs no more than version 3.4.
+ */
 static int put_version(cgns_node *root)
 {
     const float version = 3.4f;
-    return cgns_new_small(root, "CGNSLibraryVersion", "CGNSLibraryVersion_t", "R4", 1, &(int64_t){1}, &version) ? 0
-                                                                                                                : -1;
+    return cgns_new_small(root, "CGNSLibraryVersion", "CGNSLibraryVersion_t", "R4", 1,
+                          &(int64_t){1}, &version)
+               ? 0
+               : -1;
 }
 
 cgns_tree *cgns_create(const char *path, hid_t access)
@@ -400,7 +416,8 @@ cgns_tree *cgns_create(const char *path, hid_t access)
     if (tree)
         tree->file = H5Fcreate(path, H5F_ACC_TRUNC, list, access);
     H5Pclose(list);
-    if (tree && tree->file >= 0 && (tree->root = add_child(NULL, H5Gopen2(tree->file, "/", H5P_DEFAULT))) &&
+    if (tree && tree->file >= 0 &&
+        (tree->root = add_child(NULL, H5Gopen2(tree->file, "/", H5P_DEFAULT))) &&
         put_root(tree->root->group) == 0 && put_version(tree->root) == 0)
         return tree;
     cgns_fail("%s", tree ? hdf5_reason() : "there is no memory");
@@ -415,7 +432,8 @@ int cgns_close(cgns_tree *tree)
 {
     if (tree->root)
         free_node(tree->root);
-    int status = H5Fclose(tree->file) < 0 ? cgns_fail("the file cannot be closed: %s", hdf5_reason()) : 0;
+    int status =
+        H5Fclose(tree->file) < 0 ? cgns_fail("the file cannot be closed: %s", hdf5_reason()) : 0;
     free(tree);
     return status;
 }

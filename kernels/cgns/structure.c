@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const LOCATIONS[] = {"Null",        "UserDefined", "Vertex",      "CellCenter", "FaceCenter",
-                                        "IFaceCenter", "JFaceCenter", "KFaceCenter", "EdgeCenter"};
+static const char *const LOCATIONS[] = {"Null",        "UserDefined", "Vertex",
+                                        "CellCenter",  "FaceCenter",  "IFaceCenter",
+                                        "JFaceCenter", "KFaceCenter", "EdgeCenter"};
 enum { DIMENSIONS_AT_MOST = 3 };
 
 static int count(cgns_node *parent, const char *label, int *number)
@@ -16,7 +17,7 @@ static int count(cgns_node *parent, const char *label, int *number)
     return CG_OK;
 }
 
-/* --- bases ------------------------------------------------------------------------------------------------------ */
+/* --- bases --- */
 
 int cg_base_write(int fn, const char *basename, int cell_dim, int phys_dim, int *B)
 {
@@ -24,11 +25,14 @@ int cg_base_write(int fn, const char *basename, int cell_dim, int phys_dim, int 
     const int32_t dimensions[2] = {cell_dim, phys_dim};
     if (!root)
         return CG_ERROR;
-    if (cell_dim < 1 || cell_dim > DIMENSIONS_AT_MOST || phys_dim < cell_dim || phys_dim > DIMENSIONS_AT_MOST) {
-        cgns_fail("the base %s has cells of %d dimensions in a space of %d", basename, cell_dim, phys_dim);
+    if (cell_dim < 1 || cell_dim > DIMENSIONS_AT_MOST || phys_dim < cell_dim ||
+        phys_dim > DIMENSIONS_AT_MOST) {
+        cgns_fail("the base %s has cells of %d dimensions in a space of %d", basename, cell_dim,
+                  phys_dim);
         return CG_ERROR;
     }
-    return cgns_made(root, cgns_new_small(root, basename, "CGNSBase_t", "I4", 1, &(int64_t){2}, dimensions), B);
+    return cgns_made(
+        root, cgns_new_small(root, basename, "CGNSBase_t", "I4", 1, &(int64_t){2}, dimensions), B);
 }
 
 int cg_nbases(int fn, int *nbases)
@@ -48,7 +52,7 @@ int cg_base_read(int fn, int B, char *basename, int *cell_dim, int *phys_dim)
     return CG_OK;
 }
 
-/* --- zones ------------------------------------------------------------------------------------------------------ */
+/* --- zones --- */
 
 static bool is_zone_size(const cgsize_t *size, int dimensions)
 {
@@ -74,15 +78,17 @@ static cgns_node *new_zone(cgns_node *base, const char *name, const cgsize_t *si
                 : cgns_new_small(base, name, "Zone_t", "I8", 2, shape, wide);
 }
 
-int cg_zone_write(int fn, int B, const char *zonename, const cgsize_t *size, ZoneType_t type, int *Z)
+int cg_zone_write(int fn, int B, const char *zonename, const cgsize_t *size, ZoneType_t type,
+                  int *Z)
 {
     cgns_node *base = cgns_base_of(cgns_root_to_write(fn), B);
     int32_t dimensions[2];
     if (!base || !cgns_get_small(base, "I4", dimensions, sizeof dimensions))
         return CG_ERROR;
     if (type != Structured || !is_zone_size(size, dimensions[0])) {
-        cgns_fail("the zone %s is not Structured with one cell less than vertices in each of %d dimensions", zonename,
-                  dimensions[0]);
+        cgns_fail("the zone %s is not Structured with one cell less than vertices in each of %d "
+                  "dimensions",
+                  zonename, dimensions[0]);
         return CG_ERROR;
     }
     cgns_node *zone = new_zone(base, zonename, size, dimensions[0]);
@@ -153,7 +159,7 @@ int cg_zone_type(int fn, int B, int Z, ZoneType_t *type)
     return CG_OK;
 }
 
-/* --- flow solutions --------------------------------------------------------------------------------------------- */
+/* --- flow solutions --- */
 
 int cg_sol_write(int fn, int B, int Z, const char *solname, GridLocation_t location, int *S)
 {
@@ -165,8 +171,8 @@ int cg_sol_write(int fn, int B, int Z, const char *solname, GridLocation_t locat
         return CG_ERROR;
     }
     cgns_node *solution = cgns_new(zone, solname, "FlowSolution_t");
-    if (!solution ||
-        (location != Vertex && !cgns_new_text(solution, "GridLocation", "GridLocation_t", LOCATIONS[location])))
+    if (!solution || (location != Vertex && !cgns_new_text(solution, "GridLocation",
+                                                           "GridLocation_t", LOCATIONS[location])))
         return CG_ERROR;
     return cgns_made(zone, solution, S);
 }

@@ -21,7 +21,8 @@ static void drop_directory(DIR *directory, const char *path)
 {
     char name[PATH_MAX];
     for (struct dirent *entry; (entry = readdir(directory));)
-        if (entry->d_name[0] != '.' && snprintf(name, sizeof name, "%s/%s", path, entry->d_name) < (int)sizeof name)
+        if (entry->d_name[0] != '.' &&
+            snprintf(name, sizeof name, "%s/%s", path, entry->d_name) < (int)sizeof name)
             drop_file(name);
 }
 

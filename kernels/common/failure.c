@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int failure_of_mpi(failure *f, const char *what, const char *path, int error)
+int failure_of_mpi(struct failure *failure, const char *what, const char *path, int error)
 {
     char reason[MPI_MAX_ERROR_STRING];
     int length;
@@ -14,17 +14,19 @@ int failure_of_mpi(failure *f, const char *what, const char *path, int error)
         return 0;
     MPI_Error_string(error, reason, &length);
     reason[strcspn(reason, "\n")] = '\0';
-    snprintf(f->sentence, sizeof f->sentence, "cannot %s '%.500s': %.300s", what, path, reason);
+    snprintf(failure->sentence, sizeof failure->sentence, "cannot %s '%.500s': %.300s", what, path,
+             reason);
     return -1;
 }
 
-int failure_of_system(failure *f, const char *what, const char *path)
+int failure_of_system(struct failure *failure, const char *what, const char *path)
 {
-    snprintf(f->sentence, sizeof f->sentence, "cannot %s '%.500s': %s", what, path, strerror(errno));
+    snprintf(failure->sentence, sizeof failure->sentence, "cannot %s '%.500s': %s", what, path,
+             strerror(errno));
     return -1;
 }
 
-int failure_agree(failure *f, bool failed, MPI_Comm comm)
+int failure_agree(struct failure *failure, bool failed, MPI_Comm comm)
 {
     int rank, ranks, lowest;
     aside_begin();
@@ -33,7 +35,7 @@ int failure_agree(failure *f, bool failed, MPI_Comm comm)
     const int mine = failed ? rank : ranks;
     MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, comm);
     if (lowest < ranks)
-        MPI_Bcast(f->sentence, sizeof f->sentence, MPI_CHAR, lowest, comm);
+        MPI_Bcast(failure->sentence, sizeof failure->sentence, MPI_CHAR, lowest, comm);
     aside_end();
-    return lowest == ranks ? DONE : program_fail(FAILED, NULL, "%s", f->sentence);
+    return lowest == ranks ? DONE : program_fail(FAILED, NULL, "%s", failure->sentence);
 }

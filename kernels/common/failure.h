@@ -5,16 +5,17 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-typedef struct {
+struct failure {
     char sentence[1024];
-} failure;
+};
 
 /* "cannot WHAT 'PATH': why", and -1; nothing and 0 where the error is MPI_SUCCESS. */
-int failure_of_mpi(failure *f, const char *what, const char *path, int error);
+int failure_of_mpi(struct failure *failure, const char *what, const char *path, int error);
 /* The same of errno, always. */
-int failure_of_system(failure *f, const char *what, const char *path);
+int failure_of_system(struct failure *failure, const char *what, const char *path);
 
-/* Collective: DONE where no rank failed, otherwise FAILED on all ranks with the lowest failed rank's sentence. */
-int failure_agree(failure *f, bool failed, MPI_Comm comm);
+/* Collective: DONE where no rank failed, otherwise FAILED on all ranks with the lowest failed
+ * rank's sentence. */
+int failure_agree(struct failure *failure, bool failed, MPI_Comm comm);
 
 #endif

@@ -13,7 +13,8 @@ static inline uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Elements `index`, index + 1, … of the whole array. One loop for each size, so that the compiler knows the width. */
+/* Elements `index`, index + 1, … of the whole array. One loop for each size, so that the compiler
+ * knows the width. */
 static uint64_t row_8(const unsigned char *at, int64_t count, uint64_t index)
 {
     uint64_t sum = 0, bits;
@@ -45,7 +46,9 @@ static uint64_t row_1(const unsigned char *at, int64_t count, uint64_t index)
 
 static uint64_t of_row(size_t element, const unsigned char *at, int64_t count, uint64_t index)
 {
-    return element == 8 ? row_8(at, count, index) : element == 4 ? row_4(at, count, index) : row_1(at, count, index);
+    return element == 8   ? row_8(at, count, index)
+           : element == 4 ? row_4(at, count, index)
+                          : row_1(at, count, index);
 }
 
 static size_t element_bytes(gridio_type type)
@@ -53,44 +56,48 @@ static size_t element_bytes(gridio_type type)
     return type == GRIDIO_FLOAT64 ? 8 : type == GRIDIO_CHARACTER ? 1 : 4;
 }
 
-static int64_t rows_of(const gridio_variable *v, const gridio_block *b)
+static int64_t rows_of(const gridio_variable *variable, const gridio_block *block)
 {
     int64_t rows = 1;
-    for (int d = 0; d < v->dimensions - 1; d++)
-        rows *= b->count[d];
+    for (int axis = 0; axis < variable->dimensions - 1; axis++)
+        rows *= block->count[axis];
     return rows;
 }
 
 /* Where the first element of a block's row lies in the whole array. */
-static uint64_t place_of(const gridio_variable *v, const gridio_block *b, int64_t row)
+static uint64_t place_of(const gridio_variable *variable, const gridio_block *block, int64_t row)
 {
-    const int last = v->dimensions - 1;
-    uint64_t index = (uint64_t)b->start[last], scale = (uint64_t)v->size[last];
-    for (int d = last - 1; d >= 0; d--) {
-        index += scale * (uint64_t)(b->start[d] + row % b->count[d]);
-        scale *= (uint64_t)v->size[d];
-        row /= b->count[d];
+    const int last = variable->dimensions - 1;
+    uint64_t index = (uint64_t)block->start[last], scale = (uint64_t)variable->size[last];
+    for (int axis = last - 1; axis >= 0; axis--) {
+        index += scale * (uint64_t)(block->start[axis] + row % block->count[axis]);
+        scale *= (uint64_t)variable->size[axis];
+        row /= block->count[axis];
     }
     return index;
 }
 
-static uint64_t of_block(const gridio_variable *v, const gridio_block *b, const unsigned char **at)
+static uint64_t of_block(const gridio_variable *variable, const gridio_block *block,
+                         const unsigned char **at)
 {
-    const size_t element = element_bytes(v->type);
-    const int64_t rows = rows_of(v, b), cells = v->dimensions > 0 ? b->count[v->dimensions - 1] : 1;
+    const size_t element = element_bytes(variable->type);
+    const int64_t rows = rows_of(variable, block),
+                  cells = variable->dimensions > 0 ? block->count[variable->dimensions - 1] : 1;
     uint64_t sum = 0;
     for (int64_t row = 0; row < rows; row++) {
-        sum += of_row(element, *at, cells, v->dimensions > 0 ? place_of(v, b, row) : 0);
+        sum += of_row(element, *at, cells,
+                      variable->dimensions > 0 ? place_of(variable, block, row) : 0);
         *at += (size_t)cells * element;
     }
     return sum;
 }
 
-uint64_t fingerprint_of_blocks(const gridio_variable *variable, int blocks, const gridio_block *block, const void *data)
+uint64_t fingerprint_of_blocks(const gridio_variable *variable, int blocks,
+                               const gridio_block *block, const void *data)
 {
     const unsigned char *at = data;
     uint64_t sum = 0;
-    for (int b = 0; b < blocks; b++)
-        sum += of_block(variable, &block[b], &at);
+    for (int i = 0; i < blocks; i++)
+        sum += of_block(variable, &block[i], &at);
     return sum;
 }

@@ -23,7 +23,8 @@ MPI_Info info_from_hints(const char *const *hints)
     return info;
 }
 
-void info_in_force(MPI_File file, void (*visit)(const char *key, const char *value, void *context), void *context)
+void info_in_force(MPI_File file, void (*visit)(const char *key, const char *value, void *context),
+                   void *context)
 {
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
     MPI_Info info;

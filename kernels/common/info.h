@@ -8,6 +8,7 @@
 MPI_Info info_from_hints(const char *const *hints);
 
 /* Calls visit for every hint in force, as the library reports it. */
-void info_in_force(MPI_File file, void (*visit)(const char *key, const char *value, void *context), void *context);
+void info_in_force(MPI_File file, void (*visit)(const char *key, const char *value, void *context),
+                   void *context);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "gridio.h"
 
-/* 'T', 't' or '1', 'F', 'f' or '0' as a character; 1 or 0 as an integer. False where it is neither. */
+/* 'T', 't' or '1', 'F', 'f' or '0' as a character; 1 or 0 as an integer. False where it is neither.
+ */
 bool logical_from(gridio_type type, const void *data, bool *value);
 
 #endif

@@ -1,4 +1,5 @@
-/* What all programs share: `PROGRAM --plan PLAN [--records FILE]`, how they fail, and how they end. */
+/* What all programs share: `PROGRAM --plan PLAN [--records FILE]`, how they fail, and how they end.
+ */
 #ifndef COMMON_PROGRAM_H
 #define COMMON_PROGRAM_H
 
@@ -7,26 +8,27 @@
 enum { DONE = 0, FAILED = 1, WRONG_USE = 2 };
 
 /* The keys that every plan may have. */
-typedef struct {
+struct program_policy {
     bool fingerprints, cold;
-} program_policy;
-extern program_policy policy;
+};
+extern struct program_policy policy;
 
-/* Reads the plan, opens the records, calls run on all ranks, and says on rank 0 what went wrong. run gives one of the
- * statuses above, the same on all ranks. */
-int program_run(int count, char **words, const char *program, int (*run)(plan *p));
+/* Reads the plan, opens the records, calls run on all ranks, and says on rank 0 what went wrong.
+ * run gives one of the statuses above, the same on all ranks. */
+int program_run(int count, char **words, const char *program, int (*run)(struct plan *plan));
 
-/* The same in parts, for a program that makes its own plan: start comes right after MPI_Init; begin gives a status; end
- * gives what main returns. */
+/* The same in parts, for a program that makes its own plan: start comes right after MPI_Init; begin
+ * gives a status; end gives what main returns. */
 void program_start(const char *name);
-int program_begin(plan *p, const char *records);
+int program_begin(struct plan *plan, const char *records);
 int program_end(int status);
 
-/* Keeps the sentence (without its full stop) and the hint (or NULL) for the end, and gives the status. All ranks call
- * it with the same. */
-int program_fail(int status, const char *hint, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Keeps the sentence (without its full stop) and the hint (or NULL) for the end, and gives the
+ * status. All ranks call it with the same. */
+int program_fail(int status, const char *hint, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* gridio's, or the plan's. */
 int program_fail_gridio(const char *hint);
-int program_fail_plan(plan *p);
+int program_fail_plan(struct plan *plan);
 
 #endif

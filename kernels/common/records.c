@@ -183,7 +183,7 @@ void record_check(const char *stream, const char *what, bool ok)
 }
 
 /* One phase of all ranks; all: as gathered, rank after rank. */
-static void put_phase(const double *all, phase which)
+static void put_phase(const double *all, enum phase which)
 {
     if (!put_key(PHASE_KEY[which]))
         return;
@@ -194,7 +194,7 @@ static void put_phase(const double *all, phase which)
     fputc(']', records.file);
 }
 
-void record_step(const record_of_step *step, const phases *spent)
+void record_step(const struct record_of_step *step, const struct phases *spent)
 {
     if (!records.wanted)
         return;
@@ -208,36 +208,36 @@ void record_step(const record_of_step *step, const phases *spent)
     record_number("step_in_file", step->step_in_file);
     record_number("model_step", step->model_step);
     record_real("begin_s", step->begin_s);
-    for (phase which = 0; which < PHASES; which++)
+    for (enum phase which = 0; which < PHASES; which++)
         put_phase(all, which);
     record_number("bytes", step->bytes);
     record_end();
     free(all);
 }
 
-typedef struct {
-    usage used;
+struct rank_used {
+    struct usage used;
     char node[MPI_MAX_PROCESSOR_NAME];
-} rank_used;
+};
 
-static void record_rank(int rank, const rank_used *r)
+static void record_rank(int rank, const struct rank_used *used)
 {
     record_begin("rank");
     record_number("rank", rank);
-    record_text("node", r->node);
-    record_real("user_s", r->used.user_s);
-    record_real("system_s", r->used.system_s);
-    record_real("elapsed_s", r->used.elapsed_s);
-    record_real("compute_s", r->used.compute_s);
-    record_real("communicate_s", r->used.communicate_s);
-    record_real("aside_s", r->used.aside_s);
-    record_number("maximum_resident_bytes", r->used.maximum_resident_bytes);
+    record_text("node", used->node);
+    record_real("user_s", used->used.user_s);
+    record_real("system_s", used->used.system_s);
+    record_real("elapsed_s", used->used.elapsed_s);
+    record_real("compute_s", used->used.compute_s);
+    record_real("communicate_s", used->used.communicate_s);
+    record_real("aside_s", used->used.aside_s);
+    record_number("maximum_resident_bytes", used->used.maximum_resident_bytes);
     record_end();
 }
 
 static void record_ranks(void)
 {
-    rank_used mine = {.used = timing_used()}, *all = NULL;
+    struct rank_used mine = {.used = timing_used()}, *all = NULL;
     int length;
     MPI_Get_processor_name(mine.node, &length);
     if (records.rank == 0)

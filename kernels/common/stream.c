@@ -15,26 +15,29 @@ static int told(int status, const char *hint)
     return status == 0 ? DONE : program_fail(FAILED, hint, "%s", gridio_error());
 }
 
-static const char EARLIER[] = "outputs before this one are whole, in the file of that name with .partial";
+static const char EARLIER[] =
+    "outputs before this one are whole, in the file of that name with .partial";
 
-/* --- what the plan says ---------------------------------------------------------------------------------------------
- */
+/* --- what the plan says --- */
 
-static void take_how(stream *s, plan *p, plan_section *section)
+static void take_how(struct stream *stream, struct plan *plan, struct plan_section *section)
 {
-    s->method = plan_text(p, section, "method", NULL);
-    s->format = plan_text(p, section, "format", NULL);
-    s->hints = plan_list(p, section, "hint");
-    s->settings = plan_list(p, section, "setting");
+    stream->method = plan_text(plan, section, "method", NULL);
+    stream->format = plan_text(plan, section, "format", NULL);
+    stream->hints = plan_list(plan, section, "hint");
+    stream->settings = plan_list(plan, section, "setting");
 }
 
-void stream_from_plan(stream *s, plan *p, plan_section *section, const char *direction, MPI_Comm comm)
+void stream_from_plan(struct stream *stream, struct plan *plan, struct plan_section *section,
+                      const char *direction, MPI_Comm comm)
 {
-    *s = (stream){.name = section->name[0] ? section->name : section->kind, .direction = direction, .comm = comm};
-    s->path = plan_must(p, section, "path");
-    s->sync = plan_yes(p, section, "sync", false);
-    s->steps_per_file = plan_number(p, section, "steps_per_file", 0, INT64_MAX, 0);
-    take_how(s, p, section);
+    *stream = (struct stream){.name = section->name[0] ? section->name : section->kind,
+                              .direction = direction,
+                              .comm = comm};
+    stream->path = plan_must(plan, section, "path");
+    stream->sync = plan_yes(plan, section, "sync", false);
+    stream->steps_per_file = plan_number(plan, section, "steps_per_file", 0, INT64_MAX, 0);
+    take_how(stream, plan, section);
 }
 
 /* Takes the other list if it is wanted and holds anything. */
@@ -46,92 +49,49 @@ static void replace_list(const char ***list, const char **other, bool wanted)
         *list = other;
 }
 
-void stream_prepare_from_plan(stream *s, plan *p, plan_section *section, bool wanted)
+void stream_prepare_from_plan(struct stream *stream, struct plan *plan,
+                              struct plan_section *section, bool wanted)
 {
-    const char *method = plan_text(p, section, "prepare_method", s->method);
-    const char *format = plan_text(p, section, "prepare_format", s->format);
-    s->method = wanted ? method : s->method;
-    s->format = wanted ? format : s->format;
-    replace_list(&s->hints, plan_list(p, section, "prepare_hint"), wanted);
-    replace_list(&s->settings, plan_list(p, section, "prepare_setting"), wanted);
+    const char *method = plan_text(plan, section, "prepare_method", stream->method);
+    const char *format = plan_text(plan, section, "prepare_format", stream->format);
+    stream->method = wanted ? method : stream->method;
+    stream->format = wanted ? format : stream->format;
+    replace_list(&stream->hints, plan_list(plan, section, "prepare_hint"), wanted);
+    replace_list(&stream->settings, plan_list(plan, section, "prepare_setting"), wanted);
 }
 
-void stream_free(stream *s)
+void stream_free(struct stream *stream)
 {
-    free(s->hints);
-    free(s->settings);
+    free(stream->hints);
+    free(stream->settings);
 }
 
-/* --- sizes ----------------------------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
-static int64_t elements_of(const gridio_block *block, int dimensions)
+static bool begins_file(const struct stream *stream)
 {
-    int64_t elements = 1;
-    for (int d = 0; d < dimensions; d++)
-        elements *= block->count[d];
-    return elements;
+    return stream_step_in_file(stream) == 0;
 }
 
-static const gridio_block *blocks_of(const stream_variable *v)
+static bool ends_file(const struct stream *stream)
 {
-    return v->more ? v->more : &v->block;
+    return stream->step == stream->steps - 1 ||
+           (stream->steps_per_file > 0 && (stream->step + 1) % stream->steps_per_file == 0);
 }
-
-int64_t stream_elements(const stream_variable *v)
-{
-    int64_t elements = 0;
-    for (int b = 0; b < v->blocks; b++)
-        elements += elements_of(&blocks_of(v)[b], v->variable.dimensions);
-    return elements;
-}
-
-size_t stream_element_bytes(gridio_type type)
-{
-    return type == GRIDIO_FLOAT64 ? 8 : type == GRIDIO_CHARACTER ? 1 : 4;
-}
-
-size_t stream_bytes(const stream_variable *v)
-{
-    return (size_t)stream_elements(v) * stream_element_bytes(v->variable.type);
-}
-
-int64_t stream_step_in_file(const stream *s)
-{
-    if (s->last)
-        return s->file ? gridio_steps(s->file) - 1 : 0;
-    return s->steps_per_file > 0 ? s->step % s->steps_per_file : s->step;
-}
-
-static bool begins_file(const stream *s)
-{
-    return stream_step_in_file(s) == 0;
-}
-
-static bool ends_file(const stream *s)
-{
-    return s->step == s->steps - 1 || (s->steps_per_file > 0 && (s->step + 1) % s->steps_per_file == 0);
-}
-
-bool stream_due(const stream *s, int variable)
-{
-    return s->variable[variable].variable.every_step || s->fresh;
-}
-
-/* --- files ----------------------------------------------------------------------------------------------------------
- */
 
 /* wrfout.nc becomes wrfout-000012.nc where step 12 is the first of the file. */
-static void choose_path(stream *s)
+static void choose_path(struct stream *stream)
 {
-    const char *base = strrchr(s->path, '/');
-    const char *dot = strrchr(base ? base : s->path, '.');
-    const int stem = (int)(dot && dot != base + 1 ? dot - s->path : (long)strlen(s->path));
-    if (s->steps_per_file == 0 || s->again)
-        snprintf(s->open_path, sizeof s->open_path, "%s", s->path);
+    const char *base = strrchr(stream->path, '/');
+    const char *dot = strrchr(base ? base : stream->path, '.');
+    const int stem =
+        (int)(dot && dot != base + 1 ? dot - stream->path : (long)strlen(stream->path));
+    if (stream->steps_per_file == 0 || stream->again)
+        snprintf(stream->open_path, sizeof stream->open_path, "%s", stream->path);
     else
-        snprintf(s->open_path, sizeof s->open_path, "%.*s-%06lld%s", stem, s->path,
-                 (long long)(s->step - s->step % s->steps_per_file), s->path + stem);
+        snprintf(stream->open_path, sizeof stream->open_path, "%.*s-%06lld%s", stem, stream->path,
+                 (long long)(stream->step - stream->step % stream->steps_per_file),
+                 stream->path + stem);
 }
 
 /* What to try next depends on whether it was the file, or what was asked for. */
@@ -139,156 +99,157 @@ static const char *hint_on_opening(gridio_mode mode)
 {
     if (strncmp(gridio_error(), "cannot ", 7) != 0)
         return "kernels/README.md has the table of methods and formats, and their settings";
-    return mode == GRIDIO_READ ? "the file must be written first, by the run that makes it or by `task prepare`"
-                               : "the path must be in a directory that exists and can be written";
+    return mode == GRIDIO_READ
+               ? "the file must be written first, by the run that makes it or by `task prepare`"
+               : "the path must be in a directory that exists and can be written";
 }
 
-static int open_file(stream *s, gridio_mode mode)
+static int open_file(struct stream *stream, gridio_mode mode)
 {
-    const gridio_options options = {
-        .method = s->method, .format = s->format, .hints = s->hints, .settings = s->settings};
-    choose_path(s);
-    s->fresh = true;
-    const int status = TIMED(&s->spent, OPEN, gridio_open(&s->file, s->open_path, mode, &options, s->comm));
+    const gridio_options options = {.method = stream->method,
+                                    .format = stream->format,
+                                    .hints = stream->hints,
+                                    .settings = stream->settings};
+    choose_path(stream);
+    stream->fresh = true;
+    const int status =
+        TIMED(&stream->spent, OPEN,
+              gridio_open(&stream->file, stream->open_path, mode, &options, stream->comm));
     return told(status, hint_on_opening(mode));
 }
 
-static int define_one(stream *s, stream_variable *v)
+static int define_one(struct stream *stream, struct stream_variable *variable)
 {
-    const bool tiled = v->variable.tiled;
-    return gridio_define(s->file, &v->variable, tiled ? v->blocks : 0, tiled ? blocks_of(v) : NULL, &v->number);
+    const bool tiled = variable->description.tiled;
+    return gridio_define(stream->file, &variable->description, tiled ? variable->blocks : 0,
+                         tiled ? stream_blocks(variable) : NULL, &variable->number);
 }
 
-static int define_all(stream *s)
+static int define_all(struct stream *stream)
 {
-    for (int v = 0; v < s->variables; v++)
-        if (define_one(s, &s->variable[v]) != 0)
+    for (int index = 0; index < stream->variables; index++)
+        if (define_one(stream, &stream->variable[index]) != 0)
             return told(GRIDIO_FAILED, NULL);
-    return told(gridio_end_definitions(s->file), NULL);
+    return told(gridio_end_definitions(stream->file), NULL);
 }
 
 /* A file that is not whole must not get its name. */
-void stream_abandon(stream *s)
+void stream_abandon(struct stream *stream)
 {
-    if (s->file)
-        gridio_abandon(&s->file);
+    if (stream->file)
+        gridio_abandon(&stream->file);
 }
 
-static void announce(stream *s)
+static void announce(struct stream *stream)
 {
-    if (s->announced)
+    if (stream->announced)
         return;
-    s->announced = true;
-    s->method_in_use = gridio_method_name(s->file);
-    s->format_in_use = gridio_format_name(s->file);
+    stream->announced = true;
+    stream->method_in_use = gridio_method_name(stream->file);
+    stream->format_in_use = gridio_format_name(stream->file);
     aside_begin();
-    stream_record_start(s);
-    gridio_hints(s->file, stream_record_hint, s);
-    if (s->opened)
-        s->opened(s);
+    stream_record_start(stream);
+    gridio_hints(stream->file, stream_record_hint, stream);
+    if (stream->opened)
+        stream->opened(stream);
     aside_end();
 }
 
-/* --- one step -------------------------------------------------------------------------------------------------------
- */
+/* --- one step --- */
 
-void stream_begin(stream *s)
+void stream_begin(struct stream *stream)
 {
-    memset(&s->spent, 0, sizeof s->spent);
-    s->bytes_in_step = 0;
-    s->fresh = false;
-    s->begin_s = timing_since_start();
-    for (int v = 0; v < s->variables; v++)
-        s->variable[v].fingerprint = 0;
+    memset(&stream->spent, 0, sizeof stream->spent);
+    stream->bytes_in_step = 0;
+    stream->fresh = false;
+    stream->begin_s = timing_since_start();
+    for (int index = 0; index < stream->variables; index++)
+        stream->variable[index].fingerprint = 0;
 }
 
-int stream_write_begin(stream *s)
+int stream_write_begin(struct stream *stream)
 {
-    stream_begin(s);
-    if (!begins_file(s))
+    stream_begin(stream);
+    if (!begins_file(stream))
         return DONE;
-    int status = open_file(s, GRIDIO_WRITE);
+    int status = open_file(stream, GRIDIO_WRITE);
     if (status == DONE)
-        status = TIMED(&s->spent, DEFINE, define_all(s));
+        status = TIMED(&stream->spent, DEFINE, define_all(stream));
     if (status == DONE)
-        announce(s);
+        announce(stream);
     return status;
 }
 
-static int64_t whole_bytes(const stream_variable *v)
-{
-    int64_t bytes = (int64_t)stream_element_bytes(v->variable.type);
-    for (int d = 0; d < v->variable.dimensions; d++)
-        bytes *= v->variable.size[d];
-    return bytes;
-}
-
 /* Of what every rank holds whole, rank 0's is the one that counts. */
-void stream_moved(stream *s, int variable, const void *data)
+void stream_moved(struct stream *stream, int index, const void *data)
 {
-    stream_variable *v = &s->variable[variable];
+    struct stream_variable *variable = &stream->variable[index];
     int rank;
-    s->bytes_in_step += whole_bytes(v);
-    MPI_Comm_rank(s->comm, &rank);
-    if (!policy.fingerprints || (!v->variable.tiled && rank != 0))
+    stream->bytes_in_step += stream_whole_bytes(variable);
+    MPI_Comm_rank(stream->comm, &rank);
+    if (!policy.fingerprints || (!variable->description.tiled && rank != 0))
         return;
     aside_begin();
-    v->fingerprint = fingerprint_of_blocks(&v->variable, v->blocks, blocks_of(v), data);
+    variable->fingerprint = fingerprint_of_blocks(&variable->description, variable->blocks,
+                                                  stream_blocks(variable), data);
     aside_end();
 }
 
-int stream_write(stream *s, int variable, const void *data)
+int stream_write(struct stream *stream, int index, const void *data)
 {
-    stream_variable *v = &s->variable[variable];
-    stream_moved(s, variable, data);
-    return told(TIMED(&s->spent, WRITE, gridio_write(s->file, v->number, stream_step_in_file(s), data)), EARLIER);
+    struct stream_variable *variable = &stream->variable[index];
+    stream_moved(stream, index, data);
+    return told(
+        TIMED(&stream->spent, WRITE,
+              gridio_write(stream->file, variable->number, stream_step_in_file(stream), data)),
+        EARLIER);
 }
 
 /* Sums up the fingerprints and records the step, all ranks together. */
-void stream_end_at(stream *s, int64_t model_step, int64_t step_in_file)
+void stream_end_at(struct stream *stream, int64_t model_step, int64_t step_in_file)
 {
     aside_begin();
-    stream_record_step(s, model_step, step_in_file);
+    stream_record_step(stream, model_step, step_in_file);
     aside_end();
-    s->step++;
+    stream->step++;
 }
 
-static int close_file(stream *s)
+static int close_file(struct stream *stream)
 {
-    const int status = told(TIMED(&s->spent, CLOSE, gridio_close(&s->file)), s->direction[0] == 'w' ? EARLIER : NULL);
+    const int status = told(TIMED(&stream->spent, CLOSE, gridio_close(&stream->file)),
+                            stream->direction[0] == 'w' ? EARLIER : NULL);
     if (status != DONE || !policy.cold)
         return status;
     aside_begin();
-    cache_drop(s->open_path, s->comm);
+    cache_drop(stream->open_path, stream->comm);
     aside_end();
     return DONE;
 }
 
-int stream_write_end(stream *s, int64_t model_step)
+int stream_write_end(struct stream *stream, int64_t model_step)
 {
     int status = DONE;
-    if (s->sync)
-        status = told(TIMED(&s->spent, SYNC, gridio_sync(s->file)), EARLIER);
-    if (status == DONE && ends_file(s))
-        status = close_file(s);
+    if (stream->sync)
+        status = told(TIMED(&stream->spent, SYNC, gridio_sync(stream->file)), EARLIER);
+    if (status == DONE && ends_file(stream))
+        status = close_file(stream);
     if (status == DONE)
-        stream_end_at(s, model_step, stream_step_in_file(s));
+        stream_end_at(stream, model_step, stream_step_in_file(stream));
     return status;
 }
 
-void stream_end(stream *s, int64_t model_step)
+void stream_end(struct stream *stream, int64_t model_step)
 {
-    stream_end_at(s, model_step, s->step);
+    stream_end_at(stream, model_step, stream->step);
 }
 
-/* --- reading --------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
-static bool same_size(const gridio_variable *a, const gridio_variable *b)
+static bool same_size(const gridio_variable *wanted, const gridio_variable *found)
 {
-    bool same = a->dimensions == b->dimensions;
-    for (int d = 0; same && d < a->dimensions; d++)
-        same = a->size[d] == b->size[d];
+    bool same = wanted->dimensions == found->dimensions;
+    for (int axis = 0; same && axis < wanted->dimensions; axis++)
+        same = wanted->size[axis] == found->size[axis];
     return same;
 }
 
@@ -296,71 +257,80 @@ static bool same_size(const gridio_variable *a, const gridio_variable *b)
 static bool same_type(const gridio_variable *wanted, const gridio_variable *found)
 {
     const bool either = wanted->type == GRIDIO_CHARACTER || wanted->type == GRIDIO_INT32;
-    return found->type == wanted->type || (either && (found->type == GRIDIO_CHARACTER || found->type == GRIDIO_INT32));
+    return found->type == wanted->type ||
+           (either && (found->type == GRIDIO_CHARACTER || found->type == GRIDIO_INT32));
 }
 
-static int select_one(stream *s, stream_variable *v)
+static int select_one(struct stream *stream, struct stream_variable *variable)
 {
-    v->number = gridio_find(s->file, v->variable.name);
-    if (v->number < 0)
-        return program_fail(FAILED, NULL, "'%s' has no variable '%s'", s->open_path, v->variable.name);
-    const gridio_variable *found = gridio_describe(s->file, v->number);
-    if (!same_size(&v->variable, found) || !(v->any_type || same_type(&v->variable, found)))
+    variable->number = gridio_find(stream->file, variable->description.name);
+    if (variable->number < 0)
+        return program_fail(FAILED, NULL, "'%s' has no variable '%s'", stream->open_path,
+                            variable->description.name);
+    const gridio_variable *found = gridio_describe(stream->file, variable->number);
+    if (!same_size(&variable->description, found) ||
+        !(variable->any_type || same_type(&variable->description, found)))
         return program_fail(FAILED, "it was written with another grid or type; write it anew",
-                            "'%s' has '%s' in another size or type", s->open_path, v->variable.name);
-    v->variable.type = found->type;
-    return found->tiled ? told(gridio_select(s->file, v->number, v->blocks, blocks_of(v)), NULL) : DONE;
+                            "'%s' has '%s' in another size or type", stream->open_path,
+                            variable->description.name);
+    variable->description.type = found->type;
+    return found->tiled ? told(gridio_select(stream->file, variable->number, variable->blocks,
+                                             stream_blocks(variable)),
+                               NULL)
+                        : DONE;
 }
 
-static int select_all(stream *s)
+static int select_all(struct stream *stream)
 {
-    for (int v = 0; v < s->variables; v++)
-        if (select_one(s, &s->variable[v]) != DONE)
+    for (int index = 0; index < stream->variables; index++)
+        if (select_one(stream, &stream->variable[index]) != DONE)
             return FAILED;
     return DONE;
 }
 
-static void drop_before_reading(stream *s)
+static void drop_before_reading(struct stream *stream)
 {
     if (!policy.cold)
         return;
     aside_begin();
-    cache_drop(s->open_path, s->comm);
+    cache_drop(stream->open_path, stream->comm);
     aside_end();
 }
 
-int stream_read_begin(stream *s)
+int stream_read_begin(struct stream *stream)
 {
-    stream_begin(s);
-    if (s->file)
+    stream_begin(stream);
+    if (stream->file)
         return DONE;
-    choose_path(s);
-    drop_before_reading(s);
-    int status = open_file(s, GRIDIO_READ);
+    choose_path(stream);
+    drop_before_reading(stream);
+    int status = open_file(stream, GRIDIO_READ);
     if (status == DONE)
-        status = TIMED(&s->spent, DEFINE, select_all(s));
+        status = TIMED(&stream->spent, DEFINE, select_all(stream));
     if (status == DONE)
-        announce(s);
+        announce(stream);
     return status;
 }
 
-int stream_read(stream *s, int variable, void *data)
+int stream_read(struct stream *stream, int index, void *data)
 {
-    stream_variable *v = &s->variable[variable];
+    struct stream_variable *variable = &stream->variable[index];
     const int status =
-        told(TIMED(&s->spent, READ, gridio_read(s->file, v->number, stream_step_in_file(s), data)), NULL);
+        told(TIMED(&stream->spent, READ,
+                   gridio_read(stream->file, variable->number, stream_step_in_file(stream), data)),
+             NULL);
     if (status == DONE)
-        stream_moved(s, variable, data);
+        stream_moved(stream, index, data);
     return status;
 }
 
-int stream_read_end(stream *s, int64_t model_step)
+int stream_read_end(struct stream *stream, int64_t model_step)
 {
-    const int64_t step_in_file = stream_step_in_file(s);
+    const int64_t step_in_file = stream_step_in_file(stream);
     int status = DONE;
-    if (ends_file(s))
-        status = close_file(s);
+    if (ends_file(stream))
+        status = close_file(stream);
     if (status == DONE)
-        stream_end_at(s, model_step, step_in_file);
+        stream_end_at(stream, model_step, step_in_file);
     return status;
 }

@@ -2,14 +2,15 @@
 
 #include <sys/resource.h>
 
-const char *const PHASE_KEY[PHASES] = {"open_s", "define_s", "write_s", "sync_s", "close_s", "read_s"};
+const char *const PHASE_KEY[PHASES] = {"open_s", "define_s", "write_s",
+                                       "sync_s", "close_s",  "read_s"};
 
 /* What getrusage and the clock say. */
-typedef struct {
+struct reading {
     double user, system, elapsed;
-} reading;
+};
 
-static reading started, aside_started, aside;
+static struct reading started, aside_started, aside;
 static double computed, communicated;
 
 static double seconds(struct timeval time)
@@ -17,17 +18,17 @@ static double seconds(struct timeval time)
     return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
 }
 
-static reading now(void)
+static struct reading now(void)
 {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
-    return (reading){seconds(used.ru_utime), seconds(used.ru_stime), MPI_Wtime()};
+    return (struct reading){seconds(used.ru_utime), seconds(used.ru_stime), MPI_Wtime()};
 }
 
 void timing_start(void)
 {
     started = now();
-    aside = (reading){0, 0, 0};
+    aside = (struct reading){0, 0, 0};
     computed = communicated = 0;
 }
 
@@ -43,7 +44,7 @@ void aside_begin(void)
 
 void aside_end(void)
 {
-    const reading end = now();
+    const struct reading end = now();
     aside.user += end.user - aside_started.user;
     aside.system += end.system - aside_started.system;
     aside.elapsed += end.elapsed - aside_started.elapsed;
@@ -59,16 +60,16 @@ void timing_communicated(double spent)
     communicated += spent;
 }
 
-usage timing_used(void)
+struct usage timing_used(void)
 {
-    const reading end = now();
+    const struct reading end = now();
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
-    return (usage){.user_s = end.user - aside.user,
-                   .system_s = end.system - aside.system,
-                   .elapsed_s = end.elapsed - started.elapsed - aside.elapsed,
-                   .compute_s = computed,
-                   .communicate_s = communicated,
-                   .aside_s = aside.elapsed,
-                   .maximum_resident_bytes = (int64_t)used.ru_maxrss * 1024};
+    return (struct usage){.user_s = end.user - aside.user,
+                          .system_s = end.system - aside.system,
+                          .elapsed_s = end.elapsed - started.elapsed - aside.elapsed,
+                          .compute_s = computed,
+                          .communicate_s = communicated,
+                          .aside_s = aside.elapsed,
+                          .maximum_resident_bytes = (int64_t)used.ru_maxrss * 1024};
 }

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- who has what --------------------------------------------------------------------------------------------------
- */
+/* --- who has what --- */
 
 static void gather_blocks(gridio_plan *plan, const gridio_slab *slab, MPI_Comm group)
 {
@@ -38,8 +37,7 @@ static bool same_plan(const gridio_plan *one, const gridio_plan *other, int memb
            memcmp(one->block, other->block, (size_t)one->total * sizeof *one->block) == 0;
 }
 
-/* --- batches -------------------------------------------------------------------------------------------------------
- */
+/* --- batches --- */
 
 static gridio_boxes pieces_of(const gridio_plan *plan, int64_t most)
 {
@@ -70,8 +68,7 @@ static gridio_batch next_batch(const gridio_boxes *pieces, int first, int dimens
     return batch;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------
- */
+/* --- messages --- */
 
 typedef struct {
     int count, room;
@@ -85,14 +82,15 @@ static void add_part(type_list *list, gridio_type type, int dimensions, const gr
 {
     gridio_variable alone = {.type = type, .dimensions = dimensions};
     gridio_block inside = *common;
-    for (int d = 0; d < dimensions; d++) {
-        alone.size[d] = block->count[d];
-        inside.start[d] -= block->start[d];
+    for (int axis = 0; axis < dimensions; axis++) {
+        alone.size[axis] = block->count[axis];
+        inside.start[axis] -= block->start[axis];
     }
     if (list->count == list->room) {
         list->room = list->room ? 2 * list->room : 4;
         list->part = realloc(list->part, (size_t)list->room * sizeof *list->part);
-        list->displacement = realloc(list->displacement, (size_t)list->room * sizeof *list->displacement);
+        list->displacement =
+            realloc(list->displacement, (size_t)list->room * sizeof *list->displacement);
     }
     list->part[list->count] = gridio_places(&alone, 1, &inside);
     list->displacement[list->count++] = (MPI_Aint)(offset * (int64_t)gridio_element_bytes(type));
@@ -117,17 +115,18 @@ static MPI_Datatype finish(type_list *list)
     return type;
 }
 
-/* What a member has of the batch: in the writer's buffer, or in its own data; in either the same elements in the same
- * order. */
-static MPI_Datatype message_of(const gridio_plan *plan, const gridio_batch *batch, const gridio_block *block,
-                               int blocks, bool in_buffer)
+/* What a member has of the batch: in the writer's buffer, or in its own data; in either the same
+ * elements in the same order. */
+static MPI_Datatype message_of(const gridio_plan *plan, const gridio_batch *batch,
+                               const gridio_block *block, int blocks, bool in_buffer)
 {
     const int dimensions = plan->geometry.dimensions;
     type_list list = {0};
     int64_t in_data = 0;
     for (int i = 0; i < blocks; in_data += gridio_elements(&block[i++], dimensions)) {
         int64_t place = 0;
-        for (int j = 0; j < batch->blocks; place += gridio_elements(&batch->block[j++], dimensions)) {
+        for (int j = 0; j < batch->blocks;
+             place += gridio_elements(&batch->block[j++], dimensions)) {
             gridio_block common;
             if (!gridio_intersect(&block[i], &batch->block[j], dimensions, &common))
                 continue;
@@ -172,11 +171,11 @@ static void add_batches(gridio_plan *plan, const gridio_slab *slab, MPI_Comm gro
     free(pieces.box);
 }
 
-/* --- plans ---------------------------------------------------------------------------------------------------------
- */
+/* --- plans --- */
 
-gridio_plan *gridio_make_plan(const gridio_variable *variable, const gridio_slab *slab, MPI_Comm group,
-                              int64_t buffer_bytes, gridio_plan *const *plans, int plans_count)
+gridio_plan *gridio_make_plan(const gridio_variable *variable, const gridio_slab *slab,
+                              MPI_Comm group, int64_t buffer_bytes, gridio_plan *const *plans,
+                              int plans_count)
 {
     const int64_t fitting = buffer_bytes / (int64_t)gridio_element_bytes(variable->type);
     gridio_plan *plan = calloc(1, sizeof *plan);

@@ -1,11 +1,13 @@
-/* How a group of ranks and its writer move a variable: in which batches, and who has what of them. Every rank of the
- * group works it out from the blocks of all of them, so that nothing but data is sent afterwards. */
+/* How a group of ranks and its writer move a variable: in which batches, and who has what of them.
+ * Every rank of the group works it out from the blocks of all of them, so that nothing but data is
+ * sent afterwards. */
 #ifndef GRIDIO_AGGREGATION_H
 #define GRIDIO_AGGREGATION_H
 
 #include "internal.h"
 
-/* What the writer has in its buffer at once: blocks one after the other, and what it exchanges with each member. */
+/* What the writer has in its buffer at once: blocks one after the other, and what it exchanges with
+ * each member. */
 typedef struct {
     int blocks;
     gridio_block *block;
@@ -25,10 +27,11 @@ typedef struct {
     gridio_batch *batch;
 } gridio_plan;
 
-/* The plan for what each rank of the group has; batches have at most buffer_bytes. Collective in the group. `plans` are
- * those already made: one of them may do. */
-gridio_plan *gridio_make_plan(const gridio_variable *variable, const gridio_slab *slab, MPI_Comm group,
-                              int64_t buffer_bytes, gridio_plan *const *plans, int plans_count);
+/* The plan for what each rank of the group has; batches have at most buffer_bytes. Collective in
+ * the group. `plans` are those already made: one of them may do. */
+gridio_plan *gridio_make_plan(const gridio_variable *variable, const gridio_slab *slab,
+                              MPI_Comm group, int64_t buffer_bytes, gridio_plan *const *plans,
+                              int plans_count);
 void gridio_free_plan(gridio_plan *plan);
 
 #endif

@@ -12,14 +12,14 @@ static int fail(gridio_file *file)
     return gridio_fail(file, "cannot write '%s': %s", file->path, cgns_error());
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------ */
+/* --- names --- */
 
-/* A flow solution holds numbers on a grid of two or three dimensions; all else is data of the user's. (Bases of one
- * dimension are allowed too, but cgnscheck refuses them.) */
+/* A flow solution holds numbers on a grid of two or three dimensions; all else is data of the
+ * user's. (Bases of one dimension are allowed too, but cgnscheck refuses them.) */
 static bool is_field(const gridio_variable *variable)
 {
-    return variable->tiled && variable->dimensions >= 2 && variable->dimensions <= ZONE_DIMENSIONS &&
-           variable->type != GRIDIO_CHARACTER;
+    return variable->tiled && variable->dimensions >= 2 &&
+           variable->dimensions <= ZONE_DIMENSIONS && variable->type != GRIDIO_CHARACTER;
 }
 
 static void base_name(int dimensions, char *name)
@@ -30,9 +30,9 @@ static void base_name(int dimensions, char *name)
 static void zone_name(const gridio_variable *variable, char *name)
 {
     int used = snprintf(name, CGNS_NAME_BYTES, "Zone");
-    for (int d = 0; d < variable->dimensions && used < CGNS_NAME_BYTES; d++)
-        used += snprintf(name + used, CGNS_NAME_BYTES - (size_t)used, "%c%lld", d ? 'x' : '_',
-                         (long long)variable->size[d]);
+    for (int axis = 0; axis < variable->dimensions && used < CGNS_NAME_BYTES; axis++)
+        used += snprintf(name + used, CGNS_NAME_BYTES - (size_t)used, "%c%lld", axis ? 'x' : '_',
+                         (long long)variable->size[axis]);
 }
 
 static void step_name(const gridio_variable *variable, int64_t step, char *name)
@@ -45,14 +45,17 @@ static void step_name(const gridio_variable *variable, int64_t step, char *name)
 
 static const char *type_name(gridio_type type)
 {
-    static const char *const NAMES[] = {
-        [GRIDIO_FLOAT64] = "R8", [GRIDIO_FLOAT32] = "R4", [GRIDIO_INT32] = "I4", [GRIDIO_CHARACTER] = "C1"};
+    static const char *const NAMES[] = {[GRIDIO_FLOAT64] = "R8",
+                                        [GRIDIO_FLOAT32] = "R4",
+                                        [GRIDIO_INT32] = "I4",
+                                        [GRIDIO_CHARACTER] = "C1"};
     return NAMES[type];
 }
 
-/* --- coordinates ------------------------------------------------------------------------------------------------ */
+/* --- coordinates --- */
 
-/* A run of planes across the slowest dimension, and where in them the wanted dimension (of HDF5's order) stands. */
+/* A run of planes across the slowest dimension, and where in them the wanted dimension (of HDF5's
+ * order) stands. */
 typedef struct {
     int dimension, dimensions;
     hsize_t size[ZONE_DIMENSIONS]; /* the zone's vertices, in HDF5's order */
@@ -62,21 +65,24 @@ typedef struct {
 static void fill_indices(const plane_run *run, float *values)
 {
     hsize_t stride = 1;
-    for (int d = run->dimensions - 1; d > run->dimension; d--)
-        stride *= run->size[d];
+    for (int axis = run->dimensions - 1; axis > run->dimension; axis--)
+        stride *= run->size[axis];
     for (hsize_t i = 0; i < run->planes * run->plane_elements; i++) {
         const hsize_t index = i / stride;
-        values[i] = (float)(run->dimension == 0 ? run->first + index : index % run->size[run->dimension]);
+        values[i] =
+            (float)(run->dimension == 0 ? run->first + index : index % run->size[run->dimension]);
     }
 }
 
 /* All accessors at once; a rank without planes writes none. */
 static int write_planes(gridio_file *file, hid_t set, const plane_run *run, const float *values)
 {
-    hsize_t start[ZONE_DIMENSIONS] = {run->first}, count[ZONE_DIMENSIONS], elements = run->planes * run->plane_elements;
+    hsize_t start[ZONE_DIMENSIONS] = {run->first}, count[ZONE_DIMENSIONS],
+            elements = run->planes * run->plane_elements;
     memcpy(count, run->size, sizeof count);
     count[0] = run->planes;
-    hid_t in_file = H5Dget_space(set), in_memory = H5Screate_simple(1, &(hsize_t){elements ? elements : 1}, NULL);
+    hid_t in_file = H5Dget_space(set),
+          in_memory = H5Screate_simple(1, &(hsize_t){elements ? elements : 1}, NULL);
     hid_t list = H5Pcreate(H5P_DATASET_XFER);
     if (file->method->needs != GRIDIO_ALONE)
         H5Pset_dxpl_mpio(list, H5FD_MPIO_COLLECTIVE);
@@ -101,7 +107,8 @@ static int write_coordinate(gridio_file *file, hid_t set, plane_run run)
     const hsize_t share = (all + (hsize_t)ranks - 1) / (hsize_t)ranks;
     const hsize_t begin = share * (hsize_t)rank < all ? share * (hsize_t)rank : all;
     const hsize_t end = begin + share < all ? begin + share : all;
-    float *values = malloc((at_once < share ? at_once : share) * run.plane_elements * sizeof *values);
+    float *values =
+        malloc((at_once < share ? at_once : share) * run.plane_elements * sizeof *values);
     if (!values)
         status = gridio_fail(file, "there is no memory for the coordinates of '%s'", file->path);
     for (hsize_t done = 0; done < share; done += at_once) {
@@ -116,27 +123,30 @@ static int write_coordinate(gridio_file *file, hid_t set, plane_run run)
     return status;
 }
 
-static int make_coordinates(gridio_file *file, cgns_node *zone, const int64_t *vertices, int dimensions)
+static int make_coordinates(gridio_file *file, cgns_node *zone, const int64_t *vertices,
+                            int dimensions)
 {
     static const char *const NAMES[] = {"CoordinateX", "CoordinateY", "CoordinateZ"};
     plane_run run = {.dimensions = dimensions, .plane_elements = 1};
     cgns_node *grid = cgns_new(zone, "GridCoordinates", "GridCoordinates_t");
-    for (int d = 0; d < dimensions; d++)
-        run.size[d] = (hsize_t)vertices[dimensions - 1 - d];
-    for (int d = 1; d < dimensions; d++)
-        run.plane_elements *= run.size[d];
-    for (int d = 0; d < dimensions; d++) {
-        cgns_node *array = grid ? cgns_new_array(grid, NAMES[d], "DataArray_t", "R4", dimensions, vertices) : NULL;
+    for (int axis = 0; axis < dimensions; axis++)
+        run.size[axis] = (hsize_t)vertices[dimensions - 1 - axis];
+    for (int axis = 1; axis < dimensions; axis++)
+        run.plane_elements *= run.size[axis];
+    for (int axis = 0; axis < dimensions; axis++) {
+        cgns_node *array =
+            grid ? cgns_new_array(grid, NAMES[axis], "DataArray_t", "R4", dimensions, vertices)
+                 : NULL;
         if (!array)
             return fail(file);
-        run.dimension = dimensions - 1 - d;
+        run.dimension = dimensions - 1 - axis;
         if (write_coordinate(file, cgns_data(array), run) != 0)
             return GRIDIO_FAILED;
     }
     return 0;
 }
 
-/* --- bases and zones -------------------------------------------------------------------------------------------- */
+/* --- bases and zones --- */
 
 static cgns_node *base_of(cgns_tree *tree, int dimensions, bool make)
 {
@@ -149,20 +159,24 @@ static cgns_node *base_of(cgns_tree *tree, int dimensions, bool make)
     return cgns_new_small(tree->root, name, "CGNSBase_t", "I4", 1, &(int64_t){2}, numbers);
 }
 
-/* Vertices, cells (one less, the variable's elements) and boundary vertices, each from the fastest dimension on. */
-static cgns_node *new_zone(cgns_node *base, const gridio_variable *variable, const char *name, int64_t *vertices)
+/* Vertices, cells (one less, the variable's elements) and boundary vertices, each from the fastest
+ * dimension on. */
+static cgns_node *new_zone(cgns_node *base, const gridio_variable *variable, const char *name,
+                           int64_t *vertices)
 {
     const int dimensions = variable->dimensions;
     int32_t size[3 * ZONE_DIMENSIONS] = {0};
-    for (int d = 0; d < dimensions; d++) {
-        size[dimensions + d] = (int32_t)variable->size[dimensions - 1 - d];
-        vertices[d] = size[d] = size[dimensions + d] + 1;
+    for (int axis = 0; axis < dimensions; axis++) {
+        size[dimensions + axis] = (int32_t)variable->size[dimensions - 1 - axis];
+        vertices[axis] = size[axis] = size[dimensions + axis] + 1;
     }
-    cgns_node *zone = cgns_new_small(base, name, "Zone_t", "I4", 2, (const int64_t[]){dimensions, 3}, size);
+    cgns_node *zone =
+        cgns_new_small(base, name, "Zone_t", "I4", 2, (const int64_t[]){dimensions, 3}, size);
     return zone && cgns_new_text(zone, "ZoneType", "ZoneType_t", "Structured") ? zone : NULL;
 }
 
-static int make_zone(gridio_file *file, cgns_tree *tree, const gridio_variable *variable, bool with_coordinates)
+static int make_zone(gridio_file *file, cgns_tree *tree, const gridio_variable *variable,
+                     bool with_coordinates)
 {
     char name[CGNS_NAME_BYTES];
     int64_t vertices[ZONE_DIMENSIONS];
@@ -170,9 +184,10 @@ static int make_zone(gridio_file *file, cgns_tree *tree, const gridio_variable *
     zone_name(variable, name);
     if (base && cgns_child(base, name))
         return 0;
-    for (int d = 0; d < variable->dimensions; d++)
-        if (variable->size[d] == INT32_MAX)
-            return gridio_fail(file, "%s is too large for a zone of '%s'", variable->name, file->path);
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        if (variable->size[axis] == INT32_MAX)
+            return gridio_fail(file, "%s is too large for a zone of '%s'", variable->name,
+                               file->path);
     cgns_node *zone = base ? new_zone(base, variable, name, vertices) : NULL;
     if (!zone)
         return fail(file);
@@ -185,14 +200,16 @@ int cgns_make_zones(gridio_file *file, cgns_tree *tree, bool with_coordinates)
         if (!file->shares[number].is_absent && is_field(&file->variables[number]) &&
             make_zone(file, tree, &file->variables[number], with_coordinates) != 0)
             return GRIDIO_FAILED;
-    if (cgns_children_of_label(tree->root, "CGNSBase_t") == 0 && !base_of(tree, ZONE_DIMENSIONS, true))
+    if (cgns_children_of_label(tree->root, "CGNSBase_t") == 0 &&
+        !base_of(tree, ZONE_DIMENSIONS, true))
         return fail(file);
     return 0;
 }
 
-/* --- arrays ----------------------------------------------------------------------------------------------------- */
+/* --- arrays --- */
 
-static cgns_node *parent_of(const gridio_variable *variable, cgns_tree *tree, int64_t step, bool make)
+static cgns_node *parent_of(const gridio_variable *variable, cgns_tree *tree, int64_t step,
+                            bool make)
 {
     char zone[CGNS_NAME_BYTES], name[CGNS_NAME_BYTES];
     cgns_node *above = is_field(variable) ? base_of(tree, variable->dimensions, false)
@@ -207,7 +224,8 @@ static cgns_node *parent_of(const gridio_variable *variable, cgns_tree *tree, in
     if (parent || !make)
         return parent;
     parent = cgns_new(above, name, is_field(variable) ? "FlowSolution_t" : "UserDefinedData_t");
-    if (parent && is_field(variable) && !cgns_new_text(parent, "GridLocation", "GridLocation_t", "CellCenter"))
+    if (parent && is_field(variable) &&
+        !cgns_new_text(parent, "GridLocation", "GridLocation_t", "CellCenter"))
         return NULL;
     return parent;
 }
@@ -219,8 +237,8 @@ cgns_node *cgns_array_of(gridio_file *file, cgns_tree *tree, int number, int64_t
     cgns_node *parent = parent_of(variable, tree, step, make);
     cgns_node *array = parent ? cgns_child(parent, variable->name) : NULL;
     if (parent && !array && make) {
-        for (int d = 0; d < variable->dimensions; d++)
-            size[d] = variable->size[variable->dimensions - 1 - d];
+        for (int axis = 0; axis < variable->dimensions; axis++)
+            size[axis] = variable->size[variable->dimensions - 1 - axis];
         array = cgns_new_array(parent, variable->name, "DataArray_t", type_name(variable->type),
                                variable->dimensions ? variable->dimensions : 1, size);
     }
@@ -229,15 +247,16 @@ cgns_node *cgns_array_of(gridio_file *file, cgns_tree *tree, int number, int64_t
     if (make)
         fail(file);
     else
-        gridio_fail(file, "'%s' has no %s of step %lld", file->path, variable->name, (long long)step);
+        gridio_fail(file, "'%s' has no %s of step %lld", file->path, variable->name,
+                    (long long)step);
     return NULL;
 }
 
-/* --- steps ------------------------------------------------------------------------------------------------------ */
+/* --- steps --- */
 
 /* A node of few data, made or brought up to date. */
-static int set_small(cgns_node *parent, const char *name, const char *label, const char *type, int dimensions,
-                     const int64_t *size, const void *data)
+static int set_small(cgns_node *parent, const char *name, const char *label, const char *type,
+                     int dimensions, const int64_t *size, const void *data)
 {
     cgns_node *node = cgns_child(parent, name);
     if (node)
@@ -253,15 +272,17 @@ static int put_base_steps(cgns_node *base, int64_t steps)
         return cgns_fail("there is no memory");
     for (int32_t step = 0; step < count; step++)
         numbers[step] = step;
-    int status = set_small(base, "BaseIterativeData", "BaseIterativeData_t", "I4", 1, &(int64_t){1}, &count);
+    int status =
+        set_small(base, "BaseIterativeData", "BaseIterativeData_t", "I4", 1, &(int64_t){1}, &count);
     if (status == 0)
-        status = set_small(cgns_child(base, "BaseIterativeData"), "IterationValues", "DataArray_t", "I4", 1, &steps,
-                           numbers);
+        status = set_small(cgns_child(base, "BaseIterativeData"), "IterationValues", "DataArray_t",
+                           "I4", 1, &steps, numbers);
     free(numbers);
     return status;
 }
 
-/* Which solution belongs to which step: names filled up with blanks. A zone of which a step has none says Null. */
+/* Which solution belongs to which step: names filled up with blanks. A zone of which a step has
+ * none says Null. */
 static int put_zone_steps(cgns_node *zone, int64_t steps)
 {
     const gridio_variable any = {.every_step = true};
@@ -290,7 +311,7 @@ static int put_zone_steps(cgns_node *zone, int64_t steps)
 int cgns_put_steps(gridio_file *file, cgns_tree *tree, int64_t steps)
 {
     cgns_node *base, *zone;
-    for (int b = 1; (base = cgns_child_of_label(tree->root, "CGNSBase_t", b)); b++) {
+    for (int i = 1; (base = cgns_child_of_label(tree->root, "CGNSBase_t", i)); i++) {
         if (put_base_steps(base, steps) != 0)
             return fail(file);
         for (int z = 1; (zone = cgns_child_of_label(base, "Zone_t", z)); z++)

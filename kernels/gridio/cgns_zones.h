@@ -5,8 +5,9 @@
 #include "internal.h"
 #include "node.h"
 
-/* A base for every number of dimensions of tiled variables, in it a zone for every shape: its cells are the elements.
- * with_coordinates: each zone's vertices get their indices as coordinates. Collective over the accessors. */
+/* A base for every number of dimensions of tiled variables, in it a zone for every shape: its cells
+ * are the elements. with_coordinates: each zone's vertices get their indices as coordinates.
+ * Collective over the accessors. */
 int cgns_make_zones(gridio_file *file, cgns_tree *tree, bool with_coordinates);
 
 /* The array of a variable at a step, or NULL. make: creates what is missing, over all accessors. */

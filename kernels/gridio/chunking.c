@@ -11,12 +11,12 @@ static void largest_block(gridio_file *file, int number, int64_t *chunk)
     const gridio_variable *variable = &file->variables[number];
     const gridio_share *share = &file->shares[number];
     int64_t mine[GRIDIO_DIMENSIONS] = {0};
-    for (int d = 0; d < variable->dimensions && share->blocks > 0; d++)
-        mine[d] = share->is_part ? variable->size[d] : share->block[0].count[d];
+    for (int axis = 0; axis < variable->dimensions && share->blocks > 0; axis++)
+        mine[axis] = share->is_part ? variable->size[axis] : share->block[0].count[axis];
     MPI_Allreduce(mine, chunk, GRIDIO_DIMENSIONS, MPI_INT64_T, MPI_MAX, file->accessors);
-    for (int d = 0; d < variable->dimensions; d++)
-        if (chunk[d] == 0)
-            chunk[d] = variable->size[d];
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        if (chunk[axis] == 0)
+            chunk[axis] = variable->size[axis];
 }
 
 /* "AxBxC" for the last dimensions of a variable; those before them, if any, get 1. */
@@ -31,11 +31,11 @@ static bool parse_shape(const char *text, const gridio_variable *variable, int64
         if (*end == '\0')
             break;
     }
-    for (int d = 0; d < variable->dimensions; d++) {
-        const int from = d - variable->dimensions + count;
-        chunk[d] = from >= 0 ? numbers[from] : 1;
-        if (chunk[d] > variable->size[d])
-            chunk[d] = variable->size[d];
+    for (int axis = 0; axis < variable->dimensions; axis++) {
+        const int from = axis - variable->dimensions + count;
+        chunk[axis] = from >= 0 ? numbers[from] : 1;
+        if (chunk[axis] > variable->size[axis])
+            chunk[axis] = variable->size[axis];
     }
     return count <= GRIDIO_DIMENSIONS;
 }
@@ -43,8 +43,8 @@ static bool parse_shape(const char *text, const gridio_variable *variable, int64
 static int64_t bytes(const gridio_variable *variable, const int64_t *chunk)
 {
     int64_t product = (int64_t)gridio_element_bytes(variable->type);
-    for (int d = 0; d < variable->dimensions; d++)
-        product *= chunk[d];
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        product *= chunk[axis];
     return product;
 }
 
@@ -52,10 +52,10 @@ static int64_t bytes(const gridio_variable *variable, const int64_t *chunk)
 static void cut_to_limit(const gridio_variable *variable, int64_t *chunk)
 {
     while (bytes(variable, chunk) > CHUNK_BYTES_AT_MOST) {
-        int d = 0;
-        while (chunk[d] == 1)
-            d++;
-        chunk[d] = (chunk[d] + 1) / 2;
+        int axis = 0;
+        while (chunk[axis] == 1)
+            axis++;
+        chunk[axis] = (chunk[axis] + 1) / 2;
     }
 }
 
@@ -63,12 +63,15 @@ bool gridio_chunk(gridio_file *file, int number, int64_t *chunk, bool *whole)
 {
     const gridio_variable *variable = &file->variables[number];
     const char *setting = gridio_setting(file, "chunk");
-    for (int d = 0; d < variable->dimensions; d++)
-        chunk[d] = variable->size[d];
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        chunk[axis] = variable->size[axis];
     if (setting && strcmp(setting, "block") == 0)
         largest_block(file, number, chunk);
-    else if (setting && strcmp(setting, "contiguous") != 0 && !parse_shape(setting, variable, chunk)) {
-        gridio_fail(file, "the setting chunk is contiguous, block or numbers such as 1x64x64, not '%s'", setting);
+    else if (setting && strcmp(setting, "contiguous") != 0 &&
+             !parse_shape(setting, variable, chunk)) {
+        gridio_fail(file,
+                    "the setting chunk is contiguous, block or numbers such as 1x64x64, not '%s'",
+                    setting);
         return false;
     }
     *whole = !setting || strcmp(setting, "contiguous") == 0;
@@ -83,7 +86,8 @@ int64_t gridio_fixed_steps(gridio_file *file)
         return 0;
     const int64_t steps = gridio_setting_number(file, "steps", 0);
     if (steps == 0 && !file->failed)
-        gridio_fail(file, "the setting steps is 'unlimited' or a number of at least 1, not '%s'", setting);
+        gridio_fail(file, "the setting steps is 'unlimited' or a number of at least 1, not '%s'",
+                    setting);
     return steps;
 }
 
@@ -91,9 +95,11 @@ int gridio_check_step(gridio_file *file, int64_t step)
 {
     const int64_t steps = gridio_fixed_steps(file);
     if (step >= INT32_MAX)
-        return gridio_fail(file, "the format '%s' counts no further than %d steps", file->format->name, INT32_MAX);
+        return gridio_fail(file, "the format '%s' counts no further than %d steps",
+                           file->format->name, INT32_MAX);
     if (steps == 0 || step < steps)
         return 0;
-    return gridio_fail(file, "'%s' has room for %lld steps, as the setting steps says, and so no step %lld", file->path,
-                       (long long)steps, (long long)step);
+    return gridio_fail(
+        file, "'%s' has room for %lld steps, as the setting steps says, and so no step %lld",
+        file->path, (long long)steps, (long long)step);
 }

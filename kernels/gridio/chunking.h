@@ -4,12 +4,13 @@
 
 #include "internal.h"
 
-#define GRIDIO_CHUNK_SETTING                                                                                           \
-    "chunk: contiguous (each step in one piece), block (as large as the largest rank's first block), or AxBxC "        \
-    "elements; usual: contiguous"
+#define GRIDIO_CHUNK_SETTING                                                                       \
+    "chunk: contiguous (each step in one piece), block (as large as the largest rank's first "     \
+    "block), or AxBxC "                                                                            \
+    "elements; default: contiguous"
 
-/* The chunk of the variable, without the steps' dimension; false: failed. *whole: it is all of the variable. Collective
- * over the accessors. No chunk is 4 GiB or more, HDF5's limit. */
+/* The chunk of the variable, without the steps' dimension; false: failed. *whole: it is all of the
+ * variable. Collective over the accessors. No chunk is 4 GiB or more, HDF5's limit. */
 bool gridio_chunk(gridio_file *file, int number, int64_t *chunk, bool *whole);
 
 /* How many steps the setting `steps` (unlimited or a number) fixes; 0: unlimited. */

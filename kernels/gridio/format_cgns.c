@@ -3,13 +3,13 @@
  *     CGNSLibraryVersion
  *     BaseD                      for tiled variables of D = 2, 3 dimensions
  *         BaseIterativeData      how many steps are whole
- *         gridio                 in the first base: all variables as text, in the raw formats' words
- *         Zone_AxBxC             one zone over all ranks for every shape, its cells being the variables' elements
- *             GridCoordinates    the vertices' indices
- *             StepNNNNNNNN       a flow solution: one array per variable
- *             Once               the same, of the variables written once
+ *         gridio                 in the first base: all variables as text, in the raw formats'
+ * words Zone_AxBxC             one zone over all ranks for every shape, its cells being the
+ * variables' elements GridCoordinates    the vertices' indices StepNNNNNNNN       a flow solution:
+ * one array per variable Once               the same, of the variables written once
  *             ZoneIterativeData  which solution belongs to which step
- *         StepNNNNNNNN, Once     data of the user's: what is not tiled, characters, 1 or 4 dimensions
+ *         StepNNNNNNNN, Once     data of the user's: what is not tiled, characters, 1 or 4
+ * dimensions
  *
  * An array is created, by all accessors, when the first of it is written. */
 #include "cgns_zones.h"
@@ -37,19 +37,22 @@ static int open_file(gridio_file *file, const char *path)
         return gridio_fail(file, "there is no memory to open '%s'", file->path);
     file->handle = handle;
     hid_t access = hdf5_access(file);
-    handle->tree = file->mode == GRIDIO_WRITE ? cgns_create(path, access) : cgns_open(path, false, access);
+    handle->tree =
+        file->mode == GRIDIO_WRITE ? cgns_create(path, access) : cgns_open(path, false, access);
     H5Pclose(access);
     return handle->tree ? 0
-                        : gridio_fail(file, "cannot %s '%s': %s", file->mode == GRIDIO_WRITE ? "create" : "open",
-                                      file->path, cgns_error());
+                        : gridio_fail(file, "cannot %s '%s': %s",
+                                      file->mode == GRIDIO_WRITE ? "create" : "open", file->path,
+                                      cgns_error());
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static int write_definitions(gridio_file *file)
 {
     raw_layout unused;
-    const bool with_coordinates = gridio_setting_is(file, "coordinates", "index|none", "index", "index");
+    const bool with_coordinates =
+        gridio_setting_is(file, "coordinates", "index|none", "index", "index");
     char *text = raw_describe(file, &unused);
     if (!text)
         return gridio_fail(file, "there is no memory to describe '%s'", file->path);
@@ -65,7 +68,8 @@ static int write_definitions(gridio_file *file)
 }
 
 /* CGNS's characters are small integers, of which HDF5 makes no text. */
-static hdf5_target target_of(const gridio_file *file, const gridio_slab *slab, cgns_node *array, bool writes)
+static hdf5_target target_of(const gridio_file *file, const gridio_slab *slab, cgns_node *array,
+                             bool writes)
 {
     const gridio_type type = file->variables[slab->number].type;
     return (hdf5_target){.set = array ? cgns_data(array) : -1,
@@ -92,7 +96,7 @@ static int mark_steps(gridio_file *file)
     return file->steps > 0 ? cgns_put_steps(file, tree_of(file), file->steps) : 0;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static int read_description(gridio_file *file, cgns_node *node)
 {
@@ -115,7 +119,7 @@ static int open_to_read(gridio_file *file, const char *path)
     cgns_node *base = cgns_child_of_label(tree_of(file)->root, "CGNSBase_t", 1);
     cgns_node *description = base ? cgns_child(base, DESCRIPTION) : NULL;
     if (!description)
-        return gridio_fail(file, "'%s' is no file that gridio wrote", file->path);
+        return gridio_fail(file, "'%s' is not a file that gridio wrote", file->path);
     int status = read_description(file, description);
     file->steps = cgns_get_steps(tree_of(file));
     return status;
@@ -128,7 +132,7 @@ static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
     return array ? hdf5_move(file, &target, slab, data) : GRIDIO_FAILED;
 }
 
-/* --- close ------------------------------------------------------------------------------------------------------ */
+/* --- close --- */
 
 static int close_file(gridio_file *file)
 {
@@ -141,16 +145,18 @@ static int close_file(gridio_file *file)
     return status;
 }
 
-static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *), void *context)
+static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *),
+                  void *context)
 {
     hdf5_hints(tree_of(file)->file, visit, context);
 }
 
 static const char *const SETTINGS[] = {
-    "coordinates: index (the vertices' indices, which the standard wants of a zone) or none; usual: index",
-    "metadata: collective or independent; usual: independent",
-    "alignment_bytes: objects begin at multiples of it; usual: 1",
-    "alignment_threshold_bytes: objects smaller than this are not aligned; usual: 1",
+    "coordinates: index (the vertices' indices, which the standard wants of a zone) or none; "
+    "default: index",
+    "metadata: collective or independent; default: independent",
+    "alignment_bytes: objects begin at multiples of it; default: 1",
+    "alignment_threshold_bytes: objects smaller than this are not aligned; default: 1",
     NULL,
 };
 

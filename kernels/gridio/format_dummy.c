@@ -1,14 +1,16 @@
-/* Format dummy: the posix format with delays that are asked for, and with faults planted, so that what is above and
- * beside a format can be tested: who waits for whom, and whether a verification notices. */
-#include "core.h"
+/* Format dummy: the posix format with delays that are asked for, and with faults planted, so that
+ * what is above and beside a format can be tested: who waits for whom, and whether a verification
+ * notices. */
+#include "internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* --- delays --------------------------------------------------------------------------------------------------------
- */
+extern const gridio_format gridio_posix;
+
+/* --- delays --- */
 
 /* Of a number of seconds with decimals; what is none is a failure. */
 static double setting_seconds(gridio_file *file, const char *name)
@@ -32,15 +34,15 @@ static bool is_this_rank(gridio_file *file, const char *name)
 static void delay(gridio_file *file, const char *name)
 {
     const double seconds = setting_seconds(file, name);
-    struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec left = {.tv_sec = (time_t)seconds,
+                            .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     if (!is_this_rank(file, "delayed_rank"))
         return;
     while (nanosleep(&left, &left) != 0 && errno == EINTR)
         continue;
 }
 
-/* --- faults --------------------------------------------------------------------------------------------------------
- */
+/* --- faults --- */
 
 /* Where it is planted: in this rank's transfers of one variable at one step. */
 static bool is_place(gridio_file *file, const gridio_slab *slab)
@@ -48,8 +50,8 @@ static bool is_place(gridio_file *file, const gridio_slab *slab)
     const char *wanted = gridio_setting(file, "fault_variable");
     const gridio_variable *variable = &file->variables[slab->number];
     const int64_t step = gridio_setting_number(file, "fault_step", 0);
-    return gridio_setting_number(file, "fault_rank", GRIDIO_ROOT) == file->rank && slab->step == step &&
-           (wanted ? strcmp(wanted, variable->name) == 0 : variable->tiled);
+    return gridio_setting_number(file, "fault_rank", GRIDIO_ROOT) == file->rank &&
+           slab->step == step && (wanted ? strcmp(wanted, variable->name) == 0 : variable->tiled);
 }
 
 static void swap_elements(char *one, char *other, size_t bytes)
@@ -90,8 +92,7 @@ static char *spoilt(gridio_file *file, const gridio_slab *slab, const void *data
     return copy;
 }
 
-/* --- the format ----------------------------------------------------------------------------------------------------
- */
+/* --- the format --- */
 
 static int open_to_write(gridio_file *file, const char *path)
 {
@@ -113,7 +114,8 @@ static int write_definitions(gridio_file *file)
 
 static bool fails_here(gridio_file *file, const gridio_slab *slab)
 {
-    return gridio_setting(file, "fail_write_step") && gridio_setting_number(file, "fail_write_step", 0) == slab->step &&
+    return gridio_setting(file, "fail_write_step") &&
+           gridio_setting_number(file, "fail_write_step", 0) == slab->step &&
            gridio_setting_number(file, "fault_rank", GRIDIO_ROOT) == file->rank;
 }
 
@@ -121,7 +123,8 @@ static int write_slab(gridio_file *file, const gridio_slab *slab, const void *da
 {
     delay(file, "write_s");
     if (fails_here(file, slab))
-        return gridio_fail(file, "cannot write '%s': rank %d was told to fail", file->path, file->rank);
+        return gridio_fail(file, "cannot write '%s': rank %d was told to fail", file->path,
+                           file->rank);
     char *instead = spoilt(file, slab, data);
     int status = gridio_posix.write(file, slab, instead ? instead : data);
     free(instead);
@@ -158,21 +161,22 @@ static const char *const settings[] = {
     "read_s: seconds that every read takes longer",
     "sync_s: seconds that every sync takes longer",
     "close_s: seconds that a close takes longer",
-    "delayed_rank: the only rank that is delayed; usually all are",
+    "delayed_rank: the only rank that is delayed; default: all",
     "lose_element: the number of an element that is left out, those behind it moving up",
     "swap_elements: the number of an element that changes places with the next",
     "zero_element: the number of an element that becomes zero",
-    "fault_variable: where these three happen; usually in all tiled variables",
-    "fault_step: at which step; usually 0",
-    "fault_rank: by which rank that writes; usually 0",
+    "fault_variable: where these three happen; default: all tiled variables",
+    "fault_step: at which step; default: 0",
+    "fault_rank: by which rank that writes; default: 0",
     "fail_write_step: the step at which fault_rank's writes fail",
     NULL};
 
 const gridio_format gridio_dummy = {
     .name = "dummy",
+    .for_tests = true,
     .can = GRIDIO_ALONE | GRIDIO_TOGETHER | GRIDIO_APART,
     .suffix = ".grid",
-    .tells_full = true,
+    .reports_full = true,
     .settings = settings,
     .open_to_write = open_to_write,
     .open_to_read = open_to_read,

@@ -1,11 +1,12 @@
-/* Format hdf5: every variable a data set in the root group, of every step one with the steps as its first dimension.
+/* Format hdf5: every variable a data set in the root group, of every step one with the steps as its
+ * first dimension.
  *
  *     /                    attribute gridio_steps: how many steps are whole
  *     /NAME                attributes as in attributes.h
  *
- * With steps=unlimited a data set grows when the first of a step's elements is written, by all accessors at once, and
- * is chunked, since HDF5 can extend no other; a chunk is then one step's whole array unless the setting `chunk` says
- * otherwise. With steps=N it is contiguous. */
+ * With steps=unlimited a data set grows when the first of a step's elements is written, by all
+ * accessors at once, and is chunked, since HDF5 can extend no other; a chunk is then one step's
+ * whole array unless the setting `chunk` says otherwise. With steps=N it is contiguous. */
 #include "attributes.h"
 #include "chunking.h"
 #include "hdf5_support.h"
@@ -19,12 +20,15 @@ typedef struct {
     int64_t extent[GRIDIO_VARIABLES_AT_MOST]; /* steps there is room for */
 } hdf5_handle;
 
-/* --- attributes -------------------------------------------------------------------------------------------------- */
+/* --- attributes --- */
 
-static int put_attribute(gridio_file *file, hid_t where, const char *name, hid_t type, hid_t space, const void *value)
+static int put_attribute(gridio_file *file, hid_t where, const char *name, hid_t type, hid_t space,
+                         const void *value)
 {
     hid_t attribute = H5Acreate2(where, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    int status = attribute < 0 || H5Awrite(attribute, type, value) < 0 ? hdf5_fail(file, "write an attribute of") : 0;
+    int status = attribute < 0 || H5Awrite(attribute, type, value) < 0
+                     ? hdf5_fail(file, "write an attribute of")
+                     : 0;
     if (attribute >= 0)
         H5Aclose(attribute);
     H5Sclose(space);
@@ -40,9 +44,11 @@ static int put_text(gridio_file *file, int64_t where, const char *name, const ch
     return status;
 }
 
-static int put_numbers(gridio_file *file, int64_t where, const char *name, int count, const int32_t *values)
+static int put_numbers(gridio_file *file, int64_t where, const char *name, int count,
+                       const int32_t *values)
 {
-    hid_t space = count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &(hsize_t){(hsize_t)count}, NULL);
+    hid_t space =
+        count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &(hsize_t){(hsize_t)count}, NULL);
     return put_attribute(file, where, name, H5T_NATIVE_INT32, space, values);
 }
 
@@ -77,7 +83,7 @@ static int get_numbers(gridio_file *file, int64_t where, const char *name, int32
 
 static const gridio_attributes ATTRIBUTES = {put_text, put_numbers, get_text, get_numbers, false};
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static int open_to_write(gridio_file *file, const char *path)
 {
@@ -89,7 +95,8 @@ static int open_to_write(gridio_file *file, const char *path)
     return handle->file < 0 ? GRIDIO_FAILED : 0;
 }
 
-/* Without fill values an element never written is whatever the disk held; with them every byte is written twice. */
+/* Without fill values an element never written is whatever the disk held; with them every byte is
+ * written twice. */
 static hid_t set_properties(gridio_file *file, int number, bool has_steps, bool may_grow)
 {
     const gridio_variable *variable = &file->variables[number];
@@ -103,8 +110,8 @@ static hid_t set_properties(gridio_file *file, int number, bool has_steps, bool 
     H5Pset_fill_time(list, fill ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER);
     if (!may_grow && (whole || variable->dimensions == 0))
         return list;
-    for (int d = 0; d < variable->dimensions; d++)
-        sizes[has_steps + d] = (hsize_t)chunk[d];
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        sizes[has_steps + axis] = (hsize_t)chunk[axis];
     H5Pset_chunk(list, has_steps + variable->dimensions, sizes);
     return list;
 }
@@ -116,8 +123,8 @@ static hid_t set_space(const gridio_variable *variable, int64_t fixed_steps)
     const int lead = variable->every_step;
     if (fixed_steps == 0)
         limits[0] = H5S_UNLIMITED;
-    for (int d = 0; d < variable->dimensions; d++)
-        sizes[lead + d] = limits[lead + d] = (hsize_t)variable->size[d];
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        sizes[lead + axis] = limits[lead + axis] = (hsize_t)variable->size[axis];
     if (lead + variable->dimensions == 0)
         return H5Screate(H5S_SCALAR);
     return H5Screate_simple(lead + variable->dimensions, sizes, limits);
@@ -127,12 +134,13 @@ static int create_set(gridio_file *file, int number, int64_t fixed_steps)
 {
     hdf5_handle *handle = file->handle;
     const gridio_variable *variable = &file->variables[number];
-    hid_t list = set_properties(file, number, variable->every_step, variable->every_step && fixed_steps == 0);
+    hid_t list = set_properties(file, number, variable->every_step,
+                                variable->every_step && fixed_steps == 0);
     if (list < 0)
         return GRIDIO_FAILED;
     hid_t space = set_space(variable, fixed_steps);
-    hid_t set =
-        H5Dcreate2(handle->file, variable->name, hdf5_type(variable->type), space, H5P_DEFAULT, list, H5P_DEFAULT);
+    hid_t set = H5Dcreate2(handle->file, variable->name, hdf5_type(variable->type), space,
+                           H5P_DEFAULT, list, H5P_DEFAULT);
     H5Sclose(space);
     H5Pclose(list);
     if (set < 0)
@@ -148,12 +156,14 @@ static int write_definitions(gridio_file *file)
     const int64_t fixed_steps = gridio_fixed_steps(file);
     int status = put_numbers(file, handle->file, "gridio_steps", 1, &(int32_t){0});
     for (int number = 0; number < file->variables_count; number++)
-        if (!file->shares[number].is_absent && !file->failed && create_set(file, number, fixed_steps) != 0)
+        if (!file->shares[number].is_absent && !file->failed &&
+            create_set(file, number, fixed_steps) != 0)
             status = GRIDIO_FAILED;
     return file->failed ? GRIDIO_FAILED : status;
 }
 
-/* All accessors come here with the same variable and step, and so may extend the data set, which all must. */
+/* All accessors come here with the same variable and step, and so may extend the data set, which
+ * all must. */
 static int make_room(gridio_file *file, const gridio_slab *slab)
 {
     hdf5_handle *handle = file->handle;
@@ -163,8 +173,8 @@ static int make_room(gridio_file *file, const gridio_slab *slab)
         return 0;
     if (gridio_check_step(file, slab->step) != 0)
         return GRIDIO_FAILED;
-    for (int d = 0; d < variable->dimensions; d++)
-        sizes[1 + d] = (hsize_t)variable->size[d];
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        sizes[1 + axis] = (hsize_t)variable->size[axis];
     if (H5Dset_extent(handle->set[slab->number], sizes) < 0)
         return hdf5_fail(file, "extend a data set in");
     handle->extent[slab->number] = slab->step + 1;
@@ -203,7 +213,7 @@ static int mark_steps(gridio_file *file)
     return status;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static bool type_of(hid_t set, gridio_type *type)
 {
@@ -231,8 +241,8 @@ static bool shape_of(gridio_file *file, hid_t set, gridio_variable *variable)
     H5Sclose(space);
     variable->every_step = gridio_get_number(file, &ATTRIBUTES, set, "gridio_every_step", 0);
     variable->dimensions = dimensions - variable->every_step;
-    for (int d = 0; d < variable->dimensions && d < GRIDIO_DIMENSIONS; d++)
-        variable->size[d] = (int64_t)sizes[variable->every_step + d];
+    for (int axis = 0; axis < variable->dimensions && axis < GRIDIO_DIMENSIONS; axis++)
+        variable->size[axis] = (int64_t)sizes[variable->every_step + axis];
     return variable->dimensions >= 0 && variable->dimensions <= GRIDIO_DIMENSIONS;
 }
 
@@ -244,7 +254,8 @@ static herr_t add_set(hid_t group, const char *name, const H5L_info_t *info, voi
     gridio_variable variable = {.name = name};
     H5O_info_t object;
     (void)info;
-    if (H5Oget_info_by_name(group, name, &object, H5P_DEFAULT) < 0 || object.type != H5O_TYPE_DATASET)
+    if (H5Oget_info_by_name(group, name, &object, H5P_DEFAULT) < 0 ||
+        object.type != H5O_TYPE_DATASET)
         return 0;
     hid_t set = H5Dopen2(group, name, H5P_DEFAULT);
     if (!type_of(set, &variable.type) || !shape_of(file, set, &variable)) {
@@ -271,7 +282,9 @@ static int open_to_read(gridio_file *file, const char *path)
         return GRIDIO_FAILED;
     file->steps = gridio_get_number(file, &ATTRIBUTES, handle->file, "gridio_steps", -1);
     if (file->steps < 0)
-        return gridio_fail(file, "'%s' is no file that gridio wrote: it has no attribute gridio_steps", file->path);
+        return gridio_fail(file,
+                           "'%s' is not a file that gridio wrote: it has no attribute gridio_steps",
+                           file->path);
     if (H5Literate(handle->file, H5_INDEX_CRT_ORDER, H5_ITER_INC, NULL, add_set, file) < 0)
         return hdf5_fail(file, "read the data sets of");
     return 0;
@@ -283,7 +296,7 @@ static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
     return hdf5_move(file, &target, slab, data);
 }
 
-/* --- close ------------------------------------------------------------------------------------------------------ */
+/* --- close --- */
 
 static int close_file(gridio_file *file)
 {
@@ -299,18 +312,19 @@ static int close_file(gridio_file *file)
     return status;
 }
 
-static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *), void *context)
+static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *),
+                  void *context)
 {
     hdf5_hints(((hdf5_handle *)file->handle)->file, visit, context);
 }
 
 static const char *const SETTINGS[] = {
     GRIDIO_CHUNK_SETTING,
-    "steps: unlimited, or how many there will be at most; usual: unlimited",
-    "fill: on (every byte is written twice) or off; usual: off",
-    "metadata: collective or independent; usual: independent",
-    "alignment_bytes: objects begin at multiples of it; usual: 1",
-    "alignment_threshold_bytes: objects smaller than this are not aligned; usual: 1",
+    "steps: unlimited, or how many there will be at most; default: unlimited",
+    "fill: on (every byte is written twice) or off; default: off",
+    "metadata: collective or independent; default: independent",
+    "alignment_bytes: objects begin at multiples of it; default: 1",
+    "alignment_threshold_bytes: objects smaller than this are not aligned; default: 1",
     NULL,
 };
 

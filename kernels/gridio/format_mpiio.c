@@ -1,5 +1,6 @@
-/* Format mpiio: the raw layout through MPI-IO. A slab is moved through a view of its own blocks: by all ranks that have
- * the file open together, or through a second handle that a rank has for itself, as views are set collectively. */
+/* Format mpiio: the raw layout through MPI-IO. A slab is moved through a view of its own blocks: by
+ * all ranks that have the file open together, or through a second handle that a rank has for
+ * itself, as views are set collectively. */
 #include "mpiio_view.h"
 #include "raw_layout.h"
 
@@ -8,11 +9,11 @@
 
 typedef struct {
     raw_layout layout;
-    MPI_File mpi;                              /* of all accessors */
-    MPI_File own;                              /* of this rank alone; opened when first used */
-    char *path;                                /* while it is written, not its final one */
-    bool root;                                 /* of the ranks that have it open: it writes the header */
-    int64_t end;                               /* of what this rank has written, in bytes */
+    MPI_File mpi; /* of all accessors */
+    MPI_File own; /* of this rank alone; opened when first used */
+    char *path;   /* while it is written, not its final one */
+    bool root;    /* of the ranks that have it open: it writes the header */
+    int64_t end;  /* of what this rank has written, in bytes */
     mpiio_view view[GRIDIO_VARIABLES_AT_MOST]; /* of this rank's blocks, once used */
 } mpiio_handle;
 
@@ -36,7 +37,8 @@ static int open_file(gridio_file *file, const char *path, int mode)
     MPI_Comm_rank(file->accessors, &rank);
     handle->root = rank == GRIDIO_ROOT;
     handle->own = MPI_FILE_NULL;
-    if (check(file, MPI_File_open(file->accessors, path, mode, file->info, &handle->mpi), "open") != 0) {
+    if (check(file, MPI_File_open(file->accessors, path, mode, file->info, &handle->mpi), "open") !=
+        0) {
         free(handle->path);
         free(handle);
         return GRIDIO_FAILED;
@@ -52,7 +54,8 @@ static int open_own(gridio_file *file)
     const int mode = file->mode == GRIDIO_READ ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
     if (handle->own != MPI_FILE_NULL)
         return 0;
-    return check(file, MPI_File_open(MPI_COMM_SELF, handle->path, mode, file->info, &handle->own), "open");
+    return check(file, MPI_File_open(MPI_COMM_SELF, handle->path, mode, file->info, &handle->own),
+                 "open");
 }
 
 static int open_own_if_used(gridio_file *file)
@@ -71,11 +74,13 @@ static int get_text(gridio_file *file, char *text, int64_t bytes)
 {
     MPI_Status status;
     int got;
-    if (check(file, MPI_File_read_at_all(((mpiio_handle *)file->handle)->mpi, 0, text, (int)bytes, MPI_CHAR, &status),
+    if (check(file,
+              MPI_File_read_at_all(((mpiio_handle *)file->handle)->mpi, 0, text, (int)bytes,
+                                   MPI_CHAR, &status),
               "read") != 0)
         return GRIDIO_FAILED;
     MPI_Get_count(&status, MPI_CHAR, &got);
-    return got == bytes ? 0 : gridio_fail(file, "'%s' is no file that gridio wrote", file->path);
+    return got == bytes ? 0 : gridio_fail(file, "'%s' is not a file that gridio wrote", file->path);
 }
 
 static int open_to_read(gridio_file *file, const char *path)
@@ -85,7 +90,7 @@ static int open_to_read(gridio_file *file, const char *path)
     char page[RAW_PAGE_BYTES + 1] = "";
     int64_t bytes = get_text(file, page, RAW_PAGE_BYTES) == 0 ? raw_header_bytes(page) : 0;
     if (bytes == 0)
-        return gridio_fail(file, "'%s' is no file that gridio wrote", file->path);
+        return gridio_fail(file, "'%s' is not a file that gridio wrote", file->path);
     char *text = calloc(1, (size_t)bytes + 1);
     int status = text ? get_text(file, text, bytes) : gridio_fail(file, "no memory for a header");
     if (status == 0)
@@ -94,7 +99,8 @@ static int open_to_read(gridio_file *file, const char *path)
     return status == 0 ? open_own_if_used(file) : status;
 }
 
-/* A piece of the header, through the root's own handle: on the one of all, its view would have to be set by all. */
+/* A piece of the header, through the root's own handle: on the one of all, its view would have to
+ * be set by all. */
 static int put_text(gridio_file *file, const char *text, int64_t bytes, int64_t offset)
 {
     mpiio_handle *handle = file->handle;
@@ -103,7 +109,9 @@ static int put_text(gridio_file *file, const char *text, int64_t bytes, int64_t 
     if (open_own(file) != 0)
         return GRIDIO_FAILED;
     MPI_File_set_view(handle->own, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
-    return check(file, MPI_File_write_at(handle->own, offset, text, (int)bytes, MPI_CHAR, MPI_STATUS_IGNORE), "write");
+    return check(
+        file, MPI_File_write_at(handle->own, offset, text, (int)bytes, MPI_CHAR, MPI_STATUS_IGNORE),
+        "write");
 }
 
 static int write_definitions(gridio_file *file)
@@ -117,12 +125,14 @@ static int write_definitions(gridio_file *file)
     return status;
 }
 
-/* The view of the slab: kept where it is of this rank's own blocks, as it serves again at the next step. */
+/* The view of the slab: kept where it is of this rank's own blocks, as it serves again at the next
+ * step. */
 static int view_of(gridio_file *file, const gridio_slab *slab, mpiio_view *view)
 {
     mpiio_view *kept = &((mpiio_handle *)file->handle)->view[slab->number];
     const gridio_share *share = &file->shares[slab->number];
-    const bool is_own = slab->block == share->block && slab->blocks == share->blocks && share->blocks > 0;
+    const bool is_own =
+        slab->block == share->block && slab->blocks == share->blocks && share->blocks > 0;
     if (is_own && kept->is_made && kept->selection == share->selection) {
         *view = *kept;
         return 0;
@@ -147,20 +157,23 @@ static int show(gridio_file *file, const gridio_slab *slab, const mpiio_view *vi
     if (!slab->together && open_own(file) != 0)
         return GRIDIO_FAILED;
     *mpi = slab->together ? handle->mpi : handle->own;
-    return check(file, MPI_File_set_view(*mpi, start, element, view->places, "native", MPI_INFO_NULL),
+    return check(file,
+                 MPI_File_set_view(*mpi, start, element, view->places, "native", MPI_INFO_NULL),
                  "set the view of");
 }
 
-static int move(MPI_File mpi, bool together, bool writing, void *data, const mpiio_view *view, MPI_Status *status)
+static int move(MPI_File mpi, bool together, bool writing, void *data, const mpiio_view *view,
+                MPI_Status *status)
 {
     const int count = view->memory_count;
     if (writing)
-        return (together ? MPI_File_write_all : MPI_File_write)(mpi, data, count, view->memory, status);
+        return (together ? MPI_File_write_all : MPI_File_write)(mpi, data, count, view->memory,
+                                                                status);
     return (together ? MPI_File_read_all : MPI_File_read)(mpi, data, count, view->memory, status);
 }
 
-/* Open MPI's own MPI-IO returns success from a write to a full disk: the count tells where a rank wrote itself, and
- * elsewhere the file's size, see check_size. */
+/* Open MPI's own MPI-IO returns success from a write to a full disk: the count tells where a rank
+ * wrote itself, and elsewhere the file's size, see check_size. */
 static int check_moved(gridio_file *file, const gridio_slab *slab, const MPI_Status *status)
 {
     const gridio_variable *variable = &file->variables[slab->number];
@@ -170,8 +183,8 @@ static int check_moved(gridio_file *file, const gridio_slab *slab, const MPI_Sta
         return 0;
     if (file->mode == GRIDIO_READ)
         return gridio_fail(file, "'%s' ends too early, in variable %s", file->path, variable->name);
-    return gridio_fail(file, "cannot write '%s': of %s only %lld elements of %lld were written", file->path,
-                       variable->name, (long long)moved, (long long)slab->elements);
+    return gridio_fail(file, "cannot write '%s': of %s only %lld elements of %lld were written",
+                       file->path, variable->name, (long long)moved, (long long)slab->elements);
 }
 
 /* The file reaches at least this far once the slab is in it. */
@@ -198,8 +211,9 @@ static int check_size(gridio_file *file)
         return GRIDIO_FAILED;
     if (size >= handle->end)
         return 0;
-    return gridio_fail(file, "cannot write '%s': it ends at byte %lld, and what was written at %lld", file->path,
-                       (long long)size, (long long)handle->end);
+    return gridio_fail(file,
+                       "cannot write '%s': it ends at byte %lld, and what was written at %lld",
+                       file->path, (long long)size, (long long)handle->end);
 }
 
 /* Goes through all collective calls even where one fails here, lest the others wait for ever. */
@@ -262,7 +276,8 @@ static int close_file(gridio_file *file)
     return status;
 }
 
-static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *), void *context)
+static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *),
+                  void *context)
 {
     const mpiio_handle *handle = file->handle;
     MPI_Info info;
@@ -276,7 +291,7 @@ const gridio_format gridio_mpiio = {
     .name = "mpiio",
     .can = GRIDIO_ALONE | GRIDIO_TOGETHER | GRIDIO_APART,
     .suffix = ".grid",
-    .tells_full = true,
+    .reports_full = true,
     .open_to_write = open_to_write,
     .open_to_read = open_to_read,
     .write_definitions = write_definitions,

@@ -2,14 +2,15 @@
 #include "chunking.h"
 #include "netcdf_file.h"
 
-/* Of the classic formats the usual one has 8-byte offsets, but no variable of 4 GiB. */
+/* Of the classic formats the default has 8-byte offsets, but no variable of 4 GiB. */
 static int creation_mode(gridio_file *file)
 {
     static const char KINDS[] = "classic|64bit-offset|64bit-data";
     if (gridio_setting_is(file, "kind", KINDS, "64bit-offset", "classic"))
         return NC_CLOBBER;
-    return gridio_setting_is(file, "kind", KINDS, "64bit-offset", "64bit-data") ? NC_CLOBBER | NC_64BIT_DATA
-                                                                                : NC_CLOBBER | NC_64BIT_OFFSET;
+    return gridio_setting_is(file, "kind", KINDS, "64bit-offset", "64bit-data")
+               ? NC_CLOBBER | NC_64BIT_DATA
+               : NC_CLOBBER | NC_64BIT_OFFSET;
 }
 
 static int open_to_write(gridio_file *file, const char *path)
@@ -42,34 +43,22 @@ static int write_definitions(gridio_file *file)
 
 static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
 {
-    const gridio_variable *variable = &file->variables[slab->number];
-    const char *place = data;
-    if (variable->every_step && gridio_check_step(file, slab->step) != 0)
+    if (file->variables[slab->number].every_step && gridio_check_step(file, slab->step) != 0)
         return GRIDIO_FAILED;
-    for (int b = 0; b < slab->blocks; b++) {
-        if (netcdf_put_block(file, slab, &slab->block[b], place) != 0)
-            return GRIDIO_FAILED;
-        place += (size_t)gridio_elements(&slab->block[b], variable->dimensions) * gridio_element_bytes(variable->type);
-    }
-    return 0;
+    return netcdf_write_blocks(file, slab, slab->blocks, data);
 }
 
 static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
 {
-    const gridio_variable *variable = &file->variables[slab->number];
-    char *place = data;
-    for (int b = 0; b < slab->blocks; b++) {
-        if (netcdf_get_block(file, slab, &slab->block[b], place) != 0)
-            return GRIDIO_FAILED;
-        place += (size_t)gridio_elements(&slab->block[b], variable->dimensions) * gridio_element_bytes(variable->type);
-    }
-    return 0;
+    return netcdf_read_blocks(file, slab, slab->blocks, data);
 }
 
 static const char *const SETTINGS[] = {
-    "kind: classic, 64bit-offset or 64bit-data (CDF-5: variables of 4 GiB and more); usual: 64bit-offset",
-    "steps: unlimited (the record dimension), or how many there will be at most; usual: unlimited",
-    "fill: on (every byte is written twice) or off; usual: off",
+    "kind: classic, 64bit-offset or 64bit-data (CDF-5: variables of 4 GiB and more); default: "
+    "64bit-offset",
+    "steps: unlimited (the record dimension), or how many there will be at most; default: "
+    "unlimited",
+    "fill: on (every byte is written twice) or off; default: off",
     NULL,
 };
 

@@ -1,8 +1,8 @@
 /* Format netcdf4: netCDF-4 files, which are HDF5 files, through the netCDF library.
  *
- * A record can only be added by all accessors at once. Where they write independently, the first write of a variable's
- * step is therefore preceded by a collective one of a single element of each: its own, so that no rank can overwrite
- * what another has already written. */
+ * A record can only be added by all accessors at once. Where they write independently, the first
+ * write of a variable's step is therefore preceded by a collective one of a single element of each:
+ * its own, so that no rank can overwrite what another has already written. */
 #include "chunking.h"
 #include "hdf5_reason.h"
 #include "hdf5_support.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- open ------------------------------------------------------------------------------------------------------- */
+/* --- open --- */
 
 static bool is_parallel(const gridio_file *file)
 {
@@ -37,8 +37,9 @@ static int open_to_write(gridio_file *file, const char *path)
         return GRIDIO_FAILED;
     hdf5_keep_reasons();
     set_alignment(file);
-    int code = is_parallel(file) ? nc_create_par(path, NC_NETCDF4, file->accessors, file->info, &handle->id)
-                                 : nc_create(path, NC_NETCDF4, &handle->id);
+    int code = is_parallel(file)
+                   ? nc_create_par(path, NC_NETCDF4, file->accessors, file->info, &handle->id)
+                   : nc_create(path, NC_NETCDF4, &handle->id);
     handle->is_open = code == NC_NOERR;
     return netcdf_check(file, code, "create");
 }
@@ -49,13 +50,14 @@ static int open_to_read(gridio_file *file, const char *path)
     if (!handle)
         return GRIDIO_FAILED;
     hdf5_keep_reasons();
-    int code = is_parallel(file) ? nc_open_par(path, NC_NOWRITE, file->accessors, file->info, &handle->id)
-                                 : nc_open(path, NC_NOWRITE, &handle->id);
+    int code = is_parallel(file)
+                   ? nc_open_par(path, NC_NOWRITE, file->accessors, file->info, &handle->id)
+                   : nc_open(path, NC_NOWRITE, &handle->id);
     handle->is_open = code == NC_NOERR;
     return netcdf_check(file, code, "open") == 0 ? netcdf_describe(file) : GRIDIO_FAILED;
 }
 
-/* --- definitions ------------------------------------------------------------------------------------------------ */
+/* --- definitions --- */
 
 static int set_chunk(gridio_file *file, int number, bool may_grow)
 {
@@ -69,10 +71,11 @@ static int set_chunk(gridio_file *file, int number, bool may_grow)
         return 0;
     if (!gridio_chunk(file, number, chunk, &whole))
         return GRIDIO_FAILED;
-    for (int d = 0; d < variable->dimensions; d++)
-        sizes[lead + d] = (size_t)chunk[d];
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        sizes[lead + axis] = (size_t)chunk[axis];
     const int storage = whole && !may_grow ? NC_CONTIGUOUS : NC_CHUNKED;
-    return netcdf_check(file, nc_def_var_chunking(handle->id, handle->variable[number], storage, sizes),
+    return netcdf_check(file,
+                        nc_def_var_chunking(handle->id, handle->variable[number], storage, sizes),
                         "set the chunks of");
 }
 
@@ -96,13 +99,14 @@ static int write_definitions(gridio_file *file)
     return netcdf_define(file, gridio_fixed_steps(file), prepare);
 }
 
-/* --- slabs ------------------------------------------------------------------------------------------------------ */
+/* --- slabs --- */
 
 static void set_access(gridio_file *file, int number, bool together)
 {
     const netcdf_handle *handle = file->handle;
     if (is_parallel(file))
-        nc_var_par_access(handle->id, handle->variable[number], together ? NC_COLLECTIVE : NC_INDEPENDENT);
+        nc_var_par_access(handle->id, handle->variable[number],
+                          together ? NC_COLLECTIVE : NC_INDEPENDENT);
 }
 
 /* Adds the record with one element of each accessor that has any. Collective. */
@@ -115,16 +119,18 @@ static int add_record(gridio_file *file, const gridio_slab *slab, const void *da
     handle->extent[slab->number] = slab->step + 1;
     if (slab->together || !is_parallel(file))
         return 0; /* the library does it by itself */
-    for (int d = 0; d < file->variables[slab->number].dimensions && slab->blocks > 0; d++) {
-        one.start[d] = slab->block[0].start[d];
-        one.count[d] = 1;
+    for (int axis = 0; axis < file->variables[slab->number].dimensions && slab->blocks > 0;
+         axis++) {
+        one.start[axis] = slab->block[0].start[axis];
+        one.count[axis] = 1;
     }
     set_access(file, slab->number, true);
     return netcdf_put_block(file, slab, slab->blocks > 0 ? &one : NULL, data);
 }
 
-/* How many calls move the slab: netCDF moves one block a call, and a rank that has fewer than the others joins in with
- * none. Of a single number there is no less than all: only who has it makes a call. */
+/* How many calls move the slab: netCDF moves one block a call, and a rank that has fewer than the
+ * others joins in with none. Of a single number there is no less than all: only who has it makes a
+ * call. */
 static int begin_rounds(gridio_file *file, const gridio_slab *slab)
 {
     const gridio_variable *variable = &file->variables[slab->number];
@@ -135,39 +141,19 @@ static int begin_rounds(gridio_file *file, const gridio_slab *slab)
 
 static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
 {
-    const gridio_variable *variable = &file->variables[slab->number];
-    const char *place = data;
-    if (variable->every_step && gridio_check_step(file, slab->step) != 0)
+    if (file->variables[slab->number].every_step && gridio_check_step(file, slab->step) != 0)
         return GRIDIO_FAILED;
-    int status = add_record(file, slab, data);
-    const int rounds = begin_rounds(file, slab);
-    for (int b = 0; b < rounds; b++) {
-        const gridio_block *block = b < slab->blocks ? &slab->block[b] : NULL;
-        if (netcdf_put_block(file, slab, block, place) != 0)
-            status = GRIDIO_FAILED;
-        if (block)
-            place += (size_t)gridio_elements(block, variable->dimensions) * gridio_element_bytes(variable->type);
-    }
-    return status;
+    const int status = add_record(file, slab, data);
+    const int calls = begin_rounds(file, slab);
+    return netcdf_write_blocks(file, slab, calls, data) == 0 ? status : GRIDIO_FAILED;
 }
 
 static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
 {
-    const gridio_variable *variable = &file->variables[slab->number];
-    char *place = data;
-    int status = 0;
-    const int rounds = begin_rounds(file, slab);
-    for (int b = 0; b < rounds; b++) {
-        const gridio_block *block = b < slab->blocks ? &slab->block[b] : NULL;
-        if (netcdf_get_block(file, slab, block, place) != 0)
-            status = GRIDIO_FAILED;
-        if (block)
-            place += (size_t)gridio_elements(block, variable->dimensions) * gridio_element_bytes(variable->type);
-    }
-    return status;
+    return netcdf_read_blocks(file, slab, begin_rounds(file, slab), data);
 }
 
-/* --- the HDF5 file below ---------------------------------------------------------------------------------------- */
+/* --- the HDF5 file below --- */
 
 /* netCDF does not hand out its HDF5 file; HDF5 knows all that are open. */
 static hid_t hdf5_file_below(const netcdf_handle *handle)
@@ -181,7 +167,8 @@ static hid_t hdf5_file_below(const netcdf_handle *handle)
     return found;
 }
 
-static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *), void *context)
+static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *),
+                  void *context)
 {
     const hid_t id = hdf5_file_below(file->handle);
     if (id >= 0)
@@ -191,15 +178,17 @@ static void hints(gridio_file *file, void (*visit)(const char *, const char *, v
 static int flush(gridio_file *file)
 {
     const netcdf_handle *handle = file->handle;
-    return is_parallel(file) ? netcdf_check(file, nc_sync(handle->id), "sync") : netcdf_sync_serial(file);
+    return is_parallel(file) ? netcdf_check(file, nc_sync(handle->id), "sync")
+                             : netcdf_sync_serial(file);
 }
 
 static const char *const SETTINGS[] = {
     GRIDIO_CHUNK_SETTING "; library: as netCDF chooses",
-    "steps: unlimited (an unlimited dimension), or how many there will be at most; usual: unlimited",
-    "fill: on (every byte is written twice, netCDF's own usual) or off; usual: off",
-    "alignment_bytes: objects begin at multiples of it; usual: 1",
-    "alignment_threshold_bytes: objects smaller than this are not aligned; usual: 1",
+    "steps: unlimited (an unlimited dimension), or how many there will be at most; default: "
+    "unlimited",
+    "fill: on (every byte is written twice, netCDF's own default) or off; default: off",
+    "alignment_bytes: objects begin at multiples of it; default: 1",
+    "alignment_threshold_bytes: objects smaller than this are not aligned; default: 1",
     NULL,
 };
 

@@ -1,8 +1,9 @@
 /* Format pnetcdf: netCDF's classic formats through PnetCDF, by several ranks.
  *
- * PnetCDF's files are in collective or in independent data mode, and only all accessors together can change it: they do
- * before the first transfer of the other kind, which the contract lets all of them make. With nonblocking=yes a write
- * keeps a copy of the data and posts a request; sync and close complete all requests in one collective call. */
+ * PnetCDF's files are in collective or in independent data mode, and only all accessors together
+ * can change it: they do before the first transfer of the other kind, which the contract lets all
+ * of them make. With nonblocking=yes a write keeps a copy of the data and posts a request; sync and
+ * close complete all requests in one collective call. */
 #include "attributes.h"
 #include "chunking.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char STEP[] = "step"; /* the name of the steps' dimension */
+#include "netcdf_types.h"
 
 typedef struct {
     int id, step_dimension;
@@ -24,59 +25,27 @@ typedef struct {
 
 static int check(gridio_file *file, int code, const char *what)
 {
-    return code == NC_NOERR ? 0 : gridio_fail(file, "cannot %s '%s': %s", what, file->path, ncmpi_strerror(code));
+    return code == NC_NOERR
+               ? 0
+               : gridio_fail(file, "cannot %s '%s': %s", what, file->path, ncmpi_strerror(code));
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------- */
+#define NETCDF(function) ncmpi_##function
+#define NETCDF_LENGTH MPI_Offset
+#define NETCDF_ID(file) (((const pnetcdf_handle *)(file)->handle)->id)
+#define NETCDF_CHECK check
+#include "netcdf_attributes.h"
 
-static int put_text(gridio_file *file, int64_t where, const char *name, const char *text)
-{
-    const pnetcdf_handle *handle = file->handle;
-    return check(file, ncmpi_put_att_text(handle->id, (int)where, name, (MPI_Offset)strlen(text), text),
-                 "write an attribute of");
-}
-
-static int put_numbers(gridio_file *file, int64_t where, const char *name, int count, const int32_t *values)
-{
-    const pnetcdf_handle *handle = file->handle;
-    return check(file, ncmpi_put_att_int(handle->id, (int)where, name, NC_INT, count, values), "write an attribute of");
-}
-
-static bool get_text(gridio_file *file, int64_t where, const char *name, char *text, size_t room)
-{
-    const int id = ((pnetcdf_handle *)file->handle)->id;
-    nc_type type;
-    MPI_Offset length;
-    if (ncmpi_inq_att(id, (int)where, name, &type, &length) != NC_NOERR || type != NC_CHAR ||
-        length >= (MPI_Offset)room || ncmpi_get_att_text(id, (int)where, name, text) != NC_NOERR)
-        return false;
-    text[length] = '\0';
-    return true;
-}
-
-static int get_numbers(gridio_file *file, int64_t where, const char *name, int32_t **values)
-{
-    const int id = ((pnetcdf_handle *)file->handle)->id;
-    nc_type type;
-    MPI_Offset count;
-    *values = NULL;
-    if (ncmpi_inq_att(id, (int)where, name, &type, &count) != NC_NOERR || type == NC_CHAR || count == 0)
-        return 0;
-    *values = calloc((size_t)count, sizeof **values);
-    return *values && ncmpi_get_att_int(id, (int)where, name, *values) == NC_NOERR ? (int)count : 0;
-}
-
-static const gridio_attributes ATTRIBUTES = {put_text, put_numbers, get_text, get_numbers, true};
-
-/* --- open ------------------------------------------------------------------------------------------------------- */
+/* --- open --- */
 
 static int creation_mode(gridio_file *file)
 {
     static const char KINDS[] = "classic|64bit-offset|64bit-data";
     if (gridio_setting_is(file, "kind", KINDS, "64bit-data", "classic"))
         return NC_CLOBBER;
-    return gridio_setting_is(file, "kind", KINDS, "64bit-data", "64bit-offset") ? NC_CLOBBER | NC_64BIT_OFFSET
-                                                                                : NC_CLOBBER | NC_64BIT_DATA;
+    return gridio_setting_is(file, "kind", KINDS, "64bit-data", "64bit-offset")
+               ? NC_CLOBBER | NC_64BIT_OFFSET
+               : NC_CLOBBER | NC_64BIT_DATA;
 }
 
 static pnetcdf_handle *new_handle(gridio_file *file)
@@ -113,23 +82,23 @@ static int open_to_write(gridio_file *file, const char *path)
     return check(file, code, "create");
 }
 
-/* --- definitions ------------------------------------------------------------------------------------------------ */
+/* --- definitions --- */
 
-static const nc_type TYPES[] = {
-    [GRIDIO_FLOAT64] = NC_DOUBLE, [GRIDIO_FLOAT32] = NC_FLOAT, [GRIDIO_INT32] = NC_INT, [GRIDIO_CHARACTER] = NC_CHAR};
-
-static int dimension_of(gridio_file *file, const gridio_variable *variable, int d, int *dimension)
+static int dimension_of(gridio_file *file, const gridio_variable *variable, int axis,
+                        int *dimension)
 {
     const int id = ((pnetcdf_handle *)file->handle)->id;
     char name[GRIDIO_NAME_BYTES];
     MPI_Offset size;
-    gridio_dimension_name(variable, d, name);
+    gridio_dimension_name(variable, axis, name);
     if (ncmpi_inq_dimid(id, name, dimension) != NC_NOERR)
-        return check(file, ncmpi_def_dim(id, name, variable->size[d], dimension), "define a dimension of");
+        return check(file, ncmpi_def_dim(id, name, variable->size[axis], dimension),
+                     "define a dimension of");
     ncmpi_inq_dimlen(id, *dimension, &size);
-    if (size == variable->size[d] && strcmp(name, STEP) != 0)
+    if (size == variable->size[axis] && strcmp(name, STEP) != 0)
         return 0;
-    return gridio_fail(file, "the dimension %s of %s has two sizes in '%s'", name, variable->name, file->path);
+    return gridio_fail(file, "the dimension %s of %s has two sizes in '%s'", name, variable->name,
+                       file->path);
 }
 
 static int define_variable(gridio_file *file, int number)
@@ -138,12 +107,12 @@ static int define_variable(gridio_file *file, int number)
     const gridio_variable *variable = &file->variables[number];
     int dimensions[GRIDIO_DIMENSIONS + 1] = {handle->step_dimension};
     const int lead = variable->every_step;
-    for (int d = 0; d < variable->dimensions; d++)
-        if (dimension_of(file, variable, d, &dimensions[lead + d]) != 0)
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        if (dimension_of(file, variable, axis, &dimensions[lead + axis]) != 0)
             return GRIDIO_FAILED;
     if (check(file,
-              ncmpi_def_var(handle->id, variable->name, TYPES[variable->type], lead + variable->dimensions, dimensions,
-                            &handle->variable[number]),
+              ncmpi_def_var(handle->id, variable->name, TYPES[variable->type],
+                            lead + variable->dimensions, dimensions, &handle->variable[number]),
               "define a variable of") != 0)
         return GRIDIO_FAILED;
     return gridio_put_attributes(file, number, &ATTRIBUTES, handle->variable[number]);
@@ -153,7 +122,9 @@ static int write_definitions(gridio_file *file)
 {
     pnetcdf_handle *handle = file->handle;
     const int64_t fixed_steps = gridio_fixed_steps(file);
-    if (check(file, ncmpi_def_dim(handle->id, STEP, fixed_steps ? fixed_steps : NC_UNLIMITED, &handle->step_dimension),
+    if (check(file,
+              ncmpi_def_dim(handle->id, STEP, fixed_steps ? fixed_steps : NC_UNLIMITED,
+                            &handle->step_dimension),
               "define a dimension of") != 0 ||
         put_numbers(file, NC_GLOBAL, "gridio_steps", 1, &(int32_t){0}) != 0)
         return GRIDIO_FAILED;
@@ -163,17 +134,7 @@ static int write_definitions(gridio_file *file)
     return check(file, ncmpi_enddef(handle->id), "write the header of");
 }
 
-/* --- descriptions ----------------------------------------------------------------------------------------------- */
-
-static bool type_of(nc_type found, gridio_type *type)
-{
-    for (int t = GRIDIO_FLOAT64; t <= GRIDIO_CHARACTER; t++)
-        if (TYPES[t] == found) {
-            *type = (gridio_type)t;
-            return true;
-        }
-    return false;
-}
+/* --- descriptions --- */
 
 static int add_variable(gridio_file *file, int number)
 {
@@ -182,19 +143,20 @@ static int add_variable(gridio_file *file, int number)
     int dimensions[GRIDIO_DIMENSIONS + 1], count;
     gridio_variable variable = {.name = name};
     nc_type type;
-    if (ncmpi_inq_varndims(handle->id, number, &count) != NC_NOERR || count > GRIDIO_DIMENSIONS + 1 ||
+    if (ncmpi_inq_varndims(handle->id, number, &count) != NC_NOERR ||
+        count > GRIDIO_DIMENSIONS + 1 ||
         ncmpi_inq_var(handle->id, number, name, &type, &count, dimensions, NULL) != NC_NOERR ||
-        !type_of(type, &variable.type))
+        !netcdf_type_of(type, &variable.type))
         return 0; /* of a type or shape that gridio has not: left alone */
     variable.every_step = count > 0 && dimensions[0] == handle->step_dimension;
     variable.dimensions = count - variable.every_step;
     if (variable.dimensions > GRIDIO_DIMENSIONS)
         return 0;
-    for (int d = 0; d < variable.dimensions; d++) {
+    for (int axis = 0; axis < variable.dimensions; axis++) {
         MPI_Offset size = 0;
-        ncmpi_inq_dim(handle->id, dimensions[variable.every_step + d], names[d], &size);
-        variable.size[d] = size;
-        variable.dimension_name[d] = names[d];
+        ncmpi_inq_dim(handle->id, dimensions[variable.every_step + axis], names[axis], &size);
+        variable.size[axis] = size;
+        variable.dimension_name[axis] = names[axis];
     }
     handle->variable[file->variables_count] = number;
     return gridio_add_with_attributes(file, &variable, &ATTRIBUTES, number);
@@ -205,7 +167,8 @@ static int describe(gridio_file *file)
     pnetcdf_handle *handle = file->handle;
     int variables;
     MPI_Offset steps = 0;
-    if ((ncmpi_inq_unlimdim(handle->id, &handle->step_dimension) != NC_NOERR || handle->step_dimension < 0) &&
+    if ((ncmpi_inq_unlimdim(handle->id, &handle->step_dimension) != NC_NOERR ||
+         handle->step_dimension < 0) &&
         ncmpi_inq_dimid(handle->id, STEP, &handle->step_dimension) != NC_NOERR)
         handle->step_dimension = -1;
     if (handle->step_dimension >= 0)
@@ -229,7 +192,7 @@ static int open_to_read(gridio_file *file, const char *path)
     return check(file, code, "open") == 0 ? describe(file) : GRIDIO_FAILED;
 }
 
-/* --- slabs ------------------------------------------------------------------------------------------------------ */
+/* --- slabs --- */
 
 static int set_mode(gridio_file *file, bool independent)
 {
@@ -237,12 +200,13 @@ static int set_mode(gridio_file *file, bool independent)
     if (handle->is_independent == independent)
         return 0;
     handle->is_independent = independent;
-    return check(file, independent ? ncmpi_begin_indep_data(handle->id) : ncmpi_end_indep_data(handle->id),
-                 "change the access to");
+    return check(
+        file, independent ? ncmpi_begin_indep_data(handle->id) : ncmpi_end_indep_data(handle->id),
+        "change the access to");
 }
 
-/* The blocks' places as PnetCDF wants them: a row of pointers to starts and one to counts, and the numbers behind. One
- * piece of memory, to be freed by its first member. */
+/* The blocks' places as PnetCDF wants them: a row of pointers to starts and one to counts, and the
+ * numbers behind. One piece of memory, to be freed by its first member. */
 typedef struct {
     MPI_Offset **starts, **counts;
 } pnetcdf_places;
@@ -257,14 +221,14 @@ static pnetcdf_places places_of(gridio_file *file, const gridio_slab *slab)
     if (!rows)
         return (pnetcdf_places){NULL, NULL};
     MPI_Offset *numbers = (MPI_Offset *)(rows + 2 * blocks);
-    for (size_t b = 0; b < (size_t)slab->blocks; b++, numbers += (ptrdiff_t)2 * NUMBERS) {
-        rows[b] = numbers;
-        rows[blocks + b] = numbers + NUMBERS;
-        rows[b][0] = slab->step;
-        rows[blocks + b][0] = 1;
-        for (int d = 0; d < variable->dimensions; d++) {
-            rows[b][lead + d] = slab->block[b].start[d];
-            rows[blocks + b][lead + d] = slab->block[b].count[d];
+    for (size_t i = 0; i < (size_t)slab->blocks; i++, numbers += (ptrdiff_t)2 * NUMBERS) {
+        rows[i] = numbers;
+        rows[blocks + i] = numbers + NUMBERS;
+        rows[i][0] = slab->step;
+        rows[blocks + i][0] = 1;
+        for (int axis = 0; axis < variable->dimensions; axis++) {
+            rows[i][lead + axis] = slab->block[i].start[axis];
+            rows[blocks + i][lead + axis] = slab->block[i].count[axis];
         }
     }
     return (pnetcdf_places){rows, rows + blocks};
@@ -288,18 +252,22 @@ static bool reserve_request(pnetcdf_handle *handle)
 }
 
 /* The caller may use its data again at once, and so the request gets a copy. */
-static int post(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places, const void *data)
+static int post(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places,
+                const void *data)
 {
     pnetcdf_handle *handle = file->handle;
-    const size_t bytes = (size_t)slab->elements * gridio_element_bytes(file->variables[slab->number].type);
+    const size_t bytes =
+        (size_t)slab->elements * gridio_element_bytes(file->variables[slab->number].type);
     if (slab->blocks == 0)
         return 0;
     void *copy = reserve_request(handle) ? malloc(bytes) : NULL;
     if (!copy)
-        return gridio_fail(file, "there is no memory for %zu bytes that wait to be written to '%s'", bytes, file->path);
+        return gridio_fail(file, "there is no memory for %zu bytes that wait to be written to '%s'",
+                           bytes, file->path);
     memcpy(copy, data, bytes);
-    int code = ncmpi_iput_varn(handle->id, handle->variable[slab->number], slab->blocks, places->starts, places->counts,
-                               copy, 0, MPI_DATATYPE_NULL, &handle->request[handle->requests]);
+    int code = ncmpi_iput_varn(handle->id, handle->variable[slab->number], slab->blocks,
+                               places->starts, places->counts, copy, 0, MPI_DATATYPE_NULL,
+                               &handle->request[handle->requests]);
     if (code != NC_NOERR) {
         free(copy);
         return check(file, code, "write");
@@ -316,42 +284,49 @@ static int complete(gridio_file *file)
         return 0;
     int *status = calloc((size_t)handle->requests + 1, sizeof *status);
     int code = ncmpi_wait_all(handle->id, handle->requests, handle->request, status);
-    for (int r = 0; r < handle->requests; r++) {
-        free(handle->copy[r]);
+    for (int row = 0; row < handle->requests; row++) {
+        free(handle->copy[row]);
         if (code == NC_NOERR && status)
-            code = status[r];
+            code = status[row];
     }
     handle->requests = 0;
     free(status);
     return check(file, code, "write");
 }
 
-/* A single number in one file. Of PnetCDF's collective calls those for it hang where ranks pass none of it; a request
- * and the wait for it do not. */
-static int move_single(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places, void *data,
-                       bool writes)
+/* A single number in one file. Of PnetCDF's collective calls those for it hang where ranks pass
+ * none of it; a request and the wait for it do not. */
+static int move_single(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places,
+                       void *data, bool writes)
 {
     const pnetcdf_handle *handle = file->handle;
     const int variable = handle->variable[slab->number];
     int request, state = NC_NOERR, code = NC_NOERR;
     if (slab->blocks > 0)
-        code = writes ? ncmpi_iput_varn(handle->id, variable, 1, places->starts, places->counts, data, 0,
-                                        MPI_DATATYPE_NULL, &request)
-                      : ncmpi_iget_varn(handle->id, variable, 1, places->starts, places->counts, data, 0,
-                                        MPI_DATATYPE_NULL, &request);
-    const int waited = ncmpi_wait_all(handle->id, slab->blocks > 0 && code == NC_NOERR, &request, &state);
-    return check(file, code != NC_NOERR ? code : waited != NC_NOERR ? waited : state, writes ? "write" : "read");
+        code = writes ? ncmpi_iput_varn(handle->id, variable, 1, places->starts, places->counts,
+                                        data, 0, MPI_DATATYPE_NULL, &request)
+                      : ncmpi_iget_varn(handle->id, variable, 1, places->starts, places->counts,
+                                        data, 0, MPI_DATATYPE_NULL, &request);
+    const int waited =
+        ncmpi_wait_all(handle->id, slab->blocks > 0 && code == NC_NOERR, &request, &state);
+    return check(file,
+                 code != NC_NOERR     ? code
+                 : waited != NC_NOERR ? waited
+                                      : state,
+                 writes ? "write" : "read");
 }
 
-static int put(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places, const void *data)
+static int put(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places,
+               const void *data)
 {
     const pnetcdf_handle *handle = file->handle;
     const int variable = handle->variable[slab->number];
     return check(file,
-                 slab->together ? ncmpi_put_varn_all(handle->id, variable, slab->blocks, places->starts, places->counts,
-                                                     data, 0, MPI_DATATYPE_NULL)
-                                : ncmpi_put_varn(handle->id, variable, slab->blocks, places->starts, places->counts,
-                                                 data, 0, MPI_DATATYPE_NULL),
+                 slab->together
+                     ? ncmpi_put_varn_all(handle->id, variable, slab->blocks, places->starts,
+                                          places->counts, data, 0, MPI_DATATYPE_NULL)
+                     : ncmpi_put_varn(handle->id, variable, slab->blocks, places->starts,
+                                      places->counts, data, 0, MPI_DATATYPE_NULL),
                  "write");
 }
 
@@ -360,15 +335,16 @@ static int get(gridio_file *file, const gridio_slab *slab, const pnetcdf_places 
     const pnetcdf_handle *handle = file->handle;
     const int variable = handle->variable[slab->number];
     return check(file,
-                 slab->together ? ncmpi_get_varn_all(handle->id, variable, slab->blocks, places->starts, places->counts,
-                                                     data, 0, MPI_DATATYPE_NULL)
-                                : ncmpi_get_varn(handle->id, variable, slab->blocks, places->starts, places->counts,
-                                                 data, 0, MPI_DATATYPE_NULL),
+                 slab->together
+                     ? ncmpi_get_varn_all(handle->id, variable, slab->blocks, places->starts,
+                                          places->counts, data, 0, MPI_DATATYPE_NULL)
+                     : ncmpi_get_varn(handle->id, variable, slab->blocks, places->starts,
+                                      places->counts, data, 0, MPI_DATATYPE_NULL),
                  "read");
 }
 
-static int move_blocks(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places, void *data,
-                       bool writes)
+static int move_blocks(gridio_file *file, const gridio_slab *slab, const pnetcdf_places *places,
+                       void *data, bool writes)
 {
     const gridio_variable *variable = &file->variables[slab->number];
     char nothing = 0;
@@ -409,7 +385,7 @@ static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
     return move(file, slab, data, false);
 }
 
-/* --- the end ---------------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 static int flush(gridio_file *file)
 {
@@ -444,7 +420,8 @@ static int close_file(gridio_file *file)
     return status;
 }
 
-static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *), void *context)
+static void hints(gridio_file *file, void (*visit)(const char *, const char *, void *),
+                  void *context)
 {
     MPI_Info info;
     if (ncmpi_inq_file_info(((pnetcdf_handle *)file->handle)->id, &info) != NC_NOERR)
@@ -453,10 +430,12 @@ static void hints(gridio_file *file, void (*visit)(const char *, const char *, v
 }
 
 static const char *const SETTINGS[] = {
-    "kind: classic, 64bit-offset or 64bit-data (CDF-5); usual: 64bit-data",
-    "nonblocking: yes (requests, completed by sync and close; a rank keeps a copy of what pends) or no; usual: no",
-    "steps: unlimited (the record dimension), or how many there will be at most; usual: unlimited",
-    "alignment_bytes: where variables and records begin; usual: as PnetCDF chooses",
+    "kind: classic, 64bit-offset or 64bit-data (CDF-5); default: 64bit-data",
+    "nonblocking: yes (requests, completed by sync and close; a rank keeps a copy of what pends) "
+    "or no; default: no",
+    "steps: unlimited (the record dimension), or how many there will be at most; default: "
+    "unlimited",
+    "alignment_bytes: where variables and records begin; default: as PnetCDF chooses",
     NULL,
 };
 

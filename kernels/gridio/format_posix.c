@@ -1,6 +1,7 @@
-/* Format posix: the raw layout through open, pwrite, pread and fsync, each rank that has the file open by itself. */
+/* Format posix: the raw layout through open, pwrite, pread and fsync, each rank that has the file
+ * open by itself. */
 #include "raw_layout.h"
-#include "runs.h"
+#include "contiguous_runs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +75,8 @@ static int get(gridio_file *file, char *data, size_t bytes, int64_t offset)
         if (done < 0)
             return fail(file, "read");
         if (done == 0)
-            return gridio_fail(file, "'%s' ends too early, at byte %lld", file->path, (long long)offset);
+            return gridio_fail(file, "'%s' ends too early, at byte %lld", file->path,
+                               (long long)offset);
         data += done, offset += done, bytes -= (size_t)done;
     }
     return 0;
@@ -83,11 +85,13 @@ static int get(gridio_file *file, char *data, size_t bytes, int64_t offset)
 static int read_header(gridio_file *file, posix_handle *handle)
 {
     char page[RAW_PAGE_BYTES + 1] = "";
-    int64_t bytes = pread(handle->descriptor, page, RAW_PAGE_BYTES, 0) > 0 ? raw_header_bytes(page) : 0;
+    int64_t bytes =
+        pread(handle->descriptor, page, RAW_PAGE_BYTES, 0) > 0 ? raw_header_bytes(page) : 0;
     if (bytes == 0)
-        return gridio_fail(file, "'%s' is no file that gridio wrote", file->path);
+        return gridio_fail(file, "'%s' is not a file that gridio wrote", file->path);
     char *text = calloc(1, (size_t)bytes + 1);
-    int status = text ? get(file, text, (size_t)bytes, 0) : gridio_fail(file, "no memory for a header");
+    int status =
+        text ? get(file, text, (size_t)bytes, 0) : gridio_fail(file, "no memory for a header");
     if (status == 0)
         status = raw_parse(file, text, &handle->layout);
     free(text);
@@ -117,11 +121,13 @@ static int each_run(gridio_file *file, const gridio_slab *slab, char *data,
                     int (*move)(gridio_file *, char *, size_t, int64_t))
 {
     const gridio_variable *variable = &file->variables[slab->number];
-    const int64_t base = raw_offset(file, &((posix_handle *)file->handle)->layout, slab->number, slab->step);
+    const int64_t base =
+        raw_offset(file, &((posix_handle *)file->handle)->layout, slab->number, slab->step);
     const int64_t element = (int64_t)gridio_element_bytes(variable->type);
     gridio_run run;
     for (gridio_run_walk walk = gridio_walk_runs(variable, slab); gridio_next_run(&walk, &run);)
-        if (move(file, data + run.memory * element, (size_t)(run.count * element), base + run.place * element) != 0)
+        if (move(file, data + run.memory * element, (size_t)(run.count * element),
+                 base + run.place * element) != 0)
             return GRIDIO_FAILED;
     return 0;
 }
@@ -168,7 +174,7 @@ const gridio_format gridio_posix = {
     .name = "posix",
     .can = GRIDIO_ALONE | GRIDIO_APART,
     .suffix = ".grid",
-    .tells_full = true,
+    .reports_full = true,
     .open_to_write = open_to_write,
     .open_to_read = open_to_read,
     .write_definitions = write_definitions,

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- open ----------------------------------------------------------------------------------------------------------
- */
+/* --- open --- */
 
 static gridio_file *new_file(const char *path, gridio_mode mode, const gridio_method *method,
                              const gridio_format *format, MPI_Comm comm)
@@ -44,7 +43,8 @@ static int open_here(gridio_file *file)
     if (!path)
         return GRIDIO_FAILED;
     const gridio_format *format = file->format;
-    int status = file->mode == GRIDIO_READ ? format->open_to_read(file, path) : format->open_to_write(file, path);
+    int status = file->mode == GRIDIO_READ ? format->open_to_read(file, path)
+                                           : format->open_to_write(file, path);
     free(path);
     return status;
 }
@@ -61,11 +61,12 @@ static int open_all(gridio_file *file, const gridio_options *options)
     return gridio_agree(file);
 }
 
-int gridio_open(gridio_file **out, const char *path, gridio_mode mode, const gridio_options *options, MPI_Comm comm)
+int gridio_open(gridio_file **out, const char *path, gridio_mode mode,
+                const gridio_options *options, MPI_Comm comm)
 {
-    const gridio_options usual = {0};
+    const gridio_options defaults = {0};
     if (!options)
-        options = &usual;
+        options = &defaults;
     *out = NULL;
     const gridio_method *method = gridio_find_method(options->method);
     const gridio_format *format = method ? gridio_find_format(options->format, method) : NULL;
@@ -101,8 +102,7 @@ int gridio_end_definitions(gridio_file *file)
     return gridio_agree(file);
 }
 
-/* --- write and read ------------------------------------------------------------------------------------------------
- */
+/* --- write and read --- */
 
 static gridio_slab slab_of(const gridio_file *file, int number, int64_t step)
 {
@@ -124,6 +124,19 @@ static bool addressable(gridio_file *file, int number, int64_t step)
     return false;
 }
 
+int gridio_select(gridio_file *file, int number, int blocks, const gridio_block *block)
+{
+    if (file->failed_everywhere)
+        return GRIDIO_FAILED;
+    if (file->mode == GRIDIO_WRITE || number < 0 || number >= file->variables_count)
+        return gridio_fail(file, "'%s' has no variable %d to be read", file->path, number);
+    if (file->shares[gridio_index(file, number)].is_part)
+        gridio_select_part(file, gridio_index(file, number), blocks, block);
+    else
+        gridio_set_blocks(file, gridio_index(file, number), blocks, block);
+    return 0;
+}
+
 int gridio_write(gridio_file *file, int number, int64_t step, const void *data)
 {
     if (file->failed_everywhere)
@@ -134,7 +147,7 @@ int gridio_write(gridio_file *file, int number, int64_t step, const void *data)
         return GRIDIO_FAILED;
     const gridio_slab slab = slab_of(file, number, step);
     if (gridio_describe(file, number)->every_step && step >= file->steps_written) {
-        if (step > 0 && !file->format->tells_full && gridio_check_room(file, step) != 0)
+        if (step > 0 && !file->format->reports_full && gridio_check_disk_space(file, step) != 0)
             return GRIDIO_FAILED;
         file->steps_written = step + 1;
     }
@@ -151,15 +164,14 @@ int gridio_read(gridio_file *file, int number, int64_t step, void *data)
     if (!addressable(file, number, step))
         return GRIDIO_FAILED;
     if (gridio_describe(file, number)->every_step && step >= file->steps)
-        return gridio_fail(file, "'%s' has %lld whole steps, and so no step %lld", file->path, (long long)file->steps,
-                           (long long)step);
+        return gridio_fail(file, "'%s' has %lld whole steps, and so no step %lld", file->path,
+                           (long long)file->steps, (long long)step);
     const gridio_slab slab = slab_of(file, number, step);
     file->method->read(file, &slab, data);
     return gridio_agree(file);
 }
 
-/* --- sync and close ------------------------------------------------------------------------------------------------
- */
+/* --- sync and close --- */
 
 static int mark_steps(gridio_file *file)
 {
@@ -204,10 +216,10 @@ void gridio_abandon(gridio_file **out)
     gridio_close(out);
 }
 
-/* --- what is in use ------------------------------------------------------------------------------------------------
- */
+/* --- what is in use --- */
 
-void gridio_hints(gridio_file *file, void (*visit)(const char *, const char *, void *), void *context)
+void gridio_hints(gridio_file *file, void (*visit)(const char *, const char *, void *),
+                  void *context)
 {
     if (file->handle && file->format->hints)
         file->format->hints(file, visit, context);

@@ -15,17 +15,19 @@ hid_t hdf5_type(gridio_type type)
 static int64_t corner(const gridio_variable *variable, const gridio_block *block, bool last)
 {
     int64_t place = 0;
-    for (int d = 0; d < variable->dimensions; d++)
-        place = place * variable->size[d] + block->start[d] + (last ? block->count[d] - 1 : 0);
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        place =
+            place * variable->size[axis] + block->start[axis] + (last ? block->count[axis] - 1 : 0);
     return place;
 }
 
-/* Whether block after block is the order of the array too. HDF5 visits a selection in the order of the array, whatever
- * the order in which it was put together, and so only then can one call move all blocks. */
+/* Whether block after block is the order of the array too. HDF5 visits a selection in the order of
+ * the array, whatever the order in which it was put together, and so only then can one call move
+ * all blocks. */
 static bool in_array_order(const gridio_variable *variable, const gridio_slab *slab)
 {
-    for (int b = 1; b < slab->blocks; b++)
-        if (corner(variable, &slab->block[b - 1], true) >= corner(variable, &slab->block[b], false))
+    for (int i = 1; i < slab->blocks; i++)
+        if (corner(variable, &slab->block[i - 1], true) >= corner(variable, &slab->block[i], false))
             return false;
     return true;
 }
@@ -44,25 +46,28 @@ static herr_t select_blocks(hid_t space, const hdf5_target *target, const gridio
 {
     herr_t status = 0;
     const int lead = target->has_steps;
-    for (int b = first; b < last && status >= 0; b++) {
-        hsize_t start[GRIDIO_DIMENSIONS + 1] = {(hsize_t)slab->step}, count[GRIDIO_DIMENSIONS + 1] = {1};
-        for (int d = 0; d < variable->dimensions; d++) {
-            start[lead + d] = (hsize_t)slab->block[b].start[d];
-            count[lead + d] = (hsize_t)slab->block[b].count[d];
+    for (int i = first; i < last && status >= 0; i++) {
+        hsize_t start[GRIDIO_DIMENSIONS + 1] = {(hsize_t)slab->step},
+                                          count[GRIDIO_DIMENSIONS + 1] = {1};
+        for (int axis = 0; axis < variable->dimensions; axis++) {
+            start[lead + axis] = (hsize_t)slab->block[i].start[axis];
+            count[lead + axis] = (hsize_t)slab->block[i].count[axis];
         }
-        status = H5Sselect_hyperslab(space, b == first ? H5S_SELECT_SET : H5S_SELECT_OR, start, NULL, count, NULL);
+        status = H5Sselect_hyperslab(space, i == first ? H5S_SELECT_SET : H5S_SELECT_OR, start,
+                                     NULL, count, NULL);
     }
     return status;
 }
 
-/* The selections in the data set and in memory for blocks first … last-1, or none. A single number is a scalar space,
- * of which only all or none can be selected. */
-static herr_t select_spaces(const hdf5_target *target, const gridio_variable *variable, const gridio_slab *slab,
-                            int first, int last, hid_t *in_file, hid_t *in_memory)
+/* The selections in the data set and in memory for blocks first … last-1, or none. A single number
+ * is a scalar space, of which only all or none can be selected. */
+static herr_t select_spaces(const hdf5_target *target, const gridio_variable *variable,
+                            const gridio_slab *slab, int first, int last, hid_t *in_file,
+                            hid_t *in_memory)
 {
     hsize_t elements = 0;
-    for (int b = first; b < last; b++)
-        elements += (hsize_t)gridio_elements(&slab->block[b], variable->dimensions);
+    for (int i = first; i < last; i++)
+        elements += (hsize_t)gridio_elements(&slab->block[i], variable->dimensions);
     *in_file = H5Dget_space(target->set);
     *in_memory = H5Screate_simple(1, &(hsize_t){elements ? elements : 1}, NULL);
     if (*in_file < 0 || *in_memory < 0)
@@ -83,8 +88,8 @@ static hid_t transfer_properties(const gridio_file *file, bool together)
 }
 
 /* One call. Where the selection fails here this rank still takes part, with none. */
-static int move_blocks(gridio_file *file, const hdf5_target *target, const gridio_slab *slab, int first, int last,
-                       char *data)
+static int move_blocks(gridio_file *file, const hdf5_target *target, const gridio_slab *slab,
+                       int first, int last, char *data)
 {
     const gridio_variable *variable = &file->variables[slab->number];
     char nothing = 0;
@@ -97,8 +102,9 @@ static int move_blocks(gridio_file *file, const hdf5_target *target, const gridi
     }
     if (!data)
         data = &nothing; /* HDF5 takes no NULL */
-    herr_t moved = target->writes ? H5Dwrite(target->set, target->type, in_memory, in_file, list, data)
-                                  : H5Dread(target->set, target->type, in_memory, in_file, list, data);
+    herr_t moved = target->writes
+                       ? H5Dwrite(target->set, target->type, in_memory, in_file, list, data)
+                       : H5Dread(target->set, target->type, in_memory, in_file, list, data);
     if (moved < 0)
         status = hdf5_fail(file, target->writes ? "write" : "read");
     H5Sclose(in_file);

@@ -1,11 +1,12 @@
-/* Files on HDF5: how they are opened, flushed and asked for their hints, and what HDF5 says when it fails. */
+/* Files on HDF5: how they are opened, flushed and asked for their hints, and what HDF5 says when it
+ * fails. */
 #include "hdf5_support.h"
 
 #include "hdf5_reason.h"
 
 #include <unistd.h>
 
-/* --- failures --------------------------------------------------------------------------------------------------- */
+/* --- failures --- */
 
 int hdf5_fail(gridio_file *file, const char *what)
 {
@@ -17,21 +18,22 @@ int hdf5_check(gridio_file *file, int64_t value, const char *what)
     return value < 0 ? hdf5_fail(file, what) : 0;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
+/* --- files --- */
 
 static bool is_alone(const gridio_file *file)
 {
     return file->method->needs == GRIDIO_ALONE;
 }
 
-/* Version 1.8's file format is what CGNS's and netCDF's readers expect, and one without a mark of an open file: after a
- * crash it can be read without repair. */
+/* Version 1.8's file format is what CGNS's and netCDF's readers expect, and one without a mark of
+ * an open file: after a crash it can be read without repair. */
 hid_t hdf5_access(gridio_file *file)
 {
     hdf5_keep_reasons();
     const int64_t alignment = gridio_setting_number(file, "alignment_bytes", 1);
     const int64_t threshold = gridio_setting_number(file, "alignment_threshold_bytes", 1);
-    const bool collective = gridio_setting_is(file, "metadata", "collective|independent", "independent", "collective");
+    const bool collective =
+        gridio_setting_is(file, "metadata", "collective|independent", "independent", "collective");
     hid_t list = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_libver_bounds(list, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
     if (alignment > 1)
@@ -88,7 +90,8 @@ static void *driver_handle(hid_t id, hid_t driver)
     return handle;
 }
 
-/* HDF5 flushes through MPI_File_sync with the MPI driver, but leaves the serial one's data to the system. */
+/* HDF5 flushes through MPI_File_sync with the MPI driver, but leaves the serial one's data to the
+ * system. */
 int hdf5_flush(gridio_file *file, hid_t id)
 {
     if (H5Fflush(id, H5F_SCOPE_GLOBAL) < 0)

@@ -1,6 +1,6 @@
-/* Whether the file system has locks. ROMIO holds one while it writes back what lies between the pieces of a write (data
- * sieving), and ends the program where it gets none: on Lustre mounted without flock, on NFS without its lock daemon.
- * There it has to write piece by piece. */
+/* Whether the file system has locks. ROMIO holds one while it writes back what lies between the
+ * pieces of a write (data sieving), and ends the program where it gets none: on Lustre mounted
+ * without flock, on NFS without its lock daemon. There it has to write piece by piece. */
 #include "core.h"
 
 #include <errno.h>
@@ -24,7 +24,8 @@ static bool has_locks(gridio_file *file)
 {
     const bool writes = file->mode == GRIDIO_WRITE;
     char *path = gridio_path_to_open(file);
-    const int descriptor = path ? open(path, writes ? O_RDWR | O_CREAT | O_EXCL : O_RDONLY, 0666) : -1;
+    const int descriptor =
+        path ? open(path, writes ? O_RDWR | O_CREAT | O_EXCL : O_RDONLY, 0666) : -1;
     const bool has = descriptor < 0 || grants_lock(descriptor, writes ? F_WRLCK : F_RDLCK);
     if (descriptor >= 0)
         close(descriptor);
@@ -40,7 +41,8 @@ static void disable(gridio_file *file, const char *hint)
     int is_set;
     MPI_Info_get(file->info, hint, MPI_MAX_INFO_VAL, value, &is_set);
     if (is_set && strcmp(value, "enable") == 0)
-        gridio_fail(file, "the file system of '%s' has no locks, which the hint %s=enable needs", file->path, hint);
+        gridio_fail(file, "the file system of '%s' has no locks, which the hint %s=enable needs",
+                    file->path, hint);
     MPI_Info_set(file->info, hint, "disable");
 }
 

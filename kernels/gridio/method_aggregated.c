@@ -1,12 +1,13 @@
-/* Method aggregated: some ranks have the file open; each gathers what its group has, consecutive ranks of one node,
- * into one buffer, and moves that in as few and as large pieces as the group's blocks allow. */
+/* Method aggregated: some ranks have the file open; each gathers what its group has, consecutive
+ * ranks of one node, into one buffer, and moves that in as few and as large pieces as the group's
+ * blocks allow. */
 #include "aggregation.h"
-#include "whole.h"
+#include "untiled.h"
 
 #include <stdlib.h>
 
 enum { TAG = 2 };
-static const int64_t USUAL_BUFFER_BYTES = 16 << 20;
+static const int64_t DEFAULT_BUFFER_BYTES = 16 << 20;
 
 typedef struct {
     MPI_Comm group; /* its rank 0 is the writer */
@@ -21,10 +22,10 @@ typedef struct {
     int plans_count;
 } aggregated_scratch;
 
-/* --- groups --------------------------------------------------------------------------------------------------------
- */
+/* --- groups --- */
 
-/* The ranks of one node, in order; *node and *nodes: which one it is of how many, by the order of their first ranks. */
+/* The ranks of one node, in order; *node and *nodes: which one it is of how many, by the order of
+ * their first ranks. */
 static MPI_Comm ranks_of_node(const gridio_file *file, int *node, int *nodes)
 {
     MPI_Comm here, firsts;
@@ -86,7 +87,7 @@ static void get_ready(gridio_file *file, aggregated_scratch *scratch)
     MPI_Comm_rank(scratch->group, &member);
     MPI_Comm_size(scratch->group, &scratch->members);
     scratch->is_writer = member == 0;
-    scratch->buffer_bytes = gridio_setting_number(file, "buffer_bytes", USUAL_BUFFER_BYTES);
+    scratch->buffer_bytes = gridio_setting_number(file, "buffer_bytes", DEFAULT_BUFFER_BYTES);
     if (scratch->buffer_bytes < (int64_t)sizeof(double))
         scratch->buffer_bytes = sizeof(double);
     scratch->requests = malloc(((size_t)scratch->members + 1) * sizeof *scratch->requests);
@@ -102,14 +103,13 @@ static MPI_Comm writers(gridio_file *file)
     if (!scratch)
         MPI_Abort(file->comm, 1); /* the others are about to wait for this rank */
     file->scratch = scratch;
-    gridio_check_whole(file);
+    gridio_check_untiled(file);
     get_ready(file, scratch);
     MPI_Comm_split(file->comm, scratch->is_writer ? 0 : MPI_UNDEFINED, file->rank, &comm);
     return comm;
 }
 
-/* --- transfers -----------------------------------------------------------------------------------------------------
- */
+/* --- transfers --- */
 
 static bool is_used(const aggregated_scratch *scratch, const gridio_plan *plan)
 {
@@ -136,19 +136,22 @@ static void replace_plan(aggregated_scratch *scratch, int number, gridio_plan *p
         gridio_free_plan(old);
 }
 
-/* Made when a variable is first moved, and again when other blocks were selected. A rank cannot tell by itself that
- * another's are the same as before, so while reading all of the group ask each other. */
+/* Made when a variable is first moved, and again when other blocks were selected. A rank cannot
+ * tell by itself that another's are the same as before, so while reading all of the group ask each
+ * other. */
 static const gridio_plan *plan_of(gridio_file *file, const gridio_slab *slab)
 {
     aggregated_scratch *scratch = file->scratch;
     const int number = slab->number;
-    int stale = !scratch->plan[number] || scratch->selection[number] != file->shares[number].selection;
+    int stale =
+        !scratch->plan[number] || scratch->selection[number] != file->shares[number].selection;
     if (file->mode == GRIDIO_READ)
         MPI_Allreduce(MPI_IN_PLACE, &stale, 1, MPI_INT, MPI_MAX, scratch->group);
     if (!stale)
         return scratch->plan[number];
-    gridio_plan *plan = gridio_make_plan(&file->variables[number], slab, scratch->group, scratch->buffer_bytes,
-                                         scratch->plans, scratch->plans_count);
+    gridio_plan *plan =
+        gridio_make_plan(&file->variables[number], slab, scratch->group, scratch->buffer_bytes,
+                         scratch->plans, scratch->plans_count);
     replace_plan(scratch, number, plan);
     scratch->selection[number] = file->shares[number].selection;
     return plan;
@@ -163,15 +166,16 @@ static gridio_slab batch_slab(const gridio_slab *slab, const gridio_batch *batch
                          .elements = batch->elements};
 }
 
-/* Begins the messages of a batch between the writer's buffer and the members' data; gives the number begun. */
+/* Begins the messages of a batch between the writer's buffer and the members' data; gives the
+ * number begun. */
 static int begin(aggregated_scratch *scratch, const gridio_batch *batch, void *data, bool to_writer)
 {
     int begun = 0;
     for (int i = 0; i < batch->messages; i++)
-        (to_writer ? MPI_Irecv(scratch->buffer, 1, batch->message[i], batch->member[i], TAG, scratch->group,
-                               &scratch->requests[begun++])
-                   : MPI_Isend(scratch->buffer, 1, batch->message[i], batch->member[i], TAG, scratch->group,
-                               &scratch->requests[begun++]));
+        (to_writer ? MPI_Irecv(scratch->buffer, 1, batch->message[i], batch->member[i], TAG,
+                               scratch->group, &scratch->requests[begun++])
+                   : MPI_Isend(scratch->buffer, 1, batch->message[i], batch->member[i], TAG,
+                               scratch->group, &scratch->requests[begun++]));
     if (batch->mine == MPI_DATATYPE_NULL)
         return begun;
     if (to_writer)
@@ -182,7 +186,8 @@ static int begin(aggregated_scratch *scratch, const gridio_batch *batch, void *d
 }
 
 /* A writer that has failed goes on exchanging, lest its members wait for ever. */
-static void move_batch(gridio_file *file, const gridio_slab *slab, const gridio_batch *batch, void *data)
+static void move_batch(gridio_file *file, const gridio_slab *slab, const gridio_batch *batch,
+                       void *data)
 {
     aggregated_scratch *scratch = file->scratch;
     const gridio_slab piece = batch_slab(slab, batch);
@@ -220,7 +225,7 @@ static int write_slab(gridio_file *file, const gridio_slab *slab, const void *da
         return move_tiles(file, slab, (void *)(uintptr_t)data);
     if (!scratch->is_writer)
         return 0;
-    const gridio_slab whole = gridio_whole_slab(file, slab);
+    const gridio_slab whole = gridio_untiled_slab(file, slab);
     return file->format->write(file, &whole, data);
 }
 
@@ -231,7 +236,7 @@ static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
     if (variable->tiled)
         return move_tiles(file, slab, data);
     if (scratch->is_writer) {
-        const gridio_slab whole = gridio_whole_slab(file, slab);
+        const gridio_slab whole = gridio_untiled_slab(file, slab);
         file->format->read(file, &whole, data);
     }
     MPI_Datatype row = gridio_row(variable->type, slab->elements);
@@ -253,14 +258,14 @@ static void release(gridio_file *file)
     free(scratch);
 }
 
-static const char *const settings[] = {"writers: how many ranks write, over all nodes; usually one per node",
-                                       "writers_per_node: how many ranks of every node write; usually 1",
-                                       "buffer_bytes: of a writer's one buffer; usually 16777216",
-                                       GRIDIO_WHOLE_SETTINGS, NULL};
+static const char *const settings[] = {
+    "writers: how many ranks write, over all nodes; default: one per node",
+    "writers_per_node: how many ranks of every node write; default: 1",
+    "buffer_bytes: of a writer's one buffer; default: 16777216", GRIDIO_UNTILED_SETTINGS, NULL};
 
 const gridio_method gridio_aggregated = {
     .name = "aggregated",
-    .usual_format = "mpiio",
+    .default_format = "mpiio",
     .needs = GRIDIO_APART,
     .settings = settings,
     .accessors = writers,

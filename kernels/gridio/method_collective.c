@@ -1,11 +1,12 @@
-/* Methods collective and independent: all ranks have the file open and move their blocks themselves; together, where
- * the format's library decides which of them touch the file, or each by itself. */
-#include "whole.h"
+/* Methods collective and independent: all ranks have the file open and move their blocks
+ * themselves; together, where the format's library decides which of them touch the file, or each by
+ * itself. */
+#include "untiled.h"
 
 static gridio_slab prepared(gridio_file *file, const gridio_slab *slab)
 {
     if (!file->variables[slab->number].tiled)
-        return gridio_whole_slab(file, slab);
+        return gridio_untiled_slab(file, slab);
     gridio_slab mine = *slab;
     mine.together = file->method->needs == GRIDIO_TOGETHER;
     return mine;
@@ -26,16 +27,16 @@ static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
 static MPI_Comm all_ranks(gridio_file *file)
 {
     MPI_Comm comm;
-    gridio_check_whole(file);
+    gridio_check_untiled(file);
     MPI_Comm_dup(file->comm, &comm);
     return comm;
 }
 
-static const char *const settings[] = {GRIDIO_WHOLE_SETTINGS, NULL};
+static const char *const settings[] = {GRIDIO_UNTILED_SETTINGS, NULL};
 
 const gridio_method gridio_collective = {
     .name = "collective",
-    .usual_format = "mpiio",
+    .default_format = "mpiio",
     .needs = GRIDIO_TOGETHER,
     .settings = settings,
     .accessors = all_ranks,
@@ -45,7 +46,7 @@ const gridio_method gridio_collective = {
 
 const gridio_method gridio_independent = {
     .name = "independent",
-    .usual_format = "mpiio",
+    .default_format = "mpiio",
     .needs = GRIDIO_APART,
     .settings = settings,
     .accessors = all_ranks,

@@ -1,18 +1,20 @@
-/* Method file-per-rank: every rank has a file of its own and needs nobody. What is not tiled is in the first one, or in
- * all of them. */
+/* Method file-per-rank: every rank has a file of its own and needs nobody. What is not tiled is in
+ * the first one, or in all of them. */
 #include "internal.h"
 
 static MPI_Comm this_rank(gridio_file *file)
 {
     MPI_Comm comm;
-    gridio_setting_is(file, "whole_writers", "root|all", "root", "all"); /* fails where it is something else */
+    gridio_setting_is(file, "whole_writers", "root|all", "root",
+                      "all"); /* fails where it is something else */
     MPI_Comm_dup(MPI_COMM_SELF, &comm);
     return comm;
 }
 
 static int move(gridio_file *file, const gridio_slab *slab, void *data)
 {
-    return file->mode == GRIDIO_WRITE ? file->format->write(file, slab, data) : file->format->read(file, slab, data);
+    return file->mode == GRIDIO_WRITE ? file->format->write(file, slab, data)
+                                      : file->format->read(file, slab, data);
 }
 
 /* This rank's part is all that its file has of the variable. */
@@ -49,12 +51,13 @@ static int read_slab(gridio_file *file, const gridio_slab *slab, void *data)
     return slab->blocks == 0 ? 0 : move_part(file, slab, data);
 }
 
-static const char *const settings[] = {
-    "whole_writers: root or all, which ranks' files have the variables that are not tiled; usually root", NULL};
+static const char *const settings[] = {"whole_writers: root or all, which ranks' files have the "
+                                       "variables that are not tiled; default: root",
+                                       NULL};
 
 const gridio_method gridio_file_per_rank = {
     .name = "file-per-rank",
-    .usual_format = "posix",
+    .default_format = "posix",
     .needs = GRIDIO_ALONE,
     .splits = true,
     .settings = settings,

@@ -1,4 +1,5 @@
-/* Method serial: rank 0 gathers one variable at a time and moves it whole; the other ranks wait for it. */
+/* Method serial: rank 0 gathers one variable at a time and moves it whole; the other ranks wait for
+ * it. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static all_blocks gather_blocks(gridio_file *file, const gridio_slab *slab)
         places[rank] = total, total += bytes[rank];
     if (root)
         all.block = malloc((size_t)total + 1);
-    MPI_Gatherv(slab->block, mine, MPI_BYTE, all.block, bytes, places, MPI_BYTE, GRIDIO_ROOT, file->comm);
+    MPI_Gatherv(slab->block, mine, MPI_BYTE, all.block, bytes, places, MPI_BYTE, GRIDIO_ROOT,
+                file->comm);
     for (int rank = 0; root && rank < file->ranks; rank++)
         bytes[rank] /= (int)sizeof(gridio_block);
     all.count = bytes;
@@ -51,9 +53,10 @@ static all_blocks gather_blocks(gridio_file *file, const gridio_slab *slab)
 
 typedef int transfer(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 
-/* Begins the root's side: every rank's blocks, straight from or to their places in the whole. Returns how many. */
-static int begin_root(gridio_file *file, const gridio_variable *variable, const all_blocks *all, void *whole,
-                      transfer *move, MPI_Request *requests)
+/* Begins the root's side: every rank's blocks, straight from or to their places in the whole.
+ * Returns how many. */
+static int begin_root(gridio_file *file, const gridio_variable *variable, const all_blocks *all,
+                      void *whole, transfer *move, MPI_Request *requests)
 {
     const gridio_block *block = all->block;
     int begun = 0;
@@ -67,7 +70,8 @@ static int begin_root(gridio_file *file, const gridio_variable *variable, const 
     return begun;
 }
 
-static void begin_own(gridio_file *file, const gridio_slab *slab, void *data, transfer *move, MPI_Request *request)
+static void begin_own(gridio_file *file, const gridio_slab *slab, void *data, transfer *move,
+                      MPI_Request *request)
 {
     *request = MPI_REQUEST_NULL;
     if (slab->blocks == 0)
@@ -78,8 +82,8 @@ static void begin_own(gridio_file *file, const gridio_slab *slab, void *data, tr
 }
 
 /* Moves all blocks between the ranks and the whole on the root. */
-static int exchange(gridio_file *file, const gridio_slab *slab, void *data, void *whole, transfer *root_side,
-                    transfer *rank_side)
+static int exchange(gridio_file *file, const gridio_slab *slab, void *data, void *whole,
+                    transfer *root_side, transfer *rank_side)
 {
     const gridio_variable *variable = &file->variables[slab->number];
     all_blocks all = gather_blocks(file, slab);
@@ -92,10 +96,13 @@ static int exchange(gridio_file *file, const gridio_slab *slab, void *data, void
     free(requests);
     free(all.block);
     free(all.count);
-    return code == MPI_SUCCESS ? 0 : gridio_fail(file, "the blocks of %s could not be exchanged", variable->name);
+    return code == MPI_SUCCESS
+               ? 0
+               : gridio_fail(file, "the blocks of %s could not be exchanged", variable->name);
 }
 
-static int send_blocks(void *data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
+static int send_blocks(void *data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                       MPI_Request *request)
 {
     return MPI_Isend(data, count, type, rank, tag, comm, request);
 }
@@ -114,7 +121,9 @@ static int reserve(gridio_file *file, const gridio_variable *variable, void **wh
         if (room)
             scratch->bytes_known = bytes;
     }
-    return room ? 0 : gridio_fail(file, "rank 0 has no memory for the whole of %s, %zu bytes", variable->name, bytes);
+    return room ? 0
+                : gridio_fail(file, "rank 0 has no memory for the whole of %s, %zu bytes",
+                              variable->name, bytes);
 }
 
 static int move_whole(gridio_file *file, const gridio_slab *slab, void *whole)
@@ -126,7 +135,8 @@ static int move_whole(gridio_file *file, const gridio_slab *slab, void *whole)
                              .blocks = 1,
                              .block = &block,
                              .elements = gridio_elements(&block, variable->dimensions)};
-    return file->mode == GRIDIO_WRITE ? file->format->write(file, &all, whole) : file->format->read(file, &all, whole);
+    return file->mode == GRIDIO_WRITE ? file->format->write(file, &all, whole)
+                                      : file->format->read(file, &all, whole);
 }
 
 static int write_slab(gridio_file *file, const gridio_slab *slab, const void *data)
@@ -187,7 +197,7 @@ static void release(gridio_file *file)
 
 const gridio_method gridio_serial = {
     .name = "serial",
-    .usual_format = "posix",
+    .default_format = "posix",
     .needs = GRIDIO_ALONE,
     .accessors = master,
     .write = write_slab,

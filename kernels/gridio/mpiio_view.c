@@ -1,19 +1,21 @@
 #include "mpiio_view.h"
-#include "runs.h"
+#include "contiguous_runs.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 mpiio_view mpiio_empty_view(const gridio_file *file, int number)
 {
-    return (mpiio_view){.places = gridio_mpi_type(file->variables[number].type), .memory = MPI_BYTE};
+    return (mpiio_view){.places = gridio_mpi_type(file->variables[number].type),
+                        .memory = MPI_BYTE};
 }
 
 int64_t mpiio_place(const gridio_variable *variable, const gridio_block *block, bool last)
 {
     int64_t number = 0;
-    for (int d = 0; d < variable->dimensions; d++)
-        number = number * variable->size[d] + block->start[d] + (last ? block->count[d] - 1 : 0);
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        number = number * variable->size[axis] + block->start[axis] +
+                 (last ? block->count[axis] - 1 : 0);
     return number;
 }
 
@@ -21,7 +23,8 @@ int64_t mpiio_place(const gridio_variable *variable, const gridio_block *block, 
 static bool ascend(const gridio_variable *variable, const gridio_slab *slab)
 {
     for (int i = 1; i < slab->blocks; i++)
-        if (mpiio_place(variable, &slab->block[i - 1], true) >= mpiio_place(variable, &slab->block[i], false))
+        if (mpiio_place(variable, &slab->block[i - 1], true) >=
+            mpiio_place(variable, &slab->block[i], false))
             return false;
     return true;
 }
@@ -58,7 +61,8 @@ static bool countable(const gridio_run *runs, int64_t count)
     return count <= INT_MAX;
 }
 
-/* Blocks that lie between each other's rows: all runs in the file's order, and the same runs where memory has them. */
+/* Blocks that lie between each other's rows: all runs in the file's order, and the same runs where
+ * memory has them. */
 static int make_sorted(gridio_file *file, const gridio_slab *slab, mpiio_view *view)
 {
     const gridio_variable *variable = &file->variables[slab->number];
@@ -70,7 +74,8 @@ static int make_sorted(gridio_file *file, const gridio_slab *slab, mpiio_view *v
         view->memory = indexed(runs, (int)count, true, variable->type);
     }
     free(runs);
-    return possible ? 0 : gridio_fail(file, "the blocks of %s are too many for MPI-IO", variable->name);
+    return possible ? 0
+                    : gridio_fail(file, "the blocks of %s are too many for MPI-IO", variable->name);
 }
 
 int mpiio_make_view(gridio_file *file, const gridio_slab *slab, mpiio_view *view)

@@ -1,4 +1,5 @@
-/* A slab as MPI-IO wants it: where it lies in the file, as a type whose offsets ascend, and in memory. */
+/* A slab as MPI-IO wants it: where it lies in the file, as a type whose offsets ascend, and in
+ * memory. */
 #ifndef GRIDIO_MPIIO_VIEW_H
 #define GRIDIO_MPIIO_VIEW_H
 

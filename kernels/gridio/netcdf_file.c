@@ -7,11 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char STEP[] = "step"; /* the name of the steps' dimension */
+#include "netcdf_types.h"
+
+#define NETCDF(function) nc_##function
+#define NETCDF_LENGTH size_t
+#define NETCDF_ID(file) (((const netcdf_handle *)(file)->handle)->id)
+#define NETCDF_CHECK netcdf_check
+#include "netcdf_attributes.h"
 
 int netcdf_check(gridio_file *file, int code, const char *what)
 {
-    return code == NC_NOERR ? 0 : gridio_fail(file, "cannot %s '%s': %s", what, file->path, nc_strerror(code));
+    return code == NC_NOERR
+               ? 0
+               : gridio_fail(file, "cannot %s '%s': %s", what, file->path, nc_strerror(code));
 }
 
 netcdf_handle *netcdf_new_handle(gridio_file *file, const char *path)
@@ -26,70 +34,28 @@ netcdf_handle *netcdf_new_handle(gridio_file *file, const char *path)
     return handle;
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------- */
+/* --- definitions --- */
 
-static int put_text(gridio_file *file, int64_t where, const char *name, const char *text)
-{
-    const netcdf_handle *handle = file->handle;
-    return netcdf_check(file, nc_put_att_text(handle->id, (int)where, name, strlen(text), text),
-                        "write an attribute of");
-}
-
-static int put_numbers(gridio_file *file, int64_t where, const char *name, int count, const int32_t *values)
-{
-    const netcdf_handle *handle = file->handle;
-    return netcdf_check(file, nc_put_att_int(handle->id, (int)where, name, NC_INT, (size_t)count, values),
-                        "write an attribute of");
-}
-
-static bool get_text(gridio_file *file, int64_t where, const char *name, char *text, size_t room)
-{
-    const int id = ((netcdf_handle *)file->handle)->id;
-    nc_type type;
-    size_t length;
-    if (nc_inq_att(id, (int)where, name, &type, &length) != NC_NOERR || type != NC_CHAR || length >= room ||
-        nc_get_att_text(id, (int)where, name, text) != NC_NOERR)
-        return false;
-    text[length] = '\0';
-    return true;
-}
-
-static int get_numbers(gridio_file *file, int64_t where, const char *name, int32_t **values)
-{
-    const int id = ((netcdf_handle *)file->handle)->id;
-    nc_type type;
-    size_t count;
-    *values = NULL;
-    if (nc_inq_att(id, (int)where, name, &type, &count) != NC_NOERR || type == NC_CHAR || count == 0)
-        return 0;
-    *values = calloc(count, sizeof **values);
-    return *values && nc_get_att_int(id, (int)where, name, *values) == NC_NOERR ? (int)count : 0;
-}
-
-static const gridio_attributes ATTRIBUTES = {put_text, put_numbers, get_text, get_numbers, true};
-
-/* --- definitions ------------------------------------------------------------------------------------------------ */
-
-static const nc_type TYPES[] = {
-    [GRIDIO_FLOAT64] = NC_DOUBLE, [GRIDIO_FLOAT32] = NC_FLOAT, [GRIDIO_INT32] = NC_INT, [GRIDIO_CHARACTER] = NC_CHAR};
-
-/* A dimension of that name and size. In a file per rank equal names may have several sizes: the size then is added. */
-static int dimension_of(gridio_file *file, const gridio_variable *variable, int d, int *dimension)
+/* A dimension of that name and size. In a file per rank equal names may have several sizes: the
+ * size then is added. */
+static int dimension_of(gridio_file *file, const gridio_variable *variable, int axis,
+                        int *dimension)
 {
     const int id = ((netcdf_handle *)file->handle)->id;
     char name[GRIDIO_NAME_BYTES + 24];
     size_t size = 0;
-    gridio_dimension_name(variable, d, name);
+    gridio_dimension_name(variable, axis, name);
     for (int attempt = 0; attempt < 2; attempt++) {
         if (nc_inq_dimid(id, name, dimension) != NC_NOERR)
-            return netcdf_check(file, nc_def_dim(id, name, (size_t)variable->size[d], dimension),
+            return netcdf_check(file, nc_def_dim(id, name, (size_t)variable->size[axis], dimension),
                                 "define a dimension of");
         nc_inq_dimlen(id, *dimension, &size);
-        if ((int64_t)size == variable->size[d] && strcmp(name, STEP) != 0)
+        if ((int64_t)size == variable->size[axis] && strcmp(name, STEP) != 0)
             return 0;
-        snprintf(name + strlen(name), 24, "_%lld", (long long)variable->size[d]);
+        snprintf(name + strlen(name), 24, "_%lld", (long long)variable->size[axis]);
     }
-    return gridio_fail(file, "the dimension %s of %s has two sizes in '%s'", name, variable->name, file->path);
+    return gridio_fail(file, "the dimension %s of %s has two sizes in '%s'", name, variable->name,
+                       file->path);
 }
 
 static int define_variable(gridio_file *file, int number)
@@ -98,23 +64,24 @@ static int define_variable(gridio_file *file, int number)
     const gridio_variable *variable = &file->variables[number];
     int dimensions[GRIDIO_DIMENSIONS + 1] = {handle->step_dimension};
     const int lead = variable->every_step;
-    for (int d = 0; d < variable->dimensions; d++)
-        if (dimension_of(file, variable, d, &dimensions[lead + d]) != 0)
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        if (dimension_of(file, variable, axis, &dimensions[lead + axis]) != 0)
             return GRIDIO_FAILED;
     if (netcdf_check(file,
-                     nc_def_var(handle->id, variable->name, TYPES[variable->type], lead + variable->dimensions,
-                                dimensions, &handle->variable[number]),
+                     nc_def_var(handle->id, variable->name, TYPES[variable->type],
+                                lead + variable->dimensions, dimensions, &handle->variable[number]),
                      "define a variable of") != 0)
         return GRIDIO_FAILED;
     return gridio_put_attributes(file, number, &ATTRIBUTES, handle->variable[number]);
 }
 
-int netcdf_define(gridio_file *file, int64_t fixed_steps, int (*prepare)(gridio_file *file, int number))
+int netcdf_define(gridio_file *file, int64_t fixed_steps,
+                  int (*prepare)(gridio_file *file, int number))
 {
     netcdf_handle *handle = file->handle;
     const size_t steps = fixed_steps ? (size_t)fixed_steps : NC_UNLIMITED;
-    if (netcdf_check(file, nc_def_dim(handle->id, STEP, steps, &handle->step_dimension), "define a dimension of") !=
-            0 ||
+    if (netcdf_check(file, nc_def_dim(handle->id, STEP, steps, &handle->step_dimension),
+                     "define a dimension of") != 0 ||
         put_numbers(file, NC_GLOBAL, "gridio_steps", 1, &(int32_t){0}) != 0)
         return GRIDIO_FAILED;
     for (int number = 0; number < file->variables_count; number++) {
@@ -127,22 +94,13 @@ int netcdf_define(gridio_file *file, int64_t fixed_steps, int (*prepare)(gridio_
     return netcdf_check(file, nc_enddef(handle->id), "write the header of");
 }
 
-/* --- descriptions ----------------------------------------------------------------------------------------------- */
-
-static bool type_of(nc_type found, gridio_type *type)
-{
-    for (int t = GRIDIO_FLOAT64; t <= GRIDIO_CHARACTER; t++)
-        if (TYPES[t] == found) {
-            *type = (gridio_type)t;
-            return true;
-        }
-    return false;
-}
+/* --- descriptions --- */
 
 /* The step's dimension is the unlimited one or the one so called. */
 static void find_steps(netcdf_handle *handle)
 {
-    if ((nc_inq_unlimdim(handle->id, &handle->step_dimension) != NC_NOERR || handle->step_dimension < 0) &&
+    if ((nc_inq_unlimdim(handle->id, &handle->step_dimension) != NC_NOERR ||
+         handle->step_dimension < 0) &&
         nc_inq_dimid(handle->id, STEP, &handle->step_dimension) != NC_NOERR)
         handle->step_dimension = -1;
 }
@@ -155,17 +113,17 @@ static int add_variable(gridio_file *file, int number)
     gridio_variable variable = {.name = name};
     nc_type type;
     if (nc_inq_var(handle->id, number, name, &type, &count, dimensions, NULL) != NC_NOERR ||
-        !type_of(type, &variable.type))
+        !netcdf_type_of(type, &variable.type))
         return 0; /* of a type that gridio has not: left alone */
     variable.every_step = count > 0 && dimensions[0] == handle->step_dimension;
     variable.dimensions = count - variable.every_step;
     if (variable.dimensions > GRIDIO_DIMENSIONS)
         return 0;
-    for (int d = 0; d < variable.dimensions; d++) {
+    for (int axis = 0; axis < variable.dimensions; axis++) {
         size_t size;
-        nc_inq_dim(handle->id, dimensions[variable.every_step + d], names[d], &size);
-        variable.size[d] = (int64_t)size;
-        variable.dimension_name[d] = names[d];
+        nc_inq_dim(handle->id, dimensions[variable.every_step + axis], names[axis], &size);
+        variable.size[axis] = (int64_t)size;
+        variable.dimension_name[axis] = names[axis];
     }
     handle->variable[file->variables_count] = number;
     return gridio_add_with_attributes(file, &variable, &ATTRIBUTES, number);
@@ -188,7 +146,7 @@ int netcdf_describe(gridio_file *file)
     return 0;
 }
 
-/* --- slabs ------------------------------------------------------------------------------------------------------ */
+/* --- slabs --- */
 
 typedef struct {
     size_t start[GRIDIO_DIMENSIONS + 1], count[GRIDIO_DIMENSIONS + 1];
@@ -203,36 +161,74 @@ static netcdf_place place_of(gridio_file *file, const gridio_slab *slab, const g
         return place;
     place.start[0] = (size_t)slab->step;
     place.count[0] = 1;
-    for (int d = 0; d < variable->dimensions; d++) {
-        place.start[lead + d] = (size_t)block->start[d];
-        place.count[lead + d] = (size_t)block->count[d];
+    for (int axis = 0; axis < variable->dimensions; axis++) {
+        place.start[lead + axis] = (size_t)block->start[axis];
+        place.count[lead + axis] = (size_t)block->count[axis];
     }
     return place;
 }
 
-int netcdf_put_block(gridio_file *file, const gridio_slab *slab, const gridio_block *block, const void *data)
+int netcdf_put_block(gridio_file *file, const gridio_slab *slab, const gridio_block *block,
+                     const void *data)
 {
     const netcdf_handle *handle = file->handle;
     const netcdf_place place = place_of(file, slab, block);
     const double nothing = 0;
-    return netcdf_check(
-        file,
-        nc_put_vara(handle->id, handle->variable[slab->number], place.start, place.count, block ? data : &nothing),
-        "write");
+    return netcdf_check(file,
+                        nc_put_vara(handle->id, handle->variable[slab->number], place.start,
+                                    place.count, block ? data : &nothing),
+                        "write");
 }
 
-int netcdf_get_block(gridio_file *file, const gridio_slab *slab, const gridio_block *block, void *data)
+static int get_block(gridio_file *file, const gridio_slab *slab, const gridio_block *block,
+                     void *data)
 {
     const netcdf_handle *handle = file->handle;
     const netcdf_place place = place_of(file, slab, block);
     double nothing;
-    return netcdf_check(
-        file,
-        nc_get_vara(handle->id, handle->variable[slab->number], place.start, place.count, block ? data : &nothing),
-        "read");
+    return netcdf_check(file,
+                        nc_get_vara(handle->id, handle->variable[slab->number], place.start,
+                                    place.count, block ? data : &nothing),
+                        "read");
 }
 
-/* --- the end ---------------------------------------------------------------------------------------------------- */
+static size_t block_bytes(const gridio_variable *variable, const gridio_block *block)
+{
+    return (size_t)gridio_elements(block, variable->dimensions) *
+           gridio_element_bytes(variable->type);
+}
+
+int netcdf_write_blocks(gridio_file *file, const gridio_slab *slab, int calls, const void *data)
+{
+    const gridio_variable *variable = &file->variables[slab->number];
+    const char *place = data;
+    int status = 0;
+    for (int i = 0; i < calls; i++) {
+        const gridio_block *block = i < slab->blocks ? &slab->block[i] : NULL;
+        if (netcdf_put_block(file, slab, block, place) != 0)
+            status = GRIDIO_FAILED;
+        if (block)
+            place += block_bytes(variable, block);
+    }
+    return status;
+}
+
+int netcdf_read_blocks(gridio_file *file, const gridio_slab *slab, int calls, void *data)
+{
+    const gridio_variable *variable = &file->variables[slab->number];
+    char *place = data;
+    int status = 0;
+    for (int i = 0; i < calls; i++) {
+        const gridio_block *block = i < slab->blocks ? &slab->block[i] : NULL;
+        if (get_block(file, slab, block, place) != 0)
+            status = GRIDIO_FAILED;
+        if (block)
+            place += block_bytes(variable, block);
+    }
+    return status;
+}
+
+/* --- the end --- */
 
 int netcdf_mark_steps(gridio_file *file)
 {

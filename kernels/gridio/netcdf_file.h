@@ -22,16 +22,22 @@ int netcdf_check(gridio_file *file, int code, const char *what);
 /* Makes file->handle; netcdf_close gives it back. */
 netcdf_handle *netcdf_new_handle(gridio_file *file, const char *path);
 
-/* Defines dimensions, variables and attributes of everything and leaves define mode. prepare is called for each
- * variable between its definition and the end, or is NULL. fixed_steps 0: the steps are an unlimited dimension. */
-int netcdf_define(gridio_file *file, int64_t fixed_steps, int (*prepare)(gridio_file *file, int number));
+/* Defines dimensions, variables and attributes of everything and leaves define mode. prepare is
+ * called for each variable between its definition and the end, or is NULL. fixed_steps 0: the steps
+ * are an unlimited dimension. */
+int netcdf_define(gridio_file *file, int64_t fixed_steps,
+                  int (*prepare)(gridio_file *file, int number));
 
 /* Fills the file's variables and steps, of gridio's own files and of others. */
 int netcdf_describe(gridio_file *file);
 
 /* One block, or none; data then is not looked at. */
-int netcdf_put_block(gridio_file *file, const gridio_slab *slab, const gridio_block *block, const void *data);
-int netcdf_get_block(gridio_file *file, const gridio_slab *slab, const gridio_block *block, void *data);
+int netcdf_put_block(gridio_file *file, const gridio_slab *slab, const gridio_block *block,
+                     const void *data);
+/* The slab's blocks in that many calls: one each, and none in the calls that are left, which a rank
+ * makes because others do. After a failure it goes on, for the others' sake. */
+int netcdf_write_blocks(gridio_file *file, const gridio_slab *slab, int calls, const void *data);
+int netcdf_read_blocks(gridio_file *file, const gridio_slab *slab, int calls, void *data);
 
 int netcdf_mark_steps(gridio_file *file);
 int netcdf_close(gridio_file *file);

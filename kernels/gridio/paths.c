@@ -1,5 +1,5 @@
-/* Names on the file system: a file is written as PATH.partial and gets its name when it is whole; a file per rank is a
- * directory of that name, of the files rank-000000… */
+/* Names on the file system: a file is written as PATH.partial and gets its name when it is whole; a
+ * file per rank is a directory of that name, of the files rank-000000… */
 #include "core.h"
 
 #include <dirent.h>
@@ -50,7 +50,8 @@ static bool is_there(const char *path)
     return lstat(path, &state) == 0;
 }
 
-/* How many files of ranks are in the directory; -1 where it cannot be read or has anything else, which is not ours. */
+/* How many files of ranks are in the directory; -1 where it cannot be read or has anything else,
+ * which is not ours. */
 static int count_parts(const char *path)
 {
     DIR *directory = opendir(path);
@@ -82,19 +83,25 @@ static int discard(gridio_file *file, const char *path)
     if (!is_there(path))
         return 0;
     if (!is_directory(path))
-        return unlink(path) == 0 ? 0 : gridio_fail(file, "cannot replace '%s': %s", path, strerror(errno));
+        return unlink(path) == 0
+                   ? 0
+                   : gridio_fail(file, "cannot replace '%s': %s", path, strerror(errno));
     if (count_parts(path) < 0)
-        return gridio_fail(file, "'%s' is a directory that holds more than ranks' files, and is not replaced", path);
+        return gridio_fail(
+            file, "'%s' is a directory that holds more than ranks' files, and is not replaced",
+            path);
     remove_parts(path);
-    return rmdir(path) == 0 ? 0 : gridio_fail(file, "cannot replace '%s': %s", path, strerror(errno));
+    return rmdir(path) == 0 ? 0
+                            : gridio_fail(file, "cannot replace '%s': %s", path, strerror(errno));
 }
 
 static int make_partial(gridio_file *file, const char *partial)
 {
     const bool splits = file->method->splits;
     if (is_directory(file->path) && count_parts(file->path) < 0)
-        return gridio_fail(file, "'%s' is a directory that holds more than ranks' files, and is not replaced",
-                           file->path);
+        return gridio_fail(
+            file, "'%s' is a directory that holds more than ranks' files, and is not replaced",
+            file->path);
     if (discard(file, partial) != 0)
         return GRIDIO_FAILED;
     if (splits && mkdir(partial, 0777) != 0)
@@ -106,10 +113,11 @@ static int check_parts(gridio_file *file)
 {
     const int parts = count_parts(file->path);
     if (parts < 0)
-        return gridio_fail(file, "'%s' is no directory of ranks' files", file->path);
+        return gridio_fail(file, "'%s' is not a directory of ranks' files", file->path);
     if (parts != file->ranks)
-        return gridio_fail(file, "'%s' was written by %d ranks, a file each, and cannot be read by %d", file->path,
-                           parts, file->ranks);
+        return gridio_fail(file,
+                           "'%s' was written by %d ranks, a file each, and cannot be read by %d",
+                           file->path, parts, file->ranks);
     return 0;
 }
 
@@ -125,16 +133,17 @@ int gridio_make_place(gridio_file *file)
     return status;
 }
 
-/* A directory cannot be replaced by renaming, nor a file by one: such a one is moved out of the way first, so that at
- * every moment one whole result has a name. */
+/* A directory cannot be replaced by renaming, nor a file by one: such a one is moved out of the way
+ * first, so that at every moment one whole result has a name. */
 static int replace(gridio_file *file, const char *partial, const char *aside)
 {
-    const bool in_the_way = is_there(file->path) && (file->method->splits || is_directory(file->path));
+    const bool in_the_way =
+        is_there(file->path) && (file->method->splits || is_directory(file->path));
     if (in_the_way && (discard(file, aside) != 0 || rename(file->path, aside) != 0))
         return gridio_fail(file, "'%s' cannot be replaced: %s", file->path, strerror(errno));
     if (rename(partial, file->path) != 0)
-        return gridio_fail(file, "'%s' could not be given its final name '%s': %s", partial, file->path,
-                           strerror(errno));
+        return gridio_fail(file, "'%s' could not be given its final name '%s': %s", partial,
+                           file->path, strerror(errno));
     return in_the_way ? discard(file, aside) : 0;
 }
 

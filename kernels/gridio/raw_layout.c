@@ -34,8 +34,7 @@ static void lay_out(const gridio_file *file, raw_layout *layout)
     layout->step_bytes = step;
 }
 
-/* --- to text -------------------------------------------------------------------------------------------------------
- */
+/* --- to text --- */
 
 static void print_numbers(FILE *text, const int64_t *numbers, int count)
 {
@@ -46,13 +45,13 @@ static void print_numbers(FILE *text, const int64_t *numbers, int count)
 static void print_dimension_names(FILE *text, const gridio_variable *variable)
 {
     bool named = false;
-    for (int d = 0; d < variable->dimensions; d++)
-        named = named || variable->dimension_name[d];
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        named = named || variable->dimension_name[axis];
     if (!named)
         return;
     fputs("dimensions", text);
-    for (int d = 0; d < variable->dimensions; d++)
-        fprintf(text, " %s", variable->dimension_name[d] ? variable->dimension_name[d] : "-");
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        fprintf(text, " %s", variable->dimension_name[axis] ? variable->dimension_name[axis] : "-");
     fputc('\n', text);
 }
 
@@ -70,17 +69,18 @@ static void print_part(FILE *text, const gridio_share *share)
     }
 }
 
-static void print_variable(FILE *text, const gridio_variable *v, const gridio_share *share)
+static void print_variable(FILE *text, const gridio_variable *variable, const gridio_share *share)
 {
-    fprintf(text, "variable %s %s %s %s %s %d", v->name, v->units, gridio_type_name(v->type),
-            v->tiled ? "tiled" : "whole", v->every_step ? "every_step" : "once", v->dimensions);
-    print_numbers(text, v->size, v->dimensions);
+    fprintf(text, "variable %s %s %s %s %s %d", variable->name, variable->units,
+            gridio_type_name(variable->type), variable->tiled ? "tiled" : "whole",
+            variable->every_step ? "every_step" : "once", variable->dimensions);
+    print_numbers(text, variable->size, variable->dimensions);
     fputc('\n', text);
     if (share->ordinal > 0)
         fprintf(text, "ordinal %d\n", share->ordinal);
     if (share->is_part)
         print_part(text, share);
-    print_dimension_names(text, share->is_part ? &share->whole : v);
+    print_dimension_names(text, share->is_part ? &share->whole : variable);
 }
 
 /* The variables' lines (to be freed), or NULL. */
@@ -101,13 +101,14 @@ char *raw_describe(const gridio_file *file, raw_layout *layout)
     char steps[RAW_STEPS_BYTES + 1];
     size_t bytes = 0;
     char *lines = print_variables(file, &bytes);
-    layout->header_bytes = ((int64_t)bytes + FIXED_LINES_BYTES + RAW_PAGE_BYTES - 1) / RAW_PAGE_BYTES * RAW_PAGE_BYTES;
+    layout->header_bytes =
+        ((int64_t)bytes + FIXED_LINES_BYTES + RAW_PAGE_BYTES - 1) / RAW_PAGE_BYTES * RAW_PAGE_BYTES;
     char *text = lines ? malloc((size_t)layout->header_bytes) : NULL;
     if (text) {
         raw_steps_line(file->steps, steps);
-        int used =
-            snprintf(text, (size_t)layout->header_bytes, "gridio 1\n%sbyte_order %s\nheader_bytes %" PRId64 "\n%send\n",
-                     steps, byte_order(), layout->header_bytes, lines);
+        int used = snprintf(text, (size_t)layout->header_bytes,
+                            "gridio 1\n%sbyte_order %s\nheader_bytes %" PRId64 "\n%send\n", steps,
+                            byte_order(), layout->header_bytes, lines);
         memset(text + used, ' ', (size_t)(layout->header_bytes - used));
         text[layout->header_bytes - 1] = '\n';
         lay_out(file, layout);
@@ -116,8 +117,7 @@ char *raw_describe(const gridio_file *file, raw_layout *layout)
     return text;
 }
 
-/* --- from text -----------------------------------------------------------------------------------------------------
- */
+/* --- from text --- */
 
 int64_t raw_header_bytes(const char *text)
 {
@@ -126,7 +126,8 @@ int64_t raw_header_bytes(const char *text)
     if (strncmp(text, "gridio 1\n", RAW_STEPS_OFFSET) != 0 || !line ||
         sscanf(line, "\nheader_bytes %" SCNd64, &bytes) != 1)
         return 0;
-    return bytes >= RAW_PAGE_BYTES && bytes <= LONGEST_HEADER && bytes % RAW_PAGE_BYTES == 0 ? bytes : 0;
+    return bytes >= RAW_PAGE_BYTES && bytes <= LONGEST_HEADER && bytes % RAW_PAGE_BYTES == 0 ? bytes
+                                                                                             : 0;
 }
 
 /* The next blank-separated word of a line, cut out of it. */
@@ -144,18 +145,19 @@ static int parse_type(const char *word)
     return -1;
 }
 
-/* False where the array's bytes would not fit 62 bits: a damaged size must not become a small number by overflow. */
+/* False where the array's bytes would not fit 62 bits: a damaged size must not become a small
+ * number by overflow. */
 static bool parse_sizes(gridio_variable *variable, char **rest)
 {
     int64_t elements = 1;
     variable->dimensions = atoi(next_word(rest));
     if (variable->dimensions < 0 || variable->dimensions > GRIDIO_DIMENSIONS)
         return false;
-    for (int d = 0; d < variable->dimensions; d++) {
+    for (int axis = 0; axis < variable->dimensions; axis++) {
         int64_t size = strtoll(next_word(rest), NULL, 10);
         if (size < 1 || size > INT32_MAX || elements > INT64_MAX / 16 / size)
             return false;
-        elements *= variable->size[d] = size;
+        elements *= variable->size[axis] = size;
     }
     return true;
 }
@@ -170,18 +172,20 @@ static bool parse_variable(gridio_file *file, char *rest)
                                 .type = (gridio_type)type,
                                 .tiled = strcmp(tiled, "tiled") == 0,
                                 .every_step = strcmp(when, "every_step") == 0};
-    return *units && type >= 0 && parse_sizes(&variable, &rest) && gridio_add_variable(file, &variable) >= 0;
+    return *units && type >= 0 && parse_sizes(&variable, &rest) &&
+           gridio_add_variable(file, &variable) >= 0;
 }
 
-/* Of the variable, or of what it is a part of: the names that a part has itself are made up again when it is written.
+/* Of the variable, or of what it is a part of: the names that a part has itself are made up again
+ * when it is written.
  */
 static bool parse_dimension_names(gridio_variable *variable, char *rest)
 {
-    for (int d = 0; d < variable->dimensions; d++) {
+    for (int axis = 0; axis < variable->dimensions; axis++) {
         const char *name = next_word(&rest);
-        if (!*name || variable->dimension_name[d])
+        if (!*name || variable->dimension_name[axis])
             return false;
-        variable->dimension_name[d] = strcmp(name, "-") == 0 ? NULL : strdup(name);
+        variable->dimension_name[axis] = strcmp(name, "-") == 0 ? NULL : strdup(name);
     }
     return true;
 }
@@ -203,7 +207,8 @@ static bool parse_block(gridio_share *share, char *rest)
     share->block = more;
     *block = (gridio_block){{0}, {0}};
     for (int i = 0; i < 2 * dimensions; i++)
-        (i < dimensions ? block->start : block->count)[i % dimensions] = strtoll(next_word(&rest), NULL, 10);
+        (i < dimensions ? block->start : block->count)[i % dimensions] =
+            strtoll(next_word(&rest), NULL, 10);
     share->elements += gridio_elements(block, dimensions);
     return share->is_part;
 }
@@ -213,8 +218,10 @@ static bool parse_more(gridio_file *file, const char *word, char *rest)
 {
     const int last = file->variables_count - 1;
     if (strcmp(word, "dimensions") == 0)
-        return last >= 0 && parse_dimension_names(
-                                file->shares[last].is_part ? &file->shares[last].whole : &file->variables[last], rest);
+        return last >= 0 &&
+               parse_dimension_names(file->shares[last].is_part ? &file->shares[last].whole
+                                                                : &file->variables[last],
+                                     rest);
     if (strcmp(word, "ordinal") == 0)
         return last >= 0 && (file->shares[last].ordinal = atoi(next_word(&rest))) > 0;
     if (strcmp(word, "part") == 0)
@@ -233,10 +240,12 @@ static int parse_line(gridio_file *file, char *line)
     if (strcmp(word, "steps") == 0)
         file->steps = strtoll(next_word(&rest), NULL, 10);
     if (strcmp(word, "byte_order") == 0 && strcmp(next_word(&rest), byte_order()) != 0)
-        return gridio_fail(file, "'%s' was written on a machine of the other byte order", file->path);
+        return gridio_fail(file, "'%s' was written on a machine of the other byte order",
+                           file->path);
     if (strcmp(word, "variable") == 0 ? parse_variable(file, rest) : parse_more(file, word, rest))
         return 0;
-    return gridio_fail(file, "the header of '%s' has no sense at its variable %d", file->path, file->variables_count);
+    return gridio_fail(file, "the header of '%s' has no sense at its variable %d", file->path,
+                       file->variables_count);
 }
 
 int raw_parse(gridio_file *file, char *text, raw_layout *layout)

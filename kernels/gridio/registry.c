@@ -4,46 +4,65 @@
 #include <stdio.h>
 #include <string.h>
 
-static const gridio_method *const METHODS[] = {&gridio_serial, &gridio_collective, &gridio_independent,
-                                               &gridio_aggregated, &gridio_file_per_rank};
+/* A new method or format is one line here, in the order in which they are offered, and one file,
+ * method_NAME.c or format_NAME.c. CMakeLists.txt reads the formats' lines and compiles those whose
+ * library was found. The first method is the default. */
+/* clang-format off */
+#define METHODS_HERE(METHOD) \
+    METHOD(serial)           \
+    METHOD(collective)       \
+    METHOD(independent)      \
+    METHOD(aggregated)       \
+    METHOD(file_per_rank)
 
-/* NULL: its library was not found when this was built. */
-typedef struct {
-    const char *name;
-    const gridio_format *format;
-    const char *library; /* what it needs */
-} known_format;
+#define FORMATS_HERE(FORMAT)  \
+    FORMAT(posix, none)       \
+    FORMAT(mpiio, none)       \
+    FORMAT(hdf5, hdf5)        \
+    FORMAT(netcdf4, netcdf)   \
+    FORMAT(netcdf3, netcdf)   \
+    FORMAT(pnetcdf, pnetcdf)  \
+    FORMAT(cgns, hdf5)        \
+    FORMAT(dummy, none)
+/* clang-format on */
 
-static const known_format FORMATS[] = {
-    {"posix", &gridio_posix, NULL},     {"mpiio", &gridio_mpiio, NULL},
+static const gridio_library library_none = {NULL, NULL};
+static const gridio_library library_hdf5 = {"parallel HDF5", "libhdf5-openmpi-dev"};
+static const gridio_library library_netcdf = {"parallel netCDF",
+                                              "libnetcdf-mpi-dev libhdf5-openmpi-dev"};
+static const gridio_library library_pnetcdf = {"PnetCDF", "libpnetcdf-dev"};
+
+/* Of a format whose library was not found when this was built only the name is known. */
+#define WITH_none(format) &(format)
 #ifdef GRIDIO_HAS_HDF5
-    {"hdf5", &gridio_hdf5, NULL},
+#define WITH_hdf5(format) &(format)
 #else
-    {"hdf5", NULL, "parallel HDF5"},
+#define WITH_hdf5(format) NULL
 #endif
-#ifdef GRIDIO_HAS_NETCDF4
-    {"netcdf4", &gridio_netcdf4, NULL},
+#ifdef GRIDIO_HAS_NETCDF
+#define WITH_netcdf(format) &(format)
 #else
-    {"netcdf4", NULL, "parallel netCDF"},
-#endif
-#ifdef GRIDIO_HAS_NETCDF3
-    {"netcdf3", &gridio_netcdf3, NULL},
-#else
-    {"netcdf3", NULL, "parallel netCDF"},
+#define WITH_netcdf(format) NULL
 #endif
 #ifdef GRIDIO_HAS_PNETCDF
-    {"pnetcdf", &gridio_pnetcdf, NULL},
+#define WITH_pnetcdf(format) &(format)
 #else
-    {"pnetcdf", NULL, "PnetCDF"},
+#define WITH_pnetcdf(format) NULL
 #endif
-#ifdef GRIDIO_HAS_CGNS
-    {"cgns", &gridio_cgns, NULL},
-#else
-    {"cgns", NULL, "parallel HDF5"},
-#endif
-    {"dummy", &gridio_dummy, NULL},
+
+#define DECLARE_METHOD(name) extern const gridio_method gridio_##name;
+#define DECLARE_FORMAT(name, library) extern const gridio_format gridio_##name;
+METHODS_HERE(DECLARE_METHOD)
+FORMATS_HERE(DECLARE_FORMAT)
+
+#define LIST_METHOD(name) &gridio_##name,
+#define LIST_FORMAT(name, library) {#name, WITH_##library(gridio_##name), &library_##library},
+static const gridio_method *const METHODS[] = {METHODS_HERE(LIST_METHOD)};
+static const gridio_known_format FORMATS[] = {FORMATS_HERE(LIST_FORMAT)};
+enum {
+    METHOD_COUNT = sizeof METHODS / sizeof *METHODS,
+    FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS
 };
-enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS, FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
 
 enum { NAMES_BYTES = 256, SENTENCE_BYTES = 1024 };
 
@@ -66,7 +85,7 @@ static const gridio_method *find_method(const char *name)
     return NULL;
 }
 
-static const known_format *find_format(const char *name)
+static const gridio_known_format *find_format(const char *name)
 {
     for (int i = 0; i < FORMAT_COUNT; i++)
         if (strcmp(FORMATS[i].name, name) == 0)
@@ -86,16 +105,18 @@ static const char *no_such_method(const char *name, char *sentence)
 static const char *no_such_format(const char *name, char *sentence)
 {
     char names[NAMES_BYTES] = "";
-    const known_format *known = find_format(name);
+    const gridio_known_format *known = find_format(name);
     for (int i = 0; i < FORMAT_COUNT; i++)
         if (FORMATS[i].format)
             append(names, FORMATS[i].name);
     if (known)
-        snprintf(sentence, SENTENCE_BYTES,
-                 "this build has no format '%s', as %s for its MPI library was not found; it has: %s", name,
-                 known->library, names);
+        snprintf(
+            sentence, SENTENCE_BYTES,
+            "this build has no format '%s', as %s for its MPI library was not found; it has: %s",
+            name, known->library->name, names);
     else
-        snprintf(sentence, SENTENCE_BYTES, "there is no format '%s'; the formats are: %s", name, names);
+        snprintf(sentence, SENTENCE_BYTES, "there is no format '%s'; the formats are: %s", name,
+                 names);
     return sentence;
 }
 
@@ -109,7 +130,8 @@ static const char *no_pair(const gridio_method *method, const gridio_format *for
         if (fits(METHODS[i], format))
             append(methods, METHODS[i]->name);
     snprintf(sentence, SENTENCE_BYTES,
-             "the method '%s' cannot write the format '%s'; with the method go: %s; with the format go: %s",
+             "the method '%s' cannot write the format '%s'; with the method go: %s; with the "
+             "format go: %s",
              method->name, format->name, formats, methods);
     return sentence;
 }
@@ -120,7 +142,8 @@ const char *gridio_pair(const char *method_name, const char *format_name)
     const gridio_method *method = find_method(method_name ? method_name : METHODS[0]->name);
     if (!method)
         return no_such_method(method_name, sentence);
-    const known_format *known = find_format(format_name ? format_name : method->usual_format);
+    const gridio_known_format *known =
+        find_format(format_name ? format_name : method->default_format);
     if (!known || !known->format)
         return no_such_format(format_name, sentence);
     return fits(method, known->format) ? NULL : no_pair(method, known->format, sentence);
@@ -138,12 +161,22 @@ const gridio_method *gridio_find_method(const char *name)
 const gridio_format *gridio_find_format(const char *name, const gridio_method *method)
 {
     if (!name)
-        name = method->usual_format;
+        name = method->default_format;
     const char *refusal = gridio_pair(method->name, name);
     if (!refusal)
         return find_format(name)->format;
     gridio_fail(NULL, "%s", refusal);
     return NULL;
+}
+
+const gridio_method *gridio_known_method_at(int n)
+{
+    return n >= 0 && n < METHOD_COUNT ? METHODS[n] : NULL;
+}
+
+const gridio_known_format *gridio_known_format_at(int n)
+{
+    return n >= 0 && n < FORMAT_COUNT ? &FORMATS[n] : NULL;
 }
 
 const char *gridio_method_at(int n)
@@ -163,7 +196,9 @@ const char *const *gridio_settings(const char *name)
 {
     static const char *const none[] = {NULL};
     const gridio_method *method = find_method(name);
-    const known_format *known = find_format(name);
-    const char *const *settings = method ? method->settings : known && known->format ? known->format->settings : NULL;
+    const gridio_known_format *known = find_format(name);
+    const char *const *settings = method                   ? method->settings
+                                  : known && known->format ? known->format->settings
+                                                           : NULL;
     return settings ? settings : none;
 }

@@ -19,7 +19,8 @@ static int list_names(const char *const *settings, char *names, int room)
 {
     int used = 0;
     for (; settings && *settings && used < room; settings++)
-        used += snprintf(names + used, (size_t)(room - used), " %.*s", (int)strcspn(*settings, ":"), *settings);
+        used += snprintf(names + used, (size_t)(room - used), " %.*s", (int)strcspn(*settings, ":"),
+                         *settings);
     return used < room ? used : room - 1;
 }
 
@@ -29,8 +30,9 @@ static int unknown(gridio_file *file, const char *setting)
     const int room = (int)sizeof names;
     int used = list_names(file->method->settings, names, room);
     list_names(file->format->settings, names + used, room - used);
-    return gridio_fail(file, "method '%s' and format '%s' have no setting '%.*s'; they have:%s", file->method->name,
-                       file->format->name, (int)strcspn(setting, "="), setting, *names ? names : " none");
+    return gridio_fail(file, "method '%s' and format '%s' have no setting '%.*s'; they have:%s",
+                       file->method->name, file->format->name, (int)strcspn(setting, "="), setting,
+                       *names ? names : " none");
 }
 
 int gridio_set_settings(gridio_file *file, const char *const *settings)
@@ -64,7 +66,8 @@ int gridio_set_hints(gridio_file *file, const char *const *hints)
 {
     MPI_Info_create(&file->info);
     if (hints && *hints && !file->format->hints)
-        return gridio_fail(file, "the format '%s' takes no hints, and was given '%s'", file->format->name, *hints);
+        return gridio_fail(file, "the format '%s' takes no hints, and was given '%s'",
+                           file->format->name, *hints);
     for (; hints && *hints; hints++) {
         const char *equals = strchr(*hints, '=');
         char key[MPI_MAX_INFO_KEY + 1];
@@ -86,18 +89,18 @@ const char *gridio_setting(const gridio_file *file, const char *name)
     return value;
 }
 
-int64_t gridio_setting_number(gridio_file *file, const char *name, int64_t usual)
+int64_t gridio_setting_number(gridio_file *file, const char *name, int64_t default_value)
 {
     const char *text = gridio_setting(file, name);
     char *end;
     if (!text)
-        return usual;
+        return default_value;
     errno = 0;
     const long long value = strtoll(text, &end, 10);
     if (end != text && *end == '\0' && errno == 0 && value >= 0)
         return value;
     gridio_fail(file, "the setting %s is a number of at least 0, not '%s'", name, text);
-    return usual;
+    return default_value;
 }
 
 /* Whether value is one of the words of "this|that". */
@@ -110,17 +113,19 @@ static bool is_choice(const char *values, const char *value)
     return false;
 }
 
-bool gridio_setting_is(gridio_file *file, const char *name, const char *values, const char *usual, const char *value)
+bool gridio_setting_is(gridio_file *file, const char *name, const char *values,
+                       const char *default_value, const char *value)
 {
     const char *given = gridio_setting(file, name);
     if (given && !is_choice(values, given)) {
         gridio_fail(file, "the setting %s is one of %s, not '%s'", name, values, given);
         given = NULL;
     }
-    return strcmp(given ? given : usual, value) == 0;
+    return strcmp(given ? given : default_value, value) == 0;
 }
 
-void gridio_visit_hints(MPI_Info hints, void (*visit)(const char *, const char *, void *), void *context)
+void gridio_visit_hints(MPI_Info hints, void (*visit)(const char *, const char *, void *),
+                        void *context)
 {
     int keys = 0;
     MPI_Info_get_nkeys(hints, &keys);

@@ -33,29 +33,30 @@ size_t gridio_element_bytes(gridio_type type)
 int64_t gridio_elements(const gridio_block *block, int dimensions)
 {
     int64_t elements = 1;
-    for (int d = 0; d < dimensions; d++)
-        elements *= block->count[d];
+    for (int axis = 0; axis < dimensions; axis++)
+        elements *= block->count[axis];
     return elements;
 }
 
 gridio_block gridio_whole(const gridio_variable *variable)
 {
     gridio_block whole = {{0}, {0}};
-    for (int d = 0; d < variable->dimensions; d++)
-        whole.count[d] = variable->size[d];
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        whole.count[axis] = variable->size[axis];
     return whole;
 }
 
 size_t gridio_variable_bytes(const gridio_variable *variable)
 {
     const gridio_block whole = gridio_whole(variable);
-    return (size_t)gridio_elements(&whole, variable->dimensions) * gridio_element_bytes(variable->type);
+    return (size_t)gridio_elements(&whole, variable->dimensions) *
+           gridio_element_bytes(variable->type);
 }
 
 bool gridio_same_block(const gridio_block *one, const gridio_block *other, int dimensions)
 {
-    for (int d = 0; d < dimensions; d++)
-        if (one->start[d] != other->start[d] || one->count[d] != other->count[d])
+    for (int axis = 0; axis < dimensions; axis++)
+        if (one->start[axis] != other->start[axis] || one->count[axis] != other->count[axis])
             return false;
     return true;
 }
@@ -63,15 +64,16 @@ bool gridio_same_block(const gridio_block *one, const gridio_block *other, int d
 /* A subarray of at least one dimension: MPI before 4 has none of zero. */
 static MPI_Datatype subarray(const gridio_variable *variable, const gridio_block *block)
 {
-    int size[GRIDIO_DIMENSIONS] = {1}, count[GRIDIO_DIMENSIONS] = {1}, start[GRIDIO_DIMENSIONS] = {0};
-    for (int d = 0; d < variable->dimensions; d++) {
-        size[d] = (int)variable->size[d];
-        count[d] = (int)block->count[d];
-        start[d] = (int)block->start[d];
+    int size[GRIDIO_DIMENSIONS] = {1}, count[GRIDIO_DIMENSIONS] = {1},
+        start[GRIDIO_DIMENSIONS] = {0};
+    for (int axis = 0; axis < variable->dimensions; axis++) {
+        size[axis] = (int)variable->size[axis];
+        count[axis] = (int)block->count[axis];
+        start[axis] = (int)block->start[axis];
     }
     MPI_Datatype type;
-    MPI_Type_create_subarray(variable->dimensions ? variable->dimensions : 1, size, count, start, MPI_ORDER_C,
-                             gridio_mpi_type(variable->type), &type);
+    MPI_Type_create_subarray(variable->dimensions ? variable->dimensions : 1, size, count, start,
+                             MPI_ORDER_C, gridio_mpi_type(variable->type), &type);
     return type;
 }
 
@@ -116,7 +118,8 @@ MPI_Datatype gridio_row(gridio_type kind, int64_t elements)
     } else {
         MPI_Datatype piece, types[2];
         int lengths[2] = {(int)(elements / PIECE), (int)(elements % PIECE)};
-        MPI_Aint displacements[2] = {0, (MPI_Aint)(elements / PIECE * PIECE * (int64_t)gridio_element_bytes(kind))};
+        MPI_Aint displacements[2] = {
+            0, (MPI_Aint)(elements / PIECE * PIECE * (int64_t)gridio_element_bytes(kind))};
         MPI_Type_contiguous(PIECE, element, &piece);
         types[0] = piece, types[1] = element;
         MPI_Type_create_struct(2, lengths, displacements, types, &row);

@@ -1,5 +1,5 @@
-/* Variables: described and checked when a file is written, copied and told to all ranks when it is read; and the blocks
- * of them that a rank moves. */
+/* Variables: described and checked when a file is written, copied and sent to all ranks when it is
+ * read; and the blocks of them that a rank moves. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -7,8 +7,7 @@
 
 enum { NAME_BYTES_AT_MOST = GRIDIO_NAME_BYTES - 1 };
 
-/* --- checks --------------------------------------------------------------------------------------------------------
- */
+/* --- checks --- */
 
 static bool is_word(const char *text)
 {
@@ -24,10 +23,11 @@ static bool is_word(const char *text)
 static int check_sizes(gridio_file *file, const gridio_variable *variable)
 {
     int64_t elements = 1;
-    for (int d = 0; d < variable->dimensions; d++) {
-        const int64_t size = variable->size[d];
+    for (int axis = 0; axis < variable->dimensions; axis++) {
+        const int64_t size = variable->size[axis];
         if (size < 1 || size > INT32_MAX || elements > INT64_MAX / 16 / size)
-            return gridio_fail(file, "%s has the size %lld in dimension %d", variable->name, (long long)size, d);
+            return gridio_fail(file, "%s has the size %lld in dimension %d", variable->name,
+                               (long long)size, axis);
         elements *= size;
     }
     return 0;
@@ -35,50 +35,52 @@ static int check_sizes(gridio_file *file, const gridio_variable *variable)
 
 bool gridio_contradicts(const gridio_variable *variable, const char *name, int64_t size)
 {
-    for (int d = 0; d < variable->dimensions; d++)
-        if (variable->size[d] != size && variable->dimension_name[d] && strcmp(variable->dimension_name[d], name) == 0)
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        if (variable->size[axis] != size && variable->dimension_name[axis] &&
+            strcmp(variable->dimension_name[axis], name) == 0)
             return true;
     return false;
 }
 
-static int check_dimension(gridio_file *file, const gridio_variable *variable, int d)
+static int check_dimension(gridio_file *file, const gridio_variable *variable, int axis)
 {
-    const char *name = variable->dimension_name[d];
+    const char *name = variable->dimension_name[axis];
     if (!name)
         return 0;
     if (!is_word(name))
-        return gridio_fail(file, "the name of dimension %d of %s is not a word without blanks", d, variable->name);
-    if (gridio_contradicts(variable, name, variable->size[d]))
+        return gridio_fail(file, "the name of dimension %d of %s is not a word without blanks",
+                           axis, variable->name);
+    if (gridio_contradicts(variable, name, variable->size[axis]))
         return gridio_fail(file, "%s has two sizes of the dimension %s", variable->name, name);
     for (int i = 0; i < file->variables_count; i++)
-        if (gridio_contradicts(&file->variables[i], name, variable->size[d]))
-            return gridio_fail(file, "the dimension %s has other sizes in %s and in %s", name, variable->name,
-                               file->variables[i].name);
+        if (gridio_contradicts(&file->variables[i], name, variable->size[axis]))
+            return gridio_fail(file, "the dimension %s has other sizes in %s and in %s", name,
+                               variable->name, file->variables[i].name);
     return 0;
 }
 
 static int check_variable(gridio_file *file, const gridio_variable *variable)
 {
     if (!is_word(variable->name) || !is_word(variable->units))
-        return gridio_fail(file, "a variable's name and units are words without blanks of at most %d bytes",
-                           NAME_BYTES_AT_MOST);
+        return gridio_fail(
+            file, "a variable's name and units are words without blanks of at most %d bytes",
+            NAME_BYTES_AT_MOST);
     if (gridio_find(file, variable->name) >= 0)
         return gridio_fail(file, "'%s' has a variable %s already", file->path, variable->name);
     if (variable->dimensions < 0 || variable->dimensions > GRIDIO_DIMENSIONS)
-        return gridio_fail(file, "%s has %d dimensions, more than %d", variable->name, variable->dimensions,
-                           GRIDIO_DIMENSIONS);
+        return gridio_fail(file, "%s has %d dimensions, more than %d", variable->name,
+                           variable->dimensions, GRIDIO_DIMENSIONS);
     if (check_sizes(file, variable) != 0)
         return GRIDIO_FAILED;
-    for (int d = 0; d < variable->dimensions; d++)
-        if (check_dimension(file, variable, d) != 0)
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        if (check_dimension(file, variable, axis) != 0)
             return GRIDIO_FAILED;
     if (variable->tiled && variable->dimensions == 0)
         return gridio_fail(file, "%s is a single number and cannot be tiled", variable->name);
     return 0;
 }
 
-/* --- descriptions --------------------------------------------------------------------------------------------------
- */
+/* --- descriptions --- */
 
 static char *copy_name(const char *name)
 {
@@ -89,25 +91,26 @@ static void copy_names(gridio_variable *variable)
 {
     variable->name = copy_name(variable->name);
     variable->units = copy_name(variable->units);
-    for (int d = 0; d < GRIDIO_DIMENSIONS; d++)
-        variable->dimension_name[d] = d < variable->dimensions ? copy_name(variable->dimension_name[d]) : NULL;
+    for (int axis = 0; axis < GRIDIO_DIMENSIONS; axis++)
+        variable->dimension_name[axis] =
+            axis < variable->dimensions ? copy_name(variable->dimension_name[axis]) : NULL;
 }
 
 static void free_names(const gridio_variable *variable)
 {
     free((char *)(uintptr_t)variable->name);
     free((char *)(uintptr_t)variable->units);
-    for (int d = 0; d < GRIDIO_DIMENSIONS; d++)
-        free((char *)(uintptr_t)variable->dimension_name[d]);
+    for (int axis = 0; axis < GRIDIO_DIMENSIONS; axis++)
+        free((char *)(uintptr_t)variable->dimension_name[axis]);
 }
 
 /* A part has some of its whole's names, and the whole has the others. */
 static void free_whole_names(const gridio_file *file, int number)
 {
     const gridio_share *share = &file->shares[number];
-    for (int d = 0; d < GRIDIO_DIMENSIONS && share->is_part; d++)
-        if (share->whole.dimension_name[d] != file->variables[number].dimension_name[d])
-            free((char *)(uintptr_t)share->whole.dimension_name[d]);
+    for (int axis = 0; axis < GRIDIO_DIMENSIONS && share->is_part; axis++)
+        if (share->whole.dimension_name[axis] != file->variables[number].dimension_name[axis])
+            free((char *)(uintptr_t)share->whole.dimension_name[axis]);
 }
 
 int gridio_add_variable(gridio_file *file, const gridio_variable *variable)
@@ -131,19 +134,19 @@ void gridio_free_variables(gridio_file *file)
     free(file->order);
 }
 
-/* --- blocks --------------------------------------------------------------------------------------------------------
- */
+/* --- blocks --- */
 
 static bool block_fits(const gridio_variable *variable, const gridio_block *block)
 {
-    for (int d = 0; d < variable->dimensions; d++)
-        if (block->start[d] < 0 || block->count[d] < 0 || block->start[d] > variable->size[d] - block->count[d])
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        if (block->start[axis] < 0 || block->count[axis] < 0 ||
+            block->start[axis] > variable->size[axis] - block->count[axis])
             return false;
     return true;
 }
 
-/* A block that makes no sense is left out and is a failure, of which the other ranks hear at the next agreement: until
- * then this rank takes part. */
+/* A block that makes no sense is left out and is a failure, of which the other ranks hear at the
+ * next agreement: until then this rank takes part. */
 void gridio_set_blocks(gridio_file *file, int number, int blocks, const gridio_block *block)
 {
     const gridio_variable *variable = &file->variables[number];
@@ -159,14 +162,15 @@ void gridio_set_blocks(gridio_file *file, int number, int blocks, const gridio_b
     for (int i = 0; i < blocks; i++) {
         const int64_t elements = gridio_elements(&block[i], variable->dimensions);
         if (!block_fits(variable, &block[i]))
-            gridio_fail(file, "rank %d gave a block that lies outside %s", file->rank, variable->name);
+            gridio_fail(file, "rank %d gave a block that lies outside %s", file->rank,
+                        variable->name);
         else if (elements > 0)
             share->block[share->blocks++] = block[i], share->elements += elements;
     }
 }
 
-int gridio_define(gridio_file *file, const gridio_variable *variable, int blocks, const gridio_block *block,
-                  int *number)
+int gridio_define(gridio_file *file, const gridio_variable *variable, int blocks,
+                  const gridio_block *block, int *number)
 {
     *number = -1;
     if (file->failed_everywhere)
@@ -179,21 +183,7 @@ int gridio_define(gridio_file *file, const gridio_variable *variable, int blocks
     return 0;
 }
 
-int gridio_select(gridio_file *file, int number, int blocks, const gridio_block *block)
-{
-    if (file->failed_everywhere)
-        return GRIDIO_FAILED;
-    if (file->mode == GRIDIO_WRITE || number < 0 || number >= file->variables_count)
-        return gridio_fail(file, "'%s' has no variable %d to be read", file->path, number);
-    if (file->shares[gridio_index(file, number)].is_part)
-        gridio_select_part(file, gridio_index(file, number), blocks, block);
-    else
-        gridio_set_blocks(file, gridio_index(file, number), blocks, block);
-    return 0;
-}
-
-/* --- reading -------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static void put_name(char *text, const char *name)
 {
@@ -201,35 +191,35 @@ static void put_name(char *text, const char *name)
         strncpy(text, name, NAME_BYTES_AT_MOST);
 }
 
-void gridio_tell(gridio_told *told, const gridio_variable *variable)
+void gridio_pack_variable(gridio_packed_variable *packed, const gridio_variable *variable)
 {
-    memset(told, 0, sizeof *told);
-    told->variable = *variable;
-    put_name(told->name[0], variable->name);
-    put_name(told->name[1], variable->units);
-    for (int d = 0; d < variable->dimensions; d++)
-        put_name(told->name[2 + d], variable->dimension_name[d]);
+    memset(packed, 0, sizeof *packed);
+    packed->variable = *variable;
+    put_name(packed->name[0], variable->name);
+    put_name(packed->name[1], variable->units);
+    for (int axis = 0; axis < variable->dimensions; axis++)
+        put_name(packed->name[2 + axis], variable->dimension_name[axis]);
 }
 
-gridio_variable gridio_told_variable(const gridio_told *told)
+gridio_variable gridio_unpack_variable(const gridio_packed_variable *packed)
 {
-    gridio_variable variable = told->variable;
-    variable.name = told->name[0];
-    variable.units = told->name[1];
-    for (int d = 0; d < GRIDIO_DIMENSIONS; d++)
-        variable.dimension_name[d] = *told->name[2 + d] ? told->name[2 + d] : NULL;
+    gridio_variable variable = packed->variable;
+    variable.name = packed->name[0];
+    variable.units = packed->name[1];
+    for (int axis = 0; axis < GRIDIO_DIMENSIONS; axis++)
+        variable.dimension_name[axis] = *packed->name[2 + axis] ? packed->name[2 + axis] : NULL;
     return variable;
 }
 
 static void share_variable(gridio_file *file, int number)
 {
-    gridio_told told;
+    gridio_packed_variable packed;
     if (file->rank == GRIDIO_ROOT)
-        gridio_tell(&told, &file->variables[number]);
-    MPI_Bcast(&told, sizeof told, MPI_BYTE, GRIDIO_ROOT, file->comm);
+        gridio_pack_variable(&packed, &file->variables[number]);
+    MPI_Bcast(&packed, sizeof packed, MPI_BYTE, GRIDIO_ROOT, file->comm);
     if (file->accessors != MPI_COMM_NULL)
         return;
-    const gridio_variable variable = gridio_told_variable(&told);
+    const gridio_variable variable = gridio_unpack_variable(&packed);
     gridio_add_variable(file, &variable);
 }
 

@@ -7,35 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-void input_from_plan(input *in, plan *p, plan_section *section, const model *m, bool prepare)
+void input_from_plan(struct input *in, struct plan *plan, struct plan_section *section,
+                     const struct model *model, bool prepare)
 {
-    *in = (input){.buffer = NULL};
-    stream_from_plan(&in->from, p, section, prepare ? "write" : "read", m->g.comm);
-    stream_prepare_from_plan(&in->from, p, section, prepare);
-    in->every = plan_number(p, section, "every", 1, INT64_MAX, PLAN_MUST);
-    variables_from_plan(&in->set, p, section, &m->g);
+    *in = (struct input){.buffer = NULL};
+    stream_from_plan(&in->from, plan, section, prepare ? "write" : "read", model->grid.comm);
+    stream_prepare_from_plan(&in->from, plan, section, prepare);
+    in->every = plan_number(plan, section, "every", 1, INT64_MAX, PLAN_MUST);
+    variables_from_plan(&in->set, plan, section, &model->grid);
     in->from.variable = in->set.shape;
     in->from.variables = in->set.count;
 }
 
-void input_start(input *in, int64_t first, int64_t last)
+void input_start(struct input *in, int64_t first, int64_t last)
 {
     in->from.step = first / in->every;
     in->from.steps = (last - 1) / in->every + 1;
 }
 
-void input_prepare(input *in)
+void input_prepare(struct input *in)
 {
     size_t most = 8;
-    for (int v = 0; v < in->set.count; v++) {
-        const size_t bytes = stream_bytes(&in->set.shape[v]);
+    for (int index = 0; index < in->set.count; index++) {
+        const size_t bytes = stream_bytes(&in->set.shape[index]);
         most = bytes > most ? bytes : most;
     }
     in->buffer = malloc(most);
     in->expected = malloc(most);
 }
 
-void input_free(input *in)
+void input_free(struct input *in)
 {
     stream_abandon(&in->from);
     free(in->buffer);
@@ -44,29 +45,29 @@ void input_free(input *in)
     stream_free(&in->from);
 }
 
-/* --- into the model -------------------------------------------------------------------------------------------------
- */
+/* --- into the model --- */
 
 static double number_at(gridio_type type, const void *data, int64_t i)
 {
     return type == GRIDIO_FLOAT64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
-/* Where a role's values go; made at its first use. scale: so that what is at most 1.5 is at most 1. */
-static double **place_of(model *m, const origin *from, double *scale)
+/* Where a role's values go; made at its first use. scale: so that what is at most 1.5 is at most 1.
+ */
+static double **place_of(struct model *model, const struct origin *from, double *scale)
 {
     *scale = from->role == ROLE_WIND_X || from->role == ROLE_WIND_Y ? 1 / 1.5 : 1;
     switch (from->role) {
-    case ROLE_WIND_X: return &m->force.wind_x;
-    case ROLE_WIND_Y: return &m->force.wind_y;
-    case ROLE_TEMPERATURE: return &m->force.temperature;
-    default: return &m->force.emission[from->role_tracer % m->tracers];
+    case ROLE_WIND_X: return &model->force.wind_x;
+    case ROLE_WIND_Y: return &model->force.wind_y;
+    case ROLE_TEMPERATURE: return &model->force.temperature;
+    default: return &model->force.emission[from->role_tracer % model->tracers];
     }
 }
 
-static void allocate(model *m, double **values, double value)
+static void allocate(struct model *model, double **values, double value)
 {
-    const size_t cells = model_cell(m, m->g.count[Z], 0, 0);
+    const size_t cells = model_cell(model, model->grid.count[Z], 0, 0);
     if (*values)
         return;
     *values = malloc((cells + 1) * sizeof **values);
@@ -74,126 +75,130 @@ static void allocate(model *m, double **values, double value)
         (*values)[i] = value;
 }
 
-/* Values without z are those of the lowest layer where they are emitted, and else of all layers. What is staggered
- * drives the cell on the higher side of it. */
-static void put_into(model *m, const input *in, int v, double *to, double scale)
+/* Values without z are those of the lowest layer where they are emitted, and else of all layers.
+ * What is staggered drives the cell on the higher side of it. */
+static void put_into(struct model *model, const struct input *in, int index, double *to,
+                     double scale)
 {
-    const stream_variable *shape = &in->set.shape[v];
-    const int64_t rows = variable_rows(shape), row_cells = shape->block.count[shape->variable.dimensions - 1];
-    for (int64_t r = 0; r < rows; r++) {
-        const row_place place = variable_row(shape, &in->set.from[v], r);
-        const int layers = place.has_z || in->set.from[v].role == ROLE_EMISSION ? place.z + 1 : m->g.count[Z];
-        if (place.y >= m->g.count[Y] || place.z >= m->g.count[Z])
+    const struct stream_variable *shape = &in->set.shape[index];
+    const int64_t rows = variable_rows(shape),
+                  row_cells = shape->block.count[shape->description.dimensions - 1];
+    for (int64_t row = 0; row < rows; row++) {
+        const struct row_place place = variable_row(shape, &in->set.from[index], row);
+        const int layers = place.has_z || in->set.from[index].role == ROLE_EMISSION
+                               ? place.z + 1
+                               : model->grid.count[Z];
+        if (place.y >= model->grid.count[Y] || place.z >= model->grid.count[Z])
             continue;
         for (int z = place.z; z < layers; z++)
-            for (int x = 0; x < m->g.count[X]; x++)
-                to[model_cell(m, z, place.y, x)] =
-                    scale * number_at(shape->variable.type, in->buffer, r * row_cells + x);
+            for (int x = 0; x < model->grid.count[X]; x++)
+                to[model_cell(model, z, place.y, x)] =
+                    scale * number_at(shape->description.type, in->buffer, row * row_cells + x);
     }
 }
 
-static void drive(model *m, const input *in, int v)
+static void drive(struct model *model, const struct input *in, int index)
 {
-    const origin *from = &in->set.from[v];
+    const struct origin *from = &in->set.from[index];
     double scale, **values;
     if (from->role == ROLE_NONE || from->role == ROLE_LOGICAL)
         return;
-    values = place_of(m, from, &scale);
-    allocate(m, values, 0);
+    values = place_of(model, from, &scale);
+    allocate(model, values, 0);
     if (from->role == ROLE_WIND_X)
-        allocate(m, &m->force.wind_y, 1);
+        allocate(model, &model->force.wind_y, 1);
     if (from->role == ROLE_WIND_Y)
-        allocate(m, &m->force.wind_x, 1);
-    put_into(m, in, v, *values, scale);
+        allocate(model, &model->force.wind_x, 1);
+    put_into(model, in, index, *values, scale);
 }
 
-/* --- what it must be ------------------------------------------------------------------------------------------------
- */
+/* --- what it must be --- */
 
-static bool logical_is_right(const input *in, int v)
+static bool logical_is_right(const struct input *in, int index)
 {
-    const stream_variable *shape = &in->set.shape[v];
+    const struct stream_variable *shape = &in->set.shape[index];
     bool value;
-    if (!logical_from(shape->variable.type, in->buffer, &value))
+    if (!logical_from(shape->description.type, in->buffer, &value))
         return false;
     record_begin("logical");
     record_text("stream", in->from.name);
-    record_text("variable", shape->variable.name);
+    record_text("variable", shape->description.name);
     record_yes("value", value);
-    record_text("stored_as", shape->variable.type == GRIDIO_CHARACTER ? "character" : "int32");
+    record_text("stored_as", shape->description.type == GRIDIO_CHARACTER ? "character" : "int32");
     record_end();
-    return value == (in->set.from[v].k == 1);
+    return value == (in->set.from[index].k == 1);
 }
 
-static bool is_right(input *in, int v, const model *m)
+static bool is_right(struct input *in, int index, const struct model *model)
 {
-    const stream_variable *shape = &in->set.shape[v];
-    if (in->set.from[v].role == ROLE_LOGICAL)
-        return logical_is_right(in, v);
-    source_fill(m, shape, &in->set.from[v], in->from.step, in->expected);
+    const struct stream_variable *shape = &in->set.shape[index];
+    if (in->set.from[index].role == ROLE_LOGICAL)
+        return logical_is_right(in, index);
+    source_fill(model, shape, &in->set.from[index], in->from.step, in->expected);
     return memcmp(in->buffer, in->expected, stream_bytes(shape)) == 0;
 }
 
-static int check(input *in, int v, const model *m)
+static int check(struct input *in, int index, const struct model *model)
 {
     int right;
     aside_begin();
-    right = is_right(in, v, m);
+    right = is_right(in, index, model);
     MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_LAND, in->from.comm);
     aside_end();
     if (right)
         return DONE;
     return program_fail(FAILED, "write it anew with task prepare and the same plan",
-                        "'%s' does not hold in '%s' what the plan says, at its step %lld", in->from.open_path,
-                        in->set.shape[v].variable.name, (long long)stream_step_in_file(&in->from));
+                        "'%s' does not hold in '%s' what the plan says, at its step %lld",
+                        in->from.open_path, in->set.shape[index].description.name,
+                        (long long)stream_step_in_file(&in->from));
 }
 
-/* --- reading and writing --------------------------------------------------------------------------------------------
- */
+/* --- reading and writing --- */
 
-static int read_one(input *in, int v, model *m)
+static int read_one(struct input *in, int index, struct model *model)
 {
-    int status = stream_read(&in->from, v, in->buffer);
+    int status = stream_read(&in->from, index, in->buffer);
     if (status == DONE && policy.fingerprints)
-        status = check(in, v, m);
+        status = check(in, index, model);
     if (status == DONE)
-        drive(m, in, v);
+        drive(model, in, index);
     return status;
 }
 
-/* Due at the first model step of each of its steps, and where a continued run starts in the middle of one. */
-static bool is_due(const input *in, const model *m)
+/* Due at the first model step of each of its steps, and where a continued run starts in the middle
+ * of one. */
+static bool is_due(const struct input *in, const struct model *model)
 {
-    return in->from.step < in->from.steps && m->step / in->every >= in->from.step;
+    return in->from.step < in->from.steps && model->step / in->every >= in->from.step;
 }
 
-int input_before_step(input *in, model *m)
+int input_before_step(struct input *in, struct model *model)
 {
-    if (!is_due(in, m))
+    if (!is_due(in, model))
         return DONE;
     int status = stream_read_begin(&in->from);
-    for (int v = 0; v < in->set.count && status == DONE; v++)
-        if (stream_due(&in->from, v))
-            status = read_one(in, v, m);
-    return status == DONE ? stream_read_end(&in->from, m->step) : status;
+    for (int index = 0; index < in->set.count && status == DONE; index++)
+        if (stream_due(&in->from, index))
+            status = read_one(in, index, model);
+    return status == DONE ? stream_read_end(&in->from, model->step) : status;
 }
 
-static int write_step(input *in, const model *m)
+static int write_step(struct input *in, const struct model *model)
 {
     int status = stream_write_begin(&in->from);
-    for (int v = 0; v < in->set.count && status == DONE; v++) {
-        if (!stream_due(&in->from, v))
+    for (int index = 0; index < in->set.count && status == DONE; index++) {
+        if (!stream_due(&in->from, index))
             continue;
-        source_fill(m, &in->set.shape[v], &in->set.from[v], in->from.step, in->buffer);
-        status = stream_write(&in->from, v, in->buffer);
+        source_fill(model, &in->set.shape[index], &in->set.from[index], in->from.step, in->buffer);
+        status = stream_write(&in->from, index, in->buffer);
     }
     return status == DONE ? stream_write_end(&in->from, in->from.step * in->every) : status;
 }
 
-int input_write_all(input *in, const model *m)
+int input_write_all(struct input *in, const struct model *model)
 {
     int status = DONE;
     while (in->from.step < in->from.steps && status == DONE)
-        status = write_step(in, m);
+        status = write_step(in, model);
     return status;
 }

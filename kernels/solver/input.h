@@ -5,24 +5,26 @@
 #include "model.h"
 #include "variables.h"
 
-typedef struct {
-    stream from;
-    variable_set set;
+struct input {
+    struct stream from;
+    struct variable_set set;
     int64_t every; /* model steps that one of its steps is for */
     void *buffer, *expected;
-} input;
+};
 
 /* Takes an `input` section. prepare: to be written, by task prepare, instead of read. */
-void input_from_plan(input *in, plan *p, plan_section *section, const model *m, bool prepare);
+void input_from_plan(struct input *in, struct plan *plan, struct plan_section *section,
+                     const struct model *model, bool prepare);
 /* The model steps before and after the run. */
-void input_start(input *in, int64_t first, int64_t last);
-void input_prepare(input *in);
-void input_free(input *in);
+void input_start(struct input *in, int64_t first, int64_t last);
+void input_prepare(struct input *in);
+void input_free(struct input *in);
 
-/* Before each model step: reads what is due, compares it with what it must be, and puts it into the model. */
-int input_before_step(input *in, model *m);
+/* Before each model step: reads what is due, compares it with what it must be, and puts it into the
+ * model. */
+int input_before_step(struct input *in, struct model *model);
 
 /* Writes all steps. */
-int input_write_all(input *in, const model *m);
+int input_write_all(struct input *in, const struct model *model);
 
 #endif

@@ -7,18 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what the command line's run tells ------------------------------------------------------------------------------
- */
+/* --- what the command line's run tells --- */
 
 /* A hint that was asked for, and what the library made of it. */
-typedef struct {
+struct asked_hint {
     const char *asked; /* key=value */
     bool known;
-} asked_hint;
+};
 
 static void compare_hint(const char *key, const char *value, void *context)
 {
-    asked_hint *hint = context;
+    struct asked_hint *hint = context;
     const size_t length = strlen(key);
     if (strncmp(hint->asked, key, length) != 0 || hint->asked[length] != '=')
         return;
@@ -26,103 +25,106 @@ static void compare_hint(const char *key, const char *value, void *context)
     printf("hint %s: in force is %s\n", hint->asked, value);
 }
 
-static void tell_hints(stream *to)
+static void tell_hints(struct stream *to)
 {
     for (const char *const *asked = to->hints; *asked; asked++) {
-        asked_hint hint = {.asked = *asked};
+        struct asked_hint hint = {.asked = *asked};
         gridio_hints(to->file, compare_hint, &hint);
         if (!hint.known)
-            printf("hint %s: the library does not report it, so most likely ignores it\n", hint.asked);
+            printf("hint %s: the library does not report it, so most likely ignores it\n",
+                   hint.asked);
     }
 }
 
 static struct {
-    const solver_options *options;
-    const run *r;
+    const struct solver_options *options;
+    const struct run *run;
     double output_s; /* of this rank */
     int64_t bytes;
 } tale;
 
-static void tell_start(stream *to)
+static void tell_start(struct stream *to)
 {
-    const grid *g = &tale.r->m.g;
-    if (g->rank != 0)
+    const struct grid *grid = &tale.run->model.grid;
+    if (grid->rank != 0)
         return;
-    printf("grid %dx%dx%d, %d variables, %d ranks as %dx%d tiles, method %s, format %s\n", g->size[X], g->size[Y],
-           g->size[Z], tale.r->m.tracers, g->ranks, g->tiles[1], g->tiles[0], gridio_method_name(to->file),
+    printf("grid %dx%dx%d, %d variables, %d ranks as %dx%d tiles, method %s, format %s\n",
+           grid->size[X], grid->size[Y], grid->size[Z], tale.run->model.tracers, grid->ranks,
+           grid->tiles[1], grid->tiles[0], gridio_method_name(to->file),
            gridio_format_name(to->file));
     tell_hints(to);
 }
 
-static void tell_output(const run *r)
+static void tell_output(const struct run *run)
 {
-    const stream *to = &r->outputs[0].to;
+    const struct stream *to = &run->outputs[0].to;
     double spent = 0;
-    for (phase which = 0; which < PHASES; which++)
+    for (enum phase which = 0; which < PHASES; which++)
         spent += to->spent.seconds[which];
     tale.output_s += spent;
     tale.bytes += to->bytes_in_step;
     if (tale.options->quiet)
         return;
-    const double mass = transport_mass(&r->m.g, &r->m.now, 0);
-    if (r->m.g.rank == 0)
-        printf("step %lld: mass of tracer_1 %.6f, output took %.3f s\n", (long long)r->m.step, mass, spent);
+    const double mass = transport_mass(&run->model.grid, &run->model.now, 0);
+    if (run->model.grid.rank == 0)
+        printf("step %lld: mass of tracer_1 %.6f, output took %.3f s\n", (long long)run->model.step,
+               mass, spent);
 }
 
-static void tell_end(const run *r, double seconds)
+static void tell_end(const struct run *run, double seconds)
 {
-    const output *o = &r->outputs[0];
-    if (r->m.g.rank != 0)
+    const struct output *output = &run->outputs[0];
+    if (run->model.grid.rank != 0)
         return;
-    printf("%s: %lld outputs, %.1f MB; %.3f s in all, of these %.3f s in output (rank 0)\n", o->to.path,
-           (long long)o->to.steps, (double)tale.bytes / 1e6, seconds, tale.output_s);
-    if (o->read_back)
+    printf("%s: %lld outputs, %.1f MB; %.3f s in all, of these %.3f s in output (rank 0)\n",
+           output->to.path, (long long)output->to.steps, (double)tale.bytes / 1e6, seconds,
+           tale.output_s);
+    if (output->read_back)
         printf("verified: the last output reads back as it was written\n");
 }
 
-/* --- the run --------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 
-static int solve_by_plan(plan *p)
+static int solve_by_plan(struct plan *plan)
 {
-    run r;
-    int status = run_from_plan(&r, p);
+    struct run run;
+    int status = run_from_plan(&run, plan);
     if (status == DONE)
-        status = run_all(&r);
-    run_free(&r);
+        status = run_all(&run);
+    run_free(&run);
     return status;
 }
 
-static int solve_and_tell(plan *p, const solver_options *options)
+static int solve_and_tell(struct plan *plan, const struct solver_options *options)
 {
-    run r;
+    struct run run;
     const double start = MPI_Wtime();
-    int status = run_from_plan(&r, p);
+    int status = run_from_plan(&run, plan);
     tale.options = options;
-    tale.r = &r;
+    tale.run = &run;
     if (status == DONE) {
-        r.outputs[0].to.opened = options->quiet ? NULL : tell_start;
-        r.written = tell_output;
-        status = run_all(&r);
+        run.outputs[0].to.opened = options->quiet ? NULL : tell_start;
+        run.written = tell_output;
+        status = run_all(&run);
     }
     if (status == DONE && !options->quiet)
-        tell_end(&r, MPI_Wtime() - start);
-    run_free(&r);
+        tell_end(&run, MPI_Wtime() - start);
+    run_free(&run);
     return status;
 }
 
-static int solve_by_options(const solver_options *options)
+static int solve_by_options(const struct solver_options *options)
 {
-    plan p;
+    struct plan plan;
     char *text = options_plan(options);
     if (options->verify && options->steps % options->every != 0)
         return program_fail(WRONG_USE, "solver --help lists the options",
                             "--verify needs --steps to be a multiple of --every");
-    plan_parse(&p, "the command line", text);
-    int status = program_begin(&p, NULL);
+    plan_parse(&plan, "the command line", text);
+    int status = program_begin(&plan, NULL);
     if (status == DONE)
-        status = solve_and_tell(&p, options);
-    plan_free(&p);
+        status = solve_and_tell(&plan, options);
+    plan_free(&plan);
     free(text);
     return status;
 }
@@ -136,10 +138,11 @@ static bool is_root(void)
 
 static int main_by_options(int count, char **words)
 {
-    solver_options options;
+    struct solver_options options;
     char problem[512];
     if (!options_parse(count, words, &options, problem, sizeof problem))
-        return program_end(program_fail(WRONG_USE, "solver --help lists the options", "%s", problem));
+        return program_end(
+            program_fail(WRONG_USE, "solver --help lists the options", "%s", problem));
     if (!options.help)
         return program_end(solve_by_options(&options));
     if (is_root())

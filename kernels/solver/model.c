@@ -5,66 +5,67 @@
 
 #include <stdlib.h>
 
-void model_create(model *m, int tracers)
+void model_create(struct model *model, int tracers)
 {
-    m->tracers = tracers;
-    m->now = field_create(&m->g, tracers);
-    m->next = field_create(&m->g, tracers);
-    m->sides = halo_create(&m->g, tracers);
-    m->force.emission = calloc((size_t)tracers, sizeof *m->force.emission);
-    m->step = 0;
+    model->tracers = tracers;
+    model->now = field_create(&model->grid, tracers);
+    model->next = field_create(&model->grid, tracers);
+    model->sides = halo_create(&model->grid, tracers);
+    model->force.emission = calloc((size_t)tracers, sizeof *model->force.emission);
+    model->step = 0;
 }
 
-void model_free(model *m)
+void model_free(struct model *model)
 {
-    for (int v = 0; v < m->tracers; v++)
-        free(m->force.emission[v]);
-    free(m->force.emission);
-    free(m->force.wind_x);
-    free(m->force.wind_y);
-    free(m->force.temperature);
-    halo_free(&m->sides);
-    free(m->now.values);
-    free(m->next.values);
+    for (int index = 0; index < model->tracers; index++)
+        free(model->force.emission[index]);
+    free(model->force.emission);
+    free(model->force.wind_x);
+    free(model->force.wind_y);
+    free(model->force.temperature);
+    halo_free(&model->sides);
+    free(model->now.values);
+    free(model->next.values);
 }
 
-void model_initialize(model *m)
+void model_initialize(struct model *model)
 {
     const double start = MPI_Wtime();
-    transport_initialize(&m->g, &m->now);
+    transport_initialize(&model->grid, &model->now);
     timing_computed(MPI_Wtime() - start);
-    model_state_changed(m);
+    model_state_changed(model);
 }
 
-void model_state_changed(model *m)
+void model_state_changed(struct model *model)
 {
     const double start = MPI_Wtime();
-    halo_exchange(&m->g, &m->sides, &m->now);
+    halo_exchange(&model->grid, &model->sides, &model->now);
     timing_communicated(MPI_Wtime() - start);
 }
 
-static void emit(model *m)
+static void emit(struct model *model)
 {
-    for (int v = 0; v < m->tracers; v++)
-        for (int z = 0; m->force.emission[v] && z < m->g.count[Z]; z++)
-            for (int y = 0; y < m->g.count[Y]; y++) {
-                const double *emission = &m->force.emission[v][model_cell(m, z, y, 0)];
-                double *values = &m->now.values[field_index(&m->g, v, z, y, 0)];
-                for (int x = 0; x < m->g.count[X]; x++)
+    for (int index = 0; index < model->tracers; index++)
+        for (int z = 0; model->force.emission[index] && z < model->grid.count[Z]; z++)
+            for (int y = 0; y < model->grid.count[Y]; y++) {
+                const double *emission = &model->force.emission[index][model_cell(model, z, y, 0)];
+                double *values = &model->now.values[field_index(&model->grid, index, z, y, 0)];
+                for (int x = 0; x < model->grid.count[X]; x++)
                     values[x] += EMISSION_PER_STEP * emission[x];
             }
 }
 
-void model_advance(model *m)
+void model_advance(struct model *model)
 {
     const double start = MPI_Wtime();
-    transport_step(&m->g, &m->now, &m->next, m->force.wind_x, m->force.wind_y);
-    const field old = m->now;
-    m->now = m->next;
-    m->next = old;
-    reactions_step(m);
-    emit(m);
-    m->step++;
+    transport_step(&model->grid, &model->now, &model->next, model->force.wind_x,
+                   model->force.wind_y);
+    const struct field old = model->now;
+    model->now = model->next;
+    model->next = old;
+    reactions_step(model);
+    emit(model);
+    model->step++;
     timing_computed(MPI_Wtime() - start);
-    model_state_changed(m);
+    model_state_changed(model);
 }

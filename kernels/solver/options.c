@@ -1,13 +1,16 @@
 #include "options.h"
 
+#include "gridio.h"
+
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The two lists of names are gridio's. */
 static const char HELP[] =
-    "solver: advection and diffusion of tracers on a three-dimensional grid, with a history file.\n"
+    "solver: advection and diffusion of tracers on a three-dimensional grid, with a history file\n"
     "\n"
-    "    mpiexec -n 4 solver --grid 128x96x32 --steps 100 --every 10 --method collective --file history.grid\n"
+    "    mpiexec -n 4 solver --grid 128x96x32 --steps 100 --every 10 --method collective\n"
     "\n"
     "  --grid NXxNYxNZ      cells (64x64x16); x and y are shared out over the ranks\n"
     "  --tiles TXxTY        ranks along x and y (chosen by MPI)\n"
@@ -15,11 +18,10 @@ static const char HELP[] =
     "  --every K            steps between two outputs (10)\n"
     "  --variables V        tracers (2)\n"
     "  --work N             rounds of reactions in every cell and step (0)\n"
-    "  --method METHOD      which ranks write: serial (the default: rank 0 for all), collective, independent, "
-    "aggregated,\n"
-    "                       file-per-rank\n"
-    "  --format FORMAT      posix, mpiio (the same bytes), hdf5, netcdf4, netcdf3, pnetcdf, cgns; each method has a\n"
-    "                       usual one\n"
+    "  --method METHOD      which ranks write (%s):\n"
+    "                       %s\n"
+    "  --format FORMAT      of the file (each method has a default):\n"
+    "                       %s\n"
     "  --file PATH          the history file (history.grid)\n"
     "  --hint KEY=VALUE     for MPI-IO; may be repeated\n"
     "  --setting NAME=VALUE of the method or the format; may be repeated\n"
@@ -27,7 +29,7 @@ static const char HELP[] =
     "  --verify             read the last output back and compare\n"
     "  --quiet              print nothing but failures\n"
     "\n"
-    "    mpiexec -n 4 solver --plan PLAN --records FILE      everything else: kernels/README.md\n";
+    "    mpiexec -n 4 solver --plan PLAN [--records FILE]    everything else: kernels/README.md\n";
 
 enum {
     GRID = 1,
@@ -64,9 +66,21 @@ static const struct option OPTIONS[] = {{"grid", required_argument, NULL, GRID},
                                         {"help", no_argument, NULL, HELP_ASKED},
                                         {NULL, 0, NULL, 0}};
 
+/* `serial, collective, …`: what gridio has, by the function that names the n-th. */
+static const char *list(const char *(*name_at)(int n), char *names, size_t room)
+{
+    size_t used = 0;
+    *names = '\0';
+    for (int n = 0; name_at(n) && used < room; n++)
+        used += (size_t)snprintf(names + used, room - used, "%s%s", n > 0 ? ", " : "", name_at(n));
+    return names;
+}
+
 void options_help(FILE *stream)
 {
-    fputs(HELP, stream);
+    char methods[256], formats[256];
+    fprintf(stream, HELP, gridio_method_at(0), list(gridio_method_at, methods, sizeof methods),
+            list(gridio_format_at, formats, sizeof formats));
 }
 
 /* COUNT positive numbers of at most ten million with an x between them. */
@@ -83,7 +97,7 @@ static bool parse_sizes(const char *text, int *sizes, int count)
     return true;
 }
 
-static bool take_grid(const char *text, solver_options *options)
+static bool take_grid(const char *text, struct solver_options *options)
 {
     int xyz[3];
     if (!parse_sizes(text, xyz, 3))
@@ -93,7 +107,7 @@ static bool take_grid(const char *text, solver_options *options)
     return true;
 }
 
-static bool take_tiles(const char *text, solver_options *options)
+static bool take_tiles(const char *text, struct solver_options *options)
 {
     int xy[2];
     if (!parse_sizes(text, xy, 2))
@@ -131,7 +145,7 @@ static bool set(bool *flag)
     return *flag = true, true;
 }
 
-static bool take(int option, const char *value, solver_options *options)
+static bool take(int option, const char *value, struct solver_options *options)
 {
     switch (option) {
     case GRID: return take_grid(value, options);
@@ -152,62 +166,70 @@ static bool take(int option, const char *value, solver_options *options)
     }
 }
 
-bool options_parse(int count, char **words, solver_options *options, char *problem, size_t room)
+bool options_parse(int count, char **words, struct solver_options *options, char *problem,
+                   size_t room)
 {
-    *options = (solver_options){
-        .size = {16, 64, 64}, .steps = 20, .every = 10, .variables = 2, .method = "serial", .path = "history.grid"};
+    *options = (struct solver_options){.size = {16, 64, 64},
+                                       .steps = 20,
+                                       .every = 10,
+                                       .variables = 2,
+                                       .method = "serial",
+                                       .path = "history.grid"};
     int option, which = 0;
     opterr = 0;
     while ((option = getopt_long(count, words, "", OPTIONS, &which)) != -1) {
         if (option == '?') {
-            snprintf(problem, room, "'%s' is no option, or wants a value", words[optind - 1]);
+            snprintf(problem, room, "there is no option '%s', or it needs a value",
+                     words[optind - 1]);
             return false;
         }
         if (take(option, optarg, options))
             continue;
-        snprintf(problem, room, "'%s' is no value for --%s", optarg, OPTIONS[which].name);
+        snprintf(problem, room, "'%s' is not a value for --%s", optarg, OPTIONS[which].name);
         return false;
     }
     if (optind == count)
         return true;
-    snprintf(problem, room, "'%s' is no option", words[optind]);
+    snprintf(problem, room, "there is no option '%s'", words[optind]);
     return false;
 }
 
-static void put_output(FILE *plan, const solver_options *o)
+static void put_output(FILE *plan, const struct solver_options *options)
 {
-    fprintf(plan, "output history\npath %s\nevery %d\nmethod %s\n", o->path, o->every, o->method);
-    if (o->format)
-        fprintf(plan, "format %s\n", o->format);
-    for (const char *const *hint = o->hints; *hint; hint++)
+    fprintf(plan, "output history\npath %s\nevery %d\nmethod %s\n", options->path, options->every,
+            options->method);
+    if (options->format)
+        fprintf(plan, "format %s\n", options->format);
+    for (const char *const *hint = options->hints; *hint; hint++)
         fprintf(plan, "hint %s\n", *hint);
-    for (const char *const *setting = o->settings; *setting; setting++)
+    for (const char *const *setting = options->settings; *setting; setting++)
         fprintf(plan, "setting %s\n", *setting);
-    fprintf(plan, "sync %s\nread_back %s\n", o->sync ? "yes" : "no", o->verify ? "yes" : "no");
+    fprintf(plan, "sync %s\nread_back %s\n", options->sync ? "yes" : "no",
+            options->verify ? "yes" : "no");
 }
 
-static void put_variables(FILE *plan, const solver_options *o)
+static void put_variables(FILE *plan, const struct solver_options *options)
 {
     fprintf(plan, "variable height shape=z source=level when=once\n");
     fprintf(plan, "variable time units=steps shape=none source=step\n");
-    for (int v = 1; v <= o->variables; v++)
-        fprintf(plan, "variable tracer_%d units=kg/kg source=tracer:%d\n", v, v);
+    for (int index = 1; index <= options->variables; index++)
+        fprintf(plan, "variable tracer_%d units=kg/kg source=tracer:%d\n", index, index);
 }
 
-char *options_plan(const solver_options *o)
+char *options_plan(const struct solver_options *options)
 {
     char *text = NULL;
     size_t bytes;
     FILE *plan = open_memstream(&text, &bytes);
     if (!plan)
         return NULL;
-    fprintf(plan, "grid %dx%dx%d\nsteps %d\ntracers %d\nwork %d\n", o->size[2], o->size[1], o->size[0], o->steps,
-            o->variables, o->work);
-    fprintf(plan, "fingerprints %s\n", o->verify ? "yes" : "no");
-    if (o->tiles[0] > 0)
-        fprintf(plan, "tiles %dx%d\n", o->tiles[1], o->tiles[0]);
-    put_output(plan, o);
-    put_variables(plan, o);
+    fprintf(plan, "grid %dx%dx%d\nsteps %d\ntracers %d\nwork %d\n", options->size[2],
+            options->size[1], options->size[0], options->steps, options->variables, options->work);
+    fprintf(plan, "fingerprints %s\n", options->verify ? "yes" : "no");
+    if (options->tiles[0] > 0)
+        fprintf(plan, "tiles %dx%d\n", options->tiles[1], options->tiles[0]);
+    put_output(plan, options);
+    put_variables(plan, options);
     fclose(plan);
     return text;
 }

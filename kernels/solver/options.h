@@ -7,7 +7,7 @@
 
 enum { HINTS_AT_MOST = 64 };
 
-typedef struct {
+struct solver_options {
     int size[3];  /* cells: z, y, x */
     int tiles[2]; /* ranks: y, x; 0: let MPI choose */
     int steps;
@@ -15,7 +15,7 @@ typedef struct {
     int variables;
     int work;
     const char *method;
-    const char *format; /* NULL: the method's usual one */
+    const char *format; /* NULL: the method's default */
     const char *path;
     const char *hints[HINTS_AT_MOST + 1];    /* key=value, ended by NULL */
     const char *settings[HINTS_AT_MOST + 1]; /* name=value, ended by NULL */
@@ -23,13 +23,14 @@ typedef struct {
     bool verify;
     bool quiet;
     bool help;
-} solver_options;
+};
 
 /* False where the command line has no sense; problem is then one sentence. */
-bool options_parse(int count, char **words, solver_options *options, char *problem, size_t room);
+bool options_parse(int count, char **words, struct solver_options *options, char *problem,
+                   size_t room);
 
 /* The same as the text of a plan, which the caller frees: height and time, and the tracers. */
-char *options_plan(const solver_options *options);
+char *options_plan(const struct solver_options *options);
 
 void options_help(FILE *stream);
 

@@ -6,181 +6,185 @@
 #include <stdlib.h>
 #include <string.h>
 
-void output_from_plan(output *o, plan *p, plan_section *section, const model *m)
+void output_from_plan(struct output *output, struct plan *plan, struct plan_section *section,
+                      const struct model *model)
 {
-    *o = (output){.buffer = NULL};
-    stream_from_plan(&o->to, p, section, "write", m->g.comm);
-    o->every = plan_number(p, section, "every", 1, INT64_MAX, PLAN_MUST);
-    o->initial = plan_yes(p, section, "initial", false);
-    o->average = plan_choice(p, section, "values", "now|average", 0) == 1;
-    o->read_back = plan_yes(p, section, "read_back", false);
-    variables_from_plan(&o->set, p, section, &m->g);
-    o->to.variable = o->set.shape;
-    o->to.variables = o->set.count;
+    *output = (struct output){.buffer = NULL};
+    stream_from_plan(&output->to, plan, section, "write", model->grid.comm);
+    output->every = plan_number(plan, section, "every", 1, INT64_MAX, PLAN_MUST);
+    output->initial = plan_yes(plan, section, "initial", false);
+    output->average = plan_choice(plan, section, "values", "now|average", 0) == 1;
+    output->read_back = plan_yes(plan, section, "read_back", false);
+    variables_from_plan(&output->set, plan, section, &model->grid);
+    output->to.variable = output->set.shape;
+    output->to.variables = output->set.count;
 }
 
-int output_start(output *o, int64_t first, int64_t last)
+int output_start(struct output *output, int64_t first, int64_t last)
 {
-    o->initial = o->initial && first == 0;
-    o->to.steps = last / o->every - first / o->every + o->initial;
-    if (!o->average || first % o->every == 0)
+    output->initial = output->initial && first == 0;
+    output->to.steps = last / output->every - first / output->every + output->initial;
+    if (!output->average || first % output->every == 0)
         return DONE;
-    return program_fail(WRONG_USE, "restart from a step at which the averages were written",
-                        "the run starts from step %lld, in the middle of an average of '%s' over %lld steps",
-                        (long long)first, o->to.name, (long long)o->every);
+    return program_fail(
+        WRONG_USE, "restart from a step at which the averages were written",
+        "the run starts from step %lld, in the middle of an average of '%s' over %lld steps",
+        (long long)first, output->to.name, (long long)output->every);
 }
 
 /* What is averaged: numbers that a model step changes. */
-static bool is_averaged(const output *o, int v)
+static bool is_averaged(const struct output *output, int index)
 {
-    const gridio_type type = o->set.shape[v].variable.type;
-    return o->average && o->set.from[v].source <= SOURCE_COLUMN && o->set.shape[v].variable.every_step &&
+    const gridio_type type = output->set.shape[index].description.type;
+    return output->average && output->set.from[index].source <= SOURCE_COLUMN &&
+           output->set.shape[index].description.every_step &&
            (type == GRIDIO_FLOAT64 || type == GRIDIO_FLOAT32);
 }
 
-void output_prepare(output *o)
+void output_prepare(struct output *output)
 {
     size_t most = 8;
-    o->sum = calloc((size_t)o->set.count + 1, sizeof *o->sum);
-    for (int v = 0; v < o->set.count; v++) {
-        const size_t bytes = stream_bytes(&o->set.shape[v]);
+    output->sum = calloc((size_t)output->set.count + 1, sizeof *output->sum);
+    for (int index = 0; index < output->set.count; index++) {
+        const size_t bytes = stream_bytes(&output->set.shape[index]);
         most = bytes > most ? bytes : most;
-        if (is_averaged(o, v))
-            o->sum[v] = calloc((size_t)stream_elements(&o->set.shape[v]) + 1, sizeof(double));
+        if (is_averaged(output, index))
+            output->sum[index] =
+                calloc((size_t)stream_elements(&output->set.shape[index]) + 1, sizeof(double));
     }
-    o->buffer = malloc(most);
+    output->buffer = malloc(most);
 }
 
-void output_free(output *o)
+void output_free(struct output *output)
 {
-    stream_abandon(&o->to);
-    for (int v = 0; o->sum && v < o->set.count; v++)
-        free(o->sum[v]);
-    free(o->sum);
-    free(o->buffer);
-    variables_free(&o->set);
-    stream_free(&o->to);
+    stream_abandon(&output->to);
+    for (int index = 0; output->sum && index < output->set.count; index++)
+        free(output->sum[index]);
+    free(output->sum);
+    free(output->buffer);
+    variables_free(&output->set);
+    stream_free(&output->to);
 }
 
-/* --- averages -------------------------------------------------------------------------------------------------------
- */
+/* --- averages --- */
 
-static void add_to_sum(output *o, int v, const model *m)
+static void add_to_sum(struct output *output, int index, const struct model *model)
 {
-    const size_t room = (size_t)m->g.count[X] + 1;
-    double *scratch = malloc(4 * room * sizeof *scratch), *row = scratch + 3 * room, *sum = o->sum[v];
-    const int64_t rows = variable_rows(&o->set.shape[v]);
-    for (int64_t r = 0; r < rows; r++) {
-        const row_place place = variable_row(&o->set.shape[v], &o->set.from[v], r);
-        source_row(m, &o->set.from[v], &place, 0, scratch, row);
+    const size_t room = (size_t)model->grid.count[X] + 1;
+    double *scratch = malloc(4 * room * sizeof *scratch), *row = scratch + 3 * room,
+           *sum = output->sum[index];
+    const int64_t rows = variable_rows(&output->set.shape[index]);
+    for (int64_t i = 0; i < rows; i++) {
+        const struct row_place place =
+            variable_row(&output->set.shape[index], &output->set.from[index], i);
+        source_row(model, &output->set.from[index], &place, 0, scratch, row);
         for (int x = 0; x < place.cells; x++)
             *sum++ += row[x];
     }
     free(scratch);
 }
 
-static void sum_up(output *o, const model *m)
+static void sum_up(struct output *output, const struct model *model)
 {
     const double start = MPI_Wtime();
-    for (int v = 0; v < o->set.count; v++)
-        if (o->sum[v])
-            add_to_sum(o, v, m);
-    o->summed++;
+    for (int index = 0; index < output->set.count; index++)
+        if (output->sum[index])
+            add_to_sum(output, index, model);
+    output->summed++;
     timing_computed(MPI_Wtime() - start);
 }
 
-static void take_mean(output *o, int v)
+static void take_mean(struct output *output, int index)
 {
-    const stream_variable *shape = &o->set.shape[v];
+    const struct stream_variable *shape = &output->set.shape[index];
     const int64_t elements = stream_elements(shape);
-    const size_t bytes = stream_element_bytes(shape->variable.type);
+    const size_t bytes = stream_element_bytes(shape->description.type);
     for (int64_t i = 0; i < elements; i++) {
-        const double mean = o->sum[v][i] / (double)o->summed;
-        source_store(shape->variable.type, &mean, 1, (char *)o->buffer + (size_t)i * bytes);
-        o->sum[v][i] = 0;
+        const double mean = output->sum[index][i] / (double)output->summed;
+        source_store(shape->description.type, &mean, 1, (char *)output->buffer + (size_t)i * bytes);
+        output->sum[index][i] = 0;
     }
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
-static void fill(output *o, int v, const model *m)
+static void fill(struct output *output, int index, const struct model *model)
 {
     const double start = MPI_Wtime();
-    if (o->sum[v] && o->summed > 0)
-        take_mean(o, v);
+    if (output->sum[index] && output->summed > 0)
+        take_mean(output, index);
     else
-        source_fill(m, &o->set.shape[v], &o->set.from[v], 0, o->buffer);
+        source_fill(model, &output->set.shape[index], &output->set.from[index], 0, output->buffer);
     timing_computed(MPI_Wtime() - start);
 }
 
-static int write_step(output *o, const model *m)
+static int write_step(struct output *output, const struct model *model)
 {
-    int status = stream_write_begin(&o->to);
-    for (int v = 0; v < o->set.count && status == DONE; v++) {
-        if (!stream_due(&o->to, v))
+    int status = stream_write_begin(&output->to);
+    for (int index = 0; index < output->set.count && status == DONE; index++) {
+        if (!stream_due(&output->to, index))
             continue;
-        fill(o, v, m);
-        status = stream_write(&o->to, v, o->buffer);
+        fill(output, index, model);
+        status = stream_write(&output->to, index, output->buffer);
     }
     if (status == DONE)
-        status = stream_write_end(&o->to, m->step);
-    o->summed = 0;
+        status = stream_write_end(&output->to, model->step);
+    output->summed = 0;
     return status;
 }
 
-int output_initial(output *o, const model *m)
+int output_initial(struct output *output, const struct model *model)
 {
-    return o->initial ? write_step(o, m) : DONE;
+    return output->initial ? write_step(output, model) : DONE;
 }
 
-int output_after_step(output *o, const model *m, bool *wrote)
+int output_after_step(struct output *output, const struct model *model, bool *wrote)
 {
-    if (o->average)
-        sum_up(o, m);
-    *wrote = m->step % o->every == 0;
-    return *wrote ? write_step(o, m) : DONE;
+    if (output->average)
+        sum_up(output, model);
+    *wrote = model->step % output->every == 0;
+    return *wrote ? write_step(output, model) : DONE;
 }
 
-/* --- reading back ---------------------------------------------------------------------------------------------------
- */
+/* --- reading back --- */
 
-static int read_step(stream *from, void *buffer, const model *m)
+static int read_step(struct stream *from, void *buffer, const struct model *model)
 {
     int status = stream_read_begin(from);
-    for (int v = 0; v < from->variables && status == DONE; v++)
-        if (from->variable[v].variable.every_step)
-            status = stream_read(from, v, buffer);
-    return status == DONE ? stream_read_end(from, m->step) : status;
+    for (int index = 0; index < from->variables && status == DONE; index++)
+        if (from->variable[index].description.every_step)
+            status = stream_read(from, index, buffer);
+    return status == DONE ? stream_read_end(from, model->step) : status;
 }
 
-static int compare(const output *o, const stream_variable *read)
+static int compare(const struct output *output, const struct stream_variable *read)
 {
     int same = 1;
-    for (int v = 0; v < o->set.count; v++)
-        if (o->set.shape[v].variable.every_step)
-            same = same && read[v].fingerprint == o->set.shape[v].fingerprint;
-    MPI_Bcast(&same, 1, MPI_INT, 0, o->to.comm); /* rank 0 has the sums */
-    record_check(o->to.name, "the last step reads back as it was written", same);
+    for (int index = 0; index < output->set.count; index++)
+        if (output->set.shape[index].description.every_step)
+            same = same && read[index].fingerprint == output->set.shape[index].fingerprint;
+    MPI_Bcast(&same, 1, MPI_INT, 0, output->to.comm); /* rank 0 has the sums */
+    record_check(output->to.name, "the last step reads back as it was written", same);
     return same ? DONE
-                : program_fail(FAILED, NULL, "what was read back from '%s' differs from what was written",
-                               o->to.open_path);
+                : program_fail(FAILED, NULL,
+                               "what was read back from '%s' differs from what was written",
+                               output->to.open_path);
 }
 
-int output_read_back(output *o, const model *m)
+int output_read_back(struct output *output, const struct model *model)
 {
-    if (!o->read_back || o->to.steps == 0)
+    if (!output->read_back || output->to.steps == 0)
         return DONE;
-    stream back = o->to;
+    struct stream back = output->to;
     back.direction = "read";
     back.announced = false;
     back.opened = NULL;
-    back.step = o->to.steps - 1;
-    back.variable = malloc((size_t)o->set.count * sizeof *back.variable);
-    memcpy(back.variable, o->set.shape, (size_t)o->set.count * sizeof *back.variable);
-    int status = read_step(&back, o->buffer, m);
+    back.step = output->to.steps - 1;
+    back.variable = malloc((size_t)output->set.count * sizeof *back.variable);
+    memcpy(back.variable, output->set.shape, (size_t)output->set.count * sizeof *back.variable);
+    int status = read_step(&back, output->buffer, model);
     if (status == DONE)
-        status = compare(o, back.variable);
+        status = compare(output, back.variable);
     stream_abandon(&back);
     free(back.variable);
     return status;

@@ -5,16 +5,17 @@
 #include "model.h"
 #include "variables.h"
 
-typedef struct {
-    stream from;
-    variable_set set; /* the step, then the tracers */
+struct restart {
+    struct stream from;
+    struct variable_set set; /* the step, then the tracers */
     void *buffer;
-} restart;
+};
 
 /* Takes a `restart` section. */
-void restart_from_plan(restart *r, plan *p, plan_section *section, const model *m);
+void restart_from_plan(struct restart *restart, struct plan *plan, struct plan_section *section,
+                       const struct model *model);
 /* Fills the model's state and step from the last whole step of the file. */
-int restart_read(restart *r, model *m);
-void restart_free(restart *r);
+int restart_read(struct restart *restart, struct model *model);
+void restart_free(struct restart *restart);
 
 #endif

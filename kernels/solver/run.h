@@ -6,21 +6,22 @@
 #include "output.h"
 #include "restart.h"
 
-typedef struct run {
-    model m;
-    output *outputs;
-    input *inputs;
-    restart *from; /* NULL: the initial state */
+struct run {
+    struct model model;
+    struct output *outputs;
+    struct input *inputs;
+    struct restart *from; /* NULL: the initial state */
     int outputs_count, inputs_count;
     int64_t steps;
     bool prepare;
 
-    void (*written)(const struct run *r); /* called on all ranks after each step of the first output; or NULL */
-} run;
+    void (*written)(const struct run *
+                        run); /* called on all ranks after each step of the first output; or NULL */
+};
 
 /* Both give a status of program.h, the same on all ranks. */
-int run_from_plan(run *r, plan *p);
-int run_all(run *r);
-void run_free(run *r);
+int run_from_plan(struct run *run, struct plan *plan);
+int run_all(struct run *run);
+void run_free(struct run *run);
 
 #endif

@@ -8,95 +8,110 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* --- the state, also between cells ----------------------------------------------------------------------------------
- */
+/* --- the state, also between cells --- */
 
-static const double *state_row(const model *m, int tracer, int z, int y)
+static const double *state_row(const struct model *model, int tracer, int z, int y)
 {
-    return &m->now.values[field_index(&m->g, tracer, z, y, 0)];
+    return &model->now.values[field_index(&model->grid, tracer, z, y, 0)];
 }
 
-static void mean(int cells, const double *restrict a, const double *restrict b, double *restrict to)
+static void mean(int cells, const double *restrict first, const double *restrict second,
+                 double *restrict to)
 {
     for (int x = 0; x < cells; x++)
-        to[x] = 0.5 * (a[x] + b[x]);
+        to[x] = 0.5 * (first[x] + second[x]);
 }
 
-/* Edge z of layers lies between layers z - 1 and z; the lowest and the highest have one layer only. */
-static void between_layers(const model *m, int tracer, int z, int y, int cells, double *to)
+/* Edge z of layers lies between layers z - 1 and z; the lowest and the highest have one layer only.
+ */
+static void between_layers(const struct model *model, int tracer, int z, int y, int cells,
+                           double *to)
 {
-    const int top = m->g.count[Z] - 1;
-    mean(cells, state_row(m, tracer, z > 0 ? z - 1 : 0, y), state_row(m, tracer, z <= top ? z : top, y), to);
+    const int top = model->grid.count[Z] - 1;
+    mean(cells, state_row(model, tracer, z > 0 ? z - 1 : 0, y),
+         state_row(model, tracer, z <= top ? z : top, y), to);
 }
 
 /* A tracer's row of `cells`, on the variable's points. */
-static void tracer_row(const model *m, const origin *from, int tracer, int z, const row_place *place, double *to)
+static void tracer_row(const struct model *model, const struct origin *from, int tracer, int z,
+                       const struct row_place *place, double *to)
 {
     if (from->staggered[Z])
-        between_layers(m, tracer, place->z, place->y, place->cells, to);
+        between_layers(model, tracer, place->z, place->y, place->cells, to);
     else if (from->staggered[Y])
-        mean(place->cells, state_row(m, tracer, z, place->y - 1), state_row(m, tracer, z, place->y), to);
+        mean(place->cells, state_row(model, tracer, z, place->y - 1),
+             state_row(model, tracer, z, place->y), to);
     else if (from->staggered[X])
-        mean(place->cells, state_row(m, tracer, z, place->y) - 1, state_row(m, tracer, z, place->y), to);
+        mean(place->cells, state_row(model, tracer, z, place->y) - 1,
+             state_row(model, tracer, z, place->y), to);
     else
-        memcpy(to, state_row(m, tracer, z, place->y), (size_t)place->cells * sizeof *to);
+        memcpy(to, state_row(model, tracer, z, place->y), (size_t)place->cells * sizeof *to);
 }
 
-static void derived(int cells, int64_t k, const double *restrict a, const double *restrict b, double *restrict to)
+static void derived(int cells, int64_t k, const double *restrict first,
+                    const double *restrict second, double *restrict to)
 {
-    const double s = 1 + (double)(k % 7), q = 0.125 * (double)(k % 5), offset = (double)k / 512;
+    const double scale = 1 + (double)(k % 7), share = 0.125 * (double)(k % 5),
+                 offset = (double)k / 512;
     for (int x = 0; x < cells; x++)
-        to[x] = s * (a[x] * a[x] + q * b[x]) / (1 + q * a[x] * b[x]) + sqrt(b[x] * b[x] + q) + offset;
+        to[x] =
+            scale * (first[x] * first[x] + share * second[x]) / (1 + share * first[x] * second[x]) +
+            sqrt(second[x] * second[x] + share) + offset;
 }
 
-static void derived_row(const model *m, const origin *from, int64_t k, int z, const row_place *place, double *scratch,
-                        double *to)
+static void derived_row(const struct model *model, const struct origin *from, int64_t k, int z,
+                        const struct row_place *place, double *scratch, double *to)
 {
-    double *a = scratch, *b = scratch + m->g.count[X] + 1;
-    tracer_row(m, from, (int)((k - 1) % m->tracers), z, place, a);
-    tracer_row(m, from, (int)(3 * k % m->tracers), z, place, b);
-    derived(place->cells, k, a, b, to);
+    double *first = scratch, *second = scratch + model->grid.count[X] + 1;
+    tracer_row(model, from, (int)((k - 1) % model->tracers), z, place, first);
+    tracer_row(model, from, (int)(3 * k % model->tracers), z, place, second);
+    derived(place->cells, k, first, second, to);
 }
 
-static void column_row(const model *m, const origin *from, int64_t k, const row_place *place, double *scratch,
-                       double *to)
+static void column_row(const struct model *model, const struct origin *from, int64_t k,
+                       const struct row_place *place, double *scratch, double *to)
 {
-    double *layer = scratch + 2 * (m->g.count[X] + 1);
+    double *layer = scratch + 2 * (model->grid.count[X] + 1);
     memset(to, 0, (size_t)place->cells * sizeof *to);
-    for (int z = 0; z < m->g.count[Z]; z++) {
-        derived_row(m, from, k, z, place, scratch, layer);
+    for (int z = 0; z < model->grid.count[Z]; z++) {
+        derived_row(model, from, k, z, place, scratch, layer);
         for (int x = 0; x < place->cells; x++)
             to[x] += layer[x];
     }
     for (int x = 0; x < place->cells; x++)
-        to[x] /= m->g.size[Z];
+        to[x] /= model->grid.size[Z];
 }
 
-/* --- the place ------------------------------------------------------------------------------------------------------
- */
+/* --- the place --- */
 
-static double wave(const model *m, int64_t k, int64_t y, int64_t x, double more)
+static double wave(const struct model *model, int64_t k, int64_t y, int64_t x, double more)
 {
-    const double a = (double)(1 + k % 3), b = (double)(1 + k % 2);
-    return sin(2 * PI * (a * (double)x / m->g.size[X] + b * (double)y / m->g.size[Y] + more));
+    const double waves_x = (double)(1 + k % 3), waves_y = (double)(1 + k % 2);
+    return sin(2 * PI *
+               (waves_x * (double)x / model->grid.size[X] +
+                waves_y * (double)y / model->grid.size[Y] + more));
 }
 
-static double at_place(const model *m, const origin *from, int64_t n, int64_t z, int64_t y, int64_t x)
+static double at_place(const struct model *model, const struct origin *from, int64_t n, int64_t z,
+                       int64_t y, int64_t x)
 {
-    return 1 + (double)(from->k % 5) + 0.5 * wave(m, from->k, y, x, 0) + 0.1 * (double)(n + z);
+    return 1 + (double)(from->k % 5) + 0.5 * wave(model, from->k, y, x, 0) + 0.1 * (double)(n + z);
 }
 
-static double forced(const model *m, const origin *from, int64_t n, int64_t z, int64_t y, int64_t x, int64_t step)
+static double forced(const struct model *model, const struct origin *from, int64_t n, int64_t z,
+                     int64_t y, int64_t x, int64_t step)
 {
-    return 1 + 0.5 * wave(m, from->k, y, x, 0.1 * (double)(n + z + step));
+    return 1 + 0.5 * wave(model, from->k, y, x, 0.1 * (double)(n + z + step));
 }
 
-static void place_row(const model *m, const origin *from, const row_place *place, int64_t step, double *to)
+static void place_row(const struct model *model, const struct origin *from,
+                      const struct row_place *place, int64_t step, double *to)
 {
-    const int64_t y = m->g.start[Y] + place->y;
+    const int64_t y = model->grid.start[Y] + place->y;
     for (int x = 0; x < place->cells; x++)
-        to[x] = from->source == SOURCE_PLACE ? at_place(m, from, place->n, place->z, y, m->g.start[X] + x)
-                                             : forced(m, from, place->n, place->z, y, m->g.start[X] + x, step);
+        to[x] = from->source == SOURCE_PLACE
+                    ? at_place(model, from, place->n, place->z, y, model->grid.start[X] + x)
+                    : forced(model, from, place->n, place->z, y, model->grid.start[X] + x, step);
 }
 
 static void constant_row(double number, int cells, double *to)
@@ -105,79 +120,81 @@ static void constant_row(double number, int cells, double *to)
         to[x] = number;
 }
 
-void source_row(const model *m, const origin *from, const row_place *place, int64_t input_step, double *scratch,
-                double *row)
+void source_row(const struct model *model, const struct origin *from, const struct row_place *place,
+                int64_t input_step, double *scratch, double *row)
 {
     const int64_t k = from->k + place->n;
     switch (from->source) {
-    case SOURCE_TRACER: tracer_row(m, from, (int)((k - 1) % m->tracers), place->z, place, row); break;
-    case SOURCE_DERIVED: derived_row(m, from, k, place->z, place, scratch, row); break;
-    case SOURCE_COLUMN: column_row(m, from, k, place, scratch, row); break;
+    case SOURCE_TRACER:
+        tracer_row(model, from, (int)((k - 1) % model->tracers), place->z, place, row);
+        break;
+    case SOURCE_DERIVED: derived_row(model, from, k, place->z, place, scratch, row); break;
+    case SOURCE_COLUMN: column_row(model, from, k, place, scratch, row); break;
     case SOURCE_PLACE:
-    case SOURCE_FORCING: place_row(m, from, place, input_step, row); break;
+    case SOURCE_FORCING: place_row(model, from, place, input_step, row); break;
     default: constant_row(from->number, place->cells, row);
     }
 }
 
-/* --- what every rank holds whole ------------------------------------------------------------------------------------
- */
+/* --- what every rank holds whole --- */
 
 /* The character at place i of the model's date, which counts from the turn of the millennium. */
-static char date_at(const model *m, int64_t i)
+static char date_at(const struct model *model, int64_t i)
 {
     char text[32];
     struct tm date;
-    const time_t seconds = 946684800 + (time_t)((double)m->step * m->step_s);
+    const time_t seconds = 946684800 + (time_t)((double)model->step * model->step_s);
     gmtime_r(&seconds, &date);
     strftime(text, sizeof text, "%Y-%m-%d_%H:%M:%S", &date);
     return i < (int64_t)strlen(text) ? text[i] : ' ';
 }
 
-static double level_at(const model *m, const origin *from, int64_t i)
+static double level_at(const struct model *model, const struct origin *from, int64_t i)
 {
-    return from->staggered[Z] ? (double)i / m->g.size[Z] : ((double)i + 0.5) / m->g.size[Z];
+    return from->staggered[Z] ? (double)i / model->grid.size[Z]
+                              : ((double)i + 0.5) / model->grid.size[Z];
 }
 
-static bool switch_at(const origin *from, int64_t i)
+static bool switch_at(const struct origin *from, int64_t i)
 {
     return (from->k == 1) == (i % 2 == 0);
 }
 
-static double whole_at(const model *m, const origin *from, int64_t i)
+static double whole_at(const struct model *model, const struct origin *from, int64_t i)
 {
     switch (from->source) {
-    case SOURCE_PLACE: return at_place(m, from, i, 0, 0, 0);
-    case SOURCE_LEVEL: return level_at(m, from, i);
-    case SOURCE_STEP: return (double)m->step;
-    case SOURCE_TIME: return (double)m->step * m->step_s;
+    case SOURCE_PLACE: return at_place(model, from, i, 0, 0, 0);
+    case SOURCE_LEVEL: return level_at(model, from, i);
+    case SOURCE_STEP: return (double)model->step;
+    case SOURCE_TIME: return (double)model->step * model->step_s;
     case SOURCE_SWITCH: return switch_at(from, i);
     default: return from->number;
     }
 }
 
-static char character_at(const model *m, const origin *from, int64_t i)
+static char character_at(const struct model *model, const struct origin *from, int64_t i)
 {
     if (from->source == SOURCE_DATE)
-        return date_at(m, i);
+        return date_at(model, i);
     return switch_at(from, i) ? 'T' : 'F';
 }
 
-static void fill_whole(const model *m, const stream_variable *v, const origin *from, void *data)
+static void fill_whole(const struct model *model, const struct stream_variable *variable,
+                       const struct origin *from, void *data)
 {
-    const size_t bytes = stream_element_bytes(v->variable.type);
-    const int64_t elements = stream_elements(v);
+    const size_t bytes = stream_element_bytes(variable->description.type);
+    const int64_t elements = stream_elements(variable);
     for (int64_t i = 0; i < elements; i++) {
-        const double value = whole_at(m, from, i);
+        const double value = whole_at(model, from, i);
         char *to = (char *)data + (size_t)i * bytes;
-        if (v->variable.type == GRIDIO_CHARACTER)
-            *to = character_at(m, from, i);
+        if (variable->description.type == GRIDIO_CHARACTER)
+            *to = character_at(model, from, i);
         else
-            source_store(v->variable.type, &value, 1, to);
+            source_store(variable->description.type, &value, 1, to);
     }
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------
- */
+/* --- all --- */
 
 void source_store(gridio_type type, const double *row, int64_t cells, void *to)
 {
@@ -191,24 +208,26 @@ void source_store(gridio_type type, const double *row, int64_t cells, void *to)
         integers[i] = (int32_t)row[i];
 }
 
-static void fill_tiled(const model *m, const stream_variable *v, const origin *from, int64_t input_step, char *to)
+static void fill_tiled(const struct model *model, const struct stream_variable *variable,
+                       const struct origin *from, int64_t input_step, char *to)
 {
-    const size_t room = (size_t)m->g.count[X] + 1;
+    const size_t room = (size_t)model->grid.count[X] + 1;
     double *scratch = malloc(4 * room * sizeof *scratch), *row = scratch + 3 * room;
-    const int64_t rows = variable_rows(v);
-    for (int64_t r = 0; r < rows; r++) {
-        const row_place place = variable_row(v, from, r);
-        source_row(m, from, &place, input_step, scratch, row);
-        source_store(v->variable.type, row, place.cells, to);
-        to += (size_t)place.cells * stream_element_bytes(v->variable.type);
+    const int64_t rows = variable_rows(variable);
+    for (int64_t i = 0; i < rows; i++) {
+        const struct row_place place = variable_row(variable, from, i);
+        source_row(model, from, &place, input_step, scratch, row);
+        source_store(variable->description.type, row, place.cells, to);
+        to += (size_t)place.cells * stream_element_bytes(variable->description.type);
     }
     free(scratch);
 }
 
-void source_fill(const model *m, const stream_variable *v, const origin *from, int64_t input_step, void *data)
+void source_fill(const struct model *model, const struct stream_variable *variable,
+                 const struct origin *from, int64_t input_step, void *data)
 {
-    if (v->variable.tiled)
-        fill_tiled(m, v, from, input_step, data);
+    if (variable->description.tiled)
+        fill_tiled(model, variable, from, input_step, data);
     else
-        fill_whole(m, v, from, data);
+        fill_whole(model, variable, from, data);
 }

@@ -1,4 +1,5 @@
-/* transfers: h5perf's pattern. Each interface writes, and reads, the same file; every iteration with other values. */
+/* transfers: h5perf's pattern. Each interface writes, and reads, the same file; every iteration
+ * with other values. */
 #include "cache.h"
 #include "fingerprint.h"
 #include "program.h"
@@ -10,39 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-const transfer_interface *const TRANSFER_INTERFACES[] = {&INTERFACE_POSIX, &INTERFACE_MPIIO,
+const struct transfer_interface *const TRANSFER_INTERFACES[] = {&INTERFACE_POSIX, &INTERFACE_MPIIO,
 #ifdef TRANSFERS_HAS_HDF5
-                                                         &INTERFACE_HDF5,
+                                                                &INTERFACE_HDF5,
 #endif
-                                                         NULL};
+                                                                NULL};
 
-typedef struct {
-    transfer t;
+struct measurement {
+    struct transfer transfer;
     bool wanted[3]; /* of TRANSFER_INTERFACES */
     bool read;
     int64_t iterations;
-    stream as_planned;
-} measurement;
+    struct stream as_planned;
+};
 
-/* --- failures and settings ------------------------------------------------------------------------------------------
- */
-
-const char *transfer_setting(const transfer *t, const char *name)
+static int agree(struct transfer *transfer, int failed)
 {
-    const size_t length = strlen(name);
-    for (const char *const *setting = t->io.settings; *setting; setting++)
-        if (strncmp(*setting, name, length) == 0 && (*setting)[length] == '=')
-            return *setting + length + 1;
-    return NULL;
+    return failure_agree(&transfer->problem, failed, transfer->io.comm);
 }
 
-static int agree(transfer *t, int failed)
-{
-    return failure_agree(&t->problem, failed, t->io.comm);
-}
-
-/* --- the plan -------------------------------------------------------------------------------------------------------
- */
+/* --- the plan --- */
 
 static bool is_among(const char *words, const char *word)
 {
@@ -53,57 +41,62 @@ static bool is_among(const char *words, const char *word)
     return false;
 }
 
-static void take_interfaces(measurement *m, plan *p)
+static void take_interfaces(struct measurement *measurement, struct plan *plan)
 {
-    const char *words = plan_text(p, &p->section[0], "interfaces", NULL);
+    const char *words = plan_text(plan, &plan->section[0], "interfaces", NULL);
     size_t length = 0, known = 0;
     for (int i = 0; TRANSFER_INTERFACES[i]; i++) {
-        m->wanted[i] = !words || is_among(words, TRANSFER_INTERFACES[i]->name);
-        known += m->wanted[i] ? strlen(TRANSFER_INTERFACES[i]->name) : 0;
+        measurement->wanted[i] = !words || is_among(words, TRANSFER_INTERFACES[i]->name);
+        known += measurement->wanted[i] ? strlen(TRANSFER_INTERFACES[i]->name) : 0;
     }
     for (const char *at = words; at && *at; at++)
         length += *at != ' ';
     if (words && length != known)
-        plan_wrong(p, plan_find(p, &p->section[0], "interfaces"),
-                   "must be some of posix, mpiio and, where it is built, hdf5, with blanks between them");
+        plan_wrong(
+            plan, plan_find(plan, &plan->section[0], "interfaces"),
+            "must be some of posix, mpiio and, where it is built, hdf5, with blanks between them");
 }
 
-static void take_pattern(pattern *q, plan *p)
+static void take_pattern(struct pattern *pattern, struct plan *plan)
 {
-    plan_section *own = &p->section[0];
-    q->file_bytes = plan_number(p, own, "file_bytes", 4, INT64_MAX / 2, PLAN_MUST);
-    q->transfer_bytes = plan_number(p, own, "transfer_bytes", 4, 1 << 30, 1 << 20);
-    q->block_bytes = plan_number(p, own, "block_bytes", 4, 1 << 30, 1 << 17);
-    q->interleaved = plan_choice(p, own, "pattern", "contiguous|interleaved", 1) == 1;
-    q->collective = plan_choice(p, own, "access", "independent|collective", 1) == 1;
-    if (q->file_bytes % 4 || q->transfer_bytes % 4 || q->block_bytes % 4)
-        plan_wrong(p, plan_find(p, own, "file_bytes"), "and transfer_bytes and block_bytes must be multiples of 4");
-    else if (q->interleaved && q->transfer_bytes % q->block_bytes)
-        plan_wrong(p, plan_find(p, own, "file_bytes"),
-                   "cannot be moved so: transfer_bytes must be a multiple of block_bytes where they are interleaved");
+    struct plan_section *own = &plan->section[0];
+    pattern->file_bytes = plan_number(plan, own, "file_bytes", 4, INT64_MAX / 2, PLAN_MUST);
+    pattern->transfer_bytes = plan_number(plan, own, "transfer_bytes", 4, 1 << 30, 1 << 20);
+    pattern->block_bytes = plan_number(plan, own, "block_bytes", 4, 1 << 30, 1 << 17);
+    pattern->interleaved = plan_choice(plan, own, "pattern", "contiguous|interleaved", 1) == 1;
+    pattern->collective = plan_choice(plan, own, "access", "independent|collective", 1) == 1;
+    if (pattern->file_bytes % 4 || pattern->transfer_bytes % 4 || pattern->block_bytes % 4)
+        plan_wrong(plan, plan_find(plan, own, "file_bytes"),
+                   "and transfer_bytes and block_bytes must be multiples of 4");
+    else if (pattern->interleaved && pattern->transfer_bytes % pattern->block_bytes)
+        plan_wrong(plan, plan_find(plan, own, "file_bytes"),
+                   "cannot be moved so: transfer_bytes must be a multiple of block_bytes where "
+                   "they are interleaved");
 }
 
-static int take_plan(measurement *m, plan *p)
+static int take_plan(struct measurement *measurement, struct plan *plan)
 {
-    plan_section *own = &p->section[0];
-    take_pattern(&m->t.p, p);
-    take_interfaces(m, p);
-    m->read = plan_choice(p, own, "operations", "write|write read", 1) == 1;
-    m->iterations = plan_number(p, own, "iterations", 1, 1000000, 5);
-    for (int s = 1; s < p->sections; s++) {
-        if (s > 1 || strcmp(p->section[s].kind, "output") != 0)
-            plan_wrong(p, &(plan_entry){.key = p->section[s].kind, .line = p->section[s].line},
-                       "is not for transfers, which has one output");
+    struct plan_section *own = &plan->section[0];
+    take_pattern(&measurement->transfer.pattern, plan);
+    take_interfaces(measurement, plan);
+    measurement->read = plan_choice(plan, own, "operations", "write|write read", 1) == 1;
+    measurement->iterations = plan_number(plan, own, "iterations", 1, 1000000, 5);
+    for (int i = 1; i < plan->sections; i++) {
+        if (i > 1 || strcmp(plan->section[i].kind, "output") != 0)
+            plan_wrong(
+                plan,
+                &(struct plan_entry){.key = plan->section[i].kind, .line = plan->section[i].line},
+                "is not for transfers, which has one output");
         else
-            stream_from_plan(&m->as_planned, p, &p->section[s], "write", MPI_COMM_WORLD);
+            stream_from_plan(&measurement->as_planned, plan, &plan->section[i], "write",
+                             MPI_COMM_WORLD);
     }
-    if (p->sections == 1)
-        plan_must(p, own, "output");
-    return program_fail_plan(p);
+    if (plan->sections == 1)
+        plan_must(plan, own, "output");
+    return program_fail_plan(plan);
 }
 
-/* --- contents -------------------------------------------------------------------------------------------------------
- */
+/* --- contents --- */
 
 /* A number for every place and iteration (the finalizer of splitmix64, see fingerprint.h). */
 static int32_t value_at(uint64_t element, uint64_t iteration)
@@ -114,196 +107,209 @@ static int32_t value_at(uint64_t element, uint64_t iteration)
     return (int32_t)(x ^ (x >> 31));
 }
 
-static void fill(const transfer *t)
+static void fill(const struct transfer *transfer)
 {
-    int32_t *to = t->buffer;
-    for (int b = 0; b < t->data.blocks; b++)
-        for (int64_t i = 0; i < t->block[b].count[0]; i++)
-            *to++ = value_at((uint64_t)(t->block[b].start[0] + i), (uint64_t)t->io.step);
+    int32_t *to = transfer->buffer;
+    for (int j = 0; j < transfer->data.blocks; j++)
+        for (int64_t i = 0; i < transfer->block[j].count[0]; i++)
+            *to++ =
+                value_at((uint64_t)(transfer->block[j].start[0] + i), (uint64_t)transfer->io.step);
 }
 
-static bool is_right(const transfer *t)
+static bool is_right(const struct transfer *transfer)
 {
-    const int32_t *at = t->buffer;
+    const int32_t *at = transfer->buffer;
     bool right = true;
-    for (int b = 0; b < t->data.blocks; b++)
-        for (int64_t i = 0; i < t->block[b].count[0]; i++)
-            right = right && *at++ == value_at((uint64_t)(t->block[b].start[0] + i), (uint64_t)t->io.step);
+    for (int j = 0; j < transfer->data.blocks; j++)
+        for (int64_t i = 0; i < transfer->block[j].count[0]; i++)
+            right = right && *at++ == value_at((uint64_t)(transfer->block[j].start[0] + i),
+                                               (uint64_t)transfer->io.step);
     return right;
 }
 
-static void add_fingerprint(transfer *t)
+static void add_fingerprint(struct transfer *transfer)
 {
-    t->data.fingerprint += fingerprint_of_blocks(&t->data.variable, t->data.blocks, t->block, t->buffer);
+    transfer->data.fingerprint += fingerprint_of_blocks(
+        &transfer->data.description, transfer->data.blocks, transfer->block, transfer->buffer);
 }
 
-/* --- one iteration --------------------------------------------------------------------------------------------------
- */
+/* --- one iteration --- */
 
-static void choose_call(transfer *t, int64_t n)
+static void choose_call(struct transfer *transfer, int64_t n)
 {
-    t->call = n;
-    t->data.blocks = pattern_blocks(&t->p, n, t->rank, t->ranks, t->block);
-    t->bytes = 0;
-    for (int b = 0; b < t->data.blocks; b++)
-        t->bytes += t->block[b].count[0] * ELEMENT_BYTES;
+    transfer->call = n;
+    transfer->data.blocks =
+        pattern_blocks(&transfer->pattern, n, transfer->rank, transfer->ranks, transfer->block);
+    transfer->bytes = 0;
+    for (int i = 0; i < transfer->data.blocks; i++)
+        transfer->bytes += transfer->block[i].count[0] * ELEMENT_BYTES;
 }
 
-/* What is filled in, and the fingerprint of what was moved, are no part of the measurement. Without fingerprints the
- * same bytes are written again and again, as h5perf does. */
-static int write_call(transfer *t)
+/* What is filled in, and the fingerprint of what was moved, are no part of the measurement. Without
+ * fingerprints the same bytes are written again and again, as h5perf does. */
+static int write_call(struct transfer *transfer)
 {
-    if (policy.fingerprints || t->call == 0) {
+    if (policy.fingerprints || transfer->call == 0) {
         aside_begin();
-        fill(t);
-        add_fingerprint(t);
+        fill(transfer);
+        add_fingerprint(transfer);
         aside_end();
     }
-    return TIMED(&t->io.spent, WRITE, t->by->move(t, true));
+    return TIMED(&transfer->io.spent, WRITE, transfer->by->move(transfer, true));
 }
 
-static int read_call(transfer *t, bool *right)
+static int read_call(struct transfer *transfer, bool *right)
 {
-    const int status = TIMED(&t->io.spent, READ, t->by->move(t, false));
+    const int status = TIMED(&transfer->io.spent, READ, transfer->by->move(transfer, false));
     if (status != 0 || !policy.fingerprints)
         return status;
     aside_begin();
-    *right = *right && is_right(t);
-    add_fingerprint(t);
+    *right = *right && is_right(transfer);
+    add_fingerprint(transfer);
     aside_end();
     return 0;
 }
 
 /* A rank that fails goes on calling, so that the others do not wait for it. */
-static int move_all(transfer *t, bool to_write, bool *right)
+static int move_all(struct transfer *transfer, bool to_write, bool *right)
 {
     int failed = 0;
-    for (int64_t n = 0; n < t->p.calls; n++) {
-        choose_call(t, n);
-        failed |= to_write ? write_call(t) : read_call(t, right);
+    for (int64_t n = 0; n < transfer->pattern.calls; n++) {
+        choose_call(transfer, n);
+        failed |= to_write ? write_call(transfer) : read_call(transfer, right);
     }
     return failed;
 }
 
-static int open_here(transfer *t, bool to_write)
+static int open_here(struct transfer *transfer, bool to_write)
 {
-    snprintf(t->open_path, sizeof t->open_path, "%s%s", t->path, to_write ? ".partial" : "");
-    snprintf(t->io.open_path, sizeof t->io.open_path, "%s", t->path);
+    snprintf(transfer->open_path, sizeof transfer->open_path, "%s%s", transfer->path,
+             to_write ? ".partial" : "");
+    snprintf(transfer->io.open_path, sizeof transfer->io.open_path, "%s", transfer->path);
     if (!to_write && policy.cold)
-        cache_drop(t->path, t->io.comm);
-    const int status = agree(t, TIMED(&t->io.spent, OPEN, t->by->open(t, to_write)));
-    if (status != DONE || t->io.announced)
+        cache_drop(transfer->path, transfer->io.comm);
+    const int status =
+        agree(transfer, TIMED(&transfer->io.spent, OPEN, transfer->by->open(transfer, to_write)));
+    if (status != DONE || transfer->io.announced)
         return status;
-    t->io.announced = true;
-    stream_record_start(&t->io);
-    if (t->by->hints)
-        t->by->hints(t, stream_record_hint, &t->io);
+    transfer->io.announced = true;
+    stream_record_start(&transfer->io);
+    if (transfer->by->hints)
+        transfer->by->hints(transfer, stream_record_hint, &transfer->io);
     return DONE;
 }
 
 /* The file gets its name when it is whole. */
-static int close_here(transfer *t, bool to_write)
+static int close_here(struct transfer *transfer, bool to_write)
 {
-    int status = agree(t, TIMED(&t->io.spent, CLOSE, t->by->close(t)));
-    if (status == DONE && to_write && t->rank == 0)
-        status = rename(t->open_path, t->path) == 0 ? DONE : failure_of_system(&t->problem, "rename", t->path);
-    return agree(t, status != DONE);
+    int status = agree(transfer, TIMED(&transfer->io.spent, CLOSE, transfer->by->close(transfer)));
+    if (status == DONE && to_write && transfer->rank == 0)
+        status = rename(transfer->open_path, transfer->path) == 0
+                     ? DONE
+                     : failure_of_system(&transfer->problem, "rename", transfer->path);
+    return agree(transfer, status != DONE);
 }
 
-static int iterate(transfer *t, bool to_write, bool *right)
+static int iterate(struct transfer *transfer, bool to_write, bool *right)
 {
-    stream_begin(&t->io);
-    t->io.fresh = true;
-    int status = open_here(t, to_write);
+    stream_begin(&transfer->io);
+    transfer->io.fresh = true;
+    int status = open_here(transfer, to_write);
     if (status != DONE)
         return status;
-    int failed = move_all(t, to_write, right);
-    if (to_write && t->io.sync && !failed)
-        failed = TIMED(&t->io.spent, SYNC, t->by->sync(t));
-    status = agree(t, failed);
-    const int closed = close_here(t, to_write && status == DONE);
+    int failed = move_all(transfer, to_write, right);
+    if (to_write && transfer->io.sync && !failed)
+        failed = TIMED(&transfer->io.spent, SYNC, transfer->by->sync(transfer));
+    status = agree(transfer, failed);
+    const int closed = close_here(transfer, to_write && status == DONE);
     if (status != DONE || closed != DONE)
         return FAILED;
-    t->io.bytes_in_step = t->p.file_bytes;
-    stream_end_at(&t->io, t->io.step, 0);
+    transfer->io.bytes_in_step = transfer->pattern.file_bytes;
+    stream_end_at(&transfer->io, transfer->io.step, 0);
     return DONE;
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------
- */
+/* --- all --- */
 
-static void choose_interface(measurement *m, const transfer_interface *by)
+static void choose_interface(struct measurement *measurement, const struct transfer_interface *by)
 {
-    transfer *t = &m->t;
-    t->by = by;
-    t->io = m->as_planned;
-    t->io.name = by->name;
-    t->io.method_in_use = t->p.collective && by != &INTERFACE_POSIX ? "collective" : "independent";
-    t->io.format_in_use = by->format;
-    t->io.variable = &t->data;
-    t->io.variables = 1;
-    t->io.steps = m->iterations;
-    snprintf(t->path, sizeof t->path, "%.4000s%s", m->as_planned.path, by->suffix);
+    struct transfer *transfer = &measurement->transfer;
+    transfer->by = by;
+    transfer->io = measurement->as_planned;
+    transfer->io.name = by->name;
+    transfer->io.method_in_use =
+        transfer->pattern.collective && by != &INTERFACE_POSIX ? "collective" : "independent";
+    transfer->io.format_in_use = by->format;
+    transfer->io.variable = &transfer->data;
+    transfer->io.variables = 1;
+    transfer->io.steps = measurement->iterations;
+    snprintf(transfer->path, sizeof transfer->path, "%.4000s%s", measurement->as_planned.path,
+             by->suffix);
 }
 
-static int measure(measurement *m, const transfer_interface *by)
+static int measure(struct measurement *measurement, const struct transfer_interface *by)
 {
     bool right = true;
-    choose_interface(m, by);
-    stream reading = m->t.io;
+    choose_interface(measurement, by);
+    struct stream reading = measurement->transfer.io;
     reading.direction = "read";
     int status = DONE;
-    for (int64_t i = 0; i < m->iterations && status == DONE; i++) {
-        status = iterate(&m->t, true, &right);
-        if (status != DONE || !m->read)
+    for (int64_t i = 0; i < measurement->iterations && status == DONE; i++) {
+        status = iterate(&measurement->transfer, true, &right);
+        if (status != DONE || !measurement->read)
             continue;
-        const stream writing = m->t.io;
-        m->t.io = reading;
-        status = iterate(&m->t, false, &right);
-        reading = m->t.io;
-        m->t.io = writing;
+        const struct stream writing = measurement->transfer.io;
+        measurement->transfer.io = reading;
+        status = iterate(&measurement->transfer, false, &right);
+        reading = measurement->transfer.io;
+        measurement->transfer.io = writing;
     }
-    if (status != DONE || !m->read || !policy.fingerprints)
+    if (status != DONE || !measurement->read || !policy.fingerprints)
         return status;
-    status = agree(&m->t, right ? 0
-                                : (snprintf(m->t.problem.sentence, sizeof m->t.problem.sentence,
-                                            "'%.500s' does not hold what was written", m->t.path),
-                                   1));
+    status = agree(
+        &measurement->transfer,
+        right ? 0
+              : (snprintf(measurement->transfer.problem.sentence,
+                          sizeof measurement->transfer.problem.sentence,
+                          "'%.500s' does not hold what was written", measurement->transfer.path),
+                 1));
     record_check(by->name, "every transfer reads back as it was written", status == DONE);
     return status;
 }
 
-static void prepare(measurement *m)
+static void prepare(struct measurement *measurement)
 {
-    transfer *t = &m->t;
-    MPI_Comm_rank(MPI_COMM_WORLD, &t->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &t->ranks);
-    t->p.calls = pattern_calls(&t->p, t->ranks);
-    t->block = calloc((size_t)pattern_blocks_at_most(&t->p), sizeof *t->block);
-    t->buffer = calloc((size_t)t->p.transfer_bytes, 1);
-    t->data = (stream_variable){.variable = {.name = "data",
-                                             .units = "1",
-                                             .type = GRIDIO_INT32,
-                                             .dimensions = 1,
-                                             .size = {t->p.file_bytes / ELEMENT_BYTES},
-                                             .dimension_name = {"element"},
-                                             .tiled = true,
-                                             .every_step = true},
-                                .more = t->block};
+    struct transfer *transfer = &measurement->transfer;
+    MPI_Comm_rank(MPI_COMM_WORLD, &transfer->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &transfer->ranks);
+    transfer->pattern.calls = pattern_calls(&transfer->pattern, transfer->ranks);
+    transfer->block =
+        calloc((size_t)pattern_blocks_at_most(&transfer->pattern), sizeof *transfer->block);
+    transfer->buffer = calloc((size_t)transfer->pattern.transfer_bytes, 1);
+    transfer->data = (struct stream_variable){
+        .description = {.name = "data",
+                        .units = "1",
+                        .type = GRIDIO_INT32,
+                        .dimensions = 1,
+                        .size = {transfer->pattern.file_bytes / ELEMENT_BYTES},
+                        .dimension_name = {"element"},
+                        .tiled = true,
+                        .every_step = true},
+        .more = transfer->block};
 }
 
-static int run(plan *p)
+static int run(struct plan *plan)
 {
-    measurement m = {.iterations = 0};
-    int status = take_plan(&m, p);
+    struct measurement measurement = {.iterations = 0};
+    int status = take_plan(&measurement, plan);
     if (status == DONE)
-        prepare(&m);
+        prepare(&measurement);
     for (int i = 0; TRANSFER_INTERFACES[i] && status == DONE; i++)
-        if (m.wanted[i])
-            status = measure(&m, TRANSFER_INTERFACES[i]);
-    stream_free(&m.as_planned);
-    free(m.t.block);
-    free(m.t.buffer);
+        if (measurement.wanted[i])
+            status = measure(&measurement, TRANSFER_INTERFACES[i]);
+    stream_free(&measurement.as_planned);
+    free(measurement.transfer.block);
+    free(measurement.transfer.buffer);
     return status;
 }
 

@@ -1,9 +1,9 @@
-"""`tailrace doctor`: what is here, what is missing, and the command that gets it. Launches nothing but compilers."""
+"""`tailrace doctor`: what is here, what is missing, and the command that gets it. Launches nothing
+but compilers."""
 
 import ctypes
 import errno
 import importlib.util
-import json
 import os
 import platform
 import shutil
@@ -15,19 +15,20 @@ from typing import Any
 
 import click
 
-from tailrace import capture_cache
-from tailrace.elf import MPI_FAMILIES
+from tailrace import extras
+from tailrace.capture import cache, libraries
+from tailrace.capture.elf import MPI_FAMILIES
+from tailrace.capture.mpi import Installation, installed
 from tailrace.errors import TailraceError
-from tailrace.mpi import Installation, installed
 from tailrace.names import printable
+from tailrace.output import SCHEMA, print_json
 
-SCHEMA = 1
-PACKAGES = (
-    *("click", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "pydantic", "pyelftools", "pympistandard", "rich"),
-    *("scipy", "tree-sitter", "tree-sitter-toml"),
-)
-# The group `bench`: readers that verify what kernels write.
-READERS = ("h5py", "netCDF4")
+# Works without: the extra, and what it is for.
+EXTRAS = {
+    "data": "data frames and plots in Python",
+    "study": "tailrace study",
+    "bench": "verifying what tailrace bench writes through HDF5 and netCDF",
+}
 # perf_event_open has no wrapper in libc; the number is the kernel's, per architecture.
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 PERF_ATTRIBUTE_BYTES, EXCLUDE_KERNEL_AND_HYPERVISOR = 128, 0b1100000
@@ -35,7 +36,8 @@ PERF_ATTRIBUTE_BYTES, EXCLUDE_KERNEL_AND_HYPERVISOR = 128, 0b1100000
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked for. `state`: "ok", "missing" (something will not work) or "note" (works without)."""
+    """One thing that was looked for. `state`: "ok", "missing" (something will not work) or "note"
+    (works without)."""
 
     topic: str
     state: str
@@ -47,26 +49,50 @@ def main(as_json: bool) -> int:
     """Prints what was found; 1 where something that capture or the report needs is missing."""
     mpis = installed()
     kernels, pairs = _kernels()
-    checks = [*_engine_checks(), *_compiler_checks(), *_mpi_checks(mpis), _counters(), _clock(), *_format_checks()]
+    checks = [
+        *_engine_checks(),
+        *_compiler_checks(),
+        *_mpi_checks(mpis),
+        _counters(),
+        _clock(),
+        *_format_checks(),
+    ]
     checks += kernels
     bad = any(check.state == "missing" for check in checks)
     if as_json:
-        click.echo(json.dumps(_answer(checks, mpis, pairs), ensure_ascii=False, indent=1))
+        print_json(_answer(checks, mpis, pairs))
     else:
         _print(checks)
+        click.echo(f"\n{_ready(checks, mpis)}")
     return int(bad)
 
 
-def _answer(checks: list[Check], mpis: list[Installation], kernels: dict[str, object]) -> dict[str, Any]:
+def _ready(checks: list[Check], mpis: list[Installation]) -> str:
+    """One line: whether programs can be recorded here, and with which MPI."""
+    if missing := dict.fromkeys(check.topic for check in checks if check.state == "missing"):
+        return f"not ready: {', '.join(missing)}; the commands above mend it"
+    families = dict.fromkeys(mpi.family for mpi in mpis if mpi.soname in MPI_FAMILIES)
+    if not families:
+        return "ready: `tailrace run` records programs without MPI"
+    *others, last = families
+    programs = f"programs with {', '.join(others)}{' or ' if others else ''}{last}"
+    return f"ready: `tailrace run` records {programs}"
+
+
+def _answer(
+    checks: list[Check], mpis: list[Installation], kernels: dict[str, object]
+) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "ok": all(check.state != "missing" for check in checks),
         "tailrace": _version("tailrace"),
         "python": platform.python_version(),
-        "checks": [{key: printable(value) for key, value in asdict(check).items()} for check in checks],
+        "checks": [
+            {key: printable(value) for key, value in asdict(check).items()} for check in checks
+        ],
         "mpi": [_mpi_record(mpi) for mpi in mpis],
         "kernels": kernels,
-        "cache": printable(str(capture_cache.root())),
+        "cache": printable(str(cache.root())),
     }
 
 
@@ -89,11 +115,12 @@ def _version(package: str) -> str:
 
 
 def _kernels() -> tuple[list[Check], dict[str, object]]:
-    """What `tailrace bench` can do here. Its packages may be what is missing, and that is told above."""
+    """What `tailrace bench` can do here. Its packages may be what is missing, which is reported
+    above."""
     try:
         from tailrace.bench import doctor_pairs
     except ImportError as error:
-        return [Check("kernels", "missing", f"tailrace bench cannot run: {error}")], {}
+        return [Check("bench", "missing", f"tailrace bench cannot run: {error}")], {}
     seen = doctor_pairs.look()
     return [Check(**vars(finding)) for finding in seen.findings], seen.answer
 
@@ -105,36 +132,63 @@ def _engine_checks() -> list[Check]:
     checks.append(
         Check("engine", "ok", "compiled module found")
         if engine
-        else Check("engine", "missing", "the compiled engine is not installed", f"{sys.executable} -m pip install .")
+        else Check(
+            "engine",
+            "missing",
+            "the compiled engine is not installed",
+            f"{sys.executable} -m pip install .",
+        )
     )
-    absent = [name for name in PACKAGES if _version(name) == "not installed"]
-    versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES if name not in absent)
-    checks.append(Check("packages", "ok", versions))
+    return [*checks, _packages_check(), *map(_extra_check, EXTRAS)]
+
+
+def _packages_check() -> Check:
+    """What everything needs."""
+    packages = extras.packages()
+    absent = [name for name in packages if _version(name) == "not installed"]
     if absent:
         command = f"{sys.executable} -m pip install {' '.join(absent)}"
-        checks.append(Check("packages", "missing", f"without {', '.join(absent)}", command))
-    return checks + _reader_checks()
+        return Check("packages", "missing", f"without {', '.join(absent)}", command)
+    return Check("packages", "ok", _versions(packages))
 
 
-def _reader_checks() -> list[Check]:
-    """Of packages that only verify: without them the rest works."""
-    absent = [name for name in READERS if _version(name) == "not installed"]
+def _extra_check(extra: str) -> Check:
+    packages = extras.packages(extra)
+    absent = [name for name in packages if _version(name) == "not installed"]
     if absent:
-        text = f"without {' and '.join(absent)}: what tailrace bench writes in their formats cannot be verified"
-        return [Check("verification", "note", text, f"{sys.executable} -m pip install {' '.join(absent)}")]
-    return [Check("verification", "ok", ", ".join(f"{name} {_version(name)}" for name in READERS))]
+        found = f"{EXTRAS[extra]}: needs {', '.join(absent)}"
+        command = f"{sys.executable} -m pip install 'tailrace[{extra}]'"
+        return Check("packages", "note", found, command)
+    return Check("packages", "ok", f"{EXTRAS[extra]}: {_versions(packages)}")
+
+
+def _versions(packages: list[str]) -> str:
+    return ", ".join(f"{name} {_version(name)}" for name in packages)
 
 
 def _compiler_checks() -> list[Check]:
-    compiler = shutil.which(capture_cache.compiler())
+    compiler = shutil.which(libraries.compiler())
     if compiler is None:
-        return [Check("C compiler", "missing", "none: capture is compiled on first use", _install("gcc libc6-dev"))]
+        return [
+            Check(
+                "C compiler",
+                "missing",
+                "not found: capture is compiled on first use",
+                _install("gcc libc6-dev"),
+            )
+        ]
     try:
-        built = capture_cache.core_object().is_file()
+        built = libraries.is_built(libraries.core_object())
     except TailraceError as error:
-        return [Check("C compiler", "ok", compiler), Check("capture", "missing", error.message, error.hint)]
+        return [
+            Check("C compiler", "ok", compiler),
+            Check("capture", "missing", error.message, error.hint),
+        ]
     state = "compiled" if built else "compiled on first use"
-    return [Check("C compiler", "ok", compiler), Check("capture", "ok", f"{state}; cache {capture_cache.root()}")]
+    return [
+        Check("C compiler", "ok", compiler),
+        Check("capture", "ok", f"{state}; cache {cache.root()}"),
+    ]
 
 
 def _mpi_checks(mpis: list[Installation]) -> list[Check]:
@@ -146,7 +200,8 @@ def _mpi_checks(mpis: list[Installation]) -> list[Check]:
                 "MPI",
                 "note",
                 text,
-                f"{sys.executable} -m pip install mpich, or {_install('openmpi-bin libopenmpi-dev')}",
+                f"{sys.executable} -m pip install mpich, or "
+                f"{_install('openmpi-bin libopenmpi-dev')}",
             )
         )
     if (launcher := shutil.which("mpiexec")) and not any(mpi.mpiexec for mpi in mpis):
@@ -159,16 +214,22 @@ def _mpi_check(mpi: Installation) -> Check:
     text = f"{mpi.family} ({mpi.soname}): {mpi.mpicc}"
     text += f", {mpi.mpiexec}" if mpi.mpiexec else ", no mpiexec beside it"
     if mpi.soname not in MPI_FAMILIES:
-        return Check("MPI", "note", f"{text}; this ABI is not understood: ranks run without capture")
+        return Check(
+            "MPI", "note", f"{text}; this ABI is not understood: ranks run without capture"
+        )
     return Check("MPI", "ok", f"{text}; capture {_capture_state(mpi)}")
 
 
 def _capture_state(mpi: Installation) -> str:
-    from tailrace.capture_build import BuildError
+    from tailrace.capture.build import BuildError
 
     try:
-        return "compiled" if capture_cache.flavour_object(mpi).is_file() else "compiled on first use"
-    except (BuildError, OSError) as error:
+        return (
+            "compiled"
+            if libraries.is_built(libraries.flavour_object(mpi))
+            else "compiled on first use"
+        )
+    except (BuildError, OSError, TailraceError) as error:
         return f"cannot be compiled: {error}"
 
 
@@ -177,11 +238,22 @@ def _counters() -> Check:
     level = _read("/proc/sys/kernel/perf_event_paranoid")
     refused = _try_counter()
     if refused is None:
-        return Check("hardware counters", "ok", "instructions and cycles can be counted (tailrace run --counters)")
+        return Check(
+            "hardware counters",
+            "ok",
+            "instructions and cycles can be counted (tailrace run --counters)",
+        )
     if refused == errno.EACCES or refused == errno.EPERM:
-        text = f"the kernel does not allow them (perf_event_paranoid is {level or 'unknown'}); reports say so"
+        text = (
+            f"the kernel does not allow them (perf_event_paranoid is {level or 'unknown'}); "
+            "reports say so"
+        )
         return Check("hardware counters", "note", text, "sudo sysctl kernel.perf_event_paranoid=2")
-    return Check("hardware counters", "note", f"this machine offers none ({os.strerror(refused)}); reports say so")
+    return Check(
+        "hardware counters",
+        "note",
+        "this machine has none, as many virtual ones; reports say so",
+    )
 
 
 def _try_counter() -> int | None:
@@ -195,7 +267,12 @@ def _try_counter() -> int | None:
     attribute[40:48] = EXCLUDE_KERNEL_AND_HYPERVISOR.to_bytes(8, sys.byteorder)
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = libc.syscall(
-        number, (ctypes.c_char * len(attribute)).from_buffer(attribute), 0, -1, -1, ctypes.c_ulong(0)
+        number,
+        (ctypes.c_char * len(attribute)).from_buffer(attribute),
+        0,
+        -1,
+        -1,
+        ctypes.c_ulong(0),
     )
     if descriptor < 0:
         return ctypes.get_errno()
@@ -208,12 +285,14 @@ def _clock() -> Check:
     if "constant_tsc" in flags and "nonstop_tsc" in flags:
         return Check("clock", "ok", "invariant time-stamp counter")
     return Check(
-        "clock", "note", "no invariant time-stamp counter: clock_gettime is used, at about twice the cost per call"
+        "clock",
+        "note",
+        "no invariant time-stamp counter: clock_gettime is used, at about twice the cost per call",
     )
 
 
 def _format_checks() -> list[Check]:
-    return [Check("formats", "ok", "reads .tailrace, and Extrae's .prv and .prv.gz with their .pcf")]
+    return [Check("traces", "ok", "reads .tailrace, and Extrae's .prv and .prv.gz with their .pcf")]
 
 
 def _read(path: str) -> str:
@@ -224,7 +303,8 @@ def _read(path: str) -> str:
 
 
 def _install(packages: str) -> str:
-    """The system's command to install Debian's packages; other systems' names differ, so those get the names only."""
+    """The system's command to install Debian's packages; other systems' names differ, so those get
+    the names only."""
     if shutil.which("apt-get"):
         return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {packages}"
     return f"install what Debian calls {packages}"
@@ -233,13 +313,16 @@ def _install(packages: str) -> str:
 def _print(checks: list[Check]) -> None:
     from rich.text import Text
 
-    from tailrace.text_report import console
+    from tailrace.terminal import console
 
     out = console()
     styles = {"ok": "green", "missing": "red", "note": "yellow"}
     width = max(len(check.topic) for check in checks)
     for check in checks:
         line = Text(f"{check.state:>7}  ", style=styles[check.state])
-        out.print(line.append(f"{check.topic:<{width}}  {printable(check.found)}", style="default"), soft_wrap=True)
+        out.print(
+            line.append(f"{check.topic:<{width}}  {printable(check.found)}", style="default"),
+            soft_wrap=True,
+        )
         if check.command:
             out.print(f"{'':{width + 11}}→ {check.command}", soft_wrap=True)

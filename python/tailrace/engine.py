@@ -1,19 +1,27 @@
-"""The one place that calls the compiled engine: errors become sentences, long work shows a bar on a terminal."""
+"""The one place that calls the compiled engine: errors become sentences, long work shows a
+bar."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack
 
 from tailrace.errors import TailraceError
-from tailrace.file_tables import merged
 from tailrace.names import printable
+from tailrace.terminal import progress_bar
 
-Progress = Callable[[float], None]
+# Ranks wait in collectives only where data flow, or always for all (Dimemas' convention).
+Collectives = Literal["data", "all"]
 
-# Dimemas' and POP's usual threshold between eager and rendezvous messages (DESIGN.md).
-EAGER_LIMIT_BYTES = 32 * 1024
+
+class ReplayOptions(TypedDict, total=False):
+    """How a trace is analysed; what is absent or None is the engine's default."""
+
+    eager_limit_bytes: int | None
+    collectives: Collectives | None
+    bins: int | None
+    longest: int | None
+    threads: int | None
 
 
 def _engine() -> Any:
@@ -21,51 +29,60 @@ def _engine() -> Any:
         from tailrace import _engine
     except ImportError as error:
         raise TailraceError(
-            f"Tailrace's compiled engine cannot be loaded: {error}", "install it with `pip install .` in the checkout"
+            f"Tailrace's compiled engine cannot be loaded: {error}",
+            "install it with `pip install .` in the checkout",
         ) from None
     return _engine
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def reported(path: Path) -> Iterator[None]:
     """Turns whatever the engine or the system says about `path` into a TailraceError."""
     engine = _engine()
     try:
         yield
     except engine.TraceError as error:
-        message, hint = (*error.args, "")[:2]
-        raise TailraceError(message, hint or "") from None
+        message, hint = error.args
+        raise TailraceError(message, hint) from None
     except OSError as error:
         raise TailraceError(f"{printable(str(path))}: {error.strerror or error}") from None
 
 
-@contextmanager
-def progress_bar(label: str) -> Iterator[Progress | None]:
-    """Yields a function that takes the share done (0 to 1), or None where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+def eager_limit_bytes() -> int:
+    """The default threshold between eager and rendezvous messages."""
+    return int(_engine().EAGER_LIMIT_BYTES)
 
 
-def analyze(path: str | Path, **options: Any) -> dict[str, Any]:
-    """Columns of a trace: run times, and tables per rank, file, function, phase and bin of the timeline.
+def analyze(path: str | Path, **options: Unpack[ReplayOptions]) -> dict[str, Any]:
+    """Columns of a trace: run times, and tables per rank, file, function, phase and bin of the
+    timeline.
 
-    `options`: eager_limit_bytes, collectives ("data" or "all"), bins, longest, threads.
-    Raises TailraceError for a file that is no readable trace.
+    Raises TailraceError for a file that is not a readable trace, ValueError for an option that is
+    out of range.
     """
     path = Path(path)
-    with _told(path), progress_bar(f"reading {printable(path.name)}") as progress:
-        return merged(_engine().analyze(str(path), progress=progress, **options))
+    with reported(path), progress_bar(f"reading {printable(path.name)}") as progress:
+        columns: dict[str, Any] = _engine().analyze(str(path), progress=progress, **options)
+        return columns
 
 
-def pack(raw_directory: Path, output: Path) -> dict[str, Any]:
-    """Packs a raw directory into one file, which appears under its name only when it is whole."""
-    with _told(raw_directory), progress_bar(f"packing {printable(output.name)}") as progress:
-        return _engine().pack(str(raw_directory), str(output), progress=progress)
+def calls(
+    path: Path,
+    begin_ns: int | None,
+    end_ns: int | None,
+    ranks: list[int] | None,
+    file: bytes | None,
+) -> Any:
+    """The engine's stream of calls, which opens `path` when it is read."""
+    selection = {"begin_ns": begin_ns, "end_ns": end_ns, "ranks": ranks, "file": file}
+    return _engine().Calls(str(path), **selection)
+
+
+def pack(raw_directory: Path, output: Path) -> list[dict[str, Any]]:
+    """Packs a raw directory into one file for each run in it, which appears under its name only
+    when it is whole: `output`, then with -2, -3, … before the ending. Returns a summary of each."""
+    with reported(raw_directory), progress_bar(f"packing {printable(output.name)}") as progress:
+        runs: list[dict[str, Any]] = _engine().pack(
+            str(raw_directory), str(output), progress=progress
+        )
+        return runs

@@ -1,4 +1,4 @@
-"""Errors that are told to the user in one sentence, with the next thing to try."""
+"""Errors that the user is told of in one sentence, with the next thing to try."""
 
 
 class TailraceError(Exception):

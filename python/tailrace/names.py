@@ -1,13 +1,15 @@
 """Names of files and programs come from outside: make them harmless to show, without losing a byte.
 
-A name is bytes. What is printable Unicode stays; every other byte or character is spelled as an escape
-(`\\xNN` for a byte that is not UTF-8 and for control characters, `\\uNNNN` for invisible formatting such as
-the characters that turn the direction of writing). A backslash is doubled, so that two names never look alike.
+A name is bytes. What is printable Unicode stays; every other byte or character is spelled as an
+escape (`\\xNN` for a byte that is not UTF-8 and for control characters, `\\uNNNN` for invisible
+formatting such as the characters that turn the direction of writing). A backslash is doubled, so
+that two names never look alike.
 """
 
 import unicodedata
 
-# Control, format (direction overrides, zero width), surrogate, private, unassigned, line and paragraph separators.
+# Control, format (direction overrides, zero width), surrogate, private, unassigned, line and
+# paragraph separators.
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 ELLIPSIS = "…"
@@ -40,6 +42,11 @@ def elided(text: str, width: int) -> str:
         return text
     head = max(1, (width - 1) // 3)
     return text[:head] + ELLIPSIS + text[len(text) - (width - 1 - head) :]
+
+
+def shown_path(path: object) -> str:
+    """A path in a sentence: printable, and not longer than a sentence bears."""
+    return elided(printable(str(path)), 200)
 
 
 def base_name(path: bytes | str) -> str:

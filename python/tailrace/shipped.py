@@ -11,8 +11,8 @@ PACKAGE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Shipped:
-    """TOML files of one kind. `noun`: one of them; `checkout`: their folder there; `package`: their folder beside the
-    package when it is installed; `listed_by`: the command that lists them.
+    """TOML files of one kind. `noun`: one of them; `checkout`: their folder there; `package`: their
+    folder beside the package when it is installed; `listed_by`: the command that lists them.
     """
 
     noun: str
@@ -42,13 +42,16 @@ class Shipped:
             return path
         if path.suffix == ".toml":
             raise TailraceError(
-                f"{printable(word)}: there is no such file", f"`{self.listed_by}` lists the {self.plural}"
+                f"{printable(word)}: there is no such file",
+                f"`{self.listed_by}` lists the {self.plural}",
             )
         raise TailraceError(
             f"there is no {self.noun} {printable(word)}; there are {', '.join(self.names())}",
-            "or give the path of a .toml file",
+            f"`{self.listed_by}` describes them; the path of a .toml file works as well",
         )
 
 
-WORKLOADS = Shipped("workload", "workloads", "workloads", "bench/workload_files", "tailrace bench --list")
+WORKLOADS = Shipped(
+    "workload", "workloads", "workloads", "bench/workload_files", "tailrace bench --list"
+)
 STUDIES = Shipped("study", "studies", "studies", "study/study_files", "tailrace study list")

@@ -1,15 +1,39 @@
-"""Where a run's files lie: DIR/raw while it runs, DIR/NAME.tailrace and DIR/report.html afterwards."""
+"""Where a run's files lie: DIR/raw while it runs, DIR/NAME.tailrace and DIR/report.html
+afterwards."""
 
-import itertools
+import contextlib
+import fcntl
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.engine import analyze, pack
 from tailrace.errors import TailraceError
-from tailrace.names import printable
+from tailrace.names import printable, shown_path
+from tailrace.output import free_names, publish, writing
+from tailrace.terminal import tell
 
 SUFFIX = ".tailrace"
 RAW = "raw"
 STREAMS = "*.stream"
+# In a raw directory: locked by `tailrace run` for as long as the program runs.
+RUNNING = "running"
+# In a raw directory: the name of the signal that ended the command.
+ENDED_BY = "ended_by"
+# Of other tools, and of ours: what to do with a file that is no trace.
+OTHERS = {
+    ".otf2": ("an OTF2 archive", "record the run with `tailrace run`; OTF2 cannot be read"),
+    ".darshan": ("a log of Darshan", "PyDarshan reads it; `tailrace run` records a trace"),
+    ".html": ("a page", "give the .tailrace file beside it, or its directory"),
+    ".json": ("a JSON document", "give the trace that it was made from"),
+    ".pcf": ("the names of a Paraver trace", "give the .prv file beside it"),
+    ".row": ("the rows of a Paraver trace", "give the .prv file beside it"),
+    ".stream": ("a raw stream of one process", "give its directory, or `tailrace pack` it"),
+    ".toml": ("a workload or a study", "`tailrace bench` and `tailrace study run` take it"),
+}
 
 
 def streams(directory: Path) -> list[Path]:
@@ -17,25 +41,36 @@ def streams(directory: Path) -> list[Path]:
 
 
 def free_name(wanted: Path) -> Path:
-    """`wanted`, or the first of wanted-2, wanted-3, … that does not exist: a trace is never overwritten."""
-    names = itertools.chain([wanted], (wanted.with_stem(f"{wanted.stem}-{n}") for n in itertools.count(2)))
-    return next(name for name in names if not name.exists())
+    """`wanted`, or the first of wanted-2, wanted-3, … that does not exist: a trace is never
+    overwritten."""
+    return next(free_names(wanted))
 
 
-def pack_directory(raw: Path, output: Path | None = None) -> Path:
-    """Packs DIR or DIR/raw into one trace beside the raw directory and returns its path. The raw streams stay."""
-    if not streams(raw) and streams(raw / RAW):
-        raw = raw / RAW
-    if not streams(raw):
+# --- packing --------------------------------------------------------------------------------------
+
+
+def raw_directory(place: Path) -> Path | None:
+    """The directory with the raw streams: DIR or DIR/raw."""
+    return next((folder for folder in (place, place / RAW) if streams(folder)), None)
+
+
+def pack_directory(place: Path, output: Path | None = None) -> list[Path]:
+    """Packs DIR or DIR/raw into a trace beside the raw directory, or one for each run where there
+    are several, and returns their paths. The raw streams stay."""
+    raw = raw_directory(place)
+    if raw is None:
         raise TailraceError(
-            f"{printable(str(raw))}: there are no raw streams (HOST.PID.N.stream) here",
-            "give the raw directory of a run, usually DIR/raw",
+            f"{printable(str(place))}: there are no raw streams (HOST.PID.N.stream) here",
+            "give the raw directory of a run, such as DIR/raw",
         )
-    if output is not None and output.exists():
-        raise TailraceError(f"{printable(str(output))} exists already", "choose another name with -o")
-    output = output or free_name(_default_output(raw))
-    pack(raw, output)
-    return output
+    if output is not None and os.path.lexists(output):
+        raise TailraceError(
+            f"{printable(str(output))} exists already", "choose another name with -o"
+        )
+    if is_running(raw):
+        tell("the program is still running: what it recorded so far is packed")
+    with packed(raw, output or _default_output(raw)) as runs:
+        return [publish(run.trace, output or _default_output(raw)) for run in runs]
 
 
 def _default_output(raw: Path) -> Path:
@@ -43,38 +78,152 @@ def _default_output(raw: Path) -> Path:
     return home / f"{home.name}{SUFFIX}"
 
 
-def pack_verified(raw: Path, output: Path) -> Path:
-    """Packs, reads the result back in full, and only then removes the raw streams (and nothing else)."""
-    pack(raw, output)
-    analyze(output, bins=1, longest=0)
-    for stream in streams(raw):
-        stream.unlink()
+@dataclass(frozen=True)
+class Packed:
+    """A packed trace, and what it says about its run."""
+
+    trace: Path
+    meta: dict[str, str]
+
+
+@contextlib.contextmanager
+def packed(raw: Path, output: Path) -> Iterator[list[Packed]]:
+    """The packed trace of each run, in order of their begin, in a temporary directory beside
+    `output`, gone afterwards."""
+    with writing(output), tempfile.TemporaryDirectory(prefix=".packing-", dir=output.parent) as at:
+        runs = pack(raw, Path(at) / output.name)
+        yield [Packed(Path(run["path"]), run["meta"]) for run in runs]
+
+
+def pack_verified(
+    raw: Path, output: Path, name_of: Callable[[list[Packed]], list[str]] | None = None
+) -> list[Path]:
+    """Packs, reads the results back in full, and only then removes the raw streams (and nothing
+    else). Returns the traces: each has its name of `name_of`, else that of `output`, or the next
+    that is free."""
+    with packed(raw, output) as runs:
+        for run in runs:
+            analyze(run.trace, bins=1, longest=0)
+        names = name_of(runs) if name_of is not None else [output.stem] * len(runs)
+        traces = [
+            publish(run.trace, output.with_name(f"{name}{SUFFIX}"))
+            for run, name in zip(runs, names, strict=True)
+        ]
+    for stream in (*streams(raw), raw / RUNNING, raw / ENDED_BY):
+        stream.unlink(missing_ok=True)
     if raw.is_dir() and not any(raw.iterdir()):
         raw.rmdir()
-    return output
+    return traces
+
+
+# --- what a path names ----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def opened_trace(path: Path) -> Iterator[Path]:
+    """The trace that `path` names: a file as it is; a run's directory gives its trace, packed now
+    if it was not yet, and of a run that goes on what there is so far, for the moment only."""
+    raw = raw_directory(path) if _is_directory(path) else None
+    if raw is None or not is_running(raw):
+        yield find_trace(path)
+        return
+    tell(f"{printable(str(path))}: the program is still running; this is what it recorded so far")
+    with tempfile.TemporaryDirectory(prefix="tailrace-") as scratch:
+        trace = Path(scratch) / _default_output(raw).name
+        runs = pack(raw, trace)
+        if len(runs) > 1:
+            tell(f"there are {len(runs)} runs so far; this is the first")
+        yield trace
 
 
 def find_trace(path: Path) -> Path:
-    """The trace that `path` names: a file as it is; a run's directory gives its trace, packed now if it was not yet."""
-    if not path.is_dir():
-        if not path.exists():
-            raise TailraceError(
-                f"{printable(str(path))}: there is no such file", "give a trace, or a directory of `tailrace run`"
-            )
-        return path
+    """The trace that `path` names, packed into its directory where it was not yet."""
+    if not _is_directory(path):
+        return _readable(path)
     traces = sorted(path.glob(f"*{SUFFIX}"))
-    if len(traces) == 1:
-        return traces[0]
-    if traces:
+    if not traces and raw_directory(path) is None:
+        raise _no_trace(path)
+    traces = traces or pack_directory(path)
+    if len(traces) > 1:
         names = ", ".join(printable(trace.name) for trace in traces)
         raise TailraceError(
-            f"{printable(str(path))} holds several traces: {names}", "name the one you mean, or several to compare"
+            f"{printable(str(path))} holds several traces: {names}",
+            "name the one you mean, or several to compare",
         )
-    return pack_directory(path)
+    return traces[0]
 
 
-def remove_empty(directory: Path) -> None:
-    """Takes back the directory of a run that recorded nothing, if nothing else is in it."""
-    for candidate in (directory / RAW, directory):
+def _is_directory(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except FileNotFoundError:
+        raise TailraceError(
+            f"{printable(str(path))}: there is no such file",
+            "give a trace, or a directory of `tailrace run`",
+        ) from None
+    except OSError as error:
+        raise TailraceError(
+            f"{shown_path(path)}: {error.strerror}",
+            "give a trace, or a directory of `tailrace run`",
+        ) from None
+
+
+def _readable(path: Path) -> Path:
+    if not path.is_file():
+        raise TailraceError(
+            f"{printable(str(path))} is not a regular file",
+            "give a trace, or a directory of `tailrace run`",
+        )
+    if (known := OTHERS.get(path.suffix.lower())) is not None:
+        what, hint = known
+        raise TailraceError(f"{printable(str(path))} is {what}, not a trace", hint)
+    return path
+
+
+def _no_trace(path: Path) -> TailraceError:
+    name = printable(str(path))
+    if (path / "plan.json").is_file() and (path / "study.toml").is_file():
+        return TailraceError(f"{name} holds a study, not a trace", f"tailrace study report {name}")
+    return TailraceError(
+        f"there is no trace in {name}", "give a trace, or a directory of `tailrace run`"
+    )
+
+
+# --- a run that goes on ---------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def running(raw: Path) -> Iterator[None]:
+    """While the program runs: others can see that its raw directory is still written to."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # without it only `report` meanwhile knows less
+            (raw / RUNNING).touch(mode=0o600)
+            file = stack.enter_context((raw / RUNNING).open("w"))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def say_how_it_ended(raw: Path, signal: str | None) -> None:
+    """For the trace, whenever it is packed."""
+    if signal is not None and streams(raw):
+        with contextlib.suppress(OSError):
+            (raw / ENDED_BY).write_text(signal)
+
+
+def is_running(raw: Path) -> bool:
+    try:
+        with (raw / RUNNING).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def remove_empty(directory: Path, raw: Path) -> None:
+    """Takes back the directories of a run that recorded nothing, if nothing else is in them."""
+    (raw / RUNNING).unlink(missing_ok=True)
+    for candidate in (raw, directory):
         if candidate.is_dir() and not any(candidate.iterdir()):
             candidate.rmdir()

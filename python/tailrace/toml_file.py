@@ -1,4 +1,5 @@
-"""A TOML file of the user's, checked against a model: what is wrong in it is told with file, line and key."""
+"""A TOML file of the user's, checked against a model: what is wrong in it is reported with file,
+line and key."""
 
 import tomllib
 from pathlib import Path
@@ -16,7 +17,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Source:
-    """A file's text, values and lines. `what` it should be; `reference` says where its keys are listed."""
+    """A file's text, values and lines. `what` it should be; `reference` says where its keys are
+    listed."""
 
     def __init__(self, path: Path, what: str, reference: str) -> None:
         self.path, self.reference = path, reference
@@ -24,19 +26,25 @@ class Source:
             self.text = path.read_text("utf-8")
             self.values: dict[str, Any] = tomllib.loads(self.text)
         except OSError as error:
-            raise TailraceError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
+            raise TailraceError(
+                f"{printable(str(path))} cannot be read: {error.strerror}"
+            ) from None
         except UnicodeDecodeError as error:
             raise TailraceError(
-                f"{printable(str(path))}, byte {error.start}: this is no UTF-8 text", f"{what} is a TOML file"
+                f"{printable(str(path))}, byte {error.start}: this is not UTF-8 text",
+                f"{what} is a TOML file",
             ) from None
         except tomllib.TOMLDecodeError as error:
-            raise TailraceError(f"{printable(str(path))}: this is no TOML: {error}", reference) from None
+            raise TailraceError(
+                f"{printable(str(path))}: this is not valid TOML: {error}", reference
+            ) from None
 
     def fail(self, problem: Problem) -> TailraceError:
         key, text = problem
         place = f"{printable(str(self.path))}, line {Lines(self.text).of(key)}"
         return TailraceError(
-            f"{place}: {printable(f'{dotted(key)}: ' if key else '')}{printable(text)}", self.reference
+            f"{place}: {printable(f'{dotted(key)}: ' if key else '')}{printable(text)}",
+            self.reference,
         )
 
     def validated(self, model: type[Model], values: object) -> Model:
@@ -49,7 +57,9 @@ class Source:
 def first_problem(error: ValidationError) -> Problem:
     """The first thing that is wrong, in this project's words where pydantic's speak of Python."""
     # A key that is misspelt is also one that is missing: the former is what to look at.
-    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    first = min(
+        error.errors(include_url=False), key=lambda problem: problem["type"] != "extra_forbidden"
+    )
     key: KeyPath = tuple(part for part in first["loc"] if part != "[key]")
     match first["type"]:
         case "extra_forbidden":
@@ -61,8 +71,17 @@ def first_problem(error: ValidationError) -> Problem:
         case "model_type" | "dict_type":
             return key, f"should be a table, not {first['input']!r}"
         case "string_pattern_mismatch":
-            return key, f"{first['input']!r} is no name: letters, digits, _ and - after a letter; no blanks in units"
-    words = first["msg"].removeprefix("Value error, ").replace("Input should be", "should be").replace("List", "list")
+            return (
+                key,
+                f"{first['input']!r} is not a valid name: letters, digits, _ and - after "
+                "a letter; no blanks in units",
+            )
+    words = (
+        first["msg"]
+        .removeprefix("Value error, ")
+        .replace("Input should be", "should be")
+        .replace("List", "list")
+    )
     return key, f"{words}, not {first['input']!r}"
 
 

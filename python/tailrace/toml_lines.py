@@ -1,4 +1,5 @@
-"""On which line of a TOML file a key stands. tomllib gives values without places, so the syntax tree is asked."""
+"""On which line of a TOML file a key stands. tomllib gives values without places, so the syntax
+tree is asked."""
 
 import ast
 
@@ -11,7 +12,8 @@ _KEYS = ("bare_key", "quoted_key", "dotted_key")
 
 
 class Lines:
-    """The line, from 1, of every key and array element, by its path: `("output", 0, "variable", 2, "type")`."""
+    """The line, from 1, of every key and array element, by its path: `("output", 0, "variable", 2,
+    "type")`."""
 
     def __init__(self, text: str) -> None:
         self._line: dict[Path, int] = {}
@@ -23,14 +25,16 @@ class Lines:
                 self._pairs(child, self._header(child))
 
     def of(self, path: Path) -> int:
-        """The line of the path, or of the nearest table around it that the file has; 1 where there is none."""
+        """The line of the path, or of the nearest table around it that the file has; 1 where there
+        is none."""
         for length in range(len(path), 0, -1):
             if (line := self._line.get(path[:length])) is not None:
                 return line
         return 1
 
     def _header(self, table: Node) -> Path:
-        """The path that the table's keys lie under; [[…]] adds one to its array, […] goes on in the newest."""
+        """The path that the table's keys lie under; [[…]] adds one to its array, […] goes on in the
+        newest."""
         *parents, last = _names(table.named_children[0])
         path: Path = ()
         for name in parents:
@@ -50,7 +54,9 @@ class Lines:
         for pair in table.named_children:
             if pair.type == "pair":
                 key, *value = pair.named_children
-                self._value(value[0] if value else None, (*path, *_names(key)), pair.start_point[0] + 1)
+                self._value(
+                    value[0] if value else None, (*path, *_names(key)), pair.start_point[0] + 1
+                )
 
     def _value(self, value: Node | None, path: Path, line: int) -> None:
         self._line.setdefault(path, line)

@@ -1,5 +1,7 @@
 """Numbers as people read them: three significant digits and a unit."""
 
+import re
+
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 NANOSECONDS_PER_SECOND = 1_000_000_000
@@ -22,6 +24,10 @@ def seconds(value: float) -> str:
         if abs(value) >= scale * 0.9995:
             return f"{digits(value / scale)} {unit}"
     return "0 s" if value == 0 else f"{value / 1e-9:.2f} ns"
+
+
+def to_seconds(time_ns: float) -> float:
+    return float(time_ns) / NANOSECONDS_PER_SECOND
 
 
 def nanoseconds(value: int) -> str:
@@ -48,6 +54,11 @@ def percent(share: float | None) -> str:
     if value != 0 and abs(value) < 0.1:
         return "< 0.1 %" if value > 0 else "> −0.1 %"
     return f"{value:.0f} %" if value == 0 or abs(value) >= 99.95 else f"{value:.1f} %"
+
+
+def unbroken(text: str) -> str:
+    """A sentence whose numbers keep their units beside them where lines are broken."""
+    return re.sub(r"(?<=\d) (?=%|(?:[µmn]?s|min|h|[kMGT]?B)\b)", "\u00a0", text)
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

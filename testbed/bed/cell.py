@@ -1,16 +1,17 @@
-"""A cell: namespaces of processes and, as asked, of the network and of mounts, kept by one holder process.
+"""A cell: namespaces of processes and, as asked, of the network and of mounts, kept by one holder
+process.
 
-Ending the holder ends everything that runs in the cell, however it detached itself: that is the kernel's doing, and why
-nothing is left behind. Where processes must not have a namespace of their own, the holder adopts what loses its parent,
-and they are found as its descendants. A holder is known by its number, its start and the machine's start, so that no
-other process is ever taken for it.
+Ending the holder ends everything that runs in the cell, however it detached itself: that is the
+kernel's doing, and why nothing is left behind. Where processes must not have a namespace of their
+own, the holder adopts what loses its parent, and ends what descends from it before it ends itself;
+should it be killed, what it left is known by a variable of its environment. A holder is known by
+its number, its start and the machine's start, so that no other process is ever taken for it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -22,6 +23,10 @@ from bed import system
 from bed.errors import TestbedError
 
 SOURCES = Path(__file__).resolve().parent.parent
+# In the environment of the holder and of what it starts: which record the holder signed.
+MARK = "TAILRACE_TESTBED_CELL"
+LONGEST_START_S, LONGEST_END_S = 120, 60
+LOOKS_IN_VAIN = 3
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class Cell:
         memory: tuple[Path, int] | None = None,
         commands: list[list[str]] = (),
     ) -> None:
-        """The holder keeps `lock` until it has signed, so that nobody looks for cells while one is being made."""
+        """The holder keeps `lock` until it has signed, so that nobody looks for cells while one is
+        being made."""
         settings = {
             "processes": self.processes,
             "commands": list(commands),
@@ -49,19 +55,38 @@ class Cell:
             "binds": [[str(source), target] for source, target in binds],
             "memory": [str(memory[0]), memory[1]] if memory else None,
         }
-        command = [sys.executable, "-m", "bed.holder", str(self.record), str(lock), json.dumps(settings)]
-        environment = {**os.environ, "PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
-        answer = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            env=environment,
-            pass_fds=[lock],
-            timeout=30,
-        )
+        command = [
+            sys.executable,
+            "-m",
+            "bed.holder",
+            str(self.record),
+            str(lock),
+            json.dumps(settings),
+        ]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(SOURCES),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            MARK: str(self.record),
+        }
+        try:
+            answer = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                env=environment,
+                pass_fds=[lock],
+                timeout=LONGEST_START_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise TestbedError(
+                f"{self.record.stem} did not start within {LONGEST_START_S} s"
+            ) from None
         if answer.stdout != "ready\n":
-            raise TestbedError(f"The namespaces of {self.record.stem} cannot be made: {_last_line(answer.stderr)}")
+            raise TestbedError(
+                f"the namespaces of {self.record.stem} cannot be made: {_last_line(answer.stderr)}"
+            )
 
     def pid(self) -> int | None:
         """Of the holder, where it lives."""
@@ -73,10 +98,11 @@ class Cell:
         return int(pid) if alive else None
 
     def inside(self, command: list[str]) -> list[str]:
-        """The command that runs `command` in the cell. A cell without mounts of its own mounts for everybody."""
+        """The command that runs `command` in the cell. A cell without mounts of its own mounts for
+        everybody."""
         pid = self.pid()
         if pid is None:
-            raise TestbedError(f"{self.record.stem} has ended.")
+            raise TestbedError(f"{self.record.stem} has ended")
         spaces = ["--pid"] * self.processes + ["--net"] * self.net + ["--mount"] * self.mount
         return ["nsenter", "--target", str(pid), *spaces, "--", *command]
 
@@ -87,36 +113,30 @@ class Cell:
         """Everything in it has ended when this returns."""
         pid = self.pid()
         if pid is not None:
-            if not self.processes:
-                _end_descendants(pid)
-            _kill(pid, self.record.read_text().split()[1])
+            number = signal.SIGKILL if self.processes else signal.SIGTERM
+            if not system.send(number, pid, self.record.read_text().split()[1], LONGEST_END_S):
+                raise TestbedError(
+                    f"process {pid} was asked to end and does not: something in it hangs in the"
+                    " kernel"
+                )
+        if not self.processes:
+            self._end_marked()
         self.record.unlink(missing_ok=True)
 
-
-def _end_descendants(pid: int, timeout_s: float = 20) -> None:
-    """Until there are none: those that were being started while we looked are seen the next time."""
-    end = time.monotonic() + timeout_s
-    while found := system.descendants(pid):
-        for number, ticks in found:
-            _kill(number, ticks)
-        if time.monotonic() > end:
-            raise TestbedError(f"Process {found[0][0]} was killed and does not end.")
-
-
-def _kill(pid: int, ticks: str) -> None:
-    """By a descriptor of the process: its number could become another's between look and kill."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        if system.start_ticks(pid) == ticks:
-            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        if not select.select([descriptor], [], [], 20)[0]:
-            raise TestbedError(f"Process {pid} was killed and does not end: something in it hangs in the kernel.")
-    finally:
-        os.close(descriptor)
+    def _end_marked(self) -> None:
+        """What a holder that was killed could not end. Mostly nothing: looked for until there was
+        none a few times, as what has just been forked can escape one look."""
+        end = time.monotonic() + LONGEST_END_S
+        looks_in_vain = 0
+        while looks_in_vain < LOOKS_IN_VAIN:
+            found = system.marked(MARK, str(self.record))
+            for number, ticks in found:
+                system.send(signal.SIGKILL, number, ticks, 1)
+            looks_in_vain = 0 if found else looks_in_vain + 1
+            if found and time.monotonic() > end:
+                raise TestbedError(f"process {found[0][0]} was killed and does not end")
+            time.sleep(0.02)
 
 
 def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["it says nothing."])[-1]
+    return (text.strip().splitlines() or ["it says nothing"])[-1]

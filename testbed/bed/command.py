@@ -1,6 +1,7 @@
 """The command line: up, down, status. Data on stdout, progress and errors on stderr.
 
-Exit status: 0 done; 1 a bed is not up, is broken, or does not come up or down; 2 wrong use, or something is missing.
+Exit status: 0 done; 1 a bed is not up, is broken, or does not come up or down; 2 wrong use, or
+something is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ from bed.room import Room
 DEFAULT_DIRECTORY = Path(__file__).resolve().parents[2] / "build" / "testbed"
 SIZES = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 # Of a bed that is up these cannot change: the data would have to move, or Slurm to be started anew.
-FIXED = {"capacity_bytes": "capacity", "client": "client", "nodes": "nodes", "cpus_per_node": "cpus-per-node"}
+FIXED = {
+    "capacity_bytes": "capacity",
+    "client": "client",
+    "nodes": "nodes",
+    "cpus_per_node": "cpus-per-node",
+}
 
 
 def main() -> int:
@@ -36,7 +42,7 @@ def main() -> int:
         print(f"testbed: {error}", file=sys.stderr)
         return error.status
     except KeyboardInterrupt:
-        print("\ntestbed: stopped; `testbed down` removes what stands.", file=sys.stderr)
+        print("\ntestbed: stopped; `testbed down` removes what stands", file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stdout = None
@@ -44,17 +50,50 @@ def main() -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="testbed", description="Real network file systems, and Slurm, on one machine.")
+    top = argparse.ArgumentParser(
+        prog="testbed", description="Real network file systems, and Slurm, on one machine."
+    )
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
-    up = _verb(verbs, "up", "bring beds up; those that are up stay, with the rate and the mounts given", "+")
-    up.add_argument("--rate", default="100mbit", help="of every server's link, each way; or none [%(default)s]")
-    up.add_argument("--mounts", type=_positive, default=1, metavar="N", help="client mounts, each as if on a node [1]")
-    up.add_argument("--capacity", type=_size, metavar="SIZE", help="each server has this much space, in memory [disk]")
-    up.add_argument("--client", choices=["auto", "kernel", "fuse"], default="auto", help="of nfs [%(default)s]")
-    up.add_argument("--nodes", type=_positive, default=2, metavar="N", help="of slurm [%(default)s]")
-    up.add_argument("--cpus-per-node", type=_positive, default=4, metavar="N", help="of slurm [%(default)s]")
-    down = _verb(verbs, "down", "end beds, all that stand where none is named; what lies on them is lost", "*")
-    down.add_argument("--force", action="store_true", help="also where programs still use the mounts")
+    up = _verb(
+        verbs,
+        "up",
+        "bring beds up; those that are up stay, with the rate and the mounts given",
+        "+",
+    )
+    up.add_argument(
+        "--rate", default="100mbit", help="of every server's link, each way; or none [%(default)s]"
+    )
+    up.add_argument(
+        "--mounts",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="client mounts, each as if on a node [1]",
+    )
+    up.add_argument(
+        "--capacity",
+        type=_size,
+        metavar="SIZE",
+        help="each server has this much space, in memory [disk]",
+    )
+    up.add_argument(
+        "--client", choices=["auto", "kernel", "fuse"], default="auto", help="of nfs [%(default)s]"
+    )
+    up.add_argument(
+        "--nodes", type=_positive, default=2, metavar="N", help="of slurm [%(default)s]"
+    )
+    up.add_argument(
+        "--cpus-per-node", type=_positive, default=4, metavar="N", help="of slurm [%(default)s]"
+    )
+    down = _verb(
+        verbs,
+        "down",
+        "end beds, all that stand where none is named; what lies on them is lost",
+        "*",
+    )
+    down.add_argument(
+        "--force", action="store_true", help="also where programs still use the mounts"
+    )
     _verb(verbs, "status", "what stands; 1 where a named bed is not up", "*")
     return top
 
@@ -62,8 +101,12 @@ def parser() -> argparse.ArgumentParser:
 def _verb(verbs: object, name: str, text: str, count: str) -> argparse.ArgumentParser:
     verb = verbs.add_parser(name, help=text, description=text)
     verb.add_argument("names", nargs=count, metavar="NAME", type=_bed_name, help=", ".join(BEDS))
-    verb.add_argument("--directory", type=Path, default=DEFAULT_DIRECTORY, help="where beds live [build/testbed]")
-    verb.add_argument("--json", action="store_true", help="print the answer as JSON (docs/schema/testbed.json)")
+    verb.add_argument(
+        "--directory", type=Path, default=DEFAULT_DIRECTORY, help="where beds live [build/testbed]"
+    )
+    verb.add_argument(
+        "--json", action="store_true", help="print the answer as JSON (docs/schema/testbed.json)"
+    )
     return verb
 
 
@@ -86,7 +129,7 @@ def _size(text: str) -> int:
     return int(match[1]) * SIZES[match[2]]
 
 
-# --- up ---------------------------------------------------------------------------------------------------------------
+# --- up -------------------------------------------------------------------------------------------
 
 
 def up(arguments: argparse.Namespace) -> int:
@@ -137,21 +180,26 @@ def _recorded(bed: object, wishes: Wishes) -> dict:
 def _change(room: Room, name: str, wishes: Wishes, record: dict) -> None:
     bed = BEDS[name](room)
     asked = _recorded(bed, wishes)
-    relevant = FIXED if name == "slurm" else [key for key in FIXED if key in ("capacity_bytes", "client")]
+    relevant = (
+        FIXED if name == "slurm" else [key for key in FIXED if key in ("capacity_bytes", "client")]
+    )
     for key in relevant if name != "local" else []:
         if record[key] != asked[key]:
             raise TestbedError(
-                f"{name} is up with another --{FIXED[key]} ({record[key]}).", f"testbed down {name}, then up again"
+                f"{name} is up with another --{FIXED[key]} ({record[key]})",
+                f"testbed down {name}, then up again",
             )
     state = look(room, name)
     if state["state"] != "up":
-        raise TestbedError(f"{name} is broken: {state['reason']}", f"testbed down {name}, then up again")
+        raise TestbedError(
+            f"{name} is broken: {state['reason']}", f"testbed down {name}, then up again"
+        )
     bed.change(wishes)
     mounts = max(record["mounts"], wishes.mounts)
     room.write_record(name, {**record, "rate_bit_per_s": wishes.rate_bit_per_s, "mounts": mounts})
 
 
-# --- down -------------------------------------------------------------------------------------------------------------
+# --- down -----------------------------------------------------------------------------------------
 
 
 def down(arguments: argparse.Namespace) -> int:
@@ -160,7 +208,7 @@ def down(arguments: argparse.Namespace) -> int:
         tell(room, [look(room, name) for name in arguments.names], arguments.json)
         return 0
     if os.geteuid() != 0:
-        raise TestbedError("Ending beds needs root.", "run it with sudo", 2)
+        raise TestbedError("ending beds needs root", "run it with sudo", 2)
     with room.locked(make=False):
         # Slurm first: its jobs use the others
         names = arguments.names or [name for name in reversed(BEDS) if room.record(name)]
@@ -178,7 +226,7 @@ def _take_down(room: Room, name: str, force: bool) -> None:
     room.remove(name)
 
 
-# --- status -----------------------------------------------------------------------------------------------------------
+# --- status ---------------------------------------------------------------------------------------
 
 
 def status(arguments: argparse.Namespace) -> int:
@@ -196,11 +244,16 @@ def look(room: Room, name: str) -> dict:
     if record is None:
         return bed
     if os.geteuid() != 0:
-        raise TestbedError("Looking into beds needs root.", "run it with sudo", 2)
+        raise TestbedError("looking into beds needs root", "run it with sudo", 2)
     if not record["complete"]:
-        return {**bed, "state": "broken", "reason": "it was interrupted while it was brought up."}
+        return {**bed, "state": "broken", "reason": "it was interrupted while it was brought up"}
     try:
-        return {**bed, "state": "up", **BEDS[name](room).check(record), "capacity_bytes": record["capacity_bytes"]}
+        return {
+            **bed,
+            "state": "up",
+            **BEDS[name](room).check(record),
+            "capacity_bytes": record["capacity_bytes"],
+        }
     except TestbedError as error:
         return {**bed, "state": "broken", "reason": error.message}
 

@@ -2,7 +2,8 @@
 
 
 class TestbedError(Exception):
-    """`status` is the command's exit status: 1 something did not work, 2 wrong use or a needed thing is missing."""
+    """`status` is the command's exit status: 1 something did not work, 2 wrong use or a needed
+    thing is missing."""
 
     def __init__(self, message: str, hint: str = "", status: int = 1) -> None:
         super().__init__(message)

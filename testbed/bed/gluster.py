@@ -1,4 +1,5 @@
-"""`single` and `striped`: GlusterFS, one server behind one link, and a volume dispersed over four behind four."""
+"""`single` and `striped`: GlusterFS, one server behind one link, and a volume dispersed over four
+behind four."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ from bed.errors import TestbedError
 from bed.network_bed import NetworkBed, Wishes
 
 VOLUME = "bed"
-# As GlusterFS comes, close() returns before the data are on the server and hides that they never get there, and what
-# one mount wrote another sees a second later or, with files kept in the page cache, never; its cache of attributes
-# even gives a writer a wrong size of its own file. Write-behind and the kernel's pages within an open file remain.
+# As GlusterFS comes, close() returns before the data are on the server and hides that they never
+# get there, and what one mount wrote another sees a second later or, with files kept in the page
+# cache, never; its cache of attributes even gives a writer a wrong size of its own file.
+# Write-behind and the kernel's pages within an open file remain.
 OPTIONS = {
     "performance.flush-behind": "off",
     "performance.stat-prefetch": "off",
@@ -29,7 +31,9 @@ class Gluster(NetworkBed):
     file_system: str
 
     def need(self, wishes: Wishes) -> None:
-        needs.check(self.name, ["ip", "tc", "nsenter", "glusterd", "gluster", "glusterfs"], [], fuse=True)
+        needs.check(
+            self.name, ["ip", "tc", "nsenter", "glusterd", "gluster", "glusterfs"], [], fuse=True
+        )
 
     def serve(self, wishes: Wishes) -> None:
         for cell in self.server_cells:
@@ -40,15 +44,24 @@ class Gluster(NetworkBed):
             self._gluster("peer", "probe", links.server_address(number))
         joined = "Peer in Cluster (Connected)"
         for cell in self.server_cells:
-            self._until(cell, "meet", ["peer", "status"], lambda text: text.count(joined) == self.servers - 1)
+            self._until(
+                cell,
+                "meet",
+                ["peer", "status"],
+                lambda text: text.count(joined) == self.servers - 1,
+            )
         self._make_volume()
 
     def _make_volume(self) -> None:
         bricks = []
         for number in range(1, self.servers + 1):
-            bricks.append(f"{links.server_address(number)}:{self.own(number) / 'storage' / 'brick'}")
+            bricks.append(
+                f"{links.server_address(number)}:{self.own(number) / 'storage' / 'brick'}"
+            )
         self._gluster("volume", "create", VOLUME, *self.layout, *bricks, "force")
-        self._gluster("volume", "set", VOLUME, *(word for option in OPTIONS.items() for word in option))
+        self._gluster(
+            "volume", "set", VOLUME, *(word for option in OPTIONS.items() for word in option)
+        )
         self._gluster("volume", "start", VOLUME)
 
     def _gluster(self, *arguments: str) -> str:
@@ -57,7 +70,9 @@ class Gluster(NetworkBed):
     def _ask(self, cell: Cell, arguments: list[str]) -> str:
         return cell.run(["gluster", "--mode=script", *arguments])
 
-    def _until(self, cell: Cell, what: str, question: list[str], satisfied: object, timeout_s: float = 30) -> None:
+    def _until(
+        self, cell: Cell, what: str, question: list[str], satisfied: object, timeout_s: float = 120
+    ) -> None:
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
             try:
@@ -67,12 +82,26 @@ class Gluster(NetworkBed):
                 pass
             time.sleep(0.1)
         raise TestbedError(
-            f"{self.name}: the servers do not {what} within {timeout_s:g} s; logs are in {self.directory}."
+            f"{self.name}: the servers do not {what} within {timeout_s:g} s; logs are in"
+            f" {self.directory}"
         )
 
     def mount_one(self, point: Path, log: Path, client: str) -> None:
-        server = [f"--volfile-server={links.server_address(1)}", f"--volfile-id={VOLUME}", "--fopen-keep-cache=off"]
-        options = ["--process-name", "fuse", "-L", "WARNING", "-l", str(log), "-p", str(log.with_suffix(".pid"))]
+        server = [
+            f"--volfile-server={links.server_address(1)}",
+            f"--volfile-id={VOLUME}",
+            "--fopen-keep-cache=off",
+        ]
+        options = [
+            "--process-name",
+            "fuse",
+            "-L",
+            "WARNING",
+            "-l",
+            str(log),
+            "-p",
+            str(log.with_suffix(".pid")),
+        ]
         self.hub.run(["glusterfs", *server, *options, str(point)])
 
     def check(self, record: dict) -> dict:
@@ -93,7 +122,8 @@ class Striped(Gluster):
     file_system = "GlusterFS, dispersed 3+1 over four servers"
 
     def check(self, record: dict) -> dict:
-        """A dispersed volume drops the lock of a closed file only once that has been idle for a second; HDF5 locks what
-        it opens and gives up at once. Without the delay (disperse.eager-lock off) the volume is as slow as one server.
+        """A dispersed volume drops the lock of a closed file only once that has been idle for a
+        second; HDF5 locks what it opens and gives up at once. Without the delay
+        (disperse.eager-lock off) the volume is as slow as one server.
         """
         return {**super().check(record), "environment": {"HDF5_USE_FILE_LOCKING": "FALSE"}}

@@ -1,4 +1,5 @@
-"""`local`: a directory on the file system that the beds lie on, as what the others are compared with."""
+"""`local`: a directory on the file system that the beds lie on, as what the others are compared
+with."""
 
 from __future__ import annotations
 
@@ -32,11 +33,13 @@ class Local:
         users = mounts.users_of(self.directory)
         if users and not force:
             pid, name = users[0]
-            raise TestbedError(f"{self.directory} is in use by process {pid} ({name}).", "end it, or give --force")
+            raise TestbedError(
+                f"{self.directory} is in use by process {pid} ({name})", "end it, or give --force"
+            )
 
     def check(self, record: dict) -> dict:
         if not self.point().is_dir():
-            raise TestbedError(f"{self.point()} has gone.")
+            raise TestbedError(f"{self.point()} has gone")
         return {
             "mounts": [str(self.point())],
             "rate_bit_per_s": None,

@@ -1,4 +1,5 @@
-"""The mount table: what is mounted below a directory, whether it answers, who uses it, and unmounting."""
+"""The mount table: what is mounted below a directory, whether it answers, who uses it, and
+unmounting."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def wait_until_it_answers(directory: Path, timeout_s: float = 30) -> None:
         if mounted_below(directory) and answers(directory):
             return
         time.sleep(0.05)
-    raise TestbedError(f"What was mounted on {directory} does not answer.")
+    raise TestbedError(f"what was mounted on {directory} does not answer")
 
 
 def unmount_below(directory: Path, force: bool) -> None:
@@ -54,9 +55,10 @@ def _unmount(target: Path, force: bool) -> None:
         system.unmount(str(target), detach=force)
     except OSError as error:
         if error.errno != errno.EBUSY:
-            raise TestbedError(f"{error.strerror}.") from None
+            raise TestbedError(f"{error.strerror}") from None
         raise TestbedError(
-            f"{target} is in use{_by_whom(target)}.", "end what uses it, or give --force, which takes it away from them"
+            f"{target} is in use{_by_whom(target)}",
+            "end what uses it, or give --force, which takes it away from them",
         ) from None
 
 

@@ -35,9 +35,11 @@ def check(name: str, programs: list[str], libraries: list[str], fuse: bool) -> N
     _check_programs(name, programs)
     _check_libraries(name, libraries)
     if os.geteuid() != 0:
-        raise TestbedError(f"{name} needs root: it makes namespaces and mounts.", "run it with sudo", 2)
+        raise TestbedError(
+            f"{name} needs root: it makes namespaces and mounts", "run it with sudo", 2
+        )
     if fuse and not Path("/dev/fuse").exists():
-        raise TestbedError(f"{name} needs FUSE, and there is no /dev/fuse.", "modprobe fuse", 2)
+        raise TestbedError(f"{name} needs FUSE, and there is no /dev/fuse", "modprobe fuse", 2)
     _check_namespaces(name)
 
 
@@ -46,7 +48,8 @@ def _check_programs(name: str, programs: list[str]) -> None:
     if missing:
         packages = dict.fromkeys(PACKAGE_OF_PROGRAM[program] for program in missing)
         raise TestbedError(
-            f"{name} needs {_listed(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed.",
+            f"{name} needs {_listed(missing)}, which {'is' if len(missing) == 1 else 'are'} not"
+            " installed",
             f"apt-get install {' '.join(packages)}",
             2,
         )
@@ -56,7 +59,7 @@ def _check_libraries(name: str, libraries: list[str]) -> None:
     for library in libraries:
         if subprocess.run(["pkg-config", "--exists", library]).returncode != 0:
             raise TestbedError(
-                f"{name} needs the library {library} with its headers.",
+                f"{name} needs the library {library} with its headers",
                 f"apt-get install {PACKAGE_OF_LIBRARY[library]}",
                 2,
             )
@@ -72,7 +75,7 @@ def _check_namespaces(name: str) -> None:
             os._exit(1)
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
         raise TestbedError(
-            f"{name} needs namespaces, and this system does not let root make them.",
+            f"{name} needs namespaces, and this system does not let root make them",
             "in a container, it has to be run with --privileged",
             2,
         )
@@ -83,7 +86,8 @@ def _listed(names: list[str]) -> str:
 
 
 def kernel_has_nfs() -> bool:
-    """Whether the kernel has a client of NFS, loading its module where there is one, and the program to mount it."""
+    """Whether the kernel has a client of NFS, loading its module where there is one, and the
+    program to mount it."""
     if shutil.which("modprobe"):
         subprocess.run(["modprobe", "--quiet", "nfs"], capture_output=True)
     kinds = Path("/proc/filesystems").read_text().split()

@@ -1,4 +1,5 @@
-"""What the beds with servers have in common: a hub, servers behind shaped links, mounts that reach them."""
+"""What the beds with servers have in common: a hub, servers behind shaped links, mounts that reach
+them."""
 
 from __future__ import annotations
 
@@ -42,7 +43,10 @@ class NetworkBed:
 
     @property
     def server_cells(self) -> list[Cell]:
-        return [Cell(self.directory / "cells" / f"server{number}") for number in range(1, self.servers + 1)]
+        return [
+            Cell(self.directory / "cells" / f"server{number}")
+            for number in range(1, self.servers + 1)
+        ]
 
     def mount_points(self, count: int) -> list[Path]:
         return [self.directory / "mnt" / str(number) for number in range(count)]
@@ -101,7 +105,8 @@ class NetworkBed:
         return [Cell(path) for path in records if path.suffix != ".new"]
 
     def down(self, force: bool) -> None:
-        """First what programs have written goes to the servers; then the servers end, and what remains mounted goes."""
+        """First what programs have written goes to the servers; then the servers end, and what
+        remains mounted goes."""
         mounts.unmount_below(self.directory, force)
         for cell in self.cells():
             cell.end()
@@ -113,10 +118,14 @@ class NetworkBed:
         """What stands, for `status`. Raises TestbedError with what does not."""
         for cell in (self.hub, *self.server_cells):
             if cell.pid() is None:
-                raise TestbedError(f"{cell.record.name} has ended.")
+                raise TestbedError(f"{cell.record.name} has ended")
         points = self.mount_points(record["mounts"])
         for point in points:
             if not mounts.mounted_below(point) or not mounts.answers(point):
-                raise TestbedError(f"{point} does not answer.")
+                raise TestbedError(f"{point} does not answer")
         rate = links.rate_in_force(self.hub, self.server_cells)
-        return {"mounts": [str(point) for point in points], "rate_bit_per_s": rate, "servers": self.servers}
+        return {
+            "mounts": [str(point) for point in points],
+            "rate_bit_per_s": rate,
+            "servers": self.servers,
+        }

@@ -1,4 +1,5 @@
-"""`nfs`: nfs-ganesha serves one directory; the kernel's client mounts it, or ours where it has none."""
+"""`nfs`: nfs-ganesha serves one directory; the kernel's client mounts it, or ours where it has
+none."""
 
 from __future__ import annotations
 
@@ -16,15 +17,16 @@ SOURCES = Path(__file__).resolve().parent.parent / "nfs_client"
 NFS_PORT, MOUNT_PORT = 2049, 20048
 EXPORT = "/data"
 
-# The namespace has no rpcbind: both ports are fixed and told to the client. Locks stay with the client (as with the
-# mount option nolock), for NLM wants rpcbind and statd.
+# The namespace has no rpcbind: both ports are fixed and told to the client. Locks stay with the
+# client (as with the mount option nolock), for NLM wants rpcbind and statd.
 CONFIGURATION = """\
-NFS_CORE_PARAM {{ NFS_Port = {nfs_port}; MNT_Port = {mount_port}; Protocols = 3, 4; Enable_NLM = false;
-    Enable_RQUOTA = false; mount_path_pseudo = true; }}
+NFS_CORE_PARAM {{ NFS_Port = {nfs_port}; MNT_Port = {mount_port}; Protocols = 3, 4;
+    Enable_NLM = false; Enable_RQUOTA = false; mount_path_pseudo = true; }}
 NFSv4 {{ Graceless = true; }}
-EXPORT {{ Export_Id = 1; Path = "{storage}"; Pseudo = "{export}"; Filesystem_Id = 78.1; Access_Type = RW;
-    Squash = No_Root_Squash; SecType = sys; Protocols = 3, 4; Transports = TCP; MaxRead = 1048576; MaxWrite = 1048576;
-    PrefRead = 1048576; PrefWrite = 1048576; FSAL {{ Name = VFS; }} }}
+EXPORT {{ Export_Id = 1; Path = "{storage}"; Pseudo = "{export}"; Filesystem_Id = 78.1;
+    Access_Type = RW; Squash = No_Root_Squash; SecType = sys; Protocols = 3, 4; Transports = TCP;
+    MaxRead = 1048576; MaxWrite = 1048576; PrefRead = 1048576; PrefWrite = 1048576;
+    FSAL {{ Name = VFS; }} }}
 """
 
 
@@ -38,7 +40,9 @@ class Nfs(NetworkBed):
         """`kernel` or `fuse`."""
         if wished == "kernel" and not needs.kernel_has_nfs():
             raise TestbedError(
-                "The kernel has no client of NFS, or there is no mount.nfs.", "--client fuse; or install nfs-common", 2
+                "the kernel has no client of NFS, or there is no mount.nfs",
+                "--client fuse; or install nfs-common",
+                2,
             )
         return wished if wished != "auto" else "kernel" if needs.kernel_has_nfs() else "fuse"
 
@@ -53,21 +57,46 @@ class Nfs(NetworkBed):
         configuration = self.own(1) / "ganesha.conf"
         configuration.write_text(
             CONFIGURATION.format(
-                nfs_port=NFS_PORT, mount_port=MOUNT_PORT, storage=self.own(1) / "storage", export=EXPORT
+                nfs_port=NFS_PORT,
+                mount_port=MOUNT_PORT,
+                storage=self.own(1) / "storage",
+                export=EXPORT,
             )
         )
-        self.server_cells[0].run(["rpcbind"])  # in the private /run; without it ganesha does not start
+        # in the private /run; without it ganesha does not start
+        self.server_cells[0].run(["rpcbind"])
         log = self.directory / "log" / "ganesha.log"
-        command = ["ganesha.nfsd", "-f", str(configuration), "-L", str(log), "-p", "/run/ganesha.pid", "-N", "EVENT"]
+        command = [
+            "ganesha.nfsd",
+            "-f",
+            str(configuration),
+            "-L",
+            str(log),
+            "-p",
+            "/run/ganesha.pid",
+            "-N",
+            "EVENT",
+        ]
         self.server_cells[0].run(command)
 
     def _build_client(self) -> None:
-        """A second's work, and so never one of another version. In the cell, so that it ends with it."""
+        """A second's work, and so never one of another version. In the cell, so that it ends with
+        it."""
         flags = subprocess.run(
-            ["pkg-config", "--cflags", "--libs", "fuse3", "libnfs"], capture_output=True, text=True, check=True
+            ["pkg-config", "--cflags", "--libs", "fuse3", "libnfs"],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.split()
         sources = sorted(str(path) for path in SOURCES.glob("*.c"))
-        options = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64"]
+        options = [
+            "-std=gnu11",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-D_GNU_SOURCE",
+            "-D_FILE_OFFSET_BITS=64",
+        ]
         options += shlex.split(os.environ.get("CFLAGS", ""))
         command = ["cc", *options, "-o", str(self.directory / "nfs_client"), *sources, *flags]
         self.hub.run(command, environment={"TMPDIR": str(self.directory)})
@@ -90,8 +119,14 @@ class Nfs(NetworkBed):
 
     def _mount_by_kernel(self, point: Path, log: Path) -> None:
         options = f"vers=3,proto=tcp,mountproto=tcp,nolock,port={NFS_PORT},mountport={MOUNT_PORT}"
-        self.hub.run(["mount", "-t", "nfs", "-o", options, f"{links.server_address(1)}:{EXPORT}", str(point)])
+        self.hub.run(
+            ["mount", "-t", "nfs", "-o", options, f"{links.server_address(1)}:{EXPORT}", str(point)]
+        )
 
     def check(self, record: dict) -> dict:
         client = record["client"]
-        return {**super().check(record), "client": client, "file_system": f"NFS 3, {client} client, nfs-ganesha"}
+        return {
+            **super().check(record),
+            "client": client,
+            "file_system": f"NFS 3, {client} client, nfs-ganesha",
+        }

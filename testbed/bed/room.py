@@ -1,4 +1,5 @@
-"""The directory that the beds live in, and nothing outside it: the lock, and each bed's record of what it is.
+"""The directory that the beds live in, and nothing outside it: the lock, and each bed's record of
+what it is.
 
 DIRECTORY/.testbed        says that the directory is a test bed's, and is the lock
 DIRECTORY/NAME/bed.json   what was asked for; `complete` once all of it stands
@@ -23,7 +24,8 @@ MARK = ".testbed"
 
 
 class Room:
-    """One directory with beds in it. `lock` is held while beds are changed, and a new cell's holder shares it."""
+    """One directory with beds in it. `lock` is held while beds are changed, and a new cell's holder
+    shares it."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory.resolve()
@@ -31,11 +33,13 @@ class Room:
 
     @contextlib.contextmanager
     def locked(self, make: bool) -> Iterator[None]:
-        """Waits for another command on the same directory. Without `make`, a directory that is no bed's stays so."""
+        """Waits for another command on the same directory. Without `make`, a directory that is no
+        bed's stays so."""
         if make:
             self._make()
         self.lock = self._take_lock()
-        while make and self.lock < 0:  # the last bed went, and the directory with it, while we waited
+        # the last bed went, and the directory with it, while we waited
+        while make and self.lock < 0:
             self._make()
             self.lock = self._take_lock()
         try:
@@ -53,14 +57,17 @@ class Room:
             self.directory.mkdir(parents=True, exist_ok=True)
             if not self.exists() and any(self.directory.iterdir()):
                 raise TestbedError(
-                    f"{self.directory} holds something else.", "give --directory an empty or a new directory", 2
+                    f"{self.directory} holds something else",
+                    "give --directory an empty or a new directory",
+                    2,
                 )
             (self.directory / MARK).touch()
         except OSError as error:
-            raise TestbedError(f"{self.directory}: {error.strerror}.", "", 2) from None
+            raise TestbedError(f"{self.directory}: {error.strerror}", "", 2) from None
 
     def _take_lock(self) -> int:
-        """The file may be removed, with the last bed, between opening and locking: then it is not the lock any more."""
+        """The file may be removed, with the last bed, between opening and locking: then it is not
+        the lock any more."""
         while self.exists():
             descriptor = os.open(self.directory / MARK, os.O_RDWR | os.O_CLOEXEC)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -104,7 +111,8 @@ class Room:
         return directory
 
     def remove(self, name: str) -> None:
-        """Only once nothing is mounted below: what lies on the far side of a mount is not ours to remove."""
+        """Only once nothing is mounted below: what lies on the far side of a mount is not ours to
+        remove."""
         if mounted := mounted_below(self.of(name)):
-            raise TestbedError(f"{mounted[0]} is still mounted.")
+            raise TestbedError(f"{mounted[0]} is still mounted")
         shutil.rmtree(self.of(name), ignore_errors=False)

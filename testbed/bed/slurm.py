@@ -1,7 +1,9 @@
-"""`slurm`: munged, slurmctld and several slurmd, each a node of its own by name, all on this machine's loopback.
+"""`slurm`: munged, slurmctld and several slurmd, each a node of its own by name, all on this
+machine's loopback.
 
-They have no namespaces: jobs have to see the other beds, MPI libraries look for each other in /proc, and `sbatch` and
-`srun` are called from outside. That no job survives them is seen to by the cell's holder, whose descendants all are.
+They have no namespaces: jobs have to see the other beds, MPI libraries look for each other in
+/proc, and `sbatch` and `srun` are called from outside. That no job survives them is seen to by the
+cell's holder, whose descendants all are.
 """
 
 from __future__ import annotations
@@ -48,8 +50,14 @@ MpiDefault=pmi2
 SwitchType=switch/none
 MailProg=/bin/true
 """
-NODE = "NodeName=node{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} State=UNKNOWN\n"
-PARTITION = "PartitionName=main Nodes=node[1-{nodes}] Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4\n"
+NODE = (
+    "NodeName=node{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus}"
+    " State=UNKNOWN\n"
+)
+PARTITION = (
+    "PartitionName=main Nodes=node[1-{nodes}] Default=YES MaxTime=INFINITE State=UP"
+    " OverSubscribe=FORCE:4\n"
+)
 
 
 class Slurm:
@@ -68,9 +76,15 @@ class Slurm:
         return self.directory / "slurm.conf"
 
     def need(self, wishes: Wishes) -> None:
-        needs.check(self.name, ["nsenter", "munged", "slurmctld", "slurmd", "sinfo"], [], fuse=False)
+        needs.check(
+            self.name, ["nsenter", "munged", "slurmctld", "slurmd", "sinfo"], [], fuse=False
+        )
         if len(str(self.directory / "munge" / "socket")) > LONGEST_SOCKET_PATH:
-            raise TestbedError(f"{self.directory} is too long a path for munge's socket.", "a shorter --directory", 2)
+            raise TestbedError(
+                f"{self.directory} is too long a path for munge's socket",
+                "a shorter --directory",
+                2,
+            )
 
     # --- up ---
 
@@ -86,13 +100,24 @@ class Slurm:
         self._wait_until_idle(wishes.nodes)
 
     def _munge(self) -> list[str]:
-        """With a key of its own. It refuses directories that others may write, as /tmp above us, unless forced."""
+        """With a key of its own. It refuses directories that others may write, as /tmp above us,
+        unless forced."""
         munge = self.directory / "munge"
         key = os.open(munge / "key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(key, os.urandom(1024))
         os.close(key)
-        files = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
-        return ["munged", "--force", *(f"--{option}={munge / name}" for option, name in files.items())]
+        files = {
+            "key-file": "key",
+            "socket": "socket",
+            "pid-file": "pid",
+            "log-file": "log",
+            "seed-file": "seed",
+        }
+        return [
+            "munged",
+            "--force",
+            *(f"--{option}={munge / name}" for option, name in files.items()),
+        ]
 
     def _configure(self, wishes: Wishes) -> None:
         host = socket.gethostname().partition(".")[0]
@@ -102,7 +127,7 @@ class Slurm:
             text += NODE.format(number=number, host=host, port=port, cpus=wishes.cpus_per_node)
         self.configuration.write_text(text + PARTITION.format(nodes=wishes.nodes))
 
-    def _wait_until_idle(self, nodes: int, timeout_s: float = 60) -> None:
+    def _wait_until_idle(self, nodes: int, timeout_s: float = 120) -> None:
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
             try:
@@ -111,7 +136,10 @@ class Slurm:
             except TestbedError:  # slurmctld is still starting
                 pass
             time.sleep(0.1)
-        raise TestbedError(f"Not all nodes of Slurm are idle within {timeout_s:g} s; logs are in {self.directory}/log.")
+        raise TestbedError(
+            f"not all nodes of Slurm are idle within {timeout_s:g} s; logs are in"
+            f" {self.directory}/log"
+        )
 
     def nodes(self) -> list[str]:
         """The state of each node, in Slurm's words."""
@@ -128,11 +156,11 @@ class Slurm:
 
     def check(self, record: dict) -> dict:
         if self.cell.pid() is None:
-            raise TestbedError("its daemons have ended.")
+            raise TestbedError("its daemons have ended")
         states = self.nodes()
         usable = [state for state in states if state.startswith(("idle", "alloc", "mix", "comp"))]
         if len(usable) != record["nodes"]:
-            raise TestbedError(f"only {len(usable)} of {record['nodes']} nodes answer.")
+            raise TestbedError(f"only {len(usable)} of {record['nodes']} nodes answer")
         return {
             "mounts": [],
             "rate_bit_per_s": None,
@@ -146,7 +174,8 @@ class Slurm:
 
 
 def free_ports(count: int) -> list[int]:
-    """Of the loopback. Another program could take one before the daemon does; then that says so in its log."""
+    """Of the loopback. Another program could take one before the daemon does; then that says so in
+    its log."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [found.getsockname()[1] for found in sockets]
     for found in sockets:

@@ -1,10 +1,13 @@
-"""System calls that Python's library lacks, and running programs without leaving pipes in daemons' hands."""
+"""System calls that Python's library lacks, and running programs without leaving pipes in daemons'
+hands."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import os
+import select
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -34,10 +37,15 @@ def unshare(flags: int) -> None:
     _checked(_libc.unshare(flags), "unshare")
 
 
-def mount(source: str, target: str, kind: str | None = None, flags: int = 0, data: str | None = None) -> None:
+def mount(
+    source: str, target: str, kind: str | None = None, flags: int = 0, data: str | None = None
+) -> None:
     encoded = [text.encode() if text is not None else None for text in (source, target, kind, data)]
     flags_argument = ctypes.c_ulong(flags)
-    _checked(_libc.mount(encoded[0], encoded[1], encoded[2], flags_argument, encoded[3]), f"mount on {target}")
+    _checked(
+        _libc.mount(encoded[0], encoded[1], encoded[2], flags_argument, encoded[3]),
+        f"mount on {target}",
+    )
 
 
 def unmount(target: str, detach: bool = False) -> None:
@@ -45,7 +53,9 @@ def unmount(target: str, detach: bool = False) -> None:
     _checked(_libc.umount2(target.encode(), MNT_DETACH if detach else 0), f"unmount of {target}")
 
 
-def run(command: list[str], timeout_s: float = 60, environment: dict[str, str] | None = None) -> str:
+def run(
+    command: list[str], timeout_s: float = 60, environment: dict[str, str] | None = None
+) -> str:
     """What the program printed; it may leave daemons behind, which must not hold our end of a pipe.
 
     Raises TestbedError with the program's own words where it fails or does not end in time.
@@ -55,13 +65,15 @@ def run(command: list[str], timeout_s: float = 60, environment: dict[str, str] |
         output.seek(0)
         text = output.read()
     if status is None:
-        raise TestbedError(f"{' '.join(command)} did not end within {timeout_s:g} s.")
+        raise TestbedError(f"{' '.join(command)} did not end within {timeout_s:g} s")
     if status != 0:
         raise TestbedError(f"{' '.join(command)} failed with status {status}: {_last_words(text)}")
     return text
 
 
-def _status(command: list[str], output: object, timeout_s: float, environment: dict[str, str]) -> int | None:
+def _status(
+    command: list[str], output: object, timeout_s: float, environment: dict[str, str]
+) -> int | None:
     """None where it did not end in time."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return subprocess.run(
@@ -77,7 +89,7 @@ def _status(command: list[str], output: object, timeout_s: float, environment: d
 
 def _last_words(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " ".join(lines[-3:]) or "it printed nothing."
+    return " ".join(lines[-3:]) or "it printed nothing"
 
 
 def boot_id() -> str:
@@ -86,7 +98,8 @@ def boot_id() -> str:
 
 
 def _fields(pid: int | str) -> list[str]:
-    """Of its state in /proc, from the third on; none where there is no such process, or it is only remembered."""
+    """Of its state in /proc, from the third on; none where there is no such process, or it is only
+    remembered."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -95,12 +108,29 @@ def _fields(pid: int | str) -> list[str]:
 
 
 def start_ticks(pid: int | str) -> str | None:
-    """When the process started, in ticks since the machine did: with its number, what tells it from all others.
+    """When the process started, in ticks since the machine did: with its number, what tells it from
+    all others.
 
     None of one that has ended, also where nobody has asked for its status yet.
     """
     fields = _fields(pid)
     return fields[19] if fields else None
+
+
+def send(number: signal.Signals, pid: int, ticks: str, wait_s: float = 0) -> bool:
+    """Sends the signal to the process, and says whether it has ended within `wait_s`. By a
+    descriptor: its number could become another's between look and kill."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        if start_ticks(pid) == ticks:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(descriptor, number)
+        return bool(select.select([descriptor], [], [], wait_s)[0])
+    finally:
+        os.close(descriptor)
 
 
 def descendants(pid: int) -> list[tuple[int, str]]:
@@ -113,3 +143,16 @@ def descendants(pid: int) -> list[tuple[int, str]]:
     for number, _ in found:  # grows while it is walked
         found.extend(children.get(number, []))
     return found
+
+
+def marked(variable: str, value: str) -> list[tuple[int, str]]:
+    """Every living process that was started with this in its environment, and what descends from
+    such."""
+    mark = f"{variable}={value}".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                ticks = start_ticks(process.name)
+                found += [(int(process.name), ticks)] if ticks else []
+    return [*found, *(below for number, _ in found for below in descendants(number))]

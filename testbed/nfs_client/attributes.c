@@ -1,4 +1,5 @@
-/* The server's attributes as struct stat, and what a program wants changed as the server wants to hear it. */
+/* The server's attributes as struct stat, and what a program wants changed as the server wants to
+ * hear it. */
 #include "client.h"
 
 #include <sys/sysmacros.h>
@@ -32,7 +33,8 @@ struct stat stat_of(const fattr3 *attributes)
     };
 }
 
-/* The client speaks to the server as root, so that what a user makes has to be given to that user. */
+/* The client speaks to the server as root, so that what a user makes has to be given to that user.
+ */
 struct sattr3 new_attributes(fuse_req_t request, mode_t mode)
 {
     const struct fuse_ctx *who = fuse_req_ctx(request);

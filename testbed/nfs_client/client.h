@@ -1,6 +1,6 @@
-/* A client of NFS version 3 under FUSE, for machines whose kernel has none. One thread, one poll loop: requests of the
- * kernel go in, RPCs of libnfs go out, and whichever answer comes first is passed on, so that many are under way at
- * once, as with the kernel's own client.
+/* A client of NFS version 3 under FUSE, for machines whose kernel has none. One thread, one poll
+ * loop: requests of the kernel go in, RPCs of libnfs go out, and whichever answer comes first is
+ * passed on, so that many are under way at once, as with the kernel's own client.
  *
  *   main.c        arguments, the mount, the loop
  *   connect.c     MOUNT and NFS programs of the server, its limits
@@ -23,11 +23,13 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* What the kernel may send and ask at once, and so the largest READ and WRITE; libnfs takes no more either. */
+/* What the kernel may send and ask at once, and so the largest READ and WRITE; libnfs takes no more
+ * either. */
 #define LARGEST_TRANSFER (1024 * 1024)
 /* Accepted from programs and not yet on the server, over all files; then writers wait. */
 #define WRITE_BEHIND_BYTES (16 * 1024 * 1024)
-/* Within these seconds the kernel does not ask again for attributes and names, unless a file is opened. */
+/* Within these seconds the kernel does not ask again for attributes and names, unless a file is
+ * opened. */
 #define CACHED_SECONDS 1.0
 /* A written piece that nothing pushes out goes after this long. */
 #define HELD_BACK_SECONDS 1.0
@@ -68,7 +70,8 @@ struct node {
     uint64_t written_at; /* client.clock at the last answer to a WRITE */
     unsigned unstable;   /* WRITEs since the last COMMIT that the server may hold in memory only */
     char verifier[NFS3_WRITEVERFSIZE];
-    int error; /* of a write that a program was told had succeeded: fsync and close tell it, further writes too */
+    int error; /* of a write that a program was told had succeeded: fsync and close tell it, further
+                  writes too */
     bool listed;
     struct node *next_listed; /* among those that gather */
 };
@@ -109,7 +112,8 @@ extern struct client {
 } client;
 
 /* connect.c */
-int connect_to(const char *server, int port, int mount_port, const char *export, struct handle *root);
+int connect_to(const char *server, int port, int mount_port, const char *export,
+               struct handle *root);
 
 /* nodes.c */
 struct node *node_of(fuse_ino_t number);
@@ -139,14 +143,16 @@ bool is_written(const struct node *node);
 void after_writes(struct call *call, continuation *resume);
 void push_out(struct node *node);
 void push_out_what_gathers(void);
-void answer_write(fuse_req_t request, fuse_ino_t number, const char *data, size_t size, off_t offset,
-                  struct fuse_file_info *file);
+void answer_write(fuse_req_t request, fuse_ino_t number, const char *data, size_t size,
+                  off_t offset, struct fuse_file_info *file);
 
 /* names.c */
 void answer_lookup(fuse_req_t request, fuse_ino_t parent, const char *name);
-void answer_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file);
+void answer_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
+                   struct fuse_file_info *file);
 void answer_mkdir(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode);
-void answer_mknod(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode, dev_t device);
+void answer_mknod(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
+                  dev_t device);
 void answer_symlink(fuse_req_t request, const char *target, fuse_ino_t parent, const char *name);
 void answer_link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char *name);
 struct call *new_name_call(fuse_req_t request, fuse_ino_t parent, const char *name);
@@ -156,26 +162,31 @@ diropargs3 other_place_of(struct call *call);
 /* removal.c */
 void answer_unlink(fuse_req_t request, fuse_ino_t parent, const char *name);
 void answer_rmdir(fuse_req_t request, fuse_ino_t parent, const char *name);
-void answer_rename(fuse_req_t request, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *to_name,
-                   unsigned flags);
+void answer_rename(fuse_req_t request, fuse_ino_t parent, const char *name, fuse_ino_t to,
+                   const char *to_name, unsigned flags);
 void remove_hidden(struct node *node);
 
 /* files.c */
 void answer_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file);
-void answer_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *file);
+void answer_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                 struct fuse_file_info *file);
 void answer_flush(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file);
-void answer_fsync(fuse_req_t request, fuse_ino_t number, int only_data, struct fuse_file_info *file);
+void answer_fsync(fuse_req_t request, fuse_ino_t number, int only_data,
+                  struct fuse_file_info *file);
 void answer_release(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file);
 
 /* directories.c */
 void answer_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file);
-void answer_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *file);
+void answer_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                    struct fuse_file_info *file);
 void answer_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file);
-void answer_fsyncdir(fuse_req_t request, fuse_ino_t number, int only_data, struct fuse_file_info *file);
+void answer_fsyncdir(fuse_req_t request, fuse_ino_t number, int only_data,
+                     struct fuse_file_info *file);
 
 /* metadata.c */
 void answer_getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file);
-void answer_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wanted, int which, struct fuse_file_info *file);
+void answer_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wanted, int which,
+                    struct fuse_file_info *file);
 void answer_statfs(fuse_req_t request, fuse_ino_t number);
 void answer_readlink(fuse_req_t request, fuse_ino_t number);
 

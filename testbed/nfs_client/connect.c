@@ -1,4 +1,5 @@
-/* To the server: the root's handle from the MOUNT program, then the NFS program, and how much it takes at once. */
+/* To the server: the root's handle from the MOUNT program, then the NFS program, and how much it
+ * takes at once. */
 #include "client.h"
 
 #include <nfsc/libnfs-raw-mount.h>
@@ -49,7 +50,8 @@ static void on_mounted(struct rpc_context *rpc, int status, void *data, void *pr
     if (status != RPC_STATUS_SUCCESS || answer->fhs_status != MNT3_OK)
         return;
     const fhandle3 *root = &answer->mountres3_u.mountinfo.fhandle;
-    const nfs_fh3 handle = {.data = {.data_len = root->fhandle3_len, .data_val = root->fhandle3_val}};
+    const nfs_fh3 handle = {
+        .data = {.data_len = root->fhandle3_len, .data_val = root->fhandle3_val}};
     awaited->root = copied(&handle);
     awaited->status = 0;
 }
@@ -93,10 +95,12 @@ static int ask_limits(struct handle *root)
     FSINFO3args question = {.fsroot = borrowed(root)};
     if (rpc_nfs3_fsinfo_async(client.rpc, on_limits, &question, &limits) != 0)
         return -1;
-    return pump(client.rpc, &limits) != 0 || client.read_size == 0 || client.write_size == 0 ? -1 : 0;
+    return pump(client.rpc, &limits) != 0 || client.read_size == 0 || client.write_size == 0 ? -1
+                                                                                             : 0;
 }
 
-int connect_to(const char *server, int port, int mount_port, const char *export, struct handle *root)
+int connect_to(const char *server, int port, int mount_port, const char *export,
+               struct handle *root)
 {
     const char *failed = NULL;
     client.rpc = rpc_init_context();

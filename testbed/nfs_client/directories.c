@@ -1,4 +1,5 @@
-/* Directories, read as far as the kernel's buffer reaches; the server's cookies are the positions. */
+/* Directories, read as far as the kernel's buffer reaches; the server's cookies are the positions.
+ */
 #include "client.h"
 
 #include <errno.h>
@@ -27,7 +28,8 @@ void answer_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
         free(directory);
 }
 
-/* libnfs puts entries one behind the other without regard to their alignment, so that they are copied. */
+/* libnfs puts entries one behind the other without regard to their alignment, so that they are
+ * copied. */
 static void reply_entries(struct call *call, const entry3 *at)
 {
     entry3 entry;
@@ -35,8 +37,8 @@ static void reply_entries(struct call *call, const entry3 *at)
         memcpy(&entry, at, sizeof entry);
         const struct stat about = {.st_ino = entry.fileid};
         const size_t room = call->size - call->done;
-        const size_t needed =
-            fuse_add_direntry(call->request, call->data + call->done, room, entry.name, &about, (off_t)entry.cookie);
+        const size_t needed = fuse_add_direntry(call->request, call->data + call->done, room,
+                                                entry.name, &about, (off_t)entry.cookie);
         if (needed > room)
             break;
         call->done += needed;
@@ -55,7 +57,8 @@ static void on_entries(struct rpc_context *rpc, int status, void *data, void *pr
         fail(call, error);
         return;
     }
-    memcpy(directory_of(&call->file)->verifier, answer->READDIR3res_u.resok.cookieverf, sizeof(cookieverf3));
+    memcpy(directory_of(&call->file)->verifier, answer->READDIR3res_u.resok.cookieverf,
+           sizeof(cookieverf3));
     reply_entries(call, answer->READDIR3res_u.resok.reply.entries);
 }
 
@@ -64,12 +67,14 @@ static void ask_entries(struct call *call)
     READDIR3args question = {.dir = borrowed(&call->node->handle), .cookie = call->offset};
     question.count = (unsigned)call->size;
     if (call->offset != 0)
-        memcpy(question.cookieverf, directory_of(&call->file)->verifier, sizeof question.cookieverf);
+        memcpy(question.cookieverf, directory_of(&call->file)->verifier,
+               sizeof question.cookieverf);
     if (client.lost || rpc_nfs3_readdir_async(client.rpc, on_entries, &question, call) != 0)
         fail(call, EIO);
 }
 
-void answer_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *file)
+void answer_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                    struct fuse_file_info *file)
 {
     struct call *call = new_call(request, number);
     if (!call)
@@ -92,7 +97,8 @@ void answer_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_file_i
 }
 
 /* The server has made every change to a directory durable before it answered. */
-void answer_fsyncdir(fuse_req_t request, fuse_ino_t number, int only_data, struct fuse_file_info *file)
+void answer_fsyncdir(fuse_req_t request, fuse_ino_t number, int only_data,
+                     struct fuse_file_info *file)
 {
     (void)number;
     (void)only_data;

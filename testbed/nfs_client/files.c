@@ -1,4 +1,5 @@
-/* Open files: what an open file reads was written before it was opened, by whomever (close-to-open consistency). */
+/* Open files: what an open file reads was written before it was opened, by whomever (close-to-open
+ * consistency). */
 #include "client.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@ static void note_seen(struct node *node, const fattr3 *now)
     node->seen_modified = now->mtime;
 }
 
-/* Pages of an older file go; so do the attributes, or the kernel would read no further than the older end. */
+/* Pages of an older file go; so do the attributes, or the kernel would read no further than the
+ * older end. */
 static void on_opened(struct rpc_context *rpc, int status, void *data, void *private)
 {
     struct call *call = private;
@@ -91,7 +93,8 @@ static void read_rest(struct call *call)
         fail(call, EIO);
 }
 
-void answer_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *file)
+void answer_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                 struct fuse_file_info *file)
 {
     struct call *call = new_call(request, number);
     (void)file;
@@ -114,7 +117,8 @@ static void on_committed(struct rpc_context *rpc, int status, void *data, void *
     struct node *node = call->node;
     int error = failure_of(status, data);
     (void)rpc;
-    if (!error && memcmp(answer->COMMIT3res_u.resok.verf, node->verifier, sizeof node->verifier) != 0)
+    if (!error &&
+        memcmp(answer->COMMIT3res_u.resok.verf, node->verifier, sizeof node->verifier) != 0)
         error = EIO;
     if (error && !node->error)
         node->error = error;

@@ -1,5 +1,5 @@
-/* nfs_client SERVER PORT MOUNT-PORT EXPORT DIRECTORY LOG: mounts, returns while a process of its own serves the mount,
- * and ends that when it is unmounted. */
+/* nfs_client SERVER PORT MOUNT-PORT EXPORT DIRECTORY LOG: mounts, returns while a process of its
+ * own serves the mount, and ends that when it is unmounted. */
 #include "client.h"
 
 #include <errno.h>
@@ -49,10 +49,12 @@ int failure_of(int rpc_status, void *answer)
 static void on_start(void *data, struct fuse_conn_info *connection)
 {
     (void)data;
-    /* The kernel is to truncate, and to drop setuid bits, by requests of their own. It is not to drop a file's pages
-     * whenever its time has changed: our own writes change it, and a page that is dropped and read again between a
-     * write's copy into it and its request would show the bytes of before. answer_open() says when pages are old. */
-    connection->want &= ~(unsigned)(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_AUTO_INVAL_DATA);
+    /* The kernel is to truncate, and to drop setuid bits, by requests of their own. It is not to
+     * drop a file's pages whenever its time has changed: our own writes change it, and a page that
+     * is dropped and read again between a write's copy into it and its request would show the bytes
+     * of before. answer_open() says when pages are old. */
+    connection->want &=
+        ~(unsigned)(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_AUTO_INVAL_DATA);
     connection->max_write = LARGEST_TRANSFER;
     connection->max_read = LARGEST_TRANSFER;
     connection->max_background = 64;
@@ -158,14 +160,16 @@ static int serve(void)
 static struct fuse_session *new_session(const char *server, const char *export)
 {
     char options[1024];
-    snprintf(options, sizeof options, "allow_other,default_permissions,subtype=tailrace-nfs,fsname=%s:%s,max_read=%d",
+    snprintf(options, sizeof options,
+             "allow_other,default_permissions,subtype=tailrace-nfs,fsname=%s:%s,max_read=%d",
              server, export, LARGEST_TRANSFER);
     char *arguments[] = {"nfs_client", "-o", options, NULL};
     struct fuse_args given = FUSE_ARGS_INIT(3, arguments);
     return fuse_session_new(&given, &operations, sizeof operations, NULL);
 }
 
-/* What the caller waits for is the mount, so that only the child goes on; it keeps no file or terminal of the caller.
+/* What the caller waits for is the mount, so that only the child goes on; it keeps no file or
+ * terminal of the caller.
  */
 static int detach(const char *log)
 {
@@ -176,12 +180,14 @@ static int detach(const char *log)
     const pid_t child = fork();
     if (child > 0)
         _exit(0);
-    return child < 0 || setsid() < 0 || chdir("/") != 0 || dup2(nothing, 0) < 0 || dup2(to, 1) < 0 || dup2(to, 2) < 0;
+    return child < 0 || setsid() < 0 || chdir("/") != 0 || dup2(nothing, 0) < 0 ||
+           dup2(to, 1) < 0 || dup2(to, 2) < 0;
 }
 
-/* Ends without unmounting unless it was unmounted: the mount then tells that its client is gone, where the bare
- * directory below it would take what programs write. */
-static int mount_and_serve(const char *server, const char *export, const char *directory, const char *log)
+/* Ends without unmounting unless it was unmounted: the mount then tells that its client is gone,
+ * where the bare directory below it would take what programs write. */
+static int mount_and_serve(const char *server, const char *export, const char *directory,
+                           const char *log)
 {
     client.session = new_session(server, export);
     if (!client.session || fuse_session_mount(client.session, directory) != 0)

@@ -45,19 +45,22 @@ static void on_changed(struct rpc_context *rpc, int status, void *data, void *pr
     if (error)
         fail(private, error);
     else if (answer->SETATTR3res_u.resok.obj_wcc.after.attributes_follow)
-        reply_attributes(private, &answer->SETATTR3res_u.resok.obj_wcc.after.post_op_attr_u.attributes);
+        reply_attributes(private,
+                         &answer->SETATTR3res_u.resok.obj_wcc.after.post_op_attr_u.attributes);
     else
         ask_attributes(private);
 }
 
 static void change(struct call *call)
 {
-    SETATTR3args question = {.object = borrowed(&call->node->handle), .new_attributes = call->change};
+    SETATTR3args question = {.object = borrowed(&call->node->handle),
+                             .new_attributes = call->change};
     if (client.lost || rpc_nfs3_setattr_async(client.rpc, on_changed, &question, call) != 0)
         fail(call, EIO);
 }
 
-void answer_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wanted, int which, struct fuse_file_info *file)
+void answer_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wanted, int which,
+                    struct fuse_file_info *file)
 {
     struct call *call = new_call(request, number);
     (void)file;

@@ -38,8 +38,8 @@ static void reply_entry(struct call *call, const fattr3 *attributes)
                                      .entry_timeout = CACHED_SECONDS};
     if (call->creates)
         call->node->opened++;
-    const int told =
-        call->creates ? fuse_reply_create(call->request, &entry, &call->file) : fuse_reply_entry(call->request, &entry);
+    const int told = call->creates ? fuse_reply_create(call->request, &entry, &call->file)
+                                   : fuse_reply_entry(call->request, &entry);
     if (told != 0 && call->creates)
         call->node->opened--;
     if (told != 0)
@@ -77,7 +77,8 @@ static void found(struct call *call, const nfs_fh3 *handle, const post_op_attr *
         return;
     }
     call->node->lookups++;
-    if (attributes->attributes_follow && is_written(call->node) && call->node->written_at < call->clock)
+    if (attributes->attributes_follow && is_written(call->node) &&
+        call->node->written_at < call->clock)
         reply_entry(call, &attributes->post_op_attr_u.attributes);
     else
         after_writes(call, ask_attributes);
@@ -110,7 +111,8 @@ void answer_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
         look_up(call);
 }
 
-/* CREATE, MKDIR, MKNOD and SYMLINK answer alike; a server need not hand out what it made, but must know its name. */
+/* CREATE, MKDIR, MKNOD and SYMLINK answer alike; a server need not hand out what it made, but must
+ * know its name. */
 static void on_made(struct rpc_context *rpc, int status, void *data, void *private)
 {
     struct call *call = private;
@@ -120,12 +122,14 @@ static void on_made(struct rpc_context *rpc, int status, void *data, void *priva
     if (error)
         fail(call, error);
     else if (answer->CREATE3res_u.resok.obj.handle_follows)
-        found(call, &answer->CREATE3res_u.resok.obj.post_op_fh3_u.handle, &answer->CREATE3res_u.resok.obj_attributes);
+        found(call, &answer->CREATE3res_u.resok.obj.post_op_fh3_u.handle,
+              &answer->CREATE3res_u.resok.obj_attributes);
     else
         look_up(call);
 }
 
-_Static_assert(sizeof(CREATE3resok) == sizeof(MKDIR3resok) && sizeof(CREATE3resok) == sizeof(MKNOD3resok) &&
+_Static_assert(sizeof(CREATE3resok) == sizeof(MKDIR3resok) &&
+                   sizeof(CREATE3resok) == sizeof(MKNOD3resok) &&
                    sizeof(CREATE3resok) == sizeof(SYMLINK3resok),
                "on_made() reads the four answers as one");
 
@@ -141,7 +145,8 @@ static void create(struct call *call, mode_t mode)
         fail(call, EIO);
 }
 
-void answer_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file)
+void answer_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
+                   struct fuse_file_info *file)
 {
     struct call *call = new_name_call(request, parent, name);
     if (!call)
@@ -164,7 +169,10 @@ void answer_mkdir(fuse_req_t request, fuse_ino_t parent, const char *name, mode_
 
 static mknoddata3 device_of(fuse_req_t request, mode_t mode, dev_t device)
 {
-    mknoddata3 what = {.type = S_ISFIFO(mode) ? NF3FIFO : S_ISSOCK(mode) ? NF3SOCK : S_ISBLK(mode) ? NF3BLK : NF3CHR};
+    mknoddata3 what = {.type = S_ISFIFO(mode)   ? NF3FIFO
+                               : S_ISSOCK(mode) ? NF3SOCK
+                               : S_ISBLK(mode)  ? NF3BLK
+                                                : NF3CHR};
     /* the attributes come first in every arm of the union */
     what.mknoddata3_u.chr_device.dev_attributes = new_attributes(request, mode);
     if (what.type == NF3CHR || what.type == NF3BLK)
@@ -172,7 +180,8 @@ static mknoddata3 device_of(fuse_req_t request, mode_t mode, dev_t device)
     return what;
 }
 
-void answer_mknod(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
+void answer_mknod(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
+                  dev_t device)
 {
     struct call *call = new_name_call(request, parent, name);
     if (!call)
@@ -193,9 +202,9 @@ void answer_symlink(fuse_req_t request, const char *target, fuse_ino_t parent, c
     struct call *call = new_name_call(request, parent, name);
     if (!call)
         return;
-    SYMLINK3args question = {
-        .where = place_of(call),
-        .symlink = {.symlink_attributes = new_attributes(request, 0777), .symlink_data = (char *)(uintptr_t)target}};
+    SYMLINK3args question = {.where = place_of(call),
+                             .symlink = {.symlink_attributes = new_attributes(request, 0777),
+                                         .symlink_data = (char *)(uintptr_t)target}};
     call->clock = ++client.clock;
     if (client.lost || rpc_nfs3_symlink_async(client.rpc, on_made, &question, call) != 0)
         fail(call, EIO);

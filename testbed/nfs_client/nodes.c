@@ -1,5 +1,5 @@
-/* Which file handle is which inode: the kernel must be given the same inode for the same file, by whatever name it
- * came, or two descriptors of one file would not share their pages. */
+/* Which file handle is which inode: the kernel must be given the same inode for the same file, by
+ * whatever name it came, or two descriptors of one file would not share their pages. */
 #include "client.h"
 
 #include <search.h>
@@ -80,7 +80,8 @@ int make_root(const struct handle *handle)
 
 void free_if_unused(struct node *node)
 {
-    if (node == root || node->lookups > 0 || node->opened > 0 || node->waiting || node->listed || !is_written(node))
+    if (node == root || node->lookups > 0 || node->opened > 0 || node->waiting || node->listed ||
+        !is_written(node))
         return;
     tdelete(node, &nodes, compare);
     free(node->hidden_as);

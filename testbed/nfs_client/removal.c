@@ -1,5 +1,6 @@
-/* Removal. NFS knows no open files: what a program has open and somebody unlinks, or replaces by a rename, is renamed
- * instead, and removed when the last descriptor is closed, as every NFS client does it (the .nfs… files). */
+/* Removal. NFS knows no open files: what a program has open and somebody unlinks, or replaces by a
+ * rename, is renamed instead, and removed when the last descriptor is closed, as every NFS client
+ * does it (the .nfs… files). */
 #include "client.h"
 
 #include <errno.h>
@@ -67,9 +68,11 @@ static void hide(struct call *call)
     struct node *node = call->node;
     node->hidden_in = call->other_name ? call->other_parent : call->parent;
     node->hidden_as = hiding_name();
-    RENAME3args question = {.from = doomed(call), .to = {.dir = borrowed(&node->hidden_in), .name = node->hidden_as}};
+    RENAME3args question = {.from = doomed(call),
+                            .to = {.dir = borrowed(&node->hidden_in), .name = node->hidden_as}};
     call->then = call->other_name ? rename_name : answer_done;
-    if (!node->hidden_as || client.lost || rpc_nfs3_rename_async(client.rpc, on_hidden, &question, call) != 0)
+    if (!node->hidden_as || client.lost ||
+        rpc_nfs3_rename_async(client.rpc, on_hidden, &question, call) != 0)
         on_hidden(client.rpc, RPC_STATUS_ERROR, NULL, call);
 }
 
@@ -110,8 +113,8 @@ void answer_unlink(fuse_req_t request, fuse_ino_t parent, const char *name)
         look_at_victim(call, remove_name);
 }
 
-void answer_rename(fuse_req_t request, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *to_name,
-                   unsigned flags)
+void answer_rename(fuse_req_t request, fuse_ino_t parent, const char *name, fuse_ino_t to,
+                   const char *to_name, unsigned flags)
 {
     struct call *call = new_name_call(request, parent, name);
     if (!call)

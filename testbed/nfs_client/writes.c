@@ -1,6 +1,7 @@
-/* Write-behind, as NFS clients do it: a program's write is answered when its bytes are taken over, adjacent ones go to
- * the server as one, and what went wrong is told by fsync and close. Whatever else concerns a file (a read, its size,
- * a write over the same bytes) waits until its writes are answered: a server may carry out two requests in any order.
+/* Write-behind, as NFS clients do it: a program's write is answered when its bytes are taken over,
+ * adjacent ones go to the server as one, and what went wrong is told by fsync and close. Whatever
+ * else concerns a file (a read, its size, a write over the same bytes) waits until its writes are
+ * answered: a server may carry out two requests in any order.
  */
 #include "client.h"
 
@@ -47,7 +48,8 @@ void after_writes(struct call *call, continuation *resume)
         run_waiting(node);
 }
 
-/* Where many files gather a little each, nothing may be under way whose answer would let the writers go on. */
+/* Where many files gather a little each, nothing may be under way whose answer would let the
+ * writers go on. */
 static void answer_held_up(void)
 {
     if (client.behind > WRITE_BEHIND_BYTES && client.under_way == 0)
@@ -88,7 +90,8 @@ static void end_piece(struct piece *piece, int error)
 /* A server that was started anew since an unanswered COMMIT has lost what it held in memory. */
 static int note_stability(struct node *node, const WRITE3resok *answer)
 {
-    const bool anew = node->unstable > 0 && memcmp(node->verifier, answer->verf, sizeof answer->verf) != 0;
+    const bool anew =
+        node->unstable > 0 && memcmp(node->verifier, answer->verf, sizeof answer->verf) != 0;
     if (answer->committed == UNSTABLE) {
         node->unstable++;
         memcpy(node->verifier, answer->verf, sizeof answer->verf);
@@ -119,11 +122,12 @@ static void on_written(struct rpc_context *rpc, int status, void *data, void *pr
 static void send_rest(struct piece *piece)
 {
     const size_t length = piece->length - piece->sent;
-    WRITE3args question = {.file = borrowed(&piece->node->handle),
-                           .offset = piece->offset + piece->sent,
-                           .count = (unsigned)length,
-                           .stable = UNSTABLE,
-                           .data = {.data_len = (unsigned)length, .data_val = piece->data + piece->sent}};
+    WRITE3args question = {
+        .file = borrowed(&piece->node->handle),
+        .offset = piece->offset + piece->sent,
+        .count = (unsigned)length,
+        .stable = UNSTABLE,
+        .data = {.data_len = (unsigned)length, .data_val = piece->data + piece->sent}};
     if (client.lost || rpc_nfs3_write_async(client.rpc, on_written, &question, piece) != 0)
         end_piece(piece, EIO);
 }
@@ -201,7 +205,8 @@ static void take_over(struct call *call)
     if (node->gathering && !continues(node->gathering, call->offset))
         push_out(node);
     while (call->done < call->size && !node->error) {
-        const size_t taken = gather(node, call->data + call->done, call->size - call->done, call->offset + call->done);
+        const size_t taken = gather(node, call->data + call->done, call->size - call->done,
+                                    call->offset + call->done);
         if (taken == 0)
             node->error = ENOMEM;
         call->done += taken;
@@ -218,8 +223,8 @@ static void take_over(struct call *call)
     answer_held_up();
 }
 
-void answer_write(fuse_req_t request, fuse_ino_t number, const char *data, size_t size, off_t offset,
-                  struct fuse_file_info *file)
+void answer_write(fuse_req_t request, fuse_ino_t number, const char *data, size_t size,
+                  off_t offset, struct fuse_file_info *file)
 {
     struct call *call = new_call(request, number);
     (void)file;

@@ -1,1 +1,2 @@
-"""`make bench`: measures what docs/performance.md states. Nothing here is a test, and no test depends on a time."""
+"""`make bench`: measures what docs/reference/performance.md states. Nothing here is a test, and no
+test depends on a time."""

@@ -1,4 +1,5 @@
-"""Prints every figure beside its bound. `python -m tests.bench [cheap|solver|fast|layer|page|study]…` does a part."""
+"""Prints every figure beside its bound. `python -m tests.bench
+[cheap|files|solver|fast|layer|page|study]…` does a part."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from tests.bench import cheap, fast, layer, page, study
 
 PARTS = {
     "cheap": cheap.figures,
+    "files": cheap.file_figures,
     "solver": cheap.solver_figures,
     "fast": fast.figures,
     "layer": layer.figures,
@@ -19,7 +21,10 @@ PARTS = {
 def main(names: list[str]) -> int:
     unknown = [name for name in names if name not in PARTS]
     if unknown:
-        print(f"bench: there is no part '{unknown[0]}'\n\nhint: the parts are {', '.join(PARTS)}", file=sys.stderr)
+        print(
+            f"bench: there is no part '{unknown[0]}'\n\nhint: the parts are {', '.join(PARTS)}",
+            file=sys.stderr,
+        )
         return 2
     for name in names or PARTS:
         print(f"--- {name}")

@@ -1,5 +1,5 @@
-/* What capture adds to one MPI_Test of a request that is not complete: MPI_Test is wrapped, PMPI_Test is the library's
- * own.
+/* What capture adds to one MPI_Test of a request that is not complete: MPI_Test is wrapped,
+ * PMPI_Test is the library's own.
  *
  *     added_mpi CALLS PAIRS      on one rank; prints nanoseconds per call without and with
  */
@@ -31,7 +31,8 @@ int main(int count, char **words)
     MPI_Request request;
     MPI_Irecv(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
     for (int pair = 0; pair < atoi(words[2]); pair++) {
-        const double plain = loop_ns(PMPI_Test, &request, calls), wrapped = loop_ns(MPI_Test, &request, calls);
+        const double plain = loop_ns(PMPI_Test, &request, calls),
+                     wrapped = loop_ns(MPI_Test, &request, calls);
         without = plain < without ? plain : without;
         with = wrapped < with ? wrapped : with;
     }

@@ -22,14 +22,26 @@ from tests.bench.workspace import (
 )
 
 CALLS = {"pwrite": 2_000_000, "MPI_Test": 1_000_000}
+# 10,000 files each way
+FILES, FILE_BATCHES = 250, 40
 PAIRS = 10
-ADDED_NS, RAW_BYTES, PACKED_BYTES, SLOWDOWN = 60, 8, 4, 1.01
+# Processor time of a loop of STDIO under capture over that without; a call is seldom a request.
+STDIO = {"fwrite": 10_000_000, "fprintf": 3_000_000, "fgets": 5_000_000, "getc": 10_000_000}
+STDIO_SLOWDOWN, STDIO_ADDED_NS, STDIO_PAIRS = 1.15, 10, 7
+ADDED_NS, RAW_BYTES, PACKED_BYTES, SLOWDOWN, SLOWDOWN_OF_FILES = 60, 8, 4, 1.01, 1.02
 
 
 def figures() -> Iterator[Figure]:
     with scratch() as directory, scratch("/dev/shm") as memory:
         yield from pwrite(directory, memory)
         yield from mpi_test(directory, memory)
+        yield from stdio(directory, memory)
+
+
+def file_figures() -> Iterator[Figure]:
+    with scratch() as directory, scratch("/dev/shm") as memory:
+        yield from small_files("memory", memory, directory, memory)
+        yield from small_files("the disk", directory, directory, memory)
 
 
 def solver_figures() -> Iterator[Figure]:
@@ -41,13 +53,21 @@ def pwrite(directory: Path, memory: Path) -> Iterator[Figure]:
     """The streams go to memory, as the floor's records do: the disk is not what is measured."""
     program = compile_program(ROOT / "tests" / "capture" / "bench_call.c", directory)
     for target in (memory / "target", Path("/dev/null")):
-        command = [str(program), str(target), str(CALLS["pwrite"]), str(PAIRS), str(memory / "floor")]
+        command = [
+            str(program),
+            str(target),
+            str(CALLS["pwrite"]),
+            str(PAIRS),
+            str(memory / "floor"),
+        ]
         raw = memory / f"raw-pwrite-{target.name}"
         answer = json.loads(output_of(command, capturing(command, raw, memory)))
         name = "pwrite to /dev/null" if target.name == "null" else "pwrite to /dev/shm"
         yield Figure(f"{name}: added by capture", answer["added_ns"], "ns a call", ADDED_NS)
         floor = f"the floor, two time stamps and 32 bytes, is {answer['floor_ns']:.1f} ns"
-        yield Figure(f"{name}: the same over the floor", answer["added_over_floor"], "", remark=floor)
+        yield Figure(
+            f"{name}: the same over the floor", answer["added_over_floor"], "", remark=floor
+        )
         yield from sizes(name, raw)
 
 
@@ -60,15 +80,58 @@ def mpi_test(directory: Path, memory: Path) -> Iterator[Figure]:
     yield from sizes("MPI_Test", raw)
 
 
+def small_files(where: str, target: Path, directory: Path, memory: Path) -> Iterator[Figure]:
+    program = compile_program(HERE / "small_files.c", directory)
+    place = target / "small-files"
+    place.mkdir()
+    command = [str(program), str(place), str(FILES), str(FILE_BATCHES)]
+    raw = memory / f"raw-files-{target.name}"
+    answer = output_of(command, capturing(command, raw, memory)).split()
+    processor, elapsed, added_ns = map(float, answer)
+    what = f"{FILES * FILE_BATCHES:,} small files in {where}"
+    remark = f"{added_ns:,.0f} ns a file of 5 calls"
+    yield Figure(f"{what}: processor time", processor, "of bare", SLOWDOWN_OF_FILES, remark=remark)
+    yield Figure(f"{what}: elapsed time", elapsed, "of bare", SLOWDOWN_OF_FILES)
+
+
+def stdio(directory: Path, memory: Path) -> Iterator[Figure]:
+    """Of fwrite the ratio is bound, of the others what is added to a call: getc without capture
+    takes a nanosecond or two."""
+    program = compile_program(HERE / "stdio_loops.c", directory)
+    for function, calls in STDIO.items():
+        times = stdio_pairs(program, function, calls, memory)
+        added = (min(times.with_s) - min(times.without_s)) / calls * 1e9
+        bound = STDIO_SLOWDOWN if function == "fwrite" else None
+        ratio = times.ratio_of_medians
+        yield Figure(f"{function}: processor time under capture / without", ratio, "", bound)
+        yield Figure(f"{function}: added by capture", added, "ns a call", STDIO_ADDED_NS)
+
+
+def stdio_pairs(program: Path, function: str, calls: int, memory: Path) -> Pairs:
+    command = [str(program), function, str(memory / "stdio"), str(calls)]
+    raws = iter(range(1000))
+
+    def under_capture() -> float:
+        number = next(raws)
+        libraries = memory / f"libraries-{function}-{number}"
+        libraries.mkdir()
+        raw = memory / f"raw-{function}-{number}"
+        return float(output_of(command, capturing(command, raw, libraries)))
+
+    return interleaved(STDIO_PAIRS, lambda: float(output_of(command)), under_capture)
+
+
 def sizes(what: str, raw: Path) -> Iterator[Figure]:
     trace, summary = pack(raw)
     yield Figure(f"{what}: raw", bytes_in(raw) / summary["events"], "bytes/event", RAW_BYTES)
-    yield Figure(f"{what}: packed", trace.stat().st_size / summary["events"], "bytes/event", PACKED_BYTES)
+    yield Figure(
+        f"{what}: packed", trace.stat().st_size / summary["events"], "bytes/event", PACKED_BYTES
+    )
 
 
 def solver(directory: Path) -> Iterator[Figure]:
-    """The solver's own time from its first to its last line; both ways of writing; 2 ranks. In memory: a disk's own
-    scatter is ten times what is looked for."""
+    """The solver's own time from its first to its last line; both ways of writing; 2 ranks. In
+    memory: a disk's own scatter is ten times what is looked for."""
     for method in ("serial", "collective"):
         times = solver_pairs(directory, method)
         yield Figure(
@@ -76,7 +139,8 @@ def solver(directory: Path) -> Iterator[Figure]:
             times.ratio_of_medians,
             "",
             SLOWDOWN,
-            remark=f"quartiles of the runs without: ±{times.noise:.1%}; of minima {times.ratio_of_minima:.3f}",
+            remark=f"quartiles of the runs without: ±{times.noise:.1%};"
+            f" of minima {times.ratio_of_minima:.3f}",
         )
 
 

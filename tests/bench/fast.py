@@ -23,16 +23,23 @@ def figures() -> Iterator[Figure]:
     with scratch() as directory:
         for kind in ("pwrite", "mix"):
             trace = synthesize(directory, kind, ranks=4, events=LONG_TRACE_EVENTS)
-            one, every = read(trace, threads=1), read(trace)
-            name = f"{one.events / MILLION:.0f} M events of {kind}, 4 ranks"
-            per_core = one.events_per_core_s / MILLION
-            yield Figure(f"{name}: per second of a core", per_core, "M events/s", EVENTS_PER_S, at_least=True)
-            yield Figure(f"{name}: {cores} cores, per second", every.events_per_s / MILLION, "M events/s")
+            alone, every = read(trace, threads=1), read(trace)
+            name = f"{alone.events / MILLION:.0f} M events of {kind}, 4 ranks"
+            per_core = alone.events_per_core_s / MILLION
+            yield Figure(
+                f"{name}: per second of a core", per_core, "M events/s", EVENTS_PER_S, at_least=True
+            )
+            yield Figure(
+                f"{name}: {cores} cores, per second", every.events_per_s / MILLION, "M events/s"
+            )
             yield Figure(f"{name}: peak memory", every.peak_bytes / GIB, "GiB", 1)
-            yield Figure(f"{name}: packed", trace.stat().st_size / one.events, "bytes/event")
+            yield Figure(f"{name}: packed", trace.stat().st_size / alone.events, "bytes/event")
             trace.unlink()
         reading = read(synthesize(directory, "alltoall", ranks=1024))
-        name, remark = f"all-to-all of 1024 ranks, {reading.events} events", f"{reading.core_seconds:.2f} s of a core"
+        name, remark = (
+            f"all-to-all of 1024 ranks, {reading.events} events",
+            f"{reading.core_seconds:.2f} s of a core",
+        )
         yield Figure(name, reading.seconds, "s", ALL_TO_ALL_S, remark=remark)
         yield from prv(directory)
 
@@ -55,7 +62,9 @@ def prv(directory: Path) -> Iterator[Figure]:
     reading = read(trace)
     name = f".prv text, {megabytes:.0f} MB, to all metrics"
     remark = f"{megabytes / reading.core_seconds:.0f} MB per second of a core"
-    yield Figure(name, megabytes / reading.seconds, "MB/s", PRV_MB_PER_S, at_least=True, remark=remark)
+    yield Figure(
+        name, megabytes / reading.seconds, "MB/s", PRV_MB_PER_S, at_least=True, remark=remark
+    )
 
 
 # Which fields of a record, split at colons, are times.
@@ -80,4 +89,9 @@ def repeat_prv(source: Path, target: Path) -> Path:
 
 def shifted(record: list[bytes], by: int) -> bytes:
     times = TIMES[record[0]]
-    return b":".join(b"%d" % (int(field) + by) if i in times else field for i, field in enumerate(record)) + b"\n"
+    return (
+        b":".join(
+            b"%d" % (int(field) + by) if i in times else field for i, field in enumerate(record)
+        )
+        + b"\n"
+    )

@@ -13,12 +13,15 @@ class Figure:
     value: float
     unit: str
     bound: float | None = None
-    at_least: bool = False  # the bound is the least value that is good enough; otherwise the largest
+    # the bound is the least value that is good enough; otherwise the largest
+    at_least: bool = False
     remark: str = ""
 
     @property
     def reached(self) -> bool:
-        return self.bound is None or (self.value >= self.bound if self.at_least else self.value <= self.bound)
+        return self.bound is None or (
+            self.value >= self.bound if self.at_least else self.value <= self.bound
+        )
 
     @property
     def of_bound(self) -> str:
@@ -30,12 +33,15 @@ class Figure:
     def line(self) -> str:
         mark = "" if self.reached else "  MISSED"
         remark = f"  ({self.remark})" if self.remark else ""
-        return f"{self.name:<58}{self.value:>12.4g} {self.unit:<14}{self.of_bound:<24}{mark}{remark}"
+        return (
+            f"{self.name:<58}{self.value:>12.4g} {self.unit:<14}{self.of_bound:<24}{mark}{remark}"
+        )
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Times of the same work without and with something, taken in turns so that both see the same machine."""
+    """Times of the same work without and with something, taken in turns so that both see the same
+    machine."""
 
     without_s: list[float]
     with_s: list[float]

@@ -1,5 +1,5 @@
-"""What the output layer costs beside the same writes by MPI-IO alone, where aggregated is the fastest method, and how
-much memory a rank needs."""
+"""What the output layer costs beside the same writes by MPI-IO alone, where aggregated is the
+fastest method, and how much memory a rank needs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def build(directory: Path) -> Path:
 
 def numbers(program: Path, ranks: int, *words: str | Path) -> list[list[float]]:
     """The rows that the program prints."""
-    lines = output_of(MPI.launch(ranks, str(program), *map(str, words)), MPI.variables()).splitlines()
+    lines = output_of(
+        MPI.launch(ranks, str(program), *map(str, words)), MPI.variables()
+    ).splitlines()
     return [[float(word) for word in line.split()] for line in lines]
 
 
@@ -59,7 +61,9 @@ def beside_bare(program: Path, memory: Path) -> Iterator[Figure]:
             writes = statistics.median(row[0] / row[1] for row in rows)
             whole = statistics.median(row[2] / row[3] for row in rows)
             remark = f"with open and close {whole:.3f}"
-            yield Figure(f"{method}, {name}: rate of MPI-IO alone", writes, "", AS_FAST_AS_BARE, True, remark)
+            yield Figure(
+                f"{method}, {name}: rate of MPI-IO alone", writes, "", AS_FAST_AS_BARE, True, remark
+            )
 
 
 def methods(program: Path, directory: Path, memory: Path) -> Iterator[Figure]:
@@ -67,7 +71,9 @@ def methods(program: Path, directory: Path, memory: Path) -> Iterator[Figure]:
         path = (directory if "disk" in name else memory) / "file"
         rows = numbers(program, METHODS_RANKS, "methods", path, str(ROUNDS), grid, *WAYS)
         aggregated = statistics.median(row[0] for row in rows)
-        yield Figure(f"aggregated (2 writers of {METHODS_RANKS} ranks), {name}", aggregated * 1e3, "ms")
+        yield Figure(
+            f"aggregated (2 writers of {METHODS_RANKS} ranks), {name}", aggregated * 1e3, "ms"
+        )
         for column, way in enumerate(WAYS[1:], 1):
             ratio = statistics.median(row[column] / row[0] for row in rows)
             yield Figure(f"    {way.split('/')[0]} over aggregated", ratio, "")

@@ -1,13 +1,14 @@
-/* What gridio costs, and how its methods compare, in one run of one program so that all see the same machine.
+/* What gridio costs, and how its methods compare, in one run of one program so that all see the
+ * same machine.
  *
- *     layer_loops bare METHOD FILE PAIRS GRID      METHOD (collective, independent) in format mpiio, beside the same
- *                                                  writes by MPI-IO alone; prints seconds without and with, pair by
- * pair layer_loops methods FILE ROUNDS GRID WAY...  WAY is METHOD/FORMAT[/SETTING]...; prints seconds, way by way,
- * round by round layer_loops memory FILE GRID WAY             prints by how many bytes the largest rank grew beside its
- * block
+ *     layer_loops bare METHOD FILE PAIRS GRID      METHOD (collective, independent) in format
+ * mpiio, beside the same writes by MPI-IO alone; prints seconds without and with, pair by pair
+ * layer_loops methods FILE ROUNDS GRID WAY...  WAY is METHOD/FORMAT[/SETTING]...; prints seconds,
+ * way by way, round by round layer_loops memory FILE GRID WAY             prints by how many bytes
+ * the largest rank grew beside its block
  *
- * GRID is NZxNYxNXxSTEPS[s], of double, in tiles of y and x; s: synced after every step. Times are the slowest rank's,
- * from before the open until after the close.
+ * GRID is NZxNYxNXxSTEPS[s], of double, in tiles of y and x; s: synced after every step. Times are
+ * the slowest rank's, from before the open until after the close.
  */
 #include "gridio.h"
 
@@ -71,8 +72,7 @@ static double synchronized(void)
     return MPI_Wtime();
 }
 
-/* --- the two loops -------------------------------------------------------------------------------------------------
- */
+/* --- the two loops --- */
 
 /* As a program without a layer has it: one type for its block, a view at every step. */
 static void write_bare(const work *w, int together)
@@ -80,16 +80,18 @@ static void write_bare(const work *w, int together)
     MPI_File file;
     MPI_Datatype place;
     const int cells = w->count[0] * w->count[1] * w->count[2];
-    const MPI_Offset step_bytes = (MPI_Offset)w->size[0] * w->size[1] * w->size[2] * (MPI_Offset)sizeof(double);
+    const MPI_Offset step_bytes =
+        (MPI_Offset)w->size[0] * w->size[1] * w->size[2] * (MPI_Offset)sizeof(double);
     MPI_Type_create_subarray(3, w->size, w->count, w->start, MPI_ORDER_C, MPI_DOUBLE, &place);
     MPI_Type_commit(&place);
-    if (MPI_File_open(MPI_COMM_WORLD, w->path, MPI_MODE_WRONLY | MPI_MODE_CREATE, MPI_INFO_NULL, &file) != MPI_SUCCESS)
+    if (MPI_File_open(MPI_COMM_WORLD, w->path, MPI_MODE_WRONLY | MPI_MODE_CREATE, MPI_INFO_NULL,
+                      &file) != MPI_SUCCESS)
         stop("cannot open the file");
     const double begin = synchronized();
     for (int step = 0; step < w->steps; step++) {
         MPI_File_set_view(file, step * step_bytes, MPI_DOUBLE, place, "native", MPI_INFO_NULL);
-        int code =
-            (together ? MPI_File_write_all : MPI_File_write)(file, w->data, cells, MPI_DOUBLE, MPI_STATUS_IGNORE);
+        int code = (together ? MPI_File_write_all : MPI_File_write)(file, w->data, cells,
+                                                                    MPI_DOUBLE, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS || (w->synced && MPI_File_sync(file) != MPI_SUCCESS))
             stop("cannot write the file");
     }
@@ -102,23 +104,28 @@ static void write_gridio(const work *w, const gridio_options *how)
 {
     gridio_file *file;
     int number;
-    gridio_variable variable = {
-        .name = "field", .units = "1", .type = GRIDIO_FLOAT64, .dimensions = 3, .tiled = true, .every_step = true};
+    gridio_variable variable = {.name = "field",
+                                .units = "1",
+                                .type = GRIDIO_FLOAT64,
+                                .dimensions = 3,
+                                .tiled = true,
+                                .every_step = true};
     gridio_block block = {{0}, {0}};
     for (int d = 0; d < 3; d++)
         variable.size[d] = w->size[d], block.start[d] = w->start[d], block.count[d] = w->count[d];
     int failed = gridio_open(&file, w->path, GRIDIO_WRITE, how, MPI_COMM_WORLD) != 0;
-    failed = failed || gridio_define(file, &variable, 1, &block, &number) != 0 || gridio_end_definitions(file) != 0;
+    failed = failed || gridio_define(file, &variable, 1, &block, &number) != 0 ||
+             gridio_end_definitions(file) != 0;
     const double begin = synchronized();
     for (int step = 0; step < w->steps && !failed; step++)
-        failed = gridio_write(file, number, step, w->data) != 0 || (w->synced && gridio_sync(file) != 0);
+        failed =
+            gridio_write(file, number, step, w->data) != 0 || (w->synced && gridio_sync(file) != 0);
     writes_s = synchronized() - begin;
     if (failed || gridio_close(&file) != 0)
         stop(gridio_error());
 }
 
-/* --- measuring -----------------------------------------------------------------------------------------------------
- */
+/* --- measuring --- */
 
 static double slowest(double seconds)
 {

@@ -20,4 +20,9 @@ def figures() -> Iterator[Figure]:
             page = directory / "page.html"
             report = [sys.executable, "-m", "tailrace", "report", str(trace), "-o", str(page)]
             subprocess.run(report, check=True, stdout=subprocess.DEVNULL)
-            yield Figure(f"page of 10 M events of {kind}, {ranks} ranks", page.stat().st_size / 1e6, "MB", PAGE_MB)
+            yield Figure(
+                f"page of 10 M events of {kind}, {ranks} ranks",
+                page.stat().st_size / 1e6,
+                "MB",
+                PAGE_MB,
+            )

@@ -16,8 +16,23 @@ from tests.bench.workspace import scratch
 
 FEW, MANY = 20, 220
 ADDED_MS, REPORT_S, REPORT_RUNS = 50, 10, 10_000
-RESPONSES = ("user_s", "system_s", "create_s", "write_s", "read_s", "close_s", "output_s", "input_s", "compute_s")
-RESPONSES += ("write_rate_mb_per_s", "efficiency_io", "efficiency_serialization", "pop_serialization")
+RESPONSES = (
+    "user_s",
+    "system_s",
+    "create_s",
+    "write_s",
+    "read_s",
+    "close_s",
+    "output_s",
+    "input_s",
+    "compute_s",
+)
+RESPONSES += (
+    "write_rate_mb_per_s",
+    "efficiency_io",
+    "efficiency_serialization",
+    "pop_serialization",
+)
 
 # As many combinations as CMAQ's study has, of a program that does nothing.
 STUDY = """\
@@ -58,8 +73,11 @@ def figures() -> Iterator[Figure]:
 
 
 def added_by_the_runner(directory: Path) -> Figure:
-    """Two studies that differ in the number of runs: what both cost once falls out. The runs' own time is taken off."""
-    (whole_few, runs_few), (whole_many, runs_many) = (repeated(directory, count) for count in (FEW, MANY))
+    """Two studies that differ in the number of runs: what both cost once falls out. The runs' own
+    time is taken off."""
+    (whole_few, runs_few), (whole_many, runs_many) = (
+        repeated(directory, count) for count in (FEW, MANY)
+    )
     added_s = (whole_many - whole_few - (runs_many - runs_few)) / (MANY - FEW)
     return Figure("added by the runner to a run", added_s * 1e3, "ms", ADDED_MS)
 
@@ -69,9 +87,13 @@ def repeated(directory: Path, count: int) -> tuple[float, float]:
     (directory / "one.toml").write_text(ONE)
     where = directory / f"runs-{count}"
     begun = time.monotonic()
-    tailrace("run", directory / "one.toml", "-o", where, "--set", f"repetitions={count}", "--no-report")
+    tailrace(
+        "run", directory / "one.toml", "-o", where, "--set", f"repetitions={count}", "--no-report"
+    )
     whole = time.monotonic() - begun
-    return whole, sum(json.loads(line)["numbers"]["elapsed_s"] for line in (where / "runs.jsonl").open())
+    return whole, sum(
+        json.loads(line)["numbers"]["elapsed_s"] for line in (where / "runs.jsonl").open()
+    )
 
 
 def report_of_many(directory: Path) -> Iterator[Figure]:
@@ -85,14 +107,18 @@ def report_of_many(directory: Path) -> Iterator[Figure]:
             file.writelines(json.dumps(made_up(line, block, len(lines))) + "\n" for line in lines)
     used, begun = processor_s(), time.monotonic()
     tailrace("report", where, "-o", where / "page.html")
-    yield Figure(f"report and page of {REPORT_RUNS:,} runs", time.monotonic() - begun, "s", REPORT_S)
+    yield Figure(
+        f"report and page of {REPORT_RUNS:,} runs", time.monotonic() - begun, "s", REPORT_S
+    )
     yield Figure("the same, processor time", processor_s() - used, "s")
 
 
 def made_up(line: dict, block: int, cells: int) -> dict:
     chance = random.Random(f"{block} {line['run']}")
     elapsed = (2 + line["levels"]["ranks"] ** 0.5) * chance.lognormvariate(0, 0.05)
-    numbers = {name: elapsed * chance.uniform(0.1, 0.2) for name in RESPONSES} | {"elapsed_s": elapsed}
+    numbers = {name: elapsed * chance.uniform(0.1, 0.2) for name in RESPONSES} | {
+        "elapsed_s": elapsed
+    }
     run = block * cells + line["run"]
     return line | {"run": run, "block": block, "order": run, "numbers": line["numbers"] | numbers}
 

@@ -1,4 +1,5 @@
-"""Programs and directories of the benchmark, and runs under capture whose raw streams can be weighed."""
+"""Programs and directories of the benchmark, and runs under capture whose raw streams can be
+weighed."""
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tailrace import capture_cache, engine
-from tailrace.launch import read_command
-from tailrace.mpi import for_command
-from tailrace.run import Options, Place, capture_environment
+from tailrace import engine
+from tailrace.capture import libraries
+from tailrace.capture.environment import CaptureOptions, Place, capture_environment
+from tailrace.capture.launch import read_command
+from tailrace.capture.mpi import for_command
 from tests.conftest import ROOT, find_mpi
 
 HERE = Path(__file__).resolve().parent
@@ -36,10 +38,13 @@ def capturing(command: list[str], raw: Path, libraries_parent: Path) -> dict[str
     """The environment in which `command` is captured into `raw`, as `tailrace run` would set it."""
     raw.mkdir()
     launch = read_command(command)
-    libraries = capture_cache.prepare(for_command(launch), lambda sentence: None)
+    prepared = libraries.prepare(for_command(launch), lambda sentence: None)
     place = Place(raw.parent, raw, raw.parent / "trace")
-    preload = capture_cache.preloadable(libraries, libraries_parent)
-    return {**os.environ, **capture_environment(command, launch, Options(directory=raw), place, preload)}
+    preload = libraries.preloadable(prepared, libraries_parent)
+    return {
+        **os.environ,
+        **capture_environment(command, launch, CaptureOptions(directory=raw), place, preload),
+    }
 
 
 def output_of(command: list[str], environment: dict[str, str] | None = None) -> str:
@@ -54,9 +59,20 @@ def bytes_in(directory: Path) -> int:
 def pack(raw: Path) -> tuple[Path, dict]:
     """The packed trace, and what the packer says of it."""
     trace = raw.parent / f"{raw.name}.tailrace"
-    return trace, engine.pack(raw, trace)
+    return trace, engine.pack(raw, trace)[0]
 
 
 def cargo_example(package: str, example: str, *words: str) -> str:
-    command = ["cargo", "run", "--quiet", "--release", "-p", package, "--example", example, "--", *words]
+    command = [
+        "cargo",
+        "run",
+        "--quiet",
+        "--release",
+        "-p",
+        package,
+        "--example",
+        example,
+        "--",
+        *words,
+    ]
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -1,5 +1,5 @@
-/* allocator.c: a malloc that opens, reads and maps files, as tuned allocators do when they start; preloaded beside
- * capture. */
+/* allocator.c: a malloc that opens, reads and maps files, as tuned allocators do when they start;
+ * preloaded beside capture. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>

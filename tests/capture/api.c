@@ -31,7 +31,8 @@ static void collective_write(uint32_t file, int posix, int64_t offset)
     words_of(words, file, 0, offset);
     if (stream)
         call_known(stream, &call, CLASS_FILE, words, FILE_WORDS);
-    if (posix >= 0 && (pwrite(posix, "12345678", 8, offset) != 8 || pwrite(posix, "12345678", 8, offset + 8) != 8))
+    if (posix >= 0 && (pwrite(posix, "12345678", 8, offset) != 8 ||
+                       pwrite(posix, "12345678", 8, offset + 8) != 8))
         exit(3);
     words_of(words, file, 16, offset);
     if (stream)

@@ -1,8 +1,9 @@
-"""What capture costs a call: `python tests/capture/bench.py [CALLS] [PAIRS]`, one line of JSON per target. Not a test.
+"""What capture costs a call: `python tests/capture/bench.py [CALLS] [PAIRS]`, one line of JSON per
+target. Not a test.
 
-Each line: nanoseconds per pwrite of 8 bytes without and with capture (minima over interleaved pairs in one process),
-their difference, the floor (two readings of the counter and a 32-byte store into a mapped file), and the raw bytes
-per event.
+Each line: nanoseconds per pwrite of 8 bytes without and with capture (minima over interleaved pairs
+in one process), their difference, the floor (two readings of the counter and a 32-byte store into a
+mapped file), and the raw bytes per event.
 """
 
 from __future__ import annotations
@@ -29,9 +30,15 @@ def build(directory: Path) -> tuple[Path, Path]:
 
 def measure(library: Path, program: Path, target: str, calls: int, pairs: int) -> dict:
     with tempfile.TemporaryDirectory() as directory:
-        variables = {"LD_PRELOAD": str(library), "TAILRACE_RAW": directory, "TAILRACE_PROGRAM": str(program.resolve())}
+        variables = {
+            "LD_PRELOAD": str(library),
+            "TAILRACE_RAW": directory,
+            "TAILRACE_PROGRAM": str(program.resolve()),
+        }
         command = [program, target, str(calls), str(pairs), Path(directory) / "floor"]
-        output = subprocess.run(command, env=os.environ | variables, check=True, capture_output=True, text=True).stdout
+        output = subprocess.run(
+            command, env=os.environ | variables, check=True, capture_output=True, text=True
+        ).stdout
         (stream,) = Path(directory).glob("*.stream")
         figures = json.loads(output)
         data = stream.read_bytes()

@@ -1,8 +1,9 @@
 /* bench_call.c: what capture adds to one pwrite of 8 bytes, against the floor of any recorder.
  *
- * usage: bench_call FILE CALLS PAIRS FLOOR_FILE, under the preload. Loops over the wrapped pwrite and over libc's own
- * alternate, so that both see the same machine; the minima are compared. The floor: two readings of the time-stamp
- * counter and a 32-byte store into a mapped file. Prints one line of JSON, in nanoseconds per call.
+ * usage: bench_call FILE CALLS PAIRS FLOOR_FILE, under the preload. Loops over the wrapped pwrite
+ * and over libc's own alternate, so that both see the same machine; the minima are compared. The
+ * floor: two readings of the time-stamp counter and a 32-byte store into a mapped file. Prints one
+ * line of JSON, in nanoseconds per call.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -93,7 +94,8 @@ int main(int count, char **arguments)
         with = least(with, loop_ns(wrapped, file, calls));
         floor = least(floor, floor_ns(arguments[4], calls < 1000000 ? calls : 1000000));
     }
-    printf("{\"file\": \"%s\", \"calls\": %ld, \"without_ns\": %.2f, \"with_ns\": %.2f, \"added_ns\": %.2f, "
+    printf("{\"file\": \"%s\", \"calls\": %ld, \"without_ns\": %.2f, \"with_ns\": %.2f, "
+           "\"added_ns\": %.2f, "
            "\"floor_ns\": %.2f, "
            "\"added_over_floor\": %.3f}\n",
            arguments[1], calls, without, with, with - without, floor, (with - without) / floor);

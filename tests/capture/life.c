@@ -1,7 +1,7 @@
 /* life.c: what happens to processes and threads. usage: life HOW [NUMBER] [FILE]
  *
- * Each HOW writes records of one byte into FILE (default "data") and then ends, forks, jumps … in its own way. Exit
- * status 3: life.c itself failed. */
+ * Each HOW writes records of one byte into FILE (default "data") and then ends, forks, jumps … in
+ * its own way. Exit status 3: life.c itself failed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@ static void write_bytes(int to, long count)
             fail("pwrite");
 }
 
-/* --- Ends ---------------------------------------------------------------------------------------------------- */
+/* --- Ends --- */
 
 static void end_exit(void)
 {
@@ -85,7 +85,8 @@ static void end_late(void)
     exit(0);
 }
 
-/* Counts in a shared page what it has written, until it is killed: argument 3 is the page's file. */
+/* Counts in a shared page what it has written, until it is killed: argument 3 is the page's file.
+ */
 static void endless(void)
 {
     int page = open_file("progress");
@@ -98,7 +99,7 @@ static void endless(void)
     }
 }
 
-/* --- Processes ----------------------------------------------------------------------------------------------- */
+/* --- Processes --- */
 
 static void wait_for(pid_t child)
 {
@@ -157,12 +158,13 @@ static void do_system(void)
         fail("system");
     FILE *pipe = popen("cat shell.txt", "r");
     char line[100];
-    if (!pipe || !fgets(line, sizeof line, pipe) || strcmp(line, "from the shell\n") || pclose(pipe))
+    if (!pipe || !fgets(line, sizeof line, pipe) || strcmp(line, "from the shell\n") ||
+        pclose(pipe))
         fail("popen");
     write_bytes(file, number);
 }
 
-/* --- Threads ------------------------------------------------------------------------------------------------- */
+/* --- Threads --- */
 
 static void *write_own(void *argument)
 {
@@ -230,7 +232,7 @@ static void do_cancel(void)
     write_bytes(file, number);
 }
 
-/* --- Signals ------------------------------------------------------------------------------------------------- */
+/* --- Signals --- */
 
 static atomic_long handled;
 static void write_in_handler(int signal)
@@ -260,8 +262,8 @@ static void jump_back(int signal)
     siglongjmp(back, 1);
 }
 
-/* Leaves a recorded read of an empty pipe (as descriptor 0) by siglongjmp, many times more often than calls can be
- * nested. */
+/* Leaves a recorded read of an empty pipe (as descriptor 0) by siglongjmp, many times more often
+ * than calls can be nested. */
 static void do_longjmp(void)
 {
     char byte;
@@ -280,7 +282,7 @@ static void do_longjmp(void)
     write_bytes(file, 100);
 }
 
-/* --- Descriptors and paths ----------------------------------------------------------------------------------- */
+/* --- Descriptors and paths --- */
 
 static void do_many_files(void)
 {
@@ -402,8 +404,9 @@ static const struct {
 
 static int ends_itself(const char *how)
 {
-    return !strcmp(how, "exit") || !strcmp(how, "_exit") || !strcmp(how, "quick_exit") || !strcmp(how, "abort") ||
-           !strcmp(how, "kill") || !strcmp(how, "crash") || !strcmp(how, "late");
+    return !strcmp(how, "exit") || !strcmp(how, "_exit") || !strcmp(how, "quick_exit") ||
+           !strcmp(how, "abort") || !strcmp(how, "kill") || !strcmp(how, "crash") ||
+           !strcmp(how, "late");
 }
 
 int main(int count, char **arguments)

@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
-from tailrace import capture_build  # noqa: E402
+from tailrace.capture import build as capture_build  # noqa: E402
 
 
 @dataclass
@@ -53,12 +53,25 @@ class Workplace:
 
     def environment(self, raw: Path, **more: str) -> dict[str, str]:
         variables = self.mpi.variables(
-            LD_PRELOAD=self.libraries / "libtailrace.so", TAILRACE_RAW=raw, TAILRACE_LIBRARIES=self.libraries, **more
+            LD_PRELOAD=self.libraries / "libtailrace.so",
+            TAILRACE_RAW=raw,
+            TAILRACE_LIBRARIES=self.libraries,
+            **more,
         )
-        return {key: value for key, value in variables.items() if not key.startswith(("PMI_", "PMIX_", "OMPI_COMM"))}
+        return {
+            key: value
+            for key, value in variables.items()
+            if not key.startswith(("PMI_", "PMIX_", "OMPI_COMM"))
+        }
 
     def run(
-        self, raw: Path, ranks: int, *command: str | Path, check: bool = True, timeout_s: int = 300, **more: str
+        self,
+        raw: Path,
+        ranks: int,
+        *command: str | Path,
+        check: bool = True,
+        timeout_s: int = 600,
+        **more: str,
     ) -> Run:
         raw.mkdir(mode=0o700)
         done = subprocess.run(
@@ -71,18 +84,23 @@ class Workplace:
         )
         assert not check or done.returncode == 0, done.stderr
         streams = rawstream.read_all(raw)
-        mains = sorted((each for each in streams if each.header["flags"] & 1), key=lambda each: int(each.meta["rank"]))
+        mains = sorted(
+            (each for each in streams if each.header["flags"] & 1),
+            key=lambda each: int(each.meta["rank"]),
+        )
         return Run(done.returncode, done.stdout, done.stderr, mains, streams)
 
 
-def build(mpi: Any, folder: Path) -> Workplace:
-    """Capture for that MPI library, in a folder of its own."""
-    libraries = folder / "libraries"
-    libraries.mkdir()
-    # A developer who has just built them may name them here.
-    given = os.environ.get(f"TAILRACE_TEST_LIBRARIES_{mpi.name.upper().replace('-', '_')}")
-    if given:
-        return Workplace(mpi, Path(given), folder)
-    capture_build.build_core(libraries / "libtailrace.so")
-    capture_build.build_flavour(mpi.mpicc, libraries / f"libtailrace-mpi-{capture_build.soname(mpi.mpicc)}.so")
-    return Workplace(mpi, libraries, folder)
+def given(mpi: Any) -> Path | None:
+    """Libraries that a developer has just built and names in a variable."""
+    folder = os.environ.get(f"TAILRACE_TEST_LIBRARIES_{mpi.name.upper().replace('-', '_')}")
+    return Path(folder) if folder else None
+
+
+def build(mpi: Any, libraries: Path) -> None:
+    """Capture for that MPI library, in an empty folder; nothing where libraries are given."""
+    if given(mpi) is None:
+        capture_build.build_core(libraries / "libtailrace.so")
+        capture_build.build_flavour(
+            mpi.mpicc, libraries / f"libtailrace-mpi-{capture_build.soname(mpi.mpicc)}.so"
+        )

@@ -1,4 +1,5 @@
-"""A second reader of raw streams, written from docs/trace.md alone: the tests' oracle for what capture wrote.
+"""A second reader of raw streams, written from docs/reference/internals/trace.md alone: the tests'
+oracle for what capture wrote.
 
 It favours being obviously right over being fast. Times stay in ticks.
 """
@@ -11,8 +12,8 @@ from pathlib import Path
 
 HEADER_BYTES = 4096
 OPS = [
-    "open", "close", "read", "write", "sync", "seek", "stat", "lock", "truncate", "map", "unlink", "rename",
-    "make_directory", "set_view", "metadata",
+    "open", "close", "read", "write", "sync", "seek", "stat", "lock", "truncate", "map", "unlink",
+    "rename", "make_directory", "set_view", "metadata",
 ]  # fmt: skip
 
 
@@ -57,6 +58,18 @@ class Call:
 
 
 @dataclass
+class Buffered:
+    """Calls of STDIO on one file that were counted, whether or not they led to requests."""
+
+    op: str
+    file: int
+    calls: int
+    bytes: int
+    function: str
+    time: int
+
+
+@dataclass
 class Communicator:
     """World ranks of the members, and of the remote group where there is one."""
 
@@ -70,6 +83,7 @@ class Communicator:
 class Stream:
     header: dict[str, int]
     calls: list[Call] = field(default_factory=list)  # in order of their ends
+    buffered: list[Buffered] = field(default_factory=list)
     meta: dict[str, str] = field(default_factory=dict)  # the last value of each key
     values: dict[str, list[str]] = field(default_factory=dict)  # all of them
     notes: list[tuple[str, str]] = field(default_factory=list)
@@ -78,9 +92,15 @@ class Stream:
     names: dict[int, tuple[str, int]] = field(default_factory=dict)
     communicators: dict[int, Communicator] = field(default_factory=dict)
     counters: tuple[int, int] | None = None
+    waits: list[tuple[int, int, int]] = field(default_factory=list)  # begin, end (ticks), ns
     ended: bool = False
     open_at_end: list[Call] = field(default_factory=list)
     bytes_of_records: int = 0
+
+    def counted(self, op: str, file: int) -> tuple[int, int]:
+        """Calls and bytes that were counted for a file."""
+        rows = [row for row in self.buffered if (row.op, row.file) == (op, file)]
+        return sum(row.calls for row in rows), sum(row.bytes for row in rows)
 
     def of(self, function: str) -> list[Call]:
         return [call for call in self.calls if call.function == function]
@@ -132,8 +152,10 @@ class Decoder:
         self.at = HEADER_BYTES
         self.stream = Stream(read_header(data))
         self.cursor = self.stream.header["start"]
-        self.shapes: dict[int, tuple[int, int, list[int], int]] = {}  # function, class, words, number of words due
+        # function, class, words, number of words due
+        self.shapes: dict[int, tuple[int, int, list[int], int]] = {}
         self.expected = [0] * 64
+        self.latest = 0  # the file of the last record path
         self.stack: list[Call] = []
 
     def decode(self) -> Stream:
@@ -183,7 +205,9 @@ class Decoder:
         entered = self.stack.pop()
         left = self.make(shape, entered.begin, self.cursor, "leave")
         if left.function != entered.function:
-            raise MalformedError(f"{entered.function} is left as {left.function} before byte {self.at}")
+            raise MalformedError(
+                f"{entered.function} is left as {left.function} before byte {self.at}"
+            )
         for name, value in vars(left).items():
             setattr(entered, name, value)
         self.add(entered)
@@ -198,6 +222,8 @@ class Decoder:
         words = list(words)
         path = None
         if class_number == 1:
+            if words[1] & 32:
+                words[1:3] = words[1] & ~32, self.latest
             self.resolve_offset(words, part)
             path = self.stream.paths.get(words[2])
         parent = self.stack[-1] if self.stack else None
@@ -212,7 +238,12 @@ class Decoder:
             self.expected[slot] = words[4] + words[3]
 
     def add(self, call: Call) -> None:
-        self.stream.calls.append(call)
+        if call.class_number == 14:
+            op, file, calls, size = call.words
+            row = Buffered(OPS[op], file, calls, size, call.function, call.begin)
+            self.stream.buffered.append(row)
+        else:
+            self.stream.calls.append(call)
 
     # --- the other records ---
 
@@ -225,12 +256,15 @@ class Decoder:
         elif head == 242:
             stream.names[int.from_bytes(data[:2], "little")] = (data[3:].decode(), data[2])
         elif head == 243:
-            stream.paths[int.from_bytes(data[:4], "little")] = data[4:]
+            self.latest = int.from_bytes(data[:4], "little")
+            stream.paths[self.latest] = data[4:]
         elif head in (247, 248):
             key, _, text = data.partition(b"\0")
             self.text(head, key.decode(), text.decode(errors="surrogateescape"))
         elif head == 249:
             stream.counters = struct.unpack("<QQ", data)
+        elif head == 251:
+            stream.waits.append(struct.unpack("<QQQ", data))
         elif head == 250:
             stream.ended = True
         elif head == 244:
@@ -250,7 +284,9 @@ class Decoder:
         members, at = self.runs(data, 17)
         remote, at = self.runs(data, at) if flags & 1 else (None, at)
         if at != len(data):
-            raise MalformedError(f"{len(data) - at} bytes too many in the communicator at byte {self.at}")
+            raise MalformedError(
+                f"{len(data) - at} bytes too many in the communicator at byte {self.at}"
+            )
         self.stream.communicators[number] = Communicator(identity, rank, members, remote)
 
     def runs(self, data: bytes, at: int) -> tuple[list[int], int]:
@@ -271,15 +307,18 @@ class Decoder:
             count = payload.u8()
             self.shapes[number] = (function, class_number, payload.words(count), count)
         if payload.at != len(payload.data):
-            raise MalformedError(f"{len(payload.data) - payload.at} bytes too many in the definition at byte {self.at}")
+            raise MalformedError(
+                f"{len(payload.data) - payload.at} bytes too many in the definition"
+                f" at byte {self.at}"
+            )
 
 
 def read_header(data: bytes) -> dict[str, int]:
     if data[:8] != b"TAILRAW\0":
         raise MalformedError("the magic is missing")
     names = [
-        "version", "process", "thread", "flags", "ticks_per_s", "clock", "event_cost_ps", "start", "lost",
-        "in_flight_begin", "in_flight_function", "full_at", "closed",
+        "version", "process", "thread", "flags", "ticks_per_s", "clock", "event_cost_ps", "start",
+        "lost", "in_flight_begin", "in_flight_function", "full_at", "closed",
     ]  # fmt: skip
     return dict(zip(names, struct.unpack_from("<4IQ2I6Q", data, 8), strict=True))
 
@@ -308,7 +347,8 @@ def count_calls(path: Path) -> int:
 
 
 def read_all(directory: Path) -> list[Stream]:
-    """All streams of a raw directory, paths known across the threads of a process, as the document says."""
+    """All streams of a raw directory, paths known across the threads of a process, as the document
+    says."""
     streams = [read(path) for path in sorted(directory.glob("*.stream"))]
     paths: dict[int, dict[int, bytes]] = {}
     for stream in streams:

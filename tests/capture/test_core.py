@@ -18,7 +18,12 @@ def stream(program, library, capture):
 
 def test_posix_calls_stand_inside_the_call_around_them(stream, tmp_path):
     collective = stream.of("MPI_File_write_all")
-    assert [(call.bytes, call.offset) for call in collective] == [(16, 0), (16, 16), (16, 32), (16, 1000)]
+    assert [(call.bytes, call.offset) for call in collective] == [
+        (16, 0),
+        (16, 16),
+        (16, 32),
+        (16, 1000),
+    ]
     assert {call.path for call in collective} == {os.fsencode(tmp_path / "collective")}
     inner = stream.of("pwrite")
     assert [call.offset for call in inner] == [0, 8, 16, 24, 32, 40]

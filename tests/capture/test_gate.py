@@ -13,8 +13,16 @@ COMMANDS = [
     ["ls", "-la", "/etc"],
     ["bash", "-c", "echo one; ls / | sort | head -3; exit 5"],
     ["sh", "-c", "cat /etc/passwd | wc -l; (exit 4)"],
-    [sys.executable, "-c", "import os, sys; print(sorted(os.environ)[:0], sum(range(9))); sys.exit(9)"],
-    [sys.executable, "-c", "import subprocess; print(subprocess.run(['sh', '-c', 'echo hello'], capture_output=True))"],
+    [
+        sys.executable,
+        "-c",
+        "import os, sys; print(sorted(os.environ)[:0], sum(range(9))); sys.exit(9)",
+    ],
+    [
+        sys.executable,
+        "-c",
+        "import subprocess; print(subprocess.run(['sh', '-c', 'echo hello'], capture_output=True))",
+    ],
     ["find", "/usr/include", "-name", "stdio.h"],
     ["env", "-i", "true"],
     ["false"],
@@ -25,14 +33,20 @@ COMMANDS = [
 def test_what_is_no_rank_passes_through(environment, tmp_path, command):
     plain = subprocess.run(command, capture_output=True, cwd="/")
     under = subprocess.run(command, capture_output=True, cwd="/", env=environment)
-    assert (under.returncode, under.stdout, under.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+    assert (under.returncode, under.stdout, under.stderr) == (
+        plain.returncode,
+        plain.stdout,
+        plain.stderr,
+    )
     assert not list((tmp_path / "raw").iterdir())
 
 
 def test_the_program_asked_for_is_recorded_behind_a_shell(environment, program, tmp_path):
     life = program("life")
     variables = environment | {"TAILRACE_PROGRAM": str(life.resolve())}
-    subprocess.run(["bash", "-c", f"ls > listing; '{life}' exit 10; ls > listing"], cwd=tmp_path, env=variables)
+    subprocess.run(
+        ["bash", "-c", f"ls > listing; '{life}' exit 10; ls > listing"], cwd=tmp_path, env=variables
+    )
     (stream,) = rawstream.read_all(tmp_path / "raw")
     assert len(stream.of("pwrite")) == 10
     assert stream.meta["exe"] == str(life.resolve())
@@ -45,7 +59,10 @@ def test_a_script_is_the_program_whatever_interprets_it(capture, tmp_path, inter
     script.chmod(0o755)
     done = capture(script)
     assert done.stdout == "done\n"
-    assert any(call.op == "write" and call.path == os.fsencode(tmp_path / "written") for call in done.stream.calls)
+    assert any(
+        call.op == "write" and call.path == os.fsencode(tmp_path / "written")
+        for call in done.stream.calls
+    )
 
 
 def test_shells_are_never_recorded_unless_all_are(capture):
@@ -60,9 +77,15 @@ def test_without_a_directory_nothing_happens(capture, program):
 
 def test_output_and_status_are_the_same(capture, program, tmp_path):
     life = program("life")
-    plain = subprocess.run([life, "characters", "1000"], cwd=tmp_path, capture_output=True, text=True)
+    plain = subprocess.run(
+        [life, "characters", "1000"], cwd=tmp_path, capture_output=True, text=True
+    )
     done = capture(life, "characters", 1000)
-    assert (done.returncode, done.stdout, done.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        plain.returncode,
+        plain.stdout,
+        plain.stderr,
+    )
 
 
 def test_allocator_that_does_io_before_capture_is_ready(capture, program, library):

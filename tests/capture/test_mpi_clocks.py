@@ -1,4 +1,5 @@
-"""Clocks of different nodes: a rank in a time namespace of its own stands for a node whose clock is far off."""
+"""Clocks of different nodes: a rank in a time namespace of its own stands for a node whose clock is
+far off."""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ def unshare():
     return command
 
 
+@pytest.mark.measured("the difference of two clocks")
 def test_a_clock_that_is_off_is_found(workplace, unshare, tmp_path):
     program = workplace.compile("clocks.c")
     run = workplace.run(
@@ -53,7 +55,15 @@ def test_ranks_with_one_clock_send_nothing_and_say_nothing(workplace, tmp_path):
 def test_capture_s_own_messages_are_not_in_the_trace(workplace, unshare, tmp_path):
     program = workplace.compile("clocks.c")
     run = workplace.run(
-        tmp_path / "raw", 1, program, ":", "-n", "1", *unshare, program, TAILRACE_CLOCK_ALIGNMENT="always"
+        tmp_path / "raw",
+        1,
+        program,
+        ":",
+        "-n",
+        "1",
+        *unshare,
+        program,
+        TAILRACE_CLOCK_ALIGNMENT="always",
     )
     for stream in run.ranks:
         functions = [call.function for call in stream.calls if call.layer == 0]

@@ -12,10 +12,15 @@ RANKS = 3
 def test_mpi_that_is_called_before_main_is_recorded_all_the_same(workplace, tmp_path):
     """What the calls contain is test_mpi_messages' matter."""
     programs, library = HERE / "programs", tmp_path / "libearly.so"
-    subprocess.run([workplace.mpi.mpicc, "-shared", "-fPIC", "-o", library, programs / "early_library.c"], check=True)
+    subprocess.run(
+        [workplace.mpi.mpicc, "-shared", "-fPIC", "-o", library, programs / "early_library.c"],
+        check=True,
+    )
     binary = tmp_path / "with_early"
     linked = ["-Wl,--no-as-needed", library, f"-Wl,-rpath,{tmp_path}"]
-    subprocess.run([workplace.mpi.mpicc, "-o", binary, programs / "messages.c", *linked], check=True)
+    subprocess.run(
+        [workplace.mpi.mpicc, "-o", binary, programs / "messages.c", *linked], check=True
+    )
     run = workplace.run(tmp_path / "raw", RANKS, binary)
     assert "MPI calls are not recorded" not in run.stderr
     for rank in range(RANKS):
@@ -26,13 +31,22 @@ def test_mpi_that_is_called_before_main_is_recorded_all_the_same(workplace, tmp_
 
 def test_an_mpi_library_of_another_name_is_told(workplace, tmp_path):
     """One function is enough of an MPI for that."""
-    (tmp_path / "other.c").write_text("int MPI_Init(int *argc, char ***argv) { (void)argc, (void)argv; return 0; }\n")
-    (tmp_path / "program.c").write_text("int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
+    (tmp_path / "other.c").write_text(
+        "int MPI_Init(int *argc, char ***argv) { (void)argc, (void)argv; return 0; }\n"
+    )
+    (tmp_path / "program.c").write_text(
+        "int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n"
+    )
     library, binary = tmp_path / "libothermpi.so", tmp_path / "program"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "other.c"], check=True)
-    subprocess.run(["cc", "-o", binary, tmp_path / "program.c", library, f"-Wl,-rpath,{tmp_path}"], check=True)
+    subprocess.run(
+        ["cc", "-o", binary, tmp_path / "program.c", library, f"-Wl,-rpath,{tmp_path}"], check=True
+    )
     environment = workplace.environment(tmp_path / "raw", TAILRACE_PROGRAM=str(binary))
     (tmp_path / "raw").mkdir()
     done = subprocess.run([binary], env=environment, capture_output=True, text=True)
     assert done.returncode == 0
-    assert f"MPI calls are not recorded: Tailrace does not know this MPI library, {library}." in done.stderr
+    assert (
+        f"MPI calls are not recorded: Tailrace does not know this MPI library, {library}."
+        in done.stderr
+    )

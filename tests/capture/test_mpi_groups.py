@@ -1,4 +1,5 @@
-"""Collectives, communicators, windows and MPI-IO in the stream; the program is programs/groups.c, run on 3 ranks."""
+"""Collectives, communicators, windows and MPI-IO in the stream; the program is programs/groups.c,
+run on 3 ranks."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def test_collectives_say_who_waits_for_whom_and_how_many_bytes_moved(run):
             "MPI_Gather": [0, TO_ROOT, 0, 2 * INT, RANKS * 2 * INT * root, 0],
             "MPI_Gatherv": [0, TO_ROOT, 0, (rank + 1) * INT, (1 + 2 + 3) * INT * root, 0],
             "MPI_Allreduce": [0, ALL, -1, 3 * DOUBLE, 3 * DOUBLE, 0],
-            "MPI_Allgather": [0, ALL, -1, 0, RANKS * INT, 0],  # in place: nothing says how much is given
+            # in place: nothing says how much is given
+            "MPI_Allgather": [0, ALL, -1, 0, RANKS * INT, 0],
             "MPI_Exscan": [0, EXCLUSIVE_PREFIX, -1, INT, INT, 0],
             "MPI_Iallreduce": [0, ALL, -1, INT, INT, 1],
         }
@@ -34,21 +36,31 @@ def test_collectives_say_who_waits_for_whom_and_how_many_bytes_moved(run):
 def test_communicators_have_members_and_one_identity(run):
     identities = set()
     for rank, stream in enumerate(run.ranks):
-        members = [member for member in reversed(range(RANKS)) if member % 2 == rank % 2]  # the key was −rank
+        # the key was −rank
+        members = [member for member in reversed(range(RANKS)) if member % 2 == rank % 2]
         half, copy = (call.words[0] for call in run.calls(rank, "MPI_Barrier")[1:])
         assert stream.communicators[half].members == stream.communicators[copy].members == members
         assert stream.communicators[half].rank == members.index(rank)
         assert run.words(rank, "MPI_Comm_split")[0] == [0, half, 0]
-        assert (run.words(rank, "MPI_Comm_split")[1][1] == -1) == (rank != 0)  # MPI_UNDEFINED elsewhere
+        # MPI_UNDEFINED elsewhere
+        assert (run.words(rank, "MPI_Comm_split")[1][1] == -1) == (rank != 0)
         assert run.words(rank, "MPI_Comm_idup") == [[half, -1, 1]]
-        identities.add((rank % 2, stream.communicators[half].identity, stream.communicators[copy].identity))
+        identities.add(
+            (rank % 2, stream.communicators[half].identity, stream.communicators[copy].identity)
+        )
     assert len(identities) == 2, "members of one communicator disagree about its identity"
-    assert len({identity for _, *pair in identities for identity in pair}) == 4, "two communicators share an identity"
+    assert len({identity for _, *pair in identities for identity in pair}) == 4, (
+        "two communicators share an identity"
+    )
 
 
 def test_windows(run):
     for rank in range(RANKS):
-        assert run.words(rank, "MPI_Win_create") == run.words(rank, "MPI_Win_free") == [[11, 0, -1, 0, 0, 0]]
+        assert (
+            run.words(rank, "MPI_Win_create")
+            == run.words(rank, "MPI_Win_free")
+            == [[11, 0, -1, 0, 0, 0]]
+        )
         assert run.words(rank, "MPI_Win_fence") == [[3, 0, -1, 0, 0, 0]] * 2
         assert run.words(rank, "MPI_Put") == [[0, 0, (rank + 1) % RANKS, 4 * INT, 0, 0]]
 
@@ -61,11 +73,16 @@ def test_files(run, tmp_path):
         assert opened.words == [0, 2 | 8, file, 0, 0, 0, 0]
         assert run.words(rank, "MPI_File_write_at_all") == [[3, 1 | 2, file, 64, 64 * rank, 0, 0]]
         assert run.words(rank, "MPI_File_sync") == [[4, 2, file, 0, 0, 0, 0]]
-        # The end of the file came after 4 bytes, though the program ignored the status that says so.
+        # The end of the file came after 4 bytes, though the program ignored the status that says
+        # so.
         assert run.words(rank, "MPI_File_read_at") == [[2, 1, file, 4, 64 * RANKS - 4, 0, 0]]
         assert run.words(rank, "MPI_File_iwrite_at") == [[3, 1 | 4, file, 8, 64 * rank, 0, 0]]
         assert run.words(rank, "MPI_File_close") == [[1, 2, file, 0, 0, 0, 0]]
-        assert all(call.layer == 1 for call in run.ranks[rank].calls if call.function.startswith("MPI_File"))
+        assert all(
+            call.layer == 1
+            for call in run.ranks[rank].calls
+            if call.function.startswith("MPI_File")
+        )
 
 
 def test_posix_calls_are_recorded_inside_the_mpi_io_call_that_made_them(run, tmp_path):
@@ -74,4 +91,7 @@ def test_posix_calls_are_recorded_inside_the_mpi_io_call_that_made_them(run, tmp
         call for stream in run.streams for call in stream.calls
         if call.layer == 2 and call.path == path and call.op == "write" and call.parent is not None
     ]  # fmt: skip
-    assert sum(call.bytes for call in inside if call.parent.function == "MPI_File_write_at_all") == 64 * RANKS
+    assert (
+        sum(call.bytes for call in inside if call.parent.function == "MPI_File_write_at_all")
+        == 64 * RANKS
+    )

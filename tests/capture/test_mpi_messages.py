@@ -1,6 +1,8 @@
-"""What a program's messages look like in its stream; the program is programs/messages.c, run on 3 ranks.
+"""What a program's messages look like in its stream; the program is programs/messages.c, run on 3
+ranks.
 
-Words are those of docs/trace.md. Rank r sends to r + 1 and receives from r − 1 (modulo 3).
+Words are those of docs/reference/internals/trace.md. Rank r sends to r + 1 and receives
+from r − 1 (modulo 3).
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ def token_numbers(stream, classes_that_start):
     for call in stream.calls:
         if call.class_number == 5:
             triples = [call.words[2 + 3 * i : 5 + 3 * i] for i in range(call.words[1])]
-            completed.append((call.function, [(started - token, peer, tag) for token, peer, tag in triples]))
+            completed.append(
+                (call.function, [(started - token, peer, tag) for token, peer, tag in triples])
+            )
         flags = classes_that_start.get(call.class_number)
         if flags is not None and call.words[flags] & 1:
             started += 1
@@ -44,7 +48,9 @@ def test_the_run_is_described(run):
 def test_blocking_messages(run):
     for rank in range(RANKS):
         left, right = (rank - 1) % RANKS, (rank + 1) % RANKS
-        assert run.words(rank, "MPI_Sendrecv") == [[0, right, 1, 3 * INT, 0, left, 1, 3 * INT, left, 1]]
+        assert run.words(rank, "MPI_Sendrecv") == [
+            [0, right, 1, 3 * INT, 0, left, 1, 3 * INT, left, 1]
+        ]
         assert run.words(rank, "MPI_Ssend") == [[0, right, 2, 5 * INT, 2, 0]]
         # Both wildcards, status ignored by the program: what matched is known all the same.
         assert run.words(rank, "MPI_Recv") == [[0, -2, -1, 8 * INT, 0, left, 2]]
@@ -61,21 +67,29 @@ def test_completions_name_what_they_completed(run):
         done = [(function, named) for function, named in completed if named]
         assert started == 8
         assert done[:4] == [
-            ("MPI_Waitall", [(0, left, 4), (1, -2, -1)]),  # a wildcard is resolved, a send has nothing to resolve
+            # a wildcard is resolved, a send has nothing to resolve
+            ("MPI_Waitall", [(0, left, 4), (1, -2, -1)]),
             ("MPI_Waitany", [(2, -2, -1)]),
             ("MPI_Waitsome", [(3, left, 6)]),
             ("MPI_Test", [(4, -2, -1)]),
         ]
         # Persistent requests 5 and 6, twice; request 7 was cancelled and waited for.
-        assert done[4:] == [("MPI_Waitall", [(5, -2, -1), (6, -2, -1)])] * 2 + [("MPI_Wait", [(7, -2, -1)])]
-        assert sum(1 for function, named in completed if function == "MPI_Waitall" and not named) == 2
+        assert done[4:] == [("MPI_Waitall", [(5, -2, -1), (6, -2, -1)])] * 2 + [
+            ("MPI_Wait", [(7, -2, -1)])
+        ]
+        assert (
+            sum(1 for function, named in completed if function == "MPI_Waitall" and not named) == 2
+        )
 
 
 def test_persistent_requests_are_started_by_name(run):
     for rank in range(RANKS):
-        assert [call.words[:2] for call in run.calls(rank, "MPI_Recv_init")] == [[0, (rank - 1) % RANKS]]
+        assert [call.words[:2] for call in run.calls(rank, "MPI_Recv_init")] == [
+            [0, (rank - 1) % RANKS]
+        ]
         assert [call.words[4] for call in run.calls(rank, "MPI_Recv_init")] == [3]
-        assert run.words(rank, "MPI_Startall") == [[2, 2, 1]] * 2  # seven were started: 5 and 6 are two and one back
+        # seven were started: 5 and 6 are two and one back
+        assert run.words(rank, "MPI_Startall") == [[2, 2, 1]] * 2
         assert run.words(rank, "MPI_Cancel") == [[1, 1]]
         assert run.words(rank, "MPI_Request_free") == [[2], [1]]
 

@@ -1,4 +1,5 @@
-"""Whatever ends a program, forks it, jumps through it or fills its disk: it goes on as ever, and the trace is whole."""
+"""Whatever ends a program, forks it, jumps through it or fills its disk: it goes on as ever, and
+the trace is whole."""
 
 import itertools
 import os
@@ -8,9 +9,11 @@ import signal
 import struct
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 import rawstream
+from tests.processes import started, until
 
 
 @pytest.fixture
@@ -24,8 +27,8 @@ def writes(stream: rawstream.Stream) -> list[rawstream.Call]:
 
 @pytest.mark.parametrize(
     ("how", "status", "closed"),
-    [("exit", 7, 1), ("_exit", 7, 0), ("quick_exit", 7, 0), ("abort", -signal.SIGABRT, 0), ("kill", -signal.SIGKILL, 0),
-     ("crash", -signal.SIGSEGV, 0)],
+    [("exit", 7, 1), ("_exit", 7, 0), ("quick_exit", 7, 0), ("abort", -signal.SIGABRT, 0),
+     ("kill", -signal.SIGKILL, 0), ("crash", -signal.SIGSEGV, 0)],
 )  # fmt: skip
 def test_every_call_is_there_however_the_program_ends(life, capture, how, status, closed):
     done = capture(life, how, 1000)
@@ -37,23 +40,30 @@ def test_every_call_is_there_however_the_program_ends(life, capture, how, status
 
 
 def test_calls_of_late_destructors_follow(life, capture):
-    """atexit handlers run before the library's own destructor, destructors of the program after it."""
+    """atexit handlers run before the library's own destructor, destructors of the program after
+    it."""
     done = capture(life, "late", 10, LATE="1")
     assert len(writes(done.stream)) == 20
     assert done.stream.ended and done.stream.header["lost"] == 0
 
 
+def progress(folder: Path) -> int:
+    """The writes that the program knows to be done."""
+    file = folder / "progress"
+    content = file.read_bytes() if file.exists() else b""
+    return struct.unpack_from("<q", content)[0] if len(content) >= 8 else 0
+
+
 @pytest.mark.parametrize("attempt", range(3))
 def test_sigkill_at_a_random_moment_loses_nothing(life, environment, tmp_path, attempt):
     environment = environment | {"TAILRACE_PROGRAM": str(life.resolve())}
-    running = subprocess.Popen([life, "endless"], env=environment, cwd=tmp_path)
-    deadline = time.monotonic() + 20
-    while not list((tmp_path / "raw").glob("*.stream")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(random.Random(attempt).uniform(0.05, 0.5))
-    running.kill()
-    running.wait()
-    (done,) = struct.unpack_from("<q", (tmp_path / "progress").read_bytes())
+    with started([life, "endless"], env=environment, cwd=tmp_path) as running:
+        until(lambda: list((tmp_path / "raw").glob("*.stream")), running)
+        until(lambda: progress(tmp_path) > 0, running)
+        time.sleep(random.Random(attempt).uniform(0.05, 0.5))
+        running.kill()
+        running.wait()
+    done = progress(tmp_path)
     (stream,) = rawstream.read_all(tmp_path / "raw")
     assert done > 0
     assert done <= len(writes(stream)) <= done + 1
@@ -109,7 +119,9 @@ def test_64_threads(life, capture, tmp_path):
     assert {call.path for stream in workers for call in writes(stream)} == {
         os.fsencode(tmp_path / f"data.{i}") for i in range(64)
     }
-    assert [stream.header["flags"] & 1 for stream in done.streams if not stream.header["thread"]] == [1]
+    assert [
+        stream.header["flags"] & 1 for stream in done.streams if not stream.header["thread"]
+    ] == [1]
 
 
 def test_destructors_of_a_thread_are_recorded(life, capture):
@@ -135,15 +147,23 @@ def test_longjmp_out_of_calls(life, capture):
     done = capture(life, "longjmp", 200)
     assert done.returncode == 0
     assert len(writes(done.stream)) == 100
-    # The last read left is told from one that is still open only when a call comes from a frame as high on the stack.
+    # The last read left is told from one that is still open only when a call comes from a frame as
+    # high on the stack.
     assert done.stream.header["lost"] in (199, 200)
     assert len(done.stream.open_at_end) <= 1
 
 
 def test_12000_files_one_after_another(life, capture):
     done = capture(life, "many_files", 12_000)
-    assert [len(done.stream.of(name)) for name in ("open", "pwrite", "close")] == [12_001, 12_000, 12_000]
-    assert all(call.path.split(b"/")[-1] == b"many.%d" % (i % 100) for i, call in enumerate(writes(done.stream)))
+    assert [len(done.stream.of(name)) for name in ("open", "pwrite", "close")] == [
+        12_001,
+        12_000,
+        12_000,
+    ]
+    assert all(
+        call.path.split(b"/")[-1] == b"many.%d" % (i % 100)
+        for i, call in enumerate(writes(done.stream))
+    )
 
 
 def test_out_of_descriptors_is_counted_and_passes(life, capture):
@@ -251,7 +271,9 @@ def test_characters_are_counted_not_recorded_one_by_one(life, capture):
     of_file = [call for call in done.stream.calls if call.path.endswith(b"characters")]
     assert sum(call.bytes for call in of_file if call.op == "write") == 100_000
     assert sum(call.bytes for call in of_file if call.op == "read") == 100_000
-    assert sum(call.bytes for call in done.stream.calls if call.path == b"<stdout>") == 10
+    assert done.stream.counted("write", of_file[0].words[2]) == (100_000, 100_000)
+    assert done.stream.counted("read", of_file[0].words[2]) == (100_001, 100_000)
+    assert sum(call.bytes for call in done.stream.calls if call.path == b"<stdout: pipe>") == 10
     assert len(of_file) < 200
 
 

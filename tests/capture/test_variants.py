@@ -1,4 +1,5 @@
-"""Every wrapped function, once or more: what was recorded is what the program says it did, in order."""
+"""Every wrapped function, once or more: what was recorded is what the program says it did, in
+order."""
 
 import os
 import platform
@@ -12,7 +13,8 @@ from conftest import HERE, SOURCES
 
 def described(call: rawstream.Call) -> str:
     offset = "-" if call.offset is None else call.offset
-    return f"{call.function}\t{call.op}\t{call.bytes}\t{offset}\t{call.error}\t{os.fsdecode(call.path)}"
+    path = os.fsdecode(call.path)
+    return f"{call.function}\t{call.op}\t{call.bytes}\t{offset}\t{call.error}\t{path}"
 
 
 @pytest.fixture
@@ -25,7 +27,11 @@ def ran(program, environment, tmp_path):
     command = f'exec "$0" 9>"{report}" <"{tmp_path}/input" >"{tmp_path}/output"'
     variables = environment | {"TAILRACE_PROGRAM": str(executable.resolve())}
     done = subprocess.run(
-        ["/bin/sh", "-c", command, executable], cwd=tmp_path / "work", env=variables, stderr=subprocess.PIPE, text=True
+        ["/bin/sh", "-c", command, executable],
+        cwd=tmp_path / "work",
+        env=variables,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == "to stderr\n"
@@ -34,11 +40,14 @@ def ran(program, environment, tmp_path):
     return stream, report.read_text(errors="surrogateescape").splitlines()
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="variants.c names a system call by its x86-64 number")
+@pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="variants.c names a system call by its x86-64 number"
+)
 def test_every_variant_is_recorded_as_called(ran):
     stream, reported = ran
     recorded = [described(call) for call in stream.calls]
-    # fcntl is the symbol fcntl64 for programs compiled since glibc 2.28: one wrapper body, two names.
+    # fcntl is the symbol fcntl64 for programs compiled since glibc 2.28: one wrapper body, two
+    # names.
     recorded = [line.replace("fcntl\t", "fcntl64\t") for line in recorded]
     assert recorded == reported
     assert stream.header["lost"] == 0
@@ -46,7 +55,9 @@ def test_every_variant_is_recorded_as_called(ran):
     assert ("mmap", os.fsdecode(stream.of("mmap")[0].path)) in stream.notes
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="variants.c names a system call by its x86-64 number")
+@pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="variants.c names a system call by its x86-64 number"
+)
 def test_layers_and_flags(ran):
     stream, _ = ran
     layers = dict(stream.names.values())
@@ -55,7 +66,9 @@ def test_layers_and_flags(ran):
     assert {call.path.split(b"/")[-1] for call in creating} == {b"a", b"data", b"out"}
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="variants.c names a system call by its x86-64 number")
+@pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="variants.c names a system call by its x86-64 number"
+)
 def test_list_of_requests_holds_its_requests(ran):
     stream, _ = ran
     request, wait = stream.of("lio_listio")
@@ -69,14 +82,18 @@ def test_every_listed_function_is_exported(library):
         for line in (SOURCES / "functions.def").read_text().splitlines()
         if line.startswith("FUNCTION(")
     }
-    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    ).stdout
     exported = {line.split()[2].split("@")[0] for line in symbols.splitlines() if " T " in line}
     assert listed - exported == set()
     assert {name for name in exported if not name.startswith("tailrace_")} - listed == set()
 
 
 def test_needs_nothing_but_libc(library):
-    dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
+    dynamic = subprocess.run(
+        ["readelf", "-d", library], capture_output=True, text=True, check=True
+    ).stdout
     needed = [line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "(NEEDED)" in line]
     assert set(needed) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
     assert "RPATH" not in dynamic and "RUNPATH" not in dynamic

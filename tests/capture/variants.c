@@ -1,6 +1,6 @@
 /* variants.c: calls every wrapped function and prints, a line each, what must be recorded of it:
- * function, op, bytes, offset ("-" where it has none), error, path. The lines go to descriptor 9, a pipe, so that they
- * are no part of it. */
+ * function, op, bytes, offset ("-" where it has none), error, path. The lines go to descriptor 9, a
+ * pipe, so that they are no part of it. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,14 +24,16 @@ static char here[4096];
 static int report = 9;
 
 /* The lines are written by the bare system call: write would be recorded. */
-void line(const char *function, const char *op, long bytes, long offset, int error, const char *path)
+void line(const char *function, const char *op, long bytes, long offset, int error,
+          const char *path)
 {
     char text[9000];
     int length = snprintf(text, sizeof text, "%s\t%s\t%ld\t", function, op, bytes);
     length += offset == -1 ? snprintf(text + length, sizeof text - length, "-")
                            : snprintf(text + length, sizeof text - length, "%ld", offset);
     length += snprintf(text + length, sizeof text - length, "\t%d\t%s%s%s\n", error,
-                       *path == '/' || *path == '<' ? "" : here, *path == '/' || *path == '<' ? "" : "/", path);
+                       *path == '/' || *path == '<' ? "" : here,
+                       *path == '/' || *path == '<' ? "" : "/", path);
     int saved = errno;
     syscall(1 /* SYS_write on x86-64; the test is skipped elsewhere */, report, text, length);
     errno = saved;
@@ -218,7 +220,8 @@ static void data(void)
     line("lockf64", "lock", 0, -1, 0, "data");
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 10};
     OK(fcntl(fd, F_SETLKW, &lock));
-    line("fcntl64", "lock", 0, -1, 0, "data"); /* glibc names fcntl so under _GNU_SOURCE or not: see the test */
+    line("fcntl64", "lock", 0, -1, 0,
+         "data"); /* glibc names fcntl so under _GNU_SOURCE or not: see the test */
     OK(fcntl(fd, F_OFD_GETLK, &lock));
     line("fcntl64", "lock", 0, -1, 0, "data");
     int flags;
@@ -250,7 +253,8 @@ static void copies(void)
     OK(write(pair[1], &byte, 1)); /* a pipe: not recorded */
     OK(close(pair[0]));
     OK(close(pair[1]));
-    int copy = dup(fd), second = dup2(fd, 50), third = dup3(fd, 51, 0), fourth = fcntl(fd, F_DUPFD, 60);
+    int copy = dup(fd), second = dup2(fd, 50), third = dup3(fd, 51, 0),
+        fourth = fcntl(fd, F_DUPFD, 60);
     OK(pwrite(copy, &byte, 1, 0));
     line("pwrite", "write", 1, 0, 0, "data");
     OK(pwrite(second, &byte, 1, 1));
@@ -286,7 +290,8 @@ static void mapping(void)
     char *second = mmap64(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096);
     check(second != MAP_FAILED, "mmap64");
     line("mmap64", "map", 0, 4096, 0, "data");
-    check(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 1) == MAP_FAILED && errno == EINVAL, "mmap of an odd offset");
+    check(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 1) == MAP_FAILED && errno == EINVAL,
+          "mmap of an odd offset");
     line("mmap", "map", 0, 1, EINVAL, "data");
     first[0] = 1;
     OK(msync(first, 4096, MS_SYNC));

@@ -2,7 +2,8 @@
 #include <errno.h>
 
 /* Reports what must be recorded of the call just made. */
-void line(const char *function, const char *op, long bytes, long offset, int error, const char *path);
+void line(const char *function, const char *op, long bytes, long offset, int error,
+          const char *path);
 
 /* Ends the program where the call itself went wrong. */
 void check(int good, const char *what);
@@ -11,9 +12,9 @@ void check(int good, const char *what);
 void variants_of_stdio(void);
 
 #define OK(expression) check((expression) >= 0, #expression)
-#define FAILS(expression, number)                                                                                      \
-    do {                                                                                                               \
-        errno = 0;                                                                                                     \
-        int failed = (expression) == -1;                                                                               \
-        check(failed && errno == number, #expression);                                                                 \
+#define FAILS(expression, number)                                                                  \
+    do {                                                                                           \
+        errno = 0;                                                                                 \
+        int failed = (expression) == -1;                                                           \
+        check(failed && errno == number, #expression);                                             \
     } while (0)

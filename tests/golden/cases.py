@@ -26,7 +26,8 @@ OPERATORS = {
 
 @dataclass(frozen=True)
 class Expectation:
-    """One line after `expect:`. `quantity` is T, useful[p], sum(io), ...; `expression` is the arithmetic."""
+    """One line after `expect:`. `quantity` is T, useful[p], sum(io), ...; `expression` is the
+    arithmetic."""
 
     quantity: str
     expression: str
@@ -56,7 +57,9 @@ def amount(text: str) -> int:
 def _slowfs(words: list[str]) -> dict[str, int]:
     settings = {"queue": 1} if "queue" in words else {}
     words = [word for word in words if word != "queue"]
-    return settings | {key: amount(value) for key, value in zip(words[::2], words[1::2], strict=True)}
+    return settings | {
+        key: amount(value) for key, value in zip(words[::2], words[1::2], strict=True)
+    }
 
 
 def _header(case: Case, key: str, value: str) -> None:
@@ -99,7 +102,8 @@ def read(path: Path) -> Case:
 
 
 def evaluate(text: str, names: dict[str, object]) -> float:
-    """The value of the arithmetic beside a case: numbers, names, operators, comparisons, `a if b else c`, sum()."""
+    """The value of the arithmetic beside a case: numbers, names, operators, comparisons, `a if b
+    else c`, sum()."""
     return _evaluate(ast.parse(text, mode="eval").body, names)
 
 
@@ -112,9 +116,13 @@ def _evaluate(node: ast.expr, names: dict[str, object]):
         case ast.UnaryOp():
             return OPERATORS[type(node.op)](_evaluate(node.operand, names))
         case ast.BinOp():
-            return OPERATORS[type(node.op)](_evaluate(node.left, names), _evaluate(node.right, names))
+            return OPERATORS[type(node.op)](
+                _evaluate(node.left, names), _evaluate(node.right, names)
+            )
         case ast.Compare():
-            return OPERATORS[type(node.ops[0])](_evaluate(node.left, names), _evaluate(node.comparators[0], names))
+            return OPERATORS[type(node.ops[0])](
+                _evaluate(node.left, names), _evaluate(node.comparators[0], names)
+            )
         case ast.IfExp():
             return _evaluate(node.body if _evaluate(node.test, names) else node.orelse, names)
         case ast.Subscript():
@@ -125,13 +133,16 @@ def _evaluate(node: ast.expr, names: dict[str, object]):
 
 
 def expected(case: Case, ranks: int) -> list[tuple[Expectation, str, float]]:
-    """Every expectation with its value, those of `[p]` once per rank: (expectation, quantity, value)."""
+    """Every expectation with its value, those of `[p]` once per rank: (expectation, quantity,
+    value)."""
     names: dict[str, object] = {"P": ranks}
     rows = []
     for expectation in case.expectations:
         name, indexed = re.fullmatch(r"(.*?)(\[p\])?", expectation.quantity).groups()
         if indexed:
-            values = [evaluate(expectation.expression, names | {"p": rank}) for rank in range(ranks)]
+            values = [
+                evaluate(expectation.expression, names | {"p": rank}) for rank in range(ranks)
+            ]
             rows += [(expectation, f"{name}[{rank}]", value) for rank, value in enumerate(values)]
             names[name] = values
         else:

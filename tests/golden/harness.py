@@ -12,10 +12,11 @@ from tests.golden.cases import Case
 HERE = Path(__file__).resolve().parent
 SOURCES = sorted((HERE / "exact").glob("*.c"))
 SERIAL_SOURCES = [
-    HERE / "exact" / f"{name}.c" for name in ("exact", "expression", "program", "operations_posix", "waited")
+    HERE / "exact" / f"{name}.c"
+    for name in ("exact", "expression", "program", "operations_posix", "waited")
 ]
 WARNINGS = ("-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
-SECONDS_MAX = 120
+SECONDS_MAX = 600
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,21 @@ class Run:
     @property
     def runtime_ns(self) -> int:
         """From the first rank out of MPI_Init to the last into MPI_Finalize."""
-        return max(account.end_ns for account in self.accounts) - min(account.begin_ns for account in self.accounts)
+        return max(account.end_ns for account in self.accounts) - min(
+            account.begin_ns for account in self.accounts
+        )
 
     @property
     def late_ns(self) -> int:
-        """How much too long the system let some rank sleep: beyond a few ms the run says nothing about the case."""
+        """How much too long the system let some rank sleep: beyond a few ms the run says nothing
+        about the case."""
         return max(account.late_ns for account in self.accounts)
 
 
 def compile_program(command: list[str], sources: list[Path], output: Path) -> Path:
-    answer = subprocess.run([*command, *map(str, sources), "-o", str(output)], capture_output=True, text=True)
+    answer = subprocess.run(
+        [*command, *map(str, sources), "-o", str(output)], capture_output=True, text=True
+    )
     assert answer.returncode == 0, answer.stderr
     return output
 
@@ -62,7 +68,9 @@ def compile_slowfs(directory: Path) -> Path:
 def compile_exact(mpi: Mpi | None, directory: Path) -> Path:
     """The interpreter for one MPI library, or without MPI."""
     if mpi is None:
-        return compile_program(["cc", *WARNINGS, "-DEXACT_SERIAL"], SERIAL_SOURCES, directory / "exact-serial")
+        return compile_program(
+            ["cc", *WARNINGS, "-DEXACT_SERIAL"], SERIAL_SOURCES, directory / "exact-serial"
+        )
     return compile_program([mpi.mpicc, *WARNINGS], SOURCES, directory / f"exact-{mpi.name}")
 
 
@@ -110,17 +118,31 @@ def find_trace(directory: Path, said: str = "") -> Path:
 
 
 def run_case(
-    case: Case, mpi: Mpi, program: Path, slowfs: Path, directory: Path, tailrace: list[str] | None = None
+    case: Case,
+    mpi: Mpi,
+    program: Path,
+    slowfs: Path,
+    directory: Path,
+    tailrace: list[str] | None = None,
 ) -> Run:
     """Runs a case in an empty directory; under capture where `tailrace` names the command line."""
     files = _prepare(case, directory)
     settings = _slow_environment(case, slowfs, directory, files)
     argument = case.name if "fortran" in program.name else case.path
-    command = [str(program), str(argument)] if case.ranks is None else mpi.launch(case.ranks, program, argument)
+    command = (
+        [str(program), str(argument)]
+        if case.ranks is None
+        else mpi.launch(case.ranks, program, argument)
+    )
     if tailrace:
         command = [*tailrace, "run", "-o", str(directory / "run"), "--", *command]
     process = subprocess.run(
-        command, env=mpi.variables(**settings), capture_output=True, text=True, timeout=SECONDS_MAX, check=False
+        command,
+        env=mpi.variables(**settings),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
     )
     assert process.returncode == 0, process.stdout + process.stderr
     trace = find_trace(directory / "run", process.stderr) if tailrace else None

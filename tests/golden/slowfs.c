@@ -3,13 +3,14 @@
  *   SLOWFS_DIRECTORY  files under it are slow (absolute, no trailing slash)
  *   SLOWFS_RATE       bytes per second
  *   SLOWFS_LATENCY    nanoseconds added to every data call, and all that fsync takes
- *   SLOWFS_QUEUE      a file of at least 8 bytes: calls of all processes are served one after another,
- *                     as by a device with one queue; absent: every call has a device of its own
+ *   SLOWFS_QUEUE      a file of at least 8 bytes: calls of all processes are served one after
+ * another, as by a device with one queue; absent: every call has a device of its own
  *
- * A call of n bytes returns latency + n / rate after it was made (or after its turn in the queue came). Loaded after
- * libtailrace.so, so that the capture sees the delay. Asynchronous writes complete when their delay is over, and take
- * no time until then. Slowed: read, write, pread, pwrite, their vector and 64-bit variants, fsync, fdatasync, fwrite,
- * aio_write, aio_read. The buffer of a FILE is not modelled: fwrite is slowed by its own bytes. */
+ * A call of n bytes returns latency + n / rate after it was made (or after its turn in the queue
+ * came). Loaded after libtailrace.so, so that the capture sees the delay. Asynchronous writes
+ * complete when their delay is over, and take no time until then. Slowed: read, write, pread,
+ * pwrite, their vector and 64-bit variants, fsync, fdatasync, fwrite, aio_write, aio_read. The
+ * buffer of a FILE is not modelled: fwrite is slowed by its own bytes. */
 #define _GNU_SOURCE
 #include <aio.h>
 #include <dlfcn.h>
@@ -32,7 +33,8 @@ enum { REQUESTS = 64 };
 static const char *directory;
 static double seconds_per_byte;
 static int64_t latency_ns;
-static _Atomic int64_t *queue_free_ns; /* shared by all processes: when the device has served all so far */
+static _Atomic int64_t
+    *queue_free_ns; /* shared by all processes: when the device has served all so far */
 
 static int64_t now_ns(void)
 {
@@ -101,17 +103,18 @@ static void sleep_until(int64_t deadline)
     errno = saved;
 }
 
-#define NEXT(name)                                                                                                     \
-    static __typeof__(name) *next;                                                                                     \
-    if (!next)                                                                                                         \
+#define NEXT(name)                                                                                 \
+    static __typeof__(name) *next;                                                                 \
+    if (!next)                                                                                     \
     next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
-/* The call is served from its own begin on, so that the bytes' real transfer is hidden in the delay. */
-#define SLOWED(result, descriptor, bytes, call)                                                                        \
-    int64_t begin = now_ns();                                                                                          \
-    result done = call;                                                                                                \
-    if (is_slow(descriptor))                                                                                           \
-        sleep_until(serve(begin, duration_ns(bytes)));                                                                 \
+/* The call is served from its own begin on, so that the bytes' real transfer is hidden in the
+ * delay. */
+#define SLOWED(result, descriptor, bytes, call)                                                    \
+    int64_t begin = now_ns();                                                                      \
+    result done = call;                                                                            \
+    if (is_slow(descriptor))                                                                       \
+        sleep_until(serve(begin, duration_ns(bytes)));                                             \
     return done
 
 static size_t total(const struct iovec *vector, int count)

@@ -1,9 +1,11 @@
-/* Prints what a CGNS file holds, through the CGNS project's own serial library: an independent reader.
+/* Prints what a CGNS file holds, through the CGNS project's own serial library: an independent
+ * reader.
  *
  *     cgns_dump FILE      one line per array: PATH TYPE DIMENSION… : BYTES in hexadecimal
  *
- * The path is BASE/ZONE/SOLUTION/FIELD, with the location of the solution behind the solution's name, or
- * BASE/DATA/ARRAY. Dimensions are in Fortran's order. Steps come first, one line per zone: steps BASE/ZONE SOLUTION… */
+ * The path is BASE/ZONE/SOLUTION/FIELD, with the location of the solution behind the solution's
+ * name, or BASE/DATA/ARRAY. Dimensions are in Fortran's order. Steps come first, one line per zone:
+ * steps BASE/ZONE SOLUTION… */
 #include <cgnslib.h>
 
 #include <stdio.h>
@@ -16,10 +18,10 @@ static void stop(void)
     exit(1);
 }
 
-#define DO(call)                                                                                                       \
-    do {                                                                                                               \
-        if ((call) != CG_OK)                                                                                           \
-            stop();                                                                                                    \
+#define DO(call)                                                                                   \
+    do {                                                                                           \
+        if ((call) != CG_OK)                                                                       \
+            stop();                                                                                \
     } while (0)
 
 static size_t bytes_of(DataType_t type)
@@ -78,7 +80,8 @@ static void dump_steps(int file, int base, int zone, const char *path)
 {
     char names[32 * 64 + 1] = "", name[33];
     int steps;
-    if (cg_biter_read(file, base, name, &steps) != CG_OK || cg_ziter_read(file, base, zone, name) != CG_OK)
+    if (cg_biter_read(file, base, name, &steps) != CG_OK ||
+        cg_ziter_read(file, base, zone, name) != CG_OK)
         return;
     DO(cg_goto(file, base, "Zone_t", zone, "ZoneIterativeData_t", 1, "end"));
     DO(cg_array_read(1, names));

@@ -1,12 +1,13 @@
 /* Writes, or reads and checks, one of each kind of variable by any method and format.
  *
  *     formats write|read METHOD FORMAT PATH STEPS EMPTY [NAME=VALUE…] [hints KEY=VALUE…]
- *     formats die METHOD FORMAT PATH STEPS EMPTY [NAME=VALUE…]    writes them, and is killed in the midst of one more
- *     formats far METHOD FORMAT PATH 1 -1 [NAME=VALUE…]     16 numbers a rank, beyond 4 GiB in one array (a sparse
- * file)
+ *     formats die METHOD FORMAT PATH STEPS EMPTY [NAME=VALUE…]    writes them, and is killed in the
+ * midst of one more formats far METHOD FORMAT PATH 1 -1 [NAME=VALUE…]     16 numbers a rank, beyond
+ * 4 GiB in one array (a sparse file)
  *
- * Rank EMPTY has no blocks; -1: all ranks have. Element i of variable number n at step s is 16 i + 4 s + n, and as a
- * character the letter of that number modulo 26; test_formats.py computes the same. */
+ * Rank EMPTY has no blocks; -1: all ranks have. Element i of variable number n at step s is 16 i +
+ * 4 s + n, and as a character the letter of that number modulo 26; test_formats.py computes the
+ * same. */
 #include <gridio.h>
 
 #include <signal.h>
@@ -23,9 +24,13 @@ static const struct {
     sharing sharing;
     int dimension; /* which is shared out */
 } GIVEN[] = {
-    {{"ozone", "ppm", GRIDIO_FLOAT64, 3, {5, 7, 6}, {"layer", "row", "column"}, true, true}, CYCLIC, 1},
+    {{"ozone", "ppm", GRIDIO_FLOAT64, 3, {5, 7, 6}, {"layer", "row", "column"}, true, true},
+     CYCLIC,
+     1},
     {{"wind", "m/s", GRIDIO_FLOAT32, 2, {11, 4}, {NULL}, true, true}, SLABS, 0},
-    {{"mixing", "1", GRIDIO_FLOAT64, 4, {3, 2, 5, 6}, {"tracer", NULL, NULL, "column"}, true, true}, SLABS, 3},
+    {{"mixing", "1", GRIDIO_FLOAT64, 4, {3, 2, 5, 6}, {"tracer", NULL, NULL, "column"}, true, true},
+     SLABS,
+     3},
     {{"depth", "m", GRIDIO_FLOAT32, 2, {7, 6}, {"row", "column"}, true, false}, SLABS, 1},
     {{"mask", "1", GRIDIO_INT32, 2, {7, 6}, {"row", "column"}, true, false}, CYCLIC, 0},
     {{"land", "1", GRIDIO_CHARACTER, 2, {7, 6}, {"row", "column"}, true, false}, SLABS, 0},
@@ -46,9 +51,10 @@ static void stop(const char *what)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------------------ */
+/* --- blocks --- */
 
-static gridio_block cut(const gridio_variable *variable, int dimension, int64_t start, int64_t count)
+static gridio_block cut(const gridio_variable *variable, int dimension, int64_t start,
+                        int64_t count)
 {
     gridio_block block = {{0}, {0}};
     for (int d = 0; d < variable->dimensions; d++)
@@ -69,8 +75,8 @@ static int blocks_of(int number, gridio_block *blocks)
     if (GIVEN[number].sharing == WHOLE || rank == empty || sharers == 0)
         return 0;
     if (GIVEN[number].sharing == SLABS) {
-        blocks[0] =
-            cut(variable, dimension, size * mine / sharers, size * (mine + 1) / sharers - size * mine / sharers);
+        blocks[0] = cut(variable, dimension, size * mine / sharers,
+                        size * (mine + 1) / sharers - size * mine / sharers);
         return 1;
     }
     for (int64_t start = mine; start < size; start += sharers)
@@ -83,7 +89,7 @@ static int blocks_of(int number, gridio_block *blocks)
     return count;
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------ */
+/* --- values --- */
 
 static int64_t element_bytes(gridio_type type)
 {
@@ -131,7 +137,7 @@ static int64_t fill(int number, int64_t step, char *data)
     return bytes;
 }
 
-/* --- writing and reading ------------------------------------------------------------------------------------------ */
+/* --- writing and reading --- */
 
 static void write_step(gridio_file *file, const int *numbers, int variables, int64_t step)
 {
@@ -180,7 +186,8 @@ static void check_description(gridio_file *file, int n, int number)
                same_text(got->units, wanted->units);
     for (int d = 0; same && d < wanted->dimensions; d++)
         same = got->size[d] == wanted->size[d] &&
-               (!wanted->dimension_name[d] || same_text(got->dimension_name[d], wanted->dimension_name[d]));
+               (!wanted->dimension_name[d] ||
+                same_text(got->dimension_name[d], wanted->dimension_name[d]));
     if (same)
         return;
     fprintf(stderr, "rank %d: %s is described otherwise\n", rank, wanted->name);
@@ -205,7 +212,8 @@ static void read_all(gridio_file *file, int64_t steps)
 {
     gridio_block blocks[BLOCKS_AT_MOST];
     if (gridio_steps(file) != steps || gridio_variables(file) != VARIABLES) {
-        fprintf(stderr, "rank %d: %d steps of %d variables\n", rank, (int)gridio_steps(file), gridio_variables(file));
+        fprintf(stderr, "rank %d: %d steps of %d variables\n", rank, (int)gridio_steps(file),
+                gridio_variables(file));
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (int n = 0; n < VARIABLES; n++) {
@@ -236,8 +244,9 @@ static void write_and_read_far(const gridio_options *options, const char *path)
     for (int i = 0; i < 16; i++)
         data[i] = 100.0 * rank + i + 1;
     if (gridio_open(&file, path, GRIDIO_WRITE, options, MPI_COMM_WORLD) != 0 ||
-        gridio_define(file, &variable, 1, &block, &number) != 0 || gridio_end_definitions(file) != 0 ||
-        gridio_write(file, number, 0, data) != 0 || gridio_sync(file) != 0 || gridio_close(&file) != 0)
+        gridio_define(file, &variable, 1, &block, &number) != 0 ||
+        gridio_end_definitions(file) != 0 || gridio_write(file, number, 0, data) != 0 ||
+        gridio_sync(file) != 0 || gridio_close(&file) != 0)
         stop("write");
     if (gridio_open(&file, path, GRIDIO_READ, options, MPI_COMM_WORLD) != 0 ||
         gridio_select(file, number, 1, &block) != 0 || gridio_read(file, number, 0, back) != 0 ||
@@ -269,7 +278,8 @@ int main(int argc, char **argv)
         settings++;
     const gridio_options options = {.method = argv[2],
                                     .format = argv[3],
-                                    .hints = (const char *const *)argv + settings + (settings < argc),
+                                    .hints =
+                                        (const char *const *)argv + settings + (settings < argc),
                                     .settings = (const char *const *)argv + 7};
     argv[settings] = NULL; /* the end of the settings */
     gridio_file *file;
@@ -279,7 +289,8 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
-    if (gridio_open(&file, argv[4], writes ? GRIDIO_WRITE : GRIDIO_READ, &options, MPI_COMM_WORLD) != 0)
+    if (gridio_open(&file, argv[4], writes ? GRIDIO_WRITE : GRIDIO_READ, &options,
+                    MPI_COMM_WORLD) != 0)
         stop("open");
     gridio_hints(file, print_hint, NULL);
     if (writes)

@@ -15,14 +15,18 @@ from tests.kernels.conftest import Solver
 STEPS = 3
 
 
-def write(solver: Solver, ranks: int, method: str, form: str, path: Path, *settings: str, empty: int = -1) -> str:
+def write(
+    solver: Solver, ranks: int, method: str, form: str, path: Path, *settings: str, empty: int = -1
+) -> str:
     """Rank `empty` has no blocks. Returns the hints in force, as printed."""
     run = solver.run(ranks, "write", method, form, path, STEPS, empty, *settings, program="formats")
     assert run.returncode == 0, run.stderr
     return run.stdout
 
 
-def read_back(solver: Solver, ranks: int, method: str, form: str, path: Path, empty: int = -1) -> None:
+def read_back(
+    solver: Solver, ranks: int, method: str, form: str, path: Path, empty: int = -1
+) -> None:
     run = solver.run(ranks, "read", method, form, path, STEPS, empty, program="formats")
     assert run.returncode == 0, run.stderr
 
@@ -38,8 +42,13 @@ class Variable:
     is_field: bool  # CGNS: part of a flow solution
 
     def expected(self, step: int) -> np.ndarray:
-        """Element i of variable n at step s is 16 i + 4 s + n, as a letter that number modulo 26."""
-        value = 16 * np.arange(np.prod(self.shape, dtype=int)) + (4 * step if self.every_step else 0) + self.number
+        """Element i of variable n at step s is 16 i + 4 s + n, as a letter that number modulo
+        26."""
+        value = (
+            16 * np.arange(np.prod(self.shape, dtype=int))
+            + (4 * step if self.every_step else 0)
+            + self.number
+        )
         if self.dtype == "S1":
             value = np.array([bytes([ord("a") + v % 26]) for v in value])
         return value.reshape(self.shape).astype(self.dtype)
@@ -64,7 +73,12 @@ VARIABLES = [
         ]
     )
 ]
-NAMED = {"ozone": ("layer", "row", "column"), "depth": ("row", "column"), "title": ("letter",), "level": ("layer",)}
+NAMED = {
+    "ozone": ("layer", "row", "column"),
+    "depth": ("row", "column"),
+    "title": ("letter",),
+    "level": ("layer",),
+}
 
 
 def check(read, path: Path, steps: int = STEPS) -> None:
@@ -98,7 +112,11 @@ def read_hdf5(path: Path, variable: Variable, step: int) -> np.ndarray:
 def whole_steps(form: str, path: Path) -> int:
     if form in ("hdf5", "cgns"):
         with h5py.File(path) as file:
-            return int(file.attrs["gridio_steps"] if form == "hdf5" else file["Base3/BaseIterativeData/ data"][0])
+            return int(
+                file.attrs["gridio_steps"]
+                if form == "hdf5"
+                else file["Base3/BaseIterativeData/ data"][0]
+            )
     with netCDF4.Dataset(path) as dataset:
         return int(dataset.gridio_steps)
 
@@ -122,7 +140,9 @@ class CgnsReader:
         return arrays
 
     def lines(self, path: Path) -> list[str]:
-        run = subprocess.run([self.program, path], capture_output=True, text=True, check=True, timeout=60)
+        run = subprocess.run(
+            [self.program, path], capture_output=True, text=True, check=True, timeout=60
+        )
         return run.stdout.splitlines()
 
     def __call__(self, path: Path, variable: Variable, step: int) -> np.ndarray:
@@ -130,5 +150,7 @@ class CgnsReader:
         when = f"Step{step:08d}" if variable.every_step else "Once"
         shape = "x".join(map(str, variable.shape))
         if variable.is_field:
-            return arrays[f"Base{len(variable.shape)}/Zone_{shape}/{when}@CellCenter/{variable.name}"]
+            return arrays[
+                f"Base{len(variable.shape)}/Zone_{shape}/{when}@CellCenter/{variable.name}"
+            ]
         return arrays[f"Base3/{when}/{variable.name}"].reshape(variable.shape)

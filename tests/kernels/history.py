@@ -1,4 +1,5 @@
-"""Reads and checks a history file without any of the project's own code: numpy and the header's plain text."""
+"""Reads and checks a history file without any of the project's own code: numpy and the header's
+plain text."""
 
 from __future__ import annotations
 
@@ -9,7 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-TYPES = {"float64": np.float64, "float32": np.float32, "int32": np.int32, "character": np.dtype("S1")}
+TYPES = {
+    "float64": np.float64,
+    "float32": np.float32,
+    "int32": np.int32,
+    "character": np.dtype("S1"),
+}
 FIRST_PAGE_BYTES = 4096
 
 # kernels/solver/transport.h
@@ -60,11 +66,19 @@ class History:
             length = int(page.split(b"header_bytes ")[1].split()[0])
             return (page + file.read(length - len(page))).decode().splitlines()
 
-    def _variable(self, name: str, units: str, kind: str, tiled: str, when: str, _: str, *sizes: str) -> None:
+    def _variable(
+        self, name: str, units: str, kind: str, tiled: str, when: str, _: str, *sizes: str
+    ) -> None:
         every = when == "every_step"
         shape = tuple(map(int, sizes))
         self._last = Variable(
-            name, units, np.dtype(TYPES[kind]), tiled == "tiled", every, shape, self._next_offset[every]
+            name,
+            units,
+            np.dtype(TYPES[kind]),
+            tiled == "tiled",
+            every,
+            shape,
+            self._next_offset[every],
         )
         self._next_offset[every] += self._last.bytes
         self.variables[name] = self._last
@@ -78,14 +92,18 @@ class History:
     def _block(self, *numbers: str) -> None:
         half = len(numbers) // 2
         starts, counts = list(map(int, numbers[:half])), list(map(int, numbers[half:]))
-        self._last.blocks.append(tuple(slice(a, a + n) for a, n in zip(starts, counts, strict=True)))
+        self._last.blocks.append(
+            tuple(slice(a, a + n) for a, n in zip(starts, counts, strict=True))
+        )
 
     def _dimensions(self, *names: str) -> None:
         self._last.dimensions = names
 
     def read(self, name: str, step: int = 0) -> np.ndarray:
         variable = self.variables[name]
-        start = variable.offset_bytes + (self.first_step + step * self.step_bytes if variable.every_step else 0)
+        start = variable.offset_bytes + (
+            self.first_step + step * self.step_bytes if variable.every_step else 0
+        )
         count = math.prod(variable.shape)
         return np.fromfile(self.path, variable.dtype, count, offset=start).reshape(variable.shape)
 
@@ -99,7 +117,9 @@ class Parts:
     def __init__(self, directory: Path) -> None:
         self.files = [History(path) for path in sorted(directory.iterdir())]
         self.steps = min(file.steps for file in self.files)
-        self.variables = {name: part for file in self.files for name, part in file.variables.items()}
+        self.variables = {
+            name: part for file in self.files for name, part in file.variables.items()
+        }
 
     def read(self, name: str, step: int = 0) -> np.ndarray:
         holders = [file for file in self.files if name in file.variables]
@@ -118,10 +138,12 @@ class Parts:
 
 
 def exact_tracer(number: int, steps: int, grid: tuple[int, int, int]) -> np.ndarray:
-    """Tracer `number` (from 0) after `steps` time steps, [z, y, x], by von Neumann's analysis of the scheme.
+    """Tracer `number` (from 0) after `steps` time steps, [z, y, x], by von Neumann's analysis of
+    the scheme.
 
-    The initial wave is an eigenvector of upwind advection with central diffusion; its eigenvalue G stands in
-    kernels/solver/transport.h, so n steps multiply its amplitude by |G|^n and move its phase by n arg G.
+    The initial wave is an eigenvector of upwind advection with central diffusion; its eigenvalue G
+    stands in kernels/solver/transport.h, so n steps multiply its amplitude by |G|^n and move its
+    phase by n arg G.
     """
     nx, ny, nz = grid
     p, q = 2 * math.pi * (1 + number % 3) / nx, 2 * math.pi * (1 + number % 2) / ny

@@ -1,19 +1,19 @@
-/* Writes by one method what the tests then read by another and in numpy: all types, tiled and not, at every step and
- * once, in blocks that are uneven, several a rank, between each other's rows, or none.
+/* Writes by one method what the tests then read by another and in numpy: all types, tiled and not,
+ * at every step and once, in blocks that are uneven, several a rank, between each other's rows, or
+ * none.
  *
  *     layer write METHOD FORMAT PATH SIZE PATTERN SETTING...
  *     layer read  METHOD FORMAT PATH SIZE PATTERN SETTING...
- *     layer matrix DIRECTORY SIZE PATTERN...        every pair of method and format that this build has: writes
- *                                                   DIRECTORY/PATTERN/METHOD-FORMAT and reads it back
- *     layer far   METHOD FORMAT PATH SETTING...     one byte per rank, beyond 4 GiB (a sparse file)
- *     layer bad   METHOD FORMAT PATH SETTING...     rank 1 gives a block outside the variable
+ *     layer matrix DIRECTORY SIZE PATTERN...        every pair of method and format that this build
+ * has: writes DIRECTORY/PATTERN/METHOD-FORMAT and reads it back layer far   METHOD FORMAT PATH
+ * SETTING...     one byte per rank, beyond 4 GiB (a sparse file) layer bad   METHOD FORMAT PATH
+ * SETTING...     rank 1 gives a block outside the variable
  *
- * SIZE is ROWS, or ROWS:STEPS, of which there are usually two. PATTERN, of these rows and five columns on R ranks:
- *     rows       rank r has the r-th share of the rows
- *     but-K      the same, but rank K has none
- *     columns    rank r has the r-th share of the columns
- *     diagonal   R x R cells, of which rank r has (i, i + r modulo R)
- *     comb       2 R shares of the columns, of which rank r has the (R + r)-th and the r-th, in this order
+ * SIZE is ROWS, or ROWS:STEPS, of which there are usually two. PATTERN, of these rows and five
+ * columns on R ranks: rows       rank r has the r-th share of the rows but-K      the same, but
+ * rank K has none columns    rank r has the r-th share of the columns diagonal   R x R cells, of
+ * which rank r has (i, i + r modulo R) comb       2 R shares of the columns, of which rank r has
+ * the (R + r)-th and the r-th, in this order
  */
 #include "gridio.h"
 
@@ -36,8 +36,7 @@ static int give_up(void)
     exit(1);
 }
 
-/* --- the pattern ---------------------------------------------------------------------------------------------------
- */
+/* --- the pattern --- */
 
 typedef struct {
     gridio_block block[2 * MOST_RANKS];
@@ -59,12 +58,14 @@ static int64_t begin(int64_t size, int64_t n, int64_t i)
 
 static void add_rows(part *mine, int64_t size, int sharers, int i)
 {
-    add(mine, begin(size, sharers, i), 0, begin(size, sharers, i + 1) - begin(size, sharers, i), COLUMNS);
+    add(mine, begin(size, sharers, i), 0, begin(size, sharers, i + 1) - begin(size, sharers, i),
+        COLUMNS);
 }
 
 static void add_columns(part *mine, int64_t size, int sharers, int i)
 {
-    add(mine, 0, begin(COLUMNS, sharers, i), size, begin(COLUMNS, sharers, i + 1) - begin(COLUMNS, sharers, i));
+    add(mine, 0, begin(COLUMNS, sharers, i), size,
+        begin(COLUMNS, sharers, i + 1) - begin(COLUMNS, sharers, i));
 }
 
 static void add_cell(part *mine, int64_t size, int i, int j)
@@ -89,8 +90,7 @@ static part part_of(const char *pattern, int64_t size)
     return mine;
 }
 
-/* --- values --------------------------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 /* Every element has its own value: its number in the whole array, the step and the type. */
 static void put_value(void *data, gridio_type type, int64_t at, int64_t number, int64_t step)
@@ -125,8 +125,7 @@ static int check(const void *got, const void *want, size_t bytes, const char *wh
     return 1;
 }
 
-/* --- whole files ---------------------------------------------------------------------------------------------------
- */
+/* --- whole files --- */
 
 typedef struct {
     const char *method, *format, *path;
@@ -136,8 +135,9 @@ typedef struct {
 static gridio_file *open_file(const way *how, gridio_mode mode)
 {
     gridio_file *file;
-    const gridio_options options = {
-        .method = how->method, .format = how->format, .settings = (const char *const *)how->settings};
+    const gridio_options options = {.method = how->method,
+                                    .format = how->format,
+                                    .settings = (const char *const *)how->settings};
     if (gridio_open(&file, how->path, mode, &options, MPI_COMM_WORLD) != 0)
         give_up();
     return file;
@@ -150,14 +150,15 @@ static void define_all(gridio_file *file, int64_t size, const part *mine)
         for (int tiled = 0; tiled < 2; tiled++) {
             char name[32];
             snprintf(name, sizeof name, "%s_%s", NAMES[type], tiled ? "tiled" : "whole");
-            const gridio_variable variable = {.name = name,
-                                              .units = "1",
-                                              .type = (gridio_type)type,
-                                              .dimensions = 2,
-                                              .size = {size, COLUMNS},
-                                              .dimension_name = {"row", type == 0 ? NULL : "column"},
-                                              .tiled = tiled,
-                                              .every_step = type % 2 == 0};
+            const gridio_variable variable = {
+                .name = name,
+                .units = "1",
+                .type = (gridio_type)type,
+                .dimensions = 2,
+                .size = {size, COLUMNS},
+                .dimension_name = {"row", type == 0 ? NULL : "column"},
+                .tiled = tiled,
+                .every_step = type % 2 == 0};
             if (gridio_define(file, &variable, mine->blocks, mine->block, &number) != 0)
                 give_up();
         }
@@ -165,12 +166,14 @@ static void define_all(gridio_file *file, int64_t size, const part *mine)
         give_up();
 }
 
-static int move(gridio_file *file, int number, int64_t step, const part *mine, void *data, void *want)
+static int move(gridio_file *file, int number, int64_t step, const part *mine, void *data,
+                void *want)
 {
     const int type = number / 2;
     const bool writing = data == NULL;
     fill(want, (gridio_type)type, mine, type % 2 == 0 ? step : 0);
-    if ((writing ? gridio_write(file, number, step, want) : gridio_read(file, number, step, data)) != 0)
+    if ((writing ? gridio_write(file, number, step, want)
+                 : gridio_read(file, number, step, data)) != 0)
         give_up();
     return writing ? 0 : check(data, want, (size_t)mine->elements * BYTES[type], NAMES[type]);
 }
@@ -200,9 +203,10 @@ static bool is_as_defined(gridio_file *file, int64_t size)
 {
     const int last = gridio_find(file, "letter_tiled");
     const gridio_variable *variable = gridio_describe(file, last);
-    return gridio_variables(file) == 8 && gridio_steps(file) == steps && last == 7 && variable->size[0] == size &&
-           variable->size[1] == COLUMNS && variable->tiled && !variable->every_step &&
-           variable->type == GRIDIO_CHARACTER && strcmp(variable->units, "1") == 0 && gridio_find(file, "letter") == -1;
+    return gridio_variables(file) == 8 && gridio_steps(file) == steps && last == 7 &&
+           variable->size[0] == size && variable->size[1] == COLUMNS && variable->tiled &&
+           !variable->every_step && variable->type == GRIDIO_CHARACTER &&
+           strcmp(variable->units, "1") == 0 && gridio_find(file, "letter") == -1;
 }
 
 static int write_file(const way *how, int64_t size, const char *pattern)
@@ -230,8 +234,8 @@ static int read_file(const way *how, int64_t size, const char *pattern)
     return wrong ? 1 : 0;
 }
 
-static int write_and_read(const char *method, const char *format, const char *directory, int64_t size,
-                          const char *pattern)
+static int write_and_read(const char *method, const char *format, const char *directory,
+                          int64_t size, const char *pattern)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s/%s-%s", directory, pattern, method, format);
@@ -246,12 +250,12 @@ static int matrix(const char *directory, int64_t size, char **patterns)
         for (int m = 0; gridio_method_at(m); m++)
             for (int f = 0; gridio_format_at(f); f++)
                 if (!gridio_pair(gridio_method_at(m), gridio_format_at(f)))
-                    wrong += write_and_read(gridio_method_at(m), gridio_format_at(f), directory, size, *patterns);
+                    wrong += write_and_read(gridio_method_at(m), gridio_format_at(f), directory,
+                                            size, *patterns);
     return wrong ? 1 : 0;
 }
 
-/* --- special cases -------------------------------------------------------------------------------------------------
- */
+/* --- special cases --- */
 
 static int far_away(const way *how)
 {
@@ -296,7 +300,9 @@ static int bad_block(const way *how)
     int number;
     if (gridio_define(file, &row, 1, &block, &number) != 0)
         give_up();
-    int told = gridio_end_definitions(file) == GRIDIO_FAILED && strstr(gridio_error(), "outside row") != NULL, all;
+    int told = gridio_end_definitions(file) == GRIDIO_FAILED &&
+               strstr(gridio_error(), "outside row") != NULL,
+        all;
     MPI_Allreduce(&told, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     return gridio_close(&file) == GRIDIO_FAILED && all ? 0 : 1;
 }
@@ -325,7 +331,8 @@ static int run(int count, char **words)
     if (count < 7)
         return 2;
     how.settings = words + 7;
-    return (strcmp(what, "write") == 0 ? write_file : read_file)(&how, read_size(words[5]), words[6]);
+    return (strcmp(what, "write") == 0 ? write_file : read_file)(&how, read_size(words[5]),
+                                                                 words[6]);
 }
 
 int main(int count, char **words)

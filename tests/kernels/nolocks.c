@@ -1,4 +1,5 @@
-/* A preload: a file system without locks, as Lustre is when it is mounted without the option flock. */
+/* A preload: a file system without locks, as Lustre is when it is mounted without the option flock.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,8 +8,8 @@
 
 static int is_lock(int command)
 {
-    return command == F_SETLK || command == F_SETLKW || command == F_GETLK || command == F_OFD_SETLK ||
-           command == F_OFD_SETLKW || command == F_OFD_GETLK;
+    return command == F_SETLK || command == F_SETLKW || command == F_GETLK ||
+           command == F_OFD_SETLK || command == F_OFD_SETLKW || command == F_OFD_GETLK;
 }
 
 static int control(const char *name, int descriptor, int command, void *argument)

@@ -1,12 +1,12 @@
-/* Zones by the parallel CGNS calls and, compiled with -DSERIAL, the same file by the CGNS project's serial library:
- * both must be equal.
+/* Zones by the parallel CGNS calls and, compiled with -DSERIAL, the same file by the CGNS project's
+ * serial library: both must be equal.
  *
  *     pcgns_zones write PATH independent|collective|shared     (serial: write PATH ZONES)
  *     pcgns_zones read PATH independent|collective
  *     pcgns_zones fail PATH
  *
- * independent and collective: a zone for every rank, larger by one for each. shared: one zone, its planes shared out.
- * fail: what must be refused, on every rank alike. */
+ * independent and collective: a zone for every rank, larger by one for each. shared: one zone, its
+ * planes shared out. fail: what must be refused, on every rank alike. */
 #ifdef SERIAL
 #include <cgnslib.h>
 #else
@@ -34,10 +34,10 @@ static void stop(void)
 #endif
 }
 
-#define DO(call)                                                                                                       \
-    do {                                                                                                               \
-        if ((call) != CG_OK)                                                                                           \
-            stop();                                                                                                    \
+#define DO(call)                                                                                   \
+    do {                                                                                           \
+        if ((call) != CG_OK)                                                                       \
+            stop();                                                                                \
     } while (0)
 
 static void sizes_of(int zone, cgsize_t *size)
@@ -56,7 +56,8 @@ static double value(int zone, int n, long i, long j, long k)
 }
 
 /* Fills first … last, in Fortran's order, with values of the given type. */
-static void fill(int zone, int n, DataType_t type, const cgsize_t *first, const cgsize_t *last, void *data)
+static void fill(int zone, int n, DataType_t type, const cgsize_t *first, const cgsize_t *last,
+                 void *data)
 {
     long at = 0;
     for (cgsize_t k = first[2]; k <= last[2]; k++)
@@ -97,7 +98,8 @@ static void write_file(const char *path, int zones)
         for (int f = 0; f < FIELDS; f++) {
             const int on_cells = f < 2;
             fill(z, 3 + f, FIELD_TYPE[f], first, on_cells ? size + 3 : size, data);
-            DO(cg_field_write(file, base, zone, on_cells ? 1 : 2, FIELD_TYPE[f], FIELD[f], data, &number));
+            DO(cg_field_write(file, base, zone, on_cells ? 1 : 2, FIELD_TYPE[f], FIELD[f], data,
+                              &number));
         }
     }
     DO(cg_close(file));
@@ -128,14 +130,17 @@ static void create(int file, int base, int z, numbers *made)
     snprintf(name, sizeof name, "Zone%d", z);
     DO(cg_zone_write(file, base, name, size, Structured, &made->zone));
     for (int c = 0; c < COORDINATES; c++)
-        DO(cgp_coord_write(file, base, made->zone, RealDouble, COORDINATE[c], &made->coordinate[c]));
+        DO(cgp_coord_write(file, base, made->zone, RealDouble, COORDINATE[c],
+                           &made->coordinate[c]));
     DO(cg_sol_write(file, base, made->zone, "Cells", CellCenter, &cells));
     DO(cg_sol_write(file, base, made->zone, "Vertices", Vertex, &vertices));
     for (int f = 0; f < FIELDS; f++)
-        DO(cgp_field_write(file, base, made->zone, f < 2 ? cells : vertices, FIELD_TYPE[f], FIELD[f], &made->field[f]));
+        DO(cgp_field_write(file, base, made->zone, f < 2 ? cells : vertices, FIELD_TYPE[f],
+                           FIELD[f], &made->field[f]));
 }
 
-/* The part of a zone that this rank has: all of its own, nothing of others', or a share of the planes of a shared one.
+/* The part of a zone that this rank has: all of its own, nothing of others', or a share of the
+ * planes of a shared one.
  */
 static int part_of(int z, int is_shared, int on_cells, cgsize_t *first, cgsize_t *last)
 {
@@ -161,13 +166,14 @@ static void write_data(int file, int base, int z, int is_shared, const numbers *
     for (int c = 0; c < COORDINATES; c++) {
         const int mine = part_of(z, is_shared, 0, first, last);
         fill(z, c, RealDouble, first, last, data);
-        DO(cgp_coord_write_data(file, base, made->zone, made->coordinate[c], first, last, mine ? data : NULL));
+        DO(cgp_coord_write_data(file, base, made->zone, made->coordinate[c], first, last,
+                                mine ? data : NULL));
     }
     for (int f = 0; f < FIELDS; f++) {
         const int on_cells = f < 2, mine = part_of(z, is_shared, on_cells, first, last);
         fill(z, 3 + f, FIELD_TYPE[f], first, last, data);
-        DO(cgp_field_write_data(file, base, made->zone, on_cells ? 1 : 2, made->field[f], first, last,
-                                mine ? data : NULL));
+        DO(cgp_field_write_data(file, base, made->zone, on_cells ? 1 : 2, made->field[f], first,
+                                last, mine ? data : NULL));
     }
 }
 
@@ -265,21 +271,25 @@ static void fail_file(const char *path)
     const cgsize_t first[3] = {1, 1, 1}, beyond[3] = {4, 4, 5};
     static double data[ELEMENTS_AT_MOST];
     int file, base, zone, number;
-    refuse(cgp_open("/nowhere/grid.cgns", CG_MODE_WRITE, &file), "cannot create '/nowhere/grid.cgns'");
+    refuse(cgp_open("/nowhere/grid.cgns", CG_MODE_WRITE, &file),
+           "cannot create '/nowhere/grid.cgns'");
     refuse(cgp_open("/nowhere/grid.cgns", CG_MODE_READ, &file), "cannot open '/nowhere/grid.cgns'");
     refuse(cgp_close(77), "77 is the number of no open file");
     DO(cgp_open(path, CG_MODE_WRITE, &file));
     refuse(cg_base_write(file, "Base", 4, 4, &base), "cells of 4 dimensions");
     DO(cg_base_write(file, "Base", 3, 3, &base));
     refuse(cg_base_write(file, "Base", 3, 3, &base), "has a node of that name already");
-    refuse(cg_base_write(file, "a name of more than thirty-two letters", 3, 3, &base), "1 to 32 characters");
-    refuse(cg_zone_write(file, base, "Zone", wrong, Structured, &zone), "one cell less than vertices");
+    refuse(cg_base_write(file, "a name of more than thirty-two letters", 3, 3, &base),
+           "1 to 32 characters");
+    refuse(cg_zone_write(file, base, "Zone", wrong, Structured, &zone),
+           "one cell less than vertices");
     DO(cg_zone_write(file, base, "Zone", size, Structured, &zone));
-    refuse(cgp_coord_write(file, base, 2, RealDouble, "CoordinateX", &number), "has no Zone_t number 2");
+    refuse(cgp_coord_write(file, base, 2, RealDouble, "CoordinateX", &number),
+           "has no Zone_t number 2");
     DO(cgp_coord_write(file, base, zone, RealDouble, "CoordinateX", &number));
     /* one rank is wrong, in the collective mode, and the others are not left waiting */
-    const int code =
-        cgp_coord_write_data(file, base, zone, number, first, rank == 0 ? beyond : size, rank < 2 ? data : NULL);
+    const int code = cgp_coord_write_data(file, base, zone, number, first,
+                                          rank == 0 ? beyond : size, rank < 2 ? data : NULL);
     expect(code == (rank == 0 ? CG_ERROR : CG_OK), "the range's check");
     DO(cgp_close(file));
 }

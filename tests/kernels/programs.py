@@ -35,7 +35,9 @@ class Run:
 
 def run_plan(kernels: Solver, program: str, ranks: int, plan: str, directory: Path) -> Run:
     """`plan` without indentation; {directory} in it stands for the directory."""
-    lines = [line.strip().replace("{directory}", str(directory)) for line in plan.strip().splitlines()]
+    lines = [
+        line.strip().replace("{directory}", str(directory)) for line in plan.strip().splitlines()
+    ]
     plan_file, records_file = directory / f"{program}.plan", directory / f"{program}.records"
     plan_file.write_text("\n".join(lines) + "\n")
     records_file.unlink(missing_ok=True)

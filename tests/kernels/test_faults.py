@@ -1,4 +1,5 @@
-"""What goes wrong: planted faults, full disks, places where nothing can be written, ranks that are killed."""
+"""What goes wrong: planted faults, full disks, places where nothing can be written, ranks that are
+killed."""
 
 from __future__ import annotations
 
@@ -15,11 +16,16 @@ import pytest
 from tests.kernels.conftest import LONGEST_RUN_S, Solver
 from tests.kernels.history import History, Parts
 from tests.kernels.test_gridio import assert_as_expected
+from tests.processes import started, until
 
-PAIRS = [("serial", "posix"), ("collective", "mpiio"), ("independent", "mpiio"), ("aggregated", "posix")]
+PAIRS = [
+    ("serial", "posix"),
+    ("collective", "mpiio"),
+    ("independent", "mpiio"),
+    ("aggregated", "posix"),
+]
 PAIRS += [("file-per-rank", "posix")]
 METHODS = ["serial", "collective", "independent", "aggregated", "file-per-rank"]
-DRAINED_S = 5
 
 
 def open_result(path: Path) -> History | Parts:
@@ -28,18 +34,22 @@ def open_result(path: Path) -> History | Parts:
 
 @pytest.fixture(scope="session")
 def kernels(build_kernels: Callable[[str], Solver]) -> Solver:
-    """Open MPI, as it waits without taking the processor from others; with its own MPI-IO, which hides errors."""
+    """Open MPI, as it waits without taking the processor from others; with its own MPI-IO, which
+    hides errors."""
     return build_kernels("system-openmpi")
 
 
-# --- planted faults ---------------------------------------------------------------------------------------------------
+# --- planted faults ---
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fault", ["lose_element=1", "swap_elements=1", "zero_element=1"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_writer_that_loses_swaps_or_zeroes_an_element_is_caught(kernels, tmp_path, method, fault):
     words = [method, "dummy", tmp_path / "spoilt", 7, "rows"]
-    run = kernels.run(3, "write", *words, fault, "fault_step=1", "fault_variable=double_tiled", program="layer")
+    run = kernels.run(
+        3, "write", *words, fault, "fault_step=1", "fault_variable=double_tiled", program="layer"
+    )
     assert run.returncode == 0, run.stderr
     run = kernels.run(3, "read", *words, program="layer")
     assert run.returncode == 1
@@ -60,10 +70,19 @@ def test_a_failed_write_is_told_on_all_ranks_and_leaves_the_steps_before(kernels
     assert_as_expected(open_result(tmp_path / "failed.partial"), steps=3)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize("method", ["collective", "independent", "file-per-rank"])
 def test_a_rank_other_than_the_first_may_fail(kernels, tmp_path, method, rank):
-    words = [method, "dummy", tmp_path / "failed", "7:5", "rows", "fail_write_step=1", f"fault_rank={rank}"]
+    words = [
+        method,
+        "dummy",
+        tmp_path / "failed",
+        "7:5",
+        "rows",
+        "fail_write_step=1",
+        f"fault_rank={rank}",
+    ]
     run = kernels.run(3, "write", *words, program="layer")
     assert run.returncode == 1
     assert f"rank {rank} was told to fail" in run.stderr
@@ -72,13 +91,22 @@ def test_a_rank_other_than_the_first_may_fail(kernels, tmp_path, method, rank):
 
 def test_the_dummy_takes_the_time_it_is_told_to(kernels, tmp_path):
     begin = time.monotonic()
-    words = ["independent", "dummy", tmp_path / "slow", 7, "rows", "open_s=0.5", "sync_s=0.25", "close_s=0.5"]
+    words = [
+        "independent",
+        "dummy",
+        tmp_path / "slow",
+        7,
+        "rows",
+        "open_s=0.5",
+        "sync_s=0.25",
+        "close_s=0.5",
+    ]
     run = kernels.run(2, "write", *words, "delayed_rank=1", program="layer")
     assert run.returncode == 0, run.stderr
     assert time.monotonic() - begin >= 0.5 + 2 * 0.25 + 0.5
 
 
-# --- where nothing can be written -------------------------------------------------------------------------------------
+# --- where nothing can be written ---
 
 
 @pytest.fixture
@@ -99,13 +127,20 @@ def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
 # 17 MB in the first step, of which 5 once; 12 MB more in the second
 MANY_ROWS = 100_000
-LIBRARY_PAIRS = [("collective", "hdf5"), ("serial", "netcdf3"), ("collective", "netcdf4"), ("collective", "pnetcdf")]
+LIBRARY_PAIRS = [
+    ("collective", "hdf5"),
+    ("serial", "netcdf3"),
+    ("collective", "netcdf4"),
+    ("collective", "pnetcdf"),
+]
 
 
 @pytest.mark.parametrize(("method", "form"), PAIRS)
 def test_on_a_full_disk_the_steps_before_it_was_full_are_whole(kernels, mount, method, form):
     disk = mount("size=24m")
-    run = kernels.run(2, "write", method, form, disk / "history", MANY_ROWS, "rows", program="layer")
+    run = kernels.run(
+        2, "write", method, form, disk / "history", MANY_ROWS, "rows", program="layer"
+    )
     assert run.returncode == 1
     assert run.stderr.count("layer: ") == 1
     assert re.search(r"layer: cannot write '.*/history': ", run.stderr)
@@ -133,13 +168,15 @@ def test_where_nothing_can_be_written(debian, mount, method, form):
 
 @pytest.mark.parametrize(("method", "form"), PAIRS)
 def test_a_directory_that_is_not_there(one_solver, tmp_path, method, form):
-    run = one_solver.run(2, "write", method, form, tmp_path / "absent" / "history", 7, "rows", program="layer")
+    run = one_solver.run(
+        2, "write", method, form, tmp_path / "absent" / "history", 7, "rows", program="layer"
+    )
     assert run.returncode == 1
     assert re.search(r"^layer: cannot open '.*/absent/history': \w.*$", run.stderr, re.MULTILINE)
     assert run.stderr.count("layer:") == 1
 
 
-# --- runs that do not end ---------------------------------------------------------------------------------------------
+# --- runs that do not end ---
 
 
 def ranks_of(path: Path) -> list[int]:
@@ -159,34 +196,33 @@ def ranks_of(path: Path) -> list[int]:
 def steps_so_far(partial: Path) -> int:
     """-1 while the header is not whole yet."""
     files = sorted(partial.iterdir()) if partial.is_dir() else [partial]
-    if not files or not all(file.exists() and b"\nend\n" in file.read_bytes()[:8192] for file in files):
+    if not files or not all(
+        file.exists() and b"\nend\n" in file.read_bytes()[:8192] for file in files
+    ):
         return -1
     return min(History(file).steps for file in files)
 
 
-def run_until_killed(kernels: Solver, path: Path, method: str, form: str, kill: Callable[[subprocess.Popen], None]):
-    """Three ranks write step after step until some are whole; then `kill` ends them. Gives what they left."""
+def run_until_killed(
+    kernels: Solver, path: Path, method: str, form: str, kill: Callable[[subprocess.Popen], None]
+):
+    """Three ranks write step after step until some are whole; then `kill` ends them. Gives what
+    they left."""
     partial = path.with_suffix(".partial")
     words = ["write", method, form, path, "7:1000000", "columns"]
     command = kernels.mpi.launch(3, kernels.build / "layer", *words)
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, env=kernels.mpi.variables(), **quiet) as run:
-        until = time.monotonic() + LONGEST_RUN_S
-        while time.monotonic() < until and not (partial.exists() and steps_so_far(partial) >= 3):
-            time.sleep(0.01)
+    quiet = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
+    with started(command, env=kernels.mpi.variables(), **quiet) as run:
+        until(lambda: partial.exists() and steps_so_far(partial) >= 3, run)
         kill(run)
         assert run.wait(LONGEST_RUN_S) != 0
     assert not path.exists()
-    wait_for_the_last_rank(path)
+    until(lambda: not ranks_of(path))  # the launcher may be gone a moment before its ranks are
     return open_result(partial)
-
-
-def wait_for_the_last_rank(path: Path) -> None:
-    """The launcher may be gone a moment before its ranks are."""
-    until = time.monotonic() + DRAINED_S
-    while ranks_of(path) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not ranks_of(path)
 
 
 def assert_first_steps(result: History | Parts) -> None:
@@ -197,16 +233,24 @@ def assert_first_steps(result: History | Parts) -> None:
 
 
 @pytest.mark.parametrize(("method", "form"), PAIRS)
-def test_a_rank_that_is_killed_leaves_whole_steps_and_no_final_file(kernels, tmp_path, method, form):
+def test_a_rank_that_is_killed_leaves_whole_steps_and_no_final_file(
+    kernels, tmp_path, method, form
+):
     path = tmp_path / "history"
-    result = run_until_killed(kernels, path, method, form, lambda _: os.kill(ranks_of(path)[-1], signal.SIGKILL))
+    result = run_until_killed(
+        kernels, path, method, form, lambda _: os.kill(ranks_of(path)[-1], signal.SIGKILL)
+    )
     assert_first_steps(result)
 
 
 @pytest.mark.parametrize(("method", "form"), [("collective", "mpiio"), ("file-per-rank", "posix")])
-def test_an_interrupted_run_leaves_whole_steps_and_the_next_one_replaces_them(kernels, tmp_path, method, form):
+def test_an_interrupted_run_leaves_whole_steps_and_the_next_one_replaces_them(
+    kernels, tmp_path, method, form
+):
     path = tmp_path / "history"
-    assert_first_steps(run_until_killed(kernels, path, method, form, lambda run: run.send_signal(signal.SIGINT)))
+    assert_first_steps(
+        run_until_killed(kernels, path, method, form, lambda run: run.send_signal(signal.SIGINT))
+    )
     run = kernels.run(2, "write", method, form, path, 7, "rows", program="layer")
     assert run.returncode == 0, run.stderr
     assert_as_expected(open_result(path))

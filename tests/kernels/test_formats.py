@@ -1,4 +1,5 @@
-"""The formats on libraries: what gridio writes by every method, other libraries read, element by element."""
+"""The formats on libraries: what gridio writes by every method, other libraries read, element by
+element."""
 
 from __future__ import annotations
 
@@ -7,18 +8,38 @@ import netCDF4
 import numpy as np
 import pytest
 
-from tests.kernels.formats_data import STEPS, check, read_back, read_hdf5, read_netcdf, whole_steps, write
+from tests.kernels.formats_data import (
+    STEPS,
+    check,
+    read_back,
+    read_hdf5,
+    read_netcdf,
+    whole_steps,
+    write,
+)
 
-READERS = {"hdf5": read_hdf5, "netcdf4": read_netcdf, "netcdf3": read_netcdf, "pnetcdf": read_netcdf}
+READERS = {
+    "hdf5": read_hdf5,
+    "netcdf4": read_netcdf,
+    "netcdf3": read_netcdf,
+    "pnetcdf": read_netcdf,
+}
 PAIRS = [
-    *[(method, form) for form in ("hdf5", "netcdf4") for method in ("serial", "collective", "independent")],
+    *[
+        (method, form)
+        for form in ("hdf5", "netcdf4")
+        for method in ("serial", "collective", "independent")
+    ],
     ("aggregated", "hdf5"),
     ("aggregated", "netcdf4"),
     ("serial", "netcdf3"),
     *[(method, "pnetcdf") for method in ("collective", "independent", "aggregated")],
 ]
 
-ONE_OF_EACH = [("serial", "netcdf3"), *[("collective", form) for form in ("hdf5", "netcdf4", "pnetcdf", "cgns")]]
+ONE_OF_EACH = [
+    ("serial", "netcdf3"),
+    *[("collective", form) for form in ("hdf5", "netcdf4", "pnetcdf", "cgns")],
+]
 
 
 @pytest.mark.parametrize(("method", "form"), PAIRS)
@@ -32,6 +53,7 @@ def test_another_library_reads_every_element(debian, tmp_path, method, form):
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize("ranks", [1, 2, 4, 6, 9])
 @pytest.mark.parametrize(("method", "form"), PAIRS)
 def test_numbers_of_ranks(debian, tmp_path, method, form, ranks):
@@ -45,7 +67,11 @@ def test_numbers_of_ranks(debian, tmp_path, method, form, ranks):
     [
         ("collective", "hdf5", ["chunk=block", "fill=on"]),
         ("independent", "hdf5", ["chunk=2x3", "metadata=collective"]),
-        ("independent", "hdf5", [f"steps={STEPS}", "alignment_bytes=4096", "alignment_threshold_bytes=512"]),
+        (
+            "independent",
+            "hdf5",
+            [f"steps={STEPS}", "alignment_bytes=4096", "alignment_threshold_bytes=512"],
+        ),
         ("collective", "netcdf4", ["chunk=library", "fill=on"]),
         ("independent", "netcdf4", ["chunk=block"]),
         ("collective", "netcdf4", [f"steps={STEPS}", "alignment_bytes=4096"]),
@@ -80,10 +106,19 @@ def test_a_file_per_rank_says_of_what_it_is_a_part(debian, tmp_path, form):
     read_back(debian, 3, "file-per-rank", form, path, empty=1)
 
 
-@pytest.mark.parametrize("method", ["collective", pytest.param("independent", marks=pytest.mark.slow)])
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    "method", ["collective", pytest.param("independent", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("form", "settings"),
-    [("hdf5", []), ("hdf5", ["steps=1"]), ("netcdf4", []), ("pnetcdf", []), ("cgns", ["coordinates=none"])],
+    [
+        ("hdf5", []),
+        ("hdf5", ["steps=1"]),
+        ("netcdf4", []),
+        ("pnetcdf", []),
+        ("cgns", ["coordinates=none"]),
+    ],
 )
 def test_beyond_four_gibibytes_in_one_array(debian, tmp_path, method, form, settings):
     path = tmp_path / "far"
@@ -101,7 +136,7 @@ def test_beyond_four_gibibytes_in_one_array(debian, tmp_path, method, form, sett
     np.testing.assert_array_equal(got, np.arange(1, 17) + 100 * np.arange(2)[:, None])
 
 
-# --- what the settings do ---------------------------------------------------------------------------------------------
+# --- what the settings do ---
 
 
 def test_hdf5_lies_in_the_file_as_asked(debian, tmp_path):
@@ -141,28 +176,57 @@ def test_kinds_of_netcdf(debian, tmp_path):
 @pytest.mark.parametrize("form", ["hdf5", "netcdf4", "pnetcdf", "cgns"])
 def test_hints_in_force_are_told(debian, tmp_path, form):
     """Open MPI tells of those that were given, PnetCDF of its own too."""
-    told = write(debian, 2, "collective", form, tmp_path / "output", "hints", "cb_buffer_size=1048576")
+    told = write(
+        debian, 2, "collective", form, tmp_path / "output", "hints", "cb_buffer_size=1048576"
+    )
     assert "cb_buffer_size=1048576" in told.splitlines()
     assert ("nc_header_align_size=" in told) == (form == "pnetcdf")
 
 
-# --- failures ---------------------------------------------------------------------------------------------------------
+# --- failures ---
 
 
 @pytest.mark.parametrize(
     ("method", "form", "setting", "sentence"),
     [
-        ("collective", "hdf5", "chunk=2y3", "the setting chunk is contiguous, block or numbers such as 1x64x64"),
-        ("collective", "hdf5", "steps=2", "has room for 2 steps, as the setting steps says, and so no step 2"),
-        ("collective", "netcdf4", "steps=0", "the setting steps is 'unlimited' or a number of at least 1, not '0'"),
-        ("serial", "netcdf3", "kind=new", "the setting kind is one of classic|64bit-offset|64bit-data, not 'new'"),
-        ("collective", "pnetcdf", "nonblocking=maybe", "the setting nonblocking is one of yes|no, not 'maybe'"),
+        (
+            "collective",
+            "hdf5",
+            "chunk=2y3",
+            "the setting chunk is contiguous, block or numbers such as 1x64x64",
+        ),
+        (
+            "collective",
+            "hdf5",
+            "steps=2",
+            "has room for 2 steps, as the setting steps says, and so no step 2",
+        ),
+        (
+            "collective",
+            "netcdf4",
+            "steps=0",
+            "the setting steps is 'unlimited' or a number of at least 1, not '0'",
+        ),
+        (
+            "serial",
+            "netcdf3",
+            "kind=new",
+            "the setting kind is one of classic|64bit-offset|64bit-data, not 'new'",
+        ),
+        (
+            "collective",
+            "pnetcdf",
+            "nonblocking=maybe",
+            "the setting nonblocking is one of yes|no, not 'maybe'",
+        ),
         ("independent", "netcdf4", "steps=2", "has room for 2 steps"),
         ("collective", "pnetcdf", "steps=2", "has room for 2 steps"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(debian, tmp_path, method, form, setting, sentence):
-    run = debian.run(2, "write", method, form, tmp_path / "output", STEPS, -1, setting, program="formats")
+    run = debian.run(
+        2, "write", method, form, tmp_path / "output", STEPS, -1, setting, program="formats"
+    )
     assert run.returncode != 0
     assert sentence in run.stderr
     assert not (tmp_path / "output").exists()
@@ -186,9 +250,12 @@ def test_what_is_no_such_file(debian, tmp_path, method, form):
     assert f"'{path}'" in run.stderr
 
 
-@pytest.mark.parametrize(("method", "form"), [*ONE_OF_EACH, ("serial", "hdf5"), ("independent", "netcdf4")])
+@pytest.mark.parametrize(
+    ("method", "form"), [*ONE_OF_EACH, ("serial", "hdf5"), ("independent", "netcdf4")]
+)
 def test_a_killed_run_leaves_whole_steps(debian, tmp_path, method, form):
-    """All ranks are killed in the midst of the fourth step. The mark of the third may not have reached the disk."""
+    """All ranks are killed in the midst of the fourth step. The mark of the third may not have
+    reached the disk."""
     run = debian.run(3, "die", method, form, tmp_path / "output", STEPS, -1, program="formats")
     assert run.returncode != 0
     assert [entry.name for entry in tmp_path.iterdir()] == ["output.partial"]

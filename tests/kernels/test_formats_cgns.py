@@ -1,4 +1,5 @@
-"""CGNS files: the project's own serial library reads them, and its checker and its comparison find nothing wrong."""
+"""CGNS files: the project's own serial library reads them, and its checker and its comparison find
+nothing wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ SOURCES = Path(__file__).parent
 def cgns_tools() -> None:
     missing = [tool for tool in ("cgnscheck", "cgnsdiff") if not shutil.which(tool)]
     if missing or not Path("/usr/include/cgnslib.h").exists():
-        pytest.skip("Debian's cgns-convert and libcgns-dev are not installed: see tools/system-packages")
+        pytest.skip(
+            "Debian's cgns-convert and libcgns-dev are not installed: see tools/system-packages"
+        )
 
 
 def compile_with_libcgns(source: str, directory: Path, *options: str) -> Path:
@@ -39,15 +42,20 @@ def serial_twin(cgns_tools, tmp_path_factory) -> Path:
 
 
 def check_standard(path: Path) -> None:
-    """No error, and only the warnings that every file without units in the standard's sense gets."""
+    """No error, and only the warnings that every file without units in the standard's sense
+    gets."""
     report = subprocess.run(["cgnscheck", path], capture_output=True, text=True, timeout=60).stdout
     assert "checking complete" in report, report
     usual = ("dataclass not given", "dataclass is not given", "not a CGNS data-name identifier")
-    found = [line for line in report.splitlines() if line.startswith(("ERROR", "WARNING", "INTERNAL", "FATAL"))]
+    found = [
+        line
+        for line in report.splitlines()
+        if line.startswith(("ERROR", "WARNING", "INTERNAL", "FATAL"))
+    ]
     assert [line for line in found if not line.endswith(usual)] == []
 
 
-# --- the format of gridio ---------------------------------------------------------------------------------------------
+# --- the format of gridio ---
 
 
 @pytest.mark.parametrize("method", ["serial", "collective", "independent", "aggregated"])
@@ -73,7 +81,9 @@ def test_vertices_have_their_indices_as_coordinates(debian, serial_reader, tmp_p
     arrays = serial_reader.arrays(path)
     z, y, x = np.indices((6, 8, 7), dtype="f4")
     for name, wanted in {"X": x, "Y": y, "Z": z}.items():
-        np.testing.assert_array_equal(arrays[f"Base3/Zone_5x7x6/GridCoordinates/Coordinate{name}"], wanted)
+        np.testing.assert_array_equal(
+            arrays[f"Base3/Zone_5x7x6/GridCoordinates/Coordinate{name}"], wanted
+        )
 
     write(debian, 3, "collective", "cgns", tmp_path / "bare.cgns", "coordinates=none")
     assert not any("Coordinate" in name for name in serial_reader.arrays(tmp_path / "bare.cgns"))
@@ -81,11 +91,18 @@ def test_vertices_have_their_indices_as_coordinates(debian, serial_reader, tmp_p
 
 def test_a_killed_run_leaves_whole_steps(debian, serial_reader, tmp_path):
     path = tmp_path / "output.cgns"
-    assert debian.run(3, "die", "independent", "cgns", path, STEPS, -1, program="formats").returncode != 0
-    check(serial_reader, path.with_suffix(".cgns.partial"), whole_steps("cgns", path.with_suffix(".cgns.partial")))
+    assert (
+        debian.run(3, "die", "independent", "cgns", path, STEPS, -1, program="formats").returncode
+        != 0
+    )
+    check(
+        serial_reader,
+        path.with_suffix(".cgns.partial"),
+        whole_steps("cgns", path.with_suffix(".cgns.partial")),
+    )
 
 
-# --- the parallel calls -----------------------------------------------------------------------------------------------
+# --- the parallel calls ---
 
 
 def zones(solver, ranks: int, *arguments: str | Path) -> None:
@@ -93,9 +110,12 @@ def zones(solver, ranks: int, *arguments: str | Path) -> None:
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ranks", [1, 3, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mode", ["independent", "collective"])
-def test_a_zone_per_rank_is_what_the_serial_library_writes(debian, serial_twin, tmp_path, mode, ranks):
+def test_a_zone_per_rank_is_what_the_serial_library_writes(
+    debian, serial_twin, tmp_path, mode, ranks
+):
     parallel, serial = tmp_path / "parallel.cgns", tmp_path / "serial.cgns"
     zones(debian, ranks, "write", parallel, mode)
     subprocess.run([serial_twin, "write", serial, str(ranks)], check=True)
@@ -114,7 +134,9 @@ def test_one_zone_over_all_ranks_is_what_the_serial_library_writes(debian, seria
 
 def same_nodes(left: Path, right: Path) -> None:
     """Names, labels, types, sizes and data of all nodes."""
-    compared = subprocess.run(["cgnsdiff", "-d", left, right], capture_output=True, text=True, timeout=60)
+    compared = subprocess.run(
+        ["cgnsdiff", "-d", left, right], capture_output=True, text=True, timeout=60
+    )
     assert (compared.stdout, compared.stderr) == ("", "")
 
 
@@ -122,7 +144,7 @@ def test_what_cannot_be_is_refused_on_all_ranks(debian, tmp_path):
     zones(debian, 3, "fail", tmp_path / "output.cgns")
 
 
-# --- planted faults ---------------------------------------------------------------------------------------------------
+# --- planted faults ---
 
 
 def test_one_element_lost_is_seen(debian, serial_reader, tmp_path):

@@ -20,7 +20,8 @@ NX, NY, STEPS = 64, 48, 5
 
 @pytest.fixture(scope="module")
 def environment(debian: Solver, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Of a shell in which the installed gridio is found; it was moved after its installation, as packages are."""
+    """Of a shell in which the installed gridio is found; it was moved after its installation, as
+    packages are."""
     if not shutil.which("pkg-config"):
         pytest.skip("there is no pkg-config")
     places = tmp_path_factory.mktemp("places")
@@ -36,9 +37,21 @@ def program(request: pytest.FixtureRequest, debian: Solver, environment, tmp_pat
     compiler = debian.mpi.mpicc if request.param.endswith(".c") else debian.mpi.mpifort
     if not compiler or not shutil.which(compiler):
         pytest.skip(f"there is no compiler for {request.param}")
-    flags = subprocess.check_output(["pkg-config", "--cflags", "--libs", "gridio"], env=environment, text=True).split()
+    flags = subprocess.check_output(
+        ["pkg-config", "--cflags", "--libs", "gridio"], env=environment, text=True
+    ).split()
     made = tmp_path_factory.mktemp("made") / "wave"
-    compile_it = [compiler, "-Wall", "-Wextra", "-Werror", EXAMPLES / request.param, *flags, "-lm", "-o", made]
+    compile_it = [
+        compiler,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        EXAMPLES / request.param,
+        *flags,
+        "-lm",
+        "-o",
+        made,
+    ]
     subprocess.run(compile_it, check=True, env=environment)
     return made
 
@@ -56,10 +69,14 @@ def test_an_example_writes_the_wave_that_its_formula_says(debian, program, tmp_p
     assert history.variables["wave"].shape == (NY, NX)
     y, x = np.ogrid[:NY, :NX]
     for step in range(STEPS):
-        np.testing.assert_allclose(history.read("wave", step), np.sin(0.1 * x + 0.2 * y - step), atol=1e-12)
+        np.testing.assert_allclose(
+            history.read("wave", step), np.sin(0.1 * x + 0.2 * y - step), atol=1e-12
+        )
 
 
-@pytest.mark.parametrize("pair", [("aggregated", "netcdf4"), ("file-per-rank", "hdf5"), ("independent", "pnetcdf")])
+@pytest.mark.parametrize(
+    "pair", [("aggregated", "netcdf4"), ("file-per-rank", "hdf5"), ("independent", "pnetcdf")]
+)
 def test_an_example_has_every_format_that_the_installation_has(debian, program, tmp_path, pair):
     done = run(debian, program, *pair, tmp_path / "wave")
     assert done.returncode == 0, done.stderr

@@ -1,22 +1,24 @@
-"""The solver by a plan: the fields it derives, what it reads, averages, restarts, and how it refuses."""
+"""The solver by a plan: the fields it derives, what it reads, averages, restarts, and how it
+refuses."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.kernels.conftest import LONGEST_RUN_S
-from tests.kernels.history import COURANT_X, COURANT_Y, DIFFUSION_HORIZONTAL, DIFFUSION_VERTICAL, History
-from tests.kernels.programs import fingerprint, good_run, read_records, run_plan
+from tests.kernels.history import (
+    COURANT_X,
+    COURANT_Y,
+    DIFFUSION_HORIZONTAL,
+    DIFFUSION_VERTICAL,
+    History,
+)
+from tests.kernels.programs import fingerprint, good_run, run_plan
 
 GRID = (13, 11, 3)
 WORK, RATE, EMISSION = 2, 0.01, 1e-3  # kernels/solver/reactions.h
@@ -100,13 +102,18 @@ def test_fingerprints_are_those_of_the_file(one_solver, prepared, tmp_path):
         file = History(Path(record["path"]))
         assert set(record["values"]) >= {name for name, v in file.variables.items() if v.every_step}
         for name, value in record["values"].items():
-            assert value == fingerprint(file.read(name, record["step_in_file"])), (record["stream"], name)
+            assert value == fingerprint(file.read(name, record["step_in_file"])), (
+                record["stream"],
+                name,
+            )
             seen += 1
-    assert seen == 5 + 7 * 13 + 2 * 2 + 1 + 3 * 4  # once and at every step of history, averages; inputs
+    # once and at every step of history, averages; inputs
+    assert seen == 5 + 7 * 13 + 2 * 2 + 1 + 3 * 4
 
 
 def test_the_state_follows_the_equations(prepared):
-    """Upwind advection scaled by the winds, diffusion, reactions and emissions, in numpy: the very same numbers."""
+    """Upwind advection scaled by the winds, diffusion, reactions and emissions, in numpy: the very
+    same numbers."""
     history, meteorology = History(prepared / "history"), History(prepared / "meteorology")
     assert (history.steps, meteorology.steps) == (7, 3)
     for step in range(6):
@@ -120,7 +127,10 @@ def one_step(c: np.ndarray, meteorology: History, step: int) -> np.ndarray:
     wind_y = (1 / 1.5 * meteorology.read("vwind", step))[:, :-1]
     west, east = np.roll(c, 1, 3), np.roll(c, -1, 3)
     south, north = np.roll(c, 1, 2), np.roll(c, -1, 2)
-    below, above = np.concatenate([c[:, :1], c[:, :-1]], 1), np.concatenate([c[:, 1:], c[:, -1:]], 1)
+    below, above = (
+        np.concatenate([c[:, :1], c[:, :-1]], 1),
+        np.concatenate([c[:, 1:], c[:, -1:]], 1),
+    )
     c = (
         c
         - COURANT_X * wind_x * (c - west)
@@ -179,7 +189,9 @@ def test_what_is_not_tiled(prepared):
     np.testing.assert_array_equal(history.read("s_w"), np.arange(4) / 3)
     assert history.read("dt", 3) == np.float32(2.5)
     assert [int(history.read("step", n)) for n in range(7)] == list(range(7))
-    assert [float(history.read("ocean_time", n)) for n in range(7)] == [1800.0 * n for n in range(7)]
+    assert [float(history.read("ocean_time", n)) for n in range(7)] == [
+        1800.0 * n for n in range(7)
+    ]
     assert history.read("Times", 3).tobytes() == b"2000-01-01_01:30:00"
     y, x = np.ogrid[:11, :13]
     place = 1 + 4 % 5 + 0.5 * np.sin(2 * np.pi * (2 * x / 13 + 1 * y / 11))
@@ -212,41 +224,62 @@ RESTART = """
 
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_a_continued_run_goes_on_bit_for_bit(one_solver, prepared, tmp_path, ranks):
-    """Three steps, then three more from the file: as six at once. Inputs and averages go on as well."""
+    """Three steps, then three more from the file: as six at once. Inputs and averages go on as
+    well."""
     shutil.copy(prepared / "meteorology", tmp_path)
     first = MODEL.replace("steps 6", "steps 3") + OUTPUTS + INPUTS
     good_run(one_solver, "solver", 2, first, tmp_path)
-    come_back = "\nrestart\npath {directory}/history\nvariable chem shape=species=4,z,y,x source=tracer:1\n"
+    come_back = (
+        "\nrestart\npath {directory}/history\nvariable chem shape=species=4,z,y,x source=tracer:1\n"
+    )
     run = good_run(
-        one_solver, "solver", ranks, MODEL.replace("steps 6", "steps 3") + come_back + RESTART + INPUTS, tmp_path
+        one_solver,
+        "solver",
+        ranks,
+        MODEL.replace("steps 6", "steps 3") + come_back + RESTART + INPUTS,
+        tmp_path,
     )
     whole, second = History(prepared / "history"), History(tmp_path / "second")
     assert second.steps == 3
     for n in range(3):
         assert second.read("step", n) == 4 + n
         np.testing.assert_array_equal(second.read("chem", n), whole.read("chem", 4 + n))
-    means = History(tmp_path / "second-averages").read("mean"), History(prepared / "averages").read("mean", 1)
+    means = (
+        History(tmp_path / "second-averages").read("mean"),
+        History(prepared / "averages").read("mean", 1),
+    )
     np.testing.assert_array_equal(*means)
     assert [record["model_step"] for record in run.of("step", stream="restart")] == [3]
 
 
 def test_a_restart_in_the_middle_of_an_average_is_refused(one_solver, prepared, tmp_path):
     shutil.copy(prepared / "meteorology", tmp_path)
-    good_run(one_solver, "solver", 1, MODEL.replace("steps 6", "steps 2") + OUTPUTS + INPUTS, tmp_path)
-    come_back = "\nrestart\npath {directory}/history\nvariable chem shape=species=4,z,y,x source=tracer:1\n"
+    good_run(
+        one_solver, "solver", 1, MODEL.replace("steps 6", "steps 2") + OUTPUTS + INPUTS, tmp_path
+    )
+    come_back = (
+        "\nrestart\npath {directory}/history\nvariable chem shape=species=4,z,y,x source=tracer:1\n"
+    )
     run = run_plan(one_solver, "solver", 2, MODEL + come_back + RESTART, tmp_path)
     assert run.status == 2
-    assert "starts from step 2, in the middle of an average of 'averages' over 3 steps" in run.stderr
+    assert (
+        "starts from step 2, in the middle of an average of 'averages' over 3 steps" in run.stderr
+    )
 
 
-@pytest.mark.parametrize(("stored", "asked"), [("character", "int32"), ("int32", "character"), ("int32", "int32")])
+@pytest.mark.parametrize(
+    ("stored", "asked"), [("character", "int32"), ("int32", "character"), ("int32", "int32")]
+)
 @pytest.mark.parametrize("value", ["true", "false"])
 def test_a_logical_is_read_whichever_way_it_is_stored(one_solver, tmp_path, stored, asked, value):
-    plan = "grid 5x5x1\nsteps 1\ninput grid\npath {{directory}}/grid\nevery 1\nvariable spherical type={} shape=none"
+    plan = "grid 5x5x1\nsteps 1\ninput grid\npath {{directory}}/grid\nevery 1\n"
+    plan += "variable spherical type={} shape=none"
     plan += f" source=switch:{value} when=once role=logical"
     good_run(one_solver, "solver", 1, "task prepare\n" + plan.format(stored), tmp_path)
     if stored == "character":
-        assert History(tmp_path / "grid").read("spherical").tobytes() == (b"T" if value == "true" else b"F")
+        assert History(tmp_path / "grid").read("spherical").tobytes() == (
+            b"T" if value == "true" else b"F"
+        )
     run = good_run(one_solver, "solver", 2, plan.format(asked), tmp_path)
     (logical,) = run.of("logical")
     assert (logical["value"], logical["stored_as"]) == (value == "true", stored)
@@ -262,11 +295,14 @@ def test_an_input_with_one_changed_byte_is_noticed(one_solver, prepared, tmp_pat
     (tmp_path / "meteorology").write_bytes(contents)
     run = run_plan(one_solver, "solver", 3, MODEL + OUTPUTS + INPUTS, tmp_path)
     assert run.status == 1
-    assert re.search(r"does not hold in 'nox' what the plan says, at its step 2\.\n\nhint: ", run.stderr)
+    assert re.search(
+        r"does not hold in 'nox' what the plan says, at its step 2\n\nhint: ", run.stderr
+    )
     assert run.records[-1]["status"] == 1
     assert not (tmp_path / "history").exists()
     assert (tmp_path / "history.partial").exists()
-    assert History(tmp_path / "averages.partial").steps == 0  # written once, but not brought to the disk
+    # written once, but not brought to the disk
+    assert History(tmp_path / "averages.partial").steps == 0
 
 
 FAULTS = ["lose_element=3", "swap_elements=3", "zero_element=3"]
@@ -312,10 +348,14 @@ def test_a_row_of_files_and_step_records(one_solver, tmp_path):
     assert [Path(record["path"]).name for record in steps] == [names[n // 2] for n in range(5)]
     assert [record["step_in_file"] for record in steps] == [0, 1, 0, 1, 0]
     layer, tracer = 9 * 8 * 8, 9 * 8 * 2 * 8
-    assert [record["bytes"] for record in steps] == [tracer + layer * (n % 2 == 0) for n in range(5)]
+    assert [record["bytes"] for record in steps] == [
+        tracer + layer * (n % 2 == 0) for n in range(5)
+    ]
     assert run.of("stream")[0]["bytes"] == 5 * tracer + 3 * layer
     for n, record in enumerate(steps):
-        assert all(len(record[key]) == 3 for key in record if key.endswith("_s") and key != "begin_s")
+        assert all(
+            len(record[key]) == 3 for key in record if key.endswith("_s") and key != "begin_s"
+        )
         assert (min(record["open_s"]) > 0) == (n % 2 == 0)
         assert (min(record["close_s"]) > 0) == (n in (1, 3, 4))
         assert min(record["sync_s"]) > 0
@@ -323,10 +363,14 @@ def test_a_row_of_files_and_step_records(one_solver, tmp_path):
     assert all(1 << 20 < record["maximum_resident_bytes"] < 1 << 30 for record in run.of("rank"))
 
 
+@pytest.mark.measured("how long each rank took")
 @pytest.mark.parametrize(
-    ("phase", "key"), [("write_s=0.05", "write_s"), ("sync_s=0.05", "sync_s"), ("close_s=0.05", "close_s")]
+    ("phase", "key"),
+    [("write_s=0.05", "write_s"), ("sync_s=0.05", "sync_s"), ("close_s=0.05", "close_s")],
 )
-def test_a_delay_is_found_in_the_phase_and_at_the_rank_that_has_it(one_solver, tmp_path, phase, key):
+def test_a_delay_is_found_in_the_phase_and_at_the_rank_that_has_it(
+    one_solver, tmp_path, phase, key
+):
     plan = f"""
         grid 9x8x2
         steps 1
@@ -345,106 +389,3 @@ def test_a_delay_is_found_in_the_phase_and_at_the_rank_that_has_it(one_solver, t
     assert 0.05 <= step[key][1] < 1
     if key == "write_s":  # the others do not wait for it
         assert max(step[key][0], step[key][2]) < 0.05
-
-
-WRONG = [
-    ("steps 0", "'steps' must be a number from 1 to 1000000000, not '0'"),
-    ("steps", "'steps' must be a number"),
-    ("colour red", "'colour' is no key here"),
-    ("steps 3", "'steps' is given twice"),
-    ("tiles 2", "'tiles' must be 2 numbers with an x between them"),
-    ("output", "'output' needs a name"),
-    ("output more", "the output needs the key 'path'"),
-    ("output more\npath x\nevery 1\nvariable a shape=x", "must have y and x as its last two dimensions, or neither"),
-    ("output more\npath x\nevery 1\nvariable a shape=q", "has a dimension that is none of x, y, z"),
-    ("output more\npath x\nevery 1\nvariable a type=real", "needs a type of float64, float32, int32 or character"),
-    ("output more\npath x\nevery 1\nvariable a source=tracer", "needs a number from 1 after the colon"),
-    ("output more\npath x\nevery 1\nvariable a source=magic:1", "has a source that there is not"),
-    ("output more\npath x\nevery 1\nvariable a shape=z source=tracer:1", "has a source that only tiled variables"),
-    ("output more\npath x\nevery 1\nvariable a type=character", "is of characters, which only"),
-    ("output more\npath x\nevery 1\nvariable a shape=y+1,x+1 source=tracer:1", "more than one direction"),
-    ("output more\npath x\nevery 1\nvariable a b", "has words that are not of the form key=value"),
-    ("restart\npath x\nvariable a source=tracer:1", "needs every tracer once, as float64 with source=tracer:K"),
-    ("cache hot", "'cache' must be one of warm|cold, not 'hot'"),
-]
-
-
-@pytest.mark.parametrize(("lines", "sentence"), WRONG)
-def test_a_plan_without_sense_is_refused_with_file_and_line(one_solver, tmp_path, lines, sentence):
-    steps = "" if lines.startswith("steps 0") or lines == "steps" else "steps 2\n"
-    run = run_plan(one_solver, "solver", 2, "grid 9x8x2\n" + steps + lines, tmp_path)
-    assert run.status == 2
-    assert sentence in run.stderr
-    assert re.search(rf"^solver: {re.escape(str(tmp_path))}/solver\.plan:\d+: .*\n\nhint: ", run.stderr, re.MULTILINE)
-    assert run.stderr.count("solver: ") == 1
-    assert run.records[-1] == {"kind": "end", "status": 2, "error": run.records[-1]["error"]}
-
-
-def test_a_plan_that_cannot_be_read(one_solver, tmp_path):
-    for name, reason in [("absent.plan", "No such file or directory"), ("binary.plan", "it is no text")]:
-        if name == "binary.plan":
-            (tmp_path / name).write_bytes(b"grid\0 1")
-        run = one_solver.run(2, "--plan", tmp_path / name)
-        assert run.returncode == 2
-        assert run.stderr.startswith(f"solver: {tmp_path}/{name}: cannot read the plan: {reason}.\n\nhint: ")
-
-
-ENDLESS = (
-    "grid 64x64x16\nsteps 1000000000\noutput out\npath {directory}/out\nevery 1\nsync yes\nvariable a source=tracer:1"
-)
-
-
-def test_a_run_beyond_its_time_limit_ends_with_a_sentence(one_solver, tmp_path):
-    started = time.monotonic()
-    run = run_plan(one_solver, "solver", 3, "time_limit_s 1\n" + ENDLESS, tmp_path)
-    assert time.monotonic() - started < 20
-    assert run.status != 0
-    assert "solver: the run was not over after its time limit of 1 s.\n" in run.stderr
-    assert run.records[-1]["error"] == "solver: the run was not over after its time limit of 1 s."
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_killed_run_leaves_the_records_of_what_came_before(one_solver, tmp_path):
-    plan, records = tmp_path / "plan", tmp_path / "records"
-    plan.write_text(ENDLESS.replace("{directory}", str(tmp_path)))
-    command = one_solver.mpi.launch(2, one_solver.build / "solver", "--plan", plan, "--records", records)
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
-        until = time.monotonic() + LONGEST_RUN_S
-        while time.monotonic() < until and not (records.exists() and records.read_text().count('"kind":"step"') >= 3):
-            time.sleep(0.01)
-        os.kill(_a_rank(plan), signal.SIGKILL)
-        assert run.wait(LONGEST_RUN_S) != 0
-    kinds = [record["kind"] for record in read_records(records)]
-    assert kinds[:2] == ["start", "stream"]
-    assert kinds.count("step") >= 3
-    assert "end" not in kinds
-
-
-def _a_rank(plan: Path) -> int:
-    for directory in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (directory / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"/solver") and os.fsencode(plan) in words:
-            return int(directory.name)
-    raise AssertionError("no rank of the solver is running")
-
-
-@pytest.mark.skipif(not shutil.which("fincore"), reason="there is no fincore to ask what is in the page cache")
-@pytest.mark.parametrize("cache", ["warm", "cold"])
-def test_cold_means_that_the_page_cache_lets_go(one_solver, tmp_path, cache):
-    plan = (
-        f"cache {cache}\ngrid 64x64x8\nsteps 1\noutput out\npath {{directory}}/out\nevery 1\nvariable a source=tracer:1"
-    )
-    good_run(one_solver, "solver", 2, plan, tmp_path)
-    answer = subprocess.run(["fincore", "-nbo", "PAGES", tmp_path / "out"], capture_output=True, text=True, check=True)
-    if cache == "warm":
-        assert int(answer.stdout) > 10
-    elif _is_on_a_disk(tmp_path):
-        assert int(answer.stdout) == 0
-
-
-def _is_on_a_disk(path: Path) -> bool:
-    kind = subprocess.run(["stat", "-f", "-c", "%T", path], capture_output=True, text=True).stdout.strip()
-    return kind not in ("tmpfs", "ramfs", "overlayfs")

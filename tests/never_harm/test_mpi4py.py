@@ -1,7 +1,8 @@
 """mpi4py's own test suite gives the same result with capture as without, on both MPI families.
 
-It calls almost every MPI procedure, with valid and with invalid arguments, from threads, with spawned processes, with
-user-defined operations, attributes and error handlers. Its source is fetched by pip, once per session.
+It calls almost every MPI procedure, with valid and with invalid arguments, from threads, with
+spawned processes, with user-defined operations, attributes and error handlers. Its source is
+fetched by pip, once per session.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from tests.conftest import ROOT, find_mpi
 
 sys.path.insert(0, str(ROOT / "python"))
 
-from tailrace import capture_build
+from tailrace.capture import build as capture_build
 
-# The part of the suite that every test run has room for: messages, requests, files, windows, communicators.
-PART = r"test_(io|file|p2p_buf|request|rma|win|comm|cco_vec|grequest|threads|errhandler|attributes)\b"
+# The part of the suite that every test run has room for: messages, requests, files, windows,
+# communicators.
+PART = (
+    r"test_(io|file|p2p_buf|request|rma|win|comm|cco_vec|grequest|threads|errhandler|attributes)\b"
+)
 VERSION = "4.1.2"
 TIMEOUT_S = 3600
 
@@ -40,12 +44,17 @@ class Suite:
         """Exit status, the summaries of all ranks, and the last lines."""
         command = self.mpi.launch(ranks, self.python, "test/main.py", "-v", *options)
         done = subprocess.run(
-            command, cwd=self.tests, env=self.mpi.variables(**more), text=True, capture_output=True, timeout=TIMEOUT_S,
+            command, cwd=self.tests, env=self.mpi.variables(**more), text=True, capture_output=True,
+            timeout=TIMEOUT_S,
         )  # fmt: skip
         text = done.stdout + done.stderr
         summaries = sorted(re.findall(r"^(?:OK|FAILED)\b.*$", text, re.MULTILINE))
         ran = sorted(re.findall(r"^Ran (\d+) tests", text, re.MULTILINE))
-        return done.returncode, {"summaries": " ".join(summaries), "ran": " ".join(ran)}, text[-3000:]
+        return (
+            done.returncode,
+            {"summaries": " ".join(summaries), "ran": " ".join(ran)},
+            text[-3000:],
+        )
 
 
 def _source(folder: Path) -> Path:
@@ -79,9 +88,15 @@ def suite(request, tmp_path_factory):
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
     build = {"MPICC": mpi.mpicc, "MPI4PY_BUILD_MPICC": mpi.mpicc, "CFLAGS": "-O0 -g0"}
-    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", archive], env=mpi.variables(**build), check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "-q", "--no-deps", archive],
+        env=mpi.variables(**build),
+        check=True,
+    )
     capture_build.build_core(folder / "libtailrace.so")
-    capture_build.build_flavour(mpi.mpicc, folder / f"libtailrace-mpi-{capture_build.soname(mpi.mpicc)}.so")
+    capture_build.build_flavour(
+        mpi.mpicc, folder / f"libtailrace-mpi-{capture_build.soname(mpi.mpicc)}.so"
+    )
     return Suite(mpi, python, folder / f"mpi4py-{VERSION}", folder)
 
 
@@ -100,7 +115,9 @@ def _is_not_noticed(suite, ranks, folder, *options):
     raw = folder / "raw"
     raw.mkdir(mode=0o700)
     preload = {"LD_PRELOAD": suite.libraries / "libtailrace.so", "TAILRACE_RAW": raw}
-    status, captured, tail = suite.run(ranks, *options, **preload, TAILRACE_LIBRARIES=suite.libraries)
+    status, captured, tail = suite.run(
+        ranks, *options, **preload, TAILRACE_LIBRARIES=suite.libraries
+    )
     assert plain["ran"], "the suite did not run to its end without capture"
     assert (status, captured) == (plain_status, plain), tail
     streams = list(raw.glob("*.stream"))

@@ -1,9 +1,11 @@
-"""`tailrace bench` by Debian's Open MPI, whose libraries the formats need: what the tests of it share."""
+"""`tailrace bench` by Debian's Open MPI, whose libraries the formats need: what the tests of it
+share."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,10 +31,22 @@ class Bench:
     kernels: Kernels
 
     def run(self, workload: str, *options: object, ranks: int = 1) -> Result:
-        words = ["bench", workload, "--ranks", ranks, "--mpiexec", self.mpiexec, "--dir", self.directory, *options]
+        words = [
+            "bench",
+            workload,
+            "--ranks",
+            ranks,
+            "--mpiexec",
+            self.mpiexec,
+            "--dir",
+            self.directory,
+            *options,
+        ]
         return CliRunner().invoke(cli, [str(word) for word in words])
 
-    def answer(self, workload: str, *options: object, ranks: int = 1, status: int = 0) -> dict[str, Any]:
+    def answer(
+        self, workload: str, *options: object, ranks: int = 1, status: int = 0
+    ) -> dict[str, Any]:
         """The JSON of a run that must end with that status."""
         result = self.run(workload, *options, "--json", ranks=ranks)
         assert result.exit_code == status, result.output[-2000:]
@@ -40,7 +54,10 @@ class Bench:
 
     def need(self, method: str, format_: str) -> None:
         if (method, format_) not in self.kernels.pairs:
-            pytest.skip(f"{method} with {format_} is not in this build: `tailrace doctor` says what is missing")
+            pytest.skip(
+                f"{method} with {format_} is not in this build: `tailrace doctor` says "
+                "what is missing"
+            )
 
     def left(self) -> list[str]:
         """What runs have left in the directory."""
@@ -48,7 +65,7 @@ class Bench:
 
 
 @pytest.fixture(scope="session")
-def built() -> tuple[str, Kernels]:
+def built(made_once: Callable[..., Path]) -> tuple[str, Kernels]:
     """The mpiexec, and the kernels for it, kept in build/ for the next time."""
     mpi = find_mpi("system-openmpi")
     if shutil.which("cmake") is None:
@@ -56,7 +73,14 @@ def built() -> tuple[str, Kernels]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TAILRACE_CACHE", str(CACHE))
         found = launcher.find(mpi.mpiexec)
-        return mpi.mpiexec, kernels.existing(found.mpi) or kernels.build(found.mpi, print)
+
+        def build(_directory: Path) -> None:
+            _ = kernels.existing(found.mpi) or kernels.build(found.mpi, print)
+
+        made_once("kernels-of-bench", build)
+        there = kernels.existing(found.mpi)
+        assert there is not None
+        return mpi.mpiexec, there
 
 
 @pytest.fixture

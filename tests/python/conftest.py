@@ -1,4 +1,5 @@
-"""Columns made by arithmetic stand in for the engine in the tests of the Python side, under names like a trace's."""
+"""Columns made by arithmetic stand in for the engine in the tests of the Python side, under names
+like a trace's."""
 
 from __future__ import annotations
 
@@ -27,12 +28,13 @@ class ArithmeticEngine:
     def analyze(self, path: str, **_options: object) -> dict:
         if path not in self.programs:
             raise TraceError(f"{path}: not a trace", "give a .tailrace")
-        return self.programs[path].raw_columns()
+        return self.programs[path].columns()
 
 
 @pytest.fixture
 def arithmetic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """A function that files a Program under a name and returns the path that `tailrace report` can be given."""
+    """A function that files a Program under a name and returns the path that `tailrace report` can
+    be given."""
     stand_in = ArithmeticEngine()
     monkeypatch.setattr(engine, "_engine", lambda: stand_in)
 
@@ -52,11 +54,15 @@ def master() -> Program:
 
 
 def serial_master(ranks: int, work_ns: int = SECOND, write_ns: int = 750 * MILLISECOND) -> Program:
-    """Ten steps of `work_ns` on every rank, after each rank 0 writes 200 MB in 20 requests while the others wait.
+    """Ten steps of `work_ns` on every rank, after each rank 0 writes 200 MB in 20 requests while
+    the others wait.
 
-    No transfers, so T_net = T; spread over P ranks each write takes 1/P of its time; without it only the work is left.
+    No transfers, so T_net = T; spread over P ranks each write takes 1/P of its time; without it
+    only the work is left.
     """
     step = [useful(work_ns), write(write_ns, size=200_000_000, calls=20)]
     wait = [useful(work_ns), mpi(write_ns, "MPI_Bcast")]
     everything, work = 10 * (work_ns + write_ns), 10 * work_ns
-    return Program([step * 10, *([wait * 10] * (ranks - 1))], everything, work + 10 * write_ns // ranks, work)
+    return Program(
+        [step * 10, *([wait * 10] * (ranks - 1))], everything, work + 10 * write_ns // ranks, work
+    )

@@ -1,4 +1,5 @@
-"""Synthetic studies: times that follow from a formula, scattered log-normally, in randomised complete blocks."""
+"""Synthetic studies: times that follow from a formula, scattered log-normally, in randomised
+complete blocks."""
 
 from __future__ import annotations
 
@@ -9,10 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailrace.study.measured import Measured
+from tailrace.study.analysis.measured import Measured
 
 Levels = Mapping[str, Any]
-KINDS = {name: name for name in ("target", "read_target", "ranks", "threads", "size", "method", "format")}
+KINDS = {
+    name: name for name in ("target", "read_target", "ranks", "threads", "size", "method", "format")
+}
 
 
 def factors(**levels: Sequence[Any]) -> list[dict[str, Any]]:
@@ -37,37 +40,50 @@ def study(
     expect: Sequence[Mapping[str, Any]] = (),
     response: str = "elapsed_s",
 ) -> Measured:
-    """`time_s`: the true median of a combination. `scatter`: standard deviation of its logarithm. `drift`: by what the
-    logarithm rises from the first run to the last. `in_order`: combination after combination instead of random blocks.
-    `others`: further columns, from levels and elapsed time.
+    """`time_s`: the true median of a combination. `scatter`: standard deviation of its logarithm.
+    `drift`: by what the logarithm rises from the first run to the last. `in_order`: combination
+    after combination instead of random blocks. `others`: further columns, from levels and elapsed
+    time.
     """
     random = np.random.default_rng(seed)
     places = [dict(zip(levels, some, strict=True)) for some in itertools.product(*levels.values())]
     order = _order(random, len(places), blocks, in_order)
     offsets = random.normal(0, block_scatter, blocks)
     rows = []
-    for place, (block, cell) in enumerate(order):
-        where = places[cell]
+    for place, (block, combination) in enumerate(order):
+        where = places[combination]
         spread = scatter(where) if callable(scatter) else scatter
         noise = random.normal(0, spread) + offsets[block] + drift * place / len(order)
         elapsed = time_s(where) * float(np.exp(noise))
         more = {name: value(where, elapsed) for name, value in (others or {}).items()}
-        rows.append({"run": place, "block": block, "order": place, **where, "elapsed_s": elapsed, **more})
+        rows.append(
+            {"run": place, "block": block, "order": place, **where, "elapsed_s": elapsed, **more}
+        )
     runs = pd.DataFrame(rows).assign(status="done", reason="")
     return Measured(plan(levels, expect, response), runs)
 
 
-def _order(random: np.random.Generator, cells: int, blocks: int, in_order: bool) -> list[tuple[int, int]]:
+def _order(
+    random: np.random.Generator, combinations: int, blocks: int, in_order: bool
+) -> list[tuple[int, int]]:
     if in_order:
-        return [(block, cell) for cell in range(cells) for block in range(blocks)]
-    return [(block, int(cell)) for block in range(blocks) for cell in random.permutation(cells)]
+        return [
+            (block, combination) for combination in range(combinations) for block in range(blocks)
+        ]
+    return [
+        (block, int(combination))
+        for block in range(blocks)
+        for combination in random.permutation(combinations)
+    ]
 
 
-def plan(levels: Mapping[str, Sequence[Any]], expect: Sequence[Mapping[str, Any]], response: str) -> dict[str, Any]:
+def plan(
+    levels: Mapping[str, Sequence[Any]], expect: Sequence[Mapping[str, Any]], response: str
+) -> dict[str, Any]:
     return {
         "name": "synthetic",
         "description": "Times from a formula.",
-        "seed_document": "",
+        "paper": "",
         "seed": 1,
         "response": response,
         "factors": factors(**levels),

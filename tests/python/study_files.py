@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ description = "A study of a command."
 repetitions = 3
 
 [run]
-command = ["/bin/sh", "-c", 'echo "$1" >> "$2"; echo "took $3 s"', "sh", "{run}", "EXECUTED", "0.{first}"]
+command = ["/bin/sh", "-c", 'echo "$1" >> "$2"; echo "took $3 s"', "sh", \
+"{run}", "EXECUTED", "0.{first}"]
 launcher = "none"
 output_pattern = "took (?P<took_s>[0-9.]+) s"
 
@@ -49,6 +52,20 @@ def write(folder: Path, text: str = COMMAND, name: str = "mine.toml") -> Path:
 
 def study(*words: object) -> Result:
     return CliRunner().invoke(cli, ["study", *map(str, words)])
+
+
+def command_of(study_file: Path | str, directory: Path | str, *more: object) -> list[str]:
+    """The command that runs a study file into a directory."""
+    words = ["study", "run", study_file, "-o", directory, *more]
+    return [sys.executable, "-m", "tailrace", *map(str, words)]
+
+
+def start(path: Path, directory: Path) -> subprocess.Popen[bytes]:
+    """A study in a process of its own; what it says is added to `said` beside the study file."""
+    with (path.parent / "said").open("ab") as said:
+        return subprocess.Popen(
+            command_of(path, directory), stdout=said, stderr=said, cwd=path.parent
+        )
 
 
 def executed(folder: Path) -> list[int]:

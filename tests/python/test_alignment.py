@@ -1,11 +1,12 @@
-"""Capture sends messages of its own only where every rank surely is captured: one that is not would hang the others."""
+"""Capture sends messages of its own only where every rank surely is captured: one that is not would
+hang the others."""
 
 from __future__ import annotations
 
 import pytest
 
-from tailrace.launch import read_command
-from tailrace.run import _reaches_all_ranks
+from tailrace.capture.environment import _reaches_all_ranks
+from tailrace.capture.launch import read_command
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
-"""The efficiencies follow by arithmetic from the run times, and their product is what the ranks compute."""
+"""The efficiencies follow by arithmetic from the run times, and their product is what the ranks
+compute."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from tailrace.analysis import (
+from tailrace.verdict.efficiencies import (
     Times,
     conservation_errors,
     efficiencies,
@@ -19,7 +20,13 @@ from .conftest import serial_master
 
 
 def times(useful, io, mpi, runtime, net, even, ideal) -> Times:
-    return Times(runtime, net, even, ideal, *(np.array(values, dtype=np.int64) for values in (useful, io, mpi)))
+    return Times(
+        runtime,
+        net,
+        even,
+        ideal,
+        *(np.array(values, dtype=np.int64) for values in (useful, io, mpi)),
+    )
 
 
 def test_serial_master():
@@ -38,35 +45,66 @@ MIXED = times((4, 2), (3, 0), (3, 8), 10, 9, Fraction(15, 2), 6)
 
 def test_factors_of_a_mixed_run():
     result = efficiencies(MIXED)
-    expected = {"load_balance": 3 / 4, "serialization": 4 / 6, "io_balance": 7.5 / 9, "io_transfer": 6 / 7.5}
+    expected = {
+        "load_balance": 3 / 4,
+        "serialization": 4 / 6,
+        "io_balance": 7.5 / 9,
+        "io_transfer": 6 / 7.5,
+    }
     expected |= {"transfer": 0.9, "io": 6 / 9, "parallel": 0.3}
     assert {key: getattr(result, key) for key in expected} == pytest.approx(expected, abs=1e-15)
 
 
 def test_the_product_of_the_five_factors_is_the_parallel_efficiency():
     result = efficiencies(MIXED)
-    five = result.load_balance * result.serialization * result.io_balance * result.io_transfer * result.transfer
+    five = (
+        result.load_balance
+        * result.serialization
+        * result.io_balance
+        * result.io_transfer
+        * result.transfer
+    )
     assert five == pytest.approx(result.parallel, abs=1e-15)
 
 
 def test_pop_view_holds_io_in_serialization():
     ours, pop = efficiencies(MIXED), pop_efficiencies(MIXED)
-    assert pop.serialization == pytest.approx(ours.serialization * ours.io, abs=1e-15) == pytest.approx(4 / 9)
-    assert pop.communication == pytest.approx(pop.serialization * pop.transfer, abs=1e-15) == pytest.approx(0.4)
+    assert (
+        pop.serialization
+        == pytest.approx(ours.serialization * ours.io, abs=1e-15)
+        == pytest.approx(4 / 9)
+    )
+    assert (
+        pop.communication
+        == pytest.approx(pop.serialization * pop.transfer, abs=1e-15)
+        == pytest.approx(0.4)
+    )
     assert (pop.load_balance, pop.transfer) == (ours.load_balance, ours.transfer)
 
 
 def test_losses_and_useful_time_add_up_to_the_run_time_exactly():
     lost = losses(MIXED)
-    parts = (lost.imbalance_ns, lost.serialization_ns, lost.io_transfer_ns, lost.io_balance_ns, lost.transfer_ns)
+    parts = (
+        lost.imbalance_ns,
+        lost.serialization_ns,
+        lost.io_transfer_ns,
+        lost.io_balance_ns,
+        lost.transfer_ns,
+    )
     assert parts == (1, 2, Fraction(3, 2), Fraction(3, 2), 1)
     assert MIXED.useful_mean_ns + sum(parts) == MIXED.runtime_ns
 
 
 def test_nothing_of_nothing_is_lost_nothing():
-    """A run that only writes: useful 0, T_ideal 0. Nobody waits for computation; the file system is all of the loss."""
+    """A run that only writes: useful 0, T_ideal 0. Nobody waits for computation; the file system is
+    all of the loss."""
     result = efficiencies(times((0,), (5,), (0,), 5, 5, 5, 0))
-    assert (result.load_balance, result.serialization, result.io_transfer, result.parallel) == (1, 1, 0, 0)
+    assert (result.load_balance, result.serialization, result.io_transfer, result.parallel) == (
+        1,
+        1,
+        0,
+        0,
+    )
 
 
 def test_a_contradiction_is_undefined_not_a_crash():
@@ -76,7 +114,9 @@ def test_a_contradiction_is_undefined_not_a_crash():
 def test_conservation_is_checked_to_the_nanosecond():
     assert conservation_errors(times_of(serial_master(3).columns())) == []
     off = times((4, 2), (3, 0), (3, 9), 10, 9, 8, 6)
-    assert conservation_errors(off) == ["rank 1: useful + mpi + io differs from the run time by 1 ns"]
+    assert conservation_errors(off) == [
+        "rank 1: useful + mpi + io differs from the run time by 1 ns"
+    ]
 
 
 def test_ideal_run_times_out_of_order_are_named():

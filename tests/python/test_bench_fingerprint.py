@@ -26,7 +26,9 @@ def by_definition(array: np.ndarray) -> str:
 def of(array: np.ndarray, most: int = fingerprint.BOX_ELEMENTS) -> str:
     shares = (
         fingerprint.of_box(
-            array[tuple(slice(first, first + count) for first, count in box)], [first for first, _ in box], array.shape
+            array[tuple(slice(first, first + count) for first, count in box)],
+            [first for first, _ in box],
+            array.shape,
         )
         for box in fingerprint.boxes(array.shape, most)
     )
@@ -37,13 +39,24 @@ def of(array: np.ndarray, most: int = fingerprint.BOX_ELEMENTS) -> str:
 @pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (3, 5, 7), (2, 3, 5, 4)])
 def test_it_is_the_definition_however_it_is_cut(kind: str, shape: tuple[int, ...]) -> None:
     numbers = np.random.default_rng(1).integers(0, 255, math.prod(shape)).reshape(shape)
-    array = numbers.astype(np.uint8).view("S1").reshape(shape) if kind == "S1" else (numbers / 3).astype(kind)
+    array = (
+        numbers.astype(np.uint8).view("S1").reshape(shape)
+        if kind == "S1"
+        else (numbers / 3).astype(kind)
+    )
     expected = by_definition(array.astype(array.dtype.newbyteorder("<")))
     assert {of(array, most) for most in (1, 2, 8, 100, 10**6)} == {expected}
 
 
 def test_boxes_cover_every_element_once() -> None:
-    for shape, most in (((5, 4, 3), 7), ((5, 4, 3), 1), ((2, 9), 4), ((11,), 3), ((), 1), ((4, 0, 3), 5)):
+    for shape, most in (
+        ((5, 4, 3), 7),
+        ((5, 4, 3), 1),
+        ((2, 9), 4),
+        ((11,), 3),
+        ((), 1),
+        ((4, 0, 3), 5),
+    ):
         seen = np.zeros(shape, int)
         for box in fingerprint.boxes(shape, most):
             seen[tuple(slice(first, first + count) for first, count in box)] += 1

@@ -1,5 +1,5 @@
-"""Planted faults: one element of a real output is flipped, lost, or swapped with another, and verification must say in
-which file, variable and step. And what a run says when it cannot be right.
+"""Planted faults: one element of a real output is flipped, lost, or swapped with another, and
+verification must say in which file, variable and step. And what a run says when it cannot be right.
 """
 
 from __future__ import annotations
@@ -59,7 +59,11 @@ def change_hdf5(path: Path, change: Change) -> None:
 
 def change_cgns(path: Path, change: Change) -> None:
     with h5py.File(path, "r+") as data:
-        found = [node[f"Step{STEP:08d}/{VARIABLE}/ data"] for node in data["Base3"].values() if _has(node)]
+        found = [
+            node[f"Step{STEP:08d}/{VARIABLE}/ data"]
+            for node in data["Base3"].values()
+            if _has(node)
+        ]
         assert len(found) == 1
         values = found[0][...]
         change(values)
@@ -85,7 +89,9 @@ def ignore(_bytes: int, _where: str) -> None:
     """Nobody watches."""
 
 
-def output_of(bench: Bench, method: str, format_: str, ranks: int = 2) -> tuple[Path, records.Records]:
+def output_of(
+    bench: Bench, method: str, format_: str, ranks: int = 2
+) -> tuple[Path, records.Records]:
     """The history file of a kept run, which is right so far, and the run's records."""
     bench.need(method, format_)
     options = ("--size", "tiny", "--method", method, "--format", format_, "--keep")
@@ -96,14 +102,18 @@ def output_of(bench: Bench, method: str, format_: str, ranks: int = 2) -> tuple[
 
 
 @pytest.mark.parametrize("pair", WRITERS, ids=lambda pair: "-".join(pair))
-def test_one_wrong_element_is_told_with_file_variable_and_step(bench: Bench, pair: tuple[str, str]) -> None:
+def test_one_wrong_element_is_told_with_file_variable_and_step(
+    bench: Bench, pair: tuple[str, str]
+) -> None:
     path, seen = output_of(bench, *pair)
     good = path.with_name("good")
     shutil.copy(path, good)
     for change in (flip, zero, swap):
         WRITERS[pair](path, change)
         differences = verify.verify(seen, ignore).differences
-        assert [(one.file, one.variable, one.step) for one in differences] == [(str(path), VARIABLE, STEP)], change
+        assert [
+            (difference.file, difference.variable, difference.step) for difference in differences
+        ] == [(str(path), VARIABLE, STEP)], change
         shutil.copy(good, path)
     assert verify.verify(seen, ignore).differences == []
 
@@ -115,20 +125,38 @@ def test_one_wrong_element_in_one_ranks_file(bench: Bench) -> None:
     offset = variable.first_step + STEP * variable.step_bytes + variable.offset_bytes
     np.memmap(part, variable.dtype, "r+", offset, variable.shape)[0, 0, 0] += 1
     differences = verify.verify(seen, ignore).differences
-    assert [(one.file, one.variable, one.step) for one in differences] == [(str(path), VARIABLE, STEP)]
+    assert [
+        (difference.file, difference.variable, difference.step) for difference in differences
+    ] == [(str(path), VARIABLE, STEP)]
     part.unlink()
-    assert {one.variable for one in verify.verify(seen, ignore).differences} >= {VARIABLE, "zeta", "u", "w"}
+    assert {difference.variable for difference in verify.verify(seen, ignore).differences} >= {
+        VARIABLE,
+        "zeta",
+        "u",
+        "w",
+    }
 
 
 def test_a_cell_of_btio_in_anothers_place(bench: Bench) -> None:
-    """Mode epio: two ranks' files are exchanged, so that every element is there and none where it belongs."""
-    options = ("--size", "tiny", "--method", "file-per-rank", "--format", "posix", "--keep", "--set", "points=12")
+    """Mode epio: two ranks' files are exchanged, so that every element is there and none where it
+    belongs."""
+    options = (
+        "--size",
+        "tiny",
+        "--method",
+        "file-per-rank",
+        "--format",
+        "posix",
+        "--keep",
+        "--set",
+        "points=12",
+    )
     folder = Path(bench.answer("btio", *options, ranks=4)["runs"][0]["files"])
     seen = records.read(folder / "records")
     assert verify.verify(seen, ignore).differences == []
-    one, other = folder / "solution.grid.0001", folder / "solution.grid.0002"
-    one.rename(folder / "kept")
-    other.rename(one)
+    first, other = folder / "solution.grid.0001", folder / "solution.grid.0002"
+    first.rename(folder / "kept")
+    other.rename(first)
     (folder / "kept").rename(other)
     assert {found.step for found in verify.verify(seen, ignore).differences} == {0, 1}
 
@@ -137,18 +165,24 @@ def test_a_file_that_is_cut_short_or_gone(bench: Bench) -> None:
     path, seen = output_of(bench, "serial", "posix")
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 8)
-    problems = [one.problem for one in verify.verify(seen, ignore).differences]
+    problems = [difference.problem for difference in verify.verify(seen, ignore).differences]
     assert len(problems) == 1
     assert "cannot be read" in problems[0]
     path.unlink()
-    assert any("there is no such file" in one.problem for one in verify.verify(seen, ignore).differences)
+    assert any(
+        "there is no such file" in difference.problem
+        for difference in verify.verify(seen, ignore).differences
+    )
 
 
 def test_a_step_that_does_not_count_as_whole(bench: Bench) -> None:
     path, seen = output_of(bench, "serial", "posix")
     text = path.read_bytes()
     path.write_bytes(text.replace(b"steps 00000000000000000003", b"steps 00000000000000000002", 1))
-    found = [(one.step, one.problem) for one in verify.verify(seen, ignore).differences]
+    found = [
+        (difference.step, difference.problem)
+        for difference in verify.verify(seen, ignore).differences
+    ]
     assert found == [(2, "the file says that 2 steps are whole")]
 
 
@@ -158,11 +192,16 @@ def test_a_variable_of_another_type(bench: Bench) -> None:
         data.renameVariable(VARIABLE, "was")
         data.createVariable(VARIABLE, "f4", data["was"].dimensions)[:] = data["was"][:]
         data[VARIABLE].setncattr("gridio_every_step", np.int32(1))
-    found = {(one.variable, one.problem) for one in verify.verify(seen, ignore).differences}
+    found = {
+        (difference.variable, difference.problem)
+        for difference in verify.verify(seen, ignore).differences
+    }
     assert found == {(VARIABLE, "it is stored as float32, and should be float64")}
 
 
 def test_a_step_without_fingerprint_is_not_called_verified(bench: Bench) -> None:
     _, seen = output_of(bench, "serial", "posix")
-    seen.of_kind["fingerprint"] = [one for one in seen["fingerprint"] if one["step"] != 2]
-    assert {one.problem for one in verify.verify(seen, ignore).differences} == {"it has no fingerprint"}
+    seen.of_kind["fingerprint"] = [record for record in seen["fingerprint"] if record["step"] != 2]
+    assert {difference.problem for difference in verify.verify(seen, ignore).differences} == {
+        "it has no fingerprint"
+    }

@@ -1,4 +1,5 @@
-"""What a command line means: the launcher, the program, what the run is called, and which processes are recorded."""
+"""What a command line means: the launcher, the program, what the run is called, and which processes
+are recorded."""
 
 from __future__ import annotations
 
@@ -8,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.elf import is_elf, read_dynamic
-from tailrace.launch import read_command, recorded_program, spans_nodes
-from tailrace.mpi import for_command
+from tailrace.capture.elf import is_elf, read_dynamic
+from tailrace.capture.launch import read_command, recorded_program, spans_nodes
+from tailrace.capture.mpi import for_command
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with an mpiexec on the PATH, a program (a copy of an ELF executable) and scripts."""
+    """A directory with an mpiexec on the PATH, a program (a copy of an ELF executable) and
+    scripts."""
     (tmp_path / "bin").mkdir()
     for name in ("bin/mpiexec", "job.sh"):
         (tmp_path / name).write_text("#!/bin/sh\n")
@@ -33,11 +35,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("command", "launcher", "program", "name"),
     [
         (["mpiexec", "-n", "4", "./model.exe", "input.nml"], "mpiexec", "model.exe", "model"),
-        (["env", "A=1", "mpiexec", "-genv", "B", "2", "-n", "2", "./model.exe"], "mpiexec", "model.exe", "model"),
+        (
+            ["env", "A=1", "mpiexec", "-genv", "B", "2", "-n", "2", "./model.exe"],
+            "mpiexec",
+            "model.exe",
+            "model",
+        ),
         (["./model.exe"], None, "model.exe", "model"),
         (["nice", "-n", "5", "./model.exe"], None, "model.exe", "model"),
         (["./job.sh"], None, "job.sh", "job"),
-        (["mpiexec", "-n", "2", sys.executable, "analyse.py"], "mpiexec", Path(sys.executable).name, "analyse"),
+        (
+            ["mpiexec", "-n", "2", sys.executable, "analyse.py"],
+            "mpiexec",
+            Path(sys.executable).name,
+            "analyse",
+        ),
         (["mpiexec", "-n", "2", "./absent"], "mpiexec", None, "mpiexec"),
     ],
 )
@@ -93,3 +105,48 @@ def test_a_plain_program_needs_no_mpi_to_be_compiled_for(here):
     assert not read_command(["./job.sh"]).is_plain_program
     assert not read_command([sys.executable, "analyse.py"]).is_plain_program
     assert for_command(read_command(["./model.exe"])) == []
+
+
+def make_executable(path: Path, text: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize("options", [[], ["-e", "cycles"], ["-r", "3", "-a"]])
+def test_perf_is_looked_through(here, options):
+    """Its first word, `stat`, is a command of its own though the PATH has a program of that
+    name."""
+    make_executable(here / "bin" / "perf", (here / "model.exe").read_bytes())
+    launch = read_command(["perf", "stat", *options, "mpiexec", "-n", "2", "./model.exe"])
+    assert launch.launcher is not None and launch.launcher.name == "mpiexec"
+    assert launch.name == "model"
+
+
+def test_make_may_start_anything(here):
+    """So every MPI is made ready, and make itself is not what is recorded."""
+    make_executable(here / "bin" / "make", (here / "model.exe").read_bytes())
+    launch = read_command(["make", "run"])
+    assert not launch.is_plain_program
+    assert recorded_program(["make", "run"], launch) is None
+
+
+def test_a_shim_is_looked_through(here, monkeypatch):
+    """A script on the PATH that asks its manager which version is in use."""
+    real = here / "versions" / "3" / "python3"
+    make_executable(real, (here / "model.exe").read_bytes())
+    make_executable(here / ".pyenv" / "shims" / "python3", "#!/bin/sh\nexit 1\n")
+    make_executable(here / ".pyenv" / "bin" / "pyenv", f"#!/bin/sh\necho {real}\n")
+    monkeypatch.setenv("PATH", f"{here / '.pyenv' / 'shims'}:{os.environ['PATH']}")
+    command = ["python3", "analyse.py"]
+    launch = read_command(command)
+    assert (launch.program, launch.name) == (real, "analyse")
+    assert recorded_program(command, launch) == real
+
+
+def test_a_shim_without_an_answer_is_taken_as_it_is(here, monkeypatch):
+    shim = here / ".pyenv" / "shims" / "python3"
+    make_executable(shim, "#!/bin/sh\nexit 1\n")
+    make_executable(here / ".pyenv" / "bin" / "pyenv", "#!/bin/sh\nexit 1\n")
+    monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
+    assert read_command(["python3", "analyse.py"]).program == shim

@@ -1,4 +1,5 @@
-"""`tailrace run` on real programs: the program is not disturbed, and what it did is in the trace."""
+"""`tailrace run` on real programs: the program is not disturbed, and what it did is in the
+trace."""
 
 from __future__ import annotations
 
@@ -12,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from tailrace import capture_cache
+from tailrace.capture import cache as capture_cache
+from tailrace.capture import libraries
+from tailrace.capture.mpi import Installation
 from tailrace.errors import TailraceError
-from tailrace.mpi import Installation
+from tailrace.library import open as open_trace
 
-from ..conftest import Mpi, find_mpi
+from ..conftest import Mpi, find_mpi, without_processor_waits
+from ..processes import LONGEST_WAIT_S
 
 pytest.importorskip("tailrace._engine", reason="the compiled engine is not built")
 
@@ -62,8 +66,7 @@ int main(int count, char **words)
 @pytest.fixture(scope="session")
 def cache() -> Path:
     """The user's own, which the other tests fill too: capture is compiled once."""
-    capture_cache.root().mkdir(parents=True, exist_ok=True)
-    return capture_cache.root()
+    return capture_cache.folder("objects").parent
 
 
 @pytest.fixture
@@ -71,16 +74,22 @@ def run(tailrace, cache, tmp_path):
     """A function that runs a command under `tailrace run` in an empty directory."""
 
     def run_it(*command: str | Path, options: tuple[str, ...] = ("-o", "run"), **settings):
-        environment = {**os.environ, "TAILRACE_CACHE": str(cache), **settings.pop("environment", {})}
+        environment = {
+            **os.environ,
+            "TAILRACE_CACHE": str(cache),
+            **settings.pop("environment", {}),
+        }
         words = [*tailrace, "run", *options, "--", *map(str, command)]
-        settings = {"capture_output": True, "text": True, "timeout": 300} | settings
+        settings = {"capture_output": True, "text": True, "timeout": LONGEST_WAIT_S} | settings
         return subprocess.run(words, cwd=tmp_path, env=environment, **settings)
 
     return run_it
 
 
 def report(tailrace: list[str], trace: Path) -> dict:
-    answer = subprocess.run([*tailrace, "report", "--json", str(trace)], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [*tailrace, "report", "--json", str(trace)], capture_output=True, text=True, check=True
+    )
     return json.loads(answer.stdout)
 
 
@@ -99,6 +108,14 @@ def test_a_program_without_mpi(run, tailrace, tmp_path):
     files = {row["path"]: row for row in report(tailrace, tmp_path / "run")["files"]}
     written = files[str(tmp_path / "out.dat")]
     assert (written["writes"], written["bytes_written"], written["ranks"]) == (50, 50_000, 1)
+
+
+def test_paths_are_shown_from_here(run, tmp_path):
+    name = Path(os.path.realpath(sys.executable)).stem
+    said = run(*python(WRITER)).stderr
+    assert f"tailrace: trace: run/{name}.tailrace\ntailrace: page:  run/report.html\n" in said
+    said = run(*python(WRITER), options=("-o", str(tmp_path.parent / "out"))).stderr
+    assert f"tailrace: page:  {tmp_path.parent}/out/report.html" in said
 
 
 def test_only_the_owner_can_read_what_is_left(run, tmp_path):
@@ -142,28 +159,47 @@ def test_signals_are_passed_on(tailrace, cache, tmp_path):
     )
     assert process.stdout is not None and process.stdout.readline() == b"ready\n"
     process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 11
+    assert process.wait(LONGEST_WAIT_S) == 11
 
 
-@pytest.mark.parametrize(("command", "status"), [("./absent", 127), ("./text", 126)])
-def test_a_command_that_cannot_start(run, tmp_path, command, status):
-    (tmp_path / "text").write_text("no program")
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [
+        ("./absent", 127, "./absent does not exist"),
+        ("./text", 126, "./text is not executable"),
+        ("./strange", 126, "./strange cannot be started: Exec format error"),
+    ],
+)
+def test_a_command_that_cannot_start(run, tmp_path, command, status, said):
+    for name, mode in (("text", 0o644), ("strange", 0o755)):
+        (tmp_path / name).write_text("no program")
+        (tmp_path / name).chmod(mode)
     done = run(command)
     assert (done.returncode, done.stdout) == (status, "")
-    assert f"tailrace: {command} cannot be started: " in done.stderr and "Traceback" not in done.stderr
+    assert f"tailrace: {said}" in done.stderr and "Traceback" not in done.stderr
+    assert "nothing was recorded" not in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_without_a_place_for_the_trace_the_program_still_runs(run, tmp_path):
     (tmp_path / "file").write_text("")
     done = run(*python(WRITER + "sys.exit(5)"), options=("-o", "file/run"))
     assert (done.returncode, done.stdout) == (5, "to stdout\n")
-    assert "capture does not work, the program runs without" in done.stderr and "hint: " in done.stderr
+    assert (
+        "capture does not work, the program runs without" in done.stderr and "hint: " in done.stderr
+    )
 
 
 def test_without_a_compiler_the_program_still_runs(run, tmp_path):
-    done = run(*python(WRITER), environment={"CC": "no-such-compiler", "TAILRACE_CACHE": str(tmp_path / "empty")})
+    done = run(
+        *python(WRITER),
+        environment={"CC": "no-such-compiler", "TAILRACE_CACHE": str(tmp_path / "empty")},
+    )
     assert (done.returncode, done.stdout) == (0, "to stdout\n")
-    assert "capture does not work, the program runs without: no-such-compiler cannot be started" in done.stderr
+    assert (
+        "capture does not work, the program runs without it: no-such-compiler cannot be started"
+        in done.stderr
+    )
 
 
 def test_a_cache_whose_name_ld_preload_cannot_hold(run, cache, tailrace, tmp_path):
@@ -193,7 +229,9 @@ def test_a_killed_run_leaves_what_report_can_read(tailrace, cache, tmp_path):
 
 
 @pytest.fixture(scope="session", params=["mpich", "mpich_abi", "openmpi"])
-def ranks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Mpi, Path]:
+def ranks(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Mpi, Path]:
     library = find_mpi(request.param)
     folder = tmp_path_factory.mktemp("ranks")
     (folder / "ranks.c").write_text(RANKS)
@@ -201,17 +239,27 @@ def ranks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return library, folder / "ranks"
 
 
+@pytest.mark.alone
+@pytest.mark.measured("the verdict on a run on this machine's disk")
 def test_ranks_under_each_mpi(run, tailrace, tmp_path, ranks):
     library, program = ranks
     done = run(*library.launch(2, program), environment=library.variables())
     assert done.returncode == 7, done.stderr
-    assert "rank 0" in done.stderr and "history.dat" in done.stderr
+    recorded = open_trace(tmp_path / "run")
+    assert recorded.headline in done.stderr
+    verdict = without_processor_waits(recorded).headline
+    assert "rank 0" in verdict and "history.dat" in verdict
     answer = report(tailrace, tmp_path / "run")
     assert answer["ranks"] == 2
     files = {row["path"]: row for row in answer["files"]}
     written = files[str(tmp_path / "history.dat")]
     assert (written["writes"], written["bytes_written"], written["ranks"]) == (40, 40 << 20, 1)
-    assert answer["ideal_s"] <= answer["ideal_network_even_io_s"] <= answer["ideal_network_s"] <= answer["runtime_s"]
+    assert (
+        answer["ideal_s"]
+        <= answer["ideal_network_even_io_s"]
+        <= answer["ideal_network_s"]
+        <= answer["runtime_s"]
+    )
     for rank in answer["per_rank"]:
         total = rank["useful_s"] + rank["io_s"] + rank["mpi_s"]
         assert total == pytest.approx(answer["runtime_s"], abs=2e-9)
@@ -221,7 +269,7 @@ def test_an_unreadable_cache_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "cache").write_text("a file")
     monkeypatch.setenv("TAILRACE_CACHE", str(tmp_path / "cache"))
     with pytest.raises(TailraceError) as error:
-        capture_cache.prepare([], lambda _: None)
+        libraries.prepare([], lambda _: None)
     assert "TAILRACE_CACHE" in error.value.hint
 
 
@@ -231,6 +279,6 @@ def test_an_mpi_that_cannot_be_compiled_for_is_left_out(tmp_path, monkeypatch, c
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     said: list[str] = []
-    folder = capture_cache.prepare([Installation(broken, "libmpi.so.12", None)], said.append)
-    assert [path.name for path in folder.iterdir()] == [capture_cache.CORE]
+    folder = libraries.prepare([Installation(broken, "libmpi.so.12", None)], said.append)
+    assert [path.name for path in folder.iterdir()] == [libraries.CORE]
     assert any(sentence.startswith("no capture for MPICH (libmpi.so.12): ") for sentence in said)

@@ -3,7 +3,7 @@
 import pytest
 
 from tailrace.errors import TailraceError
-from tailrace.scaling import scaling_table
+from tailrace.verdict.scaling import scaling_table
 
 from .columns import SECOND, Program, useful
 from .conftest import serial_master
@@ -12,14 +12,22 @@ from .conftest import serial_master
 def computing(ranks: int, seconds: float, instructions: int = 0, cycles: int = 0) -> dict:
     """Every rank computes `seconds`; instructions and cycles are per rank."""
     time_ns = int(seconds * SECOND)
-    counters = {"instructions": [instructions] * ranks, "cycles": [cycles] * ranks} if instructions else {}
+    counters = (
+        {"instructions": [instructions] * ranks, "cycles": [cycles] * ranks} if instructions else {}
+    )
     return Program([[useful(time_ns)]] * ranks, time_ns, time_ns, time_ns, **counters).columns()
 
 
 def test_strong_scaling_of_a_serial_master():
     """8 s of work shared, 7.5 s written by rank 0: T = 8/P + 7.5."""
-    table = scaling_table([serial_master(p, work_ns=8 * SECOND // (10 * p)).columns() for p in (4, 1, 2)])
-    assert (table["kind"], table["reference_ranks"], table["trace_index"]) == ("strong", 1, [1, 2, 0])
+    table = scaling_table(
+        [serial_master(p, work_ns=8 * SECOND // (10 * p)).columns() for p in (4, 1, 2)]
+    )
+    assert (table["kind"], table["reference_ranks"], table["trace_index"]) == (
+        "strong",
+        1,
+        [1, 2, 0],
+    )
     assert [row["runtime_s"] for row in table["rows"]] == [15.5, 11.5, 9.5]
     assert [row["speedup"] for row in table["rows"]] == pytest.approx([1, 15.5 / 11.5, 15.5 / 9.5])
     assert [row["scalability"]["computation"] for row in table["rows"]] == [1, 1, 1]
@@ -29,7 +37,8 @@ def test_strong_scaling_of_a_serial_master():
 
 
 def test_weak_scaling_is_told_by_the_work():
-    """2 s on every rank at any number of ranks, 2.5 s on 4: computation scalability 2/2.5, speedup scaled by P."""
+    """2 s on every rank at any number of ranks, 2.5 s on 4: computation scalability 2/2.5, speedup
+    scaled by P."""
     table = scaling_table([computing(1, 2), computing(2, 2), computing(4, 2.5)])
     assert table["kind"] == "weak"
     assert [row["scalability"]["computation"] for row in table["rows"]] == [1, 1, 0.8]
@@ -38,9 +47,9 @@ def test_weak_scaling_is_told_by_the_work():
 
 def test_counters_split_computation_scalability():
     """4 ranks: 1.25 × the instructions in all, IPC 2 → 1.6, frequency 1 GHz → 0.8 GHz."""
-    one = computing(1, 8, instructions=16 * 10**9, cycles=8 * 10**9)
+    single = computing(1, 8, instructions=16 * 10**9, cycles=8 * 10**9)
     four = computing(4, 3.90625, instructions=5 * 10**9, cycles=3125 * 10**6)
-    row = scaling_table([one, four])["rows"][1]["scalability"]
+    row = scaling_table([single, four])["rows"][1]["scalability"]
     assert row["instruction"] == pytest.approx(0.8)
     assert row["ipc"] == pytest.approx(0.8)
     assert row["frequency"] == pytest.approx(0.8)
@@ -48,10 +57,11 @@ def test_counters_split_computation_scalability():
 
 
 def test_counters_tell_strong_from_weak_where_time_would_mislead():
-    """The same instructions on 1 and 4 ranks, but four times the useful time (memory-bound): strong."""
-    one = computing(1, 2, instructions=10**9, cycles=10**9)
+    """The same instructions on 1 and 4 ranks, but four times the useful time (memory-bound):
+    strong."""
+    single = computing(1, 2, instructions=10**9, cycles=10**9)
     four = computing(4, 2, instructions=25 * 10**7, cycles=10**9)
-    assert scaling_table([one, four])["kind"] == "strong"
+    assert scaling_table([single, four])["kind"] == "strong"
 
 
 def test_the_reference_can_be_named():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.errors import TailraceError
-from tailrace.study import loader, placeholders, setups
+from tailrace.study.definition import loader, placeholders, setups
 
 from .study_files import COMMAND, study, write
 
@@ -19,18 +19,25 @@ def load(folder: Path, text: str = COMMAND, **options: object) -> loader.Loaded:
 def test_a_factor_is_what_its_name_says(tmp_path: Path) -> None:
     text = COMMAND.replace("[factor.second]", "[factor.ranks]\nlevels = [1, 2]\n[factor.second]")
     text = text.replace(
-        "[size.large]", "[target.disk]\n[target.net]\n[factor.target]\nlevels = ['disk', 'net']\n[size.large]"
+        "[size.large]",
+        "[target.disk]\n[target.net]\n[factor.target]\nlevels = ['disk', 'net']\n[size.large]",
     )
     loaded = load(tmp_path, text).study
     kinds = {name: setups.kind(loaded, name) for name in loaded.factor}
-    assert kinds == {"first": "placeholder", "ranks": "ranks", "second": "placeholder", "target": "target"}
+    assert kinds == {
+        "first": "placeholder",
+        "ranks": "ranks",
+        "second": "placeholder",
+        "target": "target",
+    }
     made = setups.setup(loaded, {"first": 2, "second": "a", "ranks": 2, "target": "net"})
     assert (made.ranks, made.target, made.read_target) == (2, "net", "net")
 
 
 def test_of_a_workload_an_unknown_name_is_one_of_its_keys(tmp_path: Path) -> None:
     text = (
-        'schema = 1\nname = "mine"\ndescription = "Mine."\n[run]\nworkload = "btio"\nset.steps = 10\n'
+        'schema = 1\nname = "mine"\ndescription = "Mine."\n[run]\nworkload = "btio"\nset.steps ='
+        " 10\n"
         '[factor.every]\nlevels = [1, 5]\n[factor.cb_nodes]\nkind = "hint"\nlevels = [1, 2]\n'
         '[factor.method]\nlevels = ["collective", "independent"]\n'
     )
@@ -44,12 +51,17 @@ def test_of_a_workload_an_unknown_name_is_one_of_its_keys(tmp_path: Path) -> Non
 def test_a_size_and_then_a_change_override_any_key(tmp_path: Path) -> None:
     assert load(tmp_path).size == "small"
     assert load(tmp_path, size="large").study.factor["first"].levels == [1, 2, 5, 9]
-    changes = dict([loader.parsed_change("factor.first.levels=[2, 5]"), loader.parsed_change("repetitions=7")])
+    changes = dict(
+        [loader.parsed_change("factor.first.levels=[2, 5]"), loader.parsed_change("repetitions=7")]
+    )
     changed = load(tmp_path, size="large", changes=changes).study
     assert changed.factor["first"].levels == [2, 5]
     assert changed.factor["first"].unit == "things"
     assert changed.repetitions == 7
-    assert loader.parsed_change("run.launcher=srun --mpi=pmix") == ("run.launcher", "srun --mpi=pmix")
+    assert loader.parsed_change("run.launcher=srun --mpi=pmix") == (
+        "run.launcher",
+        "srun --mpi=pmix",
+    )
 
 
 def test_braces_are_placeholders_unless_doubled() -> None:
@@ -57,43 +69,93 @@ def test_braces_are_placeholders_unless_doubled() -> None:
     assert placeholders.filled("{{{a}}} {b}", values) == "{1} x y; rm -rf {a}"
     assert placeholders.shell_filled("echo {b}", values) == "echo 'x y; rm -rf {a}'"
     assert list(placeholders.names("{{no}} {a}{b}")) == ["a", "b"]
-    with pytest.raises(ValueError, match="lone }"):
+    with pytest.raises(ValueError, match="single }"):
         list(placeholders.names("a}"))
 
 
 BAD = [
     ("name = ", "nmae = ", 2, "nmae: there is no such key"),
     ("repetitions = 3", "repetitions = 0", 4, "repetitions: should be greater than 0"),
-    ("schema = 1", "schema = 7", 1, "schema: 7 is of a newer Tailrace; this one reads 1"),
+    ("schema = 1", "schema = 7", 1, "schema: 7 needs a newer Tailrace; this version reads 1"),
     ("schema = 1", "", 1, "schema: is missing"),
     ('launcher = "none"', "launcher = 3", 8, "run.launcher: should be a valid string"),
-    ('"{run}"', '"{rnu}"', 7, "run.command[5]: there is no factor 'rnu' for {rnu}; there are directory, first, ranks"),
-    ('"{run}"', '"{run"', 7, "run.command[5]: '{run' has a lone {"),
-    ("command = [", 'workload = "cmaq"\ncommand = [', 6, "run: needs exactly one of workload and command"),
-    ("took (?P<took_s>", "took (?P<elapsed_s>", 9, "run.output_pattern: the name 'elapsed_s' is taken"),
-    ("took (?P<took_s>[0-9.]+)", "took (", 9, "run.output_pattern: is no regular expression"),
-    ("took (?P<took_s>[0-9.]+)", "took [0-9]", 9, "run.output_pattern: names no number"),
-    ("levels = [1, 2, 5]", "levels = [1, 2, 1]", 12, "factor.first.levels[3]: '1' is there twice"),
-    ("levels = [1, 2, 5]", "levels = [1, 'x', 5]", 12, "factor.first.levels[2]: 'x' is of another type than 1"),
+    (
+        '"{run}"',
+        '"{rnu}"',
+        7,
+        "run.command[5]: there is no factor 'rnu' for {rnu}; there are directory, first, ranks",
+    ),
+    ('"{run}"', '"{run"', 7, "run.command[5]: '{run' has a single {"),
+    (
+        "command = [",
+        'workload = "cmaq"\ncommand = [',
+        6,
+        "run: needs exactly one of workload and command",
+    ),
+    (
+        "took (?P<took_s>",
+        "took (?P<elapsed_s>",
+        9,
+        "run.output_pattern: 'elapsed_s' is already the name",
+    ),
+    (
+        "took (?P<took_s>[0-9.]+)",
+        "took (",
+        9,
+        "run.output_pattern: is not a valid regular expression",
+    ),
+    ("took (?P<took_s>[0-9.]+)", "took [0-9]", 9, "run.output_pattern: has no named group"),
+    ("levels = [1, 2, 5]", "levels = [1, 2, 1]", 12, "factor.first.levels[3]: '1' is listed twice"),
+    (
+        "levels = [1, 2, 5]",
+        "levels = [1, 'x', 5]",
+        12,
+        "factor.first.levels[2]: 'x' has another type than 1",
+    ),
     ("levels = [1, 2, 5]", "levels = [[1], 2]", 12, "factor.first.levels[1]: should be"),
-    ("levels = [1, 2, 5]", "levels = []", 12, "factor.first.levels: list should have at least 1 item"),
+    (
+        "levels = [1, 2, 5]",
+        "levels = []",
+        12,
+        "factor.first.levels: list should have at least 1 item",
+    ),
     (
         "[[leave_out]]",
         "[factor.status]\nlevels = [1]\n[[leave_out]]",
         19,
-        "factor.status: this name is taken by a column of the results",
+        "factor.status: is already the name of a column of the results",
     ),
-    ("[[leave_out]]", '[factor."a b"]\nlevels = [1]\n[[leave_out]]', 19, "'a b' is no name"),
-    ('unit = "things"', 'kind = "size"', 13, "factor.first.kind: 'size' makes no sense here"),
-    ('labels = ["alpha", "beta"]', 'labels = ["alpha"]', 17, "factor.second.labels: 1 texts for 2 levels"),
+    (
+        "[[leave_out]]",
+        '[factor."a b"]\nlevels = [1]\n[[leave_out]]',
+        19,
+        "'a b' is not a valid name",
+    ),
+    ('unit = "things"', 'kind = "size"', 13, "factor.first.kind: 'size' is not valid here"),
+    (
+        'labels = ["alpha", "beta"]',
+        'labels = ["alpha"]',
+        17,
+        "factor.second.labels: has 1 texts for 2 levels",
+    ),
     (
         "when = {first = 5,",
         "when = {fist = 5,",
         20,
         "leave_out[1].when.fist: there is no factor 'fist'; there are first",
     ),
-    ("when = {first = 5,", "when = {first = 6,", 20, "leave_out[1].when.first: 6 is no level of first"),
-    ("factor.first.levels = [1, 2, 5, 9]", "factor.first.levels = [5, 5]", 25, "'5' is there twice"),
+    (
+        "when = {first = 5,",
+        "when = {first = 6,",
+        20,
+        "leave_out[1].when.first: 6 is not a level of first",
+    ),
+    (
+        "factor.first.levels = [1, 2, 5, 9]",
+        "factor.first.levels = [5, 5]",
+        25,
+        "'5' is listed twice",
+    ),
     (
         "factor.first.levels = [1, 2, 5, 9]",
         "factor.first.leevls = [5]",
@@ -104,12 +166,17 @@ BAD = [
 ]
 EXPECT = '[[expect]]\nclaim = "c"\n'
 BAD += [
-    ("[size.small]", f"{EXPECT}[size.small]", 22, "expect[1]: needs exactly one comparison, and has none"),
+    (
+        "[size.small]",
+        f"{EXPECT}[size.small]",
+        22,
+        "expect[1]: needs exactly one comparison, but has none",
+    ),
     (
         "[size.small]",
         f'{EXPECT}faster = {{factor = "second", level = "a", than = "c"}}\n[size.small]',
         24,
-        "expect[1].faster.than: 'c' is no level of second",
+        "expect[1].faster.than: 'c' is not a level of second",
     ),
     (
         "[size.small]",
@@ -121,12 +188,14 @@ BAD += [
         "[size.small]",
         f'{EXPECT}where = {{second = ["a", "z"]}}\nmatters = {{factor = "first"}}\n[size.small]',
         24,
-        "expect[1].where.second: 'z' is no level of second",
+        "expect[1].where.second: 'z' is not a level of second",
     ),
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "line", "sentence"), BAD, ids=[one[3][:50] for one in BAD])
+@pytest.mark.parametrize(
+    ("old", "new", "line", "sentence"), BAD, ids=[case[3][:50] for case in BAD]
+)
 def test_what_is_wrong_is_told_with_file_line_and_key(
     tmp_path: Path, old: str, new: str, line: int, sentence: str
 ) -> None:
@@ -142,21 +211,28 @@ def test_what_is_wrong_is_told_with_file_line_and_key(
 
 WRONG_USES = [
     (("--size", "huge"), "mine has no size 'huge'"),
-    (("--set", "repetitions"), "--set 'repetitions' is not of the form key=value"),
+    (("--set", "repetitions"), "--set 'repetitions' is not of the form KEY=VALUE"),
     (("--set", "repetitions=many"), "--set repetitions: repetitions: should be a valid integer"),
     (("--set", "run.tiem=3"), "--set run.tiem: run.tiem: there is no such key"),
     (("--set", "run.command=['/no/such/program']"), "there is no program /no/such/program"),
     (("--set", "run.launcher=no-such-mpiexec"), "there is no launcher no-such-mpiexec"),
     (("--target", "disk=/tmp"), "--target disk: mine has no such target"),
-    (("--budget", "soon"), "--budget 'soon' is no duration"),
-    (("--set", "target.disk.directory='/proc/nowhere'"), "target disk: there is no directory /proc/nowhere"),
+    (("--budget", "soon"), "--budget 'soon' is not a valid duration"),
+    (
+        ("--set", "target.disk.directory='/proc/nowhere'"),
+        "target disk: there is no directory /proc/nowhere",
+    ),
     (("--set", "target.disk.directory='/proc'"), "target disk: /proc cannot be written"),
-    (("--set", "target.disk.description='somewhere'"), "it is not known where the target disk is"),
+    (("--set", "target.disk.description='somewhere'"), "target disk has no directory"),
 ]
 
 
-@pytest.mark.parametrize(("words", "sentence"), WRONG_USES, ids=[" ".join(one[0]) for one in WRONG_USES])
-def test_wrong_use_is_one_sentence_and_leaves_nothing(tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "sentence"), WRONG_USES, ids=[" ".join(case[0]) for case in WRONG_USES]
+)
+def test_wrong_use_is_one_sentence_and_leaves_nothing(
+    tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
     path = write(tmp_path)
     result = study("run", path, "-o", tmp_path / "out", *words)
     assert result.exit_code == 2, result.output
@@ -169,11 +245,11 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
     assert "there is no study nothing" in study("run", "nothing").stderr
     assert "there is no such file" in study("run", tmp_path / "no.toml").stderr
     (tmp_path / "bad.toml").write_bytes(b'name = "\xff"')
-    assert "byte 8: this is no UTF-8 text" in study("run", tmp_path / "bad.toml").stderr
+    assert "byte 8: this is not UTF-8 text" in study("run", tmp_path / "bad.toml").stderr
     (tmp_path / "worse.toml").write_text("name = ")
-    assert "this is no TOML" in study("run", tmp_path / "worse.toml").stderr
+    assert "this is not valid TOML" in study("run", tmp_path / "worse.toml").stderr
 
 
 def test_a_file_has_its_studys_name(tmp_path: Path) -> None:
-    with pytest.raises(TailraceError, match="should be the file's name, 'other', not 'mine'"):
+    with pytest.raises(TailraceError, match="is 'mine', but must be the file's name, 'other'"):
         loader.load(write(tmp_path, name="other.toml"))

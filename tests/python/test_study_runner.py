@@ -1,4 +1,5 @@
-"""The runner: how runs end, what is left of them, what it costs, and that killing it loses nothing."""
+"""The runner: how runs end, what is left of them, what it costs, and that killing it loses
+nothing."""
 
 from __future__ import annotations
 
@@ -9,19 +10,20 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 
 import pytest
 
 import tailrace
-from tailrace.study import leftovers, page_cache
+from tailrace.study.running import leftovers, page_cache
 
 from ..conftest import Mpi
-from .study_files import COMMAND, executed, lines, study, write
+from ..processes import LONGEST_WAIT_S, until
+from .study_files import COMMAND, executed, lines, start, study, write
 
 # What is run stands in the shell's text; a file `go` lets it do what only some combinations do.
 SHELL = """\
@@ -33,25 +35,34 @@ repetitions = 1
 command = '''TEXT'''
 shell = true
 launcher = "none"
-time_limit_s = 1
+time_limit_s = 3
 [factor.how]
 levels = ["good", "bad"]
 """
 
 
+# Of this test alone: the same may run beside it.
+SLEEP = f"987.{os.getpid()}"
+
+
 def of_text(folder: Path, text: str, *more: str) -> dict[str, dict]:
     """Runs a study whose shell does this, perhaps on `disk`; its lines by level of `how`."""
     (folder / "disk").mkdir(exist_ok=True)
-    path = write(folder, "\n".join([SHELL.replace("TEXT", text), *more]))
+    path = write(folder, "\n".join([SHELL.replace("TEXT", text.replace("987", SLEEP)), *more]))
     study("run", path, "-o", folder / "out")
     return {line["levels"]["how"]: line for line in lines(folder / "out")}
 
 
 def test_a_failed_run_is_a_result_with_its_reason(tmp_path: Path) -> None:
-    path = write(tmp_path, SHELL.replace("TEXT", "test {how} = good || { echo no space on it >&2; exit 3; }"))
+    path = write(
+        tmp_path, SHELL.replace("TEXT", "test {how} = good || { echo no space on it >&2; exit 3; }")
+    )
     result = study("run", path, "-o", tmp_path / "out")
     assert result.exit_code == 2  # the braces of a shell are no placeholders
-    path = write(tmp_path, SHELL.replace("TEXT", "test {how} = good || {{ echo no space on it >&2; exit 3; }}"))
+    path = write(
+        tmp_path,
+        SHELL.replace("TEXT", "test {how} = good || {{ echo no space on it >&2; exit 3; }}"),
+    )
     result = study("run", path, "-o", tmp_path / "out")
     assert result.exit_code == 1
     assert "1 of 2 combinations have no successful run" in result.stderr
@@ -64,11 +75,16 @@ def test_a_failed_run_is_a_result_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    text = "test {how} = good || {{ trap '' TERM; setsid sleep 987 & (trap '' TERM; sleep 987) & sleep 987; }}"
+    text = (
+        "test {how} = good || "
+        "{{ trap '' TERM; setsid sleep 987 & (trap '' TERM; sleep 987) & sleep 987; }}"
+    )
     by_level = of_text(tmp_path, text)
     assert by_level["good"]["status"] == "done"
     assert by_level["bad"]["status"] == "timeout"
-    assert by_level["bad"]["reason"] == "it was not over after 1 s, and all its processes were ended"
+    assert (
+        by_level["bad"]["reason"] == "it was not over after 3 s, and all its processes were ended"
+    )
     assert not sleeping()
 
 
@@ -78,10 +94,14 @@ def test_what_a_run_left_in_the_background_is_ended(tmp_path: Path) -> None:
 
 
 def test_orphans_are_adopted_while_a_study_runs_and_not_beyond(tmp_path: Path) -> None:
-    """Whoever runs a study from Python would be left with dead processes that it does not know of."""
+    """Whoever runs a study from Python would be left with dead processes that it does not know
+    of."""
     assert of_text(tmp_path, "test {how} = good || setsid sleep 987 &")["bad"]["status"] == "done"
     reaper = ctypes.c_int(-1)
-    assert ctypes.CDLL(None).prctl(leftovers.PR_GET_CHILD_SUBREAPER, ctypes.byref(reaper), 0, 0, 0) == 0
+    assert (
+        ctypes.CDLL(None).prctl(leftovers.PR_GET_CHILD_SUBREAPER, ctypes.byref(reaper), 0, 0, 0)
+        == 0
+    )
     assert reaper.value == 0
 
 
@@ -89,7 +109,7 @@ def sleeping() -> list[str]:
     found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            if entry.read_bytes() == b"sleep\0987\0":
+            if entry.read_bytes() == f"sleep\0{SLEEP}\0".encode():
                 found.append(str(entry))
     return found
 
@@ -100,17 +120,25 @@ def test_a_signal_is_told(tmp_path: Path) -> None:
 
 
 def test_output_that_is_not_what_was_expected_is_wrong(tmp_path: Path) -> None:
-    text = "test {how} = good && echo solved in 3.5 s && touch {target}/result || echo solved in no s"
+    text = (
+        "test {how} = good && echo solved in 3.5 s && touch {target}/result || echo solved in no s"
+    )
     first = of_text(tmp_path, text, "[target.disk]", f"directory = '{tmp_path}/disk'", *EXPECTED)
     assert first["good"]["status"] == "done"
     assert first["good"]["numbers"]["solve_s"] == 3.5
     assert first["bad"]["status"] == "wrong"
     target = next(line for line in first["bad"]["reason"].split("; ") if "no file" in line)
-    assert first["bad"]["reason"].startswith("the output's solve_s is 'no', no number; ")
+    assert first["bad"]["reason"].startswith(
+        "the output's solve_s is 'no', which is not a number; "
+    )
     assert target.startswith(f"there is no file {tmp_path}/disk/tailrace-study-")
 
 
-EXPECTED = ("[size.small]", 'run.output_pattern = "in (?P<solve_s>.+) s"', 'run.expected_files = ["{target}/result"]')
+EXPECTED = (
+    "[size.small]",
+    'run.output_pattern = "in (?P<solve_s>.+) s"',
+    'run.expected_files = ["{target}/result"]',
+)
 
 
 def test_a_level_is_an_argument_and_never_a_command(tmp_path: Path) -> None:
@@ -118,7 +146,9 @@ def test_a_level_is_an_argument_and_never_a_command(tmp_path: Path) -> None:
     text = COMMAND.replace('levels = ["a", "b"]', f"levels = ['''{level}''', 'b']").replace(
         '"sh", "{run}"', '"sh", "{run}{second}"'
     )
-    text = text.replace('echo "$1" >> "$2";', 'printf "%s\\\\n" "$1" >> "$2";').replace('second = "b"', 'second = "b"')
+    text = text.replace('echo "$1" >> "$2";', 'printf "%s\\\\n" "$1" >> "$2";').replace(
+        'second = "b"', 'second = "b"'
+    )
     result = study("run", write(tmp_path, text), "-o", tmp_path / "out", "--set", "repetitions=1")
     assert result.exit_code == 0, result.output
     said = (tmp_path / "executed").read_text()
@@ -127,12 +157,15 @@ def test_a_level_is_an_argument_and_never_a_command(tmp_path: Path) -> None:
 
 
 def test_a_run_has_directories_of_its_own_which_go_with_it(tmp_path: Path) -> None:
-    """{target} is empty for every run though all write the same names, and nothing of the user's is touched."""
+    """{target} is empty for every run though all write the same names, and nothing of the user's is
+    touched."""
     (tmp_path / "disk").mkdir()
     (tmp_path / "disk" / "mine").write_text("stays")
     text = 'test -z \\"$(ls {target} {directory} | grep -v :)\\" && touch {target}/f {directory}/f'
     path = write(
-        tmp_path, SHELL.replace("TEXT", text.replace('\\"', '"')) + f"[target.disk]\ndirectory = '{tmp_path}/disk'\n"
+        tmp_path,
+        SHELL.replace("TEXT", text.replace('\\"', '"'))
+        + f"[target.disk]\ndirectory = '{tmp_path}/disk'\n",
     )
     assert study("run", path, "-o", tmp_path / "out").exit_code == 0
     assert [entry.name for entry in (tmp_path / "disk").iterdir()] == ["mine"]
@@ -144,7 +177,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of half a megabyte."""
     place = tmp_path / "small"
     place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], capture_output=True
+    ).returncode:
         pytest.skip("no file system can be mounted here")
     yield place
     subprocess.run(["umount", str(place)], check=True)
@@ -159,7 +194,9 @@ def test_a_full_target_is_a_reason(tmp_path: Path, small_disk: Path) -> None:
     assert list(small_disk.iterdir()) == []
 
 
-def test_without_room_for_results_it_says_so_and_goes_on_when_there_is(tmp_path: Path, small_disk: Path) -> None:
+def test_without_room_for_results_it_says_so_and_goes_on_when_there_is(
+    tmp_path: Path, small_disk: Path
+) -> None:
     """Each run says 60 kB; the study's own disk has room for a few."""
     path = write(tmp_path, SHELL.replace("TEXT", "head -c 60000 /dev/zero; : {how}"))
     more = ("--set", "repetitions=5", "--set", "run.time_limit_s=60")
@@ -184,21 +221,34 @@ def test_adaptive_repetitions_stop_when_the_intervals_are_narrow(tmp_path: Path)
     wide = write(tmp_path, shell.replace("TEXT", text) + adaptive + pattern)
     assert study("run", wide, "-o", tmp_path / "wide").exit_code == 0
     assert len(lines(tmp_path / "wide")) == 12
-    narrow = write(tmp_path, shell.replace("TEXT", text).replace('"good", "bad"', '"good"') + adaptive + pattern)
+    narrow = write(
+        tmp_path,
+        shell.replace("TEXT", text).replace('"good", "bad"', '"good"') + adaptive + pattern,
+    )
     assert study("run", narrow, "-o", tmp_path / "narrow").exit_code == 0
     assert len(lines(tmp_path / "narrow")) == 3
 
 
+@pytest.mark.alone
+@pytest.mark.measured("the time between two runs")
 def test_the_runner_costs_little(tmp_path: Path) -> None:
-    """From one run's begin to the next's, less the run itself: at most 50 ms, in the middle of 50 runs."""
+    """From one run's begin to the next's, less the run itself: at most 50 ms, in the middle of 50
+    runs."""
     text = COMMAND.replace("repetitions = 3", "repetitions = 10")
     assert study("run", write(tmp_path, text), "-o", tmp_path / "out").exit_code == 0
     made = lines(tmp_path / "out")
-    between = [after["begun_unix_s"] - before["begun_unix_s"] for before, after in itertools.pairwise(made)]
-    costs = sorted(gap - line["numbers"]["elapsed_s"] for gap, line in zip(between, made, strict=False))
+    between = [
+        after["begun_unix_s"] - before["begun_unix_s"] for before, after in itertools.pairwise(made)
+    ]
+    costs = sorted(
+        gap - line["numbers"]["elapsed_s"] for gap, line in zip(between, made, strict=False)
+    )
     cost_s = costs[len(costs) // 2]
     if cost_s >= 0.05 and os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
-        pytest.skip(f"{cost_s * 1000:.0f} ms, on a machine that does much else: load {os.getloadavg()[0]:.0f}")
+        pytest.skip(
+            f"{cost_s * 1000:.0f} ms, on a machine that does much else: load"
+            f" {os.getloadavg()[0]:.0f}"
+        )
     assert cost_s < 0.05
 
 
@@ -217,7 +267,9 @@ def test_the_cache_policy_is_recorded(tmp_path: Path) -> None:
     (tmp_path / "disk" / "input").write_bytes(b"x" * 100_000)
     more = ("[target.disk]", f"directory = '{tmp_path}/disk'", "[size.small]", 'cache = "warm"')
     more = (*more, 'run.reads = ["{read_target}/input"]')
-    assert of_text(tmp_path, "cat {read_target}/input > /dev/null", *more)["good"]["cache"] == "warm"
+    assert (
+        of_text(tmp_path, "cat {read_target}/input > /dev/null", *more)["good"]["cache"] == "warm"
+    )
 
 
 LONG = (
@@ -229,20 +281,14 @@ LONG = LONG.replace("took_s>[0-9.]+", "took_s>[0-9]+")
 RUNS = 200
 
 
-def start(folder: Path, directory: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tailrace", "study", "run", str(folder / "mine.toml"), "-o", str(directory)]
-    with (folder / "said").open("ab") as said:
-        return subprocess.Popen(command, stdout=said, stderr=said, cwd=folder)
-
-
 @pytest.mark.slow
 def test_killed_twenty_times_nothing_is_lost_and_nothing_repeated(tmp_path: Path) -> None:
-    write(tmp_path, LONG)
+    path = write(tmp_path, LONG)
     directory = tmp_path / "out"
     lot = random.Random(os.environ.get("TAILRACE_TEST_SEED", "7"))
     kills, before = 0, []
     while kills < 20:
-        process = start(tmp_path, directory)
+        process = start(path, directory)
         time.sleep(lot.uniform(0.2, 1.6))
         if process.poll() is not None:
             assert process.returncode == 0, (tmp_path / "said").read_text()[-2000:]
@@ -253,7 +299,7 @@ def test_killed_twenty_times_nothing_is_lost_and_nothing_repeated(tmp_path: Path
         now = whole_lines(directory)
         assert now[: len(before)] == before  # what was stored stays as it was
         before = now
-    assert start(tmp_path, directory).wait() == 0, (tmp_path / "said").read_text()[-2000:]
+    assert start(path, directory).wait() == 0, (tmp_path / "said").read_text()[-2000:]
     made = [line["run"] for line in lines(directory)]
     assert sorted(made) == list(range(RUNS)) and kills == 20
     begun = Counter(executed(tmp_path))
@@ -265,32 +311,37 @@ def test_killed_twenty_times_nothing_is_lost_and_nothing_repeated(tmp_path: Path
 def whole_lines(directory: Path) -> list[bytes]:
     path = directory / "runs.jsonl"
     return (
-        [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")] if path.exists() else []
+        [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+        if path.exists()
+        else []
     )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_asked_to_end_it_ends_its_run_and_says_how_to_go_on(tmp_path: Path, number: int) -> None:
-    write(tmp_path, LONG.replace("sleep 0.0$3", "sleep 9$3"))
-    process = start(tmp_path, tmp_path / "out")
-    deadline = time.monotonic() + 20
-    while not executed(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    path = write(tmp_path, LONG.replace("sleep 0.0$3", "sleep 9$3"))
+    process = start(path, tmp_path / "out")
+    until(lambda: executed(tmp_path), process)
     process.send_signal(number)
-    assert process.wait(20) == 130
+    assert process.wait(LONGEST_WAIT_S) == 130, (tmp_path / "said").read_text()
     said = (tmp_path / "said").read_text()
-    assert f"tailrace study run {tmp_path / 'out'}` goes on" in said
+    assert f"continue with `tailrace study run {tmp_path / 'out'}`" in said
     assert "Traceback" not in said
     assert whole_lines(tmp_path / "out") == []
     assert leftovers.marked(tailrace.open_study(tmp_path / "out").plan["identity"]) == []
 
 
 def test_a_program_that_does_not_start_is_a_reason(tmp_path: Path) -> None:
-    """One that is not executable is told before the first run; one that only the kernel refuses is a failed run."""
+    """One that is not executable is told before the first run; one that only the kernel refuses is
+    a failed run."""
     (tmp_path / "no-program").write_text("text")
     (tmp_path / "no-program").chmod(0o644)
-    text = COMMAND.replace('command = ["/bin/sh", "-c",', f'command = ["{tmp_path}/{{second}}", "-c",')
-    text = text.replace('levels = ["a", "b"]', 'levels = ["no-program", "sh"]').replace('second = "b"', 'second = "sh"')
+    text = COMMAND.replace(
+        'command = ["/bin/sh", "-c",', f'command = ["{tmp_path}/{{second}}", "-c",'
+    )
+    text = text.replace('levels = ["a", "b"]', 'levels = ["no-program", "sh"]').replace(
+        'second = "b"', 'second = "sh"'
+    )
     (tmp_path / "sh").symlink_to("/bin/sh")
     path = write(tmp_path, text.replace("repetitions = 3", "repetitions = 1"))
     assert "there is no program" in study("run", path, "-o", tmp_path / "out").stderr
@@ -304,19 +355,25 @@ def test_a_program_that_does_not_start_is_a_reason(tmp_path: Path) -> None:
 
 def test_a_command_under_capture_has_its_files_and_efficiencies(tmp_path: Path) -> None:
     text = COMMAND[: COMMAND.index("command =")] + (
-        'command = ["dd", "if=/dev/zero", "of={target}/f", "bs={piece}", "count=50", "status=none"]\n'
+        'command = ["dd", "if=/dev/zero", "of={target}/f", "bs={piece}", "count=50",'
+        ' "status=none"]\n'
         'launcher = "none"\ncapture = true\n[factor.piece]\nlevels = [1000, 4000]\n'
     )
     result = study("run", write(tmp_path, text), "-o", tmp_path / "out", "--set", "repetitions=1")
     assert result.exit_code == 0, result.output
-    runs = tailrace.open_study(tmp_path / "out").runs
+    opened = tailrace.open_study(tmp_path / "out")
+    assert escape(opened.headline) in opened._repr_html_()
+    runs = opened.runs
     assert (runs["bytes_written"] == 50 * runs["piece"]).all()
     assert runs["efficiency_io"].between(0, 1).all() and (runs["write_s"] > 0).all()
-    assert [path.name for path in (tmp_path / "out" / "runs" / "000000").glob("*.tailrace")] == ["dd.tailrace"]
+    assert [path.name for path in (tmp_path / "out" / "runs" / "000000").glob("*.tailrace")] == [
+        "dd.tailrace"
+    ]
 
 
 def test_ranks_are_started_by_the_mpiexec_of_either_family(mpi: Mpi, tmp_path: Path) -> None:
-    """More ranks than this machine has cores, as root where the tests are; each says that it is there."""
+    """More ranks than this machine has cores, as root where the tests are; each says that it is
+    there."""
     text = COMMAND[: COMMAND.index("command =")] + (
         f'command = ["/bin/sh", "-c", "echo one of {{ranks}}"]\nlauncher = "{mpi.mpiexec}"\n'
         "[factor.ranks]\nlevels = [1, 3]\n"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +17,8 @@ import pytest
 import tailrace
 
 from ..conftest import ROOT
-from .study_files import executed, lines, study, write
+from ..processes import LONGEST_WAIT_S, until
+from .study_files import executed, lines, start, study, write
 
 TESTBED = ROOT / "testbed" / "testbed"
 pytestmark = pytest.mark.slow
@@ -34,7 +33,7 @@ repetitions = 2
 [run]
 command = ["/bin/sh", "-c", "COMMAND", "sh", "{run}", "EXECUTED"]
 launcher = "srun"
-time_limit_s = 30
+time_limit_s = 200
 output_pattern = 'job (?P<job>\\d+) step (?P<step>\\d+) of (?P<tasks>\\d+)'
 [slurm]
 options = ["--ntasks=4", "--overcommit"]
@@ -46,7 +45,8 @@ levels = [1, 2, 4]
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[None]:
-    """Its configuration in the environment; a socket's path must be short, hence no directory of pytest's."""
+    """Its configuration in the environment; a socket's path must be short, hence no directory of
+    pytest's."""
     if not TESTBED.is_file():
         pytest.skip("there is no test bed in this checkout")
     directory = Path(tempfile.mkdtemp(prefix="ts-"))
@@ -80,25 +80,39 @@ def test_every_block_is_one_job_and_every_run_a_step(slurm: None, tmp_path: Path
     assert runs["job"].nunique() == 2
     assert runs["step"].tolist() == [0, 1, 2, 0, 1, 2]  # one after the other
     assert executed(tmp_path) == runs["run"].tolist()
-    ranks_said = (tmp_path / "out" / "runs" / f"{runs.query('ranks == 4')['run'].iloc[0]:06}" / "output").read_text()
+    ranks_said = (
+        tmp_path / "out" / "runs" / f"{runs.query('ranks == 4')['run'].iloc[0]:06}" / "output"
+    ).read_text()
     assert ranks_said.count("job ") == 4
-    assert "SLURM_JOB_ID" in json.loads((tmp_path / "out" / "environment.json").read_text())["variables"]
+    assert (
+        "SLURM_JOB_ID"
+        in json.loads((tmp_path / "out" / "environment.json").read_text())["variables"]
+    )
     assert queue() == []
 
 
 def test_several_blocks_are_several_jobs_at_one_time(slurm: None, tmp_path: Path) -> None:
-    path = write(tmp_path, text_of(f"{SAYS}; sleep 1"))
+    """The first run of each waits until both have begun one."""
+    wait = "until [ $(wc -l < $2) -ge 2 ]; do sleep 0.1; done"
+    path = write(tmp_path, text_of(f"{wait}; {SAYS}"))
     result = study("run", path, "-o", tmp_path / "out", "--set", "blocks_at_once=2")
     assert result.exit_code == 0, result.output
     runs = tailrace.open_study(tmp_path / "out").runs.sort_values("begun_unix_s")
-    assert runs["status"].tolist() == ["done"] * 6 and Counter(executed(tmp_path)) == Counter(range(6))
+    assert runs["status"].tolist() == ["done"] * 6 and Counter(executed(tmp_path)) == Counter(
+        range(6)
+    )
     assert runs.groupby("block")["job"].nunique().tolist() == [1, 1] and runs["job"].nunique() == 2
-    first, last = runs.groupby("block")["begun_unix_s"].min(), runs.groupby("block")["begun_unix_s"].max()
+    first, last = (
+        runs.groupby("block")["begun_unix_s"].min(),
+        runs.groupby("block")["begun_unix_s"].max(),
+    )
     assert first.max() < last.min()
     assert "6 of 6 runs" in result.stderr
 
 
-def test_a_workload_runs_by_srun(slurm: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workload_runs_by_srun(
+    slurm: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Debian's Open MPI, which speaks PMIx, as `srun --mpi=list` must have it."""
     if "pmix" not in subprocess.run(["srun", "--mpi=list"], capture_output=True, text=True).stdout:
         pytest.skip("this Slurm has no PMIx")
@@ -107,9 +121,11 @@ def test_a_workload_runs_by_srun(slurm: None, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("TAILRACE_CACHE", str(ROOT / "build" / "bench-cache"))
     monkeypatch.setenv("MPICC", "mpicc.openmpi")
     text = (
-        'schema = 1\nname = "mine"\ndescription = "Mine."\nrepetitions = 1\n[run]\nworkload = "roms"\nsize = "tiny"\n'
-        'method = "serial"\nformat = "posix"\nlauncher = "srun --mpi=pmix"\ntime_limit_s = 60\n'
-        '[slurm]\noptions = ["--ntasks=4", "--overcommit"]\npoll_s = 0.2\n[factor.ranks]\nlevels = [1, 2]\n'
+        'schema = 1\nname = "mine"\ndescription = "Mine."\nrepetitions = 1\n[run]\nworkload ='
+        ' "roms"\nsize = "tiny"\n'
+        'method = "serial"\nformat = "posix"\nlauncher = "srun --mpi=pmix"\ntime_limit_s = 200\n'
+        '[slurm]\noptions = ["--ntasks=4", "--overcommit"]\npoll_s = 0.2\n[factor.ranks]\nlevels'
+        " = [1, 2]\n"
     )
     result = study("run", write(tmp_path, text), "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
@@ -118,25 +134,28 @@ def test_a_workload_runs_by_srun(slurm: None, tmp_path: Path, monkeypatch: pytes
     assert runs["verified"].all()
 
 
-def test_killed_while_its_job_runs_the_next_start_waits_for_that_job(slurm: None, tmp_path: Path) -> None:
+def test_killed_while_its_job_runs_the_next_start_waits_for_that_job(
+    slurm: None, tmp_path: Path
+) -> None:
     path = write(tmp_path, text_of(f"{SAYS}; sleep 1"))
-    command = [sys.executable, "-m", "tailrace", "study", "run", str(path), "-o", str(tmp_path / "out")]
-    with (tmp_path / "said").open("wb") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said)
-    until(lambda: executed(tmp_path), "the first run")
+    process = start(path, tmp_path / "out")
+    until(lambda: executed(tmp_path), process)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert len(queue()) == 1
     result = study("run", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert "is under way already" in result.stderr
+    assert "is already running block" in result.stderr
     assert Counter(executed(tmp_path)) == Counter(range(6))
     assert sorted(line["run"] for line in lines(tmp_path / "out")) == list(range(6))
 
 
 def test_a_job_that_ends_early_is_followed_by_another(slurm: None, tmp_path: Path) -> None:
-    """The third run of the first block cancels its own job; that run is then made again, and cannot do it twice."""
-    text = text_of(f"[ $1 = 2 ] && mkdir {tmp_path}/once && scancel $SLURM_JOB_ID && sleep 20; {SAYS}")
+    """The third run of the first block cancels its own job; that run is then made again, and cannot
+    do it twice."""
+    text = text_of(
+        f"[ $1 = 2 ] && mkdir {tmp_path}/once && scancel $SLURM_JOB_ID && sleep 20; {SAYS}"
+    )
     result = study("run", write(tmp_path, text), "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert Counter(executed(tmp_path))[2] == 2
@@ -147,12 +166,21 @@ def test_a_job_that_ends_early_is_followed_by_another(slurm: None, tmp_path: Pat
 def test_a_step_that_hangs_is_ended(slurm: None, tmp_path: Path) -> None:
     text = text_of(f"{SAYS}; [ $SLURM_NTASKS = 2 ] && trap '' TERM && sleep 986; true")
     result = study(
-        "run", write(tmp_path, text), "-o", tmp_path / "out", "--set", "run.time_limit_s=2", "--set", "repetitions=1"
+        "run",
+        write(tmp_path, text),
+        "-o",
+        tmp_path / "out",
+        "--set",
+        "run.time_limit_s=5",
+        "--set",
+        "repetitions=1",
     )
     assert result.exit_code == 1
     by_ranks = {line["levels"]["ranks"]: line["status"] for line in lines(tmp_path / "out")}
     assert by_ranks == {1: "done", 2: "timeout", 4: "done"}
-    processes = [entry.read_bytes() for entry in Path("/proc").glob("[0-9]*/cmdline") if entry.exists()]
+    processes = [
+        entry.read_bytes() for entry in Path("/proc").glob("[0-9]*/cmdline") if entry.exists()
+    ]
     assert b"sleep\x00986\x00" not in processes
 
 
@@ -161,28 +189,21 @@ def test_what_slurm_refuses_is_told(slurm: None, tmp_path: Path) -> None:
     result = study("run", write(tmp_path, refused), "-o", tmp_path / "out")
     assert result.exit_code == 2
     assert "sbatch: " in result.stderr and "invalid partition" in result.stderr
-    assert "slurm.options in the study file are sbatch's" in result.stderr
+    assert "slurm.options in the study file are passed to sbatch" in result.stderr
 
 
 def test_ended_by_the_user_it_cancels_its_job(slurm: None, tmp_path: Path) -> None:
     path = write(tmp_path, text_of(f"{SAYS}; sleep 60"))
-    command = [sys.executable, "-m", "tailrace", "study", "run", str(path), "-o", str(tmp_path / "out")]
-    with (tmp_path / "said").open("wb") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said)
-    until(lambda: executed(tmp_path), "the first run")
+    process = start(path, tmp_path / "out")
+    until(lambda: executed(tmp_path), process)
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130, (tmp_path / "said").read_text()
+    assert process.wait(LONGEST_WAIT_S) == 130, (tmp_path / "said").read_text()
     assert queue() == []
     assert not (tmp_path / "out" / "runs.jsonl").exists()
 
 
 def queue() -> list[str]:
-    done = subprocess.run(["squeue", "--noheader", "--format=%i %T"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["squeue", "--noheader", "--format=%i %T"], capture_output=True, text=True, check=True
+    )
     return [line for line in done.stdout.splitlines() if not line.endswith("COMPLETING")]
-
-
-def until(condition: object, what: str, timeout_s: float = 30) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not come; {os.uname().nodename}"
-        time.sleep(0.05)

@@ -7,22 +7,22 @@ import math
 import numpy as np
 import pytest
 
-from tailrace.study import cautions, intervals
-from tailrace.study.contrasts import Family, by_block, ratio, slope
-from tailrace.study.crossover import crossovers, prior
-from tailrace.study.effects import analyse, complete
-from tailrace.study.layout import Factor, Layout, curves
-from tailrace.study.measured import Measured
-from tailrace.study.trends import is_weak, speedup, trend
+from tailrace.study.analysis import cautions, intervals
+from tailrace.study.analysis.contrasts import Family, by_block, ratio, slope
+from tailrace.study.analysis.crossover import crossovers, prior
+from tailrace.study.analysis.effects import analyse, complete
+from tailrace.study.analysis.layout import Layout, StudyFactor, curves
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.trends import is_weak, speedup, trend
 
 from .study_data import study
 
 STUDIES = 2000
 FEW = 200
 
-RANKS = Factor("ranks", "ranks", (1, 2, 4, 8))
-TARGET = Factor("target", "target", ("local", "nfs"))
-SIZE = Factor("size", "size", ("small", "large"))
+RANKS = StudyFactor("ranks", "ranks", (1, 2, 4, 8))
+TARGET = StudyFactor("target", "target", ("local", "nfs"))
+SIZE = StudyFactor("size", "size", ("small", "large"))
 FACTORS = (RANKS, TARGET, SIZE)
 CODES = np.array([(r, t, s) for r in range(4) for t in range(2) for s in range(2)])
 
@@ -44,9 +44,13 @@ SCATTERS = {
 }
 
 
-def simulated(random: np.random.Generator, blocks: int, scatter: str, mean=truth, of_blocks: float = 0.1) -> Layout:
+def simulated(
+    random: np.random.Generator, blocks: int, scatter: str, mean=truth, of_blocks: float = 0.1
+) -> Layout:
     noise = random.normal(size=(len(CODES), blocks)) * SCATTERS[scatter](CODES)[:, None]
-    return Layout(FACTORS, CODES, mean(CODES)[:, None] + noise + random.normal(0, of_blocks, blocks))
+    return Layout(
+        FACTORS, CODES, mean(CODES)[:, None] + noise + random.normal(0, of_blocks, blocks)
+    )
 
 
 def covers(estimate: intervals.Estimate, logarithm: float) -> bool:
@@ -54,13 +58,22 @@ def covers(estimate: intervals.Estimate, logarithm: float) -> bool:
 
 
 def coverage(studies: int, blocks: int, scatter: str) -> dict[str, float]:
-    """Shares of studies in which the interval holds the truth, for each kind of interval that a report shows."""
+    """Shares of studies in which the interval holds the truth, for each kind of interval that a
+    report shows."""
     random = np.random.default_rng(20260 + blocks)
-    hits = {"combination": [], "factor": [], "interaction": [], "ratio in one place": [], "averaged ratio": []}
+    hits = {
+        "combination": [],
+        "factor": [],
+        "interaction": [],
+        "ratio in one place": [],
+        "averaged ratio": [],
+    }
     for number in range(studies):
         table = simulated(random, blocks, scatter, of_blocks=0.0)
-        cell = number % len(CODES)
-        hits["combination"].append(covers(intervals.typical(np.exp(table.logs[cell])), truth(CODES)[cell]))
+        combination = number % len(CODES)
+        hits["combination"].append(
+            covers(intervals.typical(np.exp(table.logs[combination])), truth(CODES)[combination])
+        )
         table = simulated(random, blocks, scatter)
         analysis = analyse(table)
         hits["factor"].append(covers(analysis.find("size").size, 1.2))
@@ -70,41 +83,42 @@ def coverage(studies: int, blocks: int, scatter: str) -> dict[str, float]:
         change = -0.2 if place.where["target"] == "nfs" else -0.4
         hits["ratio in one place"].append(covers(family.compare(place, ratio(8, 4)), change))
         averaged = Family(curves(table, "ranks", ["size"]), ["target"])
-        hits["averaged ratio"].append(covers(averaged.compare(averaged.curves[1], ratio(8, 4)), -0.2))
+        hits["averaged ratio"].append(
+            covers(averaged.compare(averaged.curves[1], ratio(8, 4)), -0.2)
+        )
     return {name: float(np.mean(hit)) for name, hit in hits.items()}
 
 
-OTHERS = [(6, "alike"), (6, "by target"), (3, "by size")]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("blocks", "scatter"),
-    [(3, "alike"), (3, "by target"), (6, "by size"), *(pytest.param(*one, marks=pytest.mark.whole) for one in OTHERS)],
-)
+@pytest.mark.whole
+@pytest.mark.parametrize("blocks", [3, 6])
+@pytest.mark.parametrize("scatter", SCATTERS)
 def test_intervals_cover_as_they_promise(blocks, scatter):
-    """95 % over 2,000 studies: between 94 and 96, and half a standard error of the simulation itself beyond."""
+    """95 % over 2,000 studies: between 94 and 96, and half a standard error of the simulation
+    itself beyond."""
     found = coverage(STUDIES, blocks, scatter)
     assert all(0.9375 <= share <= 0.9625 for share in found.values()), found
 
 
-def test_intervals_cover_in_a_short_simulation():
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize("blocks", [3, 6])
+@pytest.mark.parametrize("scatter", SCATTERS)
+def test_intervals_cover_in_a_short_simulation(blocks, scatter):
     """As above with fewer studies: three standard errors, 4.6 %, either way."""
-    found = coverage(FEW, 3, "by target")
+    found = coverage(FEW, blocks, scatter)
     assert all(0.904 <= share <= 0.996 for share in found.values()), found
 
 
 def false_positives(studies: int, scatter: str, blocks: int = 3) -> float:
     random = np.random.default_rng(7)
     tables = (simulated(random, blocks, scatter, nothing) for _ in range(studies))
-    return float(np.mean([any(e.matters for e in analyse(t, 999, n).effects) for n, t in enumerate(tables)]))
+    return float(
+        np.mean([any(e.matters for e in analyse(t, 999, n).effects) for n, t in enumerate(tables)])
+    )
 
 
-WHOLE = [pytest.param(scatter, marks=pytest.mark.whole) for scatter in ("alike", "by size")]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scatter", ["by target", *WHOLE])
+@pytest.mark.whole
+@pytest.mark.parametrize("scatter", SCATTERS)
 def test_a_study_without_effects_is_said_to_have_one_in_at_most_five_percent(scatter):
     """Over all six effects together; two standard errors of 600 studies are 1.8 %."""
     assert false_positives(600, scatter) <= 0.068
@@ -116,21 +130,28 @@ def test_few_studies_without_effects_are_said_to_have_one():
 
 def test_effects_that_are_there_are_found():
     analysis = analyse(simulated(np.random.default_rng(5), 3, "alike"), resamples=999)
-    matters = {frozenset(one.factors) for one in analysis.effects if one.matters}
-    assert {frozenset({"ranks"}), frozenset({"target"}), frozenset({"size"}), frozenset({"ranks", "target"})} <= matters
+    matters = {frozenset(effect.factors) for effect in analysis.effects if effect.matters}
+    assert {
+        frozenset({"ranks"}),
+        frozenset({"target"}),
+        frozenset({"size"}),
+        frozenset({"ranks", "target"}),
+    } <= matters
     assert analysis.find("size").size.value == pytest.approx(math.exp(1.2), rel=0.03)
     # averaged over ranks, target is exp(0.5 + 0.2 × 1.5)
     assert analysis.find("target").size.value == pytest.approx(math.exp(0.8), rel=0.03)
     # ranks 8 over 1 on nfs against local: exp(0.2 × 3)
     both = analysis.find("ranks", "target")
     assert both.size.value == pytest.approx(math.exp(0.6), rel=0.1)
-    assert sum(one.share for one in analysis.effects) == pytest.approx(1, abs=0.03)
+    assert sum(effect.share for effect in analysis.effects) == pytest.approx(1, abs=0.03)
 
 
 def slow_server(random: np.random.Generator) -> Layout:
     """nfs is slow or quick for a whole block, and on the whole it is as quick as local."""
     table = simulated(random, 3, "alike", nothing)
-    return Layout(FACTORS, CODES, table.logs + np.where(CODES[:, 1:2] == 1, random.normal(0, 0.2, 3), 0))
+    return Layout(
+        FACTORS, CODES, table.logs + np.where(CODES[:, 1:2] == 1, random.normal(0, 0.2, 3), 0)
+    )
 
 
 def test_a_server_that_is_slow_for_a_while_does_not_become_an_effect():
@@ -155,8 +176,8 @@ def drifting(in_order: bool, seed: int):
     )
 
 
-def ranks_matter(one) -> bool:
-    return analyse(one.table("elapsed_s"), 999, 1).find("ranks").matters
+def ranks_matter(measured) -> bool:
+    return analyse(measured.table("elapsed_s"), 999, 1).find("ranks").matters
 
 
 def test_drift_does_not_become_an_effect_as_it_does_in_blocks_of_one_level():
@@ -165,18 +186,26 @@ def test_drift_does_not_become_an_effect_as_it_does_in_blocks_of_one_level():
     assert all(ranks_matter(drifting(True, seed)) for seed in range(10))
 
 
-def cautions_of(one) -> list[cautions.Caution]:
-    return cautions.cautions(one.done, one.varied, one.response, one.table(one.response), one.planned)
+def cautions_of(measured) -> list[cautions.Caution]:
+    return cautions.cautions(
+        measured.done,
+        measured.varied,
+        measured.response,
+        measured.table(measured.response),
+        measured.planned,
+    )
 
 
-def warned(one) -> set[str]:
-    return {caution.kind for caution in cautions_of(one)}
+def warned(measured) -> set[str]:
+    return {caution.kind for caution in cautions_of(measured)}
 
 
 def test_drift_is_warned_of_and_measured():
-    one = drifting(False, 3)
-    assert "drift" in warned(one)
-    found = cautions.drift(one.done, cautions.residuals(one.done, one.varied, "elapsed_s"))
+    measured = drifting(False, 3)
+    assert "drift" in warned(measured)
+    found = cautions.drift(
+        measured.done, cautions.residuals(measured.done, measured.varied, "elapsed_s")
+    )
     # residuals are taken within combinations, whose runs lie all over the study
     assert found.change == pytest.approx(math.exp(0.3), rel=0.15)
 
@@ -189,7 +218,15 @@ def test_runs_in_blocks_of_one_level_are_warned_of():
 def test_a_quiet_study_has_no_warnings():
     """Each of the six warnings is rarer than one in a hundred."""
     quiet = [
-        warned(study({"ranks": [1, 2, 4], "target": ["a", "b"]}, lambda where: 5.0, scatter=0.02, blocks=5, seed=seed))
+        warned(
+            study(
+                {"ranks": [1, 2, 4], "target": ["a", "b"]},
+                lambda where: 5.0,
+                scatter=0.02,
+                blocks=5,
+                seed=seed,
+            )
+        )
         for seed in range(40)
     ]
     assert sum(map(bool, quiet)) <= 4
@@ -197,13 +234,15 @@ def test_a_quiet_study_has_no_warnings():
 
 def test_outliers_unequal_scatter_and_few_runs_are_warned_of():
     levels = {"ranks": [1, 2, 4, 8], "target": ["local", "nfs"]}
-    one = study(levels, lambda w: 5.0, scatter=0.02, blocks=6)
-    runs = one.runs.copy()
+    measured = study(levels, lambda w: 5.0, scatter=0.02, blocks=6)
+    runs = measured.runs.copy()
     runs.loc[10, "elapsed_s"] *= 2
-    assert [c.runs for c in cautions_of(Measured(one.plan, runs)) if c.kind == "outliers"] == [
+    assert [c.runs for c in cautions_of(Measured(measured.plan, runs)) if c.kind == "outliers"] == [
         (int(runs.loc[10, "run"]),)
     ]
-    noisy = study(levels, lambda w: 5.0, scatter=lambda w: 0.01 if w["target"] == "local" else 0.1, blocks=6)
+    noisy = study(
+        levels, lambda w: 5.0, scatter=lambda w: 0.01 if w["target"] == "local" else 0.1, blocks=6
+    )
     assert "unequal variances" in warned(noisy)
     assert "too few runs" in warned(study(levels, lambda w: 5.0, blocks=2))
 
@@ -212,7 +251,8 @@ def test_outliers_unequal_scatter_and_few_runs_are_warned_of():
 
 
 def crossing(seed: int, blocks: int = 5):
-    """serial costs the same at any number of ranks; collective halves every doubling, and meets it at 12 ranks."""
+    """serial costs the same at any number of ranks; collective halves every doubling, and meets it
+    at 12 ranks."""
     return study(
         {"ranks": [2, 4, 8, 16, 32], "method": ["serial", "collective"]},
         lambda where: 10.0 if where["method"] == "serial" else 10.0 * (12 / where["ranks"]) ** 0.6,
@@ -223,8 +263,10 @@ def crossing(seed: int, blocks: int = 5):
     )
 
 
-def crossover_of(one):
-    by_method = {curve.where["method"]: curve for curve in curves(one.table("elapsed_s"), "ranks")}
+def crossover_of(measured):
+    by_method = {
+        curve.where["method"]: curve for curve in curves(measured.table("elapsed_s"), "ranks")
+    }
     pair = (by_method["serial"], by_method["collective"])
     return crossovers(*pair, ("serial", "collective"), prior([pair]))
 
@@ -236,9 +278,10 @@ def test_a_planted_crossover_is_found():
     assert found.between == (8, 16)
 
 
-def held(one) -> bool | None:
-    """Whether the interval of the one crossover holds the planted one; None where there is no single crossover."""
-    found = crossover_of(one)
+def held(measured) -> bool | None:
+    """Whether the interval of the one crossover holds the planted one; None where there is no
+    single crossover."""
+    found = crossover_of(measured)
     if len(found) != 1:
         return None
     low, high = found[0].low or 0, found[0].high or math.inf
@@ -254,18 +297,18 @@ def test_crossover_intervals_cover_as_they_promise():
 
 
 def test_no_crossover_where_one_is_always_better():
-    one = study(
+    measured = study(
         {"ranks": [2, 4, 8], "method": ["serial", "collective"]},
         lambda where: 10.0 if where["method"] == "serial" else 5.0,
     )
-    assert crossover_of(one) == []
+    assert crossover_of(measured) == []
 
 
 # --- trends and speedup
 
 
-def family_of(one) -> Family:
-    return Family(curves(one.table("elapsed_s"), "ranks"), one.alike)
+def family_of(measured) -> Family:
+    return Family(curves(measured.table("elapsed_s"), "ranks"), measured.alike)
 
 
 def test_a_turn_is_found_where_it_is():
@@ -278,21 +321,27 @@ def test_a_turn_is_found_where_it_is():
     assert found.beyond.value == pytest.approx(2, rel=0.06)
 
 
-@pytest.mark.parametrize(("times", "shape"), [((8, 4, 2), "improves"), ((2, 4, 8), "worsens"), ((4, 4, 4), "flat")])
+@pytest.mark.parametrize(
+    ("times", "shape"), [((8, 4, 2), "improves"), ((2, 4, 8), "worsens"), ((4, 4, 4), "flat")]
+)
 def test_shapes_of_trends(times, shape):
     by_ranks = dict(zip((1, 2, 4), times, strict=True))
-    family = family_of(study({"ranks": [1, 2, 4]}, lambda w: by_ranks[w["ranks"]], blocks=5, scatter=0.005))
+    family = family_of(
+        study({"ranks": [1, 2, 4]}, lambda w: by_ranks[w["ranks"]], blocks=5, scatter=0.005)
+    )
     assert trend(family, family.curves[0]).shape == shape
 
 
 def test_of_a_rate_more_is_better():
-    one = study({"ranks": [1, 2, 4]}, lambda w: 100.0 * w["ranks"], blocks=4)
-    family = family_of(one)
+    measured = study({"ranks": [1, 2, 4]}, lambda w: 100.0 * w["ranks"], blocks=4)
+    family = family_of(measured)
     assert trend(family, family.curves[0], more_is_better=True).shape == "improves"
 
 
 def test_speedup_names_its_base_and_its_ideal():
-    family = family_of(study({"ranks": [2, 4, 8]}, lambda w: 4 + 16 / w["ranks"], blocks=5, scatter=0.01))
+    family = family_of(
+        study({"ranks": [2, 4, 8]}, lambda w: 4 + 16 / w["ranks"], blocks=5, scatter=0.01)
+    )
     found = speedup(family, family.curves[0])
     assert (found.base, found.best) == (2, 8)
     assert found.base_value.value == pytest.approx(12, rel=0.02)
@@ -306,8 +355,8 @@ def test_weak_scaling_is_told_by_the_bytes():
 
 
 def test_a_slope_is_the_exponent_of_a_power_law():
-    one = study({"ranks": [1, 2, 4, 8]}, lambda w: 5 * w["ranks"] ** -0.7, scatter=1e-9)
-    (curve,) = curves(one.table("elapsed_s"), "ranks")
+    measured = study({"ranks": [1, 2, 4, 8]}, lambda w: 5 * w["ranks"] ** -0.7, scatter=1e-9)
+    (curve,) = curves(measured.table("elapsed_s"), "ranks")
     assert by_block(curve, slope(curve.levels)) == pytest.approx([-0.7] * 3)
 
 
@@ -315,7 +364,8 @@ def test_a_slope_is_the_exponent_of_a_power_law():
 
 
 def test_an_interval_by_hand():
-    """1, 2, 4: logarithms 0, ln 2, 2 ln 2, standard deviation ln 2, t(2) = 4.3027: 2 × 2^(± 4.3027 / √3)."""
+    """1, 2, 4: logarithms 0, ln 2, 2 ln 2, standard deviation ln 2, t(2) = 4.3027: 2 × 2^(± 4.3027
+    / √3)."""
     found = intervals.typical([1, 2, 4])
     assert (found.value, found.blocks) == (pytest.approx(2), 3)
     assert found.high == pytest.approx(2 * 2 ** (4.30265 / math.sqrt(3)), rel=1e-4)

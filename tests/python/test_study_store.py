@@ -12,7 +12,7 @@ import pytest
 
 import tailrace
 from tailrace.errors import TailraceError
-from tailrace.study.store import Store
+from tailrace.study.running.store import Store
 
 from ..conftest import ROOT
 from .study_files import COMMAND, executed, lines, study, write
@@ -38,8 +38,13 @@ def test_a_line_for_every_run_and_a_directory_with_what_it_said(done: Path) -> N
 
 def test_the_plan_says_all_that_was_chosen(done: Path) -> None:
     plan = json.loads((done / "plan.json").read_text())
-    assert (plan["name"], plan["size"], plan["seed"], plan["repetitions"]) == ("mine", "small", 5, 3)
-    assert plan["cells"][4] == {"cell": 4, "levels": {"first": 5, "second": "a"}}
+    assert (plan["name"], plan["size"], plan["seed"], plan["repetitions"]) == (
+        "mine",
+        "small",
+        5,
+        3,
+    )
+    assert plan["combinations"][4] == {"combination": 4, "levels": {"first": 5, "second": "a"}}
     assert plan["factors"][1] == {
         "name": "second",
         "kind": "placeholder",
@@ -55,7 +60,17 @@ def test_tables_are_tidy_and_say_the_same_in_both_formats(done: Path) -> None:
     assert len(parquet) == len(csv) == 15
     assert list(parquet.columns) == list(csv.columns)
     assert list(parquet.columns)[:9] == [
-        *("run", "block", "order", "begun_unix_s", "first", "second", "status", "reason", "elapsed_s")
+        *(
+            "run",
+            "block",
+            "order",
+            "begun_unix_s",
+            "first",
+            "second",
+            "status",
+            "reason",
+            "elapsed_s",
+        )
     ]
     assert (parquet["took_s"] * 10 == parquet["first"]).all()
     assert parquet["block"].tolist() == [run // 5 for run in range(15)]
@@ -78,14 +93,23 @@ def test_what_is_no_study_is_told(tmp_path: Path) -> None:
     with pytest.raises(TailraceError, match=r"plan.json cannot be read: No such file"):
         tailrace.open_study(tmp_path)
     (tmp_path / "plan.json").write_text("{")
-    assert "this is no JSON" in study("report", tmp_path).stderr
+    assert "is not valid JSON" in study("report", tmp_path).stderr
     (tmp_path / "plan.json").write_text('{"schema": 99}')
-    assert "this Tailrace reads schema 1, and it has 99" in study("report", tmp_path).stderr
+    assert "has schema 99; this version of Tailrace reads 1" in study("report", tmp_path).stderr
 
 
 def test_where_a_target_is_need_not_be_said_again(tmp_path: Path) -> None:
     path = write(tmp_path, COMMAND.replace("[size.small]", "[target.disk]\n[size.small]"))
-    words = ("run", path, "-o", tmp_path / "out", "--target", f"disk={tmp_path}/first", "--set", "repetitions=1")
+    words = (
+        "run",
+        path,
+        "-o",
+        tmp_path / "out",
+        "--target",
+        f"disk={tmp_path}/first",
+        "--set",
+        "repetitions=1",
+    )
     (tmp_path / "first").mkdir()
     assert study(*words).exit_code == 0
     assert study("run", tmp_path / "out").exit_code == 0
@@ -98,7 +122,7 @@ def test_a_second_runner_is_refused(done: Path) -> None:
     with Store(done).lock():
         result = study("run", done)
     assert result.exit_code == 2
-    assert "this study is being run already, by process" in result.stderr
+    assert "this study is already running, in process" in result.stderr
 
 
 def test_a_finished_study_runs_nothing_again(done: Path) -> None:
@@ -117,7 +141,8 @@ def test_another_study_is_not_mixed_in(done: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 10**9])
 def test_half_a_line_is_cut_off_and_only_that_run_made_again(done: Path, cut: int) -> None:
-    """As a runner that is killed while it appends leaves it: `cut` bytes of the last line, at most all but its end."""
+    """As a runner that is killed while it appends leaves it: `cut` bytes of the last line, at most
+    all but its end."""
     path = done / "runs.jsonl"
     kept = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(kept[:-1]) + kept[-1][:-1][:cut])
@@ -140,14 +165,14 @@ def test_a_line_that_is_no_run_is_told_with_its_place(done: Path) -> None:
         file.write('{"no": "run"}\n')
     result = study("report", done)
     assert result.exit_code == 2
-    assert "runs.jsonl, line 16: this is no finished run" in result.stderr
+    assert "runs.jsonl, line 16 is not a finished run" in result.stderr
 
 
 def test_a_budget_ends_it_between_runs_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     slow = COMMAND.replace('echo "took', 'sleep 0.2; echo "took')
     path = write(tmp_path, slow)
     first = study("run", path, "-o", tmp_path / "out", "--budget", "1s")
-    assert "the budget is spent" in first.stderr
+    assert "budget exhausted" in first.stderr
     count = len(executed(tmp_path))
     assert 2 <= count <= 4
     assert study("run", tmp_path / "out").exit_code == 0
@@ -164,10 +189,23 @@ def test_what_lies_in_the_directory_keeps_its_contract(done: Path) -> None:
 def test_the_list_and_the_schema_of_study_files() -> None:
     listed = json.loads(study("list", "--json").stdout)
     check_schema(listed, "study-list.json")
-    named = {one["name"]: one for one in listed}
-    assert set(named) == {"btio", "calculix", "cgns-read", "cgns-write", "cmaq", "h5perf", "roms", "wrf"}
+    named = {entry["name"]: entry for entry in listed}
+    assert set(named) == {
+        "btio",
+        "calculix",
+        "cgns-read",
+        "cgns-write",
+        "cmaq",
+        "h5perf",
+        "roms",
+        "wrf",
+    }
     assert named["cmaq"]["combinations"] == 48
-    for one in listed:
-        assert {"small", "full"} <= set(one["sizes"]) and one["expectations"] and one["seed"]
-        check_schema(tomllib.loads((ROOT / "studies" / f"{one['name']}.toml").read_text()), "study.json")
-    assert study_schema.schema() == json.loads(study_schema.TARGET.read_text()), "run tools/study_schema.py"
+    for entry in listed:
+        assert {"small", "full"} <= set(entry["sizes"]) and entry["expectations"] and entry["paper"]
+        check_schema(
+            tomllib.loads((ROOT / "studies" / f"{entry['name']}.toml").read_text()), "study.json"
+        )
+    assert study_schema.schema() == json.loads(study_schema.TARGET.read_text()), (
+        "run tools/study_schema.py"
+    )

@@ -1,4 +1,4 @@
-"""docs/tutorial.md runs as it stands, and prints what it says."""
+"""docs/tutorial/python.md runs as it stands, and prints what it says."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from .conftest import serial_master
 
 pytest.importorskip("matplotlib").use("Agg")
 
-TUTORIAL = ROOT / "docs" / "tutorial.md"
+TUTORIAL = ROOT / "docs" / "tutorial" / "python.md"
 
 
 def test_tutorial(arithmetic, tmp_path, monkeypatch):
     for ranks in (1, 2, 4):
-        path = arithmetic(f"model-{ranks}.tailrace", serial_master(ranks, work_ns=4 * SECOND // ranks))
+        path = arithmetic(
+            f"model-{ranks}.tailrace", serial_master(ranks, work_ns=4 * SECOND // ranks)
+        )
         arithmetic.stand_in.programs[path.name] = arithmetic.stand_in.programs[str(path)]
     monkeypatch.chdir(tmp_path)
     text = TUTORIAL.read_text("utf-8").replace("```\n", "\n").replace("```python", "")

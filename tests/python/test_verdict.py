@@ -1,43 +1,54 @@
-"""Each finding is right where its cause is there, and absent where it is not. Every run is built by arithmetic."""
+"""Each finding is right where its cause is there, and absent where it is not. Every run is built by
+arithmetic."""
 
 import pytest
 
-from tailrace.verdict import findings, headline
+from tailrace.verdict.as_json import report
+from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.headline import Verdict, judge
 
 from .columns import MILLISECOND, SECOND, Interval, Program, mpi, open_close, read, useful, write
 from .conftest import serial_master
 
 
+def verdict(program: Program, **options) -> Verdict:
+    return judge(Evidence(program.columns(**options)))
+
+
 def codes(program: Program) -> list[str]:
-    return [finding.code for finding in findings(program.columns())]
+    return [finding.code for finding in verdict(program).findings]
 
 
 def finding(program: Program, code: str):
-    (found,) = [f for f in findings(program.columns()) if f.code == code]
+    (found,) = [f for f in verdict(program).findings if f.code == code]
     return found
 
 
 def test_serial_master_is_named_with_rank_and_file():
     program = serial_master(4)
-    assert headline(program.columns()) == (
+    assert verdict(program).headline == (
         "I/O takes 42.9 % of this run: rank 0 writes history.nc alone while 3 ranks wait."
     )
     found = finding(program, "serial_writer")
     # T_net − T_even = 10 × 0.75 × 3/4 s of 17.5 s
     assert (found.gain_s, found.share_of_runtime) == (5.625, 5.625 / 17.5)
-    assert "save 5.62 s" in found.gain
+    assert "save at most 5.62 s" in found.gain
+    assert "nc_create_par" in found.advice
     assert "200 writes of 10.0 MB on average, 37.5 ms each, 267 MB/s" in found.evidence
     assert codes(program) == ["serial_writer", "slow_file_system"]
 
 
 def test_two_ranks_in_the_singular():
-    assert "alone while the other rank waits" in headline(serial_master(2).columns())
+    assert "alone while the other rank waits" in verdict(serial_master(2)).headline
 
 
 def test_one_rank_has_nobody_waiting():
     program = serial_master(1)
     assert codes(program) == ["slow_file_system"]
-    assert headline(program.columns()) == "I/O takes 42.9 % of this run: writing history.nc at 267 MB/s a rank."
+    assert (
+        verdict(program).headline
+        == "I/O takes 42.9 % of this run: writing history.nc at 267 MB/s a rank."
+    )
 
 
 def test_serial_reader():
@@ -45,16 +56,19 @@ def test_serial_reader():
     rows = [[mpi(2 * SECOND), useful(8 * SECOND)] for _ in range(4)]
     rows[2] = [read(2 * SECOND, b"/data/grid.nc", 10**9, 10), useful(8 * SECOND)]
     program = Program(rows, 10 * SECOND, 8 * SECOND + SECOND // 2, 8 * SECOND)
-    assert headline(program.columns()).endswith("rank 2 reads grid.nc alone while 3 ranks wait.")
+    assert verdict(program).headline.endswith("rank 2 reads grid.nc alone while 3 ranks wait.")
     assert codes(program)[0] == "serial_reader"
 
 
 def test_a_serial_writer_is_found_beside_reads_that_all_ranks_share():
-    """All read 1 s together; rank 0 writes 2 s. T = 10, T_even = 7 + 1 + 2/4, T_ideal = 7: the reads are even."""
+    """All read 1 s together; rank 0 writes 2 s. T = 10, T_even = 7 + 1 + 2/4, T_ideal = 7: the
+    reads are even."""
     row = [useful(7 * SECOND), read(SECOND, size=10**8), mpi(2 * SECOND)]
     first = [*row[:2], write(2 * SECOND, b"/run/out.nc", 10**9, 100)]
     program = Program([first, row, row, row], 10 * SECOND, 8500 * MILLISECOND, 7 * SECOND)
-    assert finding(program, "serial_writer").finding == "rank 0 writes out.nc alone while 3 ranks wait"
+    assert (
+        finding(program, "serial_writer").finding == "rank 0 writes out.nc alone while 3 ranks wait"
+    )
 
 
 def test_few_aggregators():
@@ -62,26 +76,41 @@ def test_few_aggregators():
     rows = [[useful(6 * SECOND), mpi(4 * SECOND)] for _ in range(8)]
     rows[0] = rows[4] = [useful(6 * SECOND), write(4 * SECOND, size=10**9, calls=64)]
     program = Program(rows, 10 * SECOND, 7 * SECOND, 6 * SECOND)
-    assert finding(program, "few_ranks").finding == "only 2 of 8 ranks write history.nc while the others wait"
+    assert (
+        finding(program, "few_ranks").finding
+        == "only 2 of 8 ranks write history.nc while the others wait"
+    )
 
 
 def test_even_writes_are_no_imbalance():
     """File per rank, all at once: T_even = T_net."""
-    rows = [[useful(6 * SECOND), write(4 * SECOND, b"/run/out.%d" % rank, 10**9, 64)] for rank in range(4)]
+    rows = [
+        [useful(6 * SECOND), write(4 * SECOND, b"/run/out.%d" % rank, 10**9, 64)]
+        for rank in range(4)
+    ]
     program = Program(rows, 10 * SECOND, 10 * SECOND, 6 * SECOND)
     assert codes(program) == ["slow_file_system"]
-    assert headline(program.columns()) == "I/O takes 40.0 % of this run: writing 4 files at 250 MB/s a rank."
+    assert (
+        verdict(program).headline
+        == "I/O takes 40.0 % of this run: writing 4 files at 250 MB/s a rank."
+    )
 
 
 def test_ranks_that_take_turns():
-    """Each of four ranks holds a lock for 1 s in turn: equal times in I/O, one at a time. T_even = 6 + 4 × 1/4."""
+    """Each of four ranks holds a lock for 1 s in turn: equal times in I/O, one at a time. T_even =
+    6 + 4 × 1/4."""
     rows = [
-        [useful(6 * SECOND), *([mpi(r * SECOND)] if r else []), write(SECOND, size=10**8), mpi((3 - r) * SECOND)]
+        [
+            useful(6 * SECOND),
+            *([mpi(r * SECOND)] if r else []),
+            write(SECOND, size=10**8),
+            mpi((3 - r) * SECOND),
+        ]
         for r in range(4)
     ]
     program = Program(rows, 10 * SECOND, 7 * SECOND, 6 * SECOND)
     found = finding(program, "taking_turns")
-    assert found.finding == "ranks do their I/O one after another, 1.0 of 4 at a time"
+    assert found.finding == "ranks do their I/O one after another: 1.0 of 4 at a time"
     assert found.gain_s == 3
 
 
@@ -92,20 +121,30 @@ def test_small_requests_are_named_only_when_they_cost():
         return Program([row, row], 10 * SECOND, 10 * SECOND, rest)
 
     assert finding(small(100_000, 3 * SECOND), "small_requests").finding == (
-        "200,000 small requests of 100 B on average take most of the I/O time"
+        "200,000 small writes of 100 B on average take 100 % of the I/O time"
     )
     assert codes(small(100_000, 50 * MILLISECOND)) == ["io_fine"]  # many, but 0.5 % of the run
-    assert codes(small(100, 3 * SECOND)) == ["slow_file_system"]  # few slow ones: not their number
+    assert codes(small(100, 3 * SECOND)) == ["slow_small_requests"]  # few, 30 ms each
 
 
 def test_metadata_storm():
-    row = [useful(7 * SECOND), open_close(2 * SECOND, b"/run/zones", 4000), write(SECOND, b"/run/zones", 10**9, 10)]
+    row = [
+        useful(7 * SECOND),
+        open_close(2 * SECOND, b"/run/zones", 4000),
+        write(SECOND, b"/run/zones", 10**9, 10),
+    ]
     program = Program([row, row], 10 * SECOND, 10 * SECOND, 7 * SECOND)
-    assert "8,000 calls that open, close, synchronise or look up files" in finding(program, "metadata").finding
+    assert finding(program, "reopened").finding == (
+        "zones is opened 8,000 times, for 0.0 requests each time"
+    )
 
 
 def test_locks():
-    row = [useful(7 * SECOND), Interval("io", 2 * SECOND, "fcntl", b"/nfs/out.nc", 0, 50), write(SECOND, size=10**9)]
+    row = [
+        useful(7 * SECOND),
+        Interval("io", 2 * SECOND, "fcntl", b"/nfs/out.nc", 0, 50),
+        write(SECOND, size=10**9),
+    ]
     program = Program([row, row], 10 * SECOND, 10 * SECOND, 7 * SECOND)
     assert "locks" in codes(program)
     assert "metadata" not in codes(program)
@@ -121,22 +160,25 @@ def test_time_between_the_layers():
 
 
 def test_no_io_problem_says_so_and_names_what_is():
-    """Rank 0 computes 8 s, the other 4 s: load balance 6/8; the 10 ms of writing are 0.1 % of the run."""
+    """Rank 0 computes 8 s, the other 4 s: load balance 6/8; the 10 ms of writing are 0.1 % of the
+    run."""
     rows = [
         [useful(8 * SECOND), write(10 * MILLISECOND, size=10**6), mpi(1990 * MILLISECOND)],
         [useful(4 * SECOND), mpi(6 * SECOND)],
     ]
     program = Program(rows, 9 * SECOND, 8 * SECOND + 5 * MILLISECOND, 8 * SECOND)
     program.ideal_network_ns = 8010 * MILLISECOND
-    text = headline(program.columns())
-    assert text.startswith("I/O does not hold this run back (0.1 % of the run time); rank 0 computes 1.33 times")
+    text = verdict(program).headline
+    assert text.startswith(
+        "I/O does not hold this run back (0.1 % of the run time); rank 0 computes 1.33 times"
+    )
     assert set(codes(program)) == {"load_imbalance", "network", "io_fine"}
 
 
 def test_a_balanced_run_has_nothing_to_complain_of():
     program = Program([[useful(10 * SECOND)]] * 4, 10 * SECOND, 10 * SECOND, 10 * SECOND)
     assert (
-        headline(program.columns())
+        verdict(program).headline
         == "I/O does not hold this run back (0 % of the run time); nothing else does either."
     )
     assert codes(program) == ["io_fine"]
@@ -144,7 +186,9 @@ def test_a_balanced_run_has_nothing_to_complain_of():
 
 def test_serialization():
     """A chain of four: each computes 1 s after the one before. T_ideal = 4 s, max U = 1 s."""
-    rows = [[*([mpi(r * SECOND)] if r else []), useful(SECOND), mpi((3 - r) * SECOND)] for r in range(4)]
+    rows = [
+        [*([mpi(r * SECOND)] if r else []), useful(SECOND), mpi((3 - r) * SECOND)] for r in range(4)
+    ]
     program = Program(rows, 4 * SECOND, 4 * SECOND, 4 * SECOND)
     assert finding(program, "serialization").gain_s == 3
     assert "io_fine" in codes(program)
@@ -154,20 +198,26 @@ def test_capture_overhead_and_lost_calls_are_told():
     row = [useful(9 * SECOND), mpi(SECOND)]
     busy = Interval("mpi", SECOND, "MPI_Test", calls=20_000_000, layer="mpi")
     capture = {"events_lost": 7, "complete": False, "notes": ["no space left on device on rank 1"]}
-    program = Program([row, [useful(9 * SECOND), busy]], 10 * SECOND, 10 * SECOND, 10 * SECOND, capture=capture)
-    assert finding(program, "capture_overhead").share_of_runtime == pytest.approx(0.08)  # 20 M × 40 ns of 10 s
-    assert finding(program, "incomplete_trace").finding == "the trace is not complete: 7 calls could not be recorded"
+    program = Program(
+        [row, [useful(9 * SECOND), busy]], 10 * SECOND, 10 * SECOND, 10 * SECOND, capture=capture
+    )
+    # 20 M × 40 ns of 10 s
+    assert finding(program, "capture_overhead").share_of_runtime == pytest.approx(0.08)
+    assert (
+        finding(program, "incomplete_trace").finding
+        == "the trace is not complete: 7 calls could not be recorded"
+    )
 
 
 def test_findings_come_by_their_share():
-    shares = [f.share_of_runtime for f in findings(serial_master(8).columns())]
+    shares = [f.share_of_runtime for f in verdict(serial_master(8)).findings]
     assert shares == sorted(shares, reverse=True)
 
 
 def test_an_empty_trace_is_no_crash():
     program = Program([[useful(0)]], 0, 0, 0)
-    assert headline(program.columns(bins=1)) == "Nothing was recorded: the trace has no run time."
-    assert findings(program.columns(bins=1)) == []
+    assert verdict(program, bins=1).headline == "Nothing was recorded: the trace has no run time."
+    assert verdict(program, bins=1).findings == []
 
 
 def test_ranks_whose_mpi_was_not_seen_put_all_in_doubt():
@@ -175,9 +225,47 @@ def test_ranks_whose_mpi_was_not_seen_put_all_in_doubt():
     assert "mpi_not_recorded" not in codes(program)
     program.meta["mpi"] = ""
     assert codes(program)[0] == "mpi_not_recorded"
-    assert headline(program.columns()).endswith(
-        "But no MPI call was recorded: what the ranks waited for each other counts as computation."
+    assert verdict(program).headline.endswith(
+        "But no MPI call was recorded: time that ranks waited for each other counts as computation."
     )
     alone = serial_master(1)
     alone.meta["mpi"] = ""
     assert "mpi_not_recorded" not in codes(alone)
+
+
+def _quiet(**more):
+    """Two ranks that compute, and hardly write."""
+    ranks = [[useful(990 * MILLISECOND), write(10 * MILLISECOND, size=1000)]] * 2
+    return Program(ranks, SECOND, SECOND, 990 * MILLISECOND, **more)
+
+
+def test_what_was_not_recorded_is_said_first_and_nothing_is_fine_then():
+    assert "I/O does not hold this run back" in judge(Evidence(_quiet().columns())).headline
+    sentence = "rank 0 started 20 other processes, which were not recorded"
+    verdict = judge(Evidence(_quiet(meta={"not_recorded": sentence}).columns()))
+    assert verdict.headline == (
+        f"I/O takes 1.0 % of this run as far as it was recorded. But {sentence}."
+    )
+    found = {finding.code: finding for finding in verdict.findings}
+    assert "io_fine" not in found
+    assert "--processes all" in found["not_recorded"].advice
+
+
+def test_a_run_that_a_signal_ended_says_so():
+    verdict = judge(Evidence(_quiet(meta={"ended_by": "SIGTERM"}).columns()))
+    assert verdict.headline.endswith("But the run was stopped early by SIGTERM.")
+
+
+def test_a_rank_of_which_nothing_was_found_counts_in_no_average():
+    columns = _quiet().columns()
+    rank = columns["rank"]
+    for name in ("useful_ns", "io_ns", "mpi_ns", "events"):
+        rank[name] = [*rank[name], SECOND if name == "mpi_ns" else 0]
+    for name in set(rank) - {"useful_ns", "io_ns", "mpi_ns", "events"}:
+        rank[name] = [*rank[name], "" if name == "host" else 0] if rank[name] is not None else None
+    columns["ranks"] = 3
+    verdict = judge(Evidence(columns))
+    assert "nothing was found of rank 2, left out of every average" in verdict.headline
+    assert "load_imbalance" not in [finding.code for finding in verdict.findings]
+    assert report(columns)["useful_s"]["mean"] == pytest.approx(0.99)
+    assert report(columns)["efficiency"]["load_balance"] == pytest.approx(1)

@@ -1,4 +1,5 @@
-"""Runs a program bare and under capture in directories of its own, and reads what the program counted."""
+"""Runs a program bare and under capture in directories of its own, and reads what the program
+counted."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from tests.golden.harness import compile_program, find_trace
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 COUNTERS, STRIDE = 64, 8
-SECONDS_MAX = 240
+SECONDS_MAX = 600
 Process = subprocess.CompletedProcess[str]
 
 
@@ -30,12 +31,16 @@ def prepare(directory: Path) -> Path:
 
 def counted(directory: Path) -> list[int]:
     """Calls that each rank or thread knows to have completed."""
-    return list(struct.unpack(f"<{COUNTERS * STRIDE}Q", (directory / "counters").read_bytes()))[::STRIDE]
+    return list(struct.unpack(f"<{COUNTERS * STRIDE}Q", (directory / "counters").read_bytes()))[
+        ::STRIDE
+    ]
 
 
 def process_ids(directory: Path, ranks: int) -> list[int]:
     """Process ids of the ranks; 0 for one that has not introduced itself yet."""
-    return list(struct.unpack(f"<{COUNTERS * STRIDE}Q", (directory / "counters").read_bytes()))[1::STRIDE][:ranks]
+    return list(struct.unpack(f"<{COUNTERS * STRIDE}Q", (directory / "counters").read_bytes()))[
+        1::STRIDE
+    ][:ranks]
 
 
 @dataclass(frozen=True)
@@ -61,12 +66,17 @@ def captured(tailrace: list[str], output: Path, command: list[str], *options: st
     return [*tailrace, "run", "--no-report", "-o", str(output), *options, "--", *command]
 
 
-def run(command: list[str], environment: dict[str, str], seconds_max: float = SECONDS_MAX) -> Process:
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds_max)
+def run(
+    command: list[str], environment: dict[str, str], seconds_max: float = SECONDS_MAX
+) -> Process:
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=seconds_max
+    )
 
 
 def columns(output: Path) -> dict:
-    """The engine's columns of the trace that a run left: that they come is the test's first claim."""
+    """The engine's columns of the trace that a run left: that they come is the test's first
+    claim."""
     from tailrace import engine
 
     return engine.analyze(find_trace(output))
@@ -87,7 +97,8 @@ WRITES = ("pwrite", "pwrite64")
 
 
 def check_nothing_lost(found: dict, known: int, in_flight: int = 0) -> None:
-    """Every call that the program knows of is recorded or counted; `in_flight`: callers stopped in the middle."""
+    """Every call that the program knows of is recorded or counted; `in_flight`: callers stopped in
+    the middle."""
     recorded, lost = calls(found, *WRITES), int(found["capture"]["events_lost"])
     assert recorded + lost >= known
     assert recorded <= known + in_flight

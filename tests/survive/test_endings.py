@@ -1,4 +1,5 @@
-"""However a program ends, its users see what they would have seen, and the trace holds all that was done."""
+"""However a program ends, its users see what they would have seen, and the trace holds all that was
+done."""
 
 from __future__ import annotations
 
@@ -20,10 +21,11 @@ ALONE = {
     "spawn": 1,
     "threads": 500,
 }
-# Calls that the report counts: those of the process, not of a child without exec; and where a program has replaced
-# itself, those of what it became last (the others are in the trace, before the window).
+# Calls that the report counts: those of the process, not of a child without exec; and where a
+# program has replaced itself, those of what it became last (the others are in the trace, before the
+# window).
 REPORTED = {"exec": 500, "fork": 2000, "spawn": 0, "threads": 64 * 500}
-SECONDS_MAX = 60
+SECONDS_MAX = 120
 IN_TRACE = REPORTED | {"exec": 6 * 500}
 
 
@@ -50,6 +52,38 @@ def test_program_without_mpi(ending: str, alone: Path, tmp_path: Path, tailrace:
     assert int(found["capture"]["events_lost"]) == 0
 
 
+THREAD_ENDS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *work(void *unused)
+{
+    for (int i = 0; i < 10; i++) {
+        if (access(".", F_OK))
+            abort();
+        usleep(20000);
+    }
+    exit(3);
+}
+int main(void)
+{
+    pthread_t thread;
+    if (access(".", F_OK) || pthread_create(&thread, NULL, work, NULL))
+        return 1;
+    return pthread_join(thread, NULL);
+}
+"""
+
+
+def test_a_run_lasts_until_another_thread_ends_it(tmp_path: Path, tailrace: list[str]) -> None:
+    """As Java's System.exit does: the first thread sits in pthread_join all the time."""
+    (tmp_path / "ends.c").write_text(THREAD_ENDS)
+    subprocess.run(["cc", "-pthread", "-o", tmp_path / "ends", tmp_path / "ends.c"], check=True)
+    process = harness.run(harness.captured(tailrace, tmp_path / "run", [f"{tmp_path}/ends"]), None)
+    assert process.returncode == 3
+    assert harness.columns(tmp_path / "run")["runtime_ns"] >= 180_000_000
+
+
 @pytest.mark.parametrize("ending", ["finalize", "abort", "mpi_abort", "_exit", "exec"])
 def test_ranks(ending: str, mpi: Mpi, ranks: Path, tmp_path: Path, tailrace: list[str]) -> None:
     seen = harness.prepare(tmp_path / "seen")
@@ -62,27 +96,39 @@ def test_ranks(ending: str, mpi: Mpi, ranks: Path, tmp_path: Path, tailrace: lis
     assert harness.calls(found, *harness.WRITES) == 2000
 
 
-def captured_run(tailrace: list[str], output: Path, command: list[str], mpi: Mpi) -> tuple[Path, harness.Process]:
-    """Where the trace is, and the run. MPICH's launcher may hang here as it does without capture, but not thrice."""
+def captured_run(
+    tailrace: list[str], output: Path, command: list[str], mpi: Mpi
+) -> tuple[Path, harness.Process]:
+    """Where the trace is, and the run. MPICH's launcher may hang here as it does without capture,
+    but not thrice."""
     for attempt in range(2):
         with contextlib.suppress(subprocess.TimeoutExpired):
             place = output / str(attempt)
-            return place, harness.run(harness.captured(tailrace, place, command), mpi.variables(), SECONDS_MAX)
-    return output / "2", harness.run(harness.captured(tailrace, output / "2", command), mpi.variables(), SECONDS_MAX)
+            return place, harness.run(
+                harness.captured(tailrace, place, command), mpi.variables(), SECONDS_MAX
+            )
+    return output / "2", harness.run(
+        harness.captured(tailrace, output / "2", command), mpi.variables(), SECONDS_MAX
+    )
 
 
 Visible = tuple[int, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
-def bare_outcomes(mpi: Mpi, ranks: Path, ending: str, tmp_path: Path, wanted: Visible) -> set[Visible]:
-    """Without capture, repeated until it ends as `wanted`: Open MPI's mpiexec itself crashes on some aborts; MPICH's
-    joins the status of the rank that it killed to that of the one that aborted, in one of ten runs only, and now and
-    then hangs when a rank has become another program."""
+def bare_outcomes(
+    mpi: Mpi, ranks: Path, ending: str, tmp_path: Path, wanted: Visible
+) -> set[Visible]:
+    """Without capture, repeated until it ends as `wanted`: Open MPI's mpiexec itself crashes on
+    some aborts; MPICH's joins the status of the rank that it killed to that of the one that
+    aborted, in one of ten runs only, and now and then hangs when a rank has become another
+    program."""
     found: set[Visible] = set()
     for attempt in range(50):
         bare = harness.prepare(tmp_path / f"bare{attempt}")
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process = harness.run(mpi.launch(2, ranks, bare, ending, 1000), mpi.variables(), SECONDS_MAX)
+            process = harness.run(
+                mpi.launch(2, ranks, bare, ending, 1000), mpi.variables(), SECONDS_MAX
+            )
             found.add(visible(harness.outcome(process, bare)))
         if wanted in found:
             break
@@ -90,6 +136,7 @@ def bare_outcomes(mpi: Mpi, ranks: Path, ending: str, tmp_path: Path, wanted: Vi
 
 
 def visible(outcome: harness.Outcome) -> Visible:
-    """Without what a launcher says of process ids and names when it reports an end that is not in order."""
+    """Without what a launcher says of process ids and names when it reports an end that is not in
+    order."""
     lines = tuple(line for line in outcome.stdout if line.startswith(("rank ", "replaced ")))
     return outcome.status, lines, tuple(sorted(outcome.files.items()))

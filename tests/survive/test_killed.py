@@ -1,4 +1,5 @@
-"""SIGKILL at a random moment with I/O in flight: every call that the program knows to be done is in the trace."""
+"""SIGKILL at a random moment with I/O in flight: every call that the program knows to be done is in
+the trace."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Mpi
+from tests.processes import LONGEST_WAIT_S, started, until
 from tests.survive import harness
 
 RANKS = 2
@@ -24,10 +26,7 @@ def ranks(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def wait_until_writing(directory: Path, process: subprocess.Popen) -> None:
-    deadline = time.monotonic() + 30
-    while min(harness.counted(directory)[:RANKS]) < STARTED:
-        assert process.poll() is None and time.monotonic() < deadline, "the ranks do not start writing"
-        time.sleep(0.005)
+    until(lambda: min(harness.counted(directory)[:RANKS]) >= STARTED, process)
 
 
 def stop(directory: Path, victims: int, seed: int) -> None:
@@ -37,15 +36,24 @@ def stop(directory: Path, victims: int, seed: int) -> None:
         os.kill(process_id, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.sampled(pairs=True)
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("victims", [1, RANKS])
-def test_killed(victims: int, seed: int, mpi: Mpi, ranks: Path, tmp_path: Path, tailrace: list[str]) -> None:
+def test_killed(
+    victims: int, seed: int, mpi: Mpi, ranks: Path, tmp_path: Path, tailrace: list[str]
+) -> None:
     seen = harness.prepare(tmp_path / "seen")
-    command = harness.captured(tailrace, tmp_path / "run", mpi.launch(RANKS, ranks, seen, "forever", 0))
-    with subprocess.Popen(command, env=mpi.variables(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    command = harness.captured(
+        tailrace, tmp_path / "run", mpi.launch(RANKS, ranks, seen, "forever", 0)
+    )
+    with started(
+        command, env=mpi.variables(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         wait_until_writing(seen, process)
         stop(seen, victims, seed)
-        process.communicate(timeout=60)
+        process.communicate(timeout=LONGEST_WAIT_S)
     assert process.returncode != 0
     found = harness.columns(tmp_path / "run")
     assert found["ranks"] == RANKS
@@ -56,15 +64,24 @@ def test_killed(victims: int, seed: int, mpi: Mpi, ranks: Path, tmp_path: Path, 
 def test_launcher_killed(mpi: Mpi, ranks: Path, tmp_path: Path, tailrace: list[str]) -> None:
     """The whole job, launcher first, as a batch system does at the end of the time limit."""
     seen = harness.prepare(tmp_path / "seen")
-    command = harness.captured(tailrace, tmp_path / "run", mpi.launch(RANKS, ranks, seen, "forever", 0))
-    with subprocess.Popen(command, env=mpi.variables(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    command = harness.captured(
+        tailrace, tmp_path / "run", mpi.launch(RANKS, ranks, seen, "forever", 0)
+    )
+    with started(
+        command, env=mpi.variables(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         wait_until_writing(seen, process)
         for child in children(process.pid):
             os.kill(child, signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=LONGEST_WAIT_S)
     assert process.returncode != 0
-    harness.check_nothing_lost(harness.columns(tmp_path / "run"), sum(harness.counted(seen)), in_flight=RANKS)
+    harness.check_nothing_lost(
+        harness.columns(tmp_path / "run"), sum(harness.counted(seen)), in_flight=RANKS
+    )
 
 
 def children(process_id: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()]
+    return [
+        int(child)
+        for child in Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()
+    ]

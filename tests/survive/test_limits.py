@@ -69,7 +69,9 @@ def test_five_million_events_a_rank(mpi: Mpi, tmp_path: Path, tailrace: list[str
     assert int(found["capture"]["events_lost"]) == 0
 
 
-def test_full_disk_under_the_events(alone: Path, tmp_path: Path, small_disk: Path, tailrace: list[str]) -> None:
+def test_full_disk_under_the_events(
+    alone: Path, tmp_path: Path, small_disk: Path, tailrace: list[str]
+) -> None:
     """Where events no longer fit, the program runs on, and the report says how many are missing."""
     seen, number = harness.prepare(tmp_path / "seen"), 1_500_000
     command = [str(alone), str(seen), "write", str(number)]
@@ -80,13 +82,18 @@ def test_full_disk_under_the_events(alone: Path, tmp_path: Path, small_disk: Pat
     found = harness.columns(tmp_path / "run")
     recorded, lost = harness.calls(found, *harness.WRITES), int(found["capture"]["events_lost"])
     assert recorded > 100_000, "the room there was has been used"
-    assert 0 < lost <= number - recorded + 10, "the writes that are not recorded, and the few calls at the end"
+    assert 0 < lost <= number - recorded + 10, (
+        "the writes that are not recorded, and the few calls at the end"
+    )
     assert recorded + lost >= number
     assert not found["capture"]["complete"]
 
 
-def test_disk_full_from_the_start(alone: Path, tmp_path: Path, small_disk: Path, tailrace: list[str]) -> None:
-    """No room for a single event: the program's output and status are its own, and one sentence says what is wrong."""
+def test_disk_full_from_the_start(
+    alone: Path, tmp_path: Path, small_disk: Path, tailrace: list[str]
+) -> None:
+    """No room for a single event: the program's output and status are its own, and one sentence
+    says what is wrong."""
     (small_disk / "ballast").write_bytes(bytes(6 << 20))
     seen = harness.prepare(tmp_path / "seen")
     command = [str(alone), str(seen), "write", "1000"]

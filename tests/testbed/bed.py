@@ -1,4 +1,5 @@
-"""The command `testbed/testbed` as tests use it: beds in directories of their own, and what stands of them outside."""
+"""The command `testbed/testbed` as tests use it: beds in directories of their own, and what stands
+of them outside."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ class Testbed:
         return [sys.executable, str(COMMAND), verb, *rest, "--directory", str(self.directory)]
 
     def call(self, *arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=180, **options)
+        return subprocess.run(
+            self.command(*arguments), capture_output=True, text=True, timeout=600, **options
+        )
 
     def done(self, *arguments: str | Path) -> str:
         answer = self.call(*arguments)
@@ -51,9 +54,14 @@ class Testbed:
     # --- what stands ---
 
     def note_namespaces(self) -> None:
-        """So that `processes` finds what runs in them after their holders' end, whatever it calls itself."""
+        """So that `processes` finds what runs in them after their holders' end, whatever it calls
+        itself."""
         ours = namespace_of(Path("/proc/self"))
-        holders = [process for process, line in running() if "bed.holder" in line and str(self.directory) in line]
+        holders = [
+            process
+            for process, line in running()
+            if "bed.holder" in line and str(self.directory) in line
+        ]
         self.namespaces |= {namespace_of(process) for process in holders} - {ours, None}
 
     def processes(self) -> list[str]:
@@ -66,11 +74,15 @@ class Testbed:
         return found
 
     def mounts(self) -> list[str]:
-        return [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(self.directory) in line]
+        return [
+            line
+            for line in Path("/proc/self/mountinfo").read_text().splitlines()
+            if str(self.directory) in line
+        ]
 
     def nothing_is_left(self) -> bool:
         """What a killed command had just called may need a moment to see that its cell has gone."""
-        end = time.monotonic() + 5
+        end = time.monotonic() + 30
         while self.processes() and time.monotonic() < end:
             time.sleep(0.05)
         assert self.processes() == []
@@ -84,7 +96,15 @@ def running() -> list[tuple[Path, str]]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            found.append((process, (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")))
+            found.append(
+                (
+                    process,
+                    (process / "cmdline")
+                    .read_bytes()
+                    .replace(b"\0", b" ")
+                    .decode(errors="replace"),
+                )
+            )
     return found
 
 
@@ -96,4 +116,6 @@ def namespace_of(process: Path) -> str | None:
 
 def links_outside() -> str:
     """The machine's own network, which no bed may change."""
-    return subprocess.run(["ip", "-oneline", "address"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["ip", "-oneline", "address"], capture_output=True, text=True, check=True
+    ).stdout

@@ -1,4 +1,5 @@
-"""Beds for the tests: one of each kind for the session, with two mounts; fresh directories for tests that need them."""
+"""Beds for the tests: one of each kind for the session, with two mounts; fresh directories for
+tests that need them."""
 
 from __future__ import annotations
 
@@ -29,13 +30,21 @@ def require(name: str) -> None:
     missing = [program for program in PROGRAMS[name] if not shutil.which(program, path=SBIN)]
     if missing:
         pytest.skip(f"the test bed {name} needs {', '.join(missing)}")
-    if name == "nfs" and subprocess.run(["pkg-config", "--exists", "libnfs", "fuse3"]).returncode != 0:
+    if (
+        name == "nfs"
+        and subprocess.run(["pkg-config", "--exists", "libnfs", "fuse3"]).returncode != 0
+    ):
         pytest.skip("the test bed nfs needs libnfs-dev and libfuse3-dev")
     if name != "local" and os.geteuid() != 0:
         pytest.skip("the test bed needs root")
     if name in NETWORK_BEDS and not Path("/dev/fuse").exists():
         pytest.skip("the test bed needs FUSE: there is no /dev/fuse")
-    if subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", "true"], capture_output=True).returncode != 0:
+    if (
+        subprocess.run(
+            ["unshare", "--net", "--mount", "--pid", "--fork", "true"], capture_output=True
+        ).returncode
+        != 0
+    ):
         pytest.skip("the test bed needs namespaces")
 
 
@@ -51,7 +60,8 @@ class Mounted:
 
 @pytest.fixture(scope="session")
 def session_beds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], dict]]:
-    """Brings a bed up at its first use. Shaped to 800 Mb/s: the tests of contents are not about the rate."""
+    """Brings a bed up at its first use. Shaped to 800 Mb/s: the tests of contents are not about the
+    rate."""
     testbed = Testbed(tmp_path_factory.mktemp("beds") / "bed")
     standing: dict[str, dict] = {}
 

@@ -1,4 +1,5 @@
-"""Tailrace's own kernels on the beds: real MPI programs, every element read back and verified by `tailrace bench`."""
+"""Tailrace's own kernels on the beds: real MPI programs, every element read back and verified by
+`tailrace bench`."""
 
 from __future__ import annotations
 
@@ -21,14 +22,24 @@ __all__ = ["built"]
     ],
 )
 def test_every_byte_of_four_ranks(
-    built: object, mounted: Mounted, monkeypatch: pytest.MonkeyPatch, workload: str, method: str, format_: str
+    built: object,
+    mounted: Mounted,
+    monkeypatch: pytest.MonkeyPatch,
+    workload: str,
+    method: str,
+    format_: str,
 ) -> None:
     monkeypatch.setenv("TAILRACE_CACHE", str(CACHE))
     for key, value in mounted.environment.items():
         monkeypatch.setenv(key, value)
     bench = Bench(built[0], mounted.here, built[1])
     bench.need(method, format_)
-    answer = bench.answer(workload, "--size", "tiny", "--method", method, "--format", format_, ranks=4)
+    answer = bench.answer(
+        workload, "--size", "tiny", "--method", method, "--format", format_, ranks=4
+    )
     [run] = answer["runs"]
     assert run["verification"]["ok"] is True
-    assert all(found["bytes_read"] > 0 and not found["differences"] for found in run["verification"]["passes"])
+    assert all(
+        found["bytes_read"] > 0 and not found["differences"]
+        for found in run["verification"]["passes"]
+    )

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.processes import LONGEST_WAIT_S
 from tests.testbed.conftest import Mounted
 
 pytestmark = pytest.mark.slow
@@ -24,7 +25,11 @@ RANKS = 4
 
 def pattern(rank: int, length: int) -> bytes:
     """Bytes that tell whose they are and where they belong."""
-    return ((np.arange(length, dtype=np.uint64) * 2654435761 + rank * 40503) >> 7).astype(np.uint8).tobytes()
+    return (
+        ((np.arange(length, dtype=np.uint64) * 2654435761 + rank * 40503) >> 7)
+        .astype(np.uint8)
+        .tobytes()
+    )
 
 
 def in_ranks(work: object, *arguments: object) -> None:
@@ -34,7 +39,7 @@ def in_ranks(work: object, *arguments: object) -> None:
     for rank in ranks:
         rank.start()
     for rank in ranks:
-        rank.join(120)
+        rank.join(LONGEST_WAIT_S)
     assert [rank.exitcode for rank in ranks] == [0] * RANKS
 
 
@@ -49,11 +54,16 @@ def write_blocks(rank: int, path: Path, block: int, blocks: int) -> None:
 
 
 def interleaved(block: int, blocks: int) -> bytes:
-    parts = np.stack([np.frombuffer(pattern(rank, block * blocks), np.uint8) for rank in range(RANKS)])
+    parts = np.stack(
+        [np.frombuffer(pattern(rank, block * blocks), np.uint8) for rank in range(RANKS)]
+    )
     return parts.reshape(RANKS, blocks, block).swapaxes(0, 1).tobytes()
 
 
-@pytest.mark.parametrize("block,blocks", [(1000, 500), (4096, 500), (65536, 40), (1 << 20, 6), (1_500_001, 4)])
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    "block,blocks", [(1000, 500), (4096, 500), (65536, 40), (1 << 20, 6), (1_500_001, 4)]
+)
 def test_interleaved_blocks_of_several_ranks(mounted: Mounted, block: int, blocks: int) -> None:
     (mounted.here / "shared").touch()
     in_ranks(write_blocks, mounted.here / "shared", block, blocks)
@@ -64,7 +74,8 @@ def test_interleaved_blocks_of_several_ranks(mounted: Mounted, block: int, block
 
 @pytest.mark.parametrize("reopen", [False, True])
 def test_readers_and_writers_of_one_file_at_once(mounted: Mounted, reopen: bool) -> None:
-    """Each rank rewrites and reads its own part while the others do: the part is always what the rank last wrote."""
+    """Each rank rewrites and reads its own part while the others do: the part is always what the
+    rank last wrote."""
     (mounted.here / "file").write_bytes(bytes(4 * 100_000))
     in_ranks(rewrite_own_part, mounted.here / "file", reopen)
 
@@ -98,7 +109,8 @@ def test_many_small_writes(mounted: Mounted) -> None:
 
 
 def test_reads_after_writes_from_the_other_mount(mounted: Mounted) -> None:
-    """Close-to-open: whoever opens after a close sees what was written, longer, shorter or changed in place."""
+    """Close-to-open: whoever opens after a close sees what was written, longer, shorter or changed
+    in place."""
     here, there = mounted.here / "file", mounted.there / "file"
     for turn, length in enumerate([10, 100_000, 3_000_000, 500, 500, 2_000_000]):
         writer, reader = (here, there) if turn % 2 == 0 else (there, here)
@@ -149,7 +161,10 @@ def test_a_large_file(mounted: Mounted) -> None:
 def test_a_file_larger_than_what_is_held_back(mounted: Mounted) -> None:
     data = np.random.default_rng(4).bytes(48_000_000)
     (mounted.here / "file").write_bytes(data)
-    assert hashlib.sha256((mounted.there / "file").read_bytes()).digest() == hashlib.sha256(data).digest()
+    assert (
+        hashlib.sha256((mounted.there / "file").read_bytes()).digest()
+        == hashlib.sha256(data).digest()
+    )
 
 
 def test_truncation(mounted: Mounted) -> None:
@@ -187,7 +202,8 @@ def test_rename(mounted: Mounted) -> None:
 
 
 def test_a_rename_over_an_open_file(mounted: Mounted) -> None:
-    """Its readers keep the old contents, as when a restart file is replaced while a plot reads it."""
+    """Its readers keep the old contents, as when a restart file is replaced while a plot reads
+    it."""
     (mounted.here / "file").write_bytes(b"old" * 1000)
     (mounted.here / "new").write_bytes(b"new" * 1000)
     with (mounted.here / "file").open("rb", buffering=0) as reader:
@@ -212,7 +228,10 @@ def test_unlink_while_open(mounted: Mounted) -> None:
 
 
 def test_directories(mounted: Mounted) -> None:
-    names = sorted(f"file {number:04d} with a long name so that one answer does not hold all" for number in range(300))
+    names = sorted(
+        f"file {number:04d} with a long name so that one answer does not hold all"
+        for number in range(300)
+    )
     for name in names:
         (mounted.here / name).touch()
     assert sorted(path.name for path in mounted.there.iterdir()) == names
@@ -240,7 +259,11 @@ def test_links_and_modes(mounted: Mounted) -> None:
     os.utime(mounted.here / "hard", ns=(10**18, 11 * 10**17))
     time.sleep(1.1)  # the other mount may keep attributes for a second
     about = (mounted.there / "hard").stat()
-    assert (about.st_mode & 0o7777, about.st_atime_ns, about.st_mtime_ns) == (0o640, 10**18, 11 * 10**17)
+    assert (about.st_mode & 0o7777, about.st_atime_ns, about.st_mtime_ns) == (
+        0o640,
+        10**18,
+        11 * 10**17,
+    )
 
 
 def test_files_belong_to_who_made_them(mounted: Mounted) -> None:
@@ -267,15 +290,19 @@ def test_locks_hold_between_ranks_of_one_mount(mounted: Mounted) -> None:
     assert (mounted.there / "counter").read_bytes() == b"100"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
 def test_random_operations_against_a_model(mounted: Mounted, seed: int) -> None:
-    """Reads, writes, truncations and reopenings in random order, against the same done to a bytearray."""
+    """Reads, writes, truncations and reopenings in random order, against the same done to a
+    bytearray."""
     choice, model = random.Random(seed), bytearray()
     path = mounted.here / "file"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     for step in range(400):
         at, length = choice.randrange(400_000), choice.choice([1, 53, 1000, 4096, 70_000, 200_000])
-        action = choice.choice(["write", "write", "append", "read", "truncate", "stat", "sync", "reopen"])
+        action = choice.choice(
+            ["write", "write", "append", "read", "truncate", "stat", "sync", "reopen"]
+        )
         if action in ("write", "append"):
             at = len(model) if action == "append" else at
             data = pattern(step, length)

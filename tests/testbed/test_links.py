@@ -12,7 +12,7 @@ import pytest
 from tests.testbed.bed import Testbed
 from tests.testbed.conftest import require
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.measured("the rate of a link")]
 
 SIZE = 24_000_000
 
@@ -38,7 +38,8 @@ def read_rate(path: Path) -> float:
 
 @pytest.mark.parametrize("name", ["nfs", "single"])
 def test_one_link_carries_its_rate_and_no_more(testbed: Testbed, name: str) -> None:
-    """A bucket lets a little through at once, so that the bound has 3 % to spare; read by a mount that has no pages."""
+    """A bucket lets a little through at once, so that the bound has 3 % to spare; read by a mount
+    that has no pages."""
     require(name)
     for rate in (50, 100):
         bed = testbed.up(name, "--mounts", "2", "--rate", f"{rate}mbit")
@@ -74,4 +75,4 @@ def test_every_end_is_shaped(testbed: Testbed) -> None:
     inside = ["nsenter", "--target", holder, "--net", "--"]
     subprocess.run([*inside, "tc", "qdisc", "delete", "dev", "eth0", "root"], check=True)
     state = testbed.status("single")
-    assert (state["state"], state["reason"]) == ("broken", "its links are not all shaped alike.")
+    assert (state["state"], state["reason"]) == ("broken", "its links are not all shaped alike")

@@ -1,4 +1,5 @@
-"""The NFS client of the project's own, under the compiler's sanitizers: its memory, and what is undefined in C."""
+"""The NFS client of the project's own, under the compiler's sanitizers: its memory, and what is
+undefined in C."""
 
 from __future__ import annotations
 

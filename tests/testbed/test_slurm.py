@@ -1,15 +1,16 @@
-"""A real Slurm: jobs by sbatch and srun over two nodes, MPI jobs, and nothing left of jobs after down."""
+"""A real Slurm: jobs by sbatch and srun over two nodes, MPI jobs, and nothing left of jobs after
+down."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import find_mpi
+from tests.processes import LONGEST_WAIT_S, until
 from tests.testbed.bed import Testbed
 from tests.testbed.conftest import require
 
@@ -33,17 +34,34 @@ int main(int count, char **arguments)
 
 
 def slurm(bed: dict, *command: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **bed["environment"]}
-    arguments = list(map(str, command))
-    return subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run(
+        list(map(str, command)),
+        env={**os.environ, **bed["environment"]},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_WAIT_S,
+        **options,
+    )
 
 
 def test_two_nodes_run_at_once(testbed: Testbed) -> None:
     require("slurm")
     bed = testbed.up("slurm", "--nodes", "2", "--cpus-per-node", "2")
     assert (bed["nodes"], bed["cpus_per_node"]) == (2, 2)
-    answer = slurm(bed, "srun", "--nodes", "2", "--ntasks", "4", "sh", "-c", "echo $SLURMD_NODENAME $SLURM_PROCID")
-    assert sorted(answer.stdout.split("\n"))[1:] == ["node1 0", "node1 1", "node2 2", "node2 3"], answer.stderr
+    answer = slurm(
+        bed,
+        "srun",
+        "--nodes",
+        "2",
+        "--ntasks",
+        "4",
+        "sh",
+        "-c",
+        "echo $SLURMD_NODENAME $SLURM_PROCID",
+    )
+    assert sorted(answer.stdout.split("\n"))[1:] == ["node1 0", "node1 1", "node2 2", "node2 3"], (
+        answer.stderr
+    )
 
 
 def test_a_batch_job(testbed: Testbed, tmp_path: Path) -> None:
@@ -61,10 +79,9 @@ def test_a_batch_job(testbed: Testbed, tmp_path: Path) -> None:
 
 
 def wait_for_end(bed: dict, job: str) -> None:
-    end = time.monotonic() + 30
-    while slurm(bed, "squeue", "--noheader", "--jobs", job, "--states", "PENDING,RUNNING,COMPLETING").stdout.strip():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    states = "PENDING,RUNNING,COMPLETING"
+    words = ("squeue", "--noheader", "--jobs", job, "--states", states)
+    until(lambda: not slurm(bed, *words).stdout.strip())
 
 
 def test_an_mpi_job_over_two_nodes(testbed: Testbed, tmp_path: Path) -> None:
@@ -84,27 +101,26 @@ def test_jobs_end_with_slurm(testbed: Testbed, tmp_path: Path) -> None:
     script = tmp_path / "job.sh"
     script.write_text(f"#!/bin/sh\nsetsid sleep 4321 &\ntouch {tmp_path}/running\nsleep 1234\n")
     assert slurm(bed, "sbatch", "--output", "/dev/null", script).returncode == 0
-    end = time.monotonic() + 30
-    while not (tmp_path / "running").exists():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    until((tmp_path / "running").exists)
     testbed.down()
     assert testbed.nothing_is_left()
-    sleeping = subprocess.run(["pgrep", "--full", "--exact", "sleep (4321|1234)"], capture_output=True, text=True)
+    sleeping = subprocess.run(
+        ["pgrep", "--full", "--exact", "sleep (4321|1234)"], capture_output=True, text=True
+    )
     assert sleeping.stdout == ""
 
 
 def test_two_slurms_at_once(tmp_path: Path) -> None:
     require("slurm")
-    one, other = Testbed(tmp_path / "one"), Testbed(tmp_path / "other")
+    first, other = Testbed(tmp_path / "one"), Testbed(tmp_path / "other")
     try:
-        beds = [bed.up("slurm", "--nodes", number) for bed, number in ((one, "1"), (other, "3"))]
+        beds = [bed.up("slurm", "--nodes", number) for bed, number in ((first, "1"), (other, "3"))]
         counts = [slurm(bed, "sinfo", "--noheader", "--format=%D").stdout.strip() for bed in beds]
         assert counts == ["1", "3"]
-        one.down()
+        first.down()
         assert slurm(beds[1], "srun", "true").returncode == 0
     finally:
-        for bed in (one, other):
+        for bed in (first, other):
             bed.call("down", "--force")
             assert bed.nothing_is_left()
 
@@ -114,4 +130,4 @@ def test_another_number_of_nodes_is_refused(testbed: Testbed) -> None:
     testbed.up("slurm")
     refused = testbed.call("up", "slurm", "--nodes", "5")
     assert refused.returncode == 1
-    assert "slurm is up with another --nodes (2)." in refused.stderr
+    assert "slurm is up with another --nodes (2)" in refused.stderr

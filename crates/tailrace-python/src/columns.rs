@@ -1,21 +1,24 @@
 //! The analysis as a dictionary of columns.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use tailrace_replay::Analysis;
-use tailrace_replay::busy::IoPhase;
-use tailrace_replay::longest::Span;
-use tailrace_replay::timeline::Timeline;
+use tailrace_replay::analysis::{FileUses, IoPhase, Span, Timeline};
 use tailrace_trace::Tables;
 
+use crate::arrays::{Dict, integers};
 use crate::tables;
 
-type Dict<'py> = PyResult<Bound<'py, PyDict>>;
-
 /// Everything, under the names that `python/tailrace` expects.
-pub fn all<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
+pub(crate) fn all<'py>(
+    py: Python<'py>,
+    format: &str,
+    trace: &Tables,
+    analysis: &Analysis,
+) -> Dict<'py> {
     let columns = PyDict::new(py);
+    columns.set_item("format", format)?;
     columns.set_item("ranks", trace.ranks)?;
     columns.set_item("runtime_ns", analysis.runtime)?;
     columns.set_item("ideal_network_ns", analysis.ideal.net)?;
@@ -25,26 +28,18 @@ pub fn all<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'p
     columns.set_item("rank", tables::ranks(py, trace, analysis)?)?;
     columns.set_item("files", tables::files(py, trace, analysis)?)?;
     columns.set_item("file_rank", tables::file_ranks(py, analysis)?)?;
+    columns.set_item("file_sizes", tables::file_sizes(py, analysis)?)?;
+    columns.set_item("file_uses", file_uses(py, analysis)?)?;
     columns.set_item("functions", tables::functions(py, trace, analysis)?)?;
     columns.set_item("phases", phases(py, analysis)?)?;
     columns.set_item("timeline", timeline(py, &analysis.timeline)?)?;
     columns.set_item("rates", rates(py, &analysis.timeline)?)?;
     columns.set_item("longest", longest(py, trace, &analysis.longest)?)?;
     columns.set_item("layers", tables::layers(py, analysis)?)?;
+    columns.set_item("any_waited", tables::any_waited(py, analysis)?)?;
     columns.set_item("capture", tables::capture(py, trace)?)?;
     columns.set_item("warnings", tables::warnings(py, analysis)?)?;
     Ok(columns)
-}
-
-/// One array of 64-bit integers.
-pub fn integers<'py, T>(
-    columns: &Bound<'py, PyDict>,
-    name: &str,
-    rows: impl IntoIterator<Item = T>,
-    value: impl Fn(T) -> i64,
-) -> PyResult<()> {
-    let values: Vec<i64> = rows.into_iter().map(value).collect();
-    columns.set_item(name, PyArray1::from_vec(columns.py(), values))
 }
 
 /// Phases of I/O and what lies between them.
@@ -60,6 +55,7 @@ fn phases<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
     integers(&columns, "bytes_read", of(), |phase| phase.bytes_read as i64)?;
     integers(&columns, "bytes_written", of(), |phase| phase.bytes_written as i64)?;
     integers(&columns, "io_ns", of(), |phase| phase.io)?;
+    integers(&columns, "busy_ns", of(), |phase| phase.busy)?;
     integers(&columns, "ranks_in_io_max", of(), |phase| i64::from(phase.ranks_in_io_max))?;
     let mean: Vec<f64> = of().map(IoPhase::ranks_in_io_mean).collect();
     columns.set_item("ranks_in_io_mean", PyArray1::from_vec(py, mean))?;
@@ -80,6 +76,24 @@ fn timeline<'py>(py: Python<'py>, timeline: &Timeline) -> Dict<'py> {
     Ok(columns)
 }
 
+/// Nanoseconds in calls on the files with most time, by file, row of the timeline and bin.
+fn file_uses<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
+    let FileUses { bin, bins, files } = &analysis.file_uses;
+    let columns = PyDict::new(py);
+    integers(&columns, "file", files, |row| i64::from(row.file))?;
+    for (kind, name) in ["read", "write", "other"].into_iter().enumerate() {
+        let values = files.iter().flat_map(|file| file.time.iter().map(|bin| bin[kind]));
+        let table: Bound<'py, PyArray3<i64>> = PyArray1::from_iter(py, values).reshape([
+            files.len(),
+            analysis.timeline.rows,
+            *bins,
+        ])?;
+        columns.set_item(name, table)?;
+    }
+    columns.set_item("bin_ns", bin)?;
+    Ok(columns)
+}
+
 /// Bytes moved per bin, and the mean number of ranks in a file call.
 fn rates<'py>(py: Python<'py>, timeline: &Timeline) -> Dict<'py> {
     let columns = PyDict::new(py);
@@ -95,9 +109,12 @@ fn longest<'py>(py: Python<'py>, trace: &Tables, spans: &[Span]) -> Dict<'py> {
     integers(&columns, "begin_ns", spans, |span| span.begin)?;
     integers(&columns, "end_ns", spans, |span| span.end)?;
     integers(&columns, "bytes", spans, |span| span.bytes as i64)?;
-    let functions: Vec<&str> = spans.iter().map(|s| trace.functions[s.function as usize].name.as_str()).collect();
+    let functions: Vec<&str> =
+        spans.iter().map(|s| trace.functions[s.function as usize].name.as_str()).collect();
     columns.set_item("function", functions)?;
-    let paths = spans.iter().map(|span| trace.files.get(span.file as usize).map_or(&b""[..], |file| &file.path));
+    let paths = spans
+        .iter()
+        .map(|span| trace.files.get(span.file as usize).map_or(&b""[..], |file| &file.path));
     columns.set_item("file", paths.map(|path| PyBytes::new(py, path)).collect::<Vec<_>>())?;
     columns.set_item("state", spans.iter().map(|span| span.state.name()).collect::<Vec<_>>())?;
     Ok(columns)

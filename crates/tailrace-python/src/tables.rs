@@ -1,25 +1,26 @@
 //! Tables per rank, file and function.
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use tailrace_replay::Analysis;
 use tailrace_replay::analysis::RankAccount;
-use tailrace_replay::tallies::FileTally;
+use tailrace_replay::analysis::{FileTally, Pattern, Sizes};
 use tailrace_trace::Tables;
 use tailrace_trace::event::Layer;
 use tailrace_trace::pack::Summary;
-use tailrace_trace::tables::Counters;
+use tailrace_trace::tables::{Counters, Place};
 
-use crate::columns::integers;
+use crate::arrays::{Dict, integers};
 
-type Dict<'py> = PyResult<Bound<'py, PyDict>>;
 /// A column's name and where its values come from.
 type Column = (&'static str, fn(&RankAccount) -> i64);
 
 /// What packing came to.
-pub fn summary<'py>(py: Python<'py>, summary: &Summary) -> Dict<'py> {
+pub(crate) fn summary<'py>(py: Python<'py>, summary: &Summary) -> Dict<'py> {
     let columns = PyDict::new(py);
+    columns.set_item("path", &summary.path)?;
+    columns.set_item("meta", summary.meta.clone())?;
     columns.set_item("ranks", summary.ranks)?;
     columns.set_item("events", summary.events)?;
     columns.set_item("events_lost", summary.lost)?;
@@ -31,7 +32,7 @@ pub fn summary<'py>(py: Python<'py>, summary: &Summary) -> Dict<'py> {
     Ok(columns)
 }
 
-pub fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
+pub(crate) fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
     let times: [Column; 10] = [
         ("useful_ns", |rank| rank.useful),
@@ -45,25 +46,55 @@ pub fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<
         ("bytes_written", |rank| rank.bytes_written as i64),
         ("events", |rank| rank.events as i64),
     ];
-    times.into_iter().try_for_each(|(name, value)| integers(&columns, name, &analysis.ranks, value))?;
-    columns.set_item("host", analysis.ranks.iter().map(|rank| rank.host.as_str()).collect::<Vec<_>>())?;
+    times
+        .into_iter()
+        .try_for_each(|(name, value)| integers(&columns, name, &analysis.ranks, value))?;
+    columns.set_item("host", of_ranks(analysis, |rank| rank.host.as_str()))?;
+    columns.set_item("cores", of_ranks(analysis, |rank| rank.cores.as_str()))?;
+    for (state, name) in STATES.into_iter().enumerate() {
+        let waited = of_ranks(analysis, |rank| rank.waited.map(|waited| waited[state]));
+        columns.set_item(format!("waited_{name}_ns"), waited)?;
+    }
     columns.set_item("instructions", counters(py, trace, |counters| counters.instructions))?;
     columns.set_item("cycles", counters(py, trace, |counters| counters.cycles))?;
     Ok(columns)
 }
 
+/// By number of the state.
+const STATES: [&str; 3] = ["useful", "io", "mpi"];
+
+fn of_ranks<'a, T>(analysis: &'a Analysis, value: impl Fn(&'a RankAccount) -> T) -> Vec<T> {
+    analysis.ranks.iter().map(value).collect()
+}
+
+/// How much of the run some rank waited for a processor, at most.
+pub(crate) fn any_waited<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
+    let columns = PyDict::new(py);
+    for (name, ns) in STATES.into_iter().zip(analysis.any_waited) {
+        columns.set_item(format!("{name}_ns"), ns)?;
+    }
+    Ok(columns)
+}
+
 /// `None` unless all ranks have counters.
-fn counters<'py>(py: Python<'py>, trace: &Tables, value: fn(&Counters) -> u64) -> Option<Bound<'py, PyArray1<i64>>> {
-    let values: Option<Vec<i64>> = trace.counters.iter().map(|rank| rank.as_ref().map(|c| value(c) as i64)).collect();
+fn counters<'py>(
+    py: Python<'py>,
+    trace: &Tables,
+    value: fn(&Counters) -> u64,
+) -> Option<Bound<'py, PyArray1<i64>>> {
+    let values: Option<Vec<i64>> =
+        trace.counters.iter().map(|rank| rank.as_ref().map(|c| value(c) as i64)).collect();
     values.filter(|values| !values.is_empty()).map(|values| PyArray1::from_vec(py, values))
 }
 
-pub fn files<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
+pub(crate) fn files<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
     let files = &analysis.files;
     let paths = files.iter().map(|row| PyBytes::new(py, &trace.files[row.file as usize].path));
     columns.set_item("path", paths.collect::<Vec<_>>())?;
     columns.set_item("layer", files.iter().map(|row| layer(row.layer)).collect::<Vec<_>>())?;
+    let places = files.iter().map(|row| place(trace.files[row.file as usize].place()));
+    columns.set_item("place", places.collect::<Vec<_>>())?;
     integers(&columns, "ranks", files, |row| i64::from(row.ranks))?;
     tallies(&columns, &files.iter().map(|row| row.total).collect::<Vec<_>>())?;
     integers(&columns, "slowest_rank", files, |row| i64::from(row.slowest_rank))?;
@@ -71,7 +102,7 @@ pub fn files<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<
     Ok(columns)
 }
 
-pub fn file_ranks<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
+pub(crate) fn file_ranks<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
     integers(&columns, "file", &analysis.file_ranks, |row| i64::from(row.file))?;
     integers(&columns, "rank", &analysis.file_ranks, |row| i64::from(row.rank))?;
@@ -79,25 +110,84 @@ pub fn file_ranks<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
     Ok(columns)
 }
 
+/// Kinds of calls by number: the column of their count and that of their time.
+const KINDS: [(&str, &str); 9] = [
+    ("reads", "read_ns"),
+    ("writes", "write_ns"),
+    ("opens", "open_ns"),
+    ("closes", "close_ns"),
+    ("look_ups", "look_up_ns"),
+    ("syncs", "sync_ns"),
+    ("locks", "lock_ns"),
+    ("truncates", "truncate_ns"),
+    ("others", "other_ns"),
+];
+/// The first that neither reads nor writes.
+const FIRST_METADATA: usize = 2;
+
 fn tallies(columns: &Bound<'_, PyDict>, rows: &[FileTally]) -> PyResult<()> {
-    for (i, name) in ["bytes_read", "bytes_written"].into_iter().enumerate() {
-        integers(columns, name, rows, |row| row.bytes[i] as i64)?;
+    for (i, (calls, time)) in KINDS.into_iter().enumerate() {
+        integers(columns, calls, rows, |row| row.calls[i] as i64)?;
+        integers(columns, time, rows, |row| row.time[i])?;
     }
-    for (i, name) in ["reads", "writes", "metadata_calls"].into_iter().enumerate() {
-        integers(columns, name, rows, |row| row.calls[i] as i64)?;
-    }
-    for (i, name) in ["read_ns", "write_ns", "metadata_ns"].into_iter().enumerate() {
-        integers(columns, name, rows, |row| row.time[i])?;
+    let calls = |row: &FileTally| row.calls[FIRST_METADATA..].iter().sum::<u64>() as i64;
+    integers(columns, "metadata_calls", rows, calls)?;
+    integers(columns, "metadata_ns", rows, |row| row.time[FIRST_METADATA..].iter().sum())?;
+    integers(columns, "mpiio_ns", rows, |row| row.mpiio)?;
+    for (i, [noun, verb]) in [["reads", "read"], ["writes", "written"]].into_iter().enumerate() {
+        integers(columns, &format!("bytes_{verb}"), rows, |row| row.bytes[i] as i64)?;
+        integers(columns, &format!("mpiio_bytes_{verb}"), rows, |row| row.mpiio_bytes[i] as i64)?;
+        integers(columns, &format!("buffered_{noun}"), rows, |row| row.buffered_calls[i] as i64)?;
+        let bytes = format!("buffered_bytes_{verb}");
+        integers(columns, &bytes, rows, |row| row.buffered_bytes[i] as i64)?;
+        patterns(columns, noun, &rows.iter().map(|row| row.patterns[i]).collect::<Vec<_>>())?;
     }
     Ok(())
 }
 
-pub fn functions<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
+/// How large the reads and the writes of each row of "files" are: calls by decade of bytes (below
+/// 100, 1000, …), and the smallest and largest (0 where there is none).
+pub(crate) fn file_sizes<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
+    let columns = PyDict::new(py);
+    for (way, noun) in ["reads", "writes"].into_iter().enumerate() {
+        let sizes: Vec<Sizes> = analysis.files.iter().map(|row| row.total.sizes[way]).collect();
+        let calls = sizes.iter().flat_map(|row| row.decades.map(|calls| calls as i64));
+        let table = PyArray1::from_iter(py, calls).reshape([sizes.len(), Sizes::DECADES])?;
+        columns.set_item(noun, table)?;
+        let range = |row: &Sizes| row.range.unwrap_or_default();
+        integers(&columns, &format!("{noun}_least"), &sizes, |row| range(row).0 as i64)?;
+        integers(&columns, &format!("{noun}_most"), &sizes, |row| range(row).1 as i64)?;
+    }
+    Ok(columns)
+}
+
+type PatternColumn = (&'static str, fn(&Pattern) -> i64);
+
+/// How "reads" or "writes" lie in the files; `_begin` and `_end` are −1 where no offset is known.
+fn patterns(columns: &Bound<'_, PyDict>, noun: &str, rows: &[Pattern]) -> PyResult<()> {
+    let counts: [PatternColumn; 8] = [
+        ("consecutive", |row| row.consecutive as i64),
+        ("forward", |row| row.forward as i64),
+        ("backward", |row| row.backward as i64),
+        ("unaligned", |row| row.unaligned as i64),
+        ("small", |row| row.small as i64),
+        ("small_ns", |row| row.small_time),
+        ("begin", |row| row.reach.map_or(-1, |(begin, _)| begin)),
+        ("end", |row| row.reach.map_or(-1, |(_, end)| end)),
+    ];
+    counts
+        .into_iter()
+        .try_for_each(|(name, value)| integers(columns, &format!("{noun}_{name}"), rows, value))
+}
+
+pub(crate) fn functions<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
     let rows = &analysis.functions;
     let entries: Vec<_> = rows.iter().map(|row| &trace.functions[row.function as usize]).collect();
-    columns.set_item("name", entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>())?;
-    columns.set_item("layer", entries.iter().map(|entry| layer(entry.layer)).collect::<Vec<_>>())?;
+    columns
+        .set_item("name", entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>())?;
+    columns
+        .set_item("layer", entries.iter().map(|entry| layer(entry.layer)).collect::<Vec<_>>())?;
     integers(&columns, "calls", rows, |row| row.total.calls as i64)?;
     integers(&columns, "time_ns", rows, |row| row.total.time)?;
     integers(&columns, "bytes", rows, |row| row.total.bytes as i64)?;
@@ -106,7 +196,7 @@ pub fn functions<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> D
     Ok(columns)
 }
 
-pub fn layers<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
+pub(crate) fn layers<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
     let sum = |value: fn(&RankAccount) -> i64| analysis.ranks.iter().map(value).sum::<i64>();
     columns.set_item("mpiio_ns", sum(|rank| rank.mpiio))?;
@@ -115,7 +205,7 @@ pub fn layers<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
     Ok(columns)
 }
 
-pub fn capture<'py>(py: Python<'py>, trace: &Tables) -> Dict<'py> {
+pub(crate) fn capture<'py>(py: Python<'py>, trace: &Tables) -> Dict<'py> {
     let columns = PyDict::new(py);
     columns.set_item("events", trace.capture.events)?;
     columns.set_item("events_lost", trace.capture.lost)?;
@@ -125,22 +215,32 @@ pub fn capture<'py>(py: Python<'py>, trace: &Tables) -> Dict<'py> {
     Ok(columns)
 }
 
-pub fn warnings<'py>(py: Python<'py>, analysis: &Analysis) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let one = |warning: &tailrace_replay::Warning| {
+pub(crate) fn warnings<'py>(
+    py: Python<'py>,
+    analysis: &Analysis,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let row = |warning: &tailrace_replay::analysis::Warning| {
         let columns = PyDict::new(py);
         columns.set_item("code", warning.code)?;
         columns.set_item("message", &warning.message)?;
+        columns.set_item("hint", warning.hint)?;
         Ok(columns)
     };
-    analysis.warnings.iter().map(one).collect()
+    analysis.warnings.iter().map(row).collect()
+}
+
+/// By number of the layer.
+pub(crate) const LAYER_NAMES: [&str; 5] = ["mpi", "mpiio", "posix", "stdio", "asynchronous"];
+
+fn place(place: Place) -> &'static str {
+    match place {
+        Place::FileSystem => "file_system",
+        Place::Kernel => "kernel",
+        Place::Device => "device",
+        Place::Memory => "memory",
+    }
 }
 
 fn layer(layer: Layer) -> &'static str {
-    match layer {
-        Layer::Mpi => "mpi",
-        Layer::MpiIo => "mpiio",
-        Layer::Posix => "posix",
-        Layer::Stdio => "stdio",
-        Layer::Asynchronous => "asynchronous",
-    }
+    LAYER_NAMES[layer as usize]
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Calls the user's function now and then while the interpreter is free for others.
-pub struct Watch {
+pub(crate) struct Watch {
     progress: Option<Py<PyAny>>,
     state: Mutex<State>,
 }
@@ -19,12 +19,12 @@ struct State {
 }
 
 impl Watch {
-    pub fn new(progress: Option<Py<PyAny>>) -> Self {
+    pub(crate) fn new(progress: Option<Py<PyAny>>) -> Self {
         Self { progress, state: Mutex::new(State { last: Instant::now(), raised: None }) }
     }
 
     /// `false` once the user's function raised, or the user pressed Ctrl-C.
-    pub fn tell(&self, share: f64) -> bool {
+    pub(crate) fn tell(&self, share: f64) -> bool {
         let Ok(mut state) = self.state.lock() else { return false };
         if state.raised.is_some() || state.last.elapsed() < PAUSE {
             return state.raised.is_none();
@@ -35,7 +35,7 @@ impl Watch {
     }
 
     /// What was raised meanwhile.
-    pub fn raise(&self) -> PyResult<()> {
+    pub(crate) fn raise(&self) -> PyResult<()> {
         let raised = self.state.lock().ok().and_then(|mut state| state.raised.take());
         raised.map_or(Ok(()), Err)
     }

@@ -1,11 +1,13 @@
 //! Prints a trace's run times and efficiencies, and how fast they were computed.
 //!
-//! `cargo run --release -p tailrace-replay --example metrics -- TRACE [--collectives-all] [--threads N]`
+//! `cargo run --release -p tailrace-replay --example metrics -- TRACE [--collectives-all]
+//! [--threads N]`
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)] // a tool of the developers
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use tailrace_replay::{Analysis, Collectives, Options, analyze};
+use tailrace_replay::{Analysis, CollectiveOrder, Options, analyze};
 use tailrace_trace::TraceError;
 
 struct Arguments {
@@ -20,7 +22,7 @@ fn arguments() -> Result<Arguments, TraceError> {
     let mut options = Options::default();
     while let Some(word) = words.next() {
         match word.to_str() {
-            Some("--collectives-all") => options.collectives = Collectives::All,
+            Some("--collectives-all") => options.collectives = CollectiveOrder::All,
             Some("--threads") => {
                 let number = words.next().and_then(|word| word.to_str()?.parse().ok());
                 options.threads = number.ok_or_else(usage)?;

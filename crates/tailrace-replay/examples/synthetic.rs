@@ -1,13 +1,16 @@
 //! How fast the sweep is, apart from the reading of traces: events made up on the fly.
 //!
-//! `cargo run --release -p tailrace-replay --example synthetic -- io|mixed|all-to-all RANKS MILLION_EVENTS THREADS`
+//! `cargo run --release -p tailrace-replay --example synthetic -- io|mixed|all-to-all RANKS
+//! MILLION_EVENTS THREADS`
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)] // a tool of the developers
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use tailrace_replay::{Options, analyze};
 use tailrace_trace::event::{
-    Envelope, Event, FileCall, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape, Token,
+    Envelope, Event, FileCall, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape,
+    Token,
 };
 use tailrace_trace::tables::{Capture, Communicator, FileEntry, Function, Location, Window};
 use tailrace_trace::{Batch, EventStream, Tables, Trace, TraceError};
@@ -18,7 +21,8 @@ const BATCH: usize = 4096;
 enum Kind {
     /// Writes of 8 bytes, one after another.
     Io,
-    /// Per step: 5 writes, 5 empty MPI_Tests, 4 halo messages (Isend, Irecv, Waitall), an allreduce.
+    /// Per step: 5 writes, 5 empty MPI_Tests, 4 halo messages (Isend, Irecv, Waitall), an
+    /// allreduce.
     Mixed,
     /// Every rank posts receives from all others, sends to all others, waits for all.
     AllToAll,
@@ -42,8 +46,13 @@ struct Stream<'a> {
 impl Synthetic {
     fn new(kind: Kind, ranks: u32, events_per_rank: usize) -> Self {
         let end_ns = events_per_rank as i64 * 700;
-        let location =
-            |rank| Location { rank, main: true, end_ns, events: events_per_rank as u64, ..Location::default() };
+        let location = |rank| Location {
+            rank,
+            main: true,
+            end_ns,
+            events: events_per_rank as u64,
+            ..Location::default()
+        };
         let function = |name: &str, layer| Function { name: name.into(), layer };
         let members: Arc<[u32]> = (0..ranks).collect();
         let tables = Tables {
@@ -54,7 +63,10 @@ impl Synthetic {
             communicators: vec![Communicator { identity: 0, members, remote: None }],
             window: Some(Window { begin_ns: 0, end_ns }),
             counters: vec![None; ranks as usize],
-            capture: Capture { events: events_per_rank as u64 * u64::from(ranks), ..Capture::default() },
+            capture: Capture {
+                events: events_per_rank as u64 * u64::from(ranks),
+                ..Capture::default()
+            },
             ..Tables::default()
         };
         Self { tables, kind, events_per_rank }
@@ -75,10 +87,15 @@ impl Trace for Synthetic {
 impl EventStream for Stream<'_> {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, TraceError> {
         batch.clear();
-        batch.shapes.extend([write(), mpi(Operation::Complete { completed: Vec::new(), test: true })]);
+        batch
+            .shapes
+            .extend([write(), mpi(Operation::Complete { completed: Vec::new(), test: true })]);
         while batch.events.len() < BATCH && self.made < self.of.events_per_rank {
             let shape = self.shape(batch);
-            self.noise = self.noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.noise = self
+                .noise
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let begin = self.time + (self.noise >> 56) as i64;
             self.time = begin + 100 + (self.noise >> 48 & 0xff) as i64;
             batch.events.push(Event { begin, end: self.time, shape });
@@ -130,12 +147,20 @@ impl Stream<'_> {
 
     fn send(&mut self, peer: u32) -> Operation {
         self.requests += 1;
-        Operation::Send { envelope: envelope(peer), mode: SendMode::Standard, progress: Progress::Started }
+        Operation::Send {
+            envelope: envelope(peer),
+            mode: SendMode::Standard,
+            progress: Progress::Started,
+        }
     }
 
     fn receive(&mut self, peer: u32) -> Operation {
         self.requests += 1;
-        Operation::Receive { envelope: envelope(peer), wildcard: false, progress: Progress::Started }
+        Operation::Receive {
+            envelope: envelope(peer),
+            wildcard: false,
+            progress: Progress::Started,
+        }
     }
 
     fn wait(&self, last: u64) -> Operation {
@@ -173,7 +198,8 @@ fn main() {
     let [_, kind, ranks, millions, threads] = words.as_slice() else {
         panic!("synthetic io|mixed|all-to-all RANKS MILLION_EVENTS THREADS");
     };
-    let (ranks, millions): (u32, usize) = (ranks.parse().expect("ranks"), millions.parse().expect("million events"));
+    let (ranks, millions): (u32, usize) =
+        (ranks.parse().expect("ranks"), millions.parse().expect("million events"));
     let (kind, events_per_rank) = match kind.as_str() {
         "io" => (Kind::Io, millions * 1_000_000 / ranks as usize),
         "mixed" => (Kind::Mixed, millions * 1_000_000 / ranks as usize),

@@ -1,6 +1,7 @@
 //! How many ranks are in a file call: k(t), its integral, and the phases of I/O that it marks.
 
-/// A maximal stretch in which some rank is in a file call; gaps shorter than 1 % of the run are bridged.
+/// A maximal stretch in which some rank is in a file call; gaps shorter than 1 % of the run are
+/// bridged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IoPhase {
     pub begin: i64,
@@ -9,6 +10,8 @@ pub struct IoPhase {
     pub bytes_written: u64,
     /// ∫k dt over the phase: time that ranks spent in file calls, summed.
     pub io: i64,
+    /// Time with k > 0.
+    pub busy: i64,
     pub ranks_in_io_max: u32,
 }
 
@@ -21,10 +24,12 @@ impl IoPhase {
 
 /// k(t) and K(t) = ∫k dt, fed in order of time. All times are nanoseconds since the window's begin.
 #[derive(Debug)]
-pub struct Busy {
+pub(crate) struct Busy {
     ranks: u32,
     area: i64,
     last: i64,
+    /// Since when k > 0, where it is.
+    since: i64,
     /// Gaps at least this long end a phase.
     gap: i64,
     phases: Vec<IoPhase>,
@@ -32,19 +37,26 @@ pub struct Busy {
 
 impl Busy {
     /// For a window of `runtime` nanoseconds.
-    pub fn new(runtime: i64) -> Self {
-        Self { ranks: 0, area: 0, last: 0, gap: (runtime / 100).max(1), phases: Vec::new() }
+    pub(crate) fn new(runtime: i64) -> Self {
+        Self {
+            ranks: 0,
+            area: 0,
+            last: 0,
+            since: 0,
+            gap: (runtime / 100).max(1),
+            phases: Vec::new(),
+        }
     }
 
     /// K(t); `now` is no earlier than the last step.
     #[inline]
-    pub fn area(&self, now: i64) -> i64 {
+    pub(crate) fn area(&self, now: i64) -> i64 {
         self.area + i64::from(self.ranks) * (now - self.last)
     }
 
     /// A rank enters a file call; K(now).
     #[inline]
-    pub fn enter(&mut self, now: i64) -> i64 {
+    pub(crate) fn enter(&mut self, now: i64) -> i64 {
         self.step(now);
         self.ranks += 1;
         if self.ranks == 1 {
@@ -57,26 +69,28 @@ impl Busy {
 
     /// A rank leaves its file call; K(now).
     #[inline]
-    pub fn leave(&mut self, now: i64) -> i64 {
+    pub(crate) fn leave(&mut self, now: i64) -> i64 {
         self.step(now);
         self.ranks -= 1;
         if self.ranks == 0 {
-            let phase = self.phases.last_mut().expect("a phase is open while a rank is in a file call");
+            let phase =
+                self.phases.last_mut().expect("a phase is open while a rank is in a file call");
             phase.end = now;
             phase.io += self.area;
+            phase.busy += now - self.since;
         }
         self.area
     }
 
     /// A file call that just ended moved so many bytes.
-    pub fn moved(&mut self, read: u64, written: u64) {
+    pub(crate) fn moved(&mut self, read: u64, written: u64) {
         if let Some(phase) = self.phases.last_mut() {
             phase.bytes_read += read;
             phase.bytes_written += written;
         }
     }
 
-    pub fn phases(&self) -> &[IoPhase] {
+    pub(crate) fn phases(&self) -> &[IoPhase] {
         &self.phases
     }
 
@@ -88,9 +102,15 @@ impl Busy {
 
     /// `io` holds −K(begin) until [`Busy::leave`] adds K(end).
     fn open(&mut self, now: i64) {
+        self.since = now;
         match self.phases.last_mut() {
             Some(phase) if now - phase.end < self.gap => phase.io -= self.area,
-            _ => self.phases.push(IoPhase { begin: now, end: now, io: -self.area, ..IoPhase::default() }),
+            _ => self.phases.push(IoPhase {
+                begin: now,
+                end: now,
+                io: -self.area,
+                ..IoPhase::default()
+            }),
         }
     }
 }
@@ -112,8 +132,23 @@ mod tests {
         assert_eq!(busy.leave(140), 41);
         busy.enter(150); // a gap of 10: another
         assert_eq!(busy.leave(160), 51);
-        let first = IoPhase { begin: 100, end: 140, bytes_read: 7, bytes_written: 0, io: 41, ranks_in_io_max: 2 };
-        let second = IoPhase { begin: 150, end: 160, io: 10, ranks_in_io_max: 1, ..IoPhase::default() };
+        let first = IoPhase {
+            begin: 100,
+            end: 140,
+            bytes_read: 7,
+            bytes_written: 0,
+            io: 41,
+            busy: 31,
+            ranks_in_io_max: 2,
+        };
+        let second = IoPhase {
+            begin: 150,
+            end: 160,
+            io: 10,
+            busy: 10,
+            ranks_in_io_max: 1,
+            ..IoPhase::default()
+        };
         assert_eq!(busy.phases(), [first, second]);
     }
 }

@@ -1,6 +1,7 @@
 //! The three replayed clocks of a rank, carried side by side.
 
-/// Nanoseconds of replayed time since the window's begin. `ideal ≤ even ≤ net ≤` the measured time, always.
+/// Nanoseconds of replayed time since the window's begin. `ideal ≤ even ≤ net ≤` the measured time,
+/// always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clocks {
     /// Ideal network: messages cost nothing, file calls last as long as measured.
@@ -20,7 +21,11 @@ impl Clocks {
     /// Each clock at the later of two moments: what waiting comes to.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
-        Self { net: self.net.max(other.net), even: self.even.max(other.even), ideal: self.ideal.max(other.ideal) }
+        Self {
+            net: self.net.max(other.net),
+            even: self.even.max(other.even),
+            ideal: self.ideal.max(other.ideal),
+        }
     }
 
     /// All three moved by the same time.

@@ -8,12 +8,13 @@ use tailrace_trace::Tables;
 use tailrace_trace::event::Flow;
 
 use crate::clocks::Clocks;
+use crate::options::CollectiveOrder;
 
-/// Collectives of different families on one communicator are counted apart: files and windows have communicators
-/// of their own, duplicates of the one that they name.
+/// Collectives of different families on one communicator are counted apart: files and windows have
+/// communicators of their own, duplicates of the one that they name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum Family {
+pub(crate) enum Family {
     #[default]
     Ordinary,
     File,
@@ -22,7 +23,7 @@ pub enum Family {
 
 /// What a rank waits for when it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waits {
+pub(crate) enum Waits {
     Nothing,
     /// For all that entered so far; on an intercommunicator for those of the other group.
     All,
@@ -38,7 +39,7 @@ pub enum Waits {
 
 /// A rank's part in one instance.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub(crate) struct Part {
     pub instance: InstanceId,
     waits: Waits,
     /// On an intercommunicator: whether the rank is in the remote group.
@@ -47,7 +48,7 @@ pub struct Part {
     position: u32,
 }
 
-pub type InstanceId = u32;
+pub(crate) type InstanceId = u32;
 
 /// Open instances at most: a rank that died leaves its instances open for good.
 const MOST_OPEN: usize = 1 << 20;
@@ -69,7 +70,8 @@ struct Instance {
     waiting: Vec<u32>,
 }
 
-/// The instances of one family on one communicator, by number. Ranks enter them in order, so they open in order.
+/// The instances of one family on one communicator, by number. Ranks enter them in order, so they
+/// open in order.
 #[derive(Default)]
 struct Series {
     /// Number of the first in `instances`.
@@ -89,9 +91,9 @@ impl Series {
 }
 
 #[derive(Default)]
-pub struct Collectives {
+pub(crate) struct Collectives {
     /// Everything synchronizes everyone (Dimemas).
-    all: bool,
+    order: CollectiveOrder,
     /// By communicator, then family.
     series: Vec<[Series; 3]>,
     open: usize,
@@ -103,12 +105,12 @@ pub struct Collectives {
 }
 
 impl Collectives {
-    pub fn new(all: bool) -> Self {
-        Self { all, ..Self::default() }
+    pub(crate) fn new(order: CollectiveOrder) -> Self {
+        Self { order, ..Self::default() }
     }
 
     /// `rank` enters its `number`-th collective of the family on the communicator at `now`.
-    pub fn enter(
+    pub(crate) fn enter(
         &mut self,
         tables: &Tables,
         (communicator, family, number): (u32, Family, u64),
@@ -117,9 +119,10 @@ impl Collectives {
         now: Clocks,
     ) -> Option<Part> {
         let instance = self.instance(tables, (communicator, family, number))?;
-        let flow = if self.all { Flow::All } else { flow };
+        let flow = if self.order == CollectiveOrder::All { Flow::All } else { flow };
         let group = self.group(tables, communicator, rank);
-        let position = if flow == Flow::Prefix { self.position(tables, communicator, rank) } else { 0 };
+        let position =
+            if flow == Flow::Prefix { self.position(tables, communicator, rank) } else { 0 };
         let open = &mut self.slots[instance as usize];
         open.entered += 1;
         open.record(flow, rank, group == Some(true), now);
@@ -130,7 +133,7 @@ impl Collectives {
     }
 
     /// What the rank has to wait for when it leaves now.
-    pub fn dependency(&self, part: Part) -> Clocks {
+    pub(crate) fn dependency(&self, part: Part) -> Clocks {
         let open = &self.slots[part.instance as usize];
         let everyone = open.latest[0].max(open.latest[1]);
         let complete = open.entered == open.size;
@@ -145,34 +148,34 @@ impl Collectives {
     }
 
     /// Everyone's entry, once everyone entered.
-    pub fn completed_entry(&self, instance: InstanceId) -> Option<Clocks> {
+    pub(crate) fn completed_entry(&self, instance: InstanceId) -> Option<Clocks> {
         let open = &self.slots[instance as usize];
         (open.entered == open.size).then(|| open.latest[0].max(open.latest[1]))
     }
 
     /// A file call made inside ended.
-    pub fn file_call_ended(&mut self, instance: InstanceId, now: Clocks) {
+    pub(crate) fn file_call_ended(&mut self, instance: InstanceId, now: Clocks) {
         let open = &mut self.slots[instance as usize];
         open.file_calls = open.file_calls.max(now);
     }
 
     /// The location waits inside until the last rank enters.
-    pub fn wait(&mut self, instance: InstanceId, location: u32) {
+    pub(crate) fn wait(&mut self, instance: InstanceId, location: u32) {
         self.slots[instance as usize].waiting.push(location);
     }
 
     /// Those that [`Collectives::wait`]ed.
-    pub fn take_waiting(&mut self, instance: InstanceId) -> Vec<u32> {
+    pub(crate) fn take_waiting(&mut self, instance: InstanceId) -> Vec<u32> {
         std::mem::take(&mut self.slots[instance as usize].waiting)
     }
 
     /// The location does not wait any more: it left before the last rank entered.
-    pub fn stop_waiting(&mut self, instance: InstanceId, location: u32) {
+    pub(crate) fn stop_waiting(&mut self, instance: InstanceId, location: u32) {
         self.slots[instance as usize].waiting.retain(|waiting| *waiting != location);
     }
 
     /// The rank is done with it; the last one frees it.
-    pub fn leave(&mut self, part: Part) {
+    pub(crate) fn leave(&mut self, part: Part) {
         let open = &mut self.slots[part.instance as usize];
         open.left += 1;
         if open.left >= open.size {
@@ -185,8 +188,9 @@ impl Collectives {
     }
 
     /// Instances that not all ranks entered.
-    pub fn incomplete(&self) -> usize {
-        let open = self.series.iter().flatten().flat_map(|series| series.instances.iter().flatten());
+    pub(crate) fn incomplete(&self) -> usize {
+        let open =
+            self.series.iter().flatten().flat_map(|series| series.instances.iter().flatten());
         open.filter(|id| self.slots[**id as usize].entered < self.slots[**id as usize].size).count()
     }
 
@@ -203,7 +207,9 @@ impl Collectives {
         let place = usize::try_from(number.checked_sub(series.first)?).ok()?;
         match series.instances.get(place) {
             Some(instance) => *instance,
-            None if place == series.instances.len() && self.open < MOST_OPEN => Some(self.open(tables, key)),
+            None if place == series.instances.len() && self.open < MOST_OPEN => {
+                Some(self.open(tables, key))
+            }
             None => {
                 self.not_followed += 1;
                 None
@@ -213,7 +219,8 @@ impl Collectives {
 
     fn open(&mut self, tables: &Tables, key: (u32, Family, u64)) -> InstanceId {
         let communicator = &tables.communicators[key.0 as usize];
-        let size = communicator.members.len() + communicator.remote.as_ref().map_or(0, |remote| remote.len());
+        let size = communicator.members.len()
+            + communicator.remote.as_ref().map_or(0, |remote| remote.len());
         let id = self.free.pop().unwrap_or(self.slots.len() as InstanceId);
         if id as usize == self.slots.len() {
             self.slots.push(Instance::default());
@@ -235,7 +242,15 @@ impl Collectives {
         let positions = self.positions.entry(communicator).or_insert_with(|| {
             let entry = &tables.communicators[communicator as usize];
             let remote = entry.remote.as_deref().unwrap_or_default();
-            Arc::new(entry.members.iter().chain(remote).enumerate().map(|(i, rank)| (*rank, i as u32)).collect())
+            Arc::new(
+                entry
+                    .members
+                    .iter()
+                    .chain(remote)
+                    .enumerate()
+                    .map(|(i, rank)| (*rank, i as u32))
+                    .collect(),
+            )
         });
         positions.get(&rank).copied().unwrap_or(0)
     }
@@ -290,7 +305,7 @@ fn waits(flow: Flow, rank: u32) -> Waits {
 impl Part {
     /// A collective file call: it may synchronize, and a read brings others' data.
     #[must_use]
-    pub fn of_file(self, reads: bool) -> Self {
+    pub(crate) fn of_file(self, reads: bool) -> Self {
         Self { waits: if reads { Waits::Readers } else { Waits::AllIfComplete }, ..self }
     }
 }
@@ -305,32 +320,35 @@ mod tests {
         of.enter(tables, (0, Family::Ordinary, 0), rank, flow, Clocks::all(at)).unwrap()
     }
 
-    fn dependencies(flow: Flow, all: bool) -> [i64; 3] {
+    fn dependencies(flow: Flow, order: CollectiveOrder) -> [i64; 3] {
         let trace = MemoryTrace::new(3);
-        let mut collectives = Collectives::new(all);
+        let mut collectives = Collectives::new(order);
         let parts = [30, 20, 10].iter().enumerate();
-        let parts: Vec<_> =
-            parts.map(|(rank, at)| enter(&mut collectives, &trace.tables, rank as u32, flow, *at)).collect();
+        let parts: Vec<_> = parts
+            .map(|(rank, at)| enter(&mut collectives, &trace.tables, rank as u32, flow, *at))
+            .collect();
         let found = [0, 1, 2].map(|rank: usize| collectives.dependency(parts[rank]).net);
-        parts.into_iter().for_each(|part| collectives.leave(part));
+        for part in parts {
+            collectives.leave(part);
+        }
         assert_eq!(collectives.open, 0);
         found
     }
 
     #[test]
     fn order_is_imposed_only_where_data_flow() {
-        assert_eq!(dependencies(Flow::All, false), [30, 30, 30]);
-        assert_eq!(dependencies(Flow::FromRoot(1), false), [20, 0, 20]);
-        assert_eq!(dependencies(Flow::ToRoot(1), false), [0, 30, 0]);
-        assert_eq!(dependencies(Flow::Prefix, false), [30, 30, 30]);
-        assert_eq!(dependencies(Flow::Neighbours, false), [0, 0, 0]);
-        assert_eq!(dependencies(Flow::FromRoot(1), true), [30, 30, 30]);
+        assert_eq!(dependencies(Flow::All, CollectiveOrder::Data), [30, 30, 30]);
+        assert_eq!(dependencies(Flow::FromRoot(1), CollectiveOrder::Data), [20, 0, 20]);
+        assert_eq!(dependencies(Flow::ToRoot(1), CollectiveOrder::Data), [0, 30, 0]);
+        assert_eq!(dependencies(Flow::Prefix, CollectiveOrder::Data), [30, 30, 30]);
+        assert_eq!(dependencies(Flow::Neighbours, CollectiveOrder::Data), [0, 0, 0]);
+        assert_eq!(dependencies(Flow::FromRoot(1), CollectiveOrder::All), [30, 30, 30]);
     }
 
     #[test]
     fn a_rank_that_left_before_another_entered_did_not_wait_for_it() {
         let trace = MemoryTrace::new(2);
-        let mut collectives = Collectives::new(false);
+        let mut collectives = Collectives::new(CollectiveOrder::Data);
         let first = enter(&mut collectives, &trace.tables, 0, Flow::All, 5);
         assert_eq!(collectives.dependency(first).net, 5);
         assert_eq!(collectives.completed_entry(first.instance), None);
@@ -342,10 +360,16 @@ mod tests {
     fn groups_of_an_intercommunicator_wait_for_each_other() {
         let mut trace = MemoryTrace::new(4);
         let (members, remote) = ([0, 1].into(), [2, 3].into());
-        trace.tables.communicators.push(Communicator { identity: 9, members, remote: Some(remote) });
-        let mut collectives = Collectives::new(false);
+        trace.tables.communicators.push(Communicator {
+            identity: 9,
+            members,
+            remote: Some(remote),
+        });
+        let mut collectives = Collectives::new(CollectiveOrder::Data);
         let mut enter = |rank, at| {
-            collectives.enter(&trace.tables, (1, Family::Ordinary, 0), rank, Flow::All, Clocks::all(at)).unwrap()
+            collectives
+                .enter(&trace.tables, (1, Family::Ordinary, 0), rank, Flow::All, Clocks::all(at))
+                .unwrap()
         };
         let parts = [enter(0, 10), enter(1, 40), enter(2, 20), enter(3, 30)];
         assert_eq!(parts.map(|part| collectives.dependency(part).net), [30, 30, 40, 40]);

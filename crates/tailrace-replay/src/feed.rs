@@ -9,13 +9,13 @@ use crate::steps::{Line, compile};
 
 /// A batch and what became of its shapes.
 #[derive(Default)]
-pub struct Load {
+pub(crate) struct Load {
     pub batch: Batch,
     pub lines: Vec<Line>,
 }
 
 impl Load {
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.batch.clear();
         self.lines.clear();
     }
@@ -24,28 +24,32 @@ impl Load {
 type Stream<'a> = Box<dyn EventStream + Send + 'a>;
 
 /// A location's next batch is to be decoded.
-pub struct Job<'a> {
+pub(crate) struct Job<'a> {
     location: usize,
     stream: Stream<'a>,
     load: Load,
 }
 
 /// … and was.
-pub struct Done<'a> {
+pub(crate) struct Done<'a> {
     stream: Stream<'a>,
     load: Load,
     more: Result<bool, TraceError>,
 }
 
 /// Hands out each location's batches in order, whoever decodes them.
-pub enum Feed<'a> {
+pub(crate) enum Feed<'a> {
     Inline { tables: &'a Tables, streams: Vec<Stream<'a>> },
     Ahead { jobs: Sender<Job<'a>>, ready: Vec<Receiver<Done<'a>>> },
 }
 
 impl<'a> Feed<'a> {
     /// With `helpers` threads that decode ahead, one batch per location.
-    pub fn new<'scope>(trace: &'a dyn Trace, scope: &'scope Scope<'scope, '_>, helpers: usize) -> Self
+    pub(crate) fn new<'scope>(
+        trace: &'a dyn Trace,
+        scope: &'scope Scope<'scope, '_>,
+        helpers: usize,
+    ) -> Self
     where
         'a: 'scope,
     {
@@ -55,19 +59,22 @@ impl<'a> Feed<'a> {
             return Self::Inline { tables, streams: streams.collect() };
         }
         let (jobs, queue) = unbounded::<Job<'a>>();
-        let (done, ready): (Vec<_>, Vec<_>) = (0..tables.locations.len()).map(|_| bounded::<Done<'a>>(1)).unzip();
+        let (done, ready): (Vec<_>, Vec<_>) =
+            (0..tables.locations.len()).map(|_| bounded::<Done<'a>>(1)).unzip();
         for _ in 0..helpers {
             let (queue, done) = (queue.clone(), done.clone());
             scope.spawn(move || queue.iter().for_each(|job| decode(tables, job, &done)));
         }
         for (location, stream) in streams.enumerate() {
-            jobs.send(Job { location, stream, load: Load::default() }).expect("helpers live as long as the queue");
+            jobs.send(Job { location, stream, load: Load::default() })
+                .expect("helpers live as long as the queue");
         }
         Self::Ahead { jobs, ready }
     }
 
-    /// Replaces `load` by the location's next batch; `false` at its end. Not to be called again after that.
-    pub fn next(&mut self, location: usize, load: &mut Load) -> Result<bool, TraceError> {
+    /// Replaces `load` by the location's next batch; `false` at its end. Not to be called again
+    /// after that.
+    pub(crate) fn next(&mut self, location: usize, load: &mut Load) -> Result<bool, TraceError> {
         match self {
             Self::Inline { tables, streams } => {
                 let more = streams[location].next_batch(&mut load.batch)?;

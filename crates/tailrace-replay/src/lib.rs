@@ -1,47 +1,56 @@
-//! Happens-before replay of a trace: the ideal run times and all accounts of a run, in one streaming sweep.
+//! Happens-before replay of a trace: the ideal run times and all accounts of a run, in one
+//! streaming sweep.
 //!
 //! # How
 //!
-//! All ranks' events are merged in order of measured time; the begin and the end of each call are taken in turn. Each rank carries
-//! three replayed clocks ([`clocks::Clocks`]): useful intervals move all of them as measured; a file call moves *net* as measured,
-//! *even* by ⌊∫k dt / P⌋ with k(t) the number of ranks in a file call, *ideal* not at all; MPI moves none, but a call that
-//! waits for another rank leaves its clocks no earlier than that rank's were when it did what was waited for.
+//! All ranks' events are merged in order of measured time; the begin and the end of each call are
+//! taken in turn. Each rank carries three replayed clocks ([`clocks::Clocks`]): useful intervals
+//! move all of them as measured; a file call moves *net* as measured, *even* by ⌊∫k dt / P⌋ with
+//! k(t) the number of ranks in a file call, *ideal* not at all; MPI moves none, but a call that
+//! waits for another rank leaves its clocks no earlier than that rank's were when it did what was
+//! waited for.
 //!
-//! A call's end looks for what it waited for among the steps taken so far only. So the replay never assumes an order
-//! that the measured times contradict, and at every step ideal ≤ even ≤ net ≤ measured time, by induction: each
-//! interval adds no more to one than to the next, and the moments waited for keep the same order. Memory
-//! holds ranks, open messages and open collectives, not the trace.
+//! A call's end looks for what it waited for among the steps taken so far only. So the replay never
+//! assumes an order that the measured times contradict, and at every step ideal ≤ even ≤ net ≤
+//! measured time, by induction: each interval adds no more to one than to the next, and the moments
+//! waited for keep the same order. Memory holds ranks, open messages and open collectives, not the
+//! trace.
 //!
-//! Every thread's decoding aside, the sweep is one thread's work in an order that the trace alone decides: same trace, same bits.
+//! Every thread's decoding aside, the sweep is one thread's work in an order that the trace alone
+//! decides: same trace, same bits.
 //!
 //! # Where
 //!
-//! [`merge`] says who is next; [`sweep`] takes steps; [`world`] is what a step changes, [`operations`] and [`one_sided`] what
-//! MPI's operations mean; [`messages`] and [`collectives`] match; [`location`] keeps a rank's clocks; [`busy`],
-//! [`timeline`], [`tallies`] and [`longest`] are the accounts; [`analysis`] is the result.
+//! [`merge`] says who is next; [`sweep`] takes steps; [`world`] is what a step changes,
+//! [`operations`] and [`one_sided`] what MPI's operations mean; [`messages`] and [`collectives`]
+//! match; [`location`] keeps a rank's clocks; [`busy`], [`timeline`], [`tallies`], [`patterns`],
+//! [`uses`], [`waits`] and [`longest`] are the accounts; [`analysis`] is the result.
 
 pub mod analysis;
-pub mod busy;
-pub mod clocks;
-pub mod collectives;
+mod busy;
+mod clocks;
+mod collectives;
 mod feed;
-pub mod location;
-pub mod longest;
-pub mod merge;
-pub mod messages;
+mod location;
+mod longest;
+mod merge;
+mod messages;
 mod one_sided;
 mod operations;
-pub mod options;
-pub mod requests;
-pub mod steps;
+mod options;
+mod patterns;
+mod requests;
+mod steps;
 mod sweep;
-pub mod tallies;
-pub mod timeline;
+mod tallies;
+mod timeline;
+mod uses;
+mod waits;
 mod warnings;
-pub mod world;
+mod world;
 
-pub use analysis::{Analysis, Warning};
-pub use options::{Collectives, Options};
+pub use analysis::Analysis;
+pub use options::{CollectiveOrder, Options};
 pub use sweep::Progress;
 
 use merge::Calendar;
@@ -52,16 +61,22 @@ use tailrace_trace::{Tables, Trace, TraceError};
 ///
 /// # Errors
 /// Where the trace is damaged, its times are beyond reason, or `progress` answers `false`.
-pub fn analyze(trace: &dyn Trace, options: &Options, progress: Progress<'_>) -> Result<Analysis, TraceError> {
+pub fn analyze(
+    trace: &dyn Trace,
+    options: &Options,
+    progress: Progress<'_>,
+) -> Result<Analysis, TraceError> {
     let tables = trace.tables();
     let window = window(tables);
     let calendar = calendar(tables, window)?;
     let helpers = helpers(options, tables.locations.len());
-    let world = std::thread::scope(|scope| {
+    let mut world = std::thread::scope(|scope| {
         let feed = feed::Feed::new(trace, scope, helpers);
         sweep::Sweep::new((tables, window, calendar), options, feed, progress).run()
     })?;
-    Ok(Analysis::new(world))
+    let mut analysis = Analysis::new(&mut world);
+    analysis.warnings = warnings::collect(&world, &analysis);
+    Ok(analysis)
 }
 
 /// Threads beside the sweep's own.
@@ -86,8 +101,8 @@ fn calendar(tables: &Tables, window: Window) -> Result<Calendar, TraceError> {
     Calendar::new(first, window.end_ns, lanes).filter(|_| sound).ok_or_else(|| {
         let span = format!("{first} ns to {} ns on {lanes} threads", window.end_ns);
         TraceError::new(
-            format!("The trace spans {span}, which no run does."),
-            "check that its clock readings are intact.",
+            format!("the trace spans {span}, which is impossible"),
+            "check that its clock readings are intact",
         )
     })
 }

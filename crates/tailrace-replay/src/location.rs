@@ -2,42 +2,22 @@
 
 use hashbrown::HashMap;
 use tailrace_trace::Tables;
+use tailrace_trace::tables::Window;
 
 use crate::busy::Busy;
 use crate::clocks::Clocks;
-use crate::collectives::{Family, InstanceId, Part};
+use crate::collectives::{Family, InstanceId};
 use crate::messages::MessageId;
-use crate::requests::Requests;
-use crate::steps::Line;
+use crate::patterns::Patterns;
+use crate::requests::{Requests, Role};
+use crate::steps::{Line, Step};
 use crate::tallies::Tallies;
 use crate::timeline::{Pen, State, Timeline};
-
-/// What a call that has begun remembers for its end.
-#[derive(Clone, Copy, Debug, Default)]
-pub enum Role {
-    #[default]
-    Nothing,
-    /// A send that completes no earlier than its receive is posted.
-    Send {
-        message: MessageId,
-    },
-    Receive {
-        message: MessageId,
-    },
-    SendReceive {
-        send: Option<MessageId>,
-        receive: Option<MessageId>,
-        late: bool,
-    },
-    Collective(Part),
-    /// A receive whose source becomes known at its end.
-    LateReceive,
-    /// A Wait that completes only opaque file calls.
-    FileWait,
-}
+use crate::uses::Uses;
+use crate::waits::Waits;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// Nanoseconds since the window's begin.
     pub begin: i64,
     pub io: bool,
@@ -51,7 +31,7 @@ pub struct Frame {
 
 /// Time in MPI-IO calls of a rank's main thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layers {
+pub(crate) struct Layers {
     pub mpiio: i64,
     /// File calls inside.
     pub posix: i64,
@@ -60,11 +40,12 @@ pub struct Layers {
 }
 
 /// A one-sided epoch: the notices it waits for.
-pub type Epoch = Vec<MessageId>;
+pub(crate) type Epoch = Vec<MessageId>;
 
-/// What every step touches comes first: with a thousand ranks these lines are what has to stay in the cache.
+/// What every step touches comes first: with a thousand ranks these lines are what has to stay in
+/// the cache.
 #[repr(C, align(64))]
-pub struct Location {
+pub(crate) struct Location {
     /// Accounts are kept up to here.
     pub at: i64,
     useful: i64,
@@ -102,10 +83,13 @@ pub struct Location {
     pub overlapped_io: i64,
     pub layers: Layers,
     pub tallies: Tallies,
+    pub patterns: Patterns,
+    pub uses: Uses,
+    pub waits: Waits,
 }
 
 impl Location {
-    pub fn new(tables: &Tables, index: usize, timeline: &Timeline) -> Self {
+    pub(crate) fn new(tables: &Tables, index: usize, timeline: &Timeline, window: Window) -> Self {
         let location = &tables.locations[index];
         let others = tables.locations.iter().filter(|l| l.rank == location.rank).count() > 1;
         Self {
@@ -134,17 +118,20 @@ impl Location {
             bytes: [0; 2],
             layers: Layers::default(),
             tallies: Tallies::default(),
+            patterns: Patterns::default(),
+            uses: Uses::new(window.end_ns - window.begin_ns),
+            waits: Waits::new(location.waits.as_deref().unwrap_or_default(), window),
         }
     }
 
     /// The replayed clocks at `self.at`.
     #[inline]
-    pub fn clocks(&self) -> Clocks {
+    pub(crate) fn clocks(&self) -> Clocks {
         self.ahead.plus(self.useful)
     }
 
     /// The replayed clocks at a moment no earlier than `self.at`, before the location's next step.
-    pub fn clocks_at(&self, now: i64, busy: &Busy, ranks: i64) -> Clocks {
+    pub(crate) fn clocks_at(&self, now: i64, busy: &Busy, ranks: i64) -> Clocks {
         let clocks = self.clocks();
         let since = (now - self.at).max(0);
         match self.state {
@@ -160,13 +147,13 @@ impl Location {
 
     /// Waiting: no clock is before `moment` any more.
     #[inline]
-    pub fn wait_for(&mut self, moment: Clocks) {
+    pub(crate) fn wait_for(&mut self, moment: Clocks) {
         self.ahead = self.clocks().max(moment).plus(-self.useful);
     }
 
     /// Time passes until `now` in the present state.
     #[inline]
-    pub fn advance(&mut self, now: i64, timeline: &mut Timeline) {
+    pub(crate) fn advance(&mut self, now: i64, timeline: &mut Timeline) {
         let passed = now - self.at;
         if passed <= 0 {
             return;
@@ -188,6 +175,7 @@ impl Location {
             self.pass_in_mpiio(passed);
         }
         self.pen.stroke(timeline, self.state, self.at, now);
+        self.waits.pass(self.state, self.at, now);
     }
 
     fn pass_in_mpiio(&mut self, passed: i64) {
@@ -205,7 +193,7 @@ impl Location {
 
     /// A file call begins at `self.at`.
     #[inline]
-    pub fn enter_io(&mut self, busy: &mut Busy) {
+    pub(crate) fn enter_io(&mut self, busy: &mut Busy) {
         self.io_depth += 1;
         self.state = State::Io;
         if self.io_depth == 1 {
@@ -218,7 +206,7 @@ impl Location {
 
     /// A file call ends at `self.at`; whether it was the outermost.
     #[inline]
-    pub fn leave_io(&mut self, busy: &mut Busy, ranks: i64) -> bool {
+    pub(crate) fn leave_io(&mut self, busy: &mut Busy, ranks: i64) -> bool {
         self.io_depth -= 1;
         if self.io_depth > 0 {
             return false;
@@ -232,13 +220,13 @@ impl Location {
         true
     }
 
-    pub fn push(&mut self, frame: Frame) {
+    pub(crate) fn push(&mut self, frame: Frame) {
         self.mpiio_depth += u32::from(frame.mpiio);
         self.stack.push(frame);
         self.settle();
     }
 
-    pub fn pop(&mut self) -> Option<Frame> {
+    pub(crate) fn pop(&mut self) -> Option<Frame> {
         let frame = self.stack.pop()?;
         self.mpiio_depth -= u32::from(frame.mpiio);
         self.file_call = frame.outer_file_call;
@@ -247,19 +235,27 @@ impl Location {
     }
 
     /// The last rank entered the opaque collective file call that this one waits in.
-    pub fn waited(&mut self) {
+    pub(crate) fn waited(&mut self) {
         if let Some(frame) = self.stack.iter_mut().rev().find(|frame| frame.waiting) {
             (frame.waiting, frame.io) = (false, true);
         }
     }
 
     /// Is in a file call, of whatever layer.
-    pub fn in_io(&self) -> bool {
+    pub(crate) fn in_io(&self) -> bool {
         self.io_depth > 0
     }
 
-    /// The time since `begin`, taken for waiting until now, was a file call of this rank alone; k(t) does not hold it.
-    pub fn was_alone_in_io(&mut self, begin: i64, timeline: &mut Timeline, ranks: i64) {
+    /// Whether a call of this kind here would be counted by the one around it: a file call in a
+    /// file call, MPI-IO in MPI-IO.
+    #[inline]
+    pub(crate) fn is_inside_alike(&self, step: &Step) -> bool {
+        if step.io { self.in_io() } else { step.mpiio && self.mpiio_depth > 0 }
+    }
+
+    /// The time since `begin`, taken for waiting until now, was a file call of this rank alone;
+    /// k(t) does not hold it.
+    pub(crate) fn was_alone_in_io(&mut self, begin: i64, timeline: &mut Timeline, ranks: i64) {
         if !self.main {
             return;
         }
@@ -268,15 +264,16 @@ impl Location {
         self.ahead.even += duration / ranks;
         self.layers.between -= duration;
         self.pen.recolour(timeline, State::Mpi, State::Io, begin, self.at);
+        self.waits.recolour(State::Mpi, State::Io, begin, self.at);
     }
 
     /// The stream is over: the rank is waited for at best.
-    pub fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.state = State::Mpi;
     }
 
     /// The state follows from what the location is in.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.state = match (self.io_depth, self.stack.len()) {
             (0, 0) => State::Useful,
             (0, _) => State::Mpi,

@@ -26,9 +26,10 @@ impl Span {
     }
 }
 
-/// Keeps the `most` longest of all spans offered: twice as many are gathered, then the lesser half is dropped.
+/// Keeps the `most` longest of all spans offered: twice as many are gathered, then the lesser half
+/// is dropped.
 #[derive(Debug)]
-pub struct Longest {
+pub(crate) struct Longest {
     most: usize,
     spans: Vec<Span>,
     /// Shorter spans are certain not to be among the longest.
@@ -36,17 +37,17 @@ pub struct Longest {
 }
 
 impl Longest {
-    pub fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self { most, spans: Vec::new(), threshold: if most == 0 { i64::MAX } else { 1 } }
     }
 
     /// Whether a call of that duration is worth an [`Longest::offer`].
     #[inline]
-    pub fn wants(&self, duration: i64) -> bool {
+    pub(crate) fn wants(&self, duration: i64) -> bool {
         duration >= self.threshold
     }
 
-    pub fn offer(&mut self, span: Span) {
+    pub(crate) fn offer(&mut self, span: Span) {
         self.spans.push(span);
         if self.spans.len() >= 2 * self.most {
             self.drop_lesser_half();
@@ -54,7 +55,7 @@ impl Longest {
     }
 
     /// The longest, in order of begin.
-    pub fn finish(mut self) -> Vec<Span> {
+    pub(crate) fn finish(mut self) -> Vec<Span> {
         self.spans.sort_unstable_by_key(Span::order);
         self.spans.truncate(self.most);
         self.spans.sort_unstable_by_key(|s| (s.begin, s.rank, Reverse(s.end), s.function, s.bytes));
@@ -64,7 +65,8 @@ impl Longest {
     #[cold]
     fn drop_lesser_half(&mut self) {
         let (_, last, _) = self.spans.select_nth_unstable_by_key(self.most - 1, Span::order);
-        self.threshold = last.end - last.begin + 1; // of equals those seen first stay: they began first, rank by rank
+        // of equals those seen first stay: they began first, rank by rank
+        self.threshold = last.end - last.begin + 1;
         self.spans.truncate(self.most);
     }
 }
@@ -80,7 +82,15 @@ mod tests {
         for i in 0..5000 {
             if longest.wants(duration(i)) {
                 let (begin, end) = (20_000 * i, 20_000 * i + duration(i));
-                longest.offer(Span { begin, end, rank: 0, function: 0, state: State::Io, file: 0, bytes: 0 });
+                longest.offer(Span {
+                    begin,
+                    end,
+                    rank: 0,
+                    function: 0,
+                    state: State::Io,
+                    file: 0,
+                    bytes: 0,
+                });
             }
         }
         let mut expected: Vec<i64> = (0..5000).map(duration).collect();

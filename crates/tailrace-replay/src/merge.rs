@@ -1,14 +1,14 @@
 //! Which location comes next in measured time: a tournament tree of losers.
 //!
-//! Each step of a location costs one walk from its leaf to the root, without unpredictable branches: the sweep takes
-//! two steps per file call, so this walk decides how fast it is.
+//! Each step of a location costs one walk from its leaf to the root, without unpredictable
+//! branches: the sweep takes two steps per file call, so this walk decides how fast it is.
 
 use std::hint::select_unpredictable;
 
 /// Order of steps that happen at the same nanosecond: what begins can be waited for by what ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Turn {
+pub(crate) enum Turn {
     Begin = 0,
     /// The end of a call that depends on nobody.
     End = 1,
@@ -16,26 +16,27 @@ pub enum Turn {
     DependentEnd = 2,
 }
 
-/// When a location's next step is due: time, turn and location, in one number that orders like them.
+/// When a location's next step is due: time, turn and location, in one number that orders like
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Due(u64);
+pub(crate) struct Due(u64);
 
 impl Due {
-    pub const NEVER: Due = Due(u64::MAX);
+    pub(crate) const NEVER: Due = Due(u64::MAX);
 }
 
 /// Makes [`Due`]s: how many bits the location takes depends on how many there are.
 #[derive(Clone, Copy, Debug)]
-pub struct Calendar {
+pub(crate) struct Calendar {
     first: i64,
     last: i64,
     location_bits: u32,
 }
 
 impl Calendar {
-    /// For times from `first` to `last`; others are cut. `None` if they are too many for so many locations: 2⁶⁰ ns (36 years)
-    /// divided by the next power of two.
-    pub fn new(first: i64, last: i64, locations: usize) -> Option<Self> {
+    /// For times from `first` to `last`; others are cut. `None` if they are too many for so many
+    /// locations: 2⁶⁰ ns (36 years) divided by the next power of two.
+    pub(crate) fn new(first: i64, last: i64, locations: usize) -> Option<Self> {
         let location_bits = locations.next_power_of_two().trailing_zeros();
         let span = last.checked_sub(first)?.checked_add(2)?;
         let fits = span >= 0 && (span as u64).leading_zeros() > 2 + location_bits;
@@ -43,25 +44,25 @@ impl Calendar {
     }
 
     #[inline]
-    pub fn due(&self, time: i64, turn: Turn, location: usize) -> Due {
+    pub(crate) fn due(&self, time: i64, turn: Turn, location: usize) -> Due {
         let time = (time.clamp(self.first, self.last.saturating_add(1)) - self.first) as u64;
         Due((time << 2 | turn as u64) << self.location_bits | location as u64)
     }
 
     #[inline]
-    pub fn location(&self, due: Due) -> usize {
+    pub(crate) fn location(&self, due: Due) -> usize {
         (due.0 & !(u64::MAX << self.location_bits)) as usize
     }
 
     /// Whether it is due after the last time, or never.
     #[inline]
-    pub fn is_over(&self, due: Due) -> bool {
+    pub(crate) fn is_over(&self, due: Due) -> bool {
         due.0 >> self.location_bits >> 2 > (self.last - self.first) as u64
     }
 }
 
 /// The location with the earliest due step, kept up to date as steps are taken.
-pub struct Tournament {
+pub(crate) struct Tournament {
     /// Losers of each match; `losers[0]` is the winner of all.
     losers: Vec<Due>,
     leaves: usize,
@@ -69,7 +70,7 @@ pub struct Tournament {
 
 impl Tournament {
     /// `due[i]` belongs to location i (or is [`Due::NEVER`]).
-    pub fn new(due: &[Due]) -> Self {
+    pub(crate) fn new(due: &[Due]) -> Self {
         let leaves = due.len().next_power_of_two().max(1);
         let mut winners = vec![Due::NEVER; 2 * leaves];
         winners[leaves..leaves + due.len()].copy_from_slice(due);
@@ -84,13 +85,14 @@ impl Tournament {
 
     /// The earliest due step.
     #[inline]
-    pub fn first(&self) -> Due {
+    pub(crate) fn first(&self) -> Due {
         self.losers[0]
     }
 
-    /// The location of [`Tournament::first`], which is `location`, has taken its step; its next one is `due`.
+    /// The location of [`Tournament::first`], which is `location`, has taken its step; its next one
+    /// is `due`.
     #[inline]
-    pub fn replace_first(&mut self, location: usize, due: Due) {
+    pub(crate) fn replace_first(&mut self, location: usize, due: Due) {
         let mut node = (self.leaves + location) >> 1;
         let mut winner = due;
         while node > 0 {
@@ -113,7 +115,8 @@ mod tests {
     fn yields_all_steps_in_order_with_ties_by_turn_then_location() {
         let calendar = Calendar::new(-10, 100, 5).unwrap();
         let mut rest = [vec![9, 3, 1], vec![3, 3, 2], vec![8], vec![], vec![-7]];
-        let mut next = |i: usize| rest[i].pop().map_or(Due::NEVER, |t| calendar.due(t, Turn::Begin, i));
+        let mut next =
+            |i: usize| rest[i].pop().map_or(Due::NEVER, |t| calendar.due(t, Turn::Begin, i));
         let first: Vec<Due> = (0..5).map(&mut next).collect();
         let mut tournament = Tournament::new(&first);
         let mut seen = Vec::new();
@@ -137,7 +140,10 @@ mod tests {
             Due::NEVER,
         ];
         assert!(order.is_sorted());
-        assert_eq!(order.map(|due| calendar.is_over(due)), [false, false, false, false, true, true]);
+        assert_eq!(
+            order.map(|due| calendar.is_over(due)),
+            [false, false, false, false, true, true]
+        );
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! Point-to-point matching by hash: per channel a first-in-first-out queue of sends or of posted receives.
+//! Point-to-point matching by hash: per channel a first-in-first-out queue of sends or of posted
+//! receives.
 //!
-//! With a million messages under way each match costs what it misses in the cache. So the table holds nothing but the
-//! number of each queue's first message, and all else of a message is in one place.
+//! With a million messages under way each match costs what it misses in the cache. So the table
+//! holds nothing but the number of each queue's first message, and all else of a message is in one
+//! place.
 
 use std::hash::BuildHasher;
 
@@ -12,19 +14,22 @@ use crate::clocks::Clocks;
 
 /// Where messages overtake one another never: same communicator, source, destination and tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Channel {
+pub(crate) struct Channel {
     communicator_and_tag: u64,
     source_and_destination: u64,
 }
 
 impl Channel {
     /// Tags that no message has: the notices of one-sided epochs travel on channels of their own.
-    pub const POST: i32 = i32::MIN;
-    pub const COMPLETE: i32 = i32::MIN + 1;
+    pub(crate) const POST: i32 = i32::MIN;
+    pub(crate) const COMPLETE: i32 = i32::MIN + 1;
 
-    pub fn new(communicator: u32, source: u32, destination: u32, tag: i32) -> Self {
+    pub(crate) fn new(communicator: u32, source: u32, destination: u32, tag: i32) -> Self {
         let join = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        Self { communicator_and_tag: join(communicator, tag as u32), source_and_destination: join(source, destination) }
+        Self {
+            communicator_and_tag: join(communicator, tag as u32),
+            source_and_destination: join(source, destination),
+        }
     }
 }
 
@@ -35,10 +40,11 @@ impl Channel {
 }
 
 /// Names a message from its first sight (send or posted receive) until both sides are done with it.
-pub type MessageId = u32;
+pub(crate) type MessageId = u32;
 
 const NONE: MessageId = MessageId::MAX;
 
+#[allow(clippy::struct_excessive_bools)] // facts that come in any order
 #[derive(Clone, Copy, Debug)]
 struct Message {
     channel: Channel,
@@ -60,13 +66,24 @@ impl Message {
     fn new(channel: Channel, id: MessageId) -> Self {
         let (start, post) = (Clocks::default(), Clocks::default());
         let [is_sent, is_posted, sender_done, receiver_done, cancelled] = [false; 5];
-        Self { channel, start, post, is_sent, is_posted, sender_done, receiver_done, cancelled, next: NONE, last: id }
+        Self {
+            channel,
+            start,
+            post,
+            is_sent,
+            is_posted,
+            sender_done,
+            receiver_done,
+            cancelled,
+            next: NONE,
+            last: id,
+        }
     }
 }
 
 /// All messages that are under way. Memory grows with them, not with the trace.
 #[derive(Default)]
-pub struct Messages {
+pub(crate) struct Messages {
     /// First messages of queues.
     queues: HashTable<MessageId>,
     hasher: DefaultHashBuilder,
@@ -80,7 +97,7 @@ pub struct Messages {
 
 impl Messages {
     /// A send starts. The sender is to call [`Messages::sender_done`] with the answer.
-    pub fn send(&mut self, channel: Channel, start: Clocks) -> MessageId {
+    pub(crate) fn send(&mut self, channel: Channel, start: Clocks) -> MessageId {
         let waiting = self.take_first(channel, |message| !message.is_sent);
         let id = waiting.unwrap_or_else(|| self.queue(channel));
         let message = &mut self.slots[id as usize];
@@ -93,7 +110,7 @@ impl Messages {
     }
 
     /// A receive is posted. The receiver is to call [`Messages::receiver_done`] with the answer.
-    pub fn post(&mut self, channel: Channel, post: Clocks) -> MessageId {
+    pub(crate) fn post(&mut self, channel: Channel, post: Clocks) -> MessageId {
         let waiting = self.take_first(channel, |message| !message.is_posted);
         let id = waiting.unwrap_or_else(|| self.queue(channel));
         let message = &mut self.slots[id as usize];
@@ -102,60 +119,66 @@ impl Messages {
     }
 
     /// When the message's send started, if it did so far.
-    pub fn sent(&self, id: MessageId) -> Option<Clocks> {
+    pub(crate) fn sent(&self, id: MessageId) -> Option<Clocks> {
         let message = &self.slots[id as usize];
         message.is_sent.then_some(message.start)
     }
 
     /// When the message's receive was posted, if it was so far.
-    pub fn posted(&self, id: MessageId) -> Option<Clocks> {
+    pub(crate) fn posted(&self, id: MessageId) -> Option<Clocks> {
         let message = &self.slots[id as usize];
         message.is_posted.then_some(message.post)
     }
 
     /// When the first send that no receive was posted for started: what a probe sees.
-    pub fn first_unreceived(&self, channel: Channel) -> Option<Clocks> {
+    pub(crate) fn first_unreceived(&self, channel: Channel) -> Option<Clocks> {
         let same = |id: &MessageId| self.slots[*id as usize].channel == channel;
         let first = *self.queues.find(self.hasher.hash_one(channel), same)?;
         let first = &self.slots[first as usize];
         (first.is_sent && !first.is_posted).then_some(first.start)
     }
 
-    pub fn sender_done(&mut self, id: MessageId) {
+    pub(crate) fn sender_done(&mut self, id: MessageId) {
         self.slots[id as usize].sender_done = true;
         self.release(id);
     }
 
-    pub fn receiver_done(&mut self, id: MessageId) {
+    pub(crate) fn receiver_done(&mut self, id: MessageId) {
         self.slots[id as usize].receiver_done = true;
         self.release(id);
     }
 
     /// A receive is cancelled: if nothing was sent to it, nothing will be.
-    pub fn cancel_receive(&mut self, id: MessageId) {
-        match self.slots[id as usize].is_sent {
-            true => self.receiver_done(id),
-            false => self.slots[id as usize].cancelled = true,
+    pub(crate) fn cancel_receive(&mut self, id: MessageId) {
+        if self.slots[id as usize].is_sent {
+            self.receiver_done(id);
+        } else {
+            self.slots[id as usize].cancelled = true;
         }
     }
 
     /// Sends never received and receives never satisfied.
-    pub fn unmatched(&self) -> (usize, usize) {
+    pub(crate) fn unmatched(&self) -> (usize, usize) {
         let count = |wanted: fn(&Message) -> bool| {
             let chain = |first: &MessageId| {
-                let next = |id: &MessageId| Some(self.slots[*id as usize].next).filter(|n| *n != NONE);
-                std::iter::successors(Some(*first), next).filter(|id| wanted(&self.slots[*id as usize])).count()
+                let next =
+                    |id: &MessageId| Some(self.slots[*id as usize].next).filter(|n| *n != NONE);
+                std::iter::successors(Some(*first), next)
+                    .filter(|id| wanted(&self.slots[*id as usize]))
+                    .count()
             };
             self.queues.iter().map(chain).sum()
         };
         (count(|m| m.is_sent), count(|m| !m.is_sent && !m.cancelled))
     }
 
-    /// Takes the queue's first message if it lacks the side that just came; drops cancelled ones before it.
+    /// Takes the queue's first message if it lacks the side that just came; drops cancelled ones
+    /// before it.
     fn take_first(&mut self, channel: Channel, lacks: fn(&Message) -> bool) -> Option<MessageId> {
         let hash = self.hasher.hash_one(channel);
         let slots = &mut self.slots;
-        let mut entry = self.queues.find_entry(hash, |id| slots[*id as usize].channel == channel).ok()?;
+        let mut entry =
+            self.queues.find_entry(hash, |id| slots[*id as usize].channel == channel).ok()?;
         loop {
             let first = *entry.get();
             let message = slots[first as usize];
@@ -184,7 +207,9 @@ impl Messages {
         }
         let Self { queues, hasher, slots, .. } = self;
         let same = |other: &MessageId| slots[*other as usize].channel == channel;
-        match queues.entry(hasher.hash_one(channel), same, |other| hasher.hash_one(slots[*other as usize].channel)) {
+        match queues.entry(hasher.hash_one(channel), same, |other| {
+            hasher.hash_one(slots[*other as usize].channel)
+        }) {
             Entry::Vacant(entry) => {
                 entry.insert(id);
             }

@@ -1,16 +1,19 @@
-//! One-sided epochs: a post is a notice to each origin, a complete one to each target; start and wait receive them.
+//! One-sided epochs: a post is a notice to each origin, a complete one to each target; start and
+//! wait receive them.
 
 use tailrace_trace::event::{Flow, OneSided};
 
 use crate::collectives::Family;
-use crate::location::Role;
 use crate::messages::{Channel, MessageId};
+use crate::requests::Role;
 use crate::world::World;
 
 impl World<'_> {
     pub(crate) fn begin_one_sided(&mut self, i: usize, kind: &OneSided, communicator: u32) -> Role {
         match kind {
-            OneSided::Collective => return self.enter_collective(i, communicator, Family::Window, Flow::All),
+            OneSided::Collective => {
+                return self.enter_collective(i, communicator, Family::Window, Flow::All);
+            }
             OneSided::Post(origins) => {
                 self.notify(i, communicator, origins, Channel::POST);
                 self.locations[i].exposure.insert(communicator, origins.clone());
@@ -20,7 +23,8 @@ impl World<'_> {
                 self.locations[i].access.insert(communicator, (posts, targets.clone()));
             }
             OneSided::Complete => {
-                let targets = self.locations[i].access.get(&communicator).map(|(_, targets)| targets.clone());
+                let targets =
+                    self.locations[i].access.get(&communicator).map(|(_, targets)| targets.clone());
                 self.notify(i, communicator, &targets.unwrap_or_default(), Channel::COMPLETE);
             }
             OneSided::Wait | OneSided::Local => {}
@@ -32,8 +36,12 @@ impl World<'_> {
     pub(crate) fn end_one_sided(&mut self, i: usize, kind: &OneSided, communicator: u32) {
         match kind {
             OneSided::Start(_) => {
-                let posts = self.locations[i].access.get(&communicator).map(|(posts, _)| posts.clone());
-                posts.unwrap_or_default().into_iter().for_each(|post| self.wait_for_notice(i, post));
+                let posts =
+                    self.locations[i].access.get(&communicator).map(|(posts, _)| posts.clone());
+                posts
+                    .unwrap_or_default()
+                    .into_iter()
+                    .for_each(|post| self.wait_for_notice(i, post));
             }
             OneSided::Complete => {
                 let (posts, _) = self.locations[i].access.remove(&communicator).unwrap_or_default();
@@ -51,18 +59,24 @@ impl World<'_> {
     fn notify(&mut self, i: usize, communicator: u32, ranks: &[u32], tag: i32) {
         let (own, now) = (self.locations[i].rank, self.clocks(i));
         for rank in ranks {
-            let notice = self.messages.send(Channel::new(communicator, own, *rank, tag), now);
-            self.messages.sender_done(notice);
+            let notice =
+                self.matching.messages.send(Channel::new(communicator, own, *rank, tag), now);
+            self.matching.messages.sender_done(notice);
         }
     }
 
     fn expect(&mut self, i: usize, communicator: u32, ranks: &[u32], tag: i32) -> Vec<MessageId> {
         let (own, now) = (self.locations[i].rank, self.clocks(i));
-        ranks.iter().map(|rank| self.messages.post(Channel::new(communicator, *rank, own, tag), now)).collect()
+        ranks
+            .iter()
+            .map(|rank| {
+                self.matching.messages.post(Channel::new(communicator, *rank, own, tag), now)
+            })
+            .collect()
     }
 
     fn wait_for_notice(&mut self, i: usize, notice: MessageId) {
-        if let Some(sent) = self.messages.sent(notice) {
+        if let Some(sent) = self.matching.messages.sent(notice) {
             self.locations[i].wait_for(sent);
         }
     }
@@ -70,7 +84,7 @@ impl World<'_> {
     fn take_notices(&mut self, i: usize, notices: &[MessageId]) {
         for notice in notices {
             self.wait_for_notice(i, *notice);
-            self.messages.receiver_done(*notice);
+            self.matching.messages.receiver_done(*notice);
         }
     }
 }

@@ -1,9 +1,12 @@
 //! What a user may choose about the analysis.
 
+use std::ops::RangeInclusive;
+
 /// Which order collectives impose in the replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Collectives {
-    /// Only where data flow: a broadcast makes the others wait for its root, a reduction the root for the others.
+pub enum CollectiveOrder {
+    /// Only where data flow: a broadcast makes the others wait for its root, a reduction the root
+    /// for the others.
     #[default]
     Data,
     /// Dimemas' convention: every collective synchronizes all its ranks.
@@ -14,7 +17,7 @@ pub enum Collectives {
 pub struct Options {
     /// A standard send of more bytes completes no earlier than its receive is posted.
     pub eager_limit_bytes: u64,
-    pub collectives: Collectives,
+    pub collectives: CollectiveOrder,
     /// Columns of the timeline at most.
     pub bins: usize,
     /// How many of the longest calls to keep.
@@ -23,8 +26,21 @@ pub struct Options {
     pub threads: usize,
 }
 
+impl Options {
+    pub const EAGER_LIMIT_BYTES: u64 = 32 * 1024;
+    pub const BINS: RangeInclusive<i64> = 1..=65_536;
+    pub const LONGEST: RangeInclusive<i64> = 0..=10_000_000;
+    pub const THREADS: RangeInclusive<i64> = 0..=1024;
+}
+
 impl Default for Options {
     fn default() -> Self {
-        Self { eager_limit_bytes: 32 * 1024, collectives: Collectives::Data, bins: 4096, longest: 20_000, threads: 0 }
+        Self {
+            eager_limit_bytes: Self::EAGER_LIMIT_BYTES,
+            collectives: CollectiveOrder::Data,
+            bins: 4096,
+            longest: 20_000,
+            threads: 0,
+        }
     }
 }

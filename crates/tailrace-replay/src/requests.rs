@@ -6,11 +6,35 @@ use hashbrown::HashMap;
 use tailrace_trace::event::Operation;
 
 use crate::collectives::Part;
-use crate::location::Role;
+use crate::messages::MessageId;
+
+/// What a call that has begun remembers for its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Role {
+    #[default]
+    Nothing,
+    /// A send that completes no earlier than its receive is posted.
+    Send {
+        message: MessageId,
+    },
+    Receive {
+        message: MessageId,
+    },
+    SendReceive {
+        send: Option<MessageId>,
+        receive: Option<MessageId>,
+        late: bool,
+    },
+    Collective(Part),
+    /// A receive whose source becomes known at its end.
+    LateReceive,
+    /// A Wait that completes only opaque file calls.
+    FileWait,
+}
 
 /// A non-blocking operation between its start and its completion.
 #[derive(Debug)]
-pub enum Request {
+pub(crate) enum Request {
     Plain,
     Active(Role),
     OpaqueFile(Option<Part>),
@@ -19,14 +43,15 @@ pub enum Request {
 
 /// What an init call prepared, and what became of its last start.
 #[derive(Debug)]
-pub struct Persistent {
+pub(crate) struct Persistent {
     pub operation: Operation,
     pub active: Option<Role>,
 }
 
-/// Numbers come in order; most requests are complete soon after they are started. Memory follows the open ones.
+/// Numbers come in order; most requests are complete soon after they are started. Memory follows
+/// the open ones.
 #[derive(Debug, Default)]
-pub struct Requests {
+pub(crate) struct Requests {
     /// Number of the first in `recent`.
     first: u64,
     recent: VecDeque<Option<Request>>,
@@ -37,7 +62,7 @@ pub struct Requests {
 
 impl Requests {
     /// Takes the next number.
-    pub fn push(&mut self, request: Request) {
+    pub(crate) fn push(&mut self, request: Request) {
         self.recent.push_back(Some(request));
         self.open_recent += 1;
         while self.recent.len() > 2 * self.open_recent + 64 {
@@ -45,14 +70,14 @@ impl Requests {
         }
     }
 
-    pub fn get_mut(&mut self, number: u64) -> Option<&mut Request> {
+    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Request> {
         match number.checked_sub(self.first) {
             Some(place) => self.recent.get_mut(usize::try_from(place).ok()?)?.as_mut(),
             None => self.old.get_mut(&number),
         }
     }
 
-    pub fn remove(&mut self, number: u64) -> Option<Request> {
+    pub(crate) fn remove(&mut self, number: u64) -> Option<Request> {
         let Some(place) = number.checked_sub(self.first) else { return self.old.remove(&number) };
         let request = self.recent.get_mut(usize::try_from(place).ok()?)?.take()?;
         self.open_recent -= 1;

@@ -1,18 +1,24 @@
-//! A batch's shapes, boiled down to what the sweep asks of every event, and what it adds up per shape.
+//! A batch's shapes, boiled down to what the sweep asks of every event, and what it adds up per
+//! shape.
 
-use tailrace_trace::event::{Envelope, FileCall, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape};
+use tailrace_trace::event::{
+    Envelope, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape,
+};
+use tailrace_trace::tables::{FileEntry, Place};
 use tailrace_trace::{Batch, Tables};
 
 use crate::longest::Span;
 
 /// How the sweep treats an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Course {
-    /// A call in MPI that depends on nobody and that nobody depends on: order among ranks does not matter.
+pub(crate) enum Course {
+    /// A call in MPI that depends on nobody and that nobody depends on: order among ranks does not
+    /// matter. Or, with [`Step::io`], one in a file that is on no file system.
     Local,
     /// A call in a file and nothing else.
     File,
-    /// A call in MPI that others may depend on, but that depends on nobody itself: only its begin is in order.
+    /// A call in MPI that others may depend on, but that depends on nobody itself: only its begin
+    /// is in order.
     Starts,
     /// Any other call.
     Call,
@@ -23,15 +29,33 @@ pub enum Course {
 /// What kind of file access a call makes, as the tables per file tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Access {
-    Read = 0,
-    Write = 1,
-    Metadata = 2,
+pub(crate) enum Access {
+    Read,
+    Write,
+    /// Also creates.
+    Open,
+    Close,
+    LookUp,
+    Synchronize,
+    Lock,
+    Truncate,
+    /// Renames, removes, makes directories, sets positions, …
+    Other,
 }
 
-/// What most calls in MPI are, with all that it takes to begin them: the operation itself is lines of the cache away.
+impl Access {
+    pub(crate) const KINDS: usize = Self::Other as usize + 1;
+
+    /// 0 for reads, 1 for writes.
+    pub(crate) fn direction(self) -> Option<usize> {
+        matches!(self, Self::Read | Self::Write).then_some(self as usize)
+    }
+}
+
+/// What most calls in MPI are, with all that it takes to begin them: the operation itself is lines
+/// of the cache away.
 #[derive(Clone, Copy, Debug)]
-pub enum Action {
+pub(crate) enum Action {
     /// See the operation.
     Other,
     Send {
@@ -49,7 +73,7 @@ pub enum Action {
 
 /// An [`Envelope`] without its bytes, which the step has.
 #[derive(Clone, Copy, Debug)]
-pub struct Address {
+pub(crate) struct Address {
     pub communicator: u32,
     pub peer: i32,
     pub tag: i32,
@@ -63,7 +87,7 @@ impl From<&Envelope> for Address {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub(crate) struct Step {
     pub course: Course,
     pub action: Action,
     /// The action goes on as a request after the call.
@@ -80,18 +104,18 @@ pub struct Step {
 }
 
 impl Step {
-    pub fn is_on_file(&self) -> bool {
+    pub(crate) fn is_on_file(&self) -> bool {
         self.file != Span::NO_FILE
     }
 
     /// Of no event.
-    pub const NOTHING: Self = Self {
+    pub(crate) const NOTHING: Self = Self {
         course: Course::Local,
         action: Action::Other,
         started: false,
         io: false,
         mpiio: false,
-        access: Access::Metadata,
+        access: Access::Other,
         function: 0,
         file: Span::NO_FILE,
         layer: Layer::Mpi,
@@ -101,15 +125,23 @@ impl Step {
 
 /// Calls and time of one shape in one batch.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sum {
+pub(crate) struct Sum {
     pub calls: u64,
     pub time: i64,
+}
+
+impl Sum {
+    #[inline]
+    pub(crate) fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.time += other.time;
+    }
 }
 
 /// All that the sweep reads and writes of a shape at an event, in one line of the cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub struct Line {
+pub(crate) struct Line {
     pub step: Step,
     pub sum: Sum,
 }
@@ -117,26 +149,30 @@ pub struct Line {
 const _: () = assert!(size_of::<Line>() == 64);
 
 /// Fills `lines` with one line per shape of the batch.
-pub fn compile(tables: &Tables, batch: &Batch, lines: &mut Vec<Line>) {
+pub(crate) fn compile(tables: &Tables, batch: &Batch, lines: &mut Vec<Line>) {
     lines.clear();
-    lines.extend(batch.shapes.iter().map(|shape| Line { step: step(tables, shape), sum: Sum::default() }));
+    lines.extend(
+        batch.shapes.iter().map(|shape| Line { step: step(tables, shape), sum: Sum::default() }),
+    );
 }
 
 fn step(tables: &Tables, shape: &Shape) -> Step {
     let layer = tables.functions[shape.function as usize].layer;
-    let file = file_of(&shape.operation);
-    let io = matches!(layer, Layer::Posix | Layer::Stdio | Layer::Asynchronous) || file.is_some_and(|f| f.opaque);
+    let file = shape.operation.file();
+    let counts = matches!(shape.operation, Operation::Buffered(_));
+    let io = !counts && matches!(layer, Layer::Posix | Layer::Stdio | Layer::Asynchronous)
+        || file.is_some_and(|f| f.opaque);
     Step {
         course: course(tables, shape, io),
         action: action(&shape.operation),
         started: shape.operation.progress() == Progress::Started,
         io,
         mpiio: layer == Layer::MpiIo,
-        access: file.map_or(Access::Metadata, |f| access(f.kind)),
+        access: file.map_or(Access::Other, |f| access(f.kind)),
         function: shape.function,
         file: file.map_or(Span::NO_FILE, |f| f.file),
         layer,
-        bytes: bytes(&shape.operation),
+        bytes: shape.operation.bytes().unwrap_or(0),
     }
 }
 
@@ -146,10 +182,21 @@ fn course(tables: &Tables, shape: &Shape, io: bool) -> Course {
         Part::Leave => Course::Leave,
         Part::Call if !io && only_starts(shape) => Course::Starts,
         Part::Call if shape.takes_number() => Course::Call,
+        Part::Call if io && is_elsewhere(tables, shape) => Course::Local,
         Part::Call if io && collective_file(tables, &shape.operation).is_none() => Course::File,
         Part::Call if orders_nothing(&shape.operation) => Course::Local,
         Part::Call => Course::Call,
     }
+}
+
+/// A call below MPI-IO on what is no file system: it takes the time of what is around it, useful or
+/// MPI.
+fn is_elsewhere(tables: &Tables, shape: &Shape) -> bool {
+    let layer = tables.functions[shape.function as usize].layer;
+    let place = |file: u32| tables.files.get(file as usize).map(FileEntry::place);
+    let on_file_system = |file: u32| place(file).is_none_or(|place| place == Place::FileSystem);
+    matches!(layer, Layer::Posix | Layer::Stdio)
+        && shape.operation.file().is_some_and(|call| !on_file_system(call.file))
 }
 
 fn action(operation: &Operation) -> Action {
@@ -169,29 +216,25 @@ fn only_starts(shape: &Shape) -> bool {
     shape.takes_number() || buffered || matches!(shape.operation, Operation::Start { .. })
 }
 
-fn file_of(operation: &Operation) -> Option<&FileCall> {
-    match operation {
-        Operation::File(call) => Some(call),
-        _ => None,
-    }
-}
-
 /// The communicator of a collective file call of more than one rank.
-pub fn collective_file(tables: &Tables, operation: &Operation) -> Option<u32> {
-    file_of(operation)?.collective.filter(|c| is_shared(tables, *c))
+pub(crate) fn collective_file(tables: &Tables, operation: &Operation) -> Option<u32> {
+    operation.file()?.collective.filter(|c| is_shared(tables, *c))
 }
 
 /// Whether the communicator has more than one member.
-pub fn is_shared(tables: &Tables, communicator: u32) -> bool {
+pub(crate) fn is_shared(tables: &Tables, communicator: u32) -> bool {
     let entry = tables.communicators.get(communicator as usize);
     entry.is_some_and(|c| c.members.len() + c.remote.as_ref().map_or(0, |remote| remote.len()) > 1)
 }
 
 fn orders_nothing(operation: &Operation) -> bool {
     match operation {
-        Operation::Plain | Operation::Initialize | Operation::Finalize | Operation::Control(_) | Operation::Abort => {
-            true
-        }
+        Operation::Plain
+        | Operation::Buffered(_)
+        | Operation::Initialize
+        | Operation::Finalize
+        | Operation::Control(_)
+        | Operation::Abort => true,
         Operation::Complete { completed, .. } => completed.is_empty(),
         Operation::File(call) => call.collective.is_none(),
         _ => false,
@@ -202,21 +245,12 @@ fn access(kind: FileKind) -> Access {
     match kind {
         FileKind::Read => Access::Read,
         FileKind::Write => Access::Write,
-        _ => Access::Metadata,
-    }
-}
-
-fn bytes(operation: &Operation) -> u64 {
-    match operation {
-        Operation::File(call) if matches!(call.kind, FileKind::Read | FileKind::Write) => call.bytes,
-        Operation::Send { envelope, progress, .. } | Operation::Receive { envelope, progress, .. }
-            if *progress != Progress::Persistent =>
-        {
-            envelope.bytes
-        }
-        Operation::SendReceive { send, receive, .. } => send.bytes.saturating_add(receive.bytes),
-        Operation::Collective { bytes_sent, bytes_received, .. } => bytes_sent.saturating_add(*bytes_received),
-        Operation::OneSided { bytes, .. } => *bytes,
-        _ => 0,
+        FileKind::Open => Access::Open,
+        FileKind::Close => Access::Close,
+        FileKind::Stat => Access::LookUp,
+        FileKind::Sync => Access::Synchronize,
+        FileKind::Lock => Access::Lock,
+        FileKind::Truncate => Access::Truncate,
+        _ => Access::Other,
     }
 }

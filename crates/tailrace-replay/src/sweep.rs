@@ -29,11 +29,14 @@ struct Next {
 }
 
 impl Next {
-    const NONE: Self =
-        Self { event: Event { begin: i64::MAX, end: i64::MAX, shape: 0 }, step: Step::NOTHING, begun: false };
+    const NONE: Self = Self {
+        event: Event { begin: i64::MAX, end: i64::MAX, shape: 0 },
+        step: Step::NOTHING,
+        begun: false,
+    };
 }
 
-pub struct Sweep<'a, 'p> {
+pub(crate) struct Sweep<'a, 'p> {
     world: World<'a>,
     feed: Feed<'a>,
     calendar: Calendar,
@@ -49,7 +52,7 @@ pub struct Sweep<'a, 'p> {
 }
 
 impl<'a, 'p> Sweep<'a, 'p> {
-    pub fn new(
+    pub(crate) fn new(
         (tables, window, calendar): (&'a Tables, Window, Calendar),
         options: &Options,
         feed: Feed<'a>,
@@ -71,7 +74,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
     }
 
     /// From the first event to the end of the window.
-    pub fn run(mut self) -> Result<World<'a>, TraceError> {
+    pub(crate) fn run(mut self) -> Result<World<'a>, TraceError> {
         let locations = self.loads.len();
         (0..locations).for_each(|i| self.come_to_life(i));
         let due = (0..locations).map(|i| self.next_due(i)).collect::<Result<Vec<_>, _>>()?;
@@ -90,8 +93,9 @@ impl<'a, 'p> Sweep<'a, 'p> {
         let (begin, last) = (self.world.clip(table.begin_ns), self.world.clip(table.end_ns));
         let location = &mut self.world.locations[i];
         location.last = last;
-        location.advance(begin, &mut self.world.timeline);
-        location.wait_for(crate::clocks::Clocks::all(begin)); // no network makes a process start earlier
+        location.advance(begin, &mut self.world.accounts.timeline);
+        // no network makes a process start earlier
+        location.wait_for(crate::clocks::Clocks::all(begin));
         location.settle();
     }
 
@@ -141,8 +145,10 @@ impl<'a, 'p> Sweep<'a, 'p> {
                 self.taken[i] += 1;
                 black_box(batch.events.get(self.taken[i] + AHEAD).map(|event| event.begin));
                 let Line { step, .. } = self.world.locations[i].lines[event.shape as usize];
-                if step.course != Course::Local || self.world.locations[i].observed {
-                    let turn = if step.course == Course::Leave { Turn::DependentEnd } else { Turn::Begin };
+                let ordered = self.world.locations[i].observed && !step.io;
+                if step.course != Course::Local || ordered {
+                    let turn =
+                        if step.course == Course::Leave { Turn::DependentEnd } else { Turn::Begin };
                     self.next[i] = Next { event: *event, step, begun: false };
                     return Ok(self.calendar.due(event.begin, turn, i));
                 }
@@ -161,7 +167,8 @@ impl<'a, 'p> Sweep<'a, 'p> {
         self.tally(i);
         self.taken[i] = 0;
         let mut load = std::mem::take(&mut self.loads[i]);
-        let more = !self.over[i] && (self.feed.next(i, &mut load)? || self.unfinished(i, &mut load));
+        let more =
+            !self.over[i] && (self.feed.next(i, &mut load)? || self.unfinished(i, &mut load));
         if !more {
             load.clear();
         }
@@ -170,7 +177,8 @@ impl<'a, 'p> Sweep<'a, 'p> {
         Ok(more)
     }
 
-    /// The call that the location's process was killed in, which the stream does not hold: it never returned.
+    /// The call that the location's process was killed in, which the stream does not hold: it never
+    /// returned.
     fn unfinished(&mut self, i: usize, load: &mut Load) -> bool {
         self.over[i] = true;
         let Some(unfinished) = &self.world.tables.locations[i].unfinished else { return false };
@@ -187,12 +195,14 @@ impl<'a, 'p> Sweep<'a, 'p> {
         if (self.progress)(self.done, self.total) {
             return Ok(());
         }
-        Err(TraceError::new("The analysis was interrupted.", "run it again."))
+        Err(TraceError::new("the analysis was interrupted", "run it again"))
     }
 
     fn tally(&mut self, i: usize) {
         let location = &mut self.world.locations[i];
-        location.tallies.take(&self.loads[i].batch, &mut location.lines);
+        let batch = &self.loads[i].batch;
+        location.patterns.follow(batch, &location.lines, self.world.window);
+        location.tallies.take(batch, &mut location.lines);
     }
 
     /// The window's end: what is under way ends here.
@@ -211,18 +221,19 @@ impl<'a, 'p> Sweep<'a, 'p> {
     /// From the end of the thread to the end of the window.
     fn rest(&mut self, i: usize) {
         let end = self.world.runtime();
-        let World { locations, timeline, busy, ranks, .. } = &mut self.world;
+        let World { locations, accounts, ranks, .. } = &mut self.world;
         let location = &mut locations[i];
         if !location.in_io() {
-            location.advance(location.last, timeline); // others wait for its rank at best, when the thread is over
+            // others wait for its rank at best, when the thread is over
+            location.advance(location.last, &mut accounts.timeline);
             location.rest();
         }
-        location.advance(end, timeline);
+        location.advance(end, &mut accounts.timeline);
         while location.in_io() {
-            location.leave_io(busy, *ranks);
+            location.leave_io(&mut accounts.busy, *ranks);
         }
         if location.main {
-            location.pen.flush(timeline);
+            location.pen.flush(&mut accounts.timeline);
         }
     }
 }

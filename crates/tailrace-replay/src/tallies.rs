@@ -2,9 +2,10 @@
 
 use hashbrown::HashMap;
 use tailrace_trace::Batch;
-use tailrace_trace::event::{Layer, Part};
+use tailrace_trace::event::{Buffered, Layer, Operation, Part};
 
 use crate::longest::Span;
+use crate::patterns::Pattern;
 use crate::steps::{Access, Line, Step, Sum};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,57 +15,120 @@ pub struct FunctionTally {
     pub bytes: u64,
 }
 
-/// What happened to a file in its innermost layer, by one rank or all. Calls of MPI-IO that make POSIX calls do not count.
+/// How large the reads, or the writes, of a file are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Calls of less than 100 bytes, less than 1 kB, and so on by decades; the last has all beyond.
+    pub decades: [u64; Self::DECADES],
+    /// The smallest and the largest; `None` where there is no call.
+    pub range: Option<(u64, u64)>,
+}
+
+impl Sizes {
+    pub const DECADES: usize = 8;
+
+    fn calls(&mut self, bytes: u64, calls: u64) {
+        let digits = bytes.checked_ilog10().map_or(0, |decade| decade as usize);
+        self.decades[digits.saturating_sub(1).min(Self::DECADES - 1)] += calls;
+        self.stretch((bytes, bytes));
+    }
+
+    fn add(&mut self, other: &Self) {
+        (0..Self::DECADES).for_each(|i| self.decades[i] += other.decades[i]);
+        if let Some(range) = other.range {
+            self.stretch(range);
+        }
+    }
+
+    fn stretch(&mut self, (low, high): (u64, u64)) {
+        let (least, most) = self.range.unwrap_or((low, high));
+        self.range = Some((least.min(low), most.max(high)));
+    }
+}
+
+/// What happened to a file, by one rank or all. Bytes, calls and times are those of the innermost
+/// layer, so that nothing counts twice: an MPI-IO call that makes POSIX calls counts in `mpiio`
+/// alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileTally {
     pub bytes: [u64; 2],
     /// Calls and time by [`Access`].
-    pub calls: [u64; 3],
-    pub time: [i64; 3],
+    pub calls: [u64; Access::KINDS],
+    pub time: [i64; Access::KINDS],
+    /// Time in MPI-IO calls, whatever is inside them.
+    pub mpiio: i64,
+    /// What MPI-IO calls were asked to read and write, whatever they made of it.
+    pub mpiio_bytes: [u64; 2],
+    /// Calls of STDIO that read and wrote by way of a buffer, and their bytes; of these, `calls` and
+    /// `bytes` hold what reached the system.
+    pub buffered_calls: [u64; 2],
+    pub buffered_bytes: [u64; 2],
+    /// How reads and writes lie in the file.
+    pub patterns: [Pattern; 2],
+    pub sizes: [Sizes; 2],
 }
 
 impl FileTally {
     pub fn add(&mut self, other: &FileTally) {
-        (0..2).for_each(|i| self.bytes[i] = self.bytes[i].saturating_add(other.bytes[i]));
-        (0..3).for_each(|i| self.calls[i] += other.calls[i]);
-        (0..3).for_each(|i| self.time[i] += other.time[i]);
+        for i in 0..2 {
+            self.bytes[i] = self.bytes[i].saturating_add(other.bytes[i]);
+            self.mpiio_bytes[i] = self.mpiio_bytes[i].saturating_add(other.mpiio_bytes[i]);
+            self.buffered_calls[i] = self.buffered_calls[i].saturating_add(other.buffered_calls[i]);
+            self.buffered_bytes[i] = self.buffered_bytes[i].saturating_add(other.buffered_bytes[i]);
+            self.patterns[i].add(&other.patterns[i]);
+            self.sizes[i].add(&other.sizes[i]);
+        }
+        for i in 0..Access::KINDS {
+            self.calls[i] += other.calls[i];
+            self.time[i] += other.time[i];
+        }
+        self.mpiio += other.mpiio;
     }
 
-    /// Time in all calls.
+    /// Whether any call of the innermost layer was on the file.
+    pub fn is_used(&self) -> bool {
+        self.calls.iter().any(|calls| *calls > 0)
+    }
+
+    /// Time in all calls of the innermost layer.
     pub fn total_time(&self) -> i64 {
         self.time.iter().sum()
     }
 }
 
-/// A file and the layer through which it was used.
-pub type FileKey = (u32, Layer);
+/// A file and the layer of the calls.
+pub(crate) type FileKey = (u32, Layer);
 
 /// The tallies of one location, filled batch by batch.
 #[derive(Debug, Default)]
-pub struct Tallies {
+pub(crate) struct Tallies {
     pub functions: Vec<FunctionTally>,
     pub files: HashMap<FileKey, FileTally>,
-    pub events: u64,
 }
 
 impl Tallies {
     /// Takes over what was summed by shape, and clears it.
-    pub fn take(&mut self, batch: &Batch, lines: &mut [Line]) {
+    pub(crate) fn take(&mut self, batch: &Batch, lines: &mut [Line]) {
         for (shape, Line { step, sum }) in batch.shapes.iter().zip(lines) {
             if sum.calls == 0 || shape.part == Part::Enter {
                 continue;
             }
+            if let Operation::Buffered(count) = &shape.operation {
+                self.add_counts(count, step.layer, sum.calls);
+                *sum = Sum::default();
+                continue;
+            }
             self.add_function(step, *sum);
-            if step.io && step.file != Span::NO_FILE {
+            if step.file != Span::NO_FILE {
                 self.add_file(step, *sum);
             }
             *sum = Sum::default();
         }
     }
 
-    /// A call inside a file call of another layer: its time and bytes are the outer one's already.
-    pub fn take_nested(&mut self, step: &Step, duration: i64) {
-        self.add_function(step, Sum { calls: 1, time: duration });
+    /// A call inside another of its layer or further in: the file has its time and bytes already.
+    pub(crate) fn take_nested(&mut self, step: &Step, sum: Sum) {
+        self.add_function(step, sum);
     }
 
     fn add_function(&mut self, step: &Step, sum: Sum) {
@@ -78,13 +142,58 @@ impl Tallies {
         tally.bytes = tally.bytes.saturating_add(step.bytes.saturating_mul(sum.calls));
     }
 
+    fn add_counts(&mut self, count: &Buffered, layer: Layer, events: u64) {
+        let tally = self.files.entry((count.file, layer)).or_default();
+        let way = usize::from(count.writes);
+        let (calls, bytes) = (&mut tally.buffered_calls[way], &mut tally.buffered_bytes[way]);
+        *calls = calls.saturating_add(count.calls.saturating_mul(events));
+        *bytes = bytes.saturating_add(count.bytes.saturating_mul(events));
+    }
+
     fn add_file(&mut self, step: &Step, sum: Sum) {
         let tally = self.files.entry((step.file, step.layer)).or_default();
+        let bytes = step.bytes.saturating_mul(sum.calls);
+        if step.mpiio {
+            tally.mpiio += sum.time;
+            add_bytes(&mut tally.mpiio_bytes, step, bytes);
+        }
+        if !step.io {
+            return;
+        }
         let access = step.access as usize;
         tally.calls[access] += sum.calls;
         tally.time[access] += sum.time;
-        if step.access != Access::Metadata {
-            tally.bytes[access] = tally.bytes[access].saturating_add(step.bytes.saturating_mul(sum.calls));
+        add_bytes(&mut tally.bytes, step, bytes);
+        if let (Some(direction), true) = (step.access.direction(), sum.calls > 0) {
+            tally.sizes[direction].calls(step.bytes, sum.calls);
         }
+    }
+}
+
+fn add_bytes(moved: &mut [u64; 2], step: &Step, bytes: u64) {
+    if let Some(direction) = step.access.direction() {
+        moved[direction] = moved[direction].saturating_add(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_told_apart_by_decades() {
+        let mut sizes = Sizes::default();
+        for (bytes, calls) in [(0, 1), (99, 1), (100, 3), (999, 1), (1000, 1), (u64::MAX, 1)] {
+            sizes.calls(bytes, calls);
+        }
+        assert_eq!(sizes.decades, [2, 4, 1, 0, 0, 0, 0, 1]);
+        assert_eq!(sizes.range, Some((0, u64::MAX)));
+        let mut both = Sizes::default();
+        both.calls(99_999_999, 2);
+        both.calls(100_000_000, 1);
+        assert_eq!((both.decades[6], both.decades[7]), (2, 1));
+        both.add(&sizes);
+        both.add(&Sizes::default());
+        assert_eq!((both.decades[0], both.decades[7], both.range), (2, 2, Some((0, u64::MAX))));
     }
 }

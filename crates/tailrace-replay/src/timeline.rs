@@ -35,7 +35,8 @@ pub struct Timeline {
     pub ranks_per_row: usize,
     /// By row, then bin, then [`State`].
     pub time: Vec<[i64; 3]>,
-    /// By bin: bytes read, bytes written, spread evenly over the duration of the calls that moved them.
+    /// By bin: bytes read, bytes written, spread evenly over the duration of the calls that moved
+    /// them.
     pub bytes: Vec<[u64; 2]>,
 }
 
@@ -46,7 +47,14 @@ impl Timeline {
         let bins = ((runtime + bin - 1) / bin).max(1) as usize;
         let ranks_per_row = ranks.div_ceil(MOST_ROWS).max(1);
         let rows = ranks.div_ceil(ranks_per_row);
-        Self { bin, bins, rows, ranks_per_row, time: vec![[0; 3]; rows * bins], bytes: vec![[0; 2]; bins] }
+        Self {
+            bin,
+            bins,
+            rows,
+            ranks_per_row,
+            time: vec![[0; 3]; rows * bins],
+            bytes: vec![[0; 2]; bins],
+        }
     }
 
     pub fn row(&self, rank: u32) -> usize {
@@ -70,8 +78,11 @@ impl Timeline {
 
     /// By bin: the mean number of ranks in a file call.
     pub fn ranks_in_io(&self) -> Vec<f64> {
-        let io =
-            |bin: usize| (0..self.rows).map(|row| self.time[row * self.bins + bin][State::Io as usize]).sum::<i64>();
+        let io = |bin: usize| {
+            (0..self.rows)
+                .map(|row| self.time[row * self.bins + bin][State::Io as usize])
+                .sum::<i64>()
+        };
         (0..self.bins).map(|bin| io(bin) as f64 / self.bin as f64).collect()
     }
 
@@ -85,13 +96,15 @@ impl Timeline {
         }
     }
 
-    /// Spreads `bytes` (direction 0: read, 1: written) over the bins from `begin` to `end`, exactly: no byte is lost.
+    /// Spreads `bytes` (direction 0: read, 1: written) over the bins from `begin` to `end`,
+    /// exactly: no byte is lost.
     pub fn spread(&mut self, direction: usize, bytes: u64, begin: i64, end: i64) {
         let (first, last) = (self.bin_of(begin), self.bin_of(end));
         let duration = i128::from((end - begin).max(1));
         let mut before = 0;
         for bin in first..last {
-            let share = i128::from((bin as i64 + 1) * self.bin - begin) * i128::from(bytes) / duration;
+            let share =
+                i128::from((bin as i64 + 1) * self.bin - begin) * i128::from(bytes) / duration;
             self.bytes[bin][direction] += share as u64 - before;
             before = share as u64;
         }
@@ -101,7 +114,7 @@ impl Timeline {
 
 /// The bin that a location is in, kept beside its clocks so that most calls touch nothing else.
 #[derive(Clone, Debug, Default)]
-pub struct Pen {
+pub(crate) struct Pen {
     row: usize,
     bin: usize,
     /// The moment at which the bin ends.
@@ -112,13 +125,13 @@ pub struct Pen {
 }
 
 impl Pen {
-    pub fn new(timeline: &Timeline, rank: u32) -> Self {
+    pub(crate) fn new(timeline: &Timeline, rank: u32) -> Self {
         Self { row: timeline.row(rank), edge: timeline.bin, ..Self::default() }
     }
 
     /// Time in `state` from `begin`, where the last stroke ended, to `end`.
     #[inline]
-    pub fn stroke(&mut self, timeline: &mut Timeline, state: State, begin: i64, end: i64) {
+    pub(crate) fn stroke(&mut self, timeline: &mut Timeline, state: State, begin: i64, end: i64) {
         if end <= self.edge {
             self.time[state as usize] += end - begin;
         } else {
@@ -128,7 +141,14 @@ impl Pen {
 
     /// `bytes` moved from `begin` to `end`, where the last stroke ended.
     #[inline]
-    pub fn moved(&mut self, timeline: &mut Timeline, direction: usize, bytes: u64, begin: i64, end: i64) {
+    pub(crate) fn moved(
+        &mut self,
+        timeline: &mut Timeline,
+        direction: usize,
+        bytes: u64,
+        begin: i64,
+        end: i64,
+    ) {
         if begin > self.edge - timeline.bin && end < self.edge {
             self.bytes[direction] += bytes;
         } else {
@@ -137,7 +157,14 @@ impl Pen {
     }
 
     /// Time that was put down as `from` turns out to have been `to`.
-    pub fn recolour(&mut self, timeline: &mut Timeline, from: State, to: State, begin: i64, end: i64) {
+    pub(crate) fn recolour(
+        &mut self,
+        timeline: &mut Timeline,
+        from: State,
+        to: State,
+        begin: i64,
+        end: i64,
+    ) {
         self.flush(timeline);
         timeline.add(self.row, to, begin, end);
         timeline.remove(self.row, from, begin, end);
@@ -146,7 +173,7 @@ impl Pen {
     }
 
     /// Puts down what the pen holds.
-    pub fn flush(&mut self, timeline: &mut Timeline) {
+    pub(crate) fn flush(&mut self, timeline: &mut Timeline) {
         let time = &mut timeline.time[self.row * timeline.bins + self.bin];
         (0..3).for_each(|state| time[state] += self.time[state]);
         (0..3).for_each(|state| self.totals[state] += self.time[state]);
@@ -155,7 +182,7 @@ impl Pen {
     }
 
     /// Time by state over all strokes that were put down.
-    pub fn totals(&self) -> [i64; 3] {
+    pub(crate) fn totals(&self) -> [i64; 3] {
         self.totals
     }
 
@@ -191,7 +218,8 @@ mod tests {
     #[test]
     fn bytes_are_spread_by_time_and_none_is_lost() {
         let mut timeline = Timeline::new(100, 1, 10);
-        timeline.spread(1, 10, 5, 35); // 5 + 10 + 10 + 5 ns of 30: 1, 3 (of 5), 3 (of 8.33), the rest
+        // 5 + 10 + 10 + 5 ns of 30: 1, 3 (of 5), 3 (of 8.33), the rest
+        timeline.spread(1, 10, 5, 35);
         let written: Vec<u64> = timeline.bytes.iter().map(|b| b[1]).collect();
         assert_eq!(written, [1, 4, 3, 2, 0, 0, 0, 0, 0, 0]);
     }

@@ -1,7 +1,13 @@
-//! What the reader of the results should know: what the replay left out, and every promise checked on every run.
+//! What the reader of the results should know: what the replay left out, and every promise checked
+//! on every run.
 
 use crate::analysis::{Analysis, Warning};
 use crate::world::World;
+
+const RECORD_AGAIN: &str = "record the run again";
+const PART_OF_THE_RUN: &str = "to be expected if a rank ended early or MPI_Pcontrol selects a part \
+     of the run; otherwise record the run again";
+const DEFECT: &str = "this is a defect of Tailrace: please report it together with the trace";
 
 pub(crate) fn collect(world: &World<'_>, analysis: &Analysis) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -12,64 +18,104 @@ pub(crate) fn collect(world: &World<'_>, analysis: &Analysis) -> Vec<Warning> {
     warnings
 }
 
-fn warn(warnings: &mut Vec<Warning>, wrong: bool, code: &'static str, message: impl FnOnce() -> String) {
-    if wrong {
-        warnings.push(Warning { code, message: message() });
-    }
-}
-
 fn omissions(world: &World<'_>, warnings: &mut Vec<Warning>) {
-    let found = &world.omissions;
-    warn(warnings, found.unresolved_receives > 0, "unresolved-wildcards", || {
-        let count = found.unresolved_receives;
-        format!("The source of {count} wildcard receives is not known: the replay lets them wait for nobody.")
-    });
-    warn(warnings, found.unknown_requests > 0, "unknown-requests", || {
-        let count = found.unknown_requests;
-        format!("{count} completed requests were started by no recorded call: the replay lets them wait for nobody.")
-    });
+    let found = &world.accounts.omissions;
+    if found.unresolved_receives > 0 {
+        let count = counted(found.unresolved_receives, "receive");
+        warnings.push(Warning {
+            code: "unresolved-wildcards",
+            message: format!(
+                "the trace does not say which message answered {count} from any source; \
+                 the analysis treats such a receive as if it waited for no rank"
+            ),
+            hint: "receives that name their source are always followed",
+        });
+    }
+    if found.unknown_requests > 0 {
+        let count = counted(found.unknown_requests, "request");
+        warnings.push(Warning {
+            code: "unknown-requests",
+            message: format!(
+                "{count} completed whose start was not recorded; \
+                 the analysis treats the calls that wait for them as if they waited for no rank"
+            ),
+            hint: RECORD_AGAIN,
+        });
+    }
     if let Some((location, begin)) = found.first_disordered {
         let table = &world.tables.locations[location];
         let at = (begin - world.window.begin_ns) as f64 / 1e9;
-        let message = format!(
-            "{} events overlap the event before them; the first is on rank {}, thread {}, {at:.9} s into the window.",
-            found.disordered, table.rank, table.thread,
-        );
-        warnings.push(Warning { code: "disordered-events", message });
+        let count = counted(found.disordered, "call");
+        warnings.push(Warning {
+            code: "disordered-events",
+            message: format!(
+                "{count} begin before the previous call of their thread ended, \
+                 the first on rank {}, thread {}, {at:.9} s into the analysed part of the run",
+                table.rank, table.thread,
+            ),
+            hint: "the time that overlaps counts for the earlier call; \
+                   if there are many, record the run again",
+        });
     }
 }
 
 fn matching(world: &World<'_>, warnings: &mut Vec<Warning>) {
-    let (sends, receives) = world.messages.unmatched();
-    warn(warnings, sends + receives > 0, "unmatched-messages", || {
-        format!(
-            "{sends} messages sent in the window were not received in it, and {receives} receives were not satisfied."
-        )
-    });
-    if let Some((source, destination)) = world.messages.first_received_before_sent {
-        let count = world.messages.received_before_sent;
-        let message = format!(
-            "{count} messages were received before they were sent, the first from rank {source} to rank {destination}: clocks \
-             disagree, and the replay lets those receives wait for nobody."
-        );
-        warnings.push(Warning { code: "received-before-sent", message });
+    let (sends, receives) = world.matching.messages.unmatched();
+    if sends + receives > 0 {
+        let sends = counted(sends as u64, "message");
+        let receives = counted(receives as u64, "receive");
+        warnings.push(Warning {
+            code: "unmatched-messages",
+            message: format!("{sends} were sent but not received, and {receives} got no message"),
+            hint: PART_OF_THE_RUN,
+        });
     }
-    let incomplete = world.collectives.incomplete() as u64 + world.collectives.not_followed;
-    warn(warnings, incomplete > 0, "incomplete-collectives", || {
-        format!("{incomplete} collective calls were not entered by all ranks of their communicators in the window.")
-    });
-    let missing = world.main.iter().filter(|main| main.is_none()).count();
-    warn(warnings, missing > 0, "missing-ranks", || {
-        format!("Of {missing} ranks there is no stream in the trace: their time counts as spent in MPI.")
-    });
+    if let Some((source, destination)) = world.matching.messages.first_received_before_sent {
+        let count = counted(world.matching.messages.received_before_sent, "message");
+        warnings.push(Warning {
+            code: "received-before-sent",
+            message: format!(
+                "{count} arrived before they were sent, the first from rank {source} to rank \
+                 {destination}: the clocks of the hosts disagree, and the analysis treats those \
+                 receives as if they waited for no rank"
+            ),
+            hint: "synchronize the clocks of the hosts and record the run again",
+        });
+    }
+    let incomplete =
+        world.matching.collectives.incomplete() as u64 + world.matching.collectives.not_followed;
+    if incomplete > 0 {
+        let count = counted(incomplete, "collective call");
+        warnings.push(Warning {
+            code: "incomplete-collectives",
+            message: format!("{count} were not entered by all ranks of their communicators"),
+            hint: PART_OF_THE_RUN,
+        });
+    }
+    let missing = world.main.iter().filter(|main| main.is_none()).count() as u64;
+    if missing > 0 {
+        let count = counted(missing, "rank");
+        warnings.push(Warning {
+            code: "missing-ranks",
+            message: format!("the trace has no events of {count}; their time counts as MPI"),
+            hint: "check that every host could write to the directory of the trace",
+        });
+    }
 }
 
 /// useful + io + mpi = T for each rank.
 fn conservation(world: &World<'_>, analysis: &Analysis, warnings: &mut Vec<Warning>) {
+    let runtime = world.runtime();
     let sums = analysis.ranks.iter().map(|rank| rank.useful + rank.io + rank.mpi);
-    for (rank, sum) in sums.enumerate().filter(|(_, sum)| *sum != world.runtime()) {
-        let message = format!("The states of rank {rank} sum to {sum} ns, the run time is {} ns.", world.runtime());
-        warnings.push(Warning { code: "time-not-conserved", message });
+    for (rank, sum) in sums.enumerate().filter(|(_, sum)| *sum != runtime) {
+        warnings.push(Warning {
+            code: "time-not-conserved",
+            message: format!(
+                "useful, I/O and MPI time of rank {rank} add up to {sum} ns, \
+                 but the run time is {runtime} ns"
+            ),
+            hint: DEFECT,
+        });
     }
 }
 
@@ -79,11 +125,19 @@ fn order(analysis: &Analysis, warnings: &mut Vec<Warning>) {
         let clocks = account.clocks;
         let chain = [account.useful, clocks.ideal, clocks.even, clocks.net, analysis.runtime];
         if !chain.is_sorted() {
-            let message = format!(
-                "On rank {rank} the replay ends out of order: useful {}, ideal {}, even {}, net {}, measured {} ns.",
-                chain[0], chain[1], chain[2], chain[3], chain[4],
-            );
-            warnings.push(Warning { code: "replay-out-of-order", message });
+            warnings.push(Warning {
+                code: "replay-out-of-order",
+                message: format!(
+                    "the times of rank {rank} are out of order: useful {}, ideal {}, ideal \
+                     network with even I/O {}, ideal network {}, measured {} ns",
+                    chain[0], chain[1], chain[2], chain[3], chain[4],
+                ),
+                hint: DEFECT,
+            });
         }
     }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,4 +1,5 @@
-//! All that the sweep knows at one moment of measured time, and what a call's begin and end do to it.
+//! All that the sweep knows at one moment of measured time, and what a call's begin and end do to
+//! it.
 
 use tailrace_trace::Tables;
 use tailrace_trace::event::{Event, Operation, Progress};
@@ -7,17 +8,17 @@ use tailrace_trace::tables::Window;
 use crate::busy::Busy;
 use crate::clocks::Clocks;
 use crate::collectives::Collectives;
-use crate::location::{Frame, Location, Role};
+use crate::location::{Frame, Location};
 use crate::longest::{Longest, Span};
 use crate::messages::Messages;
-use crate::options::{self, Options};
-use crate::requests::{Persistent, Request};
-use crate::steps::{Access, Action, Course, Step};
+use crate::options::Options;
+use crate::requests::{Persistent, Request, Role};
+use crate::steps::{Action, Course, Step, Sum};
 use crate::timeline::{State, Timeline};
 
 /// What the replay had to leave out; each becomes a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Omissions {
+pub(crate) struct Omissions {
     /// Receives whose wildcard was never resolved.
     pub unresolved_receives: u64,
     /// Completions of requests that no event started.
@@ -28,87 +29,106 @@ pub struct Omissions {
     pub first_disordered: Option<(usize, i64)>,
 }
 
-pub struct World<'a> {
-    pub tables: &'a Tables,
+/// What the sweep adds up: nothing of it decides who waits for whom.
+pub(crate) struct Accounts {
+    pub busy: Busy,
+    pub timeline: Timeline,
+    pub longest: Longest,
+    pub omissions: Omissions,
+}
+
+/// What decides who waits for whom.
+pub(crate) struct Matching {
+    pub messages: Messages,
+    pub collectives: Collectives,
     pub eager_limit_bytes: u64,
+}
+
+pub(crate) struct World<'a> {
+    pub tables: &'a Tables,
     pub window: Window,
     /// P.
     pub ranks: i64,
     pub locations: Vec<Location>,
     /// By rank: its main location.
     pub main: Vec<Option<usize>>,
-    pub busy: Busy,
-    pub timeline: Timeline,
-    pub messages: Messages,
-    pub collectives: Collectives,
-    pub longest: Longest,
-    pub omissions: Omissions,
+    pub accounts: Accounts,
+    pub matching: Matching,
 }
 
 impl<'a> World<'a> {
-    pub fn new(tables: &'a Tables, options: &Options, window: Window) -> Self {
+    pub(crate) fn new(tables: &'a Tables, options: &Options, window: Window) -> Self {
         let runtime = window.end_ns - window.begin_ns;
         let timeline = Timeline::new(runtime, tables.ranks as usize, options.bins);
-        let locations = (0..tables.locations.len()).map(|i| Location::new(tables, i, &timeline)).collect();
+        let locations = (0..tables.locations.len())
+            .map(|i| Location::new(tables, i, &timeline, window))
+            .collect();
         let mut main = vec![None; tables.ranks as usize];
         let mains = tables.locations.iter().enumerate().filter(|(_, location)| location.main);
         mains.for_each(|(i, location)| main[location.rank as usize] = Some(i));
         Self {
             tables,
-            eager_limit_bytes: options.eager_limit_bytes,
             window,
             ranks: i64::from(tables.ranks.max(1)),
             locations,
             main,
-            busy: Busy::new(runtime),
-            timeline,
-            messages: Messages::default(),
-            collectives: Collectives::new(options.collectives == options::Collectives::All),
-            longest: Longest::new(options.longest),
-            omissions: Omissions::default(),
+            accounts: Accounts {
+                busy: Busy::new(runtime),
+                timeline,
+                longest: Longest::new(options.longest),
+                omissions: Omissions::default(),
+            },
+            matching: Matching {
+                messages: Messages::default(),
+                collectives: Collectives::new(options.collectives),
+                eager_limit_bytes: options.eager_limit_bytes,
+            },
         }
     }
 
     /// A measured time as nanoseconds since the window's begin, cut to the window.
     #[inline]
-    pub fn clip(&self, time: i64) -> i64 {
+    pub(crate) fn clip(&self, time: i64) -> i64 {
         time.clamp(self.window.begin_ns, self.window.end_ns) - self.window.begin_ns
     }
 
     /// The length of the window.
-    pub fn runtime(&self) -> i64 {
+    pub(crate) fn runtime(&self) -> i64 {
         self.window.end_ns - self.window.begin_ns
     }
 
     /// The replayed clocks of the location's rank, at the moment that the location has reached.
-    pub fn clocks(&self, i: usize) -> Clocks {
+    pub(crate) fn clocks(&self, i: usize) -> Clocks {
         let location = &self.locations[i];
         if location.main {
             return location.clocks();
         }
         match self.main[location.rank as usize] {
-            Some(main) => self.locations[main].clocks_at(location.at, &self.busy, self.ranks),
+            Some(main) => {
+                self.locations[main].clocks_at(location.at, &self.accounts.busy, self.ranks)
+            }
             None => Clocks::all(location.at),
         }
     }
 
     /// A call that depends on nobody, from begin to end.
     #[inline]
-    pub fn local(&mut self, i: usize, event: &Event, step: &Step) {
+    pub(crate) fn local(&mut self, i: usize, event: &Event, step: &Step) {
         let begin = self.clip(event.begin);
         let location = &mut self.locations[i];
-        self.omissions.check(location, i, begin, event);
-        location.advance(begin, &mut self.timeline);
+        self.accounts.omissions.check(location, i, begin, event);
+        location.advance(begin, &mut self.accounts.timeline);
         self.pass_in_mpi(i, event, step, begin);
-        self.tally(i, event, step, begin, State::Mpi);
+        let state = if step.io { self.locations[i].state } else { State::Mpi };
+        self.tally(i, event, step, begin, state);
     }
 
     /// A call that others may depend on, but that depends on nobody itself.
-    pub fn start(&mut self, i: usize, event: &Event, step: &Step, operation: &Operation) {
+    pub(crate) fn start(&mut self, i: usize, event: &Event, step: &Step, operation: &Operation) {
         let begin = self.clip(event.begin);
         let location = &mut self.locations[i];
-        self.omissions.check(location, i, begin, event);
-        location.advance(begin, &mut self.timeline);
+        self.accounts.omissions.check(location, i, begin, event);
+        location.advance(begin, &mut self.accounts.timeline);
         let role = self.begin_action(i, step, operation, false);
         self.pass_in_mpi(i, event, step, begin);
         self.end_action(i, step, operation, role);
@@ -121,10 +141,10 @@ impl<'a> World<'a> {
         let end = self.clip(event.end);
         let location = &mut self.locations[i];
         let outside = location.state;
-        if outside == State::Useful {
+        if outside == State::Useful && !step.io {
             location.state = State::Mpi;
         }
-        location.advance(end, &mut self.timeline);
+        location.advance(end, &mut self.accounts.timeline);
         location.state = outside;
         if step.mpiio && location.stack.is_empty() && location.main {
             location.layers.mpiio += end - begin;
@@ -134,23 +154,23 @@ impl<'a> World<'a> {
 
     /// A file call and nothing else begins.
     #[inline]
-    pub fn begin_file(&mut self, i: usize, event: &Event) {
+    pub(crate) fn begin_file(&mut self, i: usize, event: &Event) {
         let begin = self.clip(event.begin);
         let location = &mut self.locations[i];
-        self.omissions.check(location, i, begin, event);
-        location.advance(begin, &mut self.timeline);
+        self.accounts.omissions.check(location, i, begin, event);
+        location.advance(begin, &mut self.accounts.timeline);
         if location.file_call.is_some() {
             self.join_file_call(i);
         }
-        self.locations[i].enter_io(&mut self.busy);
+        self.locations[i].enter_io(&mut self.accounts.busy);
     }
 
     /// … and ends.
     #[inline]
-    pub fn end_file(&mut self, i: usize, event: &Event, step: &Step) {
+    pub(crate) fn end_file(&mut self, i: usize, event: &Event, step: &Step) {
         let (begin, end) = (self.clip(event.begin), self.clip(event.end));
         let location = &mut self.locations[i];
-        location.advance(end, &mut self.timeline);
+        location.advance(end, &mut self.accounts.timeline);
         if step.mpiio && location.stack.is_empty() && location.main {
             location.layers.mpiio += end - begin;
         }
@@ -160,25 +180,39 @@ impl<'a> World<'a> {
     }
 
     /// Any other call begins.
-    pub fn begin_call(&mut self, i: usize, event: &Event, step: &Step, operation: &Operation) {
+    pub(crate) fn begin_call(
+        &mut self,
+        i: usize,
+        event: &Event,
+        step: &Step,
+        operation: &Operation,
+    ) {
         let begin = self.clip(event.begin);
         let location = &mut self.locations[i];
-        self.omissions.check(location, i, begin, event);
-        location.advance(begin, &mut self.timeline);
+        self.accounts.omissions.check(location, i, begin, event);
+        location.advance(begin, &mut self.accounts.timeline);
         if step.io && location.file_call.is_some() {
             self.join_file_call(i);
         }
         let role = self.begin_action(i, step, operation, step.course == Course::Enter);
         let outer_file_call = self.locations[i].file_call;
-        let instance = if step.is_on_file() { self.collective_file_call(operation, &role) } else { None };
+        let instance =
+            if step.is_on_file() { Self::collective_file_call(operation, &role) } else { None };
         let waiting = step.io && instance.is_some() && operation.progress() == Progress::Blocking;
         let io = !waiting && (step.io || matches!(role, Role::FileWait));
-        self.locations[i].push(Frame { begin, io, mpiio: step.mpiio, waiting, role, outer_file_call });
+        self.locations[i].push(Frame {
+            begin,
+            io,
+            mpiio: step.mpiio,
+            waiting,
+            role,
+            outer_file_call,
+        });
         if instance.is_some() {
             self.locations[i].file_call = instance;
         }
         if io {
-            self.locations[i].enter_io(&mut self.busy);
+            self.locations[i].enter_io(&mut self.accounts.busy);
         }
         if let (true, Some((instance, _))) = (waiting, instance) {
             self.wait_in_file_call(i, instance);
@@ -186,11 +220,11 @@ impl<'a> World<'a> {
     }
 
     /// … and ends. `event` is the call, or the leave.
-    pub fn end_call(&mut self, i: usize, event: &Event, step: &Step, operation: &Operation) {
+    pub(crate) fn end_call(&mut self, i: usize, event: &Event, step: &Step, operation: &Operation) {
         let end = self.clip(event.end);
         let location = &mut self.locations[i];
-        self.omissions.check(location, i, end, event);
-        location.advance(end, &mut self.timeline);
+        self.accounts.omissions.check(location, i, end, event);
+        location.advance(end, &mut self.accounts.timeline);
         let Some(frame) = location.pop() else { return };
         if frame.io {
             let inside = self.is_inside(event, frame.begin);
@@ -217,7 +251,9 @@ impl<'a> World<'a> {
             Progress::Blocking => self.complete_role(i, role, Some(operation)),
             Progress::Started => {
                 let request = match (operation, role) {
-                    (Operation::File(call), Role::Collective(part)) if call.opaque => Request::OpaqueFile(Some(part)),
+                    (Operation::File(call), Role::Collective(part)) if call.opaque => {
+                        Request::OpaqueFile(Some(part))
+                    }
                     (Operation::File(call), _) if call.opaque => Request::OpaqueFile(None),
                     (_, Role::Nothing) => Request::Plain,
                     (_, role) => Request::Active(role),
@@ -236,9 +272,11 @@ impl<'a> World<'a> {
     #[inline]
     fn leave_io(&mut self, i: usize, step: &Step, begin: i64, inside: bool) {
         let location = &mut self.locations[i];
-        let outermost = location.leave_io(&mut self.busy, self.ranks);
-        if outermost && inside && step.access != Access::Metadata && step.bytes > 0 {
-            self.move_bytes(i, step, begin);
+        let outermost = location.leave_io(&mut self.accounts.busy, self.ranks);
+        if let (true, Some(direction)) =
+            (outermost && inside && step.bytes > 0, step.access.direction())
+        {
+            self.move_bytes(i, step, begin, direction);
         }
         if self.locations[i].file_call.is_some() {
             self.file_call_inside_ended(i);
@@ -246,36 +284,44 @@ impl<'a> World<'a> {
     }
 
     #[inline]
-    fn move_bytes(&mut self, i: usize, step: &Step, begin: i64) {
+    fn move_bytes(&mut self, i: usize, step: &Step, begin: i64, direction: usize) {
         let location = &mut self.locations[i];
-        let direction = step.access as usize;
         location.bytes[direction] = location.bytes[direction].saturating_add(step.bytes);
         if location.main {
-            location.pen.moved(&mut self.timeline, direction, step.bytes, begin, location.at);
+            location.pen.moved(
+                &mut self.accounts.timeline,
+                direction,
+                step.bytes,
+                begin,
+                location.at,
+            );
             let moved = if direction == 0 { (step.bytes, 0) } else { (0, step.bytes) };
-            self.busy.moved(moved.0, moved.1);
+            self.accounts.busy.moved(moved.0, moved.1);
         } else {
-            self.timeline.spread(direction, step.bytes, begin, location.at);
+            self.accounts.timeline.spread(direction, step.bytes, begin, location.at);
         }
     }
 
-    /// Adds a call that ended to what is summed per shape and to the longest. Calls outside the window do not count.
+    /// Adds a call that ended to what is summed per shape and to the longest. Calls outside the
+    /// window do not count.
     #[inline]
     fn tally(&mut self, i: usize, event: &Event, step: &Step, begin: i64, state: State) {
         let inside = self.is_inside(event, begin);
         let location = &mut self.locations[i];
         let duration = location.at - begin;
-        if step.io && location.in_io() {
-            location.tallies.take_nested(step, duration);
+        let call = Sum { calls: u64::from(inside), time: duration };
+        if location.is_inside_alike(step) {
+            location.tallies.take_nested(step, call);
         } else {
-            let sum = &mut location.lines[event.shape as usize].sum;
-            sum.calls += u64::from(inside);
-            sum.time += duration;
+            location.lines[event.shape as usize].sum.add(call);
+            if step.io && inside {
+                location.uses.add(step.file, step.access, (begin, location.at));
+            }
         }
-        if self.longest.wants(duration) && location.main {
+        if self.accounts.longest.wants(duration) && location.main {
             let Step { function, file, bytes, .. } = *step;
             let (end, rank) = (location.at, location.rank);
-            self.longest.offer(Span { begin, end, rank, function, state, file, bytes });
+            self.accounts.longest.offer(Span { begin, end, rank, function, state, file, bytes });
         }
     }
 }
@@ -284,12 +330,14 @@ impl World<'_> {
     /// Whether a call that ended with `event`, begun at `begin` of the window, touches the window.
     #[inline]
     fn is_inside(&self, event: &Event, begin: i64) -> bool {
-        event.end >= self.window.begin_ns && (event.begin <= self.window.end_ns || begin < self.runtime())
+        event.end >= self.window.begin_ns
+            && (event.begin <= self.window.end_ns || begin < self.runtime())
     }
 }
 
 impl Omissions {
-    /// Readers promise events in order of time; clocks never run backwards even if one does not keep it.
+    /// Readers promise events in order of time; clocks never run backwards even if one does not
+    /// keep it.
     #[inline]
     fn check(&mut self, location: &Location, i: usize, begin: i64, event: &Event) {
         if begin < location.at {

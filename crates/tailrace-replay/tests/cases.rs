@@ -1,11 +1,12 @@
-//! Small programs whose run times follow by arithmetic: each file of `tests/replay/cases` states it beside the numbers.
+//! Small programs whose run times follow by arithmetic: each file of `tests/replay/cases` states it
+//! beside the numbers.
 
 mod common;
 
 use std::path::{Path, PathBuf};
 
 use common::Case;
-use tailrace_replay::analysis::{Analysis, RankAccount};
+use tailrace_replay::analysis::{Analysis, FileAccount, RankAccount};
 use tailrace_replay::{Options, analyze};
 
 fn files() -> Vec<PathBuf> {
@@ -35,6 +36,9 @@ fn of_run(analysis: &Analysis, fact: &str) -> i64 {
         "posix" => sum(|rank| rank.posix_in_mpiio),
         "between" => sum(|rank| rank.between),
         "overlapped" => sum(|rank| rank.overlapped_io),
+        "any-waited-useful" => analysis.any_waited[0],
+        "any-waited-io" => analysis.any_waited[1],
+        "any-waited-mpi" => analysis.any_waited[2],
         "phases" => analysis.io_phases.len() as i64,
         _ => panic!("unknown fact {fact}"),
     }
@@ -51,7 +55,22 @@ fn of_rank(rank: &RankAccount, fact: &str) -> i64 {
         "ideal" => rank.clocks.ideal,
         "read" => rank.bytes_read as i64,
         "written" => rank.bytes_written as i64,
+        "waited-useful" => rank.waited.unwrap()[0],
+        "waited-io" => rank.waited.unwrap()[1],
+        "waited-mpi" => rank.waited.unwrap()[2],
         _ => panic!("unknown fact {fact} of a rank"),
+    }
+}
+
+/// What a case may state about a file.
+fn of_file(file: &FileAccount, fact: &str) -> i64 {
+    match fact {
+        "ranks" => i64::from(file.ranks),
+        "mpiio" => file.total.mpiio,
+        "written" => file.total.bytes[1] as i64,
+        "writes" => file.total.calls[1] as i64,
+        "write" => file.total.time[1],
+        _ => panic!("unknown fact {fact} of a file"),
     }
 }
 
@@ -60,13 +79,17 @@ fn differences(name: &str, case: &Case) -> Vec<String> {
     let mut differences = Vec::new();
     let analysis = replay(case, &case.options);
     for facts in &case.expected {
-        for (fact, expected) in facts.iter().filter(|(fact, _)| *fact != "rank") {
-            let found = match facts.get("rank") {
-                Some(rank) => of_rank(&analysis.ranks[*rank as usize], fact),
-                None => of_run(&analysis, fact),
+        for (fact, expected) in
+            facts.iter().filter(|(fact, _)| !["rank", "file"].contains(&fact.as_str()))
+        {
+            let found = match (facts.get("rank"), facts.get("file")) {
+                (Some(rank), _) => of_rank(&analysis.ranks[*rank as usize], fact),
+                (_, Some(row)) => of_file(&analysis.files[*row as usize], fact),
+                _ => of_run(&analysis, fact),
             };
             if found != *expected {
-                differences.push(format!("{name}: {fact} is {found}, not {expected}, of {facts:?}"));
+                differences
+                    .push(format!("{name}: {fact} is {found}, not {expected}, of {facts:?}"));
             }
         }
     }

@@ -1,10 +1,13 @@
 //! Published values of real traces: EPOCH on 1, 2 and 4 ranks (BSC's modelfactors and Dimemas).
 //!
-//! The traces are not part of the project: where `../shared/data/epoch` is absent beside the checkout, the test says so.
+//! The traces are not part of the project: where `../shared/data/epoch` is absent beside the
+//! checkout, the test says so.
+#![allow(clippy::print_stderr)] // a note where the data are not there
+#![allow(clippy::unreadable_literal)] // figures as they are printed
 
 use std::path::{Path, PathBuf};
 
-use tailrace_replay::{Analysis, Collectives, Options, analyze};
+use tailrace_replay::{Analysis, CollectiveOrder, Options, analyze};
 use tailrace_trace::Trace;
 use tailrace_trace::prv::PrvTrace;
 use tailrace_trace::tables::Counters;
@@ -79,8 +82,9 @@ fn folder() -> Option<PathBuf> {
     there.then_some(folder)
 }
 
-fn replay(trace: &PrvTrace, collectives: Collectives) -> Analysis {
-    analyze(trace, &Options { collectives, ..Options::default() }, &mut |_, _| true).expect("it is replayed")
+fn replay(trace: &PrvTrace, collectives: CollectiveOrder) -> Analysis {
+    analyze(trace, &Options { collectives, ..Options::default() }, &mut |_, _| true)
+        .expect("it is replayed")
 }
 
 fn close(what: &str, found: f64, published: f64, tolerance: f64) {
@@ -90,7 +94,10 @@ fn close(what: &str, found: f64, published: f64, tolerance: f64) {
 fn counters(trace: &PrvTrace) -> Counters {
     let ranks = trace.tables().counters.iter().map(|rank| rank.expect("every rank has counters"));
     ranks
-        .reduce(|a, b| Counters { instructions: a.instructions + b.instructions, cycles: a.cycles + b.cycles })
+        .reduce(|a, b| Counters {
+            instructions: a.instructions + b.instructions,
+            cycles: a.cycles + b.cycles,
+        })
         .unwrap()
 }
 
@@ -98,21 +105,35 @@ fn counters(trace: &PrvTrace) -> Counters {
 fn ideal_run_times_and_efficiencies_are_the_published_ones() {
     let Some(folder) = folder() else { return };
     for published in &PUBLISHED {
-        let trace = PrvTrace::open(&folder.join(format!("epoch_{}proc.prv.gz", published.ranks))).unwrap();
-        let (all, data) = (replay(&trace, Collectives::All), replay(&trace, Collectives::Data));
+        let trace =
+            PrvTrace::open(&folder.join(format!("epoch_{}proc.prv.gz", published.ranks))).unwrap();
+        let (all, data) =
+            (replay(&trace, CollectiveOrder::All), replay(&trace, CollectiveOrder::Data));
         let micro = |ns: i64| ns as f64 / 1e3;
         close("T", micro(all.runtime), published.runtime_us, 0.0051); // published in hundredths
-        close("T_net as Dimemas", micro(all.ideal.net), published.ideal_us, 0.0002 * published.ideal_us);
+        close(
+            "T_net as Dimemas",
+            micro(all.ideal.net),
+            published.ideal_us,
+            0.0002 * published.ideal_us,
+        );
         close("T_net", micro(data.ideal.net), published.ideal_us, 0.002 * published.ideal_us);
         let useful: Vec<f64> = all.ranks.iter().map(|rank| micro(rank.useful)).collect();
-        let (mean, max) =
-            (useful.iter().sum::<f64>() / useful.len() as f64, useful.iter().copied().fold(0.0, f64::max));
+        let (mean, max) = (
+            useful.iter().sum::<f64>() / useful.len() as f64,
+            useful.iter().copied().fold(0.0, f64::max),
+        );
         close("avg U", mean, published.useful_mean_us, 0.0051);
         close("max U", max, published.useful_max_us, 0.0051);
         close("load balance", 100.0 * mean / max, published.load_balance, 5e-6);
         close("communication", 100.0 * max / micro(all.runtime), published.communication, 5e-6);
         let ratio = |part: f64, whole: f64| 100.0 * part / whole;
-        close("serialization", ratio(max, micro(data.ideal.net)), ratio(max, published.ideal_us), 0.1);
+        close(
+            "serialization",
+            ratio(max, micro(data.ideal.net)),
+            ratio(max, published.ideal_us),
+            0.1,
+        );
         close(
             "transfer",
             ratio(micro(data.ideal.net), micro(data.runtime)),
@@ -127,15 +148,33 @@ fn counters_are_the_published_ones_to_the_digit_and_so_are_the_scalabilities() {
     let Some(folder) = folder() else { return };
     let mut reference = None;
     for published in &PUBLISHED {
-        let trace = PrvTrace::open(&folder.join(format!("epoch_{}proc.prv.gz", published.ranks))).unwrap();
+        let trace =
+            PrvTrace::open(&folder.join(format!("epoch_{}proc.prv.gz", published.ranks))).unwrap();
         let found = counters(&trace);
-        assert_eq!(found, Counters { instructions: published.instructions, cycles: published.cycles });
-        let useful_s = replay(&trace, Collectives::Data).ranks.iter().map(|rank| rank.useful as f64 / 1e9).sum::<f64>();
+        assert_eq!(
+            found,
+            Counters { instructions: published.instructions, cycles: published.cycles }
+        );
+        let useful_s = replay(&trace, CollectiveOrder::Data)
+            .ranks
+            .iter()
+            .map(|rank| rank.useful as f64 / 1e9)
+            .sum::<f64>();
         let (instructions, cycles) = (found.instructions as f64, found.cycles as f64);
         let now = [instructions, instructions / cycles, cycles / useful_s];
         let first = *reference.get_or_insert(now);
-        close("instruction scalability", 100.0 * first[0] / now[0], published.instruction_scalability, 1e-6);
+        close(
+            "instruction scalability",
+            100.0 * first[0] / now[0],
+            published.instruction_scalability,
+            1e-6,
+        );
         close("IPC scalability", 100.0 * now[1] / first[1], published.ipc_scalability, 1e-6);
-        close("frequency scalability", 100.0 * now[2] / first[2], published.frequency_scalability, 1e-6);
+        close(
+            "frequency scalability",
+            100.0 * now[2] / first[2],
+            published.frequency_scalability,
+            1e-6,
+        );
     }
 }

@@ -1,18 +1,23 @@
-//! The sweep against a slow oracle that shares nothing with it: whole lists of events, a graph of dependencies, recursion.
+//! The sweep against a slow oracle that shares nothing with it: whole lists of events, a graph of
+//! dependencies, recursion.
 //!
-//! Programs are random: any times, any order among ranks, so that most of them contradict themselves somewhere.
+//! Programs are random: any times, any order among ranks, so that most of them contradict
+//! themselves somewhere.
 
 use std::collections::HashMap;
 
-use tailrace_replay::clocks::Clocks;
-use tailrace_replay::{Collectives, Options, analyze};
+use tailrace_replay::analysis::Clocks;
+use tailrace_replay::{CollectiveOrder, Options, analyze};
 use tailrace_trace::MemoryTrace;
-use tailrace_trace::event::{Envelope, FileCall, FileKind, Flow, Layer, Operation, Progress, SendMode, Token};
+use tailrace_trace::event::{
+    Envelope, FileCall, FileKind, Flow, Layer, Operation, Progress, SendMode, Token,
+};
 use tailrace_trace::tables::Window;
 
 const EAGER_LIMIT_BYTES: u64 = 100;
 
-/// A call of a program, as the oracle sees it. Waits name the calls that started what they complete.
+/// A call of a program, as the oracle sees it. Waits name the calls that started what they
+/// complete.
 #[derive(Clone, Debug)]
 enum Call {
     Plain,
@@ -38,14 +43,16 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 
     fn call(&mut self, rank: u32, ranks: u32, open: &mut Vec<usize>, own: usize) -> Call {
         let peer = (rank + 1 + self.below(u64::from(ranks) - 1) as u32) % ranks;
         let (tag, bytes, request) = (self.below(2) as i32, self.below(2) * 200, self.below(2) == 0);
-        let mode = [SendMode::Standard, SendMode::Synchronous, SendMode::Buffered][self.below(3) as usize];
+        let mode =
+            [SendMode::Standard, SendMode::Synchronous, SendMode::Buffered][self.below(3) as usize];
         let call = match self.below(10) {
             0 => Call::Plain,
             1 | 2 => Call::Write,
@@ -68,10 +75,12 @@ impl Random {
 
     fn flow(&mut self, ranks: u32) -> Flow {
         let root = self.below(u64::from(ranks)) as i32;
-        [Flow::All, Flow::FromRoot(root), Flow::ToRoot(root), Flow::Prefix, Flow::Neighbours][self.below(5) as usize]
+        [Flow::All, Flow::FromRoot(root), Flow::ToRoot(root), Flow::Prefix, Flow::Neighbours]
+            [self.below(5) as usize]
     }
 
-    /// All ranks agree on the kinds of their collectives, as MPI demands; moments differ from rank to rank.
+    /// All ranks agree on the kinds of their collectives, as MPI demands; moments differ from rank
+    /// to rank.
     fn program(&mut self, ranks: u32, calls: usize) -> Program {
         let flows: Vec<Flow> = (0..calls).map(|_| self.flow(ranks)).collect();
         (0..ranks).map(|rank| self.rank(rank, ranks, calls, &flows)).collect()
@@ -85,7 +94,8 @@ impl Random {
             if let Call::Collective { flow, .. } = &mut call {
                 *flow = *collectives.next().expect("as many as calls");
             }
-            // No two ranks do anything at the same nanosecond: what would come first there is a convention.
+            // No two ranks do anything at the same nanosecond: what would come first there is a
+            // convention.
             let mut moment = || {
                 now += 1 + self.below(40) as i64;
                 now * i64::from(ranks) + i64::from(rank)
@@ -107,25 +117,35 @@ impl Call {
     }
 
     fn operation(&self, rank: u32, program: &[Timed]) -> Operation {
-        let envelope = |peer: u32, tag, bytes| Envelope { communicator: 0, peer: peer as i32, tag, bytes };
+        let envelope =
+            |peer: u32, tag, bytes| Envelope { communicator: 0, peer: peer as i32, tag, bytes };
         let progress = |request: bool| if request { Progress::Started } else { Progress::Blocking };
-        let number = |own: usize| program[..own].iter().filter(|timed| timed.call.is_request()).count() as u64;
+        let number = |own: usize| {
+            program[..own].iter().filter(|timed| timed.call.is_request()).count() as u64
+        };
         match self {
             Self::Plain => Operation::Plain,
             Self::Write => Operation::File(write()),
-            Self::Send { to, tag, bytes, mode, request } => {
-                Operation::Send { envelope: envelope(*to, *tag, *bytes), mode: *mode, progress: progress(*request) }
-            }
-            Self::Receive { from, tag, request } => {
-                Operation::Receive { envelope: envelope(*from, *tag, 0), wildcard: false, progress: progress(*request) }
-            }
+            Self::Send { to, tag, bytes, mode, request } => Operation::Send {
+                envelope: envelope(*to, *tag, *bytes),
+                mode: *mode,
+                progress: progress(*request),
+            },
+            Self::Receive { from, tag, request } => Operation::Receive {
+                envelope: envelope(*from, *tag, 0),
+                wildcard: false,
+                progress: progress(*request),
+            },
             Self::SendReceive { to, from } => Operation::SendReceive {
                 send: envelope(*to, 7, 200),
                 receive: envelope(*from, 7, 200),
                 progress: Progress::Blocking,
             },
             Self::Wait(owns) => Operation::Complete {
-                completed: owns.iter().map(|own| Token { location: rank, number: number(*own) }).collect(),
+                completed: owns
+                    .iter()
+                    .map(|own| Token { location: rank, number: number(*own) })
+                    .collect(),
                 test: false,
             },
             Self::Collective { flow, request } => Operation::Collective {
@@ -160,7 +180,13 @@ fn trace(program: &Program, runtime: i64) -> MemoryTrace {
     for (rank, calls) in program.iter().enumerate() {
         for timed in calls {
             let function = if matches!(timed.call, Call::Write) { posix } else { mpi };
-            trace.call(rank, function, timed.begin, timed.end, timed.call.operation(rank as u32, calls));
+            trace.call(
+                rank,
+                function,
+                timed.begin,
+                timed.end,
+                timed.call.operation(rank as u32, calls),
+            );
         }
         trace.tables.locations[rank].end_ns = runtime;
     }
@@ -183,7 +209,9 @@ fn matches(program: &Program) -> Matches {
     for (rank, calls) in program.iter().enumerate() {
         let own = rank as u32;
         for (index, timed) in calls.iter().enumerate() {
-            let mut put = |channel, side: usize| channels.entry(channel).or_default()[side].push((rank, index));
+            let mut put = |channel, side: usize| {
+                channels.entry(channel).or_default()[side].push((rank, index));
+            };
             match timed.call {
                 Call::Send { to, tag, .. } => put((own, to, tag), 0),
                 Call::Receive { from, tag, .. } => put((from, own, tag), 1),
@@ -232,9 +260,10 @@ impl Oracle<'_> {
         let clocks = match &timed.call {
             Call::Plain => begin,
             Call::Write => self.written(begin, timed),
-            Call::Wait(owns) => {
-                owns.iter().map(|own| self.waits_for((place.0, *own), timed.end)).fold(begin, Clocks::max)
-            }
+            Call::Wait(owns) => owns
+                .iter()
+                .map(|own| self.waits_for((place.0, *own), timed.end))
+                .fold(begin, Clocks::max),
             call if call.is_request() => begin,
             _ => begin.max(self.waits_for(place, timed.end)),
         };
@@ -243,16 +272,25 @@ impl Oracle<'_> {
     }
 
     fn written(&self, begin: Clocks, timed: &Timed) -> Clocks {
-        let overlap = |other: &Timed| (other.end.min(timed.end) - other.begin.max(timed.begin)).max(0);
-        let writes = self.program.iter().flatten().filter(|other| matches!(other.call, Call::Write));
+        let overlap =
+            |other: &Timed| (other.end.min(timed.end) - other.begin.max(timed.begin)).max(0);
+        let writes =
+            self.program.iter().flatten().filter(|other| matches!(other.call, Call::Write));
         let area: i64 = writes.map(overlap).sum();
         let even = area / self.program.len() as i64;
-        Clocks { net: begin.net + timed.end - timed.begin, even: begin.even + even, ideal: begin.ideal }
+        Clocks {
+            net: begin.net + timed.end - timed.begin,
+            even: begin.even + even,
+            ideal: begin.ideal,
+        }
     }
 
     /// What an operation that completes at `end` waits for: all of it must have begun by then.
     fn waits_for(&mut self, place: Place, end: i64) -> Clocks {
-        let (send, receive) = (self.matches.send_of.get(&place).copied(), self.matches.receive_of.get(&place).copied());
+        let (send, receive) = (
+            self.matches.send_of.get(&place).copied(),
+            self.matches.receive_of.get(&place).copied(),
+        );
         match self.program[place.0][place.1].call.clone() {
             Call::Receive { .. } => self.begun(send, end),
             Call::Send { bytes, mode, .. } if rendezvous(bytes, mode) => self.begun(receive, end),
@@ -269,10 +307,12 @@ impl Oracle<'_> {
 
     fn collective(&mut self, place: Place, flow: Flow, end: i64) -> Clocks {
         let is_collective = |timed: &Timed| matches!(timed.call, Call::Collective { .. });
-        let number = self.program[place.0][..place.1].iter().filter(|timed| is_collective(timed)).count();
+        let number =
+            self.program[place.0][..place.1].iter().filter(|timed| is_collective(timed)).count();
         let mut latest = Clocks::default();
         for rank in 0..self.program.len() {
-            let others = self.program[rank].iter().enumerate().filter(|(_, timed)| is_collective(timed));
+            let others =
+                self.program[rank].iter().enumerate().filter(|(_, timed)| is_collective(timed));
             let other = others.map(|(index, _)| (rank, index)).nth(number);
             let flows = self.all
                 || match flow {
@@ -300,15 +340,24 @@ fn compare(seed: u64) {
     let program = random.program(ranks, calls);
     let runtime = program.iter().flatten().map(|timed| timed.end).max().unwrap_or(0) + 10;
     let all = random.below(2) == 0;
-    let mut oracle = Oracle { program: &program, matches: matches(&program), all, memory: HashMap::new() };
-    let collectives = if all { Collectives::All } else { Collectives::Data };
-    let options = Options { eager_limit_bytes: EAGER_LIMIT_BYTES, collectives, ..Options::default() };
+    let mut oracle =
+        Oracle { program: &program, matches: matches(&program), all, memory: HashMap::new() };
+    let collectives = if all { CollectiveOrder::All } else { CollectiveOrder::Data };
+    let options =
+        Options { eager_limit_bytes: EAGER_LIMIT_BYTES, collectives, ..Options::default() };
     let analysis = analyze(&trace(&program, runtime), &options, &mut |_, _| true).unwrap();
     for (rank, calls) in program.iter().enumerate() {
-        let expected = oracle.end((rank, calls.len() - 1)).plus(runtime - calls[calls.len() - 1].end);
-        assert_eq!(analysis.ranks[rank].clocks, expected, "seed {seed}, rank {rank} of {program:?}");
+        let expected =
+            oracle.end((rank, calls.len() - 1)).plus(runtime - calls[calls.len() - 1].end);
+        assert_eq!(
+            analysis.ranks[rank].clocks, expected,
+            "seed {seed}, rank {rank} of {program:?}"
+        );
     }
-    let broken = analysis.warnings.iter().find(|w| ["time-not-conserved", "replay-out-of-order"].contains(&w.code));
+    let broken = analysis
+        .warnings
+        .iter()
+        .find(|w| ["time-not-conserved", "replay-out-of-order"].contains(&w.code));
     assert_eq!(broken, None, "seed {seed}");
 }
 

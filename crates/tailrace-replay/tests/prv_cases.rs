@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tailrace_replay::{Analysis, Collectives, Options, analyze};
+use tailrace_replay::{Analysis, CollectiveOrder, Options, analyze};
 use tailrace_trace::Trace;
 use tailrace_trace::prv::PrvTrace;
 
@@ -14,11 +14,13 @@ struct Case {
 
 impl Case {
     fn of(path: &Path) -> Self {
-        let trace = PrvTrace::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let trace =
+            PrvTrace::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let replay = |collectives| {
-            analyze(&trace, &Options { collectives, ..Options::default() }, &mut |_, _| true).expect("it is replayed")
+            analyze(&trace, &Options { collectives, ..Options::default() }, &mut |_, _| true)
+                .expect("it is replayed")
         };
-        let (data, all) = (replay(Collectives::Data), replay(Collectives::All));
+        let (data, all) = (replay(CollectiveOrder::Data), replay(CollectiveOrder::All));
         Self { trace, data, all }
     }
 
@@ -28,7 +30,13 @@ impl Case {
             join(analysis.ranks.iter().map(|rank| value(rank).to_string()), " ")
         };
         let counters = |value: fn(&tailrace_trace::tables::Counters) -> u64| {
-            join(tables.counters.iter().map(|rank| rank.as_ref().map_or("none".into(), |c| value(c).to_string())), " ")
+            join(
+                tables
+                    .counters
+                    .iter()
+                    .map(|rank| rank.as_ref().map_or("none".into(), |c| value(c).to_string())),
+                " ",
+            )
         };
         match key {
             "runtime_ns" => analysis.runtime.to_string(),
@@ -58,11 +66,20 @@ impl Case {
 
     /// What holds for every trace.
     fn check_laws(&self, name: &str) {
-        for (analysis, rank) in [&self.data, &self.all].iter().flat_map(|a| a.ranks.iter().map(move |rank| (a, rank))) {
-            assert_eq!(rank.useful + rank.io + rank.mpi, analysis.runtime, "{name}: time is not conserved");
+        for (analysis, rank) in
+            [&self.data, &self.all].iter().flat_map(|a| a.ranks.iter().map(move |rank| (a, rank)))
+        {
+            assert_eq!(
+                rank.useful + rank.io + rank.mpi,
+                analysis.runtime,
+                "{name}: time is not conserved"
+            );
         }
         for Analysis { ideal, runtime, .. } in [&self.data, &self.all] {
-            assert!(ideal.ideal <= ideal.even && ideal.even <= ideal.net && ideal.net <= *runtime, "{name}: {ideal:?}");
+            assert!(
+                ideal.ideal <= ideal.even && ideal.even <= ideal.net && ideal.net <= *runtime,
+                "{name}: {ideal:?}"
+            );
         }
     }
 }
@@ -74,7 +91,9 @@ fn join(parts: impl Iterator<Item = String>, separator: &str) -> String {
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/trace/data/prv");
     let entries = std::fs::read_dir(&folder).expect("the cases are there");
-    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "prv"));
+    let paths = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "prv"));
     paths.collect()
 }
 
@@ -88,8 +107,10 @@ fn every_case_comes_to_the_numbers_that_it_derives() {
         let case = Case::of(&path);
         case.check_laws(&name);
         let text = std::fs::read_to_string(&path).unwrap();
-        let expected: Vec<_> =
-            text.lines().filter_map(|line| line.strip_prefix("# expect ")?.split_once(' ')).collect();
+        let expected: Vec<_> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# expect ")?.split_once(' '))
+            .collect();
         assert!(expected.len() >= 5, "{name} expects next to nothing");
         for (key, value) in expected {
             let found = case.value(key);

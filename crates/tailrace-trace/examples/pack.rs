@@ -1,4 +1,5 @@
 //! Packs a directory of raw streams: `cargo run --release --example pack -- DIR OUT.tailrace`.
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)] // a tool of the developers
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
-//! How fast a `.prv` is read: `cargo run --release -p tailrace-trace --example prv_read -- TRACE.prv`.
+//! How fast a `.prv` is read: `cargo run --release -p tailrace-trace --example prv_read --
+//! TRACE.prv`.
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)] // a tool of the developers
 
 use std::path::Path;
 use std::time::Instant;
@@ -18,5 +20,9 @@ fn main() {
     });
     let seconds = start.elapsed().as_secs_f64();
     let megabytes = std::fs::metadata(&path).map_or(0, |file| file.len()) as f64 / 1e6;
-    println!("{megabytes:.0} MB, {} events, {:.0} MB/s", trace.tables().capture.events, megabytes / seconds);
+    println!(
+        "{megabytes:.0} MB, {} events, {:.0} MB/s",
+        trace.tables().capture.events,
+        megabytes / seconds
+    );
 }

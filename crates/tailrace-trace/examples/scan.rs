@@ -1,6 +1,7 @@
 //! Reads all events of a trace and says how fast, on one thread:
 //!
 //!     cargo run --release --example scan -- TRACE
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)] // a tool of the developers
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,23 +1,26 @@
 //! Writes a packed trace of a made-up run, for benchmarks:
 //!
-//!     cargo run --release --example synthesize -- --ranks 4 --events 10000000 --kind pwrite -o big.tailrace
+//!     cargo run --release --example synthesize -- \
+//!         --ranks 4 --events 10000000 --kind pwrite -o big.tailrace
 //!
-//! `--events` counts the events of all ranks together. Kinds: `pwrite` (a loop of sequential 8-byte writes), `test` (a
-//! loop of MPI_Test), `mix` (halo exchange, reduction, nested collective writes), `alltoall` (each rank receives from and sends to every
-//! other, then waits: `--events` is ignored). Memory does not depend on the length.
+//! `--events` counts the events of all ranks together. Kinds: `pwrite` (a loop of sequential 8-byte
+//! writes), `test` (a loop of MPI_Test), `mix` (halo exchange, reduction, nested collective
+//! writes), `alltoall` (each rank receives from and sends to every other, then waits: `--events` is
+//! ignored). Memory does not depend on the length.
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)] // a tool of the developers
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use tailrace_trace::TraceError;
+use tailrace_trace::coded::CodedShape;
 use tailrace_trace::event::{Layer, Part};
 use tailrace_trace::pack::events_per_block;
-use tailrace_trace::packed::block::Block;
-use tailrace_trace::packed::column::Compressor;
-use tailrace_trace::packed::writer::Writer;
-use tailrace_trace::raw::decode::CodedShape;
+use tailrace_trace::packed::Block;
+use tailrace_trace::packed::Compressor;
+use tailrace_trace::packed::Writer;
 use tailrace_trace::tables::{Communicator, FileEntry, Function, Location, Tables, Window};
-use tailrace_trace::words::class;
+use tailrace_trace::wire::class;
 
 const FUNCTIONS: [(&str, Layer); 9] = [
     ("MPI_Init", Layer::Mpi),
@@ -48,11 +51,17 @@ struct Options {
 }
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { ranks: 4, events: 1_000_000, kind: "mix".into(), output: "synthetic.tailrace".into() };
+    let mut options = Options {
+        ranks: 4,
+        events: 1_000_000,
+        kind: "mix".into(),
+        output: "synthetic.tailrace".into(),
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(option) = arguments.next() {
         let value = arguments.next().ok_or(format!("{option} wants a value"))?;
-        let number = || value.parse::<u64>().map_err(|_| format!("{option} wants a number, not {value}"));
+        let number =
+            || value.parse::<u64>().map_err(|_| format!("{option} wants a number, not {value}"));
         match option.as_str() {
             "--ranks" => options.ranks = number()?.clamp(1, 1 << 16) as u32,
             "--events" => options.events = number()?,
@@ -64,9 +73,12 @@ fn options() -> Result<Options, String> {
     Ok(options)
 }
 
+/// From one step of the model to the next.
+const STEP_NS: i64 = 1_000_000;
+
 /// The run of one rank: time, a little noise, and the blocks that go to the file.
 struct Rank<'a> {
-    rank: u32,
+    number: u32,
     ranks: u32,
     now_ns: i64,
     noise: u64,
@@ -94,13 +106,21 @@ impl Rank<'_> {
         self.block.push(begin, end, shape);
         self.now_ns = end;
         self.events += 1;
-        if self.block.is_full(events_per_block(self.ranks as usize)) { self.flush() } else { Ok(()) }
+        if self.block.is_full(events_per_block(self.ranks as usize)) {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     fn flush(&mut self) -> Written {
         let block = std::mem::replace(&mut self.block, Block::new(self.now_ns, self.next_number));
-        let bytes = block.encode(self.rank, self.compressor);
-        if block.rows.is_empty() { Ok(()) } else { self.writer.block(self.rank as usize, block.rows.len(), &bytes) }
+        let bytes = block.encode(self.number, self.compressor);
+        if block.rows.is_empty() {
+            Ok(())
+        } else {
+            self.writer.block(self.number as usize, block.rows.len(), &bytes)
+        }
     }
 
     /// A request that is started takes its number before the block may end.
@@ -125,7 +145,7 @@ fn duration(rank: &mut Rank, floor_ns: i64, spread: u64) -> i64 {
 }
 
 fn pwrite_loop(rank: &mut Rank, events: u64) -> Written {
-    let write = call(PWRITE, class::FILE, &[3, 1, i64::from(rank.rank % 2), 8, 0, 0, -1]);
+    let write = call(PWRITE, class::FILE, &[3, 1, i64::from(rank.number % 2), 8, 0, 0, -1]);
     for _ in 0..events {
         let (gap, length) = (rank.noise(12) + 40, duration(rank, 280, 60));
         rank.event(&write, gap, length)?;
@@ -142,20 +162,22 @@ fn test_loop(rank: &mut Rank, events: u64) -> Written {
     Ok(())
 }
 
-/// Steps of 12 events: halo exchange with both neighbours on a ring, Waitall, Allreduce, and a collective write with its pwrite inside.
+/// Steps of 12 events: halo exchange with both neighbours on a ring, Waitall, Allreduce, and a
+/// collective write with its pwrite inside.
 fn mix(rank: &mut Rank, events: u64) -> Written {
-    let (me, ranks) = (i64::from(rank.rank), i64::from(rank.ranks));
+    let (me, ranks) = (i64::from(rank.number), i64::from(rank.ranks));
     let neighbours = [(me + 1) % ranks, (me + ranks - 1) % ranks];
-    let receives = neighbours.map(|peer| call(IRECV, class::RECEIVE, &[0, peer, 1, 8192, 1, -2, -1]));
+    let receives =
+        neighbours.map(|peer| call(IRECV, class::RECEIVE, &[0, peer, 1, 8192, 1, -2, -1]));
     let sends = neighbours.map(|peer| call(ISEND, class::SEND, &[0, peer, 1, 8192, 0, 1]));
     let wait = call(WAITALL, class::COMPLETE, &[0, 4, 4, 3, 2, 1]);
     let reduce = call(ALLREDUCE, class::COLLECTIVE, &[0, 0, -1, 8, 8, 0]);
     let words = [3, 3, 0, 65536, 0, 0, 0];
     let edges = [Part::Enter, Part::Leave].map(|part| shape(part, WRITE_ALL, class::FILE, &words));
     let write = call(PWRITE, class::FILE, &[3, 1, 0, 65536, 0, 0, -1]);
-    const STEP_NS: i64 = 1_000_000;
     for step in 0..events.div_ceil(12) {
-        // Every rank begins its step at the same time, more or less: so no wait contradicts another.
+        // Every rank begins its step at the same time, more or less: so no wait contradicts
+        // another.
         rank.now_ns = rank.now_ns.max(2_000_000 + step as i64 * STEP_NS);
         for posted in receives.iter().chain(&sends) {
             let gap = 200 + rank.noise(100);
@@ -179,13 +201,17 @@ fn mix(rank: &mut Rank, events: u64) -> Written {
 
 /// Linear all-to-all: everyone posts all receives, then all sends, then waits for all.
 fn alltoall(rank: &mut Rank) -> Written {
-    let (me, ranks) = (i64::from(rank.rank), i64::from(rank.ranks));
+    let (me, ranks) = (i64::from(rank.number), i64::from(rank.ranks));
     for distance in 1..ranks {
         let peer = (me + ranks - distance) % ranks;
         rank.start(&call(IRECV, class::RECEIVE, &[0, peer, 0, 1024, 1, -2, -1]), 50, 100)?;
     }
     for distance in 1..ranks {
-        rank.start(&call(ISEND, class::SEND, &[0, (me + distance) % ranks, 0, 1024, 0, 1]), 50, 200)?;
+        rank.start(
+            &call(ISEND, class::SEND, &[0, (me + distance) % ranks, 0, 1024, 0, 1]),
+            50,
+            200,
+        )?;
     }
     let requests = 2 * (ranks - 1);
     let words: Vec<i64> = [0, requests].into_iter().chain((1..=requests).rev()).collect();
@@ -194,10 +220,18 @@ fn alltoall(rank: &mut Rank) -> Written {
 }
 
 fn tables(options: &Options, locations: Vec<Location>) -> Tables {
-    let mut tables = Tables { ranks: options.ranks, counters: vec![None; options.ranks as usize], ..Tables::default() };
-    tables.functions = FUNCTIONS.iter().map(|(name, layer)| Function { name: (*name).into(), layer: *layer }).collect();
-    tables.files =
-        [&b"/scratch/a"[..], b"/scratch/b"].map(|path| FileEntry { path: path.into(), opaque: false }).into();
+    let mut tables = Tables {
+        ranks: options.ranks,
+        counters: vec![None; options.ranks as usize],
+        ..Tables::default()
+    };
+    tables.functions = FUNCTIONS
+        .iter()
+        .map(|(name, layer)| Function { name: (*name).into(), layer: *layer })
+        .collect();
+    tables.files = [&b"/scratch/a"[..], b"/scratch/b"]
+        .map(|path| FileEntry { path: path.into(), opaque: false })
+        .into();
     let members = (0..options.ranks).collect();
     tables.communicators = vec![Communicator { identity: 0, members, remote: None }];
     tables.capture.events = locations.iter().map(|location| location.events).sum();
@@ -216,7 +250,12 @@ fn write_rank(rank: &mut Rank, options: &Options) -> Written {
         "test" => test_loop(rank, each)?,
         "mix" => mix(rank, each)?,
         "alltoall" => alltoall(rank)?,
-        other => return Err(TraceError::new(format!("there is no kind {other}."), "pwrite, test, mix or alltoall.")),
+        other => {
+            return Err(TraceError::new(
+                format!("there is no kind {other}."),
+                "pwrite, test, mix or alltoall.",
+            ));
+        }
     }
     rank.event(&call(FINALIZE, class::CONTROL, &[1, 0]), 1_000, 1_000)?;
     rank.flush()
@@ -231,7 +270,17 @@ fn synthesize(options: &Options) -> Result<u64, TraceError> {
         let (writer, compressor, block) = (&mut writer, &mut compressor, Block::new(0, 0));
         let noise = 0x9e37_79b9_7f4a_7c15 ^ u64::from(number + 1);
         let (ranks, rank) = (options.ranks, number);
-        let mut rank = Rank { rank, ranks, now_ns: 0, noise, block, next_number: 0, events: 0, writer, compressor };
+        let mut rank = Rank {
+            number: rank,
+            ranks,
+            now_ns: 0,
+            noise,
+            block,
+            next_number: 0,
+            events: 0,
+            writer,
+            compressor,
+        };
         write_rank(&mut rank, options)?;
         let (events, end_ns) = (rank.events, rank.now_ns);
         locations.push(Location {

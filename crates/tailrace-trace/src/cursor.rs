@@ -1,37 +1,38 @@
-//! Reading and writing little-endian integers, varints and words, never past the end of what is there.
+//! Reading and writing little-endian integers, varints and words, never past the end of what is
+//! there.
 
 /// What was wrong and where, in bytes from the start of the slice that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damage {
+pub(crate) struct Damage {
     pub at: usize,
     pub what: &'static str,
 }
 
 /// A place in a slice of bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    pub fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    pub fn damage(&self, what: &'static str) -> Damage {
+    pub(crate) fn damage(&self, what: &'static str) -> Damage {
         Damage { at: self.at, what }
     }
 
-    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Damage> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Damage> {
         if count > self.left() {
             return Err(self.damage("it ends in the middle of a record"));
         }
@@ -40,7 +41,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    pub fn rest(&mut self) -> &'a [u8] {
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         self.at = self.bytes.len();
         rest
@@ -52,24 +53,24 @@ impl<'a> Cursor<'a> {
         Ok(array)
     }
 
-    pub fn u8(&mut self) -> Result<u8, Damage> {
+    pub(crate) fn u8(&mut self) -> Result<u8, Damage> {
         Ok(self.array::<1>()?[0])
     }
 
-    pub fn u16(&mut self) -> Result<u16, Damage> {
+    pub(crate) fn u16(&mut self) -> Result<u16, Damage> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
-    pub fn u32(&mut self) -> Result<u32, Damage> {
+    pub(crate) fn u32(&mut self) -> Result<u32, Damage> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    pub fn u64(&mut self) -> Result<u64, Damage> {
+    pub(crate) fn u64(&mut self) -> Result<u64, Damage> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
     #[inline]
-    pub fn varint(&mut self) -> Result<u64, Damage> {
+    pub(crate) fn varint(&mut self) -> Result<u64, Damage> {
         // Most are one byte.
         match self.bytes.get(self.at) {
             Some(&byte) if byte < 0x80 => {
@@ -93,14 +94,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// A signed integer: zigzag-coded, then a varint.
-    pub fn word(&mut self) -> Result<i64, Damage> {
+    pub(crate) fn word(&mut self) -> Result<i64, Damage> {
         let coded = self.varint()?;
         Ok((coded >> 1) as i64 ^ -((coded & 1) as i64))
     }
 
-    /// A count of things of at least `bytes_each`; a count that the bytes left cannot hold is damage, so that
-    /// nobody reserves memory for it.
-    pub fn count(&mut self, bytes_each: usize) -> Result<usize, Damage> {
+    /// A count of things of at least `bytes_each`; a count that the bytes left cannot hold is
+    /// damage, so that nobody reserves memory for it.
+    pub(crate) fn count(&mut self, bytes_each: usize) -> Result<usize, Damage> {
         let claimed = self.varint()?;
         if claimed > (self.left() / bytes_each.max(1)) as u64 {
             return Err(self.damage("a count exceeds what the file holds"));
@@ -109,13 +110,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Bytes with their count before them.
-    pub fn string(&mut self) -> Result<&'a [u8], Damage> {
+    pub(crate) fn string(&mut self) -> Result<&'a [u8], Damage> {
         let length = self.count(1)?;
         self.take(length)
     }
 }
 
-pub fn put_varint(to: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put_varint(to: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         to.push(value as u8 | 0x80);
         value >>= 7;
@@ -123,11 +124,11 @@ pub fn put_varint(to: &mut Vec<u8>, mut value: u64) {
     to.push(value as u8);
 }
 
-pub fn put_word(to: &mut Vec<u8>, value: i64) {
+pub(crate) fn put_word(to: &mut Vec<u8>, value: i64) {
     put_varint(to, ((value << 1) ^ (value >> 63)) as u64);
 }
 
-pub fn put_string(to: &mut Vec<u8>, value: &[u8]) {
+pub(crate) fn put_string(to: &mut Vec<u8>, value: &[u8]) {
     put_varint(to, value.len() as u64);
     to.extend_from_slice(value);
 }

@@ -21,15 +21,15 @@ impl TraceError {
     pub fn system(action: &str, path: &Path, cause: &std::io::Error) -> Self {
         Self::new(
             format!("cannot {action} {}: {cause}", printable(path)),
-            "check that the path exists, that you may use it, and that the disk has space.",
+            "check that the path exists, that you may use it, and that the disk has space",
         )
     }
 
     /// The file does not hold what its format promises at `offset` (bytes from its start).
     pub fn malformed(path: &Path, offset: u64, what: impl fmt::Display) -> Self {
         Self::new(
-            format!("{} is damaged at byte {offset}: {what}.", printable(path)),
-            "copy the file again from where it was recorded, or pack its raw directory anew.",
+            format!("{} is damaged at byte {offset}: {what}", printable(path)),
+            "copy the file again from where it was recorded, or pack its raw directory again",
         )
     }
 }
@@ -53,7 +53,8 @@ pub fn printable(path: &Path) -> String {
 
 /// `text` with its control characters spelled out, as `\u{1b}`.
 pub fn escape_controls(text: &str) -> String {
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let escape =
+        |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(escape).collect()
 }
 
@@ -65,6 +66,9 @@ mod tests {
     fn a_hint_stands_after_a_blank_line() {
         let error = TraceError::malformed(Path::new("a\u{1b}[2Jb"), 12, "the checksum differs");
         let text = error.to_string();
-        assert!(text.starts_with("a\\u{1b}[2Jb is damaged at byte 12: the checksum differs.\n\nhint: "), "{text}");
+        assert!(
+            text.starts_with("a\\u{1b}[2Jb is damaged at byte 12: the checksum differs\n\nhint: "),
+            "{text}"
+        );
     }
 }

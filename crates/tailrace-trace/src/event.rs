@@ -1,7 +1,8 @@
 //! What every reader yields: the calls of every rank, in integers of nanoseconds on one clock.
 //!
-//! A trace is a set of *locations* (threads). Each yields its events in order of time, properly nested, in batches:
-//! a batch is a slice of [`Event`]s and the table of [`Shape`]s they point into. Ranks are numbers in MPI_COMM_WORLD.
+//! A trace is a set of *locations* (threads). Each yields its events in order of time, properly
+//! nested, in batches: a batch is a slice of [`Event`]s and the table of [`Shape`]s they point
+//! into. Ranks are numbers in MPI_COMM_WORLD.
 
 /// When, and which shape. 24 bytes, so that a million events are read at memory speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub enum Part {
 }
 
 /// The software layer that a function belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
     Mpi,
     MpiIo,
@@ -41,7 +42,8 @@ pub struct Shape {
     pub operation: Operation,
 }
 
-/// A non-blocking operation of one location: the thread that started it and its number there (see the crate's page).
+/// A non-blocking operation of one location: the thread that started it and its number there (see
+/// the crate's page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Token {
     /// Index of the location that started it.
@@ -49,12 +51,14 @@ pub struct Token {
     pub number: u64,
 }
 
-/// A point-to-point operation's other side. Ranks are world ranks (see [`crate::Tables::communicators`]).
+/// A point-to-point operation's other side. Ranks are world ranks (see
+/// [`crate::Tables::communicators`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
     /// Index into [`crate::Tables::communicators`].
     pub communicator: u32,
-    /// World rank; [`Envelope::NOBODY`] for MPI_PROC_NULL, [`Envelope::UNKNOWN`] where a wildcard was never resolved.
+    /// World rank; [`Envelope::NOBODY`] for MPI_PROC_NULL, [`Envelope::UNKNOWN`] where a wildcard
+    /// was never resolved.
     pub peer: i32,
     pub tag: i32,
     pub bytes: u64,
@@ -79,7 +83,8 @@ pub enum Progress {
     /// Done when the call returns.
     #[default]
     Blocking,
-    /// The call starts the request; the number is the location's next (see [`Token`]): readers write it out.
+    /// The call starts the request; the number is the location's next (see [`Token`]): readers
+    /// write it out.
     Started,
     /// An init call: nothing happens until [`Operation::Start`] names the request.
     Persistent,
@@ -94,7 +99,8 @@ pub enum Flow {
     FromRoot(i32),
     /// The root waits for everyone: reduce, gather.
     ToRoot(i32),
-    /// A rank waits for those before it in the communicator (scan), itself included or not (exscan).
+    /// A rank waits for those before it in the communicator (scan), itself included or not
+    /// (exscan).
     Prefix,
     /// A rank waits for its neighbours in the topology: not resolved, imposes nothing.
     Neighbours,
@@ -127,16 +133,29 @@ pub struct FileCall {
     /// Index into [`crate::Tables::files`].
     pub file: u32,
     pub bytes: u64,
-    /// Distance from where this location's previous call on this file ended to where this one begins, so that a loop
-    /// of sequential writes has one shape; [`crate::offsets::Follower`] makes it an offset in the file.
+    /// Distance from where this location's previous call on this file ended to where this one
+    /// begins, so that a loop of sequential writes has one shape; [`crate::offsets::Follower`]
+    /// makes it an offset in the file.
     pub offset: Option<i64>,
     /// 0 on success.
     pub error: i32,
     /// The communicator whose ranks call together, for collective MPI-IO.
     pub collective: Option<u32>,
     pub progress: Progress,
-    /// No POSIX call is ever seen inside calls on this file by MPI-IO: the call itself is the innermost layer.
+    /// No POSIX call is ever seen inside calls on this file by MPI-IO: the call itself is the
+    /// innermost layer.
     pub opaque: bool,
+}
+
+/// What STDIO's calls asked of a file's buffer; what the buffer asked of the system are file calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Buffered {
+    /// Index into [`crate::Tables::files`].
+    pub file: u32,
+    /// They wrote; otherwise they read.
+    pub writes: bool,
+    pub calls: u64,
+    pub bytes: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -161,6 +180,8 @@ pub enum Operation {
     /// A call that orders nothing.
     Plain,
     File(FileCall),
+    /// No call, but how many there were since the location's last such event on this file.
+    Buffered(Buffered),
     Send {
         envelope: Envelope,
         mode: SendMode,
@@ -233,10 +254,39 @@ impl Operation {
             _ => Progress::Blocking,
         }
     }
+
+    /// The call on a file that it is.
+    pub fn file(&self) -> Option<&FileCall> {
+        match self {
+            Self::File(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// What the call moves; `None` of calls that move no data.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Self::File(call) => {
+                matches!(call.kind, FileKind::Read | FileKind::Write).then_some(call.bytes)
+            }
+            Self::Send { envelope, progress, .. } | Self::Receive { envelope, progress, .. } => {
+                (*progress != Progress::Persistent).then_some(envelope.bytes)
+            }
+            Self::SendReceive { send, receive, .. } => {
+                Some(send.bytes.saturating_add(receive.bytes))
+            }
+            Self::Collective { bytes_sent, bytes_received, .. } => {
+                Some(bytes_sent.saturating_add(*bytes_received))
+            }
+            Self::OneSided { bytes, .. } => Some(*bytes),
+            _ => None,
+        }
+    }
 }
 
 impl Shape {
-    /// Whether an event of this shape names a request: it then has its location's next [`Token`] number.
+    /// Whether an event of this shape names a request: it then has its location's next [`Token`]
+    /// number.
     pub fn takes_number(&self) -> bool {
         self.part != Part::Enter && self.operation.progress() != Progress::Blocking
     }

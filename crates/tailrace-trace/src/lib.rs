@@ -1,40 +1,55 @@
 //! Events of parallel programs: the trace on disk, and readers of foreign traces.
 //!
-//! Everything downstream sees a [`Trace`]: [`Tables`] (names, ranks, communicators, the window) and, for each location
-//! (a thread of a rank), a stream of [`event::Event`]s in batches.
+//! Everything downstream sees a [`Trace`]: [`Tables`] (names, ranks, communicators, the window)
+//! and, for each location (a thread of a rank), a stream of [`event::Event`]s in batches.
 //!
 //! # Adding a format
 //!
-//! A reader is one module with a type that implements [`Trace`], and one line in [`open::FORMATS`] that
-//! recognizes a file by its first bytes. A reader keeps these promises, and its consumers rely on them:
+//! A reader is one module with a type that implements [`Trace`], and one line in [`open::FORMATS`]
+//! that recognizes a file by its first bytes. A reader keeps these promises, and its consumers rely
+//! on them:
 //!
-//! - Events of a location come in order of time and properly nested: `begin ≤ end`; the next event's `begin` is no earlier than
+//! - Events of a location come in order of time and properly nested: `begin ≤ end`; the next
+//!   event's `begin` is no earlier than
 //!   the `end` before it; every [`event::Part::Enter`] has its [`event::Part::Leave`].
-//! - Indices are good: `event.shape < batch.shapes.len()`, and functions, files, communicators and ranks stand in the tables.
+//! - Indices are good: `event.shape < batch.shapes.len()`, and functions, files, communicators and
+//!   ranks stand in the tables.
 //! - A stream can be opened any number of times, in parallel, and yields the same events each time.
+//! - A location says how many events it has.
 //! - Memory is bounded by the batch, not by the length of the trace.
+//!
+//! [`conforms`] checks all but the last: the tests of a reader call it on every trace that it
+//! reads.
 //!
 //! # Numbers of requests
 //!
-//! [`event::Token`] is a location and the operation's number there. The number is not written beside the operation that
-//! starts the request: a consumer counts. A location's first event whose operation has [`event::Progress::Started`] or
-//! [`event::Progress::Persistent`] and whose part is [`event::Part::Call`] or [`event::Part::Leave`] (not `Enter`) has
-//! number 0, the next 1, and so on in the order of the stream. [`event::Shape::takes_number`] is that rule in code.
+//! [`event::Token`] is a location and the operation's number there. The number is not written
+//! beside the operation that starts the request: a consumer counts. A location's first event whose
+//! operation has [`event::Progress::Started`] or [`event::Progress::Persistent`] and whose part is
+//! [`event::Part::Call`] or [`event::Part::Leave`] (not `Enter`) has number 0, the next 1, and so
+//! on in the order of the stream. [`event::Shape::takes_number`] is that rule in code.
 
-pub mod cursor;
+pub mod calls;
+pub mod coded;
+mod conforms;
+mod cursor;
 pub mod error;
 pub mod event;
-pub mod memory;
+mod limits;
+mod memory;
 pub mod offsets;
 pub mod open;
 pub mod pack;
 pub mod packed;
 mod parallel;
 pub mod prv;
-pub mod raw;
+mod raw;
 pub mod tables;
-pub mod words;
+mod waits;
+pub mod wire;
+mod words;
 
+pub use conforms::conforms;
 pub use error::TraceError;
 pub use memory::MemoryTrace;
 pub use open::open;
@@ -61,7 +76,8 @@ pub trait EventStream {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, TraceError>;
 }
 
-/// A few thousand events and the shapes that they point into. Keep one and hand it in again: its memory is reused.
+/// A few thousand events and the shapes that they point into. Keep one and hand it in again: its
+/// memory is reused.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     pub events: Vec<event::Event>,

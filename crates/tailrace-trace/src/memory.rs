@@ -1,4 +1,5 @@
-//! A trace that is put together in memory: for tests, and for readers of formats that do not stream.
+//! A trace that is put together in memory: for tests, and for readers of formats that do not
+//! stream.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ const EVENTS_PER_BATCH: usize = 1000;
 
 /// Builds up a trace call by call; it is a [`Trace`] at any time.
 ///
-/// Calls of one location are to be added in order of time and properly nested, as every reader yields them.
+/// Calls of one location are to be added in order of time and properly nested, as every reader
+/// yields them.
 #[derive(Debug, Default)]
 pub struct MemoryTrace {
     /// May be changed freely; events are counted as they are added.
@@ -20,14 +22,20 @@ pub struct MemoryTrace {
 }
 
 impl MemoryTrace {
-    /// A trace of `ranks` ranks with one main location each (location = rank) and MPI_COMM_WORLD as communicator 0.
+    /// A trace of `ranks` ranks with one main location each (location = rank) and MPI_COMM_WORLD as
+    /// communicator 0.
     pub fn new(ranks: u32) -> Self {
         let mut trace = Self::default();
         trace.tables.ranks = ranks;
         trace.tables.counters = vec![None; ranks as usize];
         trace.communicator(&(0..ranks).collect::<Vec<_>>());
         for rank in 0..ranks {
-            trace.location(Location { rank, main: true, host: "host".into(), ..Location::default() });
+            trace.location(Location {
+                rank,
+                main: true,
+                host: "host".into(),
+                ..Location::default()
+            });
         }
         trace
     }
@@ -62,23 +70,46 @@ impl MemoryTrace {
     pub fn communicator(&mut self, members: &[u32]) -> u32 {
         let number = self.tables.communicators.len();
         let members = Arc::from(members);
-        self.tables.communicators.push(Communicator { identity: number as u64, members, remote: None });
+        self.tables.communicators.push(Communicator {
+            identity: number as u64,
+            members,
+            remote: None,
+        });
         number as u32
     }
 
     /// Adds a whole call, nanoseconds.
-    pub fn call(&mut self, location: usize, function: u16, begin: i64, end: i64, operation: Operation) {
-        self.push(location, Event { begin, end, shape: 0 }, Shape { part: Part::Call, function, operation });
+    pub fn call(
+        &mut self,
+        location: usize,
+        function: u16,
+        begin: i64,
+        end: i64,
+        operation: Operation,
+    ) {
+        self.push(
+            location,
+            Event { begin, end, shape: 0 },
+            Shape { part: Part::Call, function, operation },
+        );
     }
 
     /// Adds the begin of a call that holds others.
     pub fn enter(&mut self, location: usize, function: u16, at: i64, operation: Operation) {
-        self.push(location, Event { begin: at, end: at, shape: 0 }, Shape { part: Part::Enter, function, operation });
+        self.push(
+            location,
+            Event { begin: at, end: at, shape: 0 },
+            Shape { part: Part::Enter, function, operation },
+        );
     }
 
     /// Adds the end of the call entered last.
     pub fn leave(&mut self, location: usize, function: u16, at: i64, operation: Operation) {
-        self.push(location, Event { begin: at, end: at, shape: 0 }, Shape { part: Part::Leave, function, operation });
+        self.push(
+            location,
+            Event { begin: at, end: at, shape: 0 },
+            Shape { part: Part::Leave, function, operation },
+        );
     }
 
     fn push(&mut self, location: usize, event: Event, shape: Shape) {

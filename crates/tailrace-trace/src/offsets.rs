@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-/// Where each file's next call is expected to begin; one per location, fed with its events in order, those of part
-/// `Enter` by [`Follower::peek`] and [`Follower::offset_within`]: they tell the offset but move nothing.
+/// Where each file's next call is expected to begin; one per location, fed with its events in
+/// order, those of part `Enter` by [`Follower::peek`] and [`Follower::offset_within`]: they tell
+/// the offset but move nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Follower {
     /// The file used last, kept at hand.
@@ -12,7 +13,8 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// The offset in `file` of a call of `bytes` that begins `distance` after the end of the one before.
+    /// The offset in `file` of a call of `bytes` that begins `distance` after the end of the one
+    /// before.
     pub fn offset(&mut self, file: u32, distance: i64, bytes: u64) -> i64 {
         let expected = self.expected(file);
         let offset = expected.wrapping_add(distance);
@@ -20,7 +22,8 @@ impl Follower {
         offset
     }
 
-    /// The distance to write down for a call of `bytes` at `offset`; the inverse of [`Follower::offset`].
+    /// The distance to write down for a call of `bytes` at `offset`; the inverse of
+    /// [`Follower::offset`].
     pub fn distance(&mut self, file: u32, offset: i64, bytes: u64) -> i64 {
         let expected = self.expected(file);
         let distance = offset.wrapping_sub(*expected);

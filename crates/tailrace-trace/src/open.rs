@@ -5,8 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::printable;
-use crate::packed::layout;
-use crate::packed::reader::PackedTrace;
+use crate::packed::{PackedTrace, layout};
 use crate::prv::{self, PrvTrace};
 use crate::raw::header;
 use crate::{Trace, TraceError};
@@ -61,25 +60,28 @@ pub fn recognize(path: &Path) -> Result<&'static Format, TraceError> {
 
 fn is_directory(path: &Path) -> TraceError {
     TraceError::new(
-        format!("{} is a directory, not a trace.", printable(path)),
-        "name the .tailrace file in it; raw streams that a run left behind unpacked have to be packed first.",
+        format!("{} is a directory, not a trace", printable(path)),
+        "name the .tailrace file in it; pack the raw streams of a run first",
     )
 }
 
 fn foreign(path: &Path, head: &[u8]) -> TraceError {
     let path = printable(path);
     if head.is_empty() {
-        return TraceError::new(format!("{path} is empty."), "record the run again, or copy the file again.");
+        return TraceError::new(
+            format!("{path} is empty"),
+            "record the run again, or copy the file again",
+        );
     }
     if head.starts_with(header::MAGIC) {
         return TraceError::new(
-            format!("{path} is a raw stream, one thread of a run."),
-            "name the .tailrace file of the run; it holds all streams together.",
+            format!("{path} is a raw stream, one thread of a run"),
+            "name the .tailrace file of the run; it holds all streams together",
         );
     }
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     TraceError::new(
-        format!("{path} is no trace: its first bytes are those of no format known here."),
-        format!("formats that can be read: {}.", names.join(", ")),
+        format!("{path} is not a trace in any supported format"),
+        format!("supported formats: {}", names.join(", ")),
     )
 }

@@ -8,9 +8,11 @@ use crate::event::Layer;
 /// Everything about a trace but its events. Small: it is always in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
-    /// Number of ranks; every [`Location::rank`] is below it. A program without MPI has one rank a process.
+    /// Number of ranks; every [`Location::rank`] is below it. A program without MPI has one rank a
+    /// process.
     pub ranks: u32,
-    /// One per thread of a rank, ordered by rank, then process, then thread. A rank may have none (its stream was lost).
+    /// One per thread of a rank, ordered by rank, then process, then thread. A rank may have none
+    /// (its stream was lost).
     pub locations: Vec<Location>,
     pub functions: Vec<Function>,
     /// One per distinct path.
@@ -32,18 +34,37 @@ pub struct Location {
     pub rank: u32,
     /// Index of the thread in its process, by order of first record.
     pub thread: u32,
-    /// The thread whose time makes the rank's accounts: the one that called MPI_Init. At most one a rank.
+    /// The thread whose time makes the rank's accounts: the one that called MPI_Init. At most one a
+    /// rank.
     pub main: bool,
     pub host: String,
     /// Process id on its host.
     pub process: u32,
-    /// First and last moment at which the thread is known to have been alive, nanoseconds since the trace's origin.
+    /// First and last moment at which the thread is known to have been alive, nanoseconds since the
+    /// trace's origin.
     pub begin_ns: i64,
     pub end_ns: i64,
     /// Number of events of the location.
     pub events: u64,
-    /// The call that the thread was in when its process was killed: it never returned, so it is no event.
+    /// The call that the thread was in when its process was killed: it never returned, so it is no
+    /// event.
     pub unfinished: Option<Unfinished>,
+    /// The cores that its process might use, as "0-3,8"; empty where that is not known.
+    pub cores: String,
+    /// When a main thread waited for a processor, in order and apart from each other; `None` where
+    /// that is not known.
+    pub waits: Option<Vec<Wait>>,
+}
+
+/// A stretch of time in which a thread was ready to run and did not for `waited_ns` of it, no one
+/// knows when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Nanoseconds since the trace's origin.
+    pub begin_ns: i64,
+    pub end_ns: i64,
+    /// At most the stretch's length.
+    pub waited_ns: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +84,58 @@ pub struct Function {
 pub struct FileEntry {
     /// As the program gave it, made absolute; not necessarily UTF-8, control characters and all.
     pub path: Vec<u8>,
-    /// MPI-IO moves data in this file and no POSIX data call is ever seen inside: see [`crate::event::FileCall::opaque`].
+    /// MPI-IO moves data in this file and no POSIX data call is ever seen inside: see
+    /// [`crate::event::FileCall::opaque`].
     pub opaque: bool,
+}
+
+/// What stands behind a path: only a file system can be made faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    FileSystem,
+    /// /proc and /sys: the kernel's answers.
+    Kernel,
+    /// /dev/null and the like, terminals, and standard streams into pipes; not disks.
+    Device,
+    /// /dev/shm: memory, in which MPI libraries exchange messages.
+    Memory,
+}
+
+/// Of /dev, what is no disk.
+const DEVICES: [&str; 9] =
+    ["null", "zero", "full", "random", "urandom", "tty", "pts/", "ptmx", "infiniband/"];
+
+/// Directories and files by which MPI libraries and their launchers share memory wherever temporary
+/// files go: Open MPI's and PMIx's session directories, MPICH's segments.
+const SHARED_BY_MPI: [&str; 5] = ["ompi.", "prte.", "pmix-", "mpich_shar_tmp", "vader_segment."];
+
+impl FileEntry {
+    pub fn place(&self) -> Place {
+        Place::of(&self.path)
+    }
+}
+
+impl Place {
+    pub fn of(path: &[u8]) -> Self {
+        let path = String::from_utf8_lossy(path);
+        let below = |folder: &str| path.strip_prefix(folder);
+        if below("/proc/").or(below("/sys/")).is_some() {
+            return Place::Kernel;
+        }
+        // `<stdout: pipe>`; capture calls a standard stream that is a file `<stdout>`
+        if below("<std").is_some_and(|name| name.contains(':')) {
+            return Place::Device;
+        }
+        let shared = |part: &str| SHARED_BY_MPI.iter().any(|name| part.starts_with(name));
+        if path.split('/').any(shared) {
+            return Place::Memory;
+        }
+        match below("/dev/") {
+            Some(name) if name.starts_with("shm/") => Place::Memory,
+            Some(name) if DEVICES.iter().any(|device| name.starts_with(device)) => Place::Device,
+            _ => Place::FileSystem,
+        }
+    }
 }
 
 /// A communicator, the same entry for all its members (and for both sides of an intercommunicator).
@@ -72,7 +143,8 @@ pub struct FileEntry {
 pub struct Communicator {
     /// Distinguishes communicators with the same members.
     pub identity: u64,
-    /// World ranks in the order of the communicator's ranks; of an intercommunicator the group with the lowest world rank.
+    /// World ranks in the order of the communicator's ranks; of an intercommunicator the group with
+    /// the lowest world rank.
     pub members: Arc<[u32]>,
     /// The other group of an intercommunicator.
     pub remote: Option<Arc<[u32]>>,
@@ -108,5 +180,32 @@ pub struct Capture {
 impl Default for Capture {
     fn default() -> Self {
         Self { events: 0, lost: 0, cost_ps_per_event: 0, complete: true, notes: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_file_system_can_be_made_faster() {
+        for (path, place) in [
+            ("/proc/self/statm", Place::Kernel),
+            ("/sys/devices/system/cpu/online", Place::Kernel),
+            ("/dev/null", Place::Device),
+            ("/dev/pts/3", Place::Device),
+            ("/dev/shm/osc_rdma.1", Place::Memory),
+            ("/tmp/ompi.12143/1/pmix-gds-shmem2.vm-prterun", Place::Memory),
+            ("/scratch/me/mpich_shar_tmpAb12", Place::Memory),
+            ("/scratch/me/compile.ompi", Place::FileSystem),
+            ("/dev/nvme0n1", Place::FileSystem),
+            ("/data/proc/file", Place::FileSystem),
+            ("<stdout>", Place::FileSystem),
+            ("<stdout: pipe>", Place::Device),
+            ("/home/<stdout: pipe>", Place::FileSystem),
+        ] {
+            let entry = FileEntry { path: path.into(), opaque: false };
+            assert_eq!(entry.place(), place, "{path}");
+        }
     }
 }

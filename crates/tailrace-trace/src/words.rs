@@ -1,108 +1,71 @@
-//! The words of a shape and the [`Operation`] they mean: the classes of `docs/trace.md`, as they stand in a packed trace.
+//! The words of a shape and the [`Operation`] they mean: the classes of
+//! `docs/reference/internals/trace.md`, as they stand in a packed trace.
 //!
-//! Words are numbers of the whole trace here: world ranks, indices of files, communicators and locations.
+//! Words are numbers of the whole trace here: world ranks, indices of files, communicators and
+//! locations.
 
-use crate::event::{Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress, SendMode, Token};
+use crate::event::{
+    Buffered, Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress, SendMode,
+    Token,
+};
 use crate::tables::Tables;
-
-/// Classes of words.
-pub mod class {
-    pub const PLAIN: u8 = 0;
-    pub const FILE: u8 = 1;
-    pub const SEND: u8 = 2;
-    pub const RECEIVE: u8 = 3;
-    pub const SEND_RECEIVE: u8 = 4;
-    pub const COMPLETE: u8 = 5;
-    pub const COLLECTIVE: u8 = 6;
-    pub const START: u8 = 7;
-    pub const COMMUNICATOR: u8 = 8;
-    pub const ONE_SIDED: u8 = 9;
-    pub const CONTROL: u8 = 10;
-    pub const FORGET: u8 = 11;
-    pub const PROBE: u8 = 12;
-    /// Only in packed traces: something that names a request and is not understood otherwise. Words: flags.
-    pub const REQUEST: u8 = 13;
-}
-
-pub const STARTS: i64 = 1;
-pub const PERSISTENT: i64 = 2;
-pub const FILE_OFFSET: i64 = 1;
-pub const FILE_COLLECTIVE: i64 = 2;
-pub const FILE_STARTS: i64 = 4;
-pub const ANY_TAG: i64 = -1;
-/// Another thread's token: −(thread × 2^40 + number) − 1.
-pub const TOKEN_THREAD_SHIFT: u32 = 40;
-
-const FILE_KINDS: [FileKind; 15] = [
-    FileKind::Open,
-    FileKind::Close,
-    FileKind::Read,
-    FileKind::Write,
-    FileKind::Sync,
-    FileKind::Seek,
-    FileKind::Stat,
-    FileKind::Lock,
-    FileKind::Truncate,
-    FileKind::Map,
-    FileKind::Unlink,
-    FileKind::Rename,
-    FileKind::MakeDirectory,
-    FileKind::View,
-    FileKind::Metadata,
-];
+use crate::wire::{self, class};
 
 /// Why words are no operation.
-pub type Wrong = &'static str;
+pub(crate) type Wrong = &'static str;
 
-const TOO_FEW: Wrong = "a shape has too few words";
+pub(crate) const TOO_FEW: Wrong = "a shape has too few words";
 
 /// Where words are understood: the tables that they point into, and who made the call.
 #[derive(Clone, Copy)]
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     pub tables: &'a Tables,
     pub location: u32,
 }
 
-/// Which requests of this class and these words take a number: the index of the flags word, and the flags.
-pub fn progress(class: u8, words: &[i64]) -> Progress {
-    let flags = |at: usize| words.get(at).copied().unwrap_or(0);
-    let (flags, starts, persistent) = match class {
-        class::FILE => (flags(1), FILE_STARTS, 0),
-        class::SEND => (flags(5), STARTS, PERSISTENT),
-        class::RECEIVE => (flags(4), STARTS, PERSISTENT),
-        class::SEND_RECEIVE => (flags(10), STARTS, PERSISTENT),
-        class::COLLECTIVE => (flags(5), STARTS, PERSISTENT),
-        class::COMMUNICATOR => (flags(2), STARTS, 0),
-        class::ONE_SIDED => (flags(4), STARTS, 0),
-        class::REQUEST => (flags(0), STARTS, PERSISTENT),
-        _ => (0, 0, 0),
+/// How a call of this class and with these words goes on after it returns.
+pub(crate) fn progress(class: u8, words: &[i64]) -> Progress {
+    use wire::{collective, communicator, file, one_sided, receive, request, send, send_receive};
+    let both = (wire::flag::STARTS, wire::flag::PERSISTENT);
+    let (place, (starts, persistent)) = match class {
+        class::FILE => (file::FLAGS, (file::STARTS, 0)),
+        class::SEND => (send::FLAGS, both),
+        class::RECEIVE => (receive::FLAGS, both),
+        class::SEND_RECEIVE => (send_receive::FLAGS, both),
+        class::COLLECTIVE => (collective::FLAGS, both),
+        class::COMMUNICATOR => (communicator::FLAGS, (wire::flag::STARTS, 0)),
+        class::ONE_SIDED => (one_sided::FLAGS, (wire::flag::STARTS, 0)),
+        class::REQUEST => (request::FLAGS, both),
+        _ => return Progress::Blocking,
     };
-    match flags {
-        _ if flags & persistent != 0 => Progress::Persistent,
-        _ if flags & starts != 0 => Progress::Started,
+    match words.get(place).copied().unwrap_or(0) {
+        flags if flags & persistent != 0 => Progress::Persistent,
+        flags if flags & starts != 0 => Progress::Started,
         _ => Progress::Blocking,
     }
 }
 
 /// Whether the words of `class` hold tokens written as distances.
-pub fn has_tokens(class: u8) -> bool {
+pub(crate) fn has_tokens(class: u8) -> bool {
     matches!(class, class::COMPLETE | class::START | class::FORGET)
 }
 
 /// Where tokens begin among the words of such a class.
-pub fn first_token(class: u8) -> usize {
+pub(crate) fn first_token(class: u8) -> usize {
     match class {
-        class::COMPLETE => 2,
-        class::START => 1,
-        _ => 0,
+        class::COMPLETE => wire::complete::FIRST,
+        class::START => wire::start::FIRST,
+        _ => wire::forget::TOKEN,
     }
 }
 
-/// The operation of `class` that `words` mean. Own tokens become numbers: `next` is the location's next number.
+/// The operation of `class` that `words` mean. Own tokens become numbers: `next` is the location's
+/// next number.
 ///
 /// # Errors
-/// If there are too few words, or one points outside the tables or is no such thing. Surplus words are ignored.
-pub fn operation(
+/// If there are too few words, or one points outside the tables or is no such thing. Surplus words
+/// are ignored.
+pub(crate) fn operation(
     class: u8,
     words: &[i64],
     function_layer: Layer,
@@ -112,29 +75,38 @@ pub fn operation(
     let progress = progress(class, words);
     Ok(match class {
         class::FILE => Operation::File(file_call(words, function_layer, progress, context)?),
-        class::SEND => {
-            Operation::Send { envelope: envelope(words, context)?, mode: send_mode(get(words, 4)?)?, progress }
-        }
+        class::BUFFERED => Operation::Buffered(buffered(words, context)?),
+        class::SEND => Operation::Send {
+            envelope: envelope(words, context)?,
+            mode: send_mode(get(words, wire::send::MODE)?)?,
+            progress,
+        },
         class::RECEIVE => receive(words, progress, context)?,
         class::SEND_RECEIVE => send_receive(words, progress, context)?,
-        class::COMPLETE => {
-            let completed = tokens(words.get(2..).ok_or(TOO_FEW)?, get(words, 1)?, next, context)?;
-            Operation::Complete { completed, test: get(words, 0)? & 1 != 0 }
-        }
+        class::COMPLETE => Operation::Complete {
+            completed: tokens(class, words, get(words, wire::complete::COUNT)?, next, context)?,
+            test: get(words, wire::complete::FLAGS)? & wire::complete::TEST != 0,
+        },
         class::COLLECTIVE => collective(words, progress, context)?,
-        class::START => {
-            Operation::Start { requests: tokens(words.get(1..).ok_or(TOO_FEW)?, get(words, 0)?, next, context)? }
-        }
-        class::COMMUNICATOR => {
-            Operation::CommunicatorCreation { communicator: communicator(get(words, 0)?, context)?, progress }
-        }
+        class::START => Operation::Start {
+            requests: tokens(class, words, get(words, wire::start::COUNT)?, next, context)?,
+        },
+        class::COMMUNICATOR => Operation::CommunicatorCreation {
+            communicator: communicator(get(words, wire::communicator::PARENT)?, context)?,
+            progress,
+        },
         class::ONE_SIDED => one_sided(words, progress, context)?,
-        class::CONTROL => control(get(words, 0)?, get(words, 1)?)?,
-        class::FORGET => Operation::Forget { token: token(get(words, 0)?, next, context)? },
-        class::PROBE => probe(words, context)?,
-        class::REQUEST => {
-            Operation::OneSided { kind: OneSided::Local, communicator: communicator(0, context)?, bytes: 0, progress }
+        class::CONTROL => control(words)?,
+        class::FORGET => {
+            Operation::Forget { token: token(get(words, wire::forget::TOKEN)?, next, context)? }
         }
+        class::PROBE => probe(words, context)?,
+        class::REQUEST => Operation::OneSided {
+            kind: OneSided::Local,
+            communicator: communicator(0, context)?,
+            bytes: 0,
+            progress,
+        },
         // A class that a later capture adds is a call that orders nothing, for us.
         _ => Operation::Plain,
     })
@@ -149,33 +121,41 @@ fn byte_count(word: i64) -> Result<u64, Wrong> {
 }
 
 fn communicator(word: i64, context: Context) -> Result<u32, Wrong> {
-    let known = u32::try_from(word).ok().filter(|&c| (c as usize) < context.tables.communicators.len());
+    let known =
+        u32::try_from(word).ok().filter(|&c| (c as usize) < context.tables.communicators.len());
     known.ok_or("a communicator was never defined")
 }
 
 fn peer(word: i64, context: Context) -> Result<i32, Wrong> {
-    let good = i32::try_from(word).ok().filter(|&peer| peer >= -2 && i64::from(peer) < i64::from(context.tables.ranks));
-    good.ok_or("a peer is no rank of the run")
+    let good = i32::try_from(word).ok().filter(|&peer| {
+        peer >= Envelope::UNKNOWN && i64::from(peer) < i64::from(context.tables.ranks)
+    });
+    good.ok_or("a peer is not a rank of the run")
 }
 
 fn tag(word: i64) -> Result<i32, Wrong> {
     i32::try_from(word).map_err(|_| "a tag exceeds 32 bits")
 }
 
-/// Words: comm, peer, tag, bytes.
+/// The other side of a send or a receive: their first four words are alike.
 fn envelope(words: &[i64], context: Context) -> Result<Envelope, Wrong> {
+    use wire::send::{BYTES, COMMUNICATOR, PEER, TAG};
     Ok(Envelope {
-        communicator: communicator(get(words, 0)?, context)?,
-        peer: peer(get(words, 1)?, context)?,
-        tag: tag(get(words, 2)?)?,
-        bytes: byte_count(get(words, 3)?)?,
+        communicator: communicator(get(words, COMMUNICATOR)?, context)?,
+        peer: peer(get(words, PEER)?, context)?,
+        tag: tag(get(words, TAG)?)?,
+        bytes: byte_count(get(words, BYTES)?)?,
     })
 }
 
 /// The envelope of a receive: what matched where that is known, what was asked for otherwise.
-fn received(asked: Envelope, actual: (i64, i64), context: Context) -> Result<(Envelope, bool), Wrong> {
-    let wildcard = asked.peer == Envelope::UNKNOWN || i64::from(asked.tag) == ANY_TAG;
-    if !wildcard || actual.0 == i64::from(Envelope::UNKNOWN) {
+fn received(
+    asked: Envelope,
+    actual: (i64, i64),
+    context: Context,
+) -> Result<(Envelope, bool), Wrong> {
+    let wildcard = asked.peer == Envelope::UNKNOWN || i64::from(asked.tag) == wire::ANY_TAG;
+    if !wildcard || actual.0 == wire::peer::ANY {
         return Ok((asked, wildcard));
     }
     let found = Envelope { peer: peer(actual.0, context)?, tag: tag(actual.1)?, ..asked };
@@ -183,132 +163,168 @@ fn received(asked: Envelope, actual: (i64, i64), context: Context) -> Result<(En
 }
 
 fn receive(words: &[i64], progress: Progress, context: Context) -> Result<Operation, Wrong> {
-    let actual = (get(words, 5)?, get(words, 6)?);
+    use wire::receive::{ACTUAL_PEER, ACTUAL_TAG};
+    let actual = (get(words, ACTUAL_PEER)?, get(words, ACTUAL_TAG)?);
     let (envelope, wildcard) = received(envelope(words, context)?, actual, context)?;
     Ok(Operation::Receive { envelope, wildcard, progress })
 }
 
-/// Words: comm, peer, tag, bytes, mode of the send; peer, tag, bytes, actual peer, actual tag of the receive; flags.
 fn send_receive(words: &[i64], progress: Progress, context: Context) -> Result<Operation, Wrong> {
-    let asked = [get(words, 0)?, get(words, 5)?, get(words, 6)?, get(words, 7)?];
-    let actual = (get(words, 8)?, get(words, 9)?);
+    use wire::send_receive::{
+        ACTUAL_PEER, ACTUAL_TAG, COMMUNICATOR, RECEIVE_BYTES, RECEIVE_PEER, RECEIVE_TAG,
+    };
+    let asked = [
+        get(words, COMMUNICATOR)?,
+        get(words, RECEIVE_PEER)?,
+        get(words, RECEIVE_TAG)?,
+        get(words, RECEIVE_BYTES)?,
+    ];
+    let actual = (get(words, ACTUAL_PEER)?, get(words, ACTUAL_TAG)?);
     let (receive, _) = received(envelope(&asked, context)?, actual, context)?;
     Ok(Operation::SendReceive { send: envelope(words, context)?, receive, progress })
 }
 
 fn send_mode(word: i64) -> Result<SendMode, Wrong> {
     match word {
-        0 => Ok(SendMode::Standard),
-        1 => Ok(SendMode::Buffered),
-        2 => Ok(SendMode::Synchronous),
-        3 => Ok(SendMode::Ready),
+        wire::send::STANDARD => Ok(SendMode::Standard),
+        wire::send::BUFFERED => Ok(SendMode::Buffered),
+        wire::send::SYNCHRONOUS => Ok(SendMode::Synchronous),
+        wire::send::READY => Ok(SendMode::Ready),
         _ => Err("a send has no such mode"),
     }
 }
 
 /// A distance back from the next own number, or another location's number.
 fn token(word: i64, next: u64, context: Context) -> Result<Token, Wrong> {
+    use wire::token::{NUMBER_MASK, THREAD_SHIFT};
     if word > 0 {
         let number = next.checked_sub(word as u64).ok_or("a request was never started")?;
         return Ok(Token { location: context.location, number });
     }
-    let coded = !word as u64;
-    let location = (coded >> TOKEN_THREAD_SHIFT) as u32;
+    let coded = !word;
+    let location = (coded >> THREAD_SHIFT) as u32;
     if word == 0 || location as usize >= context.tables.locations.len() {
         return Err("a request belongs to no thread of the run");
     }
-    Ok(Token { location, number: coded & ((1 << TOKEN_THREAD_SHIFT) - 1) })
+    Ok(Token { location, number: (coded & NUMBER_MASK) as u64 })
 }
 
-fn tokens(words: &[i64], count: i64, next: u64, context: Context) -> Result<Vec<Token>, Wrong> {
+fn tokens(
+    class: u8,
+    words: &[i64],
+    count: i64,
+    next: u64,
+    context: Context,
+) -> Result<Vec<Token>, Wrong> {
     let count = usize::try_from(count).map_err(|_| TOO_FEW)?;
-    let words = words.get(..count).ok_or(TOO_FEW)?;
-    let mut tokens = Vec::with_capacity(count);
-    for &word in words {
-        tokens.push(token(word, next, context)?);
-    }
-    Ok(tokens)
+    let words = words.get(first_token(class)..).and_then(|rest| rest.get(..count));
+    words.ok_or(TOO_FEW)?.iter().map(|&word| token(word, next, context)).collect()
 }
 
-fn file_call(words: &[i64], layer: Layer, progress: Progress, context: Context) -> Result<FileCall, Wrong> {
-    let flags = get(words, 1)?;
-    let file = get(words, 2)?;
-    let entry = usize::try_from(file).ok().and_then(|file| context.tables.files.get(file));
-    let collective = flags & FILE_COLLECTIVE != 0 && get(words, 6)? >= 0;
+fn buffered(words: &[i64], context: Context) -> Result<Buffered, Wrong> {
+    use wire::buffered::{BYTES, CALLS, FILE, OP};
+    let file = usize::try_from(get(words, FILE)?).ok();
+    let file = file.filter(|file| *file < context.tables.files.len());
+    Ok(Buffered {
+        file: file.ok_or("a file was never defined")? as u32,
+        writes: wire::file::kind(get(words, OP)?) == FileKind::Write,
+        calls: u64::try_from(get(words, CALLS)?).map_err(|_| "a number of calls is negative")?,
+        bytes: byte_count(get(words, BYTES)?)?,
+    })
+}
+
+fn file_call(
+    words: &[i64],
+    layer: Layer,
+    progress: Progress,
+    context: Context,
+) -> Result<FileCall, Wrong> {
+    use wire::file;
+    let flags = get(words, file::FLAGS)?;
+    let number = get(words, file::FILE)?;
+    let entry = usize::try_from(number).ok().and_then(|number| context.tables.files.get(number));
+    let ranks = get(words, file::COMMUNICATOR)?;
+    let collective = flags & file::COLLECTIVE != 0 && ranks >= 0;
     Ok(FileCall {
-        kind: *usize::try_from(get(words, 0)?).ok().and_then(|op| FILE_KINDS.get(op)).unwrap_or(&FileKind::Metadata),
+        kind: file::kind(get(words, file::OP)?),
         layer,
-        file: file as u32,
-        bytes: byte_count(get(words, 3)?)?,
-        offset: (flags & FILE_OFFSET != 0).then_some(get(words, 4)?),
-        error: get(words, 5)? as i32,
-        collective: if collective { Some(communicator(get(words, 6)?, context)?) } else { None },
+        file: number as u32,
+        bytes: byte_count(get(words, file::BYTES)?)?,
+        offset: (flags & file::HAS_OFFSET != 0).then_some(get(words, file::OFFSET)?),
+        error: get(words, file::ERROR)? as i32,
+        collective: if collective { Some(communicator(ranks, context)?) } else { None },
         progress,
         opaque: entry.ok_or("a file was never defined")?.opaque && layer == Layer::MpiIo,
     })
 }
 
-/// Words: comm, kind, root, bytes sent, bytes received, flags.
 fn collective(words: &[i64], progress: Progress, context: Context) -> Result<Operation, Wrong> {
+    use wire::collective::{BYTES_RECEIVED, BYTES_SENT, COMMUNICATOR, KIND, ROOT};
     Ok(Operation::Collective {
-        communicator: communicator(get(words, 0)?, context)?,
-        flow: flow(get(words, 1)?, peer(get(words, 2)?, context)?),
-        bytes_sent: byte_count(get(words, 3)?)?,
-        bytes_received: byte_count(get(words, 4)?)?,
+        communicator: communicator(get(words, COMMUNICATOR)?, context)?,
+        flow: flow(get(words, KIND)?, peer(get(words, ROOT)?, context)?),
+        bytes_sent: byte_count(get(words, BYTES_SENT)?)?,
+        bytes_received: byte_count(get(words, BYTES_RECEIVED)?)?,
         progress,
     })
 }
 
 /// On an intercommunicator the ranks beside the root (root −1) take no part in the data's flow.
 fn flow(kind: i64, root: i32) -> Flow {
+    use wire::collective::{ALL, EXCLUSIVE_PREFIX, FROM_ROOT, PREFIX, TO_ROOT};
     match kind {
-        0 => Flow::All,
-        1 if root >= 0 => Flow::FromRoot(root),
-        2 if root >= 0 => Flow::ToRoot(root),
-        3 | 4 => Flow::Prefix,
+        ALL => Flow::All,
+        FROM_ROOT if root >= 0 => Flow::FromRoot(root),
+        TO_ROOT if root >= 0 => Flow::ToRoot(root),
+        PREFIX | EXCLUSIVE_PREFIX => Flow::Prefix,
         _ => Flow::Neighbours,
     }
 }
 
-/// Words: op, comm of the window, target, bytes, flags, n, n world ranks.
 fn one_sided(words: &[i64], progress: Progress, context: Context) -> Result<Operation, Wrong> {
-    let kind = match get(words, 0)? {
-        3 | 11 => OneSided::Collective,
-        4 => OneSided::Post(world_ranks(words, context)?),
-        5 => OneSided::Start(world_ranks(words, context)?),
-        6 => OneSided::Complete,
-        7 => OneSided::Wait,
+    use wire::one_sided::{BYTES, COMMUNICATOR, COMPLETE, CREATE, FENCE, OP, POST, START, WAIT};
+    let kind = match get(words, OP)? {
+        FENCE | CREATE => OneSided::Collective,
+        POST => OneSided::Post(world_ranks(words, context)?),
+        START => OneSided::Start(world_ranks(words, context)?),
+        COMPLETE => OneSided::Complete,
+        WAIT => OneSided::Wait,
         _ => OneSided::Local,
     };
-    let communicator = communicator(get(words, 1)?, context)?;
-    Ok(Operation::OneSided { kind, communicator, bytes: byte_count(get(words, 3)?)?, progress })
+    let communicator = communicator(get(words, COMMUNICATOR)?, context)?;
+    let bytes = byte_count(get(words, BYTES)?)?;
+    Ok(Operation::OneSided { kind, communicator, bytes, progress })
 }
 
 fn world_ranks(words: &[i64], context: Context) -> Result<Vec<u32>, Wrong> {
-    let count = usize::try_from(get(words, 5)?).map_err(|_| TOO_FEW)?;
-    let ranks = words.get(6..).and_then(|rest| rest.get(..count)).ok_or(TOO_FEW)?;
+    use wire::one_sided::{COUNT, FIRST};
+    let count = usize::try_from(get(words, COUNT)?).map_err(|_| TOO_FEW)?;
+    let ranks = words.get(FIRST..).and_then(|rest| rest.get(..count)).ok_or(TOO_FEW)?;
     ranks.iter().map(|&rank| peer(rank, context).map(|rank| rank.max(0) as u32)).collect()
 }
 
-fn control(what: i64, value: i64) -> Result<Operation, Wrong> {
-    match what {
-        0 => Ok(Operation::Initialize),
-        1 => Ok(Operation::Finalize),
-        2 => Ok(Operation::Control(value as i32)),
-        3 => Ok(Operation::Abort),
-        _ => Ok(Operation::Plain),
-    }
+fn control(words: &[i64]) -> Result<Operation, Wrong> {
+    use wire::control::{ABORT, FINALIZE, INITIALIZE, LEVEL, VALUE, WHAT};
+    let value = get(words, VALUE)?;
+    Ok(match get(words, WHAT)? {
+        INITIALIZE => Operation::Initialize,
+        FINALIZE => Operation::Finalize,
+        LEVEL => Operation::Control(value as i32),
+        ABORT => Operation::Abort,
+        _ => Operation::Plain,
+    })
 }
 
-/// Words: comm, peer, tag, flags (bit 0 non-blocking, bit 1 found), actual peer, actual tag.
 fn probe(words: &[i64], context: Context) -> Result<Operation, Wrong> {
-    const NOT_BLOCKING: i64 = 1;
-    const FOUND: i64 = 2;
-    let flags = get(words, 3)?;
+    use wire::probe::{
+        ACTUAL_PEER, ACTUAL_TAG, COMMUNICATOR, FLAGS, FOUND, NOT_BLOCKING, PEER, TAG,
+    };
+    let flags = get(words, FLAGS)?;
     if flags & NOT_BLOCKING != 0 && flags & FOUND == 0 {
         return Ok(Operation::Plain);
     }
-    let asked = envelope(&[get(words, 0)?, get(words, 1)?, get(words, 2)?, 0], context)?;
-    let (envelope, _) = received(asked, (get(words, 4)?, get(words, 5)?), context)?;
+    let asked = [get(words, COMMUNICATOR)?, get(words, PEER)?, get(words, TAG)?, 0];
+    let actual = (get(words, ACTUAL_PEER)?, get(words, ACTUAL_TAG)?);
+    let (envelope, _) = received(envelope(&asked, context)?, actual, context)?;
     Ok(Operation::Probe { envelope })
 }

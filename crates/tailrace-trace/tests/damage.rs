@@ -1,11 +1,12 @@
-//! Traces from untrusted places: one sentence with its place, never a panic, a hang, or memory without bound.
+//! Traces from untrusted places: one sentence with its place, never a panic, a hang, or memory
+//! without bound.
 
 mod support;
 
 use std::path::Path;
 
 use support::{Stream, pack};
-use tailrace_trace::{Batch, TraceError, open};
+use tailrace_trace::{TraceError, conforms, open};
 
 /// Small, but with everything that a trace may hold.
 fn sample(directory: &Path) {
@@ -28,12 +29,10 @@ fn sample(directory: &Path) {
         }
         stream.define(1, 1, 10, &[0, 0]).call(1, 1, 500);
         stream.define(2, 2, 3, &[4, -2, -1, 64, 1, -2, -1]).define(3, 3, 5, &[0, 1, 1, 0, 7]);
-        stream.define(4, 4, 1, &[3, 3, 0, 4096, 0, 0, 4]).define(5, 5, 1, &[3, 1, 0, 4096, 0, 0, -1]).define(
-            6,
-            6,
-            9,
-            &[4, 4, 0, 0, 0, 1, 1],
-        );
+        stream
+            .define(4, 4, 1, &[3, 3, 0, 4096, 0, 0, 4])
+            .define(5, 5, 1, &[3, 1, 0, 4096, 0, 0, -1])
+            .define(6, 6, 9, &[4, 4, 0, 0, 0, 1, 1]);
         for i in 0..200u64 {
             stream.call(2, 10 + i % 3, 20).call(3, 5, 7_000_000_000 * u64::from(i == 77) + 9);
             stream.enter(4, 3).call(5, 2, 100 + i).leave(4, 1).call(6, 1, 1);
@@ -42,28 +41,14 @@ fn sample(directory: &Path) {
     }
 }
 
-/// Reads everything; an error must say where and what to do.
+/// Reads everything, which keeps the readers' promises; an error must say where and what to do.
 fn read_all(path: &Path) -> Result<u64, TraceError> {
-    let trace = open(path)?;
-    let (mut batch, mut events) = (Batch::default(), 0);
-    for location in 0..trace.tables().locations.len() {
-        let mut stream = trace.events(location);
-        while stream.next_batch(&mut batch)? {
-            assert!(
-                batch
-                    .events
-                    .iter()
-                    .all(|event| (event.shape as usize) < batch.shapes.len() && event.begin <= event.end)
-            );
-            events += batch.events.len() as u64;
-        }
-    }
-    Ok(events)
+    conforms(&*open(path)?)
 }
 
 fn complaint(path: &Path) -> String {
     let error = read_all(path).expect_err("a damaged trace");
-    assert!(!error.message.contains('\n') && error.message.ends_with('.'), "{error}");
+    assert!(!error.message.contains('\n') && !error.message.ends_with('.'), "{error}");
     assert!(error.message.contains(&*path.to_string_lossy()) && !error.hint.is_empty(), "{error}");
     error.message
 }
@@ -96,9 +81,9 @@ fn foreign_newer_and_empty_files_are_told_apart() {
     newer.extend([9, 0, 0, 0, 0, 0, 0, 0]);
     for (bytes, part) in [
         (&b""[..], "is empty"),
-        (b"\x7fELF something", "is no trace"),
+        (b"\x7fELF something", "is not a trace"),
         (&newer, "version 9"),
-        (b"TAILRACE\x01", "ends at byte 9"),
+        (b"TAILRACE\x01", "was cut off: it ends at byte 9"),
         (b"TAILRAW\0", "is a raw stream"),
     ] {
         std::fs::write(&path, bytes).unwrap();
@@ -134,7 +119,8 @@ impl Noise {
     }
 }
 
-/// Raw streams have no checksum: a mutated one is packed as far as it makes sense, and what comes out is a good trace.
+/// Raw streams have no checksum: a mutated one is packed as far as it makes sense, and what comes
+/// out is a good trace.
 #[test]
 fn mutated_raw_streams_pack_to_good_traces() {
     let directory = tempfile::tempdir().unwrap();

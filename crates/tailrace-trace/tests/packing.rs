@@ -5,6 +5,7 @@ mod support;
 use support::{Stream, events, pack};
 use tailrace_trace::event::{Operation, Part, Token};
 use tailrace_trace::offsets::Follower;
+use tailrace_trace::tables::Wait;
 use tailrace_trace::{Batch, open};
 
 /// Long enough for several blocks (16,384 events each with few locations).
@@ -34,10 +35,20 @@ fn many_blocks_give_back_every_call() {
         batches += 1;
         for event in &batch.events {
             let gap = if seen % 30_000 == 29_999 { 5_000_000_000 } else { seen as i64 % 50 };
-            assert_eq!((event.begin - cursor, event.end - event.begin), (gap, 300 + seen as i64 % 7), "call {seen}");
-            let Operation::File(call) = &batch.shapes[event.shape as usize].operation else { panic!("a file call") };
+            assert_eq!(
+                (event.begin - cursor, event.end - event.begin),
+                (gap, 300 + seen as i64 % 7),
+                "call {seen}"
+            );
+            let Operation::File(call) = &batch.shapes[event.shape as usize].operation else {
+                panic!("a file call")
+            };
             expected_offset -= if seen % 1000 == 999 { 16 } else { 0 };
-            assert_eq!(follower.offset(call.file, call.offset.unwrap(), call.bytes), expected_offset, "call {seen}");
+            assert_eq!(
+                follower.offset(call.file, call.offset.unwrap(), call.bytes),
+                expected_offset,
+                "call {seen}"
+            );
             expected_offset += 8;
             cursor = event.end;
             seen += 1;
@@ -81,9 +92,13 @@ fn wildcard(calls_between: u64) -> i32 {
     let trace = open(&pack(directory.path())).unwrap();
     let all = events(trace.as_ref(), 0);
     assert_eq!(all.len() as u64, calls_between + 2);
-    let Operation::Complete { completed, .. } = &all[all.len() - 1].1.operation else { panic!("a completion") };
+    let Operation::Complete { completed, .. } = &all[all.len() - 1].1.operation else {
+        panic!("a completion")
+    };
     assert_eq!(completed[..], [Token { location: 0, number: 0 }]);
-    let Operation::Receive { envelope, wildcard: true, .. } = &all[0].1.operation else { panic!("a wildcard receive") };
+    let Operation::Receive { envelope, wildcard: true, .. } = &all[0].1.operation else {
+        panic!("a wildcard receive")
+    };
     envelope.peer
 }
 
@@ -111,21 +126,31 @@ fn another_thread_may_complete_a_request() {
     waiter.define(1, 2, 5, &[0, 1, -2, -1, -1]).call(1, 1, 1).save(directory.path(), 1);
     let trace = open(&pack(directory.path())).unwrap();
     let (_, shape) = events(trace.as_ref(), 1).remove(0);
-    assert_eq!(shape.operation, Operation::Complete { completed: vec![Token { location: 0, number: 1 }], test: false });
-    assert_eq!(trace.tables().locations.iter().map(|location| location.main).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(
+        shape.operation,
+        Operation::Complete { completed: vec![Token { location: 0, number: 1 }], test: false }
+    );
+    assert_eq!(
+        trace.tables().locations.iter().map(|location| location.main).collect::<Vec<_>>(),
+        [true, false]
+    );
 }
 
 #[test]
 fn a_call_on_an_unknown_communicator_still_takes_its_number() {
     let directory = tempfile::tempdir().unwrap();
     let mut stream = Stream::rank(0, 1, 0);
-    stream.name(1, 0, "MPI_Isend").name(2, 0, "MPI_Wait").define(1, 1, 2, &[99, 0, 5, 8, 0, 1]).define(
-        2,
-        1,
-        2,
-        &[0, 0, 5, 8, 0, 1],
-    );
-    stream.define(3, 2, 5, &[0, 1, 1, -1, -1]).call(1, 1, 1).call(2, 1, 1).call(3, 1, 1).save(directory.path(), 0);
+    stream
+        .name(1, 0, "MPI_Isend")
+        .name(2, 0, "MPI_Wait")
+        .define(1, 1, 2, &[99, 0, 5, 8, 0, 1])
+        .define(2, 1, 2, &[0, 0, 5, 8, 0, 1]);
+    stream
+        .define(3, 2, 5, &[0, 1, 1, -1, -1])
+        .call(1, 1, 1)
+        .call(2, 1, 1)
+        .call(3, 1, 1)
+        .save(directory.path(), 0);
     let trace = open(&pack(directory.path())).unwrap();
     let all = events(trace.as_ref(), 0);
     assert!(all[0].1.takes_number() && all[0].1.part == Part::Call);
@@ -134,7 +159,7 @@ fn a_call_on_an_unknown_communicator_still_takes_its_number() {
         Operation::Complete { completed: vec![Token { location: 0, number: 1 }], test: false }
     );
     assert!(
-        trace.tables().capture.notes.iter().any(|note| note.contains("never defined")),
+        trace.tables().capture.notes.iter().any(|note| note.contains("does not define")),
         "{:?}",
         trace.tables().capture.notes
     );
@@ -144,7 +169,11 @@ fn a_call_on_an_unknown_communicator_still_takes_its_number() {
 fn a_request_without_any_communicator_is_a_plain_call() {
     let directory = tempfile::tempdir().unwrap();
     let mut stream = Stream::new(5, 0, 0);
-    stream.name(1, 0, "MPI_Isend").define(1, 1, 2, &[0, 0, 5, 8, 0, 1]).call(1, 1, 1).save(directory.path(), 0);
+    stream
+        .name(1, 0, "MPI_Isend")
+        .define(1, 1, 2, &[0, 0, 5, 8, 0, 1])
+        .call(1, 1, 1)
+        .save(directory.path(), 0);
     let trace = open(&pack(directory.path())).unwrap();
     assert_eq!(events(trace.as_ref(), 0)[0].1.operation, Operation::Plain);
 }
@@ -155,17 +184,118 @@ fn a_call_of_a_shape_that_was_never_defined_is_left_out_and_noted() {
     Stream::rank(0, 1, 0).call(7, 1, 1).save(directory.path(), 0);
     let trace = open(&pack(directory.path())).unwrap();
     assert_eq!(events(trace.as_ref(), 0), []);
-    assert!(trace.tables().capture.notes.iter().any(|note| note.contains("never defined")));
+    assert!(trace.tables().capture.notes.iter().any(|note| note.contains("does not define")));
+}
+
+fn wait(begin: u64, end: u64, waited_ns: u64) -> Vec<u8> {
+    [begin, end, waited_ns].iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+#[test]
+fn waits_for_a_processor_are_kept_by_the_common_clock() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = writer(5, 10);
+    stream.meta("cores", "0-3,8").record(251, &wait(0, 0, 0)).record(251, &wait(100, 1100, 400));
+    stream.record(251, &wait(1100, 1200, 900)); // no longer than it lasts
+    stream.record(251, &wait(1150, 1300, 1)).record(251, &wait(u64::MAX, 5, u64::MAX)); // none
+    stream.save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let location = &trace.tables().locations[0];
+    assert_eq!(location.cores, "0-3,8");
+    let kept = [(100, 1100, 400), (1100, 1200, 100)];
+    let kept = kept.map(|(begin_ns, end_ns, waited_ns)| Wait { begin_ns, end_ns, waited_ns });
+    assert_eq!(location.waits.as_deref(), Some(&kept[..]));
+}
+
+#[test]
+fn a_stream_without_waits_says_that_they_are_not_known() {
+    let directory = tempfile::tempdir().unwrap();
+    writer(5, 10).save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    assert_eq!(trace.tables().locations[0].waits, None);
+}
+
+#[test]
+fn many_waits_become_few_and_lose_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = writer(5, 10);
+    for i in 0..300_000 {
+        stream.record(251, &wait(i * 1_000_000, i * 1_000_000 + 1000, 10));
+    }
+    stream.save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let waits = trace.tables().locations[0].waits.clone().unwrap();
+    assert!((32_768..=131_072).contains(&waits.len()), "{}", waits.len());
+    assert_eq!(waits.iter().map(|wait| wait.waited_ns).sum::<i64>(), 3_000_000);
+    assert!(waits.iter().all(|wait| wait.end_ns - wait.begin_ns < 20_000_000));
 }
 
 #[test]
 fn no_partial_output_is_left() {
     let directory = tempfile::tempdir().unwrap();
-    let error = tailrace_trace::pack(directory.path(), &directory.path().join("out"), &mut |_| {}).unwrap_err();
+    let error = tailrace_trace::pack(directory.path(), &directory.path().join("out"), &mut |_| {})
+        .unwrap_err();
     assert!(error.message.contains("holds no raw streams"), "{error}");
     writer(5, 10).save(directory.path(), 0);
-    let error =
-        tailrace_trace::pack(directory.path(), &directory.path().join("no/such/place"), &mut |_| {}).unwrap_err();
+    let error = tailrace_trace::pack(
+        directory.path(),
+        &directory.path().join("no/such/place"),
+        &mut |_| {},
+    )
+    .unwrap_err();
     assert!(error.message.contains("no/such"), "{error}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+/// A rank that `launch` started, with the metas given.
+fn launched(process: u32, rank: u32, ranks: u32, launch: &str, more: &[(&str, &str)]) -> Stream {
+    let mut stream = Stream::rank(rank, ranks, u64::from(process) * 1000);
+    stream.u32_at(12, process).meta("launch", launch).meta("exe", &format!("/bin/{launch}"));
+    for (key, value) in more {
+        stream.meta(key, value);
+    }
+    stream
+}
+
+#[test]
+fn each_launch_becomes_a_trace_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    for (process, rank) in [(5, 0), (6, 1)] {
+        launched(process, rank, 2, "first", &[]).save(directory.path(), 0);
+    }
+    launched(7, 0, 1, "second", &[]).save(directory.path(), 0);
+    let output = directory.path().join("run.tailrace");
+    let runs = tailrace_trace::pack(directory.path(), &output, &mut |_| {}).unwrap();
+    let found: Vec<_> = runs
+        .iter()
+        .map(|run| {
+            (run.path.file_name().unwrap().to_str().unwrap(), run.ranks, &run.meta["exe"][..])
+        })
+        .collect();
+    let expected = [("run.tailrace", 2, "/bin/first"), ("run-2.tailrace", 1, "/bin/second")];
+    assert_eq!(found, expected);
+    for run in &runs {
+        assert_eq!(open(&run.path).unwrap().tables().ranks, run.ranks);
+        assert_eq!((run.complete, &run.notes[..]), (true, &[][..]));
+    }
+}
+
+#[test]
+fn what_is_not_recorded_is_said_in_a_sentence() {
+    let directory = tempfile::tempdir().unwrap();
+    launched(5, 0, 1, "first", &[("processes_started", "20")])
+        .note("io_uring", "")
+        .note("mmap", "/data/a")
+        .note("mmap", "/data/b")
+        .save(directory.path(), 0);
+    let mut helper = Stream::new(6, 0, 9000);
+    helper.meta("host", "node").meta("parent", "5").u64_at(80, 0).save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    assert_eq!(
+        trace.tables().meta["not_recorded"],
+        "rank 0 started 19 other processes, which were not recorded; \
+         the program uses io_uring, whose I/O is not recorded; \
+         2 files are mapped into memory, where reads and writes are not seen"
+    );
+    assert!(trace.tables().capture.complete, "a helper need not close its stream");
 }

@@ -1,27 +1,31 @@
-//! Whatever bytes a `.prv` has: it is refused in one sentence, or read into a trace that keeps the readers' promises.
+//! Whatever bytes a `.prv` has: it is refused in one sentence, or read into a trace that keeps the
+//! readers' promises.
 
 use std::io::{Cursor, Write};
 use std::path::Path;
 
 use flate2::{Compression, write::GzEncoder};
-use tailrace_trace::event::{Operation, Part};
 use tailrace_trace::prv::PrvTrace;
-use tailrace_trace::{Batch, Trace, TraceError};
+use tailrace_trace::{Trace, TraceError, conforms};
 
-/// Mutants of each seed; the same ones in every run. `PRV_MUTANTS=1000000` makes a long search of it.
+/// Mutants of each seed; the same ones in every run. `PRV_MUTANTS=1000000` makes a long search of
+/// it.
 const MUTANTS: u64 = 1500;
 
 fn seeds() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/trace/data/prv");
-    let paths = std::fs::read_dir(folder).expect("the cases are there").map(|entry| entry.unwrap().path());
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "prv")).collect();
+    let paths =
+        std::fs::read_dir(folder).expect("the cases are there").map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|e| e == "prv")).collect();
     paths.sort();
     paths.iter().map(|path| records_of(&std::fs::read_to_string(path).unwrap())).collect()
 }
 
 /// Without the comments, so that mutations hit what is read.
 fn records_of(text: &str) -> Vec<u8> {
-    let lines = text.lines().enumerate().filter(|(number, line)| *number == 0 || !line.starts_with('#'));
+    let lines =
+        text.lines().enumerate().filter(|(number, line)| *number == 0 || !line.starts_with('#'));
     lines.flat_map(|(_, line)| [line.as_bytes(), b"\n"].concat()).collect()
 }
 
@@ -53,7 +57,8 @@ impl Random {
     }
 
     fn swap_lines(&mut self, text: &mut Vec<u8>) {
-        let mut lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        let mut lines: Vec<Vec<u8>> =
+            text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
         let (first, second) = (self.below(lines.len()), self.below(lines.len()));
         lines.swap(first, second);
         *text = lines.join(&b'\n');
@@ -70,54 +75,11 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The promises in the crate's documentation.
-fn check(trace: &PrvTrace) {
-    let tables = trace.tables();
-    for (index, location) in tables.locations.iter().enumerate() {
-        assert!(location.rank < tables.ranks);
-        let (mut stream, mut batch) = (trace.events(index), Batch::default());
-        let (mut last, mut depth, mut requests, mut events) = (i64::MIN, 0_u32, 0_u64, 0_u64);
-        while stream.next_batch(&mut batch).unwrap() {
-            for event in &batch.events {
-                let shape = &batch.shapes[event.shape as usize];
-                assert!(last <= event.begin && event.begin <= event.end, "out of order");
-                assert!(usize::from(shape.function) < tables.functions.len());
-                match shape.part {
-                    Part::Enter => depth += 1,
-                    Part::Leave => depth = depth.checked_sub(1).expect("a leave without its enter"),
-                    Part::Call => {}
-                }
-                if shape.part != Part::Enter {
-                    check_operation(trace, &shape.operation, requests);
-                }
-                requests += u64::from(shape.takes_number());
-                last = event.end;
-                events += 1;
-            }
-        }
-        assert_eq!((depth, events), (0, location.events));
-    }
-}
-
-fn check_operation(trace: &PrvTrace, operation: &Operation, requests: u64) {
-    let tables = trace.tables();
-    match operation {
-        Operation::File(call) => assert!((call.file as usize) < tables.files.len()),
-        Operation::Collective { communicator, .. } => assert!((*communicator as usize) < tables.communicators.len()),
-        Operation::Send { envelope, .. } | Operation::Receive { envelope, .. } => {
-            assert!((envelope.communicator as usize) < tables.communicators.len());
-            assert!((envelope.peer as u32) < tables.ranks);
-        }
-        Operation::Complete { completed, .. } => assert!(completed.iter().all(|token| token.number < requests)),
-        _ => {}
-    }
-}
-
 #[test]
 fn the_seeds_are_read_and_keep_the_promises() {
     for seed in seeds() {
-        check(&read(seed.clone()).unwrap());
-        check(&read(gzip(&seed)).unwrap());
+        conforms(&read(seed.clone()).unwrap()).unwrap();
+        conforms(&read(gzip(&seed)).unwrap()).unwrap();
     }
 }
 
@@ -132,18 +94,27 @@ fn mutants_are_refused_in_a_sentence_or_read_well() {
             (0..=random.below(4)).for_each(|_| random.mutate(&mut text));
             match read(text) {
                 Ok(trace) => {
-                    check(&trace);
+                    conforms(&trace).unwrap();
                     well += 1;
                 }
                 Err(error) => {
-                    assert!(error.message.contains("mutant.prv") && !error.hint.is_empty(), "{error}");
-                    assert!(!error.message.contains('\n') && error.message.ends_with('.'), "{error}");
+                    assert!(
+                        error.message.contains("mutant.prv") && !error.hint.is_empty(),
+                        "{error}"
+                    );
+                    assert!(
+                        !error.message.contains('\n') && !error.message.ends_with('.'),
+                        "{error}"
+                    );
                     refused += 1;
                 }
             }
         }
     }
-    assert!(refused > 100 && well > 100, "{refused} refused, {well} read: the mutations do not search");
+    assert!(
+        refused > 100 && well > 100,
+        "{refused} refused, {well} read: the mutations do not search"
+    );
 }
 
 #[test]
@@ -151,14 +122,14 @@ fn a_cut_gzip_is_refused_with_the_line_that_was_reached() {
     let seed = seeds().swap_remove(0);
     let whole = gzip(&seed);
     let error = read(whole[..whole.len() / 2].to_vec()).err().expect("half a file is refused");
-    assert!(error.message.starts_with("mutant.prv cannot be read on after line "), "{error}");
+    assert!(error.message.starts_with("mutant.prv cannot be read beyond line "), "{error}");
 }
 
 #[test]
 fn claims_do_not_cost_memory() {
     let header = "#Paraver (x):9_ns:1(1):1:1(4000000000:1),4000000000\n";
-    let far =
-        read(format!("{header}2:1:1:1:3999999999:1:1:1\n").into_bytes()).expect("a thread that the header allows");
+    let far = read(format!("{header}2:1:1:1:3999999999:1:1:1\n").into_bytes())
+        .expect("a thread that the header allows");
     assert_eq!(far.tables().locations.len(), 2);
     let error = read(b"#Paraver (x):9_ns:1(1):1:4000000000(1:1)\n".to_vec()).err().unwrap();
     assert!(error.message.contains("claims more than a million tasks"), "{error}");

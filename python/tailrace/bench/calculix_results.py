@@ -1,5 +1,6 @@
-"""CalculiX's result files, read without CalculiX. They say the same thing twice, so each checks the other: every
-displacement and force of every increment stands in the .dat file as a table and in the .frd file in fixed columns.
+"""CalculiX's result files, read without CalculiX. They say the same thing twice, so each checks the
+other: every displacement and force of every increment stands in the .dat file as a table and in the
+.frd file in fixed columns.
 """
 
 from collections.abc import Iterator
@@ -10,22 +11,23 @@ import numpy as np
 
 # The .frd file has six digits of a number, the .dat file seven.
 RELATIVE_TOLERANCE = 2e-5
-# Of the load: the residual that CalculiX accepts is 0.5 % of the average force; the reactions then sum to the load.
+# Of the load: the residual that CalculiX accepts is 0.5 % of the average force; the reactions then
+# sum to the load.
 EQUILIBRIUM_TOLERANCE = 1e-2
 NODE_COLUMNS, NUMBER_COLUMNS = slice(3, 13), 12
 QUANTITIES = {"displacements": "DISP", "forces": "FORC"}
 
 
 @dataclass(frozen=True)
-class Table:
-    """One quantity at one time: vectors by node number."""
+class Quantity:
+    """A quantity of the model at one time: vectors by node number."""
 
     name: str
     nodes: np.ndarray
     values: np.ndarray
 
 
-def dat_tables(path: Path) -> Iterator[Table]:
+def dat_quantities(path: Path) -> Iterator[Quantity]:
     """The displacements and forces of all nodes, in the order of the file."""
     name, rows = "", []
     with path.open(encoding="ascii") as file:
@@ -38,19 +40,21 @@ def dat_tables(path: Path) -> Iterator[Table]:
                     rows.append(words)
                 continue
             if name:
-                yield _table(QUANTITIES[name], rows)
+                yield _quantity(QUANTITIES[name], rows)
             name, rows = (words[0] if words[0] in QUANTITIES else ""), []
     if name:
-        yield _table(QUANTITIES[name], rows)
+        yield _quantity(QUANTITIES[name], rows)
 
 
-def _table(name: str, rows: list[list[str]]) -> Table:
+def _quantity(name: str, rows: list[list[str]]) -> Quantity:
     numbers = np.array(rows, dtype=np.float64)
-    return Table(name, numbers[:, 0].astype(np.int64), numbers[:, 1:4])
+    return Quantity(name, numbers[:, 0].astype(np.int64), numbers[:, 1:4])
 
 
-def frd_tables(path: Path) -> Iterator[Table]:
-    name, nodes, values = "", [], []
+def frd_quantities(path: Path) -> Iterator[Quantity]:
+    name = ""
+    nodes: list[int] = []
+    values: list[list[float]] = []
     with path.open(encoding="ascii") as file:
         for line in file:
             key = line[:3]
@@ -58,7 +62,7 @@ def frd_tables(path: Path) -> Iterator[Table]:
                 name, nodes, values = line.split()[1], [], []
             elif key == " -3":
                 if name in QUANTITIES.values():
-                    yield Table(name, np.array(nodes), np.array(values))
+                    yield Quantity(name, np.array(nodes), np.array(values))
                 name = ""
             elif key == " -1" and name in QUANTITIES.values():
                 nodes.append(int(line[NODE_COLUMNS]))
@@ -72,31 +76,44 @@ def finished_increments(path: Path) -> int:
 
 
 def problems(stem: Path, nodes: int, written: int, load_n: float) -> Iterator[tuple[str, str]]:
-    """What is wrong in the results, as file and sentence: an element that is missing or that the files do not agree on,
-    or reactions that do not carry the load.
+    """What is wrong in the results, as file and sentence: an element that is missing or that the
+    files do not agree on, or reactions that do not carry the load.
     """
-    dat = list(dat_tables(stem.with_suffix(".dat")))
-    frd = list(frd_tables(stem.with_suffix(".frd")))
+    dat = list(dat_quantities(stem.with_suffix(".dat")))
+    frd = list(frd_quantities(stem.with_suffix(".frd")))
     for name in QUANTITIES.values():
-        mine, other = ([table for table in tables if table.name == name] for tables in (dat, frd))
-        for suffix, tables in ((".dat", mine), (".frd", other)):
-            if len(tables) != written:
-                yield stem.name + suffix, f"{name} is there {len(tables)} times, and should be {written} times"
-        for number, (one, two) in enumerate(zip(mine, other, strict=False), 1):
-            yield from ((stem.name, f"{name}, output {number}: {text}") for text in _disagreements(one, two, nodes))
-    reactions = [table for table in dat if table.name == "FORC"]
-    if reactions and not np.isclose(reactions[-1].values[:, 2].sum(), 0, atol=EQUILIBRIUM_TOLERANCE * load_n):
-        yield f"{stem.name}.dat", f"the forces on all nodes sum to {reactions[-1].values[:, 2].sum():.4g} N, not to 0"
+        in_dat, in_frd = (
+            [quantity for quantity in found if quantity.name == name] for found in (dat, frd)
+        )
+        for suffix, found in ((".dat", in_dat), (".frd", in_frd)):
+            if len(found) != written:
+                yield (
+                    stem.name + suffix,
+                    f"{name} is there {len(found)} times instead of {written}",
+                )
+        for number, pair in enumerate(zip(in_dat, in_frd, strict=False), 1):
+            yield from (
+                (stem.name, f"{name}, output {number}: {text}")
+                for text in _disagreements(*pair, nodes)
+            )
+    forces = [quantity.values[:, 2].sum() for quantity in dat if quantity.name == "FORC"]
+    if forces and not np.isclose(forces[-1], 0, atol=EQUILIBRIUM_TOLERANCE * load_n):
+        yield (
+            f"{stem.name}.dat",
+            f"the forces on all nodes sum to {forces[-1]:.4g} N, not to 0",
+        )
 
 
-def _disagreements(one: Table, two: Table, nodes: int) -> Iterator[str]:
-    if len(one.nodes) != nodes or not np.array_equal(one.nodes, two.nodes):
-        yield f"{len(one.nodes)} and {len(two.nodes)} nodes, and there are {nodes}"
+def _disagreements(dat: Quantity, frd: Quantity, nodes: int) -> Iterator[str]:
+    if len(dat.nodes) != nodes or not np.array_equal(dat.nodes, frd.nodes):
+        yield f"{len(dat.nodes)} and {len(frd.nodes)} nodes instead of {nodes}"
         return
-    near = np.isclose(one.values, two.values, rtol=RELATIVE_TOLERANCE, atol=1e-5 * np.abs(one.values).max())
+    near = np.isclose(
+        dat.values, frd.values, rtol=RELATIVE_TOLERANCE, atol=1e-5 * np.abs(dat.values).max()
+    )
     if not near.all():
         node, axis = np.argwhere(~near)[0]
         yield (
-            f"node {one.nodes[node]}, component {axis + 1}: {one.values[node, axis]:g} in the .dat file,"
-            f" {two.values[node, axis]:g} in the .frd file ({(~near).sum()} such)"
+            f"node {dat.nodes[node]}, component {axis + 1}: {dat.values[node, axis]:g} in the .dat"
+            f" file, {frd.values[node, axis]:g} in the .frd file ({(~near).sum()} such)"
         )

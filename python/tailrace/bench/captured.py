@@ -1,18 +1,31 @@
-"""A kernel, or CalculiX, under capture: what is preloaded, and what the trace then says of files and efficiencies."""
+"""A kernel, or CalculiX, under capture: what is preloaded, and what the trace then says of files
+and efficiencies."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailrace import capture_cache, run, store
-from tailrace.launch import read_command
-from tailrace.mpi import Installation
+from tailrace import store
+from tailrace.capture import libraries
+from tailrace.capture.environment import CaptureOptions, Place, capture_environment
+from tailrace.capture.launch import read_command
+from tailrace.capture.mpi import Installation
+from tailrace.engine import ReplayOptions
+from tailrace.terminal import Tell
 
-Tell = Callable[[str], None]
 # Of a trace's report, what belongs beside a kernel's own figures.
-REPORTED = ("runtime_s", "headline", "efficiency", "pop", "io_s", "mpi_s", "useful_s", "files", "layers", "capture")
-STREAM_FORMATS = ("posix", "stdio", "mpiio")
+REPORTED = (
+    "runtime_s",
+    "headline",
+    "efficiency",
+    "pop",
+    "io_s",
+    "mpi_s",
+    "useful_s",
+    "files",
+    "layers",
+    "capture",
+)
 
 
 @dataclass(frozen=True)
@@ -26,32 +39,44 @@ class Capture:
 
 
 def prepare(
-    command: list[str], installations: list[Installation], directory: Path, name: str, scratch: Path, tell: Tell
+    command: list[str],
+    installations: list[Installation],
+    directory: Path,
+    name: str,
+    scratch: Path,
+    tell: Tell,
 ) -> Capture:
     """Compiles capture where it was not yet, and says what the environment must be."""
-    libraries = capture_cache.prepare(installations, tell)
+    prepared = libraries.prepare(installations, tell)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     trace = store.free_name(directory / f"{name}{store.SUFFIX}")
     raw = store.free_name(directory / store.RAW)
     raw.mkdir(mode=0o700)
-    place = run.Place(directory, raw, trace)
-    environment = run.capture_environment(
-        command, read_command(command), run.Options(), place, capture_cache.preloadable(libraries, scratch)
+    place = Place(directory, raw, trace)
+    environment = capture_environment(
+        command,
+        read_command(command),
+        CaptureOptions(),
+        place,
+        libraries.preloadable(prepared, scratch),
     )
     return Capture(directory, raw, trace, environment)
 
 
-def finish(capture: Capture, page: bool = True) -> dict[str, Any] | None:
-    """Packs the trace, writes the page, and gives what the trace says; None where nothing was recorded."""
+def finish(
+    capture: Capture, page: bool = True, replay: ReplayOptions | None = None
+) -> dict[str, Any] | None:
+    """Packs the trace, writes the page, and gives what the trace says; None where nothing was
+    recorded."""
     from tailrace.engine import analyze
-    from tailrace.report import write_page
-    from tailrace.report_json import report
+    from tailrace.report.command import write_page
+    from tailrace.verdict.as_json import report
 
     if not store.streams(capture.raw):
-        store.remove_empty(capture.directory)
+        store.remove_empty(capture.directory, capture.raw)
         return None
-    trace = store.pack_verified(capture.raw, capture.trace)
-    columns = analyze(trace)
+    trace = store.pack_verified(capture.raw, capture.trace)[0]
+    columns = analyze(trace, **(replay or {}))
     answer = {key: value for key, value in report(columns).items() if key in REPORTED}
     answer["trace"] = str(trace)
     if page:
@@ -62,8 +87,8 @@ def finish(capture: Capture, page: bool = True) -> dict[str, Any] | None:
 
 
 def shared(files: list[dict[str, Any]], runtime_s: float) -> dict[str, Any]:
-    """As Darshan gives it: cumulative time (over ranks) in reads and writes of files that more than one rank used, and
-    which part of all time in reads and writes they are."""
+    """As Darshan gives it: cumulative time (over ranks) in reads and writes of files that more than
+    one rank used, and which part of all time in reads and writes they are."""
     several = [file for file in files if file["ranks"] > 1]
     moving = sum(file["read_s"] + file["write_s"] for file in files)
     answer: dict[str, Any] = {"files": len(several), "runtime_s": runtime_s}

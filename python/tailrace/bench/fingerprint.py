@@ -1,8 +1,10 @@
-"""The fingerprint of an array, as kernels/common/fingerprint.h defines it: the sum, modulo 2^64, over all elements of
-mix(bits + G (index + 1)); bits are the element's bytes as an unsigned little-endian number, index its place in the
-whole array in C order, and mix the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+"""The fingerprint of an array, as kernels/common/fingerprint.h defines it: the sum, modulo 2^64,
+over all elements of mix(bits + G (index + 1)); bits are the element's bytes as an unsigned
+little-endian number, index its place in the whole array in C order, and mix the finalizer of
+splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
 
-A sum does not care in which order an array is read, so it is taken in boxes, and memory stays bounded.
+A sum does not care in which order an array is read, so it is taken in boxes, and memory stays
+bounded.
 """
 
 import math
@@ -54,7 +56,8 @@ def _mix(bits: np.ndarray) -> None:
 
 
 def boxes(shape: Sequence[int], most: int = BOX_ELEMENTS) -> Iterator[Box]:
-    """Cuts an array into boxes of at most `most` elements (one row along the last dimension at least is whole)."""
+    """Cuts an array into boxes of at most `most` elements (one row along the last dimension at
+    least is whole)."""
     if not shape or math.prod(shape) <= most or len(shape) == 1:
         yield from _row(shape, most)
         return

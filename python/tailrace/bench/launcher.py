@@ -1,4 +1,5 @@
-"""The mpiexec that starts the kernels, the compiler that belongs to it, and what it must be told."""
+"""The mpiexec that starts the kernels, the compiler that belongs to it, and the variables that it
+needs."""
 
 import os
 import shlex
@@ -6,14 +7,14 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailrace.capture.launch import Launch, executable
+from tailrace.capture.mpi import Installation, for_command, installed
 from tailrace.errors import TailraceError
-from tailrace.launch import Launch, executable
-from tailrace.mpi import Installation, for_command, installed
 from tailrace.names import printable
 
 OPEN_MPI = "libmpi.so.40"
-# Open MPI 4 and 5 read different ones. A kernel writes below one directory only, so that it may run as root, as in a
-# container; more ranks than cores are allowed, and the report then says so.
+# Open MPI 4 and 5 read different ones. A kernel writes below one directory only, so that it may run
+# as root, as in a container; more ranks than cores are allowed, and the report then says so.
 OPEN_MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 OPEN_MPI_CROWDED = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -24,8 +25,9 @@ OPEN_MPI_CROWDED = {
 }
 
 
-# OMPIO, Open MPI's own MPI-IO, loses data in collective transfers of a few kilobytes a rank (open-mpi/ompi issues 12718
-# and 10546; seen here with 4.1.4 in every third run), and PnetCDF crashes in it. ROMIO, which it also has, does not.
+# OMPIO, Open MPI's own MPI-IO, loses data in collective transfers of a few kilobytes a rank
+# (open-mpi/ompi issues 12718 and 10546; seen here with 4.1.4 in every third run), and PnetCDF
+# crashes in it. ROMIO, which it also has, does not.
 OPEN_MPI_ROMIO = {"OMPI_MCA_io": "^ompio"}
 
 
@@ -51,7 +53,8 @@ class Launcher:
         return wanted | dict(os.environ)
 
     def mpi_io(self, ranks: int) -> str:
-        """Which MPI-IO there is, as far as it can be told: of Open MPI what the variable chooses, elsewhere ROMIO."""
+        """Which implementation of MPI-IO is used: in Open MPI what the variable chooses, elsewhere
+        ROMIO."""
         if self.mpi.soname != OPEN_MPI:
             return "ROMIO"
         return f"OMPI_MCA_io={self.environment(ranks)['OMPI_MCA_io']}"
@@ -63,12 +66,19 @@ def cores() -> int:
 
 
 def find(text: str | None) -> Launcher:
-    """The mpiexec that was named, perhaps with options (`srun --mpi=pmix`), else the one on the PATH."""
+    """The mpiexec that was named, perhaps with options (`srun --mpi=pmix`), else the one on the
+    PATH."""
     words = shlex.split(text) if text else ["mpiexec"]
     path = executable(words[0]) if words else None
     if path is None:
-        what = f"there is no {printable(words[0])}" if text and words else "there is no mpiexec on the PATH"
-        raise TailraceError(what, "`tailrace doctor` shows which MPI is found; --mpiexec names another")
+        what = (
+            f"there is no {printable(words[0])}"
+            if text and words
+            else "there is no mpiexec on the PATH"
+        )
+        raise TailraceError(
+            what, "`tailrace doctor` shows which MPI is found; choose another with --mpiexec"
+        )
     return Launcher((str(path.absolute()), *words[1:]), compiler_of(path))
 
 
@@ -79,8 +89,8 @@ def compiler_of(mpiexec: Path) -> Installation:
         if not mpi.mpicc.name.startswith("mpicc_abi"):
             return mpi
     raise TailraceError(
-        f"there is no mpicc beside {printable(str(mpiexec))}, with which the kernels would be compiled",
-        "`tailrace doctor` shows which MPI is complete, and the command that gets what is missing",
+        f"there is no mpicc beside {printable(str(mpiexec))}; the kernels are compiled with it",
+        "`tailrace doctor` shows which MPI is complete, and how to install what is missing",
     )
 
 
@@ -89,5 +99,9 @@ def _alternatives(mpiexec: Path) -> list[Installation]:
     real = Path(os.path.realpath(mpiexec))
     _, dot, family = real.name.partition(".")
     named = real.with_name(f"mpicc.{family}") if dot else None
-    beside = [mpi for mpi in installed([mpiexec.parent]) if named and os.path.realpath(mpi.mpicc) == str(named)]
+    beside = [
+        mpi
+        for mpi in installed([mpiexec.parent])
+        if named and os.path.realpath(mpi.mpicc) == str(named)
+    ]
     return beside if named and shutil.which(str(named)) else []

@@ -1,28 +1,22 @@
-"""Loads a workload: by name from those that come with Tailrace, or from a file of the user's. What is wrong in it is
-told with file, line and key.
+"""Loads a workload: by name from those that come with Tailrace, or from a file of the user's. An
+error names file, line and key.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pydantic import ValidationError
 
-from tailrace.bench.workload import (
-    PROGRAMS,
-    VARIABLES_AT_MOST,
-    Btio,
-    Input,
-    Output,
-    Solver,
-    Transfers,
-    Variable,
-    Workload,
-)
+from tailrace.bench import programs
+from tailrace.bench.gridio import VARIABLES_AT_MOST
+from tailrace.bench.workload import PROGRAMS, Input, Output, Variable, Workload
+from tailrace.errors import TailraceError
+from tailrace.names import printable
 from tailrace.shipped import WORKLOADS
 from tailrace.toml_file import Problem, Source, first_problem
 from tailrace.toml_lines import Path as KeyPath
 
-REFERENCE = "docs/workloads.md lists the keys and their values"
+REFERENCE = "docs/reference/workloads.md lists the keys and their values"
 
 
 def load(word: str) -> Workload:
@@ -55,38 +49,69 @@ def _problems(workload: Workload, source: Source) -> Iterator[Problem]:
     yield from _stream_problems(workload)
 
 
-def with_size(workload: Workload, name: str, changes: dict[str, object] | None = None) -> Workload | ValidationError:
+def with_size(
+    workload: Workload, name: str, changes: Mapping[str, object] | None = None
+) -> Workload | ValidationError:
     """The workload with the keys that this size, and after it `changes`, give to its program."""
     table = workload.parameters
-    values = table.model_dump(exclude_none=True) | workload.size[name] | (changes or {})
+    values = table.model_dump(exclude_none=True) | workload.size[name] | dict(changes or {})
     try:
         return workload.model_copy(update={workload.program: type(table).model_validate(values)})
     except ValidationError as error:
         return error
 
 
-def parameter_problems(workload: Workload) -> Iterator[Problem]:
-    """What does not go together in the program's own table."""
-    yield from _parameter_problems(workload, ())
+def sized(
+    workload: Workload, size: str | None, changes: Mapping[str, object], changed_by: str
+) -> Workload:
+    """The workload in that size, or its default one, with the keys that were changed.
+    `changed_by`: what an error names before the key."""
+    name = size or workload.default_size
+    if name not in workload.size:
+        raise TailraceError(
+            f"{workload.name} has no size {printable(name)!r}",
+            f"its sizes are {', '.join(workload.size)}",
+        )
+    made = with_size(workload, name, changes)
+    if isinstance(made, ValidationError):
+        problems = iter([first_problem(made)])
+    else:
+        problems = _parameter_problems(made, ())
+    for key, text in problems:
+        known = ", ".join(type(workload.parameters).model_fields)
+        raise TailraceError(
+            f"{changed_by}{printable(str(key[0]))}: {printable(text)}",
+            f"{workload.program} has {known}; {REFERENCE}",
+        )
+    assert isinstance(made, Workload)
+    return made
+
+
+def check_ranks(workload: Workload, ranks: int) -> None:
+    """Raises where the workload cannot run on so many."""
+    root = int(ranks**0.5 + 0.5)
+    if workload.ranks == "square" and root * root != ranks:
+        squares = ", ".join(str(n * n) for n in range(max(root - 2, 1), max(root + 2, 4)))
+        raise TailraceError(
+            f"{workload.name} runs on a square number of ranks, not on {ranks}",
+            f"for example {squares}",
+        )
 
 
 def _parameter_problems(workload: Workload, origin: KeyPath) -> Iterator[Problem]:
-    table = workload.parameters
-    if isinstance(table, Transfers) and table.transfer_bytes % table.block_bytes:
-        yield (*origin, "transfer_bytes"), f"{table.transfer_bytes} is no multiple of block_bytes, {table.block_bytes}"
-    if isinstance(table, Solver | Btio):
-        streams = workload.output if isinstance(table, Solver) else []
-        for every in [stream.every or table.every for stream in streams] or [table.every]:
-            if every > table.steps:
-                yield (*origin, "steps"), f"{table.steps} steps, and {every} between two outputs: nothing is written"
+    for key, text in programs.of(workload).problems(workload):
+        yield (*origin, key), text
 
 
 def _stream_problems(workload: Workload) -> Iterator[Problem]:
-    streams = [("output", n, s) for n, s in enumerate(workload.output)]
-    streams += [("input", n, s) for n, s in enumerate(workload.input)]
-    if workload.program == "solver" and not workload.output:
-        yield ("output",), "is missing: what does it write?"
-    if workload.program != "solver" and streams:
+    streams: list[tuple[str, int, Input]] = [
+        *(("output", place, stream) for place, stream in enumerate(workload.output)),
+        *(("input", place, stream) for place, stream in enumerate(workload.input)),
+    ]
+    described = programs.of(workload).described_files
+    if described and not workload.output:
+        yield ("output",), "is missing: it says what is written"
+    if streams and not described:
         yield streams[0][:2], f"program {workload.program!r} has its own files"
     seen: set[str] = set()
     for kind, place, stream in streams:
@@ -105,14 +130,20 @@ def _variable_problems(stream: Input) -> Iterator[Problem]:
         if len(set(variable.listed)) < len(variable.listed):
             yield ("variable", place, "names"), "names a variable twice"
         if variable.count > 1 and "{n}" not in (variable.name or ""):
-            yield ("variable", place, "name"), f"{variable.count} variables need numbers: write {{n}} into the name"
+            yield (
+                ("variable", place, "name"),
+                f"{variable.count} variables need numbers: write {{n}} into the name",
+            )
         if twice := seen & set(variable.names):
             yield ("variable", place, "name"), f"there is another variable {min(twice)!r}"
         if variable.role != "none" and isinstance(stream, Output):
             yield ("variable", place, "role"), "only what is read has a role"
         seen |= set(variable.names)
     if len(seen) > VARIABLES_AT_MOST:
-        yield ("variable",), f"{len(seen)} variables in one file; there may be {VARIABLES_AT_MOST}"
+        yield (
+            ("variable",),
+            f"{len(seen)} variables in one file; at most {VARIABLES_AT_MOST} are possible",
+        )
 
 
 def _shape_problems(variable: Variable) -> Iterator[tuple[str, str]]:

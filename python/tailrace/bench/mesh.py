@@ -1,8 +1,10 @@
-"""A beam for CalculiX: a box of hexahedra, clamped at one end and loaded at the other, as an input file (.inp).
+"""A beam for CalculiX: a box of hexahedra, clamped at one end and loaded at the other, as an input
+file (.inp).
 
-The beam is LENGTH_M long, and as high and wide as elements of the same size along it make it; steel, large
-displacements, so that the load is applied in increments. Every increment that is written goes to the .frd file
-(displacements, stresses and strains) and to the .dat file (displacements and reaction forces, stresses).
+The beam is LENGTH_M long, and as high and wide as elements of the same size along it make it;
+steel, large displacements, so that the load is applied in increments. Every increment that is
+written goes to the .frd file (displacements, stresses and strains) and to the .dat file
+(displacements and reaction forces, stresses).
 """
 
 from collections.abc import Iterator
@@ -13,9 +15,11 @@ from tailrace.bench.workload import Calculix
 
 LENGTH_M = 4.0
 YOUNG_PA, POISSON = 210e9, 0.3
-# End load over the beam's bending stiffness: in every size the beam bends by about a tenth of its length.
+# End load over the beam's bending stiffness: in every size the beam bends by about a tenth of its
+# length.
 RELATIVE_LOAD = 0.3
-# The corners of a hexahedron, and the middles of its edges in CalculiX's order, in halves of an element.
+# The corners of a hexahedron, and the middles of its edges in CalculiX's order, in halves of an
+# element.
 CORNERS = [(0, 0, 0), (2, 0, 0), (2, 2, 0), (0, 2, 0), (0, 0, 2), (2, 0, 2), (2, 2, 2), (0, 2, 2)]
 MIDDLES = [
     *((1, 0, 0), (2, 1, 0), (1, 2, 0), (0, 1, 0)),
@@ -31,7 +35,9 @@ class Beam:
     def __init__(self, table: Calculix) -> None:
         self.table = table
         counts = np.array(table.elements)
-        points = np.stack(np.meshgrid(*(np.arange(2 * n + 1) for n in counts), indexing="ij"), axis=-1)
+        points = np.stack(
+            np.meshgrid(*(np.arange(2 * n + 1) for n in counts), indexing="ij"), axis=-1
+        )
         odd = (points % 2).sum(axis=-1)
         there = odd <= (1 if table.element == "C3D20R" else 0)
         self.number = np.zeros(there.shape, np.int64)
@@ -43,7 +49,9 @@ class Beam:
     def elements(self) -> np.ndarray:
         """The node numbers of each element, a row each."""
         offsets = np.array(CORNERS + (MIDDLES if self.table.element == "C3D20R" else []))
-        first = np.stack(np.meshgrid(*(2 * np.arange(n) for n in self.table.elements), indexing="ij"), axis=-1)
+        first = np.stack(
+            np.meshgrid(*(2 * np.arange(n) for n in self.table.elements), indexing="ij"), axis=-1
+        )
         x, y, z = np.moveaxis(first.reshape(-1, 1, 3) + offsets, -1, 0)
         return self.number[x, y, z]
 
@@ -61,7 +69,10 @@ class Beam:
 def input_file(table: Calculix) -> Iterator[str]:
     """The lines of the .inp file."""
     beam = Beam(table)
-    yield from ("*HEADING", f"a beam of {' x '.join(map(str, table.elements))} {table.element} elements")
+    yield from (
+        "*HEADING",
+        f"a beam of {' x '.join(map(str, table.elements))} {table.element} elements",
+    )
     yield "*NODE, NSET=ALL"
     for number, (x, y, z) in enumerate(beam.coordinates, 1):
         yield f"{number}, {x:.9g}, {y:.9g}, {z:.9g}"

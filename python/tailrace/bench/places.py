@@ -1,4 +1,5 @@
-"""Where a run's files go: directories of its own below --dir and --read-dir. Nothing of the user's is touched."""
+"""Where a run's files go: directories of its own below --dir and --read-dir. The user's own files
+are not touched."""
 
 import shutil
 import tempfile
@@ -14,7 +15,8 @@ NOTES = ("plan", "records", "output")
 
 @dataclass(frozen=True)
 class Places:
-    """`scratch` holds the plans, the records and what the programs say; it is on this machine's own disk."""
+    """`scratch` holds the plans, the records and what the programs say; it is on this machine's own
+    disk."""
 
     output: Path
     input: Path
@@ -22,9 +24,15 @@ class Places:
     keep: bool
 
     @classmethod
-    def make(cls, workload: str, directory: Path, read_directory: Path | None, keep: bool) -> "Places":
+    def make(
+        cls, workload: str, directory: Path, read_directory: Path | None, keep: bool
+    ) -> "Places":
         output = _own(directory, f"tailrace-{workload}-", "--dir")
-        read = output if read_directory is None else _own(read_directory, f"tailrace-{workload}-", "--read-dir")
+        read = (
+            output
+            if read_directory is None
+            else _own(read_directory, f"tailrace-{workload}-", "--read-dir")
+        )
         return cls(output, read / "input", Path(tempfile.mkdtemp(prefix="tailrace-bench-")), keep)
 
     def for_run(self, name: str) -> tuple[Path, Path]:
@@ -35,7 +43,8 @@ class Places:
         return files, notes
 
     def close_run(self, name: str) -> None:
-        """What a run wrote goes when it is verified, so that the next one finds the room; --keep keeps it."""
+        """What a run wrote goes when it is verified, so that the next one finds the room; --keep
+        keeps it."""
         if self.keep:
             for note in NOTES:
                 with suppress(OSError):
@@ -50,15 +59,17 @@ class Places:
 
 
 def _own(parent: Path, prefix: str, option: str) -> Path:
-    """Its parent is not made: a file system that is not mounted would become a directory of another."""
+    """Its parent is not created: a file system that is not mounted would become a directory of
+    another."""
     if not parent.is_dir():
         raise TailraceError(
             f"there is no directory {printable(str(parent))}",
-            f"mount it, or make it where it is to be, or choose another with {option}",
+            f"mount it or create it, or choose another with {option}",
         )
     try:
         return Path(tempfile.mkdtemp(prefix=prefix, dir=parent.absolute()))
     except OSError as error:
         raise TailraceError(
-            f"{printable(str(parent))} cannot be written: {error.strerror}", f"choose another directory with {option}"
+            f"{printable(str(parent))} cannot be written: {error.strerror}",
+            f"choose another directory with {option}",
         ) from None

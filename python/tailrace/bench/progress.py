@@ -1,28 +1,30 @@
-"""How far a run is, on stderr: output steps, bytes and their rate, from the records as they come."""
+"""How far a run is, on stderr: output steps, bytes and their rate, from the records as they
+come."""
 
 import time
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from tailrace.bench.records import Record
+from tailrace.terminal import console
 from tailrace.units import byte_count, rate
 
 TRANSFER = ("write_s", "sync_s", "read_s")
 
 
 class Meter:
-    """A bar where stderr is a terminal; otherwise silent."""
+    """A bar where it is wanted and stderr is a terminal; otherwise silent."""
 
-    def __init__(self, console: Console, label: str) -> None:
+    def __init__(self, label: str, shown: bool) -> None:
+        err = console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.fields[what]}"),
             TimeRemainingColumn(),
-            console=console,
+            console=err,
             transient=True,
-            disable=not console.is_terminal,
+            disable=not (shown and err.is_terminal),
         )
         self._label = label
         self._task: TaskID | None = None
@@ -44,7 +46,8 @@ class Meter:
         elif record["kind"] == "step":
             self._done += int(record["bytes"])
             self._transfer_s += max(
-                (sum(times) for times in zip(*(record[key] for key in TRANSFER), strict=True)), default=0
+                (sum(times) for times in zip(*(record[key] for key in TRANSFER), strict=True)),
+                default=0,
             )
             self._show(f"{record['stream']}, step {record['step']}")
 
@@ -59,6 +62,9 @@ class Meter:
 
     def _show(self, where: str) -> None:
         speed = f", {rate(self._done / self._transfer_s)}" if self._transfer_s > 0 else ""
-        what = f"{where}: {byte_count(self._done)} of {byte_count(max(self._total, self._done))}{speed}"
+        total = byte_count(max(self._total, self._done))
+        what = f"{where}: {byte_count(self._done)} of {total}{speed}"
         if self._task is not None:
-            self._progress.update(self._task, total=self._total or None, completed=self._done, what=what)
+            self._progress.update(
+                self._task, total=self._total or None, completed=self._done, what=what
+            )

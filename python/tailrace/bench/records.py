@@ -1,9 +1,27 @@
-"""What a kernel wrote down about its run: JSON lines, whose kinds and keys kernels/common/records.h states."""
+"""What a kernel wrote down about its run: JSON lines, whose kinds and keys kernels/common/records.h
+states."""
 
 import json
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+
+class Direction(StrEnum):
+    """Which way a stream's data go, in the words of the records."""
+
+    WRITE = "write"
+    READ = "read"
+
+    @property
+    def past(self) -> str:
+        return "wrote" if self is Direction.WRITE else "read"
+
+    @property
+    def participle(self) -> str:
+        return "written" if self is Direction.WRITE else "read"
+
 
 PHASES = ("open", "define", "write", "sync", "close", "read")
 Record = dict[str, Any]
@@ -27,8 +45,15 @@ class Records:
     def streams(self) -> list[Record]:
         return self["stream"]
 
+    def of_stream(self, kind: str, stream: Record) -> list[Record]:
+        """The records of a kind that belong to one row of files, in one direction."""
+        key = (stream["stream"], stream["direction"])
+        return [record for record in self[kind] if (record["stream"], record["direction"]) == key]
+
     def variables(self, stream: str) -> dict[str, Record]:
-        return {record["variable"]: record for record in self["variable"] if record["stream"] == stream}
+        return {
+            record["variable"]: record for record in self["variable"] if record["stream"] == stream
+        }
 
     def add(self, line: str) -> Record | None:
         """A line that a killed run left half is passed over."""
@@ -38,6 +63,8 @@ class Records:
             return None
         if not isinstance(record, dict) or "kind" not in record:
             return None
+        if "direction" in record:
+            record["direction"] = Direction(record["direction"])
         self.of_kind.setdefault(record["kind"], []).append(record)
         return record
 

@@ -1,4 +1,5 @@
-"""Where a run took place: host, processor, MPI and libraries, file systems, what the page cache was told."""
+"""Where a run took place: host, processor, MPI and libraries, file systems, what was in the page
+cache."""
 
 import os
 import platform
@@ -16,7 +17,11 @@ LIBRARIES = re.compile(r"lib(hdf5|netcdf|pnetcdf|cgns|mpi)\b")
 
 
 def describe(
-    program: Path, directory: Path, read_directory: Path, launcher: Launcher | None = None, ranks: int = 1
+    program: Path,
+    directory: Path,
+    read_directory: Path,
+    launcher: Launcher | None = None,
+    ranks: int = 1,
 ) -> dict[str, Any]:
     """`launcher`: None for a program that runs without MPI."""
     return {
@@ -53,11 +58,14 @@ def _version(package: str) -> str:
 
 
 def linked(program: Path) -> dict[str, str]:
-    """The libraries of MPI and of the formats that the program loads: soname and file with its version in the name."""
+    """The libraries of MPI and of the formats that the program loads: soname and file with its
+    version in the name."""
     done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
     pairs = (line.split(" => ") for line in done.stdout.splitlines() if " => " in line)
     return {
-        name.strip(): printable(os.path.realpath(path.split(" (")[0])) for name, path in pairs if LIBRARIES.search(name)
+        name.strip(): printable(os.path.realpath(path.split(" (")[0]))
+        for name, path in pairs
+        if LIBRARIES.search(name)
     }
 
 
@@ -67,7 +75,11 @@ def file_system(directory: Path) -> dict[str, Any]:
     status = os.statvfs(real)
     answer = {"path": printable(str(directory)), "free_bytes": status.f_bavail * status.f_frsize}
     kind, options, source = _mount(real)
-    return answer | {"file_system": kind, "mount_options": options, "mounted_from": printable(source)}
+    return answer | {
+        "file_system": kind,
+        "mount_options": options,
+        "mounted_from": printable(source),
+    }
 
 
 def _mount(path: str) -> tuple[str, str, str]:

@@ -1,5 +1,5 @@
-"""Verification: every element of every variable and step that a run wrote is read back by an independent reader, and
-its fingerprint compared with that of what the program meant to write.
+"""Verification: every element of every variable and step that a run wrote is read back by an
+independent reader, and its fingerprint compared with that of what the program meant to write.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import numpy as np
 
 from tailrace.bench import fingerprint
 from tailrace.bench.readers import Written, files_of, open_file, stored
-from tailrace.bench.records import Record, Records
+from tailrace.bench.records import Direction, Record, Records
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 
@@ -20,8 +20,9 @@ OnRead = Callable[[int, str], None]
 
 
 @dataclass(frozen=True)
-class Difference:
-    """One variable at one step of a file that is not what was meant. `step` counts the output's steps, from 0."""
+class Mismatch:
+    """One variable at one step of a file that is not what was meant. `step` counts the output's
+    steps, from 0."""
 
     file: str
     stream: str
@@ -40,7 +41,7 @@ class Verification:
     variables: int = 0  # times steps
     bytes_read: int = 0
     files: int = 0
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[Mismatch] = field(default_factory=list)
 
     def add(self, other: "Verification") -> None:
         self.variables += other.variables
@@ -64,9 +65,13 @@ def claims(records: Records) -> dict[Path, list[Claim]]:
     """By file. Of what was written over and over, the last counts."""
     last: dict[tuple[str, int], Claim] = {}
     for record in records["fingerprint"]:
-        if record["direction"] == "write":
+        if record["direction"] == Direction.WRITE:
             claim = Claim(
-                Path(record["path"]), record["stream"], record["step"], record["step_in_file"], record["values"]
+                Path(record["path"]),
+                record["stream"],
+                record["step"],
+                record["step_in_file"],
+                record["values"],
             )
             last[record["path"], record["step_in_file"]] = claim
     by_file: dict[Path, list[Claim]] = {}
@@ -86,29 +91,48 @@ def bytes_expected(records: Records) -> int:
 
 
 def _bytes(variable: Record) -> int:
-    return int(np.prod(variable["size"], dtype=np.int64)) * np.dtype(stored.DTYPES[variable["type"]]).itemsize
+    return (
+        int(np.prod(variable["size"], dtype=np.int64))
+        * np.dtype(stored.DTYPES[variable["type"]]).itemsize
+    )
 
 
 def verify(records: Records, on_read: OnRead) -> Verification:
     """Everything that the records say was written."""
-    streams = {record["stream"]: record for record in records.streams if record["direction"] == "write"}
+    streams = {
+        record["stream"]: record
+        for record in records.streams
+        if record["direction"] == Direction.WRITE
+    }
     ranks = records["start"][0]["ranks"]
     whole = Verification()
     for path, of_file in claims(records).items():
         name = of_file[0].stream
-        written = Written(streams[name]["method"], streams[name]["format"], ranks, records.variables(name))
+        written = Written(
+            streams[name]["method"], streams[name]["format"], ranks, records.variables(name)
+        )
         whole.add(_Check(path, written, on_read).claims(of_file))
     whole.differences += unclaimed(records)
     return whole
 
 
-def unclaimed(records: Records) -> list[Difference]:
-    """Steps that were written and of which the program does not say what they should be: they are not verified."""
-    claimed = {(record["stream"], record["step"]) for record in records["fingerprint"] if record["values"]}
+def unclaimed(records: Records) -> list[Mismatch]:
+    """Steps that were written and of which the program does not say what they should be: they are
+    not verified."""
+    claimed = {
+        (record["stream"], record["step"]) for record in records["fingerprint"] if record["values"]
+    }
     return [
-        Difference(printable(record["path"]), record["stream"], "*", record["step"], "it has no fingerprint")
+        Mismatch(
+            printable(record["path"]),
+            record["stream"],
+            "*",
+            record["step"],
+            "it has no fingerprint",
+        )
         for record in records["step"]
-        if record["direction"] == "write" and (record["stream"], record["step"]) not in claimed
+        if record["direction"] == Direction.WRITE
+        and (record["stream"], record["step"]) not in claimed
     ]
 
 
@@ -142,7 +166,9 @@ class _Check:
     def _steps(self, claim: Claim, files: list[stored.File]) -> None:
         for file in files:
             if file.steps <= claim.step_in_file:
-                self._differs(claim, "*", f"the file says that {file.steps} steps are whole", file.path)
+                self._differs(
+                    claim, "*", f"the file says that {file.steps} steps are whole", file.path
+                )
 
     def _library(self, claim: Claim) -> None:
         """What the CGNS library itself says of a file in its format."""
@@ -169,29 +195,39 @@ class _Check:
             self._compare(claim, name, expected, group)
 
     def _compare(
-        self, claim: Claim, name: str, expected: str, group: list[tuple[stored.File, stored.Variable]]
+        self,
+        claim: Claim,
+        name: str,
+        expected: str,
+        group: list[tuple[stored.File, stored.StoredVariable]],
     ) -> None:
         """The files of the group have the variable together."""
         try:
             value = fingerprint.total(
-                share for _, variable in group for share in stored.shares(variable, claim.step_in_file)
+                share
+                for _, variable in group
+                for share in stored.shares(variable, claim.step_in_file)
             )
         except (OSError, ValueError, IndexError, RuntimeError) as error:
-            self._differs(claim, name, f"it cannot be read: {printable(str(error))}", group[0][0].path)
+            self._differs(
+                claim, name, f"it cannot be read: {printable(str(error))}", group[0][0].path
+            )
             return
         amount = _bytes(self.written.variables[name])
         self.result.bytes_read += amount
         self.on_read(amount, f"{claim.stream}, step {claim.step}")
         if value != expected:
             where = self.path if len(group) > 1 else group[0][0].path
-            self._differs(claim, name, f"its fingerprint is {value}, and should be {expected}", where)
+            self._differs(
+                claim, name, f"its fingerprint is {value}, and should be {expected}", where
+            )
 
     def _differs(self, claim: Claim, name: str, problem: str, where: Path | None = None) -> None:
         text = printable(str(where or self.path))
-        self.result.differences.append(Difference(text, claim.stream, name, claim.step, problem))
+        self.result.differences.append(Mismatch(text, claim.stream, name, claim.step, problem))
 
 
-def _type_problem(variable: stored.Variable, described: Record) -> str:
+def _type_problem(variable: stored.StoredVariable, described: Record) -> str:
     """Whether it is stored with another type or shape than the program wrote."""
     wanted = np.dtype(stored.DTYPES[described["type"]])
     have = np.dtype(variable.dtype)
@@ -209,7 +245,8 @@ def all_files(records: Records) -> list[Path]:
 
 
 def drop_cached(files: Iterable[Path]) -> bool:
-    """Asks the system to forget the files' pages, so that the next read is from the disk; whether it took that."""
+    """Asks the system to forget the files' pages, so that the next read is from the disk; whether
+    it took that."""
     for file in files:
         try:
             descriptor = os.open(file, os.O_RDONLY)

@@ -1,28 +1,51 @@
-"""What a workload file may say: one model per table, strictly typed. docs/workloads.md explains the keys, and
-kernels/README.md the plan that they become.
+"""What a workload file may say: one model per table, strictly typed.
+docs/reference/workloads.md explains the keys, and kernels/README.md the plan that they become.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    StringConstraints,
+)
 
-METHODS = ("serial", "collective", "independent", "aggregated", "file-per-rank")
-FORMATS = ("posix", "mpiio", "hdf5", "netcdf4", "netcdf3", "pnetcdf", "cgns")
-PROGRAMS = ("solver", "btio", "zones", "transfers", "calculix")
-# gridio.h: GRIDIO_DIMENSIONS, and internal.h: GRIDIO_VARIABLES_AT_MOST
-DIMENSIONS_AT_MOST, VARIABLES_AT_MOST = 4, 1024
+from tailrace.bench.gridio import DIMENSIONS_AT_MOST, FORMATS, METHODS
 
-Method = Literal["serial", "collective", "independent", "aggregated", "file-per-rank"]
-Format = Literal["posix", "mpiio", "hdf5", "netcdf4", "netcdf3", "pnetcdf", "cgns"]
+Program = Literal["solver", "btio", "zones", "transfers", "calculix"]
+PROGRAMS: tuple[str, ...] = get_args(Program)
+
+
+def _member(words: tuple[str, ...]) -> AfterValidator:
+    """Accepts these words, which are known only at run time, as Literal accepts those of a list."""
+
+    def check(word: str) -> str:
+        if word not in words:
+            listed = ", ".join(map(repr, words[:-1]))
+            raise ValueError(f"Input should be {listed} or {words[-1]!r}")
+        return word
+
+    return AfterValidator(check)
+
+
+Method = Annotated[str, _member(METHODS)]
+Format = Annotated[str, _member(FORMATS)]
 NonNegative = Annotated[int, Field(ge=0)]
 PositiveNumber = Annotated[float, Field(gt=0)]
 Cells = Annotated[list[PositiveInt], Field(min_length=3, max_length=3)]
 Tiles = Annotated[list[PositiveInt], Field(min_length=2, max_length=2)]
 # Names become names of files and in files, and words in a plan.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$", max_length=60)]
-Pattern = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]([A-Za-z0-9_.-]|\{n\})*$", max_length=60)]
+Pattern = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z]([A-Za-z0-9_.-]|\{n\})*$", max_length=60)
+]
 Units = Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=60)]
-Extent = Annotated[str, StringConstraints(pattern=r"^([xyz](\+1)?|[A-Za-z][A-Za-z0-9_]*=[1-9][0-9]*)$")]
+Extent = Annotated[
+    str, StringConstraints(pattern=r"^([xyz](\+1)?|[A-Za-z][A-Za-z0-9_]*=[1-9][0-9]*)$")
+]
 Source = Annotated[
     str,
     StringConstraints(
@@ -30,15 +53,19 @@ Source = Annotated[
         r"|switch:(true|false)|number:-?[0-9.]+([eE][-+]?[0-9]+)?)$"
     ),
 ]
-Role = Annotated[str, StringConstraints(pattern=r"^(none|wind_x|wind_y|temperature|logical|emission:(\d+|\{n\}))$")]
+Role = Annotated[
+    str,
+    StringConstraints(pattern=r"^(none|wind_x|wind_y|temperature|logical|emission:(\d+|\{n\}))$"),
+]
 
 
-class Table(BaseModel):
+class StrictTable(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Variable(Table):
-    """One, or several of a kind: `count` of them with numbers in their names, or those that `names` lists."""
+class Variable(StrictTable):
+    """One, or several of a kind: `count` of them with numbers in their names, or those that `names`
+    lists."""
 
     name: Pattern | None = None
     count: PositiveInt = 1
@@ -58,7 +85,7 @@ class Variable(Table):
         return [self.name.replace("{n}", str(n)) for n in range(1, self.count + 1)]
 
 
-class Input(Table):
+class Input(StrictTable):
     """A file, or a row of files, that is read at a cadence."""
 
     name: Name
@@ -75,7 +102,7 @@ class Output(Input):
     sync: bool = False
 
 
-class Solver(Table):
+class Solver(StrictTable):
     grid: Cells
     tiles: Tiles | None = None
     steps: PositiveInt
@@ -85,7 +112,7 @@ class Solver(Table):
     every: PositiveInt = 1
 
 
-class Btio(Table):
+class Btio(StrictTable):
     points: PositiveInt
     steps: PositiveInt = 200
     every: PositiveInt = 5
@@ -94,7 +121,7 @@ class Btio(Table):
     read: bool = True
 
 
-class Zones(Table):
+class Zones(StrictTable):
     points: PositiveInt
     operation: Literal["write", "read"] = "write"
     fields: NonNegative = 1
@@ -103,7 +130,7 @@ class Zones(Table):
     iterations: PositiveInt = 1
 
 
-class Transfers(Table):
+class Transfers(StrictTable):
     file_bytes: PositiveInt
     transfer_bytes: PositiveInt = 1048576
     block_bytes: PositiveInt = 131072
@@ -112,7 +139,7 @@ class Transfers(Table):
     iterations: PositiveInt = 5
 
 
-class Calculix(Table):
+class Calculix(StrictTable):
     elements: Cells
     element: Literal["C3D8", "C3D20R"] = "C3D8"
     increments: PositiveInt = 1
@@ -122,14 +149,14 @@ class Calculix(Table):
 Parameters = Solver | Btio | Zones | Transfers | Calculix
 
 
-class Workload(Table):
+class Workload(StrictTable):
     """A whole file. `size` holds, by name, what a size changes in the program's own table."""
 
     name: Name
     description: str
-    program: Literal["solver", "btio", "zones", "transfers", "calculix"]
-    seed: str = ""
-    from_seed: list[str] = []
+    program: Program
+    paper: str = ""
+    from_paper: list[str] = []
     assumed: list[str] = []
     ranks: Literal["any", "square"] = "any"
     methods: Annotated[list[Method], Field(min_length=1)] = list(METHODS)

@@ -1,8 +1,10 @@
-"""The report as one HTML page that opens without a network: template, styles and scripts of this folder put together.
+"""The report as one HTML page that opens without a network: template, styles and scripts of this
+folder put together.
 
-Names from the trace reach the page through Jinja's escaping, or through JSON whose `<`, `>` and `&` are spelled as
-escapes; scripts show them as text only. The content security policy admits this page's own script, by its hash, and
-nothing else, so that a name which slipped through could still run nothing.
+Names from the trace reach the page through Jinja's escaping, or through JSON whose `<`, `>` and `&`
+are spelled as escapes; scripts show them as text only. The content security policy admits this
+page's own script, by its hash, and nothing else, so that a name which slipped through could still
+run nothing.
 """
 
 import base64
@@ -12,28 +14,67 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
-from tailrace import explanations, units
+from tailrace import units
+from tailrace.labels import labels_of
 from tailrace.names import base_name, elided
 from tailrace.page.charts import line_chart
 from tailrace.page.data import timeline_data
-from tailrace.report_json import report
-from tailrace.scaling import scaling_table
-from tailrace.text_report import SCALABILITY_NAMES, scaling_words
+from tailrace.page.filemaps import (
+    NOTABLE_SHARE,
+    file_maps,
+    file_time,
+    file_uses,
+    is_on_file_system,
+)
+from tailrace.page.picture import MOST_MARKS, timeline_svg
+from tailrace.verdict import comparison, efficiencies, explanations
+from tailrace.verdict.as_json import report
+from tailrace.verdict.explanations import SCALABILITY_NAMES, scaling_words
+from tailrace.verdict.scaling import scaling_table
+from tailrace.verdict.several import headline_of_several
 
-SCRIPTS = ("decode.js", "view.js", "timeline.js", "lanes.js", "pointer.js", "tables.js", "main.js")
+SCRIPTS = (
+    "decode.js",
+    "view.js",
+    "format.js",
+    "painting.js",
+    "timeline.js",
+    "lanes.js",
+    "filemaps.js",
+    "pointer.js",
+    "keys.js",
+    "statistics.js",
+    "tables.js",
+    "address.js",
+    "together.js",
+    "main.js",
+)
 # Together with the tables this keeps a page of any number of traces within 3 MB.
 BINS = 4096
 LONGEST = 20_000
 ROWS_SHOWN = 200
+# More runs than these are not seen side by side.
+MOST_TOGETHER = 8
 
 
-def render(traces: list[dict[str, Any]], names: list[str], **scaling_options: Any) -> str:
-    """The page of one trace, or of several with their scaling table; `traces` are what the engine yielded."""
+def render(
+    traces: list[dict[str, Any]],
+    names: list[str],
+    labels: list[str] | None = None,
+    documents: list[dict[str, Any]] | None = None,
+    **scaling_options: Any,
+) -> str:
+    """The page of one trace, or of several side by side; `traces` are what the engine yielded,
+    `labels` what the runs are called instead of what tells them apart, `documents` their reports
+    where those are made already."""
+    documents = documents or [report(columns) for columns in traces]
     count = len(traces)
-    order = sorted(range(count), key=lambda i: -int(traces[i]["ranks"]))
-    runs = [_run(traces[i], names[i], BINS // count, LONGEST // count) for i in order]
+    called = labels_of(traces, names, labels)
     scaling = scaling_table(traces, **scaling_options) if count > 1 else None
+    order = scaling["trace_index"] if scaling else [0]
+    runs = [_run(traces[i], documents[i], names[i], called[i], count) for i in order]
     script = _script()
     return (
         _environment()
@@ -43,30 +84,99 @@ def render(traces: list[dict[str, Any]], names: list[str], **scaling_options: An
             scaling=scaling,
             scaling_words=scaling and scaling_words(scaling),
             curves=scaling and _curves(scaling),
-            scalability_names=SCALABILITY_NAMES,
+            together=_together([traces[i] for i in order[:MOST_TOGETHER]]) if scaling else None,
+            comparison=_comparison([traces[i] for i in order]),
+            several=scaling and _several([traces[i] for i in order], runs, scaling),
+            reference=scaling and _reference(scaling),
+            scalability_names=scaling and _known(scaling),
             style=_read("style.css"),
             script=script,
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             explanations=explanations,
+            efficiencies=efficiencies,
             rows_shown=ROWS_SHOWN,
         )
     )
 
 
-def _run(columns: dict[str, Any], name: str, bins: int, longest: int) -> dict[str, Any]:
+def _run(
+    columns: dict[str, Any], answer: dict[str, Any], name: str, label: str, count: int
+) -> dict[str, Any]:
+    """What the template shows of one run, which shares the page's bytes with `count - 1` others."""
     meta = columns["meta"]
+    data = timeline_data(columns, BINS // count, LONGEST // count)
+    maps = file_maps(columns, answer["files"], data)
+    data["uses"] = file_uses(columns, maps, count)
     return {
         "name": base_name(name),
-        "report": report(columns),
+        "label": label,
+        "report": answer,
         "program": elided(base_name(meta.get("program") or meta.get("exe") or name), 60),
-        "data": safe_json(timeline_data(columns, bins, longest)),
+        "picture": timeline_svg(columns, marks=MOST_MARKS // count),
+        "data": safe_json(data),
+        "files": _grouped(answer["files"]),
+        "maps": maps,
         "functions": _functions(columns["functions"]),
     }
 
 
+def _grouped(files: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """What the run is about, and apart from it what only fills the table."""
+    whole = sum(file_time(row) for row in files) or 1.0
+    groups: dict[str, list[dict[str, Any]]] = {"shown": [], "looked_up": [], "elsewhere": []}
+    for row in files:
+        notable = row["reads"] + row["writes"] or file_time(row) >= NOTABLE_SHARE * whole
+        group = "shown" if notable else "looked_up"
+        groups[group if is_on_file_system(row) else "elsewhere"].append(row)
+    return groups
+
+
+def _together(traces: list[dict[str, Any]]) -> list[Markup]:
+    """The runs' still pictures on one axis."""
+    longest_ns = max(int(columns["runtime_ns"]) for columns in traces)
+    marks = MOST_MARKS // (2 * len(traces))
+    return [timeline_svg(columns, marks=marks, length_ns=longest_ns) for columns in traces]
+
+
+def _known(scaling: dict[str, Any]) -> dict[str, str]:
+    """The scalabilities that some run has: three of them need hardware counters."""
+    known = [row["scalability"] for row in scaling["rows"]]
+    return {
+        key: name
+        for key, name in SCALABILITY_NAMES.items()
+        if any(values[key] is not None for values in known)
+    }
+
+
+def _reference(scaling: dict[str, Any]) -> int:
+    ranks = [row["ranks"] for row in scaling["rows"]]
+    return ranks.index(scaling["reference_ranks"])
+
+
+def _comparison(traces: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What differs between two runs; None for another number of them."""
+    if len(traces) != 2:
+        return None
+    first, second = traces
+    return {
+        "times": comparison.run_times(first, second),
+        "use": comparison.file_use(first, second),
+        "functions": comparison.functions(first, second),
+        "files": comparison.files(first, second),
+    }
+
+
+def _several(
+    traces: list[dict[str, Any]], runs: list[dict[str, Any]], scaling: dict[str, Any]
+) -> str:
+    return headline_of_several(traces, [run["label"] for run in runs], scaling)
+
+
 def _functions(table: dict[str, Any]) -> list[dict[str, Any]]:
     keys = ("name", "layer", "calls", "time_ns", "bytes")
-    rows = [dict(zip(keys, row, strict=True)) for row in zip(*(table[key] for key in keys), strict=True)]
+    rows = [
+        dict(zip(keys, row, strict=True)) for row in zip(*(table[key] for key in keys), strict=True)
+    ]
     return sorted(rows, key=lambda row: -int(row["time_ns"]))
 
 
@@ -100,19 +210,44 @@ def _environment() -> jinja2.Environment:
         "nanoseconds": units.nanoseconds,
         "count": units.count,
         "elided": elided,
+        "mpi_name": _mpi_name,
+        "unbroken": units.unbroken,
         "grade": explanations.grade,
+        "change": _change,
     }
     return environment
 
 
+def _mpi_name(version: str) -> str:
+    """An MPI library's name and number, of what it says about itself in MPI_Get_library_version."""
+    first = version.splitlines()[0].split(",")[0]
+    return elided(" ".join(first.replace("Version:", "").split()), 80)
+
+
+def _change(difference: comparison.Difference) -> str:
+    """A difference with its sign."""
+    show = {"s": units.seconds, "bytes": units.byte_count}.get(difference.unit, "{:,.0f}".format)
+    sign = "+" if difference.change > 0 else "−" if difference.change < 0 else "±"
+    return f"{sign}{show(abs(difference.change))}"
+
+
 def _curves(scaling: dict[str, Any]) -> list[str]:
-    """Speedup with its ideal, and the efficiencies, over the number of ranks."""
+    """Speedup with its ideal, and the efficiencies, over the number of ranks; none where that is
+    the same in all."""
     rows = scaling["rows"]
     ranks = [row["ranks"] for row in rows]
+    if len(set(ranks)) == 1:
+        return []
     reference = scaling["reference_ranks"]
-    speedup = {"measured": [row["speedup"] for row in rows], "ideal": [rank / reference for rank in ranks]}
+    speedup = {
+        "measured": [row["speedup"] for row in rows],
+        "ideal": [rank / reference for rank in ranks],
+    }
     shown = ("parallel", "load_balance", "serialization", "io_balance", "io_transfer", "transfer")
-    names = {factor.key: factor.name for factor in explanations.TAILRACE_FACTORS}
+    names = {factor.key: factor.name for factor in efficiencies.TAILRACE_FACTORS}
     factors = {names[key]: [row["efficiency"][key] for row in rows] for key in shown}
     factors["Computation scalability"] = [row["scalability"]["computation"] for row in rows]
-    return [line_chart("Speedup", ranks, speedup), line_chart("Efficiencies", ranks, factors, percent=True)]
+    return [
+        line_chart("Speedup", ranks, speedup),
+        line_chart("Efficiencies", ranks, factors, percent=True),
+    ]

@@ -9,27 +9,44 @@ async function inflate(text) {
   return buffer;
 }
 
+const decoded = new WeakMap();
+
+// Each run once, for its own section and for the one where runs stand side by side.
+function dataOf(section) {
+  if (!decoded.has(section)) {
+    const text = section.querySelector("script[type='application/json']").textContent;
+    decoded.set(section, decodeRun(JSON.parse(text)));
+  }
+  return decoded.get(section);
+}
+
 async function decodeRun(data) {
   const array = async (text, Kind) => new Kind(await inflate(text));
   const kinds = {
     rank: Uint32Array, begin: Float64Array, end: Float64Array, bytes: Float64Array,
     state: Uint8Array, function: Uint32Array, file: Uint32Array,
   };
-  const calls = { count: data.calls.count, functions: data.calls.functions, files: data.calls.files };
+  const calls = { ...data.calls };
   for (const [name, Kind] of Object.entries(kinds)) calls[name] = await array(data.calls[name], Kind);
   const rates = {};
   for (const [name, text] of Object.entries(data.rates)) rates[name] = await array(text, Float32Array);
+  const sums = async (text) => prefixSums(await array(text, Uint8Array), data.rows, data.bins);
+  const mix = await sums(data.mix);
+  const maps = {};
+  for (const [use, text] of Object.entries(data.uses.maps)) maps[use] = await array(text, Uint8Array);
   return {
     ...data,
     calls,
     rates,
-    mix: prefixSums(await array(data.mix, Uint8Array), data.rows, data.bins),
-    rest: prefixSums(await array(data.rest, Uint8Array), data.rows, data.bins),
+    uses: { ...data.uses, maps },
+    mix,
+    rest: data.rest ? await sums(data.rest) : mix,
     firstCall: firstCalls(calls, data.ranks),
   };
 }
 
-// Sums of the shares up to each bin, per row: any stretch of time then costs two look-ups, however far one zooms out.
+// Sums of the shares up to each bin, per row: any stretch of time then costs two look-ups, however
+// far one zooms out.
 function prefixSums(mix, rows, bins) {
   const io = new Float32Array(rows * (bins + 1));
   const mpi = new Float32Array(rows * (bins + 1));

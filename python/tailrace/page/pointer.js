@@ -1,4 +1,7 @@
-// Zoom and pan, by mouse, touch pad, keyboard and buttons; the tooltip.
+// Zoom and pan by mouse, touch and touch pad; the tooltip.
+
+// Less than this share of the width is a tap.
+const DRAG_FROM = 0.005;
 
 function listen(stage, view, describeAt) {
   const selection = stage.querySelector(".selection");
@@ -9,10 +12,26 @@ function listen(stage, view, describeAt) {
   };
   listenDrag(stage, view, placeOf, selection, tooltip);
   listenWheel(stage, view, placeOf);
-  listenKeys(stage, view);
   stage.addEventListener("dblclick", () => view.reset());
-  stage.addEventListener("pointermove", (event) => showTooltip(stage, tooltip, event, describeAt(event, placeOf(event))));
-  stage.addEventListener("pointerleave", () => { tooltip.hidden = true; });
+  listenTooltip(stage, tooltip, (event) => describeAt(event, placeOf(event)));
+}
+
+// A mouse shows what it is over; a finger what it tapped, until it taps elsewhere.
+function listenTooltip(stage, tooltip, describe) {
+  const marker = stage.querySelector(".marker");
+  const show = (event) => {
+    const lines = event.buttons === 0 ? describe(event) : null;
+    if (marker) marker.hidden = true;
+    tooltip.hidden = !lines;
+    if (!lines) return;
+    fillTooltip(tooltip, lines);
+    const box = stage.getBoundingClientRect();
+    placeTooltip(stage, tooltip, event.clientX - box.left, event.clientY - box.top);
+  };
+  stage.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") show(event); });
+  stage.addEventListener("click", show);
+  stage.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") tooltip.hidden = true; });
+  document.addEventListener("pointerdown", (event) => { if (!stage.contains(event.target)) tooltip.hidden = true; });
 }
 
 // Dragging selects a stretch of time to zoom into; with Shift it moves the view.
@@ -21,11 +40,12 @@ function listenDrag(stage, view, placeOf, selection, tooltip) {
   stage.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     from = { place: placeOf(event), begin: view.begin, moving: event.shiftKey };
-    stage.setPointerCapture(event.pointerId);
   });
   stage.addEventListener("pointermove", (event) => {
     if (!from) return;
     const place = placeOf(event);
+    if (Math.abs(place - from.place) <= DRAG_FROM) return;
+    stage.setPointerCapture(event.pointerId); // not before: a captured tap has no target
     tooltip.hidden = true;
     if (from.moving) {
       const begin = from.begin - (place - from.place) * view.length;
@@ -39,7 +59,7 @@ function listenDrag(stage, view, placeOf, selection, tooltip) {
     selection.style.width = `${(right - left) * width}px`;
   });
   const end = (event) => {
-    if (from && !from.moving && Math.abs(placeOf(event) - from.place) > 0.005) {
+    if (from && !from.moving && Math.abs(placeOf(event) - from.place) > DRAG_FROM) {
       const [left, right] = [placeOf(event), from.place].sort((a, b) => a - b);
       view.show(view.begin + left * view.length, view.begin + right * view.length);
     }
@@ -50,7 +70,8 @@ function listenDrag(stage, view, placeOf, selection, tooltip) {
   stage.addEventListener("pointercancel", () => { from = null; selection.hidden = true; });
 }
 
-// A plain wheel scrolls the page; with Ctrl (or a pinch, which browsers tell as that) it zooms, sideways it pans.
+// A plain wheel scrolls the page; with Ctrl (or a pinch, which browsers report as that) it zooms,
+// sideways it pans.
 function listenWheel(stage, view, placeOf) {
   stage.addEventListener("wheel", (event) => {
     if (event.ctrlKey || event.metaKey) {
@@ -63,30 +84,14 @@ function listenWheel(stage, view, placeOf) {
   }, { passive: false });
 }
 
-function listenKeys(stage, view) {
-  const actions = {
-    "+": () => view.zoom(0.5, 0.5), "=": () => view.zoom(0.5, 0.5), "-": () => view.zoom(2, 0.5),
-    ArrowLeft: () => view.pan(-0.2), ArrowRight: () => view.pan(0.2), 0: () => view.reset(), Escape: () => view.reset(),
-  };
-  stage.addEventListener("keydown", (event) => {
-    if (!actions[event.key] || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    actions[event.key]();
-  });
+function fillTooltip(tooltip, lines) {
+  tooltip.hidden = false;
+  tooltip.replaceChildren(...lines.map((line) => element("div", line)));
 }
 
-function showTooltip(stage, tooltip, event, lines) {
-  tooltip.hidden = !lines || event.buttons !== 0;
-  if (tooltip.hidden) return;
-  tooltip.replaceChildren(...lines.map((line) => {
-    const element = document.createElement("div");
-    element.textContent = line; // names are foreign: never as HTML
-    return element;
-  }));
-  const box = stage.getBoundingClientRect();
-  const x = event.clientX - box.left;
-  const leftwards = x > box.width / 2;
+function placeTooltip(stage, tooltip, x, y) {
+  const leftwards = x > stage.clientWidth / 2;
   tooltip.style.left = leftwards ? "auto" : `${x + 14}px`;
-  tooltip.style.right = leftwards ? `${box.width - x + 14}px` : "auto";
-  tooltip.style.top = `${event.clientY - box.top + 14}px`;
+  tooltip.style.right = leftwards ? `${stage.clientWidth - x + 14}px` : "auto";
+  tooltip.style.top = `${y + 14}px`;
 }

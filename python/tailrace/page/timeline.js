@@ -1,5 +1,5 @@
-// Ranks × time by state. Far out, each pixel shows the shares of the states in its stretch of time; far in, the longest
-// calls are drawn exactly on top of what the shorter ones leave.
+// Ranks × time by state. Far out, each pixel shows the shares of the states in its stretch of time;
+// far in, the longest calls are drawn exactly on top of what the shorter ones leave.
 
 const GUTTER = 64;
 const STACKED_FROM_PX = 6;
@@ -9,7 +9,8 @@ function rowHeight(rows) {
   return Math.min(30, Math.max(2, Math.floor(460 / rows)));
 }
 
-// Where each pixel of the view begins and ends in the bins: the bin, and how far into it. The same for all rows.
+// Where each pixel of the view begins and ends in the bins: the bin, and how far into it. The same
+// for all rows.
 function placesOf(data, view, width) {
   const bin = new Int32Array(width + 1);
   const part = new Float32Array(width + 1);
@@ -84,42 +85,60 @@ function showsExactCalls(data, view, width) {
   return data.row_ranks === 1 && (data.bin_ns / view.length) * width >= EXACT_FROM_PX;
 }
 
-// `canvas` is sized by its lane; the gutter at the left is for the ranks' numbers.
-function drawTimeline(canvas, data, view, palette) {
+// `canvas` is sized by its lane; the gutter at the left is for the ranks' numbers. A view may reach
+// beyond the end of the run, where another run beside it goes on.
+function drawTimeline(canvas, data, view, palette, painting) {
   const ratio = canvas.width / canvas.clientWidth;
   const left = Math.round(GUTTER * ratio);
-  const width = canvas.width - left;
-  if (width < 1) return;
+  const lane = canvas.width - left;
+  if (lane < 1) return;
   const context = canvas.getContext("2d");
   const height = Math.floor(canvas.height / data.rows);
-  const gap = height >= 8 ? Math.max(1, Math.round(ratio)) : 0;
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  drawRankNumbers(context, data, palette, ratio, height);
+  const shown = clipped(view, data.runtime_ns);
+  const width = Math.round((lane * shown.length) / view.length);
+  if (width < 1) return;
+  const gap = height >= 8 * ratio ? Math.max(1, Math.round(ratio)) : 0;
   const image = context.createImageData(width, canvas.height);
   const pixels = new Uint32Array(image.data.buffer);
-  const exact = showsExactCalls(data, view, width);
-  const places = placesOf(data, view, width);
-  const table = mixtures(palette.states);
+  const exact = showsExactCalls(data, shown, width) || !painting.plain;
+  const sums = exact ? data.rest : data.mix;
+  const states = backgroundStates(painting, palette);
+  const fill = height >= STACKED_FROM_PX * ratio ? fillStacked : fillMixed;
+  const table = mixtures(states);
+  const places = placesOf(data, shown, width);
   for (let row = 0; row < data.rows; row++) {
-    const shares = sharesOf(exact ? data.rest : data.mix, data, row, places);
-    const fill = height >= STACKED_FROM_PX ? fillStacked : fillMixed;
-    fill(pixels, width, row * height, height - gap, shares, palette.states, table);
+    fill(pixels, width, row * height, height - gap, sharesOf(sums, data, row, places), states, table);
   }
-  context.clearRect(0, 0, canvas.width, canvas.height);
   context.putImageData(image, left, 0);
-  if (exact) drawCalls(context, data, view, palette, { left, width, height, gap });
-  drawRankNumbers(context, data, palette, ratio, height);
+  if (exact) drawCalls(context, data, shown, palette, painting, { left, width, height, gap, ratio });
 }
 
-// Calls are nested at most a few deep: MPI first, so that the file calls inside it stay visible.
-function drawCalls(context, data, view, palette, { left, width, height, gap }) {
+function clipped(view, end) {
+  const [begin, last] = [Math.min(view.begin, end), Math.min(view.end, end)];
+  return { begin, end: last, length: last - begin };
+}
+
+// Calls are nested at most a few deep: MPI first, so that the file calls inside it stay visible;
+// what is searched for last of all.
+function drawCalls(context, data, view, palette, painting, { left, width, height, gap, ratio }) {
+  const { calls } = data;
   const scale = width / view.length;
-  for (const state of ["mpi", "io"]) {
-    context.fillStyle = palette.css[state];
-    const code = state === "io" ? 1 : 2;
-    for (let i = 0; i < data.calls.count; i++) {
-      if (data.calls.state[i] !== code || data.calls.end[i] < view.begin || data.calls.begin[i] > view.end) continue;
-      const from = Math.max(0, (data.calls.begin[i] - view.begin) * scale);
-      const to = Math.min(width, (data.calls.end[i] - view.begin) * scale);
-      context.fillRect(left + from, data.calls.rank[i] * height, Math.max(to - from, 0.5), height - gap);
+  const thinnest = painting.plain ? 0.5 : ratio;
+  let last = null;
+  const draw = (i) => {
+    if (calls.end[i] < view.begin || calls.begin[i] > view.end) return;
+    const from = Math.max(0, (calls.begin[i] - view.begin) * scale);
+    const to = Math.min(width, (calls.end[i] - view.begin) * scale);
+    const top = Math.floor(calls.rank[i] / data.row_ranks) * height;
+    const colour = colourOf(painting, palette, i);
+    if (colour !== last) context.fillStyle = last = colour; // setting it costs more than the rectangle
+    context.fillRect(left + from, top, Math.max(to - from, thinnest), height - gap);
+  };
+  for (const [state, dim] of [[2, true], [1, true], [2, false], [1, false]]) {
+    for (let i = 0; i < calls.count; i++) {
+      if (calls.state[i] === state && (painting.colour[i] === DIM) === dim) draw(i);
     }
   }
 }
@@ -162,10 +181,11 @@ function describeCall(data, call) {
 }
 
 // The shortest of the calls around a moment; one narrower than a pixel counts as that wide.
-function callAt(data, rank, at, slack) {
+function callAt(data, rank, at, slack, file = null) {
   let best = -1;
   let bestLength = Infinity;
   for (let i = data.firstCall[rank]; i < data.firstCall[rank + 1]; i++) {
+    if (file !== null && data.calls.file[i] !== file) continue;
     const length = data.calls.end[i] - data.calls.begin[i];
     const margin = length < slack ? slack / 2 : 0;
     if (data.calls.begin[i] - margin <= at && at <= data.calls.end[i] + margin && length < bestLength) {

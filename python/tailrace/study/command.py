@@ -1,29 +1,31 @@
 """`tailrace study`: what the user asked for becomes a runner, and what came of it a table."""
 
 import contextlib
-import json
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
-from tailrace.run import tell
+from tailrace.output import print_json
 from tailrace.shipped import STUDIES
-from tailrace.study import leftovers, loader, plan, targets, testbed
-from tailrace.study.command_run import CommandRuns
-from tailrace.study.jobs import Jobs
-from tailrace.study.plan import Plan
-from tailrace.study.results import StoppedError
-from tailrace.study.runner import Executor, Runner
-from tailrace.study.setups import setup
-from tailrace.study.side_by_side import Processes
-from tailrace.study.slurm import BatchJobs
-from tailrace.study.store import PLAN, REPORT, STUDY, Store
+from tailrace.study.definition import loader
+from tailrace.study.definition.setups import setup
+from tailrace.study.running import leftovers, plan, targets, testbed
+from tailrace.study.running.command_run import CommandRuns
+from tailrace.study.running.jobs import Jobs
+from tailrace.study.running.plan import Plan
+from tailrace.study.running.results import StoppedError
+from tailrace.study.running.runner import Executor, Runner
+from tailrace.study.running.side_by_side import Processes
+from tailrace.study.running.slurm import BatchJobs
+from tailrace.study.running.store import PLAN, REPORT, STUDY, Store
+from tailrace.terminal import tell
 from tailrace.units import count
 
 DONE, BAD, STOPPED = 0, 1, 130
@@ -31,7 +33,7 @@ UNITS_S = {"s": 1, "min": 60, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True)
-class Options:
+class StudyOptions:
     """The command line's, as they are given."""
 
     directory: Path | None = None
@@ -44,7 +46,7 @@ class Options:
     report: bool = True
 
 
-def run(word: str, options: Options) -> int:
+def run(word: str, options: StudyOptions) -> int:
     """Makes the runs that are missing; 0 where every combination then has a result."""
     loaded, store = _chosen(word, options)
     try:
@@ -59,8 +61,9 @@ def run(word: str, options: Options) -> int:
     return status if status == STOPPED else _answer(store, options)
 
 
-def _jobs(store: Store, made: Plan, options: Options) -> Jobs | None:
-    """Where the study wants Slurm, or blocks side by side. Each job is told what this start was told."""
+def _jobs(store: Store, made: Plan, options: StudyOptions) -> Jobs | None:
+    """Where the study wants Slurm, or blocks side by side. Each job is told what this start was
+    told."""
     more = [word for text in options.targets for word in ("--target", text)]
     more += ["--keep"] if options.keep else []
     if made.study.slurm is not None:
@@ -73,8 +76,9 @@ def _jobs(store: Store, made: Plan, options: Options) -> Jobs | None:
     return jobs
 
 
-def run_block(directory: Path, number: int, options: Options) -> int:
-    """What a job does: the missing runs of one block. The study's lock is held by who waits for the job."""
+def run_block(directory: Path, number: int, options: StudyOptions) -> int:
+    """What a job does: the missing runs of one block. The study's lock is held by who waits for the
+    job."""
     store = Store(directory)
     with store.lock(f"block-{number:04}.lock"), _ending_as_stop(), leftovers.adopted():
         runner = _checked(store, plan.stored(store), options, number)
@@ -89,84 +93,105 @@ def run_block(directory: Path, number: int, options: Options) -> int:
     return DONE
 
 
-def _run(runner: Runner, options: Options, jobs: Jobs | None) -> int:
+def _run(runner: Runner, options: StudyOptions, jobs: Jobs | None) -> int:
     try:
         status = _make_runs(runner, options, jobs)
         _write_tables(runner.store, runner.plan)
     except OSError as error:
         raise TailraceError(
             f"{printable(str(error.filename or runner.store.directory))}: {error.strerror}",
-            f"what was stored before is whole; `tailrace study run {printable(str(runner.store.directory))}` goes on",
+            "the runs stored before are intact; continue with"
+            f" `tailrace study run {printable(str(runner.store.directory))}`",
         ) from None
     return status
 
 
-def _make_runs(runner: Runner, options: Options, jobs: Jobs | None) -> int:
+def _make_runs(runner: Runner, options: StudyOptions, jobs: Jobs | None) -> int:
     try:
-        if not isinstance(jobs, BatchJobs):  # which are on other machines, and may still be under way
+        # which are on other machines, and may still be under way
+        if not isinstance(jobs, BatchJobs):
             runner.clean()
             runner.describe_environment()
         finished = runner.run() if jobs is None else runner.run_in_jobs(jobs)
         if not finished:
-            tell("the budget is spent; a later start with a larger one goes on")
+            tell("budget exhausted; restart with a larger --budget to continue")
         elif not options.keep:
             runner.targets.remove()
     except (StoppedError, KeyboardInterrupt):
         if jobs is not None:
             jobs.cancel()
         runner.clean()
-        tell(f"stopped; `tailrace study run {printable(str(runner.store.directory))}` goes on")
+        tell(
+            f"stopped; continue with `tailrace study run {printable(str(runner.store.directory))}`"
+        )
         return STOPPED
     return DONE
 
 
-def _chosen(word: str, options: Options) -> tuple[loader.Loaded, Store]:
-    """The study and its directory: a directory of an earlier start is a study too, and has all that was chosen then."""
+def _chosen(word: str, options: StudyOptions) -> tuple[loader.Loaded, Store]:
+    """The study and its directory: a directory of an earlier start is a study too, and has all that
+    was chosen then."""
     changes = dict(loader.parsed_change(text) for text in options.changes)
     if (Path(word) / PLAN).is_file():
         store = Store(Path(word))
         if options.directory is not None or options.size is not None or changes:
             raise TailraceError(
-                f"{printable(word)} holds a study already: -o, --size and --set are chosen when it is begun",
-                f"`tailrace study run {printable(word)}` goes on with it",
+                f"{printable(word)} already holds a study; -o, --size and --set cannot change it",
+                f"continue it with `tailrace study run {printable(word)}`, or begin another from"
+                " its file",
             )
         values = store.read_json(PLAN)
-        return loader.load(store.directory / STUDY, values["size"] or None, values["changes"]), store
+        return loader.load(
+            store.directory / STUDY, values["size"] or None, values["changes"]
+        ), store
     loaded = loader.load(STUDIES.find(word), options.size, changes)
     name = "-".join(filter(None, ["study", loaded.study.name, loaded.size]))
     return loaded, Store(options.directory or Path(name))
 
 
-def _checked(store: Store, made: Plan, options: Options, block: int | None = None) -> Runner:
-    """The runner, of all or of one block, when it is clear that its runs can be made: what would fail in all of them is
-    told now.
+def _checked(store: Store, made: Plan, options: StudyOptions, block: int | None = None) -> Runner:
+    """The runner, of all or of one block, when it is clear that its runs can be made: what would
+    fail in all of them is told now.
     """
     study = made.study
     given = made.targets | _given(options)
     places = targets.find(study, given, store.directory, made.identity, made.started_in, block)
     places.check()
     executor = _executor(made, places, options.keep)
-    executor.check([setup(study, cell["levels"]) for cell in made.values["cells"]])
+    executor.check(
+        [setup(study, combination["levels"]) for combination in made.values["combinations"]]
+    )
     adaptive = study.adaptive.budget_s if study.adaptive else None
-    return Runner(store, made, executor, places, _seconds(options.budget) if options.budget else adaptive)
+    return Runner(
+        store, made, executor, places, _seconds(options.budget) if options.budget else adaptive
+    )
 
 
 def _executor(made: Plan, places: targets.Targets, keep: bool) -> Executor:
     if made.study.run.workload is None:
         return CommandRuns(made.study, places, made.started_in, keep)
-    from tailrace.study.workload_run import WorkloadRuns
+    from tailrace.study.running.workload_run import WorkloadRuns
 
     return WorkloadRuns(made.study, places, made.workload, keep)
 
 
-def _given(options: Options) -> dict[str, str]:
-    return dict(_pair(text) for text in options.targets)
+def _given(options: StudyOptions) -> dict[str, str]:
+    pairs = [_pair(text) for text in options.targets]
+    names = [name for name, _ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise TailraceError(
+            f"--target names {printable(twice)} twice", "give one directory for each target"
+        )
+    return dict(pairs)
 
 
 def _pair(text: str) -> tuple[str, str]:
     name, equals, directory = text.partition("=")
     if not equals or not name or not directory:
-        raise TailraceError(f"--target {printable(text)!r} is not of the form NAME=DIRECTORY")
+        raise TailraceError(
+            f"--target {printable(text)!r} is not of the form NAME=DIRECTORY",
+            "for example --target nfs=/mnt/nfs",
+        )
     return name, directory
 
 
@@ -174,18 +199,23 @@ def _seconds(text: str) -> float:
     """`90`, `90s`, `30m`, `1.5h`."""
     found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*(s|min|m|h)?", text.strip())
     if not found:
-        raise TailraceError(f"--budget {printable(text)!r} is no duration", "as in 90s, 30m or 2h")
+        raise TailraceError(
+            f"--budget {printable(text)!r} is not a valid duration", "for example 90s, 30m or 2h"
+        )
     return float(found[1]) * UNITS_S[found[2] or "s"]
 
 
 @contextlib.contextmanager
 def _ending_as_stop() -> Iterator[None]:
-    """SIGTERM and SIGHUP end us as Ctrl-C does, between runs too."""
+    """SIGTERM and SIGHUP end us as Ctrl-C does, between runs too. What is ignored, as by nohup,
+    stays so."""
 
     def stop(_number: int, _frame: object) -> None:
         raise StoppedError
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heard}
     try:
         yield
     finally:
@@ -194,54 +224,96 @@ def _ending_as_stop() -> Iterator[None]:
 
 
 def _write_tables(store: Store, made: Plan) -> None:
-    from tailrace.study import tables
+    from tailrace.study.running import run_tables
 
-    tables.write(store, made.study)
+    run_tables.write(store, made.study)
 
 
-def _answer(store: Store, options: Options) -> int:
-    from tailrace.study import report as reports
+def _answer(store: Store, options: StudyOptions) -> int:
     from tailrace.study.library import Study
 
     study = Study(store)
     if options.report and len(study.runs):
-        reports.main([store.directory], False, store.directory / REPORT)
-    without = len(study.plan["cells"]) - len(study.done[list(study.factors)].drop_duplicates())
+        report([store.directory], False, store.directory / REPORT)
+    without = len(study.plan["combinations"]) - len(
+        study.done[list(study.factors)].drop_duplicates()
+    )
     if without:
-        tell(f"{without} of {count(len(study.plan['cells']), 'combination')} have no successful run")
+        tell(
+            f"{without} of {count(len(study.plan['combinations']), 'combination')} have no"
+            " successful run"
+        )
     return BAD if without else DONE
+
+
+def report(directories: Sequence[Path], as_json: bool, page: Path | None) -> None:
+    """Shows one study, or compares two. Raises TailraceError where a directory holds none."""
+    from tailrace.study.library import open_study
+    from tailrace.study.report.show import show, show_comparison
+
+    if len(directories) > 2:
+        raise TailraceError(
+            f"{len(directories)} studies cannot be compared", "give one directory, or two"
+        )
+    studies = [
+        open_study(directory).measured(name)
+        for directory, name in zip(directories, distinct_names(directories), strict=True)
+    ]
+    if len(studies) == 1:
+        show(studies[0], as_json, page)
+    else:
+        show_comparison(studies[0], studies[1], as_json, page)
+    if page is not None:
+        click.echo(f"page: {printable(str(page))}", err=True)
+
+
+def distinct_names(directories: Sequence[Path]) -> list[str]:
+    """The last parts of the paths, as many as it takes to make them differ; the whole paths where
+    they are the same directory."""
+    paths = [directory.absolute() for directory in directories]
+    longest = max(len(path.parts) for path in paths)
+    for length in range(1, longest):
+        names = ["/".join(path.parts[-length:]) for path in paths]
+        if len(set(names)) == len(names) and all(len(path.parts) > length for path in paths):
+            return names
+    return [str(path) for path in paths]
 
 
 def show_list(as_json: bool) -> int:
     """The studies that come with Tailrace."""
     found = [loader.load(STUDIES.find(name)) for name in STUDIES.names()]
-    listed = [_listed(one) for one in found]
+    listed = [_listed(loaded) for loaded in found]
     if as_json:
-        click.echo(json.dumps(listed, ensure_ascii=False, indent=1))
+        print_json(listed)
         return DONE
-    from tailrace.text_report import console, table
+    from tailrace.terminal import console, table
 
-    rows = table("", "study", "sizes", ">combinations", "what it is")
-    for one in listed:
-        rows.add_row(one["name"], ", ".join(one["sizes"]), str(one["combinations"]), one["description"])
+    rows = table("", "study", "sizes", ">combinations", "description")
+    for known in listed:
+        rows.add_row(
+            known["name"],
+            ", ".join(known["sizes"]),
+            str(known["combinations"]),
+            known["description"],
+        )
     console().print(rows)
     return DONE
 
 
-def _listed(one: loader.Loaded) -> dict[str, object]:
-    from tailrace.study.design import cells
+def _listed(loaded: loader.Loaded) -> dict[str, Any]:
+    from tailrace.study.definition.design import combinations
 
-    study = one.study
+    study = loaded.study
     return {
         "name": study.name,
         "description": study.description,
-        "seed": study.seed,
+        "paper": study.paper,
         "runs": study.run.workload or "a command",
         "sizes": list(study.size),
-        "default_size": one.size,
+        "default_size": loaded.size,
         "factors": {name: factor.levels for name, factor in study.factor.items()},
         "targets": list(study.target),
-        "combinations": len(cells(study)),
+        "combinations": len(combinations(study)),
         "repetitions": study.repetitions,
         "expectations": len(study.expect),
     }

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from tailrace import extras
+from tailrace.errors import TailraceError
 from tailrace.names import printable
-from tailrace.study import plan, tables
-from tailrace.study.model import Study as Model
-from tailrace.study.results import DONE
-from tailrace.study.store import ENVIRONMENT, Store
+from tailrace.study.definition.columns import RunStatus
+from tailrace.study.definition.model import StudyDefinition
+from tailrace.study.running import plan, run_tables
+from tailrace.study.running.store import ENVIRONMENT, Store
 
 if TYPE_CHECKING:
-    from tailrace.study.summary import Summary
+    from matplotlib.figure import Figure
+
+    from tailrace.study.analysis.measured import Measured
+    from tailrace.study.analysis.summary import Summary
 
 
 def open_study(directory: str | os.PathLike[str]) -> "Study":
@@ -29,12 +34,17 @@ class Study:
         self.store = store
         stored = plan.stored(store)
         self.plan: dict[str, Any] = stored.values
-        self.model: Model = stored.study
+        self.model: StudyDefinition = stored.study
 
     def __repr__(self) -> str:
-        return (
-            f"<tailrace.Study {printable(self.name)}: {len(self.runs)} runs of {len(self.plan['cells'])} combinations>"
-        )
+        combinations = len(self.plan["combinations"])
+        size = f"{len(self.runs)} runs of {combinations} combinations"
+        return f"<tailrace.Study {printable(self.name)}: {size}>"
+
+    def _repr_html_(self) -> str:
+        from tailrace.study.report.notebook import study_html
+
+        return study_html(self.report)
 
     @property
     def name(self) -> str:
@@ -61,17 +71,17 @@ class Study:
     @cached_property
     def runs(self) -> pd.DataFrame:
         """One row per run, failed ones included (`status`)."""
-        return tables.runs(self.model, self._lines)
+        return run_tables.runs(self.model, self._lines)
 
     @cached_property
     def done(self) -> pd.DataFrame:
         """The rows of the runs that succeeded."""
-        return self.runs[self.runs["status"] == DONE]
+        return self.runs[self.runs["status"] == RunStatus.DONE]
 
     @cached_property
     def phases(self) -> pd.DataFrame:
         """One row per run, output step and phase."""
-        return tables.phases(self._lines)
+        return run_tables.phases(self._lines)
 
     @cached_property
     def environment(self) -> dict[str, Any]:
@@ -80,15 +90,45 @@ class Study:
 
     @cached_property
     def report(self) -> "Summary":
-        """What it found so far: `.headline`, `.found.findings`, `.answers` (to its expectations), `.analysis.effects`,
-        `.cautions`, and `.as_json()`, which is docs/schema/study-report.json. docs/study-report.md explains them.
+        """What it found so far: `.headline`, `.found.findings`, `.answers` (to its expectations),
+        `.analysis.effects`, `.cautions`, and `.as_json()`, which is docs/schema/study-report.json.
+        docs/reference/study-report.md explains them.
         """
-        from tailrace.study.report import measured
-        from tailrace.study.summary import Summary
+        from tailrace.study.analysis.summary import Summary
 
-        return Summary(measured(self))
+        return Summary(self.measured())
+
+    @property
+    def headline(self) -> str:
+        """What it found, in one line."""
+        return self.report.headline
+
+    def plot(self, response: str = "") -> "Figure":
+        """The chart of a column of `runs` [default: the study's response], as the page has it: a
+        facet per size, a line per target or method."""
+        extras.need("data", "plots")
+        from tailrace.study.analysis.responses import response as response_of
+        from tailrace.study.report.plots import plot_response
+
+        if self.done.empty:
+            raise TailraceError(f"{printable(self.name)} has no finished run to plot")
+        column = response or self.response
+        if column not in self.done or not pd.api.types.is_numeric_dtype(self.done[column]):
+            raise TailraceError(
+                f"{printable(self.name)} has no numbers named {printable(column)!r}",
+                "Study.runs lists the columns",
+            )
+        return plot_response(self.report, response_of(column))
+
+    def measured(self, name: str = "") -> "Measured":
+        """What a report is made of. `name`: what the study is called in it, if not its
+        directory's name."""
+        from tailrace.study.analysis.measured import Measured
+
+        plan = self.plan | {"directory": name or self.directory.name}
+        return Measured(plan, self.runs, self.environment)
 
     @property
     def complete(self) -> bool:
         """Whether every combination has as many runs as the plan wants at least."""
-        return len(self.runs) >= len(self.plan["cells"]) * self.plan["repetitions"]
+        return len(self.runs) >= len(self.plan["combinations"]) * self.plan["repetitions"]

@@ -14,7 +14,8 @@ static void collectives(void)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Bcast(in, 10, MPI_INT, 1, MPI_COMM_WORLD);
-    MPI_Gather(out, 2, MPI_INT, in, rank == 0 ? 2 : -7, rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
+    MPI_Gather(out, 2, MPI_INT, in, rank == 0 ? 2 : -7, rank == 0 ? MPI_INT : MPI_DATATYPE_NULL, 0,
+               MPI_COMM_WORLD);
     MPI_Gatherv(out, rank + 1, MPI_INT, in, counts, displacements, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, in, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, 1, MPI_INT, MPI_COMM_WORLD);
@@ -57,7 +58,8 @@ static void files(const char *path)
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     MPI_File_write_at_all(file, 64 * rank, out, 16, MPI_INT, &status);
     MPI_File_sync(file);
-    MPI_File_read_at(file, 64 * ranks - 4, in, 16, MPI_INT, MPI_STATUS_IGNORE); /* 4 bytes are left there */
+    MPI_File_read_at(file, 64 * ranks - 4, in, 16, MPI_INT,
+                     MPI_STATUS_IGNORE); /* 4 bytes are left there */
     MPI_File_iwrite_at(file, 64 * rank, out, 2, MPI_INT, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_File_close(&file);

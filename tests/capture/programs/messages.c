@@ -1,4 +1,5 @@
-/* Every kind of point-to-point communication and completion, once, with known partners, tags and sizes. */
+/* Every kind of point-to-point communication and completion, once, with known partners, tags and
+ * sizes. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -9,7 +10,8 @@ static void blocking(void)
     MPI_Status status;
     int flag = 0;
     MPI_Message message;
-    MPI_Sendrecv(out, 3, MPI_INT, right, 1, in, 3, MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, 3, MPI_INT, right, 1, in, 3, MPI_INT, left, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     if (rank % 2 == 0)
         MPI_Ssend(out, 5, MPI_INT, right, 2, MPI_COMM_WORLD);
     MPI_Recv(in, 8, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -1,5 +1,6 @@
 /* exact CASE: runs the program of a case file and leaves its own account in EXACT_RESULTS/rank.N.
- * Built with EXACT_SERIAL it is a program without MPI that knows only the operations of operations_posix.c. */
+ * Built with EXACT_SERIAL it is a program without MPI that knows only the operations of
+ * operations_posix.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 char *outgoing, *incoming;
 
 #ifdef EXACT_SERIAL
-const struct operation operations_message[] = {{0}}, operations_collective[] = {{0}}, operations_shared[] = {{0}};
+const struct operation operations_message[] = {{0}}, operations_collective[] = {{0}},
+                       operations_shared[] = {{0}};
 
 static void run(const struct program *program, struct variables *variables)
 {

@@ -1,8 +1,8 @@
 /* The exact program: an interpreter of the `program` part of a case file (see ../README.md).
  *
- * Every operation takes a time that follows by arithmetic: computing is sleeping until a deadline, so that it is
- * exact however few cores there are; files are slowed by ../slowfs.c by a known amount.
- * All durations are nanoseconds, all sizes bytes. */
+ * Every operation takes a time that follows by arithmetic: computing is sleeping until a deadline,
+ * so that it is exact however few cores there are; files are slowed by ../slowfs.c by a known
+ * amount. All durations are nanoseconds, all sizes bytes. */
 #ifndef EXACT_H
 #define EXACT_H
 
@@ -45,10 +45,12 @@ struct call {
 
 /* What the program knows about itself: the test holds the trace against it. */
 struct account {
-    int64_t begin_ns, end_ns;   /* the window: end of MPI_Init, begin of MPI_Finalize; CLOCK_MONOTONIC */
-    int64_t useful_ns, file_ns; /* spent in compute, in POSIX and STDIO calls of this rank's main thread */
-    int64_t late_ns;            /* by how much the system woke this rank too late, in all */
-    int64_t waited_ns;          /* ready to run, but not on a processor; 0 where the kernel does not tell */
+    int64_t begin_ns,
+        end_ns; /* the window: end of MPI_Init, begin of MPI_Finalize; CLOCK_MONOTONIC */
+    int64_t useful_ns,
+        file_ns;       /* spent in compute, in POSIX and STDIO calls of this rank's main thread */
+    int64_t late_ns;   /* by how much the system woke this rank too late, in all */
+    int64_t waited_ns; /* ready to run, but not on a processor; 0 where the kernel does not tell */
 };
 
 extern struct account account;
@@ -56,7 +58,8 @@ extern char *outgoing, *incoming; /* BUFFER_BYTES each */
 
 /* Operations marked by the program's structure, not run: repeat N, end. */
 extern const struct operation operation_repeat, operation_end;
-extern const struct operation operations_posix[], operations_message[], operations_collective[], operations_shared[];
+extern const struct operation operations_posix[], operations_message[], operations_collective[],
+    operations_shared[];
 
 /* Ends the program with a sentence that names the line. */
 _Noreturn void fail(int line, const char *sentence, const char *what);
@@ -72,7 +75,8 @@ void read_program(const char *path, struct program *program);
 void run_program(const struct program *program, struct variables variables);
 
 int64_t now_ns(void);
-/* How long the calling thread has waited for a processor since it began. By system calls that no preload sees. */
+/* How long the calling thread has waited for a processor since it began. By system calls that no
+ * preload sees. */
 int64_t waited_ns(void);
 /* Slot of a name in a table of up to 32 names, a new one on first use. */
 int slot(char names[32][64], const char *name, int line);

@@ -17,7 +17,8 @@ static int64_t sum(struct cursor *cursor);
 static const struct {
     const char *name;
     int64_t factor;
-} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"B", 1}};
+} units[] = {{"ns", 1},        {"us", 1000},     {"ms", 1000000}, {"s", 1000000000},
+             {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"B", 1}};
 
 static int64_t unit(struct cursor *cursor)
 {

@@ -32,10 +32,12 @@ static void ibarrier(const struct call *call)
     MPI_Ibarrier(communicator(call, 1), named_request(call));
 }
 
-/* allreduce BYTES, bcast ROOT BYTES, reduce ROOT BYTES, gather ROOT BYTES, scatter ROOT BYTES, scan BYTES */
+/* allreduce BYTES, bcast ROOT BYTES, reduce ROOT BYTES, gather ROOT BYTES, scatter ROOT BYTES, scan
+ * BYTES */
 static void allreduce(const struct call *call)
 {
-    MPI_Allreduce(outgoing, incoming, (int)value(call, 0), MPI_BYTE, MPI_BOR, communicator(call, 1));
+    MPI_Allreduce(outgoing, incoming, (int)value(call, 0), MPI_BYTE, MPI_BOR,
+                  communicator(call, 1));
 }
 
 static void alltoall(const struct call *call)
@@ -51,19 +53,20 @@ static void bcast(const struct call *call)
 
 static void reduce(const struct call *call)
 {
-    MPI_Reduce(outgoing, incoming, (int)value(call, 1), MPI_BYTE, MPI_BOR, (int)value(call, 0), communicator(call, 2));
+    MPI_Reduce(outgoing, incoming, (int)value(call, 1), MPI_BYTE, MPI_BOR, (int)value(call, 0),
+               communicator(call, 2));
 }
 
 static void gather(const struct call *call)
 {
-    MPI_Gather(outgoing, (int)value(call, 1), MPI_BYTE, incoming, (int)value(call, 1), MPI_BYTE, (int)value(call, 0),
-               communicator(call, 2));
+    MPI_Gather(outgoing, (int)value(call, 1), MPI_BYTE, incoming, (int)value(call, 1), MPI_BYTE,
+               (int)value(call, 0), communicator(call, 2));
 }
 
 static void scatter(const struct call *call)
 {
-    MPI_Scatter(outgoing, (int)value(call, 1), MPI_BYTE, incoming, (int)value(call, 1), MPI_BYTE, (int)value(call, 0),
-                communicator(call, 2));
+    MPI_Scatter(outgoing, (int)value(call, 1), MPI_BYTE, incoming, (int)value(call, 1), MPI_BYTE,
+                (int)value(call, 0), communicator(call, 2));
 }
 
 static void scan(const struct call *call)
@@ -77,7 +80,8 @@ static void pcontrol(const struct call *call)
 }
 
 const struct operation operations_collective[] = {
-    {"split", 3, split},       {"barrier", 0, barrier}, {"ibarrier", 1, ibarrier}, {"allreduce", 1, allreduce},
-    {"alltoall", 1, alltoall}, {"bcast", 2, bcast},     {"reduce", 2, reduce},     {"gather", 2, gather},
-    {"scatter", 2, scatter},   {"scan", 1, scan},       {"pcontrol", 1, pcontrol}, {0},
+    {"split", 3, split},         {"barrier", 0, barrier},   {"ibarrier", 1, ibarrier},
+    {"allreduce", 1, allreduce}, {"alltoall", 1, alltoall}, {"bcast", 2, bcast},
+    {"reduce", 2, reduce},       {"gather", 2, gather},     {"scatter", 2, scatter},
+    {"scan", 1, scan},           {"pcontrol", 1, pcontrol}, {0},
 };

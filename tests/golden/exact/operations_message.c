@@ -21,7 +21,8 @@ MPI_Request *named_request(const struct call *call)
 
 static int source(const struct call *call, int index)
 {
-    return strcmp(call->instruction->argument[index], "any") == 0 ? MPI_ANY_SOURCE : (int)value(call, index);
+    return strcmp(call->instruction->argument[index], "any") == 0 ? MPI_ANY_SOURCE
+                                                                  : (int)value(call, index);
 }
 
 static int count(const struct call *call, int index)
@@ -31,25 +32,27 @@ static int count(const struct call *call, int index)
 
 static void send(const struct call *call)
 {
-    MPI_Send(outgoing, count(call, 1), MPI_BYTE, (int)value(call, 0), (int)value_or(call, 2, 0), MPI_COMM_WORLD);
+    MPI_Send(outgoing, count(call, 1), MPI_BYTE, (int)value(call, 0), (int)value_or(call, 2, 0),
+             MPI_COMM_WORLD);
 }
 
 static void ssend(const struct call *call)
 {
-    MPI_Ssend(outgoing, count(call, 1), MPI_BYTE, (int)value(call, 0), (int)value_or(call, 2, 0), MPI_COMM_WORLD);
+    MPI_Ssend(outgoing, count(call, 1), MPI_BYTE, (int)value(call, 0), (int)value_or(call, 2, 0),
+              MPI_COMM_WORLD);
 }
 
 static void recv(const struct call *call)
 {
-    MPI_Recv(incoming, count(call, 1), MPI_BYTE, source(call, 0), (int)value_or(call, 2, 0), MPI_COMM_WORLD,
-             MPI_STATUS_IGNORE);
+    MPI_Recv(incoming, count(call, 1), MPI_BYTE, source(call, 0), (int)value_or(call, 2, 0),
+             MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* sendrecv DESTINATION SOURCE BYTES */
 static void sendrecv(const struct call *call)
 {
-    MPI_Sendrecv(outgoing, count(call, 2), MPI_BYTE, (int)value(call, 0), 0, incoming, count(call, 2), MPI_BYTE,
-                 source(call, 1), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(outgoing, count(call, 2), MPI_BYTE, (int)value(call, 0), 0, incoming,
+                 count(call, 2), MPI_BYTE, source(call, 1), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* mprobe SOURCE BYTES: a matched probe, then the receive of what it found */
@@ -63,22 +66,26 @@ static void mprobe(const struct call *call)
 /* isend REQUEST DESTINATION BYTES, irecv REQUEST SOURCE BYTES, and the same for persistent ones */
 static void isend(const struct call *call)
 {
-    MPI_Isend(outgoing, count(call, 2), MPI_BYTE, (int)value(call, 1), 0, MPI_COMM_WORLD, request_of(call));
+    MPI_Isend(outgoing, count(call, 2), MPI_BYTE, (int)value(call, 1), 0, MPI_COMM_WORLD,
+              request_of(call));
 }
 
 static void irecv(const struct call *call)
 {
-    MPI_Irecv(incoming, count(call, 2), MPI_BYTE, source(call, 1), 0, MPI_COMM_WORLD, request_of(call));
+    MPI_Irecv(incoming, count(call, 2), MPI_BYTE, source(call, 1), 0, MPI_COMM_WORLD,
+              request_of(call));
 }
 
 static void send_init(const struct call *call)
 {
-    MPI_Send_init(outgoing, count(call, 2), MPI_BYTE, (int)value(call, 1), 0, MPI_COMM_WORLD, request_of(call));
+    MPI_Send_init(outgoing, count(call, 2), MPI_BYTE, (int)value(call, 1), 0, MPI_COMM_WORLD,
+                  request_of(call));
 }
 
 static void recv_init(const struct call *call)
 {
-    MPI_Recv_init(incoming, count(call, 2), MPI_BYTE, source(call, 1), 0, MPI_COMM_WORLD, request_of(call));
+    MPI_Recv_init(incoming, count(call, 2), MPI_BYTE, source(call, 1), 0, MPI_COMM_WORLD,
+                  request_of(call));
 }
 
 static void start(const struct call *call)

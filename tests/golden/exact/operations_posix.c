@@ -78,7 +78,8 @@ static void write_file(const struct call *call)
 static void write_at(const struct call *call)
 {
     int64_t begin = now_ns(), bytes = value(call, 2);
-    book(call, begin, pwrite(descriptor_of(call), outgoing, (size_t)bytes, value(call, 1)) == bytes);
+    book(call, begin,
+         pwrite(descriptor_of(call), outgoing, (size_t)bytes, value(call, 1)) == bytes);
 }
 
 static void read_file(const struct call *call)

@@ -38,34 +38,35 @@ static void file_open(const struct call *call)
     char path[4096];
     MPI_Info info = one_aggregator();
     snprintf(path, sizeof path, "%s/%s", getenv("EXACT_DIRECTORY"), text(call, 0));
-    check(call, MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, info, file_of(call, 0)));
+    check(call, MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, info,
+                              file_of(call, 0)));
     MPI_Info_free(&info);
 }
 
 /* file_write_at FILE OFFSET BYTES, and its collective and reading kin */
 static void file_write_at(const struct call *call)
 {
-    check(call, MPI_File_write_at(*file_of(call, 0), value(call, 1), outgoing, (int)value(call, 2), MPI_BYTE,
-                                  MPI_STATUS_IGNORE));
+    check(call, MPI_File_write_at(*file_of(call, 0), value(call, 1), outgoing, (int)value(call, 2),
+                                  MPI_BYTE, MPI_STATUS_IGNORE));
 }
 
 static void file_write_at_all(const struct call *call)
 {
-    check(call, MPI_File_write_at_all(*file_of(call, 0), value(call, 1), outgoing, (int)value(call, 2), MPI_BYTE,
-                                      MPI_STATUS_IGNORE));
+    check(call, MPI_File_write_at_all(*file_of(call, 0), value(call, 1), outgoing,
+                                      (int)value(call, 2), MPI_BYTE, MPI_STATUS_IGNORE));
 }
 
 static void file_read_at_all(const struct call *call)
 {
-    check(call, MPI_File_read_at_all(*file_of(call, 0), value(call, 1), incoming, (int)value(call, 2), MPI_BYTE,
-                                     MPI_STATUS_IGNORE));
+    check(call, MPI_File_read_at_all(*file_of(call, 0), value(call, 1), incoming,
+                                     (int)value(call, 2), MPI_BYTE, MPI_STATUS_IGNORE));
 }
 
 /* file_iwrite_at REQUEST FILE OFFSET BYTES */
 static void file_iwrite_at(const struct call *call)
 {
-    check(call, MPI_File_iwrite_at(*file_of(call, 1), value(call, 2), outgoing, (int)value(call, 3), MPI_BYTE,
-                                   named_request(call)));
+    check(call, MPI_File_iwrite_at(*file_of(call, 1), value(call, 2), outgoing, (int)value(call, 3),
+                                   MPI_BYTE, named_request(call)));
 }
 
 static void file_close(const struct call *call)

@@ -11,7 +11,8 @@ static void nothing(const struct call *call)
     (void)call;
 }
 
-const struct operation operation_repeat = {"repeat", 1, nothing}, operation_end = {"end", 0, nothing};
+const struct operation operation_repeat = {"repeat", 1, nothing},
+                       operation_end = {"end", 0, nothing};
 
 void fail(int line, const char *sentence, const char *what)
 {
@@ -29,7 +30,8 @@ static const struct operation *find_in(const struct operation *table, const char
 
 static const struct operation *find(const char *name, int line)
 {
-    const struct operation *tables[] = {operations_posix, operations_message, operations_collective, operations_shared};
+    const struct operation *tables[] = {operations_posix, operations_message, operations_collective,
+                                        operations_shared};
     if (strcmp(name, "repeat") == 0)
         return &operation_repeat;
     if (strcmp(name, "end") == 0)
@@ -155,7 +157,8 @@ int64_t value(const struct call *call, int index)
 {
     if (index >= call->instruction->arguments)
         fail(call->instruction->line, "an argument is missing", "");
-    return expression(call->instruction->argument[index], &call->variables, call->instruction->line);
+    return expression(call->instruction->argument[index], &call->variables,
+                      call->instruction->line);
 }
 
 int64_t value_or(const struct call *call, int index, int64_t absent)
@@ -169,8 +172,8 @@ const char *text(const struct call *call, int index)
     const char *raw = call->instruction->argument[index], *mark = strstr(raw, "{p}");
     if (!mark)
         return raw;
-    snprintf(expanded, sizeof expanded, "%.*s%lld%s", (int)(mark - raw), raw, (long long)call->variables.rank,
-             mark + 3);
+    snprintf(expanded, sizeof expanded, "%.*s%lld%s", (int)(mark - raw), raw,
+             (long long)call->variables.rank, mark + 3);
     return expanded;
 }
 

@@ -3,11 +3,10 @@
  *   write      NUMBER writes, then exit status 9
  *   abort      NUMBER writes, then SIGABRT
  *   _exit      NUMBER writes, then _exit(7)
- *   exec       NUMBER writes, then itself anew by execl, execv, execle, execvp, fexecve, each writing again
- *   fork       NUMBER writes, half of them by a child
- *   spawn      posix_spawn of /bin/echo, its status passed on
- *   files      NUMBER files, one after another: open, one write, close
- *   threads    64 threads, NUMBER writes each
+ *   exec       NUMBER writes, then itself anew by execl, execv, execle, execvp, fexecve, each
+ * writing again fork       NUMBER writes, half of them by a child spawn      posix_spawn of
+ * /bin/echo, its status passed on files      NUMBER files, one after another: open, one write,
+ * close threads    64 threads, NUMBER writes each
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -30,7 +29,8 @@ static void write_all(int n)
     close(descriptor);
 }
 
-/* The variants whose arguments other tracers have corrupted; `next` says which of them comes now. */
+/* The variants whose arguments other tracers have corrupted; `next` says which of them comes now.
+ */
 static void exec_next(char **argument, int next)
 {
     char step[32], self[] = "/proc/self/exe";

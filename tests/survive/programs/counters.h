@@ -1,5 +1,6 @@
-/* What a program has done, told through a file that outlives it: one counter per rank or thread, a cache line each.
- * Counted after the call returned: whatever ends the program, so many calls have been completed. */
+/* What a program has done, told through a file that outlives it: one counter per rank or thread, a
+ * cache line each. Counted after the call returned: whatever ends the program, so many calls have
+ * been completed. */
 #ifndef COUNTERS_H
 #define COUNTERS_H
 

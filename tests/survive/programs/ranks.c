@@ -1,5 +1,6 @@
-/* ranks DIRECTORY ENDING CALLS: every rank writes CALLS times to its own file, then the last rank ends as told.
- * Endings: finalize; forever (no rank stops writing: the test kills); abort; mpi_abort; _exit; exec. */
+/* ranks DIRECTORY ENDING CALLS: every rank writes CALLS times to its own file, then the last rank
+ * ends as told. Endings: finalize; forever (no rank stops writing: the test kills); abort;
+ * mpi_abort; _exit; exec. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <string.h>

@@ -8,10 +8,10 @@ use tailrace_trace::MemoryTrace;
 use tailrace_trace::event::{
     Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress, SendMode, Token,
 };
-use tailrace_trace::tables::{Communicator, Location, Window};
+use tailrace_trace::tables::{Communicator, Location, Wait, Window};
 
 /// A program and what is expected of it.
-pub struct Case {
+pub(crate) struct Case {
     pub trace: MemoryTrace,
     pub options: tailrace_replay::Options,
     /// Word by word: `net=…`, or `rank=0 useful=…`.
@@ -25,7 +25,7 @@ pub struct Case {
 type Words<'a> = HashMap<&'a str, &'a str>;
 
 impl Case {
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut case = Self {
             trace: MemoryTrace::default(),
             options: tailrace_replay::Options { threads: 1, ..Default::default() },
@@ -35,7 +35,9 @@ impl Case {
             numbers: Vec::new(),
             open: Vec::new(),
         };
-        text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).for_each(|line| case.line(line));
+        text.lines()
+            .map(|line| line.split('#').next().unwrap_or("").trim())
+            .for_each(|line| case.line(line));
         case.close();
         case
     }
@@ -53,10 +55,16 @@ impl Case {
                 self.numbers.push(0);
                 self.open.push(Vec::new());
             }
+            ["waits", location, stretches @ ..] => {
+                let waits = stretches.iter().map(|words| wait(words)).collect();
+                self.trace.tables.locations[location.parse::<usize>().unwrap()].waits = Some(waits);
+            }
             ["communicator", groups @ ..] => self.communicator(groups),
             ["option", option] => self.option(option),
             ["expect", facts @ ..] => {
-                let fact = |word: &&str| word.split_once('=').map(|(k, v)| (k.to_owned(), v.parse().unwrap()));
+                let fact = |word: &&str| {
+                    word.split_once('=').map(|(k, v)| (k.to_owned(), v.parse().unwrap()))
+                };
                 self.expected.push(facts.iter().map(|word| fact(word).unwrap()).collect());
             }
             ["warns", code] => self.warnings.push((*code).to_owned()),
@@ -70,7 +78,13 @@ impl Case {
             [location, begin, end, name, rest @ ..] => {
                 let location = location.parse().unwrap();
                 let (function, operation) = self.call(location, name, rest);
-                self.trace.call(location, function, begin.parse().unwrap(), end.parse().unwrap(), operation);
+                self.trace.call(
+                    location,
+                    function,
+                    begin.parse().unwrap(),
+                    end.parse().unwrap(),
+                    operation,
+                );
             }
             _ => panic!("cannot read: {line}"),
         }
@@ -93,7 +107,8 @@ impl Case {
 
     /// `0 1 2`, or `0 1 | 2 3` for an intercommunicator.
     fn communicator(&mut self, groups: &[&str]) {
-        let numbers = |words: &[&str]| words.iter().map(|word| word.parse().unwrap()).collect::<Vec<u32>>();
+        let numbers =
+            |words: &[&str]| words.iter().map(|word| word.parse().unwrap()).collect::<Vec<u32>>();
         match groups.iter().position(|word| *word == "|") {
             None => drop(self.trace.communicator(&numbers(groups))),
             Some(bar) => self.trace.tables.communicators.push(Communicator {
@@ -106,7 +121,9 @@ impl Case {
 
     fn option(&mut self, option: &str) {
         match option.split_once('=').unwrap() {
-            ("collectives", "all") => self.options.collectives = tailrace_replay::Collectives::All,
+            ("collectives", "all") => {
+                self.options.collectives = tailrace_replay::CollectiveOrder::All;
+            }
             ("eager", bytes) => self.options.eager_limit_bytes = bytes.parse().unwrap(),
             _ => panic!("unknown option {option}"),
         }
@@ -129,7 +146,13 @@ impl Case {
         (self.trace.function(name, layer(name, &operation)), operation)
     }
 
-    fn operation(&mut self, location: usize, name: &str, words: &Words, plain: &[&str]) -> Operation {
+    fn operation(
+        &mut self,
+        location: usize,
+        name: &str,
+        words: &Words,
+        plain: &[&str],
+    ) -> Operation {
         let progress = match (words.contains_key("as"), plain.contains(&"persistent")) {
             (_, true) => Progress::Persistent,
             (true, _) => Progress::Started,
@@ -137,13 +160,19 @@ impl Case {
         };
         let communicator = number(words, "comm", 0) as u32;
         match name {
-            "send" => Operation::Send { envelope: envelope(words, "to"), mode: mode(plain), progress },
-            "receive" => {
-                Operation::Receive { envelope: envelope(words, "from"), wildcard: plain.contains(&"any"), progress }
+            "send" => {
+                Operation::Send { envelope: envelope(words, "to"), mode: mode(plain), progress }
             }
-            "sendreceive" => {
-                Operation::SendReceive { send: envelope(words, "to"), receive: envelope(words, "from"), progress }
-            }
+            "receive" => Operation::Receive {
+                envelope: envelope(words, "from"),
+                wildcard: plain.contains(&"any"),
+                progress,
+            },
+            "sendreceive" => Operation::SendReceive {
+                send: envelope(words, "to"),
+                receive: envelope(words, "from"),
+                progress,
+            },
             "probe" => Operation::Probe { envelope: envelope(words, "from") },
             "wait" => Operation::Complete { completed: self.tokens(location, plain), test: false },
             "start" => Operation::Start { requests: self.tokens(location, plain) },
@@ -167,8 +196,15 @@ impl Case {
         }
     }
 
-    /// `read`, `write`, `open`, … of POSIX; `mpiio-write`, … in MPI-IO; `opaque-write`, … where no POSIX call is seen.
-    fn file_call(&mut self, name: &str, words: &Words, plain: &[&str], progress: Progress) -> Operation {
+    /// `read`, `write`, `open`, … of POSIX; `mpiio-write`, … in MPI-IO; `opaque-write`, … where no
+    /// POSIX call is seen.
+    fn file_call(
+        &mut self,
+        name: &str,
+        words: &Words,
+        plain: &[&str],
+        progress: Progress,
+    ) -> Operation {
         let opaque = name.starts_with("opaque-");
         let file = self.trace.file(words.get("file").unwrap_or(&"f").as_bytes(), opaque);
         Operation::File(FileCall {
@@ -197,6 +233,12 @@ impl Case {
         };
         names.iter().map(|name| self.requests[&owned(name)]).collect()
     }
+}
+
+/// `BEGIN-END:WAITED`.
+fn wait(words: &str) -> Wait {
+    let numbers: Vec<i64> = words.split(['-', ':']).map(|word| word.parse().unwrap()).collect();
+    Wait { begin_ns: numbers[0], end_ns: numbers[1], waited_ns: numbers[2] }
 }
 
 fn number(words: &Words, key: &str, otherwise: i64) -> i64 {

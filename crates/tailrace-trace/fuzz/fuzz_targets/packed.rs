@@ -1,9 +1,11 @@
-//! Any bytes as a packed trace. Checksums are made good first, so that what is behind them is reached, too.
+//! Any bytes as a packed trace. Checksums are made good first, so that what is behind them is
+//! reached, too.
 #![no_main]
 
 use std::io::Write;
 
 use libfuzzer_sys::fuzz_target;
+use tailrace_trace::event::Event;
 use tailrace_trace::{Batch, open};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -20,12 +22,9 @@ fuzz_target!(|bytes: &[u8]| {
     for location in 0..trace.tables().locations.len() {
         let mut stream = trace.events(location);
         while let Ok(true) = stream.next_batch(&mut batch) {
-            assert!(
-                batch
-                    .events
-                    .iter()
-                    .all(|event| (event.shape as usize) < batch.shapes.len() && event.begin <= event.end)
-            );
+            let shapes = batch.shapes.len();
+            let sound = |event: &Event| (event.shape as usize) < shapes && event.begin <= event.end;
+            assert!(batch.events.iter().all(sound));
         }
     }
 });
@@ -39,7 +38,10 @@ fn mend(bytes: &mut Vec<u8>) {
     bytes[8..12].copy_from_slice(&1u32.to_le_bytes());
     let footer = bytes.len() - FOOTER_BYTES;
     for part in [0, 32] {
-        let word = |at: usize| u64::from_le_bytes(bytes[footer + at..footer + at + 8].try_into().expect("8 bytes"));
+        let word = |at: usize| {
+            let bytes = &bytes[footer + at..footer + at + 8];
+            u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
+        };
         let (from, length) = (word(part) as usize, word(part + 8) as usize);
         if let Some(covered) = from.checked_add(length).and_then(|end| bytes.get(from..end)) {
             let checksum = xxh3_64(covered).to_le_bytes();
@@ -58,7 +60,8 @@ fn mend(bytes: &mut Vec<u8>) {
 fn mend_blocks(bytes: &mut [u8], end: usize) {
     let mut at = HEAD_BYTES;
     while at + 40 <= end {
-        let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().expect("4 bytes")) as usize;
+        let length = bytes[at + 8..at + 12].try_into().expect("4 bytes");
+        let length = u32::from_le_bytes(length) as usize;
         if length < 40 || length > end - at {
             return;
         }

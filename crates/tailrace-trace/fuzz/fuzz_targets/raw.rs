@@ -6,7 +6,8 @@ use tailrace_trace::{Batch, open, pack};
 
 fuzz_target!(|bytes: &[u8]| {
     let directory = tempfile::tempdir_in("/dev/shm").expect("a place for the stream");
-    // A header of zeros but for magic, version and the clock, unless the input is long enough to bring its own.
+    // A header of zeros but for magic, version and the clock, unless the input is long enough to
+    // bring its own.
     let mut stream = vec![0; 4096];
     stream[..8].copy_from_slice(b"TAILRAW\0");
     stream[8] = 1;

@@ -1,17 +1,18 @@
 //! Packing: a run's raw streams become one file.
 //!
-//! Streams are worked on in parallel, each by one thread; a stream's blocks wait in a bounded queue until the file has come to
-//! it, so that the same run is always packed to the same bytes.
+//! Streams are worked on in parallel, each by one thread; a stream's blocks wait in a bounded queue
+//! until the file has come to it, so that the same run is always packed to the same bytes.
 
 mod observe;
 mod stream;
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use crate::error::TraceError;
-use crate::packed::writer::Writer;
+use crate::packed::Writer;
 use crate::parallel;
 use crate::raw::run::Run;
 
@@ -27,6 +28,9 @@ const EVENTS_AT_ONCE: usize = 1 << 21;
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
+    pub path: PathBuf,
+    /// [`crate::Tables::meta`].
+    pub meta: BTreeMap<String, String>,
     pub ranks: u32,
     pub locations: usize,
     pub events: u64,
@@ -49,15 +53,51 @@ pub fn events_per_block(locations: usize) -> usize {
     (EVENTS_AT_ONCE / locations.max(1)).clamp(BLOCK_EVENTS_MIN, BLOCK_EVENTS)
 }
 
-/// Packs the streams of `directory` (or of `raw/` in it) into `output`, which appears only when it is complete.
-/// `progress` is told the share that is done, 0 to 1.
+/// Packs the streams of `directory` (or of `raw/` in it) into `output`, which appears only when it
+/// is complete. Where there are several runs, the second goes to `output` with `-2` before its
+/// ending, and so on. `progress` is told the share that is done, 0 to 1.
 ///
 /// # Errors
-/// If there are no streams, none can be read, or the file cannot be written.
-pub fn pack(directory: &Path, output: &Path, progress: &mut dyn FnMut(f64)) -> Result<Summary, TraceError> {
-    let mut run = Run::survey(directory)?;
+/// If there are no streams, none can be read, or a file cannot be written.
+pub fn pack(
+    directory: &Path,
+    output: &Path,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Vec<Summary>, TraceError> {
+    let runs = Run::survey(directory)?;
+    let events = |run: &Run| run.tables.capture.events as f64;
+    let total = runs.iter().map(events).sum::<f64>().max(1.0);
+    let mut done = 0.0;
+    let mut summaries = Vec::new();
+    for (index, mut run) in runs.into_iter().enumerate() {
+        let share = events(&run) / total;
+        let mut told = |part: f64| progress(done + part * share);
+        summaries.push(pack_run(&mut run, &numbered(output, index + 1), &mut told)?);
+        done += share;
+    }
+    Ok(summaries)
+}
+
+fn numbered(output: &Path, number: usize) -> PathBuf {
+    if number == 1 {
+        return output.into();
+    }
+    let mut name = output.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!("-{number}"));
+    if let Some(ending) = output.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    output.with_file_name(name)
+}
+
+fn pack_run(
+    run: &mut Run,
+    output: &Path,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Summary, TraceError> {
     let mut writer = Writer::create(output, run.streams.len())?;
-    let observed = write_blocks(&run, &mut writer, progress)?;
+    let observed = write_blocks(run, &mut writer, progress)?;
     for (location, observed) in run.tables.locations.iter_mut().zip(&observed) {
         location.events = observed.events;
     }
@@ -67,17 +107,20 @@ pub fn pack(directory: &Path, output: &Path, progress: &mut dyn FnMut(f64)) -> R
     let capture = &mut run.tables.capture;
     capture.events = observed.iter().map(|observed| observed.events).sum();
     if not_understood > 0 {
-        capture
-            .notes
-            .push(format!("{not_understood} shapes of calls name what was never defined: they order nothing."));
+        capture.notes.push(format!(
+            "the trace does not define the file, communicator or request of some calls \
+             ({not_understood} kinds): their time counts, but they wait for no rank"
+        ));
     }
     let bytes_packed = writer.finish(&run.tables)?;
-    Ok(summary(&run, bytes_packed))
+    Ok(summary(run, output, bytes_packed))
 }
 
-fn summary(run: &Run, bytes_packed: u64) -> Summary {
+fn summary(run: &Run, output: &Path, bytes_packed: u64) -> Summary {
     let capture = &run.tables.capture;
     Summary {
+        path: output.into(),
+        meta: run.tables.meta.clone(),
         ranks: run.tables.ranks,
         locations: run.streams.len(),
         events: capture.events,
@@ -89,9 +132,15 @@ fn summary(run: &Run, bytes_packed: u64) -> Summary {
     }
 }
 
-fn write_blocks(run: &Run, writer: &mut Writer, progress: &mut dyn FnMut(f64)) -> Result<Vec<Observed>, TraceError> {
-    let (senders, receivers): (Vec<_>, Vec<_>) = run.streams.iter().map(|_| sync_channel(BLOCKS_WAITING)).unzip();
-    // Streams are begun in the order in which the file wants them, so whoever waits, waits for one that is under way.
+fn write_blocks(
+    run: &Run,
+    writer: &mut Writer,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Vec<Observed>, TraceError> {
+    let (senders, receivers): (Vec<_>, Vec<_>) =
+        run.streams.iter().map(|_| sync_channel(BLOCKS_WAITING)).unzip();
+    // Streams are begun in the order in which the file wants them, so whoever waits, waits for one
+    // that is under way.
     let jobs = Mutex::new(run.streams.iter().zip(senders));
     let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
     let mut events_done = 0;
@@ -108,7 +157,11 @@ fn write_blocks(run: &Run, writer: &mut Writer, progress: &mut dyn FnMut(f64)) -
             progress((events_done as f64 / run.tables.capture.events.max(1) as f64).min(1.0));
         };
         // Receivers that are dropped on an error make the workers stop.
-        receivers.into_iter().enumerate().map(|(at, parcels)| drain(at, &parcels, writer, &mut told)).collect()
+        receivers
+            .into_iter()
+            .enumerate()
+            .map(|(at, parcels)| drain(at, &parcels, writer, &mut told))
+            .collect()
     })
 }
 
@@ -129,7 +182,7 @@ fn drain(
         }
     }
     Err(TraceError::new(
-        "a thread that packs the trace ended before its work was done.",
-        "pack the raw directory again.",
+        "a thread that packs the trace ended before its work was done",
+        "pack the raw directory again",
     ))
 }

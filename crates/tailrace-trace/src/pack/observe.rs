@@ -1,22 +1,18 @@
-//! What can only be told by seeing all events go by: the window, and which files MPI-IO moves data of out of sight.
+//! What can only be told by seeing all events go by: the window, and which files MPI-IO moves data
+//! of out of sight.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::event::{Layer, Part};
-use crate::raw::decode::{CodedShape, Decoded};
+use crate::coded::CodedShape;
+use crate::event::{FileKind, Layer, Part};
+use crate::raw::decode::Decoded;
 use crate::tables::{FileEntry, Function, Location, Window};
-use crate::words::class;
-
-const OP_READ: i64 = 2;
-const OP_WRITE: i64 = 3;
-const CONTROL_INITIALIZE: i64 = 0;
-const CONTROL_FINALIZE: i64 = 1;
-const CONTROL_LEVEL: i64 = 2;
+use crate::wire::{class, control, file};
 
 /// What one stream told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Observed {
+pub(super) struct Observed {
     pub events: u64,
     pub not_understood: u64,
     initialized_ns: Option<i64>,
@@ -29,23 +25,23 @@ pub struct Observed {
     seen: HashSet<u32>,
 }
 
-pub struct Observer<'a> {
+pub(super) struct Observer<'a> {
     functions: &'a [Function],
     observed: Observed,
     open: Vec<(Arc<CodedShape>, i64)>,
 }
 
 impl<'a> Observer<'a> {
-    pub fn new(functions: &'a [Function]) -> Self {
+    pub(super) fn new(functions: &'a [Function]) -> Self {
         Self { functions, observed: Observed::default(), open: Vec::new() }
     }
 
-    pub fn finish(self, not_understood: u64) -> Observed {
+    pub(super) fn finish(self, not_understood: u64) -> Observed {
         Observed { not_understood, ..self.observed }
     }
 
     #[inline]
-    pub fn observe(&mut self, decoded: &Decoded) {
+    pub(super) fn observe(&mut self, decoded: &Decoded) {
         self.observed.events += 1;
         let shape = &decoded.shape;
         let begin_ns = match shape.part {
@@ -63,10 +59,14 @@ impl<'a> Observer<'a> {
     fn control(&mut self, words: &[i64], begin_ns: i64, end_ns: i64) {
         let observed = &mut self.observed;
         match words {
-            [CONTROL_INITIALIZE, ..] => observed.initialized_ns = observed.initialized_ns.or(Some(end_ns)),
-            [CONTROL_FINALIZE, ..] => observed.finalize_ns = Some(begin_ns),
-            [CONTROL_LEVEL, 0, ..] if observed.switched_on_ns.is_some() => observed.switched_off_ns = Some(begin_ns),
-            [CONTROL_LEVEL, level, ..] if *level > 0 => {
+            [control::INITIALIZE, ..] => {
+                observed.initialized_ns = observed.initialized_ns.or(Some(end_ns));
+            }
+            [control::FINALIZE, ..] => observed.finalize_ns = Some(begin_ns),
+            [control::LEVEL, 0, ..] if observed.switched_on_ns.is_some() => {
+                observed.switched_off_ns = Some(begin_ns);
+            }
+            [control::LEVEL, level, ..] if *level > 0 => {
                 observed.switched_on_ns = observed.switched_on_ns.or(Some(end_ns));
             }
             _ => {}
@@ -78,41 +78,45 @@ impl<'a> Observer<'a> {
     }
 
     fn file(&mut self, shape: &CodedShape) {
-        let (file, bytes) = (shape.words[2] as u32, shape.words[3]);
+        let (number, bytes) = (shape.words[file::FILE] as u32, shape.words[file::BYTES]);
         if !moves_data(&shape.words) || bytes <= 0 {
             return;
         }
         match self.layer(shape) {
-            Some(Layer::MpiIo) => drop(self.observed.moved.insert(file)),
+            Some(Layer::MpiIo) => drop(self.observed.moved.insert(number)),
             // An asynchronous request only starts: its data move out of sight.
             Some(Layer::Mpi | Layer::Asynchronous) | None => {}
-            Some(Layer::Posix | Layer::Stdio) => self.data_below_mpi(file),
+            Some(Layer::Posix | Layer::Stdio) => self.data_below_mpi(number),
         }
     }
 
-    /// A POSIX call inside an MPI-IO call shows that call's file, whatever name the driver opened it by; inside a Wait its own.
-    fn data_below_mpi(&mut self, file: u32) {
+    /// A POSIX call inside an MPI-IO call shows that call's file, whatever name the driver opened
+    /// it by; inside a Wait its own.
+    fn data_below_mpi(&mut self, number: u32) {
         for (around, _) in &self.open {
             match self.functions.get(usize::from(around.function)).map(|function| function.layer) {
                 Some(Layer::MpiIo) if around.class == class::FILE && moves_data(&around.words) => {
-                    self.observed.seen.extend([around.words[2] as u32, file]);
+                    self.observed.seen.extend([around.words[file::FILE] as u32, number]);
                 }
-                Some(Layer::MpiIo | Layer::Mpi) => self.observed.seen.extend([file]),
+                Some(Layer::MpiIo | Layer::Mpi) => self.observed.seen.extend([number]),
                 _ => {}
             }
         }
     }
 }
 
-/// Opening a file may read others: a driver's hints, say. Only what happens inside reads and writes tells of their data.
+/// Opening a file may read others: a driver's hints, say. Only what happens inside reads and writes
+/// tells of their data.
 fn moves_data(words: &[i64]) -> bool {
-    matches!(words[0], OP_READ | OP_WRITE)
+    matches!(file::kind(words[file::OP]), FileKind::Read | FileKind::Write)
 }
 
 /// A file is opaque if MPI-IO moved data of it on some rank and no rank showed a POSIX call inside.
-pub fn mark_opaque(files: &mut [FileEntry], observed: &[Observed]) {
-    let moved: HashSet<u32> = observed.iter().flat_map(|observed| observed.moved.iter().copied()).collect();
-    let seen: HashSet<u32> = observed.iter().flat_map(|observed| observed.seen.iter().copied()).collect();
+pub(super) fn mark_opaque(files: &mut [FileEntry], observed: &[Observed]) {
+    let moved: HashSet<u32> =
+        observed.iter().flat_map(|observed| observed.moved.iter().copied()).collect();
+    let seen: HashSet<u32> =
+        observed.iter().flat_map(|observed| observed.seen.iter().copied()).collect();
     for file in moved.difference(&seen) {
         if let Some(entry) = files.get_mut(*file as usize) {
             entry.opaque = true;
@@ -120,14 +124,17 @@ pub fn mark_opaque(files: &mut [FileEntry], observed: &[Observed]) {
     }
 }
 
-/// From the first rank's leaving MPI_Init to the last's reaching MPI_Finalize or its death, narrowed by MPI_Pcontrol; without MPI from the
-/// first begin to the last end.
-pub fn window(locations: &[Location], observed: &[Observed]) -> Option<Window> {
+/// From the first rank's leaving MPI_Init to the last's reaching MPI_Finalize or its death,
+/// narrowed by MPI_Pcontrol; without MPI from the first begin to the last end.
+pub(super) fn window(locations: &[Location], observed: &[Observed]) -> Option<Window> {
     let ranks: Vec<(&Location, &Observed)> =
         locations.iter().zip(observed).filter(|(location, _)| location.main).collect();
     let begins = ranks.iter().filter_map(|(_, observed)| observed.initialized_ns);
     let begin = begins.min().or(ranks.iter().map(|(location, _)| location.begin_ns).min())?;
-    let end = ranks.iter().map(|(location, observed)| observed.finalize_ns.unwrap_or(location.end_ns)).max()?;
+    let end = ranks
+        .iter()
+        .map(|(location, observed)| observed.finalize_ns.unwrap_or(location.end_ns))
+        .max()?;
     let on = ranks.iter().filter_map(|(_, observed)| observed.switched_on_ns).min();
     let off = ranks.iter().filter_map(|(_, observed)| observed.switched_off_ns).max();
     let (begin_ns, end_ns) = (on.unwrap_or(begin), off.unwrap_or(end));
@@ -157,17 +164,29 @@ mod tests {
         let mut observer = Observer::new(&[]);
         // Off after MPI_Init, on for the solver, off again: from the first 1 to the last 0.
         for (begin_ns, end_ns, words) in [
-            (0, 50, [0, 0]),
-            (60, 61, [2, 0]),
-            (70, 72, [2, 1]),
-            (80, 81, [2, 0]),
-            (90, 92, [2, 1]),
-            (97, 98, [2, 0]),
-            (99, 100, [1, 0]),
+            (0, 50, [control::INITIALIZE, 0]),
+            (60, 61, [control::LEVEL, 0]),
+            (70, 72, [control::LEVEL, 1]),
+            (80, 81, [control::LEVEL, 0]),
+            (90, 92, [control::LEVEL, 1]),
+            (97, 98, [control::LEVEL, 0]),
+            (99, 100, [control::FINALIZE, 0]),
         ] {
-            let shape = CodedShape { part: Part::Call, function: 0, class: class::CONTROL, words: words.into() };
+            let shape = CodedShape {
+                part: Part::Call,
+                function: 0,
+                class: class::CONTROL,
+                words: words.into(),
+            };
             let shape = Arc::new(shape);
-            observer.observe(&Decoded { begin_ns, end_ns, shape, number: None, posted: None, completed: vec![] });
+            observer.observe(&Decoded {
+                begin_ns,
+                end_ns,
+                shape,
+                number: None,
+                posted: None,
+                completed: vec![],
+            });
         }
         let window = window(&[main(0, 120)], &[observer.finish(0)]);
         assert_eq!(window, Some(Window { begin_ns: 72, end_ns: 97 }));

@@ -3,28 +3,25 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::SyncSender;
 
+use crate::coded::CodedShape;
 use crate::error::TraceError;
 use crate::event::Part;
-use crate::packed::block::Block;
-use crate::packed::column::Compressor;
-use crate::raw::decode::{CodedShape, Decoded, Decoder};
+use crate::packed::{Block, Compressor};
+use crate::raw::decode::{Decoded, Decoder};
 use crate::raw::run::{Run, Stream};
 use crate::raw::translate::Completion;
-use crate::words::class;
+use crate::wire::{self, class, receive};
 
 use super::observe::{Observed, Observer};
 use super::{Parcel, events_per_block};
 
-/// Blocks that are held back while wildcard receives posted in them may still tell what they matched.
+/// Blocks that are held back while wildcard receives posted in them may still tell what they
+/// matched.
 const BLOCKS_HELD: usize = 16;
-/// What a completed receive has for a peer when its request was cancelled or its status ignored.
-const UNKNOWN_PEER: i64 = -2;
-/// Places of a receive's words: actual peer and tag.
-const RECEIVE_ACTUAL: std::ops::Range<usize> = 5..7;
 
 /// Decodes the stream and sends its blocks, then what was observed; an error ends it.
-pub fn pack(run: &Run, stream: &Stream, to: &SyncSender<Parcel>) {
-    let parcel = match Packer::new(run, stream, to).and_then(Packer::run) {
+pub(super) fn pack(run: &Run, stream: &Stream, to: &SyncSender<Parcel>) {
+    let parcel = match Packer::new(run, stream, to).map(Packer::run) {
         Ok(observed) => Parcel::Done(Box::new(observed)),
         Err(error) => Parcel::Failed(error),
     };
@@ -66,9 +63,14 @@ struct Posted {
 }
 
 impl<'a> Packer<'a> {
-    fn new(run: &'a Run, stream: &'a Stream, to: &'a SyncSender<Parcel>) -> Result<Self, TraceError> {
-        let no_memory =
-            |cause| TraceError::new(format!("cannot compress: {cause}."), "free some memory and pack again.");
+    fn new(
+        run: &'a Run,
+        stream: &'a Stream,
+        to: &'a SyncSender<Parcel>,
+    ) -> Result<Self, TraceError> {
+        let no_memory = |cause| {
+            TraceError::new(format!("cannot compress: {cause}"), "free some memory and pack again")
+        };
         Ok(Self {
             decoder: Decoder::new(run, stream)?,
             observer: Observer::new(&run.tables.functions),
@@ -85,16 +87,16 @@ impl<'a> Packer<'a> {
         })
     }
 
-    fn run(mut self) -> Result<Observed, TraceError> {
+    fn run(mut self) -> Observed {
         let mut wanted = true;
-        while wanted && let Some(decoded) = self.decoder.next_call()? {
+        while wanted && let Some(decoded) = self.decoder.next_call() {
             self.observer.observe(&decoded);
             wanted = self.add(&decoded);
         }
         while wanted && !self.held.is_empty() {
             wanted = self.send_first();
         }
-        Ok(self.observer.finish(self.decoder.not_understood))
+        self.observer.finish(self.decoder.not_understood)
     }
 
     /// `false` when nobody wants more blocks.
@@ -102,12 +104,16 @@ impl<'a> Packer<'a> {
         let mut wanted = true;
         if self.held.back().is_none_or(|held| held.block.is_full(self.events_max)) {
             wanted = self.send_settled();
-            self.held.push_back(Held { block: Block::new(self.reached_ns, self.next_number), open: 0 });
+            self.held
+                .push_back(Held { block: Block::new(self.reached_ns, self.next_number), open: 0 });
         }
         let last = self.sent + self.held.len() as u64 - 1;
         if let Some(held) = self.held.back_mut() {
             if let (Some(number), Some(communicator)) = (decoded.number, decoded.posted) {
-                self.posted.insert(number, Posted { block: last, row: held.block.rows.len(), communicator });
+                self.posted.insert(
+                    number,
+                    Posted { block: last, row: held.block.rows.len(), communicator },
+                );
                 held.open += 1;
             }
             if decoded.shape.part == Part::Enter {
@@ -121,12 +127,15 @@ impl<'a> Packer<'a> {
         }
         self.reached_ns = decoded.end_ns;
         self.next_number += u64::from(decoded.number.is_some());
-        decoded.completed.iter().for_each(|(number, completion)| self.complete(*number, completion));
+        decoded
+            .completed
+            .iter()
+            .for_each(|(number, completion)| self.complete(*number, completion));
         wanted
     }
 
-    /// A Wait's *enter* learns from its *leave* what was waited for, if it is still held: whether the time between is
-    /// time in a file depends on it.
+    /// A Wait's *enter* learns from its *leave* what was waited for, if it is still held: whether
+    /// the time between is time in a file depends on it.
     fn tell_enter(&mut self, leave: &CodedShape) {
         let Some((block, row)) = self.entered.pop() else { return };
         let Some(place) = block.checked_sub(self.sent) else { return };
@@ -144,16 +153,19 @@ impl<'a> Packer<'a> {
         let Some(held) = self.held.get_mut(place as usize) else { return };
         held.open -= 1;
         let peer = self.decoder.translation().peer(posted.communicator, completion.peer);
-        if let Some(peer) = peer.ok().filter(|&peer| peer != UNKNOWN_PEER) {
+        if let Some(peer) = peer.ok().filter(|&peer| peer != wire::peer::ANY) {
             let mut shape = CodedShape::clone(held.block.shape(posted.row));
-            shape.words[RECEIVE_ACTUAL].copy_from_slice(&[peer, completion.tag]);
+            shape.words[receive::ACTUAL_PEER] = peer;
+            shape.words[receive::ACTUAL_TAG] = completion.tag;
             held.block.replace(posted.row, shape);
         }
     }
 
     /// Sends the blocks that no receive waits for, and those that were held for too long.
     fn send_settled(&mut self) -> bool {
-        while self.held.front().is_some_and(|first| first.open == 0) || self.held.len() >= BLOCKS_HELD {
+        while self.held.front().is_some_and(|first| first.open == 0)
+            || self.held.len() >= BLOCKS_HELD
+        {
             if !self.send_first() {
                 return false;
             }

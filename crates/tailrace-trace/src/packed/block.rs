@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::coded::CodedShape;
 use crate::cursor::{put_varint, put_word};
 use crate::event::Part;
-use crate::raw::decode::CodedShape;
+use crate::limits::SHAPE_WORDS_MAX;
 use crate::words::has_tokens;
 
 use super::column::Compressor;
-use super::layout::SHAPE_WORDS_MAX;
 
 /// Bytes of a block before its columns.
-pub const BLOCK_HEAD_BYTES: usize = 40;
+pub(super) const BLOCK_HEAD_BYTES: usize = 40;
 /// A gap or duration that is written in the list of long ones.
-pub const LONG: u32 = u32::MAX;
+pub(super) const LONG: u32 = u32::MAX;
 const RECENT: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,9 @@ impl Block {
     }
 
     pub fn is_full(&self, events_max: usize) -> bool {
-        self.rows.len() >= events_max || self.words >= SHAPE_WORDS_MAX || self.tokens >= SHAPE_WORDS_MAX
+        self.rows.len() >= events_max
+            || self.words >= SHAPE_WORDS_MAX
+            || self.tokens >= SHAPE_WORDS_MAX
     }
 
     #[inline]

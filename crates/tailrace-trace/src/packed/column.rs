@@ -43,19 +43,24 @@ fn put(to: &mut Vec<u8>, encoding: u8, raw_bytes: usize, stored: &[u8]) {
     to.extend_from_slice(stored);
 }
 
-pub struct Decompressor {
+pub(super) struct Decompressor {
     zstd: zstd::bulk::Decompressor<'static>,
 }
 
 impl Decompressor {
     /// # Errors
     /// If there is no memory for the decompressor.
-    pub fn new() -> std::io::Result<Self> {
+    pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self { zstd: zstd::bulk::Decompressor::new()? })
     }
 
     /// Replaces `column` by the next one, which must have `expected` bytes where that is given.
-    pub fn get(&mut self, from: &mut Cursor, column: &mut Vec<u8>, expected: Option<usize>) -> Result<(), Damage> {
+    pub(super) fn get(
+        &mut self,
+        from: &mut Cursor,
+        column: &mut Vec<u8>,
+        expected: Option<usize>,
+    ) -> Result<(), Damage> {
         let (encoding, claimed) = (from.u8()?, from.varint()?);
         let stored = from.string()?;
         let raw_bytes = usize::try_from(claimed).ok().filter(|&bytes| bytes <= COLUMN_BYTES_MAX);
@@ -93,14 +98,18 @@ mod tests {
 
     #[test]
     fn columns_come_back_and_are_short() {
-        let noise: Vec<u8> = (0..5000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let noise: Vec<u8> =
+            (0..5000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let few: Vec<u8> = (0..5000).map(|i| (i * i % 7) as u8).collect();
         for (column, bytes_max) in [(vec![7; 5000], 8), (few, 3000), (noise, 5010), (vec![], 8)] {
             let mut bytes = Vec::new();
             Compressor::new().unwrap().put(&mut bytes, &column);
             assert!(bytes.len() <= bytes_max, "{} > {bytes_max}", bytes.len());
             let mut back = Vec::new();
-            Decompressor::new().unwrap().get(&mut Cursor::new(&bytes), &mut back, Some(column.len())).unwrap();
+            Decompressor::new()
+                .unwrap()
+                .get(&mut Cursor::new(&bytes), &mut back, Some(column.len()))
+                .unwrap();
             assert_eq!(back, column);
         }
     }
@@ -110,6 +119,11 @@ mod tests {
         let mut bytes = vec![CONSTANT];
         put_varint(&mut bytes, 1 << 40);
         bytes.extend([1, 0]);
-        assert!(Decompressor::new().unwrap().get(&mut Cursor::new(&bytes), &mut Vec::new(), None).is_err());
+        assert!(
+            Decompressor::new()
+                .unwrap()
+                .get(&mut Cursor::new(&bytes), &mut Vec::new(), None)
+                .is_err()
+        );
     }
 }

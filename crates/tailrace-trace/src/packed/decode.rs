@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::Batch;
 use crate::cursor::{Cursor, Damage};
 use crate::event::{Event, Layer, Operation, Part, Shape};
-use crate::raw::clock::NS_MAX;
+use crate::limits::NS_MAX;
 use crate::words::{Context, first_token, has_tokens, operation};
 
 use super::block::{BLOCK_HEAD_BYTES, LONG};
@@ -16,7 +16,8 @@ use super::layout::{BLOCK_EVENTS_MAX, BLOCK_TOKENS_MAX};
 
 const NUMBER_MAX: u64 = 1 << 62;
 
-/// What blocks are unpacked in; one a thread, because a trace of a thousand ranks has a thousand streams open.
+/// What blocks are unpacked in; one a thread, because a trace of a thousand ranks has a thousand
+/// streams open.
 #[derive(Default)]
 struct Scratch {
     columns: Columns,
@@ -56,13 +57,24 @@ struct Pending {
 ///
 /// # Errors
 /// If the block is damaged, or of another location or length than the index says.
-pub fn decode(bytes: &[u8], events: u32, context: Context, batch: &mut Batch) -> Result<(), Damage> {
+pub(super) fn decode(
+    bytes: &[u8],
+    events: u32,
+    context: Context,
+    batch: &mut Batch,
+) -> Result<(), Damage> {
     batch.clear();
     SCRATCH.with_borrow_mut(|scratch| scratch.decode(bytes, events, context, batch))
 }
 
 impl Scratch {
-    fn decode(&mut self, bytes: &[u8], events: u32, context: Context, batch: &mut Batch) -> Result<(), Damage> {
+    fn decode(
+        &mut self,
+        bytes: &[u8],
+        events: u32,
+        context: Context,
+        batch: &mut Batch,
+    ) -> Result<(), Damage> {
         let head = head(bytes, events, context.location)?;
         let mut from = Cursor::new(bytes);
         from.take(BLOCK_HEAD_BYTES)?;
@@ -71,13 +83,15 @@ impl Scratch {
         if self.indices.iter().max().is_some_and(|&max| max as usize >= head.shapes) {
             return Err(from.damage("an event has no shape"));
         }
-        match self.long_gaps.is_empty() && self.long_durations.is_empty() {
-            true => self.short_times(&head, batch),
-            false => self.long_times(&head, batch)?,
+        if self.long_gaps.is_empty() && self.long_durations.is_empty() {
+            self.short_times(&head, batch);
+        } else {
+            self.long_times(&head, batch)?;
         }
-        match pending.iter().any(Option::is_some) {
-            true => resolve(&pending, head.next_number, context, batch).map_err(|what| from.damage(what)),
-            false => Ok(()),
+        if pending.iter().any(Option::is_some) {
+            resolve(&pending, head.next_number, context, batch).map_err(|what| from.damage(what))
+        } else {
+            Ok(())
         }
     }
 
@@ -90,7 +104,8 @@ impl Scratch {
         self.columns.bytes(from, &mut self.long_durations)
     }
 
-    /// No time is longer than 32 bits, so the sums of a block cannot overflow: this is the loop that reads most traces.
+    /// No time is longer than 32 bits, so the sums of a block cannot overflow: this is the loop
+    /// that reads most traces.
     fn short_times(&self, head: &Head, batch: &mut Batch) {
         let mut cursor = head.begin_ns;
         let rows = self.indices.iter().zip(&self.gaps).zip(&self.durations);
@@ -102,9 +117,11 @@ impl Scratch {
     }
 
     fn long_times(&self, head: &Head, batch: &mut Batch) -> Result<(), Damage> {
-        let (mut gaps, mut durations) = (Cursor::new(&self.long_gaps), Cursor::new(&self.long_durations));
+        let (mut gaps, mut durations) =
+            (Cursor::new(&self.long_gaps), Cursor::new(&self.long_durations));
         let mut cursor = head.begin_ns;
-        for ((&shape, &gap), &duration) in self.indices.iter().zip(&self.gaps).zip(&self.durations) {
+        for ((&shape, &gap), &duration) in self.indices.iter().zip(&self.gaps).zip(&self.durations)
+        {
             let begin = after(cursor, gap, &mut gaps)?;
             cursor = after(begin, duration, &mut durations)?;
             batch.events.push(Event { begin, end: cursor, shape });
@@ -119,9 +136,17 @@ impl Columns {
     }
 
     /// Puts `count` numbers of so many planes of bytes together.
-    fn numbers(&mut self, from: &mut Cursor, planes: usize, count: usize, into: &mut Vec<u32>) -> Result<(), Damage> {
+    fn numbers(
+        &mut self,
+        from: &mut Cursor,
+        planes: usize,
+        count: usize,
+        into: &mut Vec<u32>,
+    ) -> Result<(), Damage> {
         self.decompressor(from)?;
-        let Self { decompressor: Some(decompressor), planes: columns } = self else { return Ok(()) };
+        let Self { decompressor: Some(decompressor), planes: columns } = self else {
+            return Ok(());
+        };
         for column in &mut columns[..planes] {
             decompressor.get(from, column, Some(count))?;
         }
@@ -160,7 +185,11 @@ fn head(bytes: &[u8], events: u32, location: u32) -> Result<Head, Damage> {
     }
     let (whole, of, here, shapes) = (from.u32()?, from.u32()?, from.u32()?, from.u32()?);
     let (begin_ns, next_number) = (from.u64()? as i64, from.u64()?);
-    if whole as usize != bytes.len() || of != location || here != events || here as usize > BLOCK_EVENTS_MAX {
+    if whole as usize != bytes.len()
+        || of != location
+        || here != events
+        || here as usize > BLOCK_EVENTS_MAX
+    {
         return Err(Damage { at: 8, what: "a block is not the one that the index names" });
     }
     if shapes > here {
@@ -173,7 +202,12 @@ fn head(bytes: &[u8], events: u32, location: u32) -> Result<Head, Damage> {
 }
 
 /// Fills the batch's shapes. Those with tokens come back beside, to be resolved event by event.
-fn shapes(bytes: &[u8], count: usize, context: Context, batch: &mut Batch) -> Result<Vec<Option<Pending>>, Damage> {
+fn shapes(
+    bytes: &[u8],
+    count: usize,
+    context: Context,
+    batch: &mut Batch,
+) -> Result<Vec<Option<Pending>>, Damage> {
     const SHAPE_BYTES_MIN: usize = 4;
     let mut from = Cursor::new(bytes);
     if count > bytes.len() / SHAPE_BYTES_MIN {
@@ -194,14 +228,19 @@ fn shapes(bytes: &[u8], count: usize, context: Context, batch: &mut Batch) -> Re
 }
 
 /// One shape; `words` is memory to be used again.
-fn shape(from: &mut Cursor, context: Context, words: &mut Vec<i64>) -> Result<(Shape, Option<Pending>), Damage> {
+fn shape(
+    from: &mut Cursor,
+    context: Context,
+    words: &mut Vec<i64>,
+) -> Result<(Shape, Option<Pending>), Damage> {
     let part = match from.u8()? {
         0 => Part::Call,
         1 => Part::Enter,
         2 => Part::Leave,
-        _ => return Err(from.damage("a shape is no part of a call")),
+        _ => return Err(from.damage("a shape is not a call, an enter or a leave")),
     };
-    let number = u16::try_from(from.varint()?).map_err(|_| from.damage("a function was never named"))?;
+    let number =
+        u16::try_from(from.varint()?).map_err(|_| from.damage("a function was never named"))?;
     let function = context.tables.functions.get(usize::from(number));
     let layer = function.ok_or(from.damage("a function was never named"))?.layer;
     let class = from.u8()?;
@@ -224,7 +263,12 @@ fn holds_distance(class: u8, words: &[i64]) -> bool {
 }
 
 /// Gives each event with tokens a shape of its own, with the numbers that its distances mean there.
-fn resolve(pending: &[Option<Pending>], first: u64, context: Context, batch: &mut Batch) -> Result<(), &'static str> {
+fn resolve(
+    pending: &[Option<Pending>],
+    first: u64,
+    context: Context,
+    batch: &mut Batch,
+) -> Result<(), &'static str> {
     let (mut next, mut words) = (first, 0);
     let numbered: Vec<bool> = batch.shapes.iter().map(Shape::takes_number).collect();
     for event in &mut batch.events {

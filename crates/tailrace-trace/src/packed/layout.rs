@@ -7,33 +7,31 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::cursor::{Cursor, Damage, put_varint};
 use crate::error::{TraceError, printable};
 
-pub const MAGIC: &[u8; 8] = b"TAILRACE";
-pub const END_MAGIC: &[u8; 8] = b"ECARLIAT";
-pub const VERSION: u32 = 1;
-pub const HEAD_BYTES: usize = 16;
-pub const FOOTER_BYTES: usize = 80;
+pub(crate) const MAGIC: &[u8; 8] = b"TAILRACE";
+pub(crate) const END_MAGIC: &[u8; 8] = b"ECARLIAT";
+pub(crate) const VERSION: u32 = 1;
+pub(crate) const HEAD_BYTES: usize = 16;
+pub(crate) const FOOTER_BYTES: usize = 80;
 /// Where the footer's own checksum stands in it: it covers what is before.
 const FOOTER_COVERED: usize = 64;
 /// Bounds what a damaged file can claim for its tables and for one column.
-pub const TABLES_BYTES_MAX: u64 = 1 << 27;
-pub const FUNCTIONS_MAX: usize = 1 << 16;
-pub const COLUMN_BYTES_MAX: usize = 1 << 24;
-pub const BLOCK_EVENTS_MAX: usize = 1 << 16;
-/// Words of a shape; a call with more is kept without them.
-pub const SHAPE_WORDS_MAX: usize = 1 << 20;
+pub(crate) const TABLES_BYTES_MAX: u64 = 1 << 27;
+pub(crate) const FUNCTIONS_MAX: usize = 1 << 16;
+pub(crate) const COLUMN_BYTES_MAX: usize = 1 << 24;
+pub(crate) const BLOCK_EVENTS_MAX: usize = 1 << 16;
 /// Words of the shapes with tokens of a block, counted as often as they are used.
-pub const BLOCK_TOKENS_MAX: usize = 1 << 22;
+pub(crate) const BLOCK_TOKENS_MAX: usize = 1 << 22;
 
 /// A part of the file with its checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
+pub(crate) struct Extent {
     pub offset: u64,
     pub bytes: u64,
     pub checksum: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Footer {
+pub(crate) struct Footer {
     pub tables: Extent,
     /// Length of the tables once decompressed.
     pub tables_raw_bytes: u64,
@@ -43,13 +41,13 @@ pub struct Footer {
 
 /// Where a block stands; of a location in order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockPlace {
+pub(crate) struct BlockPlace {
     pub offset: u64,
     pub bytes: u32,
     pub events: u32,
 }
 
-pub fn head() -> [u8; HEAD_BYTES] {
+pub(crate) fn head() -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
     head[..8].copy_from_slice(MAGIC);
     head[8..12].copy_from_slice(&VERSION.to_le_bytes());
@@ -58,7 +56,7 @@ pub fn head() -> [u8; HEAD_BYTES] {
 
 /// # Errors
 /// If the version is not known here, or the head is cut off.
-pub fn check_head(head: &[u8], path: &Path) -> Result<(), TraceError> {
+pub(crate) fn check_head(head: &[u8], path: &Path) -> Result<(), TraceError> {
     if head.len() < HEAD_BYTES {
         return Err(truncated(path, head.len() as u64));
     }
@@ -66,21 +64,30 @@ pub fn check_head(head: &[u8], path: &Path) -> Result<(), TraceError> {
     if version == VERSION {
         return Ok(());
     }
-    let message =
-        format!("{} is a packed trace of version {version}; this Tailrace reads version {VERSION}.", printable(path));
-    let hint = if version > VERSION { "update Tailrace." } else { "copy the file again: its second word is damaged." };
+    let message = format!(
+        "{} is a packed trace of version {version}; this Tailrace reads version {VERSION}",
+        printable(path)
+    );
+    let hint = if version > VERSION {
+        "update Tailrace"
+    } else {
+        "copy the file again: its second word is damaged"
+    };
     Err(TraceError::new(message, hint))
 }
 
-pub fn truncated(path: &Path, bytes: u64) -> TraceError {
+pub(crate) fn truncated(path: &Path, bytes: u64) -> TraceError {
     TraceError::new(
-        format!("{} ends at byte {bytes} without the footer of a packed trace: it was cut off.", printable(path)),
-        "copy the file again from where it was recorded, or pack its raw directory anew.",
+        format!(
+            "{} was cut off: it ends at byte {bytes} without the footer of a packed trace",
+            printable(path)
+        ),
+        "copy the file again from where it was recorded, or pack its raw directory again",
     )
 }
 
 impl Footer {
-    pub fn bytes(&self) -> [u8; FOOTER_BYTES] {
+    pub(crate) fn bytes(&self) -> [u8; FOOTER_BYTES] {
         let words = [
             self.tables.offset,
             self.tables.bytes,
@@ -103,7 +110,11 @@ impl Footer {
 
     /// # Errors
     /// If the file of `file_bytes` does not end with a footer, or its footer is damaged.
-    pub fn read(bytes: &[u8; FOOTER_BYTES], file_bytes: u64, path: &Path) -> Result<Self, TraceError> {
+    pub(crate) fn read(
+        bytes: &[u8; FOOTER_BYTES],
+        file_bytes: u64,
+        path: &Path,
+    ) -> Result<Self, TraceError> {
         if bytes[FOOTER_BYTES - 8..] != END_MAGIC[..] {
             return Err(truncated(path, file_bytes));
         }
@@ -114,7 +125,8 @@ impl Footer {
         if from.u64().ok() != Some(xxh3_64(&bytes[..FOOTER_COVERED])) {
             return Err(damaged("the footer's checksum differs"));
         }
-        let inside = |part: &Extent| part.offset.checked_add(part.bytes).is_some_and(|end| end <= at);
+        let inside =
+            |part: &Extent| part.offset.checked_add(part.bytes).is_some_and(|end| end <= at);
         if footer.file_bytes != file_bytes || !inside(&footer.tables) || !inside(&footer.index) {
             return Err(damaged("the footer belongs to a file of another length"));
         }
@@ -129,7 +141,7 @@ impl Footer {
     }
 }
 
-pub fn put_index(index: &[Vec<BlockPlace>]) -> Vec<u8> {
+pub(crate) fn put_index(index: &[Vec<BlockPlace>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     put_varint(&mut bytes, index.len() as u64);
     for blocks in index {
@@ -144,14 +156,15 @@ pub fn put_index(index: &[Vec<BlockPlace>]) -> Vec<u8> {
 }
 
 /// The blocks of each location; all lie before `end`.
-pub fn read_index(bytes: &[u8], end: u64) -> Result<Vec<Vec<BlockPlace>>, Damage> {
+pub(crate) fn read_index(bytes: &[u8], end: u64) -> Result<Vec<Vec<BlockPlace>>, Damage> {
     const PLACE_BYTES_MIN: usize = 3;
     let mut from = Cursor::new(bytes);
     let locations = from.count(1)?;
     let mut index = Vec::with_capacity(locations);
     for _ in 0..locations {
         let blocks = from.count(PLACE_BYTES_MIN)?;
-        let places: Result<Vec<BlockPlace>, Damage> = (0..blocks).map(|_| place(&mut from, end)).collect();
+        let places: Result<Vec<BlockPlace>, Damage> =
+            (0..blocks).map(|_| place(&mut from, end)).collect();
         index.push(places?);
     }
     Ok(index)
@@ -161,7 +174,9 @@ fn place(from: &mut Cursor, end: u64) -> Result<BlockPlace, Damage> {
     let (offset, bytes, events) = (from.varint()?, from.varint()?, from.varint()?);
     let inside = offset.checked_add(bytes).is_some_and(|block_end| block_end <= end);
     match (u32::try_from(bytes), u32::try_from(events)) {
-        (Ok(bytes), Ok(events)) if inside && (1..=BLOCK_EVENTS_MAX).contains(&(events as usize)) => {
+        (Ok(bytes), Ok(events))
+            if inside && (1..=BLOCK_EVENTS_MAX).contains(&(events as usize)) =>
+        {
             Ok(BlockPlace { offset, bytes, events })
         }
         _ => Err(from.damage("the index names a block outside the file")),

@@ -1,12 +1,19 @@
-//! The packed file: one per run, `NAME.tailrace`. The bytes are `docs/trace.md`, section *Packed file*.
+//! The packed file: one per run, `NAME.tailrace`. The bytes are
+//! `docs/reference/internals/trace.md`, section *Packed file*.
 //!
-//! Blocks of a few thousand events of one location each, any of which can be decoded without the others; then the tables, the
-//! index of blocks, and a footer. [`writer::Writer`] writes it, [`reader::PackedTrace`] reads it.
+//! Blocks of a few thousand events of one location each, any of which can be decoded without the
+//! others; then the tables, the index of blocks, and a footer. [`Writer`] writes it,
+//! `PackedTrace` reads it.
 
-pub mod block;
-pub mod column;
-pub mod decode;
-pub mod layout;
-pub mod reader;
+mod block;
+mod column;
+mod decode;
+pub(crate) mod layout;
+mod reader;
 mod tables;
-pub mod writer;
+mod writer;
+
+pub use block::Block;
+pub use column::Compressor;
+pub(crate) use reader::PackedTrace;
+pub use writer::Writer;

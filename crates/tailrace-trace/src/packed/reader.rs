@@ -13,11 +13,12 @@ use crate::{Batch, EventStream, Trace};
 
 use super::decode::decode;
 use super::layout::{
-    BlockPlace, Extent, FOOTER_BYTES, Footer, HEAD_BYTES, TABLES_BYTES_MAX, check_head, read_index, truncated,
+    BlockPlace, Extent, FOOTER_BYTES, Footer, HEAD_BYTES, TABLES_BYTES_MAX, check_head, read_index,
+    truncated,
 };
 use super::tables;
 
-pub struct PackedTrace {
+pub(crate) struct PackedTrace {
     path: PathBuf,
     file: File,
     tables: Tables,
@@ -26,22 +27,31 @@ pub struct PackedTrace {
 
 impl PackedTrace {
     /// # Errors
-    /// If the file cannot be read, or its head, footer, tables or index are damaged. Blocks are checked when they are read.
-    pub fn open(path: &Path) -> Result<Self, TraceError> {
+    /// If the file cannot be read, or its head, footer, tables or index are damaged. Blocks are
+    /// checked when they are read.
+    pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         let file = File::open(path).map_err(|cause| TraceError::system("open", path, &cause))?;
-        let length = file.metadata().map_err(|cause| TraceError::system("read", path, &cause))?.len();
+        let length =
+            file.metadata().map_err(|cause| TraceError::system("read", path, &cause))?.len();
         let head = read_at(&file, path, 0, (HEAD_BYTES as u64).min(length))?;
         check_head(&head, path)?;
         if length < (HEAD_BYTES + FOOTER_BYTES) as u64 {
             return Err(truncated(path, length));
         }
         let mut footer = [0; FOOTER_BYTES];
-        footer.copy_from_slice(&read_at(&file, path, length - FOOTER_BYTES as u64, FOOTER_BYTES as u64)?);
+        footer.copy_from_slice(&read_at(
+            &file,
+            path,
+            length - FOOTER_BYTES as u64,
+            FOOTER_BYTES as u64,
+        )?);
         let footer = Footer::read(&footer, length, path)?;
         let tables = read_tables(&file, path, &footer)?;
         let index = extent(&file, path, footer.index, "the index's checksum differs")?;
-        let damaged = |at: usize, what| TraceError::malformed(path, footer.index.offset + at as u64, what);
-        let index = read_index(&index, footer.tables.offset).map_err(|damage| damaged(damage.at, damage.what))?;
+        let damaged =
+            |at: usize, what| TraceError::malformed(path, footer.index.offset + at as u64, what);
+        let index = read_index(&index, footer.tables.offset)
+            .map_err(|damage| damaged(damage.at, damage.what))?;
         if index.len() != tables.locations.len() {
             return Err(damaged(0, "the index is not that of the tables' locations"));
         }
@@ -55,11 +65,12 @@ fn read_tables(file: &File, path: &Path, footer: &Footer) -> Result<Tables, Trac
     if footer.tables_raw_bytes > TABLES_BYTES_MAX {
         return Err(damaged("the tables are too long"));
     }
-    let decoder =
-        zstd::stream::read::Decoder::with_buffer(&packed[..]).map_err(|_| damaged("the tables do not decompress"))?;
+    let decoder = zstd::stream::read::Decoder::with_buffer(&packed[..])
+        .map_err(|_| damaged("the tables do not decompress"))?;
     let mut raw = Vec::new();
     // Read as it comes: a claimed length reserves nothing.
-    let read = std::io::Read::read_to_end(&mut std::io::Read::take(decoder, TABLES_BYTES_MAX), &mut raw);
+    let read =
+        std::io::Read::read_to_end(&mut std::io::Read::take(decoder, TABLES_BYTES_MAX), &mut raw);
     if read.ok() != usize::try_from(footer.tables_raw_bytes).ok() {
         return Err(damaged("the tables do not decompress"));
     }
@@ -78,7 +89,8 @@ fn extent(file: &File, path: &Path, extent: Extent, differs: &str) -> Result<Vec
 /// Callers have checked that the file is long enough.
 fn read_at(file: &File, path: &Path, offset: u64, bytes: u64) -> Result<Vec<u8>, TraceError> {
     let mut buffer = vec![0; bytes as usize];
-    file.read_exact_at(&mut buffer, offset).map_err(|cause| TraceError::system("read", path, &cause))?;
+    file.read_exact_at(&mut buffer, offset)
+        .map_err(|cause| TraceError::system("read", path, &cause))?;
     Ok(buffer)
 }
 
@@ -88,7 +100,11 @@ impl Trace for PackedTrace {
     }
 
     fn events(&self, location: usize) -> Box<dyn EventStream + Send + '_> {
-        Box::new(PackedStream { trace: self, location: location as u32, rest: &self.index[location] })
+        Box::new(PackedStream {
+            trace: self,
+            location: location as u32,
+            rest: &self.index[location],
+        })
     }
 }
 

@@ -4,18 +4,20 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::cursor::{Cursor, Damage, put_string, put_varint, put_word};
-use crate::raw::clock::NS_MAX;
-use crate::raw::communicator::RANKS_MAX;
-use crate::raw::merge::{layer_number, layer_of};
-use crate::tables::{Capture, Communicator, Counters, FileEntry, Function, Location, Tables, Unfinished, Window};
+use crate::limits::{NS_MAX, RANKS_MAX};
+use crate::tables::{
+    Capture, Communicator, Counters, FileEntry, Function, Location, Tables, Unfinished, Window,
+};
+use crate::waits;
+use crate::wire;
 
 use super::layout::FUNCTIONS_MAX;
 
-pub fn put(tables: &Tables) -> Vec<u8> {
+pub(super) fn put(tables: &Tables) -> Vec<u8> {
     let mut to = Vec::new();
     put_varint(&mut to, tables.ranks.into());
     put_list(&mut to, &tables.functions, |to, function| {
-        to.push(layer_number(function.layer));
+        to.push(wire::layer::number(function.layer));
         put_string(to, function.name.as_bytes());
     });
     put_list(&mut to, &tables.files, |to, file| {
@@ -39,24 +41,31 @@ pub fn put(tables: &Tables) -> Vec<u8> {
         });
     });
     put_capture(&mut to, &tables.capture);
+    put_list(&mut to, &tables.locations, put_processor);
     to
 }
 
 /// # Errors
 /// If the bytes are no tables; fields that a later minor version appends are ignored.
-pub fn read(bytes: &[u8]) -> Result<Tables, Damage> {
+pub(super) fn read(bytes: &[u8]) -> Result<Tables, Damage> {
     let from = &mut Cursor::new(bytes);
     let ranks = u32::try_from(from.varint()?).ok().filter(|&ranks| ranks <= RANKS_MAX);
     let ranks = ranks.ok_or(from.damage("there are too many ranks"))?;
-    let functions = list(from, 2, |from| Ok(Function { layer: layer_of(from.u8()?), name: text(from)? }))?;
+    let functions = list(from, 2, |from| {
+        Ok(Function { layer: wire::layer::of(from.u8()?), name: text(from)? })
+    })?;
     if functions.len() > FUNCTIONS_MAX {
         return Err(from.damage("there are too many functions"));
     }
-    let files = list(from, 2, |from| Ok(FileEntry { opaque: from.u8()? != 0, path: from.string()?.to_vec() }))?;
+    let files = list(from, 2, |from| {
+        Ok(FileEntry { opaque: from.u8()? != 0, path: from.string()?.to_vec() })
+    })?;
     let communicators = communicators(from, ranks)?;
-    let locations = list(from, 10, |from| location(from, ranks))?;
-    let window = option(from, |from| Ok(Window { begin_ns: moment(from)?, end_ns: moment(from)? }))?;
-    let meta: BTreeMap<_, _> = list(from, 2, |from| Ok((text(from)?, text(from)?)))?.into_iter().collect();
+    let mut locations = list(from, 10, |from| location(from, ranks))?;
+    let window =
+        option(from, |from| Ok(Window { begin_ns: moment(from)?, end_ns: moment(from)? }))?;
+    let meta: BTreeMap<_, _> =
+        list(from, 2, |from| Ok((text(from)?, text(from)?)))?.into_iter().collect();
     let counters = list(from, 1, |from| {
         option(from, |from| Ok(Counters { instructions: from.varint()?, cycles: from.varint()? }))
     })?;
@@ -64,12 +73,27 @@ pub fn read(bytes: &[u8]) -> Result<Tables, Damage> {
         return Err(from.damage("there are not as many counters as ranks"));
     }
     let capture = capture(from)?;
-    Ok(Tables { ranks, functions, files, communicators, locations, window, meta, counters, capture })
+    if from.left() > 0 {
+        processors(from, &mut locations)?;
+    }
+    Ok(Tables {
+        ranks,
+        locations,
+        functions,
+        files,
+        communicators,
+        window,
+        meta,
+        counters,
+        capture,
+    })
 }
 
 fn put_list<T>(to: &mut Vec<u8>, things: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
     put_varint(to, things.len() as u64);
-    things.iter().for_each(|thing| put(to, thing));
+    for thing in things {
+        put(to, thing);
+    }
 }
 
 fn list<T>(
@@ -88,7 +112,10 @@ fn put_option<T>(to: &mut Vec<u8>, thing: Option<T>, put: impl Fn(&mut Vec<u8>, 
     }
 }
 
-fn option<T>(from: &mut Cursor, one: impl Fn(&mut Cursor) -> Result<T, Damage>) -> Result<Option<T>, Damage> {
+fn option<T>(
+    from: &mut Cursor,
+    one: impl Fn(&mut Cursor) -> Result<T, Damage>,
+) -> Result<Option<T>, Damage> {
     if from.u8()? == 0 { Ok(None) } else { one(from).map(Some) }
 }
 
@@ -100,7 +127,8 @@ fn text(from: &mut Cursor) -> Result<String, Damage> {
 fn put_communicators(to: &mut Vec<u8>, communicators: &[Communicator]) {
     let mut numbers: HashMap<&Arc<[u32]>, u64> = HashMap::new();
     let mut groups = Vec::new();
-    for group in communicators.iter().flat_map(|c| [Some(&c.members), c.remote.as_ref()]).flatten() {
+    for group in communicators.iter().flat_map(|c| [Some(&c.members), c.remote.as_ref()]).flatten()
+    {
         numbers.entry(group).or_insert_with(|| {
             groups.push(group.clone());
             groups.len() as u64 - 1
@@ -131,7 +159,7 @@ fn group(from: &mut Cursor, ranks: u32) -> Result<Arc<[u32]>, Damage> {
     for _ in 0..count {
         rank = rank.wrapping_add(from.word()?);
         if !(0..i64::from(ranks)).contains(&rank) {
-            return Err(from.damage("a communicator's member is no rank"));
+            return Err(from.damage("a communicator has a member that is not a rank"));
         }
         group.push(rank as u32);
     }
@@ -145,7 +173,11 @@ fn communicators(from: &mut Cursor, ranks: u32) -> Result<Vec<Communicator>, Dam
         group.cloned().ok_or(from.damage("a communicator has no members"))
     };
     list(from, 10, |from| {
-        Ok(Communicator { identity: from.u64()?, members: known(from)?, remote: option(from, known)? })
+        Ok(Communicator {
+            identity: from.u64()?,
+            members: known(from)?,
+            remote: option(from, known)?,
+        })
     })
 }
 
@@ -179,8 +211,12 @@ fn location(from: &mut Cursor, ranks: u32) -> Result<Location, Damage> {
         end_ns: moment(from)?,
         events: from.varint()?,
         unfinished: option(from, |from| {
-            Ok(Unfinished { begin_ns: moment(from)?, function: option(from, |from| Ok(small(from)? as u16))? })
+            Ok(Unfinished {
+                begin_ns: moment(from)?,
+                function: option(from, |from| Ok(small(from)? as u16))?,
+            })
         })?,
+        ..Location::default()
     })
 }
 
@@ -192,7 +228,28 @@ fn small(from: &mut Cursor) -> Result<u32, Damage> {
 /// Within a quarter of the range, so that differences of two never overflow.
 fn moment(from: &mut Cursor) -> Result<i64, Damage> {
     let ns = from.word()?;
-    if ns.unsigned_abs() > NS_MAX.unsigned_abs() { Err(from.damage("a time is out of range")) } else { Ok(ns) }
+    if ns.unsigned_abs() > NS_MAX.unsigned_abs() {
+        Err(from.damage("a time is out of range"))
+    } else {
+        Ok(ns)
+    }
+}
+
+fn put_processor(to: &mut Vec<u8>, location: &Location) {
+    put_string(to, location.cores.as_bytes());
+    put_option(to, location.waits.as_ref(), |to, waits| waits::put(to, waits));
+}
+
+/// Earlier versions of the tables end before this.
+fn processors(from: &mut Cursor, locations: &mut [Location]) -> Result<(), Damage> {
+    if from.count(2)? != locations.len() {
+        return Err(from.damage("there are not as many processors as locations"));
+    }
+    for location in locations {
+        location.cores = text(from)?;
+        location.waits = option(from, waits::read)?;
+    }
+    Ok(())
 }
 
 fn put_capture(to: &mut Vec<u8>, capture: &Capture) {

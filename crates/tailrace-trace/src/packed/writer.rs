@@ -30,9 +30,11 @@ impl Writer {
     /// If it cannot be created.
     pub fn create(path: &Path, locations: usize) -> Result<Self, TraceError> {
         let temporary = temporary_name(path);
-        let file = create_private(&temporary).map_err(|cause| TraceError::system("create", &temporary, &cause))?;
+        let file = create_private(&temporary)
+            .map_err(|cause| TraceError::system("create", &temporary, &cause))?;
         let (file, index) = (BufWriter::with_capacity(1 << 20, file), vec![Vec::new(); locations]);
-        let mut writer = Self { path: path.into(), temporary, file, written: 0, index, finished: false };
+        let mut writer =
+            Self { path: path.into(), temporary, file, written: 0, index, finished: false };
         writer.append(&head())?;
         Ok(writer)
     }
@@ -41,8 +43,14 @@ impl Writer {
     ///
     /// # Errors
     /// If the disk is full.
-    pub fn block(&mut self, location: usize, events: usize, bytes: &[u8]) -> Result<(), TraceError> {
-        let place = BlockPlace { offset: self.written, bytes: bytes.len() as u32, events: events as u32 };
+    pub fn block(
+        &mut self,
+        location: usize,
+        events: usize,
+        bytes: &[u8],
+    ) -> Result<(), TraceError> {
+        let place =
+            BlockPlace { offset: self.written, bytes: bytes.len() as u32, events: events as u32 };
         self.index[location].push(place);
         self.append(bytes)
     }
@@ -56,13 +64,15 @@ impl Writer {
         if raw.len() as u64 > TABLES_BYTES_MAX {
             return Err(TraceError::new(
                 format!(
-                    "the names of files and communicators of this run take {} bytes, more than a trace may hold.",
+                    "the names of files and communicators of this run take {} bytes, \
+                     more than a trace can hold",
                     raw.len()
                 ),
-                "record a shorter part of the run.",
+                "record a shorter part of the run",
             ));
         }
-        let packed = zstd::bulk::compress(&raw, TABLES_LEVEL).map_err(|cause| self.failed(&cause))?;
+        let packed =
+            zstd::bulk::compress(&raw, TABLES_LEVEL).map_err(|cause| self.failed(&cause))?;
         let tables = self.extent(&packed)?;
         let index = self.extent(&put_index(&self.index))?;
         let file_bytes = self.written + super::layout::FOOTER_BYTES as u64;
@@ -76,7 +86,8 @@ impl Writer {
     }
 
     fn extent(&mut self, bytes: &[u8]) -> Result<Extent, TraceError> {
-        let extent = Extent { offset: self.written, bytes: bytes.len() as u64, checksum: xxh3_64(bytes) };
+        let extent =
+            Extent { offset: self.written, bytes: bytes.len() as u64, checksum: xxh3_64(bytes) };
         self.append(bytes)?;
         Ok(extent)
     }
@@ -101,7 +112,8 @@ impl Drop for Writer {
     }
 }
 
-/// In the same directory, so that renaming is one step; with the process's number, so that two packers do not meet.
+/// In the same directory, so that renaming is one step; with the process's number, so that two
+/// packers do not meet.
 fn temporary_name(path: &Path) -> PathBuf {
     let mut name = path.file_name().map(std::ffi::OsStr::to_os_string).unwrap_or_default();
     name.push(format!(".{}.part", std::process::id()));

@@ -10,10 +10,12 @@ use super::parse::{Message, Records};
 use super::stream::Stream;
 use super::thread::{Arguments, Call, Stretch, Thread};
 use super::types;
-use crate::event::{Envelope, FileCall, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Token};
+use crate::event::{
+    Envelope, FileCall, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Token,
+};
 
 /// What is the same for all threads.
-pub struct Context<'a> {
+pub(super) struct Context<'a> {
     pub records: &'a Records,
     pub attached: &'a Attached,
     pub groups: &'a Groups,
@@ -22,7 +24,7 @@ pub struct Context<'a> {
 }
 
 /// Turns the calls of one thread into events.
-pub struct Converter<'a> {
+pub(super) struct Converter<'a> {
     context: &'a Context<'a>,
     names: &'a mut Names,
     rank: u32,
@@ -52,14 +54,14 @@ struct Outer {
 }
 
 /// One thread's events, and since when the thread exists.
-pub struct Converted {
+pub(super) struct Converted {
     pub stream: Stream,
     pub begin_ns: i64,
 }
 
 impl<'a> Converter<'a> {
     /// `place` is rank and thread, from 0; `location` the index that the thread's tokens bear.
-    pub fn new(
+    pub(super) fn new(
         context: &'a Context<'a>,
         names: &'a mut Names,
         place: (u32, u32),
@@ -76,7 +78,11 @@ impl<'a> Converter<'a> {
             stream: Stream::default(),
             main: place.1 == 0,
             reached: 0,
-            stretches: if place.1 == 0 { thread.stretches.iter().copied().collect() } else { VecDeque::new() },
+            stretches: if place.1 == 0 {
+                thread.stretches.iter().copied().collect()
+            } else {
+                VecDeque::new()
+            },
             begin_ns: 0,
             sends: ends.sends.iter().copied().collect(),
             posts: ends.posts.iter().copied().collect(),
@@ -88,7 +94,7 @@ impl<'a> Converter<'a> {
     }
 
     /// All events of the thread, whose trace ends at `end`.
-    pub fn convert(mut self, calls: &[Call], end: i64) -> Converted {
+    pub(super) fn convert(mut self, calls: &[Call], end: i64) -> Converted {
         self.skip_unborn(calls.first().map_or(end, |call| call.begin));
         let mut outer: Vec<Outer> = Vec::new();
         for (index, call) in calls.iter().enumerate() {
@@ -113,7 +119,8 @@ impl<'a> Converter<'a> {
     }
 
     fn leave_until(&mut self, outer: &mut Vec<Outer>, time: i64) {
-        while let Some(Outer { end, function, operation }) = outer.pop_if(|outer| outer.end <= time) {
+        while let Some(Outer { end, function, operation }) = outer.pop_if(|outer| outer.end <= time)
+        {
             self.number(&operation);
             self.stream.push(end, end, Part::Leave, function, operation);
         }
@@ -121,8 +128,9 @@ impl<'a> Converter<'a> {
 
     /// A rank that is not created yet has no event: its clock stands at its creation.
     fn skip_unborn(&mut self, first_call: i64) {
-        let unborn =
-            |stretch: &Stretch| stretch.begin == 0 && stretch.state == types::NOT_CREATED && stretch.end <= first_call;
+        let unborn = |stretch: &Stretch| {
+            stretch.begin == 0 && stretch.state == types::NOT_CREATED && stretch.end <= first_call
+        };
         if let Some(stretch) = self.stretches.pop_front_if(|stretch| unborn(stretch)) {
             self.begin_ns = stretch.end;
             self.reached = stretch.end;
@@ -164,7 +172,9 @@ impl<'a> Converter<'a> {
         let own = match meaning.kind {
             Kind::Messages { .. } => None,
             Kind::Initialize => Some(collective(0, Flow::All, &arguments, Progress::Blocking)),
-            Kind::Collective { order, started } => Some(self.collective(order, started, &arguments)),
+            Kind::Collective { order, started } => {
+                Some(self.collective(order, started, &arguments))
+            }
             Kind::File { kind, layer, collective } => {
                 let together = if collective { self.context.groups.mpi_io } else { None };
                 Some(self.file(kind, layer, together, &arguments))
@@ -199,13 +209,23 @@ impl<'a> Converter<'a> {
         collective(communicator, flow, arguments, progress)
     }
 
-    fn file(&mut self, kind: FileKind, layer: Layer, collective: Option<u32>, arguments: &Arguments) -> Operation {
+    fn file(
+        &mut self,
+        kind: FileKind,
+        layer: Layer,
+        collective: Option<u32>,
+        arguments: &Arguments,
+    ) -> Operation {
         let file = self.names.file_of(self.rank, layer, arguments);
         if kind == FileKind::Close {
             self.names.closed(self.rank, arguments);
         }
         let opaque = layer == Layer::MpiIo && self.names.files[file as usize].opaque;
-        let bytes = if matches!(kind, FileKind::Read | FileKind::Write) { arguments.bytes_received } else { 0 };
+        let bytes = if matches!(kind, FileKind::Read | FileKind::Write) {
+            arguments.bytes_received
+        } else {
+            0
+        };
         Operation::File(FileCall {
             kind,
             layer,
@@ -219,7 +239,8 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// A request that the operation starts gets its number when the operation is written; collectives remember theirs.
+    /// A request that the operation starts gets its number when the operation is written;
+    /// collectives remember theirs.
     fn number(&mut self, operation: &Operation) {
         if matches!(operation, Operation::Collective { progress: Progress::Started, .. }) {
             self.collectives.push_back(self.stream.requests());
@@ -231,7 +252,12 @@ fn meaning_name(names: &Names, function: u16) -> String {
     names.functions[usize::from(function)].name.to_ascii_lowercase()
 }
 
-fn collective(communicator: u32, flow: Flow, arguments: &Arguments, progress: Progress) -> Operation {
+fn collective(
+    communicator: u32,
+    flow: Flow,
+    arguments: &Arguments,
+    progress: Progress,
+) -> Operation {
     let Arguments { bytes_sent, bytes_received, .. } = *arguments;
     Operation::Collective { communicator, flow, bytes_sent, bytes_received, progress }
 }
@@ -250,7 +276,10 @@ struct Deeds {
 
 impl Deeds {
     fn is_nothing(&self) -> bool {
-        self.sends.is_empty() && self.receives.is_empty() && self.posts.is_empty() && self.completed.is_empty()
+        self.sends.is_empty()
+            && self.receives.is_empty()
+            && self.posts.is_empty()
+            && self.completed.is_empty()
     }
 }
 
@@ -275,24 +304,29 @@ impl Converter<'_> {
 
     /// As the receiver and as the sender see the message.
     fn envelopes(&self, message: u32) -> (Envelope, Envelope) {
-        let Message { sender, receiver, bytes, tag, .. } = self.context.records.messages[message as usize];
-        let communicator = self.context.lanes[self.context.attached.lanes[message as usize] as usize];
+        let Message { sender, receiver, bytes, tag, .. } =
+            self.context.records.messages[message as usize];
+        let communicator =
+            self.context.lanes[self.context.attached.lanes[message as usize] as usize];
         let with = |peer: u32| Envelope { communicator, peer: peer as i32, tag, bytes };
         (with(sender.0), with(receiver.0))
     }
 
-    /// Wait completes the oldest non-blocking collective if it completes no message, Waitall completes all: the trace
-    /// does not say which.
+    /// Wait completes the oldest non-blocking collective if it completes no message, Waitall
+    /// completes all: the trace does not say which.
     fn complete_collectives(&mut self, name: &str, deeds: &mut Deeds) {
         let count = match name {
             "mpi_waitall" => self.collectives.len(),
-            "mpi_wait" | "mpi_waitany" | "mpi_waitsome" if deeds.completed.is_empty() => self.collectives.len().min(1),
+            "mpi_wait" | "mpi_waitany" | "mpi_waitsome" if deeds.completed.is_empty() => {
+                self.collectives.len().min(1)
+            }
             _ => 0,
         };
         deeds.completed.extend(self.collectives.drain(..count));
     }
 
-    /// One operation for the call. What does not fit in it precedes the call as calls without duration.
+    /// One operation for the call. What does not fit in it precedes the call as calls without
+    /// duration.
     fn join(
         &mut self,
         mut deeds: Deeds,

@@ -1,26 +1,27 @@
 //! Numbers between colons, read byte by byte: the inner loop of the reader.
 
 /// The rest of a line.
-pub struct Fields<'a> {
+pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
 
 /// What a field should have been.
-pub type Expected = &'static str;
+pub(super) type Expected = &'static str;
 
 impl<'a> Fields<'a> {
-    pub fn new(line: &'a [u8]) -> Self {
+    pub(super) fn new(line: &'a [u8]) -> Self {
         Self { rest: line }
     }
 
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// The next number that fits 64 bits, and the colon after it; negative ones in two's complement.
+    /// The next number that fits 64 bits, and the colon after it; negative ones in two's
+    /// complement.
     #[inline]
-    pub fn number(&mut self, expected: Expected) -> Result<u64, Expected> {
+    pub(super) fn number(&mut self, expected: Expected) -> Result<u64, Expected> {
         match self.rest {
             [b'-', digits @ ..] => {
                 self.rest = digits;
@@ -30,16 +31,17 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next number, which has to be in `0..=2⁶⁰`: 36 years of nanoseconds, so that sums and differences fit.
+    /// The next number, which has to be in `0..=2⁶⁰`: 36 years of nanoseconds, so that sums and
+    /// differences fit.
     #[inline]
-    pub fn time(&mut self, expected: Expected) -> Result<i64, Expected> {
+    pub(super) fn time(&mut self, expected: Expected) -> Result<i64, Expected> {
         let time = self.number(expected)?;
         if time <= 1 << 60 { Ok(time as i64) } else { Err(expected) }
     }
 
     /// The next number, which has to fit 32 bits.
     #[inline]
-    pub fn small(&mut self, expected: Expected) -> Result<u32, Expected> {
+    pub(super) fn small(&mut self, expected: Expected) -> Result<u32, Expected> {
         u32::try_from(self.number(expected)?).map_err(|_| expected)
     }
 
@@ -47,9 +49,15 @@ impl<'a> Fields<'a> {
     fn digits(&mut self, expected: Expected) -> Result<u64, Expected> {
         let mut value: u64 = 0;
         let mut length = 0;
-        while let Some(digit) = self.rest.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|d| *d < 10) {
+        while let Some(digit) =
+            self.rest.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|d| *d < 10)
+        {
             // Eighteen digits fit whatever they are: only longer numbers need the check.
-            value = if length < 18 { value * 10 + u64::from(digit) } else { append(value, digit).ok_or(expected)? };
+            value = if length < 18 {
+                value * 10 + u64::from(digit)
+            } else {
+                append(value, digit).ok_or(expected)?
+            };
             length += 1;
         }
         self.rest = match &self.rest[length..] {
@@ -82,7 +90,17 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_or_is_no_number_is_refused() {
-        for text in ["18446744073709551616", "99999999999999999999999", "", ":", "1x", "-", "--1", " 1", "1 "] {
+        for text in [
+            "18446744073709551616",
+            "99999999999999999999999",
+            "",
+            ":",
+            "1x",
+            "-",
+            "--1",
+            " 1",
+            "1 ",
+        ] {
             assert_eq!(Fields::new(text.as_bytes()).number("n"), Err("n"), "{text}");
         }
         assert_eq!(Fields::new(b"4294967296").small("s"), Err("s"));

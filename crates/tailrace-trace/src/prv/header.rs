@@ -1,13 +1,14 @@
 //! The first line: how long the run was, on which nodes, with how many tasks.
 //!
-//! `#Paraver (dd/mm/yyyy at hh:mm):DURATION[_ns]:NODES(CPUS,…):APPLICATIONS:TASKS(THREADS:NODE,…)[,COMMUNICATORS]`.
-//! Without `_ns` all times of the file are microseconds. The tasks are listed one by one, so what the header claims
-//! is never larger than the header.
+//! `#Paraver (dd/mm/yyyy at
+//! hh:mm):DURATION[_ns]:NODES(CPUS,…):APPLICATIONS:TASKS(THREADS:NODE,…)[,COMMUNICATORS]`. Without
+//! `_ns` all times of the file are microseconds. The tasks are listed one by one, so what the
+//! header claims is never larger than the header.
 
 use super::fields::Fields;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(super) struct Header {
     /// As it stands in the parentheses.
     pub date: String,
     pub duration_ns: i64,
@@ -18,7 +19,7 @@ pub struct Header {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Task {
+pub(super) struct Task {
     pub threads: u32,
     /// From 1; 0 where the file does not say.
     pub node: u32,
@@ -28,17 +29,22 @@ pub struct Task {
 const MOST_TASKS: usize = 1 << 20;
 
 /// What is wrong with a header.
-pub type Wrong = &'static str;
+pub(super) type Wrong = &'static str;
 
 impl Header {
-    pub fn parse(line: &[u8]) -> Result<Self, Wrong> {
+    pub(super) fn parse(line: &[u8]) -> Result<Self, Wrong> {
         let line = line.strip_prefix(b"#Paraver").ok_or("it does not begin with #Paraver")?;
         let (date, rest) = date(line)?;
         let (duration, rest) = split(rest).ok_or("nothing stands behind the duration")?;
-        let (unit_ns, digits) = duration.strip_suffix(b"_ns").map_or((1000, duration), |digits| (1, digits));
-        let units = Fields::new(digits).time("").map_err(|_| "its duration is no number of nanoseconds")?;
-        let duration_ns =
-            units.checked_mul(unit_ns).filter(|ns| *ns <= 1 << 60).ok_or("its duration is above 36 years")?;
+        let (unit_ns, digits) =
+            duration.strip_suffix(b"_ns").map_or((1000, duration), |digits| (1, digits));
+        let units = Fields::new(digits)
+            .time("")
+            .map_err(|_| "its duration is not a number of nanoseconds")?;
+        let duration_ns = units
+            .checked_mul(unit_ns)
+            .filter(|ns| *ns <= 1 << 60)
+            .ok_or("its duration is above 36 years")?;
         Ok(Self { date, duration_ns, unit_ns, tasks: application(nodes(rest)?)? })
     }
 }
@@ -70,12 +76,18 @@ fn application(text: &[u8]) -> Result<Vec<Task>, Wrong> {
         return Err("it holds not one application but several");
     }
     let open = memchr::memchr(b'(', rest).ok_or("it lists no tasks")?;
-    let close = memchr::memchr(b')', rest).filter(|close| *close > open).ok_or("its list of tasks does not end")?;
-    let count = Fields::new(&rest[..open]).small("").map_err(|_| "its number of tasks is no number")?;
+    let close = memchr::memchr(b')', rest)
+        .filter(|close| *close > open)
+        .ok_or("its list of tasks does not end")?;
+    let count =
+        Fields::new(&rest[..open]).small("").map_err(|_| "its number of tasks is not a number")?;
     if count as usize > MOST_TASKS {
         return Err("it claims more than a million tasks");
     }
-    let tasks = rest[open + 1..close].split(|byte| *byte == b',').map(task).collect::<Result<Vec<_>, _>>()?;
+    let tasks = rest[open + 1..close]
+        .split(|byte| *byte == b',')
+        .map(task)
+        .collect::<Result<Vec<_>, _>>()?;
     if tasks.len() != count as usize || rest.get(close + 1) == Some(&b':') {
         return Err("its number of tasks is not the number that it lists");
     }
@@ -96,7 +108,9 @@ mod tests {
 
     #[test]
     fn tasks_and_times_are_read() {
-        let header = Header::parse(b"#Paraver (09/10/2019 at 16:08):608_ns:2(8,8):1:3(1:1,4:1,1:2),5").unwrap();
+        let header =
+            Header::parse(b"#Paraver (09/10/2019 at 16:08):608_ns:2(8,8):1:3(1:1,4:1,1:2),5")
+                .unwrap();
         assert_eq!((header.duration_ns, header.unit_ns), (608, 1));
         assert_eq!(header.date, "09/10/2019 at 16:08");
         let expected = [(1, 1), (4, 1), (1, 2)].map(|(threads, node)| Task { threads, node });
@@ -108,9 +122,15 @@ mod tests {
     fn claims_that_the_list_does_not_bear_out_are_refused() {
         for (text, wrong) in [
             ("#Paraver (x):1_ns:1(1):1:4000000000(1:1)", "it claims more than a million tasks"),
-            ("#Paraver (x):1_ns:1(1):1:400000(1:1)", "its number of tasks is not the number that it lists"),
+            (
+                "#Paraver (x):1_ns:1(1):1:400000(1:1)",
+                "its number of tasks is not the number that it lists",
+            ),
             ("#Paraver (x):1_ns:1(1):2:1(1:1):1(1:1)", "it holds not one application but several"),
-            ("#Paraver (x):99999999999999999999_ns:1(1):1:1(1:1)", "its duration is no number of nanoseconds"),
+            (
+                "#Paraver (x):99999999999999999999_ns:1(1):1:1(1:1)",
+                "its duration is not a number of nanoseconds",
+            ),
             ("#Paraver (x):1152921504606846976:1(1):1:1(1:1)", "its duration is above 36 years"),
             ("#Paraver (x", "its date does not stand in parentheses"),
             ("#Paraver )x(", "its date does not stand in parentheses"),

@@ -4,7 +4,7 @@ use crate::event::{FileKind, Layer, SendMode};
 
 /// How ranks wait for each other in a collective, before its root is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(super) enum Order {
     All,
     FromRoot,
     ToRoot,
@@ -13,7 +13,7 @@ pub enum Order {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A call that takes part in messages, if the message records say so; else it orders nothing.
     Messages {
         mode: SendMode,
@@ -32,7 +32,7 @@ pub enum Kind {
 }
 
 /// Of an MPI procedure. Names are those of the standard; capitals do not matter.
-pub fn mpi(name: &str) -> Kind {
+pub(super) fn mpi(name: &str) -> Kind {
     let name = name.to_ascii_lowercase();
     let Some(stem) = name.strip_prefix("mpi_") else { return message("") };
     if let Some(call) = stem.strip_prefix("file_") {
@@ -69,8 +69,8 @@ fn order(stem: &str) -> Option<Order> {
     }
 }
 
-/// A send that returns before its data are taken imposes no order on its sender: it is as good as buffered.
-/// (A `.prv` does not say which Wait completes it.)
+/// A send that returns before its data are taken imposes no order on its sender: it is as good as
+/// buffered. (A `.prv` does not say which Wait completes it.)
 fn message(stem: &str) -> Kind {
     let mode = match stem {
         "ssend" => SendMode::Synchronous,
@@ -81,10 +81,13 @@ fn message(stem: &str) -> Kind {
     Kind::Messages { mode, exchange: stem.starts_with("sendrecv") }
 }
 
-/// Of what follows `MPI_File_`. The first half of a split call orders nothing: its second half does.
+/// Of what follows `MPI_File_`. The first half of a split call orders nothing: its second half
+/// does.
 fn mpi_file(call: &str) -> Kind {
-    let moves_together = call.ends_with("_all") || call.ends_with("_all_end") || call.contains("_ordered");
-    let together = matches!(call, "open" | "close" | "set_size" | "set_view" | "preallocate" | "sync");
+    let moves_together =
+        call.ends_with("_all") || call.ends_with("_all_end") || call.contains("_ordered");
+    let together =
+        matches!(call, "open" | "close" | "set_size" | "set_view" | "preallocate" | "sync");
     let collective = (moves_together || together) && !call.ends_with("_begin");
     Kind::File { kind: mpi_file_kind(call), layer: Layer::MpiIo, collective }
 }
@@ -104,8 +107,9 @@ fn mpi_file_kind(call: &str) -> FileKind {
     }
 }
 
-/// Of a value of the type that marks POSIX and STDIO calls. Extrae's labels say more than the name: `open()`, `fread`.
-pub fn posix(name: &str) -> Kind {
+/// Of a value of the type that marks POSIX and STDIO calls. Extrae's labels say more than the name:
+/// `open()`, `fread`.
+pub(super) fn posix(name: &str) -> Kind {
     let name = name.to_ascii_lowercase();
     let word = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
     let (layer, stem) = match word.strip_prefix('f') {
@@ -134,7 +138,10 @@ mod tests {
         assert_eq!(mpi("MPI_Gatherv"), blocking(Order::ToRoot));
         assert_eq!(mpi("MPI_Exscan"), blocking(Order::Prefix));
         assert_eq!(mpi("MPI_Ibcast"), Kind::Collective { order: Order::FromRoot, started: true });
-        assert_eq!(mpi("MPI_Ineighbor_alltoallw"), Kind::Collective { order: Order::Neighbours, started: true });
+        assert_eq!(
+            mpi("MPI_Ineighbor_alltoallw"),
+            Kind::Collective { order: Order::Neighbours, started: true }
+        );
     }
 
     #[test]

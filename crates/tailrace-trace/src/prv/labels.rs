@@ -1,4 +1,5 @@
-//! What stands beside a `.prv`: names of values (`.pcf`) and of nodes (`.row`), and Extrae's own names where they are missing.
+//! What stands beside a `.prv`: names of values (`.pcf`) and of nodes (`.row`), and Extrae's own
+//! names where they are missing.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,7 +13,7 @@ const LONGEST_BYTES: u64 = 64 << 20;
 
 /// Names of the values of event types, of states, of nodes.
 #[derive(Clone, Debug, Default)]
-pub struct Labels {
+pub(super) struct Labels {
     values: HashMap<(u32, u64), Vec<u8>>,
     states: HashMap<u32, String>,
     nodes: Vec<String>,
@@ -20,7 +21,7 @@ pub struct Labels {
 
 impl Labels {
     /// Reads the `.pcf` and the `.row` of `MODEL.prv` or `MODEL.prv.gz`, where there are any.
-    pub fn beside(trace: &Path) -> Self {
+    pub(super) fn beside(trace: &Path) -> Self {
         let mut labels = Self::default();
         let read = |extension| read_bounded(&trace_stem(trace).with_extension(extension));
         if let Some(text) = read("pcf") {
@@ -33,29 +34,31 @@ impl Labels {
     }
 
     /// The name of a value of an event type, from the `.pcf` or else as Extrae numbers them.
-    pub fn value(&self, kind: u32, value: u64) -> String {
+    pub(super) fn value(&self, kind: u32, value: u64) -> String {
         match self.values.get(&(kind, value)) {
             Some(name) => String::from_utf8_lossy(name).into_owned(),
-            None => types::value_name(kind, value).map_or_else(|| format!("{kind}:{value}"), str::to_owned),
+            None => types::value_name(kind, value)
+                .map_or_else(|| format!("{kind}:{value}"), str::to_owned),
         }
     }
 
     /// The path of a file that an open call names by number.
-    pub fn file(&self, number: u64) -> Option<&[u8]> {
+    pub(super) fn file(&self, number: u64) -> Option<&[u8]> {
         self.values.get(&(types::FILE_NAME, number)).map(Vec::as_slice)
     }
 
-    pub fn state(&self, state: u32) -> String {
+    pub(super) fn state(&self, state: u32) -> String {
         self.states.get(&state).cloned().unwrap_or_else(|| types::state_name(state))
     }
 
     /// The name of a node, from 1.
-    pub fn node(&self, node: u32) -> String {
+    pub(super) fn node(&self, node: u32) -> String {
         let name = (node as usize).checked_sub(1).and_then(|index| self.nodes.get(index));
         name.cloned().unwrap_or_else(|| format!("node {node}"))
     }
 
-    /// Blocks of lines, each under a word in capitals: `STATES`, `EVENT_TYPE` followed by its `VALUES`.
+    /// Blocks of lines, each under a word in capitals: `STATES`, `EVENT_TYPE` followed by its
+    /// `VALUES`.
     fn add_pcf(&mut self, text: &[u8]) {
         let mut block = Block::Other;
         let mut kinds = Vec::new();
@@ -76,10 +79,15 @@ impl Labels {
     fn add_line(&mut self, block: &Block, kinds: &mut Vec<u32>, line: &[u8]) {
         let Some((number, name)) = numbered(line) else { return };
         match block {
-            Block::States => drop(self.states.insert(number as u32, String::from_utf8_lossy(name).into_owned())),
+            Block::States => {
+                drop(self.states.insert(number as u32, String::from_utf8_lossy(name).into_owned()));
+            }
             // "GRADIENT TYPE NAME": the type is the second number.
-            Block::Types => kinds.extend(numbered(name).and_then(|(kind, _)| u32::try_from(kind).ok())),
-            // Hardware counters are many types over one list of values; only the first few can have names that matter.
+            Block::Types => {
+                kinds.extend(numbered(name).and_then(|(kind, _)| u32::try_from(kind).ok()));
+            }
+            // Hardware counters are many types over one list of values; only the first few can have
+            // names that matter.
             Block::Values => {
                 for kind in kinds.iter().filter(|kind| types::has_names(**kind)) {
                     self.values.insert((*kind, number), name.to_vec());
@@ -111,7 +119,10 @@ fn nodes(text: &[u8]) -> Vec<String> {
     if !lines.by_ref().any(is_header) {
         return Vec::new();
     }
-    lines.take_while(|line| !line.is_empty()).map(|line| String::from_utf8_lossy(line).into_owned()).collect()
+    lines
+        .take_while(|line| !line.is_empty())
+        .map(|line| String::from_utf8_lossy(line).into_owned())
+        .collect()
 }
 
 /// `MODEL.prv.gz` and `MODEL.prv` as `MODEL.prv`.
@@ -133,7 +144,8 @@ fn read_bounded(path: &Path) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    const PCF: &[u8] = b"STATES\n0    Idle\n9    Halted\n\nSTATES_COLOR\n0    {117,195,255}\n\nEVENT_TYPE\n\
+    const PCF: &[u8] =
+        b"STATES\n0    Idle\n9    Halted\n\nSTATES_COLOR\n0    {117,195,255}\n\nEVENT_TYPE\n\
         9   50000001    MPI Point-to-point\nVALUES\n41   MPI_Sendrecv\n0   Outside MPI\n\n\
         EVENT_TYPE\n0    40000059    File name\nVALUES\n1      /scratch/wrf out\xff\n";
 
@@ -150,7 +162,8 @@ mod tests {
 
     #[test]
     fn nodes_have_their_names_from_the_row_file() {
-        let row = b"LEVEL CPU SIZE 1\n1.a\n\nLEVEL NODE SIZE 2\nlogin\nn01\n\nLEVEL THREAD SIZE 1\nTHREAD 1.1.1\n";
+        let row = b"LEVEL CPU SIZE 1\n1.a\n\nLEVEL NODE SIZE 2\nlogin\nn01\n\n\
+                    LEVEL THREAD SIZE 1\nTHREAD 1.1.1\n";
         let labels = Labels { nodes: nodes(row), ..Labels::default() };
         assert_eq!([labels.node(0), labels.node(2), labels.node(3)], ["node 0", "n01", "node 3"]);
     }

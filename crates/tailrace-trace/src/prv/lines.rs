@@ -15,7 +15,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 const LONGEST_LINE_BYTES: usize = 64 << 20;
 
 /// Lends the lines of a text one by one.
-pub struct Lines<R> {
+pub(super) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
     /// What is in the buffer and not yet lent.
@@ -26,15 +26,19 @@ pub struct Lines<R> {
 
 /// Why there is no next line.
 #[derive(Debug)]
-pub enum Broken {
+pub(super) enum Broken {
     Read(io::Error),
     TooLong,
 }
 
 /// The lines of a text that may be compressed, which its first bytes tell.
-pub fn inflate(mut source: impl Read + 'static, path: &Path) -> Result<Lines<Box<dyn Read>>, TraceError> {
+pub(super) fn inflate(
+    mut source: impl Read + 'static,
+    path: &Path,
+) -> Result<Lines<Box<dyn Read>>, TraceError> {
     let mut magic = [0; 2];
-    let read = read_fully(&mut source, &mut magic).map_err(|cause| TraceError::system("read", path, &cause))?;
+    let read = read_fully(&mut source, &mut magic)
+        .map_err(|cause| TraceError::system("read", path, &cause))?;
     let text = io::Cursor::new(magic).take(read as u64).chain(source);
     if magic != [0x1f, 0x8b] {
         return Ok(Lines::new(Box::new(text)));
@@ -55,17 +59,17 @@ fn read_fully(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 impl<R: Read> Lines<R> {
-    pub fn new(source: R) -> Self {
+    pub(super) fn new(source: R) -> Self {
         Self { source, buffer: vec![0; CHUNK_BYTES], begin: 0, end: 0, number: 0 }
     }
 
     /// Number of the line lent last, from 1.
-    pub fn number(&self) -> u64 {
+    pub(super) fn number(&self) -> u64 {
         self.number
     }
 
     /// The next line without its end; `None` after the last one.
-    pub fn next_line(&mut self) -> Result<Option<&[u8]>, Broken> {
+    pub(super) fn next_line(&mut self) -> Result<Option<&[u8]>, Broken> {
         let mut searched = 0;
         loop {
             let unlent = &self.buffer[self.begin..self.end];
@@ -106,16 +110,17 @@ impl<R: Read> Lines<R> {
 }
 
 impl Broken {
-    pub fn explain(self, path: &Path, line: u64) -> TraceError {
+    pub(super) fn explain(self, path: &Path, line: u64) -> TraceError {
         let path = printable(path);
         match self {
             Self::Read(cause) => TraceError::new(
-                format!("{path} cannot be read on after line {line}: {cause}."),
-                "copy the file again from where it was recorded; `gzip -t` tells whether a .gz is whole.",
+                format!("{path} cannot be read beyond line {line}: {cause}"),
+                "copy the file again from where it was recorded; \
+                 `gzip -t` checks whether a .gz is complete",
             ),
             Self::TooLong => TraceError::new(
-                format!("{path} has a line {line} that is longer than {} MiB.", LONGEST_LINE_BYTES >> 20),
-                "this is no .prv that Extrae wrote: check that it is the right file.",
+                format!("line {line} of {path} is longer than {} MiB", LONGEST_LINE_BYTES >> 20),
+                "check that this is a .prv file written by Extrae",
             ),
         }
     }

@@ -1,19 +1,20 @@
-//! Reader of Extrae's traces in Paraver's format: `.prv`, `.prv.gz`, with the `.pcf` and the `.row` beside them.
+//! Reader of Extrae's traces in Paraver's format: `.prv`, `.prv.gz`, with the `.pcf` and the `.row`
+//! beside them.
 //!
 //! | of the `.prv` | becomes |
 //! |---|---|
 //! | state 1 (Running) | useful: time in no call |
 //! | event of type 50000001–50000005, begin and end | an MPI call |
-//! | event of type 40000004 | a POSIX or STDIO call; inside an MPI-IO call its time is that call's inner layer |
-//! | event of type 40000003 | the tracer writing its buffers: a file call, since it lasts however fast the network is |
+//! | event of type 40000004 | a POSIX or STDIO call, also inside an MPI-IO call |
+//! | event of type 40000003 | the tracer writing its buffers: a file call |
 //! | any other time that is not Running | a call named after the state; I/O if the state says so |
 //! | state 2 (Not created) at the start | the rank begins later |
-//! | `3:` record | a send and the receive that it names; a receive that is done in a later call is a request |
-//! | counters 42000050 and 42000059 at the end of a Running state | useful instructions and cycles |
+//! | `3:` record | a send and its receive; one that is done in a later call is a request |
+//! | counters 42000050, 42000059 at the end of state 1 | useful instructions and cycles |
 //!
-//! The window is the whole trace, from 0 to the duration in the header. MPI_Init synchronizes all ranks, as it does for
-//! Dimemas; creating communicators, one-sided calls and MPI_Finalize order nothing. A `.prv` does not say which Wait
-//! completes an Isend: it never waits for its receive.
+//! The window is the whole trace, from 0 to the duration in the header. MPI_Init synchronizes all
+//! ranks, as it does for Dimemas; creating communicators, one-sided calls and MPI_Finalize order
+//! nothing. A `.prv` does not say which Wait completes an Isend: it never waits for its receive.
 //!
 //! Everything is read into memory: about 24 bytes per call and 48 per message, a tenth of the text.
 
@@ -53,7 +54,8 @@ use thread::Thread;
 /// What the first bytes of every `.prv` are.
 pub const MAGIC: &[u8] = b"#Paraver";
 
-const REPAIR: &str = "merge the run's .mpit files anew with Extrae's mpi2prv, or copy the trace again.";
+const REPAIR: &str =
+    "merge the run's .mpit files again with Extrae's mpi2prv, or copy the trace again";
 
 /// A `.prv` in memory.
 pub struct PrvTrace {
@@ -72,7 +74,8 @@ impl Trace for PrvTrace {
 }
 
 impl PrvTrace {
-    /// Reads a `.prv` or `.prv.gz` whole, with the names in the `.pcf` and `.row` of the same name where they are there.
+    /// Reads a `.prv` or `.prv.gz` whole, with the names in the `.pcf` and `.row` of the same name
+    /// where they are there.
     ///
     /// # Errors
     /// Where the file cannot be read, and where a line is not what the format asks for.
@@ -82,7 +85,8 @@ impl PrvTrace {
         Ok(Self::from_records(records, Labels::beside(path)))
     }
 
-    /// Reads a `.prv` or `.prv.gz` from anywhere; `path` is what errors call it. Names are Extrae's own.
+    /// Reads a `.prv` or `.prv.gz` from anywhere; `path` is what errors call it. Names are Extrae's
+    /// own.
     ///
     /// # Errors
     /// As [`PrvTrace::open`].
@@ -92,7 +96,8 @@ impl PrvTrace {
     }
 
     fn from_records(mut records: Records, labels: Labels) -> Self {
-        let end = records.threads().map(Thread::last_time).fold(records.header.duration_ns, i64::max);
+        let end =
+            records.threads().map(Thread::last_time).fold(records.header.duration_ns, i64::max);
         let mut notes = Notes { unended: finish(&mut records, end), ..Notes::default() };
         let opaque = !groups::shows_inside_mpi_io(&records);
         let mut names = Names::new(&records, labels, opaque);
@@ -100,7 +105,8 @@ impl PrvTrace {
         let attached = attach(&records);
         notes.gather(&records, &groups, &attached);
         let lanes = lanes(&attached, &mut names);
-        let context = Context { records: &records, attached: &attached, groups: &groups, lanes: &lanes };
+        let context =
+            Context { records: &records, attached: &attached, groups: &groups, lanes: &lanes };
         let (locations, streams) = convert(&context, &mut names, end);
         Self { tables: tables(&records, names, locations, notes.sentences(), end), streams }
     }
@@ -117,22 +123,28 @@ fn read(mut lines: Lines<Box<dyn Read>>, path: &Path) -> Result<Records, TraceEr
         };
         match &mut records {
             None => records = Some(Records::new(header(path, line)?)),
-            Some(records) => records.line(line).map_err(|expected| malformed(path, number + 1, expected))?,
+            Some(records) => {
+                records.line(line).map_err(|expected| malformed(path, number + 1, expected))?;
+            }
         }
     }
-    records.ok_or_else(|| TraceError::new(format!("{} is empty.", printable(path)), REPAIR))
+    records.ok_or_else(|| TraceError::new(format!("{} is empty", printable(path)), REPAIR))
 }
 
 fn header(path: &Path, line: &[u8]) -> Result<Header, TraceError> {
     let explain = |wrong| {
-        let message = format!("the first line of {} is no header of a .prv: {wrong}.", printable(path));
-        TraceError::new(message, "a trace of one application, as Extrae's mpi2prv writes it, is needed.")
+        let message =
+            format!("the first line of {} is not the header of a .prv: {wrong}", printable(path));
+        TraceError::new(message, "give a trace of one application as Extrae's mpi2prv writes it")
     };
     Header::parse(line).map_err(explain)
 }
 
 fn malformed(path: &Path, line: u64, expected: &str) -> TraceError {
-    TraceError::new(format!("{} is damaged at line {line}: {expected} was expected.", printable(path)), REPAIR)
+    TraceError::new(
+        format!("{} is damaged at line {line}: expected {expected}", printable(path)),
+        REPAIR,
+    )
 }
 
 /// Ends all threads; returns how many calls had no end.
@@ -154,8 +166,10 @@ fn attach(records: &Records) -> Attached {
         return Attached::default();
     }
     let kind = |arguments: u32| records.distinct.arguments[arguments as usize].kind;
-    let calls: HashMap<Place, MpiCalls> =
-        places(records).into_iter().map(|(place, thread)| (place, MpiCalls::new(&thread.calls, kind))).collect();
+    let calls: HashMap<Place, MpiCalls> = places(records)
+        .into_iter()
+        .map(|(place, thread)| (place, MpiCalls::new(&thread.calls, kind)))
+        .collect();
     messages::attach(&records.messages, &calls)
 }
 
@@ -163,14 +177,17 @@ fn attach(records: &Records) -> Attached {
 fn lanes(attached: &Attached, names: &mut Names) -> Vec<u32> {
     let count = attached.lanes.iter().max().map_or(0, |last| *last);
     let world = std::sync::Arc::clone(&names.communicators[0].members);
-    std::iter::once(0).chain((0..count).map(|_| names.add_communicator(world.clone(), None))).collect()
+    std::iter::once(0)
+        .chain((0..count).map(|_| names.add_communicator(world.clone(), None)))
+        .collect()
 }
 
 fn convert(context: &Context, names: &mut Names, end: i64) -> (Vec<Location>, Vec<Stream>) {
     let mut converted = (Vec::new(), Vec::new());
     for (place, thread) in places(context.records) {
         let location = converted.0.len() as u32;
-        let done = Converter::new(context, names, place, location, thread).convert(&thread.calls, end);
+        let done =
+            Converter::new(context, names, place, location, thread).convert(&thread.calls, end);
         let mut stream = done.stream;
         stream.seal();
         converted.0.push(describe(context.records, names, place, &stream, done.begin_ns, end));
@@ -205,9 +222,16 @@ fn describe(
     }
 }
 
-fn tables(records: &Records, names: Names, locations: Vec<Location>, notes: Vec<String>, end: i64) -> Tables {
+fn tables(
+    records: &Records,
+    names: Names,
+    locations: Vec<Location>,
+    notes: Vec<String>,
+    end: i64,
+) -> Tables {
     let events = locations.iter().map(|location| location.events).sum();
-    let meta = [("format", "Extrae/Paraver (.prv)".to_owned()), ("started", records.header.date.clone())];
+    let meta =
+        [("format", "Extrae/Paraver (.prv)".to_owned()), ("started", records.header.date.clone())];
     Tables {
         ranks: records.main.len() as u32,
         locations,
@@ -247,16 +271,34 @@ impl Notes {
     }
 
     fn sentences(&self) -> Vec<String> {
+        let counted =
+            |count: i64, sentence: &str| (count > 0).then(|| format!("{count} {sentence}"));
         let all = [
-            (self.unended > 0).then(|| format!("{} calls have no end in the trace: they are taken to last until its end.", self.unended)),
-            (self.unbegun > 0).then(|| format!("{} calls have no begin in the trace: they are known by their states only.", self.unbegun)),
-            (self.dropped > 0).then(|| format!("{} messages begin or end outside every MPI call: they order nothing.", self.dropped)),
-            (self.without_states > 0)
-                .then(|| format!("{} ranks have no state records: all their time outside calls counts as useful.", self.without_states)),
+            counted(
+                self.unended as i64,
+                "calls have no end in the trace: they are taken to last until its end",
+            ),
+            counted(
+                self.unbegun as i64,
+                "calls have no begin in the trace: they are known by their states only",
+            ),
+            counted(
+                self.dropped as i64,
+                "messages begin or end outside every MPI call: no rank waits for them",
+            ),
+            counted(
+                self.without_states as i64,
+                "ranks have no state records: all their time outside calls counts as useful",
+            ),
             self.unclear_io.then(|| {
-                "The ranks do not make the same number of collective MPI-IO calls and the trace does not say which belong together: they order nothing.".to_owned()
+                "the ranks do not make the same number of collective MPI-IO calls, and the trace \
+                 does not say which belong together: no rank waits in them"
+                    .to_owned()
             }),
-            (self.overlong_ns > 0).then(|| format!("Records reach {} ns beyond the duration in the header: the run is taken to be that long.", self.overlong_ns)),
+            counted(
+                self.overlong_ns,
+                "ns lie beyond the duration in the header: the run is taken to be that long",
+            ),
         ];
         all.into_iter().flatten().collect()
     }

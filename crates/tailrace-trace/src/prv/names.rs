@@ -18,12 +18,12 @@ const UNKNOWN_FILE: &[u8] = b"(unknown)";
 
 /// A call's function and what it means.
 #[derive(Clone, Copy, Debug)]
-pub struct Meaning {
+pub(super) struct Meaning {
     pub function: u16,
     pub kind: Kind,
 }
 
-pub struct Names {
+pub(super) struct Names {
     pub labels: Labels,
     pub functions: Vec<Function>,
     pub files: Vec<FileEntry>,
@@ -38,7 +38,7 @@ pub struct Names {
 
 impl Names {
     /// `opaque`: no POSIX call is seen inside any MPI-IO call.
-    pub fn new(records: &Records, labels: Labels, opaque: bool) -> Self {
+    pub(super) fn new(records: &Records, labels: Labels, opaque: bool) -> Self {
         let mut names = Self {
             labels,
             functions: Vec::new(),
@@ -62,17 +62,20 @@ impl Names {
             let index = match members {
                 Members::Ranks(members) if self.is_first_world(members) => 0,
                 Members::Ranks(members) => self.add_communicator(members.as_slice().into(), None),
-                Members::Joined(first, second) => match (self.members(*first), self.members(*second)) {
-                    (Some(first), Some(second)) => self.add_communicator(first, Some(second)),
-                    _ => continue, // joins what is not declared: its collectives order nothing
-                },
+                Members::Joined(first, second) => {
+                    match (self.members(*first), self.members(*second)) {
+                        (Some(first), Some(second)) => self.add_communicator(first, Some(second)),
+                        _ => continue, // joins what is not declared: its collectives order nothing
+                    }
+                }
             };
             self.communicator_numbers.entry(*number).or_insert(index);
         }
     }
 
     fn is_first_world(&self, members: &[u32]) -> bool {
-        *members == *self.communicators[0].members && self.communicator_numbers.values().all(|index| *index != 0)
+        *members == *self.communicators[0].members
+            && self.communicator_numbers.values().all(|index| *index != 0)
     }
 
     fn members(&self, number: u32) -> Option<Arc<[u32]>> {
@@ -80,14 +83,18 @@ impl Names {
         Some(Arc::clone(&self.communicators[index as usize].members))
     }
 
-    pub fn add_communicator(&mut self, members: Arc<[u32]>, remote: Option<Arc<[u32]>>) -> u32 {
+    pub(super) fn add_communicator(
+        &mut self,
+        members: Arc<[u32]>,
+        remote: Option<Arc<[u32]>>,
+    ) -> u32 {
         let index = self.communicators.len() as u32;
         self.communicators.push(Communicator { identity: u64::from(index), members, remote });
         index
     }
 
     /// The communicator of a collective that `rank` calls; without a number it is MPI_COMM_WORLD.
-    pub fn communicator(&self, number: Option<u32>, rank: u32) -> Option<u32> {
+    pub(super) fn communicator(&self, number: Option<u32>, rank: u32) -> Option<u32> {
         let Some(number) = number else { return Some(0) };
         let index = *self.communicator_numbers.get(&number)?;
         let communicator = &self.communicators[index as usize];
@@ -100,16 +107,17 @@ impl Names {
     }
 
     /// What a value of an event type means.
-    pub fn meaning(&mut self, kind: u32, value: u64) -> Meaning {
+    pub(super) fn meaning(&mut self, kind: u32, value: u64) -> Meaning {
         if let Some(known) = self.meanings.get(&(kind, value)) {
             return *known;
         }
         let label = self.labels.value(kind, value);
         let meaning = match kind {
             // Its values are only named Begin and End.
-            types::FLUSH => {
-                Meaning { function: self.function("(flush of the tracer)", Layer::Posix), kind: kinds::posix("write") }
-            }
+            types::FLUSH => Meaning {
+                function: self.function("(flush of the tracer)", Layer::Posix),
+                kind: kinds::posix("write"),
+            },
             types::IO => self.posix_meaning(&label),
             _ => self.mpi_meaning(&label),
         };
@@ -129,8 +137,9 @@ impl Names {
         Meaning { function: self.function(label, layer), kind }
     }
 
-    /// A function of that name; when there are too many to number, the last one stands for the rest.
-    pub fn function(&mut self, name: &str, layer: Layer) -> u16 {
+    /// A function of that name; when there are too many to number, the last one stands for the
+    /// rest.
+    pub(super) fn function(&mut self, name: &str, layer: Layer) -> u16 {
         let function = Function { name: name.to_owned(), layer };
         let known = self.functions.iter().position(|known| *known == function);
         let index = known.unwrap_or_else(|| {
@@ -153,7 +162,7 @@ impl Names {
     }
 
     /// The file of a call of `rank`: what its descriptor points to at that time.
-    pub fn file_of(&mut self, rank: u32, layer: Layer, arguments: &Arguments) -> u32 {
+    pub(super) fn file_of(&mut self, rank: u32, layer: Layer, arguments: &Arguments) -> u32 {
         if arguments.kind == types::FLUSH {
             return self.file(TRACER_FILE, false);
         }
@@ -185,7 +194,7 @@ impl Names {
     }
 
     /// The rank's descriptor points nowhere from now on.
-    pub fn closed(&mut self, rank: u32, arguments: &Arguments) {
+    pub(super) fn closed(&mut self, rank: u32, arguments: &Arguments) {
         if let Some(descriptor) = arguments.descriptor {
             self.descriptors.remove(&(rank, descriptor));
         }

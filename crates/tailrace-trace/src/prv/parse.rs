@@ -2,7 +2,8 @@
 //!
 //! - state `1:cpu:application:task:thread:begin:end:state`
 //! - event `2:cpu:application:task:thread:time:type:value[:type:value…]`
-//! - message `3:`sender`:logical send:physical send:`receiver`:logical receive:physical receive:size:tag`
+//! - message `3:`sender`:logical send:physical send:`receiver`:logical receive:physical
+//!   receive:size:tag`
 //! - communicator `c:application:number:size:task[:task…]` or `i:application:number:first:second`
 
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +13,7 @@ use super::header::Header;
 use super::thread::{Arguments, Register, Thread};
 
 /// Everything that a `.prv` says and that is needed.
-pub struct Records {
+pub(super) struct Records {
     pub header: Header,
     /// The first thread of each rank.
     pub main: Vec<Thread>,
@@ -25,7 +26,7 @@ pub struct Records {
 
 /// Ranks and threads count from 0, times are nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Message {
+pub(super) struct Message {
     pub sender: (u32, u32),
     pub receiver: (u32, u32),
     /// When the send was called, the receive was posted, the data had arrived.
@@ -37,13 +38,13 @@ pub struct Message {
 }
 
 #[derive(Clone, Debug)]
-pub struct Declared {
+pub(super) struct Declared {
     pub number: u32,
     pub members: Members,
 }
 
 #[derive(Clone, Debug)]
-pub enum Members {
+pub(super) enum Members {
     /// Ranks, in order.
     Ranks(Vec<u32>),
     /// Numbers of the two communicators that an intercommunicator joins.
@@ -52,7 +53,7 @@ pub enum Members {
 
 /// Every combination of arguments once.
 #[derive(Default)]
-pub struct Distinct {
+pub(super) struct Distinct {
     pub arguments: Vec<Arguments>,
     numbers: HashMap<Arguments, u32>,
 }
@@ -68,14 +69,14 @@ impl Register for Distinct {
 }
 
 impl Records {
-    pub fn new(header: Header) -> Self {
+    pub(super) fn new(header: Header) -> Self {
         let main = header.tasks.iter().map(|_| Thread::default()).collect();
         let (others, messages, communicators) = Default::default();
         Self { header, main, others, messages, communicators, distinct: Distinct::default() }
     }
 
     /// Takes one line after the first; says what it is not, where it is malformed.
-    pub fn line(&mut self, line: &[u8]) -> Result<(), Expected> {
+    pub(super) fn line(&mut self, line: &[u8]) -> Result<(), Expected> {
         match line {
             [] | [b'#', ..] => Ok(()),
             [b'1', b':', rest @ ..] => self.state(Fields::new(rest)),
@@ -123,7 +124,8 @@ impl Records {
         let posted = self.time(&mut fields)?;
         let done = self.time(&mut fields)?;
         let bytes = fields.number("a message's size")?;
-        // Tags are compared, not computed with: cutting them to 32 bits only asks that no two differ by 2³².
+        // Tags are compared, not computed with: cutting them to 32 bits only asks that no two
+        // differ by 2³².
         let tag = fields.number("a message's tag")? as i32;
         self.messages.push(Message { sender, receiver, sent, posted, done, bytes, tag });
         Ok(())
@@ -133,24 +135,20 @@ impl Records {
     #[inline]
     fn place(&self, fields: &mut Fields) -> Result<(u32, u32), Expected> {
         fields.number("the number of a CPU")?;
-        self.application(fields)?;
+        application(fields)?;
         let rank = self.rank(fields)?;
         let thread = fields.small("the number of a thread")?.wrapping_sub(1);
         let known = thread < self.header.tasks[rank as usize].threads;
         if known { Ok((rank, thread)) } else { Err("a thread that the header lists") }
     }
 
-    fn application(&self, fields: &mut Fields) -> Result<(), Expected> {
-        if fields.number("the number of an application")? == 1 {
-            Ok(())
-        } else {
-            Err("application 1, the only one that the header lists")
-        }
-    }
-
     fn rank(&self, fields: &mut Fields) -> Result<u32, Expected> {
         let rank = fields.small("the number of a task")?.wrapping_sub(1);
-        if (rank as usize) < self.main.len() { Ok(rank) } else { Err("a task that the header lists") }
+        if (rank as usize) < self.main.len() {
+            Ok(rank)
+        } else {
+            Err("a task that the header lists")
+        }
     }
 
     #[inline]
@@ -161,7 +159,7 @@ impl Records {
     }
 
     fn communicator(&mut self, mut fields: Fields) -> Result<(), Expected> {
-        self.application(&mut fields)?;
+        application(&mut fields)?;
         let number = fields.small("the number of a communicator")?;
         let size = fields.small("the size of a communicator")?;
         let mut ranks = Vec::new();
@@ -176,7 +174,7 @@ impl Records {
     }
 
     fn intercommunicator(&mut self, mut fields: Fields) -> Result<(), Expected> {
-        self.application(&mut fields)?;
+        application(&mut fields)?;
         let number = fields.small("the number of a communicator")?;
         let first = fields.small("the number of a communicator")?;
         let second = fields.small("the number of a communicator")?;
@@ -184,7 +182,7 @@ impl Records {
         Ok(())
     }
 
-    pub fn threads(&self) -> impl Iterator<Item = &Thread> {
+    pub(super) fn threads(&self) -> impl Iterator<Item = &Thread> {
         self.main.iter().chain(self.others.values())
     }
 }
@@ -199,6 +197,14 @@ fn thread<'a>(
     match place {
         (rank, 0) => &mut main[rank as usize],
         _ => others.entry(place).or_default(),
+    }
+}
+
+fn application(fields: &mut Fields) -> Result<(), Expected> {
+    if fields.number("the number of an application")? == 1 {
+        Ok(())
+    } else {
+        Err("application 1, the only one that the header lists")
     }
 }
 

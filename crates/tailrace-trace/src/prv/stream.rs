@@ -7,7 +7,8 @@ use crate::{Batch, EventStream, TraceError};
 
 const EVENTS_PER_BATCH: usize = 4096;
 
-/// An event's shape at or above this is the number of a completion: those are all different, so they are not kept as shapes.
+/// An event's shape at or above this is the number of a completion: those are all different, so
+/// they are not kept as shapes.
 const COMPLETIONS: u32 = 1 << 31;
 
 /// What a Wait or Test completed.
@@ -21,7 +22,7 @@ struct Completion {
 }
 
 #[derive(Debug, Default)]
-pub struct Stream {
+pub(super) struct Stream {
     events: Vec<Event>,
     shapes: Vec<Shape>,
     completions: Vec<Completion>,
@@ -31,9 +32,18 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn push(&mut self, begin: i64, end: i64, part: Part, function: u16, operation: Operation) {
+    pub(super) fn push(
+        &mut self,
+        begin: i64,
+        end: i64,
+        part: Part,
+        function: u16,
+        operation: Operation,
+    ) {
         let shape = match operation {
-            Operation::Complete { completed, test } => self.completion(part, function, test, &completed),
+            Operation::Complete { completed, test } => {
+                self.completion(part, function, test, &completed)
+            }
             operation => self.shape(Shape { part, function, operation }),
         };
         self.events.push(Event { begin, end, shape });
@@ -41,7 +51,12 @@ impl Stream {
 
     fn completion(&mut self, part: Part, function: u16, test: bool, completed: &[Token]) -> u32 {
         let number = self.completions.len() as u32;
-        self.completions.push(Completion { function, part, test, first: self.completed.len() as u32 });
+        self.completions.push(Completion {
+            function,
+            part,
+            test,
+            first: self.completed.len() as u32,
+        });
         self.completed.extend_from_slice(completed);
         COMPLETIONS | number
     }
@@ -58,37 +73,40 @@ impl Stream {
     }
 
     /// The number that the next request gets.
-    pub fn requests(&self) -> u64 {
+    pub(super) fn requests(&self) -> u64 {
         self.requests
     }
 
-    pub fn events(&self) -> &[Event] {
+    pub(super) fn events(&self) -> &[Event] {
         &self.events
     }
 
     /// Nothing is added any more: gives back memory that only adding needs.
-    pub fn seal(&mut self) {
+    pub(super) fn seal(&mut self) {
         self.numbers = HashMap::new();
         self.events.shrink_to_fit();
         self.shapes.shrink_to_fit();
         self.completed.shrink_to_fit();
     }
 
-    pub fn reader(&self) -> Reader<'_> {
+    pub(super) fn reader(&self) -> Reader<'_> {
         Reader { stream: self, next: 0, slots: vec![u32::MAX; self.shapes.len()], used: Vec::new() }
     }
 
     fn completion_shape(&self, number: u32) -> Shape {
         let number = number as usize;
         let Completion { function, part, test, first } = self.completions[number];
-        let end = self.completions.get(number + 1).map_or(self.completed.len(), |next| next.first as usize);
+        let end = self
+            .completions
+            .get(number + 1)
+            .map_or(self.completed.len(), |next| next.first as usize);
         let completed = self.completed[first as usize..end].to_vec();
         Shape { part, function, operation: Operation::Complete { completed, test } }
     }
 }
 
 /// Goes through a stream once; a batch holds only the shapes that its events use.
-pub struct Reader<'a> {
+pub(super) struct Reader<'a> {
     stream: &'a Stream,
     next: usize,
     /// Place in the batch of each of the stream's shapes.
@@ -151,7 +169,8 @@ mod tests {
             );
         }
         stream.seal();
-        let (mut reader, mut batch, mut seen, mut last) = (stream.reader(), Batch::default(), 0, Vec::new());
+        let (mut reader, mut batch, mut seen, mut last) =
+            (stream.reader(), Batch::default(), 0, Vec::new());
         while reader.next_batch(&mut batch).unwrap() {
             assert!(batch.shapes.len() <= 4);
             for event in &batch.events {
@@ -162,8 +181,9 @@ mod tests {
             last = batch.shapes.clone();
         }
         assert_eq!(seen, 10_002);
-        let completed =
-            |shape: &Shape| shape.operation == Operation::Complete { completed: vec![token(1)], test: false };
+        let completed = |shape: &Shape| {
+            shape.operation == Operation::Complete { completed: vec![token(1)], test: false }
+        };
         assert!(completed(last.last().unwrap()));
     }
 }

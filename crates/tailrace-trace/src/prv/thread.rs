@@ -4,7 +4,7 @@ use super::types;
 
 /// A call, in a list ordered by begin; one that lies inside another was made by it.
 #[derive(Clone, Copy, Debug)]
-pub struct Call {
+pub(super) struct Call {
     pub begin: i64,
     pub end: i64,
     /// Index into the trace's distinct [`Arguments`].
@@ -13,7 +13,7 @@ pub struct Call {
 
 /// What the records say about a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Arguments {
+pub(super) struct Arguments {
     pub kind: u32,
     pub value: u64,
     pub bytes_sent: u64,
@@ -27,7 +27,7 @@ pub struct Arguments {
 
 /// A stretch in a state other than Running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub(super) struct Stretch {
     pub begin: i64,
     pub end: i64,
     pub state: u32,
@@ -41,12 +41,12 @@ struct Open {
 }
 
 /// Gets the arguments of a call once they are all known; returns their number.
-pub trait Register {
+pub(super) trait Register {
     fn register(&mut self, arguments: &Arguments) -> u32;
 }
 
 #[derive(Debug, Default)]
-pub struct Thread {
+pub(super) struct Thread {
     pub calls: Vec<Call>,
     pub stretches: Vec<Stretch>,
     pub running_ns: i64,
@@ -68,14 +68,14 @@ pub struct Thread {
 
 impl Thread {
     /// A state record. Time that no record covers counts as Idle.
-    pub fn state(&mut self, begin: i64, end: i64, state: u32) {
+    pub(super) fn state(&mut self, begin: i64, end: i64, state: u32) {
         self.stretch(self.covered, begin, 0);
         self.stretch(begin.max(self.covered), end, state);
         self.covered = self.covered.max(end);
         self.states = [Some(Stretch { begin, end, state }), self.states[0]];
     }
 
-    pub fn has_states(&self) -> bool {
+    pub(super) fn has_states(&self) -> bool {
         self.states[0].is_some()
     }
 
@@ -91,12 +91,12 @@ impl Thread {
     }
 
     /// The last moment that a record of this thread speaks of.
-    pub fn last_time(&self) -> i64 {
+    pub(super) fn last_time(&self) -> i64 {
         self.last_event.max(self.covered)
     }
 
     /// The records of this thread go on at `time`; `false` if that is a step back.
-    pub fn advance(&mut self, time: i64, register: &mut impl Register) -> bool {
+    pub(super) fn advance(&mut self, time: i64, register: &mut impl Register) -> bool {
         if time > self.last_event {
             self.settle(register);
         }
@@ -108,7 +108,7 @@ impl Thread {
 
     /// One `type:value` of an event record at the time it was advanced to.
     #[inline]
-    pub fn event(&mut self, kind: u32, value: u64, register: &mut impl Register) {
+    pub(super) fn event(&mut self, kind: u32, value: u64, register: &mut impl Register) {
         match kind {
             types::INSTRUCTIONS => self.instructions.add(value, self.last_event, self.useful),
             types::CYCLES => self.cycles.add(value, self.last_event, self.useful),
@@ -118,7 +118,8 @@ impl Thread {
         }
     }
 
-    /// Whether the thread was running up to this moment: the state that *begins* now does not count.
+    /// Whether the thread was running up to this moment: the state that *begins* now does not
+    /// count.
     fn was_running(&self) -> bool {
         let now = self.last_event;
         let before = self.states.iter().flatten().find(|state| state.begin < now);
@@ -132,7 +133,8 @@ impl Thread {
         self.settle(register);
         let index = self.calls.len();
         self.calls.push(Call { begin: self.last_event, end: self.last_event, arguments: 0 });
-        self.open.push(Open { index, arguments: Arguments { kind, value, ..Arguments::default() } });
+        self.open
+            .push(Open { index, arguments: Arguments { kind, value, ..Arguments::default() } });
     }
 
     /// Ends the open call of that kind and all that are open inside it.
@@ -162,7 +164,9 @@ impl Thread {
         let arguments = &mut open.arguments;
         match kind {
             types::SEND_SIZE => arguments.bytes_sent = value,
-            types::RECEIVE_SIZE | types::IO_SIZE | types::MPI_IO_SIZE => arguments.bytes_received = value,
+            types::RECEIVE_SIZE | types::IO_SIZE | types::MPI_IO_SIZE => {
+                arguments.bytes_received = value;
+            }
             types::ROOT => arguments.root = value != 0,
             types::COMMUNICATOR => arguments.communicator = u32::try_from(value).ok(),
             types::IO_DESCRIPTOR => arguments.descriptor = Some(value),
@@ -172,7 +176,7 @@ impl Thread {
     }
 
     /// The trace ends at `time`: calls that are still open end there. Returns how many those were.
-    pub fn finish(&mut self, time: i64, register: &mut impl Register) -> u64 {
+    pub(super) fn finish(&mut self, time: i64, register: &mut impl Register) -> u64 {
         self.advance(time.max(self.last_event), register);
         let unended = self.open.len() as u64;
         if let Some(outermost) = self.open.first() {
@@ -188,7 +192,7 @@ impl Thread {
 
 /// A hardware counter: each value counts for the time since the value before it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counter {
+pub(super) struct Counter {
     /// Of the useful time; `None` before the first value.
     pub useful: Option<u64>,
     last: i64,
@@ -247,14 +251,20 @@ mod tests {
         );
         assert_eq!(spans(&thread), [(10, 40), (20, 30)]);
         let write = &seen.0[thread.calls[1].arguments as usize];
-        assert_eq!((write.kind, write.descriptor, write.bytes_received), (types::IO, Some(7), 4096));
+        assert_eq!(
+            (write.kind, write.descriptor, write.bytes_received),
+            (types::IO, Some(7), 4096)
+        );
         assert_eq!(seen.0[thread.calls[0].arguments as usize].bytes_received, 0);
     }
 
     #[test]
     fn missing_ends_and_begins_are_mended() {
         let p2p = types::POINT_TO_POINT;
-        let (thread, _) = play(&[(5, p2p, 0), (10, p2p, 1), (20, p2p, 2), (30, p2p, 0), (40, types::MPI_IO, 141)], 50);
+        let (thread, _) = play(
+            &[(5, p2p, 0), (10, p2p, 1), (20, p2p, 2), (30, p2p, 0), (40, types::MPI_IO, 141)],
+            50,
+        );
         assert_eq!(spans(&thread), [(10, 20), (20, 30), (40, 50)]);
         assert_eq!(thread.ends_without_begin, 1);
     }
@@ -275,7 +285,8 @@ mod tests {
         thread.finish(40, &mut seen);
         assert_eq!((thread.instructions.useful, thread.cycles.useful), (Some(103), None));
         assert_eq!(thread.running_ns, 25);
-        let not_running = [Stretch { begin: 10, end: 15, state: 13 }, Stretch { begin: 30, end: 40, state: 0 }];
+        let not_running =
+            [Stretch { begin: 10, end: 15, state: 13 }, Stretch { begin: 30, end: 40, state: 0 }];
         assert_eq!(thread.stretches, not_running);
     }
 }

@@ -1,38 +1,38 @@
 //! Extrae's numbers: event types, their values, states.
 
 /// MPI's types: from this to [`MPI_IO`]; between them 50000003 (others) and 50000004 (one-sided).
-pub const POINT_TO_POINT: u32 = 50_000_001;
-pub const COLLECTIVE: u32 = 50_000_002;
-pub const MPI_IO: u32 = 50_000_005;
-pub const MPI_IO_SIZE: u32 = 50_000_110;
-pub const SEND_SIZE: u32 = 50_100_001;
-pub const RECEIVE_SIZE: u32 = 50_100_002;
+pub(super) const POINT_TO_POINT: u32 = 50_000_001;
+pub(super) const COLLECTIVE: u32 = 50_000_002;
+pub(super) const MPI_IO: u32 = 50_000_005;
+pub(super) const MPI_IO_SIZE: u32 = 50_000_110;
+pub(super) const SEND_SIZE: u32 = 50_100_001;
+pub(super) const RECEIVE_SIZE: u32 = 50_100_002;
 /// Stands, with value 1, only on the root.
-pub const ROOT: u32 = 50_100_003;
-pub const COMMUNICATOR: u32 = 50_100_004;
+pub(super) const ROOT: u32 = 50_100_003;
+pub(super) const COMMUNICATOR: u32 = 50_100_004;
 /// The tracer writes its own buffers to disk.
-pub const FLUSH: u32 = 40_000_003;
-pub const IO: u32 = 40_000_004;
-pub const IO_DESCRIPTOR: u32 = 40_000_010;
-pub const IO_SIZE: u32 = 40_000_011;
+pub(super) const FLUSH: u32 = 40_000_003;
+pub(super) const IO: u32 = 40_000_004;
+pub(super) const IO_DESCRIPTOR: u32 = 40_000_010;
+pub(super) const IO_SIZE: u32 = 40_000_011;
 /// With open calls: the number of the file's path, which the `.pcf` lists.
-pub const FILE_NAME: u32 = 40_000_059;
-pub const INSTRUCTIONS: u32 = 42_000_050;
-pub const CYCLES: u32 = 42_000_059;
+pub(super) const FILE_NAME: u32 = 40_000_059;
+pub(super) const INSTRUCTIONS: u32 = 42_000_050;
+pub(super) const CYCLES: u32 = 42_000_059;
 
 /// Types whose value is a call, or 0 at its end.
-pub fn is_call(kind: u32) -> bool {
+pub(super) fn is_call(kind: u32) -> bool {
     matches!(kind, POINT_TO_POINT..=MPI_IO | FLUSH | IO)
 }
 
 /// Types whose values have names that mean something here.
-pub fn has_names(kind: u32) -> bool {
+pub(super) fn has_names(kind: u32) -> bool {
     is_call(kind) || kind == FILE_NAME
 }
 
-pub const RUNNING: u32 = 1;
-pub const NOT_CREATED: u32 = 2;
-pub const STATE_IO: u32 = 12;
+pub(super) const RUNNING: u32 = 1;
+pub(super) const NOT_CREATED: u32 = 2;
+pub(super) const STATE_IO: u32 = 12;
 
 const STATES: [&str; 32] = [
     "Idle",
@@ -69,17 +69,18 @@ const STATES: [&str; 32] = [
     "Freeing memory",
 ];
 
-pub fn state_name(state: u32) -> String {
+pub(super) fn state_name(state: u32) -> String {
     STATES.get(state as usize).map_or_else(|| format!("state {state}"), |name| (*name).to_owned())
 }
 
 /// Values of [`IO`], from 1.
 const IO_CALLS: [&str; 15] = [
-    "read", "write", "fread", "fwrite", "pread", "pwrite", "readv", "writev", "preadv", "pwritev", "open", "fopen",
-    "ioctl", "close", "fclose",
+    "read", "write", "fread", "fwrite", "pread", "pwrite", "readv", "writev", "preadv", "pwritev",
+    "open", "fopen", "ioctl", "close", "fclose",
 ];
 
-/// Values of the MPI types for calls that move data or make ranks wait, for traces without a `.pcf`.
+/// Values of the MPI types for calls that move data or make ranks wait, for traces without a
+/// `.pcf`.
 const MPI_CALLS: [(u64, &str); 69] = [
     (1, "MPI_Send"),
     (2, "MPI_Recv"),
@@ -153,10 +154,12 @@ const MPI_CALLS: [(u64, &str); 69] = [
 ];
 
 /// Extrae's name of a value of an event type, where this reader needs it.
-pub fn value_name(kind: u32, value: u64) -> Option<&'static str> {
+pub(super) fn value_name(kind: u32, value: u64) -> Option<&'static str> {
     match kind {
         IO => (value as usize).checked_sub(1).and_then(|index| IO_CALLS.get(index)).copied(),
-        POINT_TO_POINT..=MPI_IO => MPI_CALLS.iter().find(|(known, _)| *known == value).map(|(_, name)| *name),
+        POINT_TO_POINT..=MPI_IO => {
+            MPI_CALLS.iter().find(|(known, _)| *known == value).map(|(_, name)| *name)
+        }
         _ => None,
     }
 }

@@ -1,24 +1,28 @@
 //! From the ticks of many processors to nanoseconds on one clock.
 //!
-//! The processes of a node share its counter and its CLOCK_MONOTONIC, so all their readings of the one against the other
-//! make one map per node: a straight line where the readings agree with one, else a line per piece. Another
-//! node's CLOCK_MONOTONIC is led onto rank 0's by the offsets that capture measured at MPI_Init's end and MPI_Finalize's begin.
+//! The processes of a node share its counter and its CLOCK_MONOTONIC, so all their readings of the
+//! one against the other make one map per node: a straight line where the readings agree with one,
+//! else a line per piece. Another node's CLOCK_MONOTONIC is led onto rank 0's by the offsets that
+//! capture measured at MPI_Init's end and MPI_Finalize's begin.
+
+use crate::limits::NS_MAX;
 
 use super::survey::Reading;
 
 /// Pieces that a map may have; one reading, the narrowest, is used in each.
 const PIECES: usize = 64;
-/// Readings that lie further than this (and their own width) from the straight line show that it is none.
+/// Readings that lie further than this (and their own width) from the straight line show that it is
+/// none.
 const DEVIATION_NS: f64 = 500.0;
-/// Below this distance between first and last reading the nominal frequency is better than their quotient.
+/// Below this distance between first and last reading the nominal frequency is better than their
+/// quotient.
 const SPAN_NS_MIN: u64 = 1_000_000;
-/// A quarter of the range: sums of two times never overflow, whatever a damaged stream says.
-pub const NS_MAX: i64 = i64::MAX / 4;
 const FRACTION_BITS: u32 = 40;
 
-/// Monotone, piecewise linear. Nanoseconds are those of rank 0's CLOCK_MONOTONIC less the trace's origin.
+/// Monotone, piecewise linear. Nanoseconds are those of rank 0's CLOCK_MONOTONIC less the trace's
+/// origin.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClockMap {
+pub(crate) struct ClockMap {
     /// Ordered by ticks; the first also serves what comes before it.
     pieces: Vec<Piece>,
 }
@@ -32,36 +36,55 @@ struct Piece {
 }
 
 /// An offset to another node's clock that capture measured.
+#[allow(clippy::struct_field_names)] // the unit is part of a name
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offset {
+pub(crate) struct Offset {
     pub monotonic_ns: i64,
     /// What to add to reach rank 0's clock.
     pub add_ns: i64,
     pub uncertainty_ns: i64,
 }
 
-/// Leads a node's CLOCK_MONOTONIC onto rank 0's: one offset at the begin, one at the end, a straight line through both.
+/// When in the run an offset was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Begin,
+    End,
+}
+
+/// Leads a node's CLOCK_MONOTONIC onto rank 0's: one offset at the begin, one at the end, a
+/// straight line through both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Alignment {
+pub(crate) struct Alignment {
     pub begin: Option<Offset>,
     pub end: Option<Offset>,
 }
 
 impl Alignment {
-    /// Takes in a value of the meta `clock_offset`: `begin|end, CLOCK_MONOTONIC ns, ns to add, uncertainty ns`. The most
-    /// certain of each kind counts.
-    pub fn add(&mut self, value: &str) {
-        let mut fields = value.split(|c: char| c == ',' || c.is_whitespace()).filter(|field| !field.is_empty());
-        let slot = match fields.next() {
-            Some("begin") => &mut self.begin,
-            Some("end") => &mut self.end,
+    /// Takes in what was measured; the most certain offset of each moment counts.
+    pub(crate) fn add(&mut self, moment: Moment, offset: Offset) {
+        let slot = match moment {
+            Moment::Begin => &mut self.begin,
+            Moment::End => &mut self.end,
+        };
+        if slot.is_none_or(|known| offset.uncertainty_ns < known.uncertainty_ns) {
+            *slot = Some(offset);
+        }
+    }
+
+    /// Takes in a value of the meta `clock_offset`: `begin|end, CLOCK_MONOTONIC ns, ns to add,
+    /// uncertainty ns`. What is not such a value is left out.
+    pub(crate) fn add_meta(&mut self, value: &str) {
+        let mut fields =
+            value.split(|c: char| c == ',' || c.is_whitespace()).filter(|field| !field.is_empty());
+        let moment = match fields.next() {
+            Some("begin") => Moment::Begin,
+            Some("end") => Moment::End,
             _ => return,
         };
         let numbers: Vec<i64> = fields.filter_map(|field| field.parse().ok()).collect();
-        if let [monotonic_ns, add_ns, uncertainty_ns] = numbers[..]
-            && slot.is_none_or(|known| uncertainty_ns < known.uncertainty_ns)
-        {
-            *slot = Some(Offset { monotonic_ns, add_ns, uncertainty_ns });
+        if let [monotonic_ns, add_ns, uncertainty_ns] = numbers[..] {
+            self.add(moment, Offset { monotonic_ns, add_ns, uncertainty_ns });
         }
     }
 
@@ -81,9 +104,9 @@ impl Alignment {
 }
 
 impl ClockMap {
-    /// The map of a node from all its readings (any order), its nominal frequency and its alignment.
-    /// Without a reading, ticks are taken to count from zero of the clock.
-    pub fn new(readings: &[Reading], ticks_per_s: u64, alignment: &Alignment) -> Self {
+    /// The map of a node from all its readings (any order), its nominal frequency and its
+    /// alignment. Without a reading, ticks are taken to count from zero of the clock.
+    pub(crate) fn new(readings: &[Reading], ticks_per_s: u64, alignment: &Alignment) -> Self {
         let nominal = 1e9 / (ticks_per_s.max(1) as f64);
         let mut knots = choose(readings);
         if straight(&knots, nominal) {
@@ -95,13 +118,13 @@ impl ClockMap {
     }
 
     /// Makes `origin_ns` the new zero.
-    pub fn shift(&mut self, origin_ns: i64) {
+    pub(crate) fn shift(&mut self, origin_ns: i64) {
         for piece in &mut self.pieces {
             piece.ns = piece.ns.saturating_sub(origin_ns);
         }
     }
 
-    pub fn ns(&self, ticks: u64) -> i64 {
+    pub(crate) fn ns(&self, ticks: u64) -> i64 {
         let next = self.pieces.partition_point(|piece| piece.ticks <= ticks);
         let at = next.saturating_sub(1);
         let ns = self.pieces[at].ns(ticks);
@@ -113,7 +136,8 @@ impl ClockMap {
 impl Piece {
     fn ns(&self, ticks: u64) -> i64 {
         let since = i128::from(ticks) - i128::from(self.ticks);
-        let ns = i128::from(self.ns) + ((since * self.slope + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS);
+        let ns = i128::from(self.ns)
+            + ((since * self.slope + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS);
         ns.clamp(i128::from(-NS_MAX), i128::from(NS_MAX)) as i64
     }
 }
@@ -123,38 +147,49 @@ fn align(monotonic_ns: u64, alignment: &Alignment) -> i64 {
     ns.clamp(i128::from(-NS_MAX), i128::from(NS_MAX)) as i64
 }
 
-/// The narrowest reading of each of [`PIECES`] equal parts of the time, in order and monotone in both clocks.
-pub fn choose(readings: &[Reading]) -> Vec<Reading> {
+/// The narrowest reading of each of [`PIECES`] equal parts of the time, in order and monotone in
+/// both clocks.
+pub(crate) fn choose(readings: &[Reading]) -> Vec<Reading> {
     let mut ordered = readings.to_vec();
     ordered.sort_by_key(|reading| (reading.ticks, reading.monotonic_ns, reading.width_ticks));
     let (Some(first), Some(last)) = (ordered.first().copied(), ordered.last().copied()) else {
         return Vec::new();
     };
-    let part =
-        |r: &Reading| (u128::from(r.ticks - first.ticks) * PIECES as u128) / (u128::from(last.ticks - first.ticks) + 1);
-    let narrowest = |pieces: &[Reading]| *pieces.iter().min_by_key(|r| r.width_ticks).unwrap_or(&pieces[0]);
+    let part = |r: &Reading| {
+        (u128::from(r.ticks - first.ticks) * PIECES as u128)
+            / (u128::from(last.ticks - first.ticks) + 1)
+    };
+    let narrowest =
+        |pieces: &[Reading]| *pieces.iter().min_by_key(|r| r.width_ticks).unwrap_or(&pieces[0]);
     let mut chosen: Vec<Reading> = Vec::new();
     for pieces in ordered.chunk_by(|a, b| part(a) == part(b)) {
         let reading = narrowest(pieces);
-        if chosen.last().is_none_or(|l| l.ticks < reading.ticks && l.monotonic_ns < reading.monotonic_ns) {
+        if chosen
+            .last()
+            .is_none_or(|l| l.ticks < reading.ticks && l.monotonic_ns < reading.monotonic_ns)
+        {
             chosen.push(reading);
         }
     }
     chosen
 }
 
-/// Whether all readings lie on the line through the first and the last, as far as their widths tell.
+/// Whether all readings lie on the line through the first and the last, as far as their widths
+/// tell.
 fn straight(knots: &[Reading], nominal: f64) -> bool {
     let (Some(first), Some(last)) = (knots.first(), knots.last()) else {
         return true;
     };
-    let slope = (last.monotonic_ns - first.monotonic_ns) as f64 / (last.ticks - first.ticks).max(1) as f64;
+    let slope =
+        (last.monotonic_ns - first.monotonic_ns) as f64 / (last.ticks - first.ticks).max(1) as f64;
     let off = |knot: &Reading| {
         let expected = (knot.ticks - first.ticks) as f64 * slope;
         ((knot.monotonic_ns - first.monotonic_ns) as f64 - expected).abs()
     };
     let widest = f64::from(first.width_ticks.max(last.width_ticks));
-    knots.iter().all(|knot| off(knot) <= DEVIATION_NS + (f64::from(knot.width_ticks) + widest) * nominal)
+    knots
+        .iter()
+        .all(|knot| off(knot) <= DEVIATION_NS + (f64::from(knot.width_ticks) + widest) * nominal)
 }
 
 fn pieces(knots: &[(u64, i64)], nominal: f64) -> Vec<Piece> {
@@ -164,15 +199,18 @@ fn pieces(knots: &[(u64, i64)], nominal: f64) -> Vec<Piece> {
         return vec![Piece { ticks: 0, ns: 0, slope: nominal }];
     };
     let wide = |a: i64, b: i64| b.abs_diff(a) >= SPAN_NS_MIN;
-    let slope = |a: &(u64, i64), b: &(u64, i64)| match wide(a.1, b.1) {
-        true => {
+    let slope = |a: &(u64, i64), b: &(u64, i64)| {
+        if wide(a.1, b.1) {
             let ticks = i128::from(b.0 - a.0).max(1);
             ((((i128::from(b.1) - i128::from(a.1)) << FRACTION_BITS) + ticks / 2) / ticks).max(1)
+        } else {
+            nominal
         }
-        false => nominal,
     };
-    let mut pieces: Vec<Piece> =
-        knots.windows(2).map(|w| Piece { ticks: w[0].0, ns: w[0].1, slope: slope(&w[0], &w[1]) }).collect();
+    let mut pieces: Vec<Piece> = knots
+        .windows(2)
+        .map(|w| Piece { ticks: w[0].0, ns: w[0].1, slope: slope(&w[0], &w[1]) })
+        .collect();
     if pieces.len() != 1 {
         // Beyond the last reading the last piece's slope goes on.
         let (ticks, ns) = knots.last().copied().unwrap_or((first_ticks, first_ns));
@@ -191,7 +229,8 @@ mod tests {
 
     #[test]
     fn a_straight_clock_is_one_line() {
-        // 2 GHz: tick 1,000 is 5,000 ns, and 2 s later 4e9 ticks more. The bad reading in between is 90 us wide and ignored.
+        // 2 GHz: tick 1,000 is 5,000 ns, and 2 s later 4e9 ticks more. The bad reading in between
+        // is 90 us wide and ignored.
         let readings = [
             reading(1000, 5000, 40),
             reading(2_000_001_000, 1_000_005_040, 180_000),
@@ -199,7 +238,10 @@ mod tests {
         ];
         let map = ClockMap::new(&readings, 2_100_000_000, &Alignment::default());
         assert_eq!(map.pieces.len(), 1);
-        assert_eq!([map.ns(1000), map.ns(1004), map.ns(2_000_001_000), map.ns(0)], [5000, 5002, 1_000_005_000, 4500]);
+        assert_eq!(
+            [map.ns(1000), map.ns(1004), map.ns(2_000_001_000), map.ns(0)],
+            [5000, 5002, 1_000_005_000, 4500]
+        );
     }
 
     #[test]
@@ -208,7 +250,11 @@ mod tests {
             .map(|i: u64| {
                 reading(
                     i * 2_000_000_000,
-                    if i <= 10 { i * 1_000_000_000 } else { 10_000_000_000 + (i - 10) * 1_000_100_000 },
+                    if i <= 10 {
+                        i * 1_000_000_000
+                    } else {
+                        10_000_000_000 + (i - 10) * 1_000_100_000
+                    },
                     40,
                 )
             })
@@ -222,14 +268,18 @@ mod tests {
 
     #[test]
     fn another_node_is_led_onto_rank_0_with_its_drift() {
-        // 1000 ns at local time 0, 3000 ns at local time 10 s: at 5 s 2000 ns. The less certain one is not used.
+        // 1000 ns at local time 0, 3000 ns at local time 10 s: at 5 s 2000 ns. The less certain one
+        // is not used.
         let mut alignment = Alignment::default();
         for value in ["begin, 0, 1000, 50", "begin, 0, 9999, 500", "end, 10000000000, 3000, 50"] {
-            alignment.add(value);
+            alignment.add_meta(value);
         }
         let readings = [reading(0, 0, 1), reading(10_000_000_000, 10_000_000_000, 1)];
         let map = ClockMap::new(&readings, 1_000_000_000, &alignment);
-        assert_eq!([map.ns(0), map.ns(5_000_000_000), map.ns(10_000_000_000)], [1000, 5_000_002_000, 10_000_003_000]);
+        assert_eq!(
+            [map.ns(0), map.ns(5_000_000_000), map.ns(10_000_000_000)],
+            [1000, 5_000_002_000, 10_000_003_000]
+        );
     }
 
     #[test]

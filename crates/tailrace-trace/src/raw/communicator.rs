@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cursor::{Cursor, Damage};
+use crate::limits::RANKS_MAX;
 
 /// More ranks than any run has; what claims more is damaged.
-pub const RANKS_MAX: u32 = 1 << 20;
-/// Members of one process's communicators together, equal groups counted once: bounds the memory that a few bytes can claim.
+/// Members of one process's communicators together, equal groups counted once: bounds the memory
+/// that a few bytes can claim.
 const MEMBERS_MAX: usize = 1 << 23;
 
 /// Ranks are those of the process's own MPI_COMM_WORLD.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RawCommunicator {
+pub(crate) struct RawCommunicator {
     pub identity: u64,
     pub own_rank: i32,
     pub members: Arc<[u32]>,
@@ -21,14 +22,18 @@ pub struct RawCommunicator {
 
 /// Keeps equal groups once.
 #[derive(Default)]
-pub struct Groups {
+pub(crate) struct Groups {
     known: HashMap<Vec<u8>, Arc<[u32]>>,
     members: usize,
 }
 
 impl Groups {
-    /// `number, identity, flags, own rank, runs[, runs]`; returns the communicator's number in the process, too.
-    pub fn communicator(&mut self, payload: &[u8]) -> Result<(u32, RawCommunicator), Damage> {
+    /// `number, identity, flags, own rank, runs[, runs]`; returns the communicator's number in the
+    /// process, too.
+    pub(crate) fn communicator(
+        &mut self,
+        payload: &[u8],
+    ) -> Result<(u32, RawCommunicator), Damage> {
         let mut from = Cursor::new(payload);
         let (number, identity, flags) = (from.u32()?, from.u64()?, from.u8()?);
         let own_rank = from.u32()? as i32;
@@ -60,13 +65,14 @@ fn expand(coded: &[u8], members_max: usize) -> Result<Vec<u32>, Damage> {
     let mut from = Cursor::new(coded);
     let mut members = Vec::new();
     while from.left() > 0 {
-        let (first, step, count) = (i64::from(from.u32()?), i64::from(from.u32()? as i32), i64::from(from.u32()?));
+        let (first, step, count) =
+            (i64::from(from.u32()?), i64::from(from.u32()? as i32), i64::from(from.u32()?));
         if count as usize > members_max - members.len() {
             return Err(from.damage("a communicator has too many members"));
         }
         let last = first + step * (count - 1).max(0);
         if first.max(last) >= i64::from(RANKS_MAX) || last < 0 {
-            return Err(from.damage("a communicator's member is no rank"));
+            return Err(from.damage("a communicator has a member that is not a rank"));
         }
         members.extend((0..count).map(|i| (first + step * i) as u32));
     }

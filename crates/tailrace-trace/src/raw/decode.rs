@@ -2,43 +2,36 @@
 
 use std::sync::Arc;
 
+use crate::coded::CodedShape;
 use crate::cursor::Cursor;
 use crate::error::TraceError;
 use crate::event::{Layer, Part, Progress};
+use crate::limits::{NESTING_MAX, SHAPE_WORDS_MAX};
 use crate::offsets::Follower;
-use crate::packed::layout::SHAPE_WORDS_MAX;
-use crate::words::{self, Context, FILE_OFFSET, Wrong, class, first_token, has_tokens};
+use crate::wire::{self, class, file};
+use crate::words::{self, Context, Wrong, first_token, has_tokens};
 
 use super::clock::ClockMap;
 use super::run::{Run, Stream};
-use super::scan::{Define, MORE, Record, Scan};
+use super::scan::{Define, Record, Scan};
 use super::translate::{Completion, Translation, completions, posts_wildcard};
 
 /// Slots of the table by which capture writes offsets.
 const OFFSET_SLOTS: usize = 64;
-/// Nesting that capture never exceeds.
-const NESTING_MAX: usize = 64;
-
-/// What a call was, in numbers of the run: as it stands in a packed trace.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CodedShape {
-    pub part: Part,
-    pub function: u16,
-    pub class: u8,
-    pub words: Vec<i64>,
-}
 
 /// A call, or one end of one.
 #[derive(Clone, Debug)]
-pub struct Decoded {
+pub(crate) struct Decoded {
     pub begin_ns: i64,
     pub end_ns: i64,
     pub shape: Arc<CodedShape>,
     /// Number of the request that it names.
     pub number: Option<u64>,
-    /// A wildcard receive that does not say yet what it matched; its communicator's number in the process.
+    /// A wildcard receive that does not say yet what it matched; its communicator's number in the
+    /// process.
     pub posted: Option<i64>,
-    /// What it completed, as far as own requests go: number, and peer and tag as the stream has them.
+    /// What it completed, as far as own requests go: number, and peer and tag as the stream has
+    /// them.
     pub completed: Vec<(u64, Completion)>,
 }
 
@@ -49,6 +42,8 @@ struct Slot {
     function: u16,
     class: u8,
     raw: Vec<i64>,
+    /// Its file is the one of the last record *path*.
+    latest: bool,
     /// Words that are yet to come.
     missing: u64,
     /// The longest distance back to an own request.
@@ -57,7 +52,7 @@ struct Slot {
     coded: [Option<Arc<CodedShape>>; 3],
 }
 
-pub struct Decoder<'a> {
+pub(crate) struct Decoder<'a> {
     scan: Scan,
     clock: &'a ClockMap,
     translation: Translation<'a>,
@@ -67,6 +62,7 @@ pub struct Decoder<'a> {
     cursor_ticks: u64,
     reached_ns: i64,
     expected: [i64; OFFSET_SLOTS],
+    latest_file: u32,
     follower: Follower,
     next_number: u64,
     open: Vec<Arc<CodedShape>>,
@@ -78,7 +74,7 @@ pub struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// # Errors
     /// If the stream can no longer be opened.
-    pub fn new(run: &'a Run, stream: &'a Stream) -> Result<Self, TraceError> {
+    pub(crate) fn new(run: &'a Run, stream: &'a Stream) -> Result<Self, TraceError> {
         let scan = Scan::open(&stream.survey.path)?;
         Ok(Self {
             cursor_ticks: scan.header.start,
@@ -90,6 +86,7 @@ impl<'a> Decoder<'a> {
             stream,
             slots: (0..256).map(|_| Slot::default()).collect(),
             expected: [0; OFFSET_SLOTS],
+            latest_file: 0,
             follower: Follower::default(),
             next_number: 0,
             open: Vec::new(),
@@ -98,22 +95,27 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    pub fn translation(&self) -> &Translation<'a> {
+    pub(crate) fn translation(&self) -> &Translation<'a> {
         &self.translation
     }
 
-    /// The next call; `None` at the end. Calls that never returned are closed where the stream ends.
-    ///
-    /// # Errors
-    /// If the file can no longer be read. Damaged records end the stream, which its survey has noted.
-    pub fn next_call(&mut self) -> Result<Option<Decoded>, TraceError> {
+    /// The next call; `None` at the end. Calls that never returned are closed where the stream
+    /// ends.
+    /// Damaged records end the stream, which its survey has noted.
+    pub(crate) fn next_call(&mut self) -> Option<Decoded> {
         while !self.ended {
             let step = match self.scan.next_record() {
-                Ok(Some(Record::Call { shape, gap, duration })) => Step::Edge(Part::Call, shape, gap, duration),
+                Ok(Some(Record::Call { shape, gap, duration })) => {
+                    Step::Edge(Part::Call, shape, gap, duration)
+                }
                 Ok(Some(Record::Enter { shape, gap })) => Step::Edge(Part::Enter, shape, gap, 0),
                 Ok(Some(Record::Leave { shape, gap })) => Step::Edge(Part::Leave, shape, gap, 0),
                 Ok(Some(Record::Define(define))) => {
                     self.slots[usize::from(define.shape)].define(&define, self.stream);
+                    Step::Nothing
+                }
+                Ok(Some(Record::Path { file, .. })) => {
+                    self.latest_file = file;
                     Step::Nothing
                 }
                 Ok(Some(_)) => Step::Nothing,
@@ -125,10 +127,10 @@ impl<'a> Decoder<'a> {
             if let Step::Edge(part, shape, gap, duration) = step
                 && let Some(decoded) = self.edge(part, shape, gap, duration)
             {
-                return Ok(Some(decoded));
+                return Some(decoded);
             }
         }
-        Ok(self.close())
+        self.close()
     }
 
     fn edge(&mut self, part: Part, shape: u8, gap: u64, duration: u64) -> Option<Decoded> {
@@ -139,8 +141,11 @@ impl<'a> Decoder<'a> {
             return None;
         }
         let begin_ns = self.clock.ns(begin).max(self.reached_ns);
-        let end_ns = if duration == 0 { begin_ns } else { self.clock.ns(self.cursor_ticks).max(begin_ns) };
-        if part == Part::Leave && self.open.is_empty() || part == Part::Enter && self.open.len() >= NESTING_MAX {
+        let end_ns =
+            if duration == 0 { begin_ns } else { self.clock.ns(self.cursor_ticks).max(begin_ns) };
+        if part == Part::Leave && self.open.is_empty()
+            || part == Part::Enter && self.open.len() >= NESTING_MAX
+        {
             return None;
         }
         self.reached_ns = end_ns;
@@ -153,20 +158,29 @@ impl<'a> Decoder<'a> {
         Some(self.decoded(begin_ns, end_ns, shape))
     }
 
-    fn decoded(&mut self, begin_ns: i64, end_ns: i64, (shape, slot): (Arc<CodedShape>, usize)) -> Decoded {
-        let mut decoded = Decoded { begin_ns, end_ns, shape, number: None, posted: None, completed: Vec::new() };
+    fn decoded(
+        &mut self,
+        begin_ns: i64,
+        end_ns: i64,
+        (shape, slot): (Arc<CodedShape>, usize),
+    ) -> Decoded {
+        let mut decoded =
+            Decoded { begin_ns, end_ns, shape, number: None, posted: None, completed: Vec::new() };
         let (part, class) = (decoded.shape.part, decoded.shape.class);
         if part == Part::Enter {
             return decoded;
         }
         let raw = &self.slots[slot].raw;
         if class == class::COMPLETE {
-            let own = completions(raw).into_iter().flatten().filter(|completion| completion.token > 0);
-            decoded.completed = own.filter_map(|c| Some((self.next_number.checked_sub(c.token as u64)?, c))).collect();
+            let own =
+                completions(raw).into_iter().flatten().filter(|completion| completion.token > 0);
+            decoded.completed = own
+                .filter_map(|c| Some((self.next_number.checked_sub(c.token as u64)?, c)))
+                .collect();
         }
         if words::progress(class, &decoded.shape.words) != Progress::Blocking {
             decoded.number = Some(self.next_number);
-            decoded.posted = posts_wildcard(class, raw).then(|| raw[0]);
+            decoded.posted = posts_wildcard(class, raw).then(|| raw[wire::receive::COMMUNICATOR]);
             self.next_number += 1;
         }
         decoded
@@ -176,21 +190,29 @@ impl<'a> Decoder<'a> {
     fn shape(&mut self, part: Part, number: u8) -> (Arc<CodedShape>, usize) {
         let index = usize::from(number);
         let slot = &mut self.slots[index];
+        slot.name_latest(self.latest_file);
         let coded = slot.coded(part, &self.translation, self.context, &mut self.not_understood);
         if slot.reach > self.next_number {
             self.not_understood += 1;
-            return (Arc::new(CodedShape { class: class::PLAIN, words: Vec::new(), ..*coded }), index);
+            return (
+                Arc::new(CodedShape { class: class::PLAIN, words: Vec::new(), ..*coded }),
+                index,
+            );
         }
-        if slot.class != class::FILE || coded.class != class::FILE || coded.words[1] & FILE_OFFSET == 0 {
+        if slot.class != class::FILE
+            || coded.class != class::FILE
+            || coded.words[file::FLAGS] & file::HAS_OFFSET == 0
+        {
             return (coded, index);
         }
-        let (raw_file, distance, bytes) = (slot.raw[2], slot.raw[4], slot.raw[3]);
+        let (raw_file, distance, bytes) =
+            (slot.raw[file::FILE], slot.raw[file::OFFSET], slot.raw[file::BYTES]);
         let expected = &mut self.expected[raw_file as usize % OFFSET_SLOTS];
         let offset = expected.wrapping_add(distance);
-        let file = coded.words[2] as u32;
+        let number = coded.words[file::FILE] as u32;
         let (distance, end) = match part {
-            Part::Enter => (self.follower.peek(file, offset), *expected),
-            _ => (self.follower.distance(file, offset, bytes as u64), offset.wrapping_add(bytes)),
+            Part::Enter => (self.follower.peek(number, offset), *expected),
+            _ => (self.follower.distance(number, offset, bytes as u64), offset.wrapping_add(bytes)),
         };
         *expected = end;
         (slot.with_distance(coded, part, distance), index)
@@ -201,8 +223,14 @@ impl<'a> Decoder<'a> {
         let open = self.open.pop()?;
         let at = self.clock.ns(self.cursor_ticks).max(self.reached_ns);
         let shape = Arc::new(CodedShape { part: Part::Leave, ..(*open).clone() });
-        let mut decoded =
-            Decoded { begin_ns: at, end_ns: at, shape, number: None, posted: None, completed: Vec::new() };
+        let mut decoded = Decoded {
+            begin_ns: at,
+            end_ns: at,
+            shape,
+            number: None,
+            posted: None,
+            completed: Vec::new(),
+        };
         if words::progress(decoded.shape.class, &decoded.shape.words) != Progress::Blocking {
             decoded.number = Some(self.next_number);
             self.next_number += 1;
@@ -219,11 +247,17 @@ enum Step {
 impl Slot {
     fn define(&mut self, define: &Define, stream: &Stream) {
         let mut from = Cursor::new(define.words);
-        if define.class != MORE {
+        if define.class != class::MORE {
             let function = stream.functions.get(&define.function).copied().unwrap_or(0);
-            *self = Self { defined: true, function, class: define.class, missing: define.total, ..Self::default() };
+            *self = Self {
+                defined: true,
+                function,
+                class: define.class,
+                missing: define.total,
+                ..Self::default()
+            };
         }
-        let here = if define.class == MORE { define.total } else { self.missing };
+        let here = if define.class == class::MORE { define.total } else { self.missing };
         for _ in 0..here.min(self.missing) {
             let Ok(word) = from.word() else { break };
             self.missing -= 1;
@@ -231,7 +265,21 @@ impl Slot {
                 self.raw.push(word);
             }
         }
+        self.latest = self.class == class::FILE
+            && self.raw.len() >= file::WORDS
+            && self.raw[file::FLAGS] & file::LATEST != 0;
+        if self.latest {
+            self.raw[file::FLAGS] &= !file::LATEST;
+        }
         self.coded = Default::default();
+    }
+
+    /// The latest file by its number, as if the stream had said that.
+    fn name_latest(&mut self, number: u32) {
+        if self.latest && self.raw[file::FILE] != i64::from(number) {
+            self.raw[file::FILE] = i64::from(number);
+            self.coded = Default::default();
+        }
     }
 
     fn coded(
@@ -261,12 +309,17 @@ impl Slot {
         coded
     }
 
-    fn with_distance(&mut self, coded: Arc<CodedShape>, part: Part, distance: i64) -> Arc<CodedShape> {
-        if coded.words[4] == distance {
+    fn with_distance(
+        &mut self,
+        coded: Arc<CodedShape>,
+        part: Part,
+        distance: i64,
+    ) -> Arc<CodedShape> {
+        if coded.words[file::OFFSET] == distance {
             return coded;
         }
         let mut shape = (*coded).clone();
-        shape.words[4] = distance;
+        shape.words[file::OFFSET] = distance;
         let shape = Arc::new(shape);
         self.coded[part as usize] = Some(shape.clone());
         shape
@@ -282,18 +335,23 @@ fn understood(
     context: Context,
 ) -> Result<Vec<i64>, Wrong> {
     let words = translation.words(class, raw)?;
-    let layer = context.tables.functions.get(usize::from(function)).map_or(Layer::Mpi, |function| function.layer);
+    let layer = context
+        .tables
+        .functions
+        .get(usize::from(function))
+        .map_or(Layer::Mpi, |function| function.layer);
     // Distances are looked at when the call comes: what is asked here is all the rest.
     words::operation(class, &words, layer, i64::MAX as u64, context)?;
     Ok(words)
 }
 
-/// What orders nothing, but still takes its number where it names a request; without MPI there are none.
+/// What orders nothing, but still takes its number where it names a request; without MPI there are
+/// none.
 fn not_understandable(class: u8, raw: &[i64], context: Context) -> (u8, Vec<i64>) {
     match words::progress(class, raw) {
         _ if context.tables.communicators.is_empty() => (class::PLAIN, Vec::new()),
         Progress::Blocking => (class::PLAIN, Vec::new()),
-        Progress::Started => (class::REQUEST, vec![words::STARTS]),
-        Progress::Persistent => (class::REQUEST, vec![words::PERSISTENT]),
+        Progress::Started => (class::REQUEST, vec![wire::flag::STARTS]),
+        Progress::Persistent => (class::REQUEST, vec![wire::flag::PERSISTENT]),
     }
 }

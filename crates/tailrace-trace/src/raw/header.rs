@@ -5,19 +5,19 @@ use std::path::Path;
 use crate::cursor::{Cursor, Damage};
 use crate::error::{TraceError, printable};
 
-pub const MAGIC: &[u8; 8] = b"TAILRAW\0";
-pub const VERSION: u32 = 1;
-pub const HEADER_BYTES: usize = 4096;
+pub(crate) const MAGIC: &[u8; 8] = b"TAILRAW\0";
+pub(crate) const VERSION: u32 = 1;
+pub(crate) const HEADER_BYTES: usize = 4096;
 
 /// The ticks of a stream count the processor's counter, or nanoseconds of CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ClockKind {
+pub(crate) enum ClockKind {
     Counter,
     Monotonic,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(crate) struct Header {
     pub process: u32,
     pub thread: u32,
     /// This thread called MPI_Init, or is the main thread of a program without MPI.
@@ -39,9 +39,13 @@ pub struct Header {
 impl Header {
     /// # Errors
     /// If `bytes` is no header of a raw stream, or of a version that is not known here.
-    pub fn read(bytes: &[u8], path: &Path) -> Result<Self, TraceError> {
+    pub(crate) fn read(bytes: &[u8], path: &Path) -> Result<Self, TraceError> {
         if bytes.len() < HEADER_BYTES {
-            return Err(TraceError::malformed(path, bytes.len() as u64, "the header of a raw stream is incomplete"));
+            return Err(TraceError::malformed(
+                path,
+                bytes.len() as u64,
+                "the header of a raw stream is incomplete",
+            ));
         }
         if bytes[..8] != MAGIC[..] {
             return Err(TraceError::malformed(path, 0, "it does not begin as a raw stream does"));
@@ -50,13 +54,15 @@ impl Header {
         if version != VERSION {
             return Err(TraceError::new(
                 format!(
-                    "{} is a raw stream of version {version}; this Tailrace reads version {VERSION}.",
+                    "{} is a raw stream of version {version}; \
+                     this Tailrace reads version {VERSION}",
                     printable(path)
                 ),
-                "pack it with the Tailrace that recorded it.",
+                "pack it with the Tailrace that recorded it",
             ));
         }
-        Self::fields(&bytes[12..]).map_err(|damage| TraceError::malformed(path, 12 + damage.at as u64, damage.what))
+        Self::fields(&bytes[12..])
+            .map_err(|damage| TraceError::malformed(path, 12 + damage.at as u64, damage.what))
     }
 
     fn fields(bytes: &[u8]) -> Result<Self, Damage> {

@@ -1,10 +1,12 @@
-//! Numbers of processes become numbers of the run: functions by name, files by path, communicators by identity.
+//! Numbers of processes become numbers of the run: functions by name, files by path, communicators
+//! by identity.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::event::Layer;
 use crate::tables::{Communicator, FileEntry, Function, Tables};
+use crate::wire;
 
 use super::communicator::RawCommunicator;
 use super::ranks::Image;
@@ -12,7 +14,7 @@ use super::survey::Survey;
 
 /// A communicator as a process of the run sees it, in ranks of the run.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Index into [`Tables::communicators`].
     pub index: u32,
     pub members: Arc<[u32]>,
@@ -21,7 +23,7 @@ pub struct Seen {
 
 /// The numbers of an image's files and communicators in the run.
 #[derive(Debug, Default)]
-pub struct Numbers {
+pub(crate) struct Numbers {
     pub files: HashMap<u32, u32>,
     pub communicators: HashMap<u32, Seen>,
 }
@@ -29,7 +31,7 @@ pub struct Numbers {
 type Group = Arc<[u32]>;
 
 #[derive(Default)]
-pub struct Merge {
+pub(crate) struct Merge {
     files: HashMap<Vec<u8>, u32>,
     functions: HashMap<Function, u16>,
     communicators: HashMap<(u64, Group, Option<Group>), u32>,
@@ -41,12 +43,14 @@ const SELF: u32 = 1;
 
 impl Merge {
     /// Function numbers of a stream → of the run. Numbers beyond what 16 bits hold are left out.
-    pub fn functions(&mut self, survey: &Survey, tables: &mut Tables) -> HashMap<u16, u16> {
+    pub(crate) fn functions(&mut self, survey: &Survey, tables: &mut Tables) -> HashMap<u16, u16> {
         let mut numbers = HashMap::new();
         for (number, layer, name) in &survey.names {
-            let function = Function { name: name.clone(), layer: layer_of(*layer) };
+            let function = Function { name: name.clone(), layer: wire::layer::of(*layer) };
             let known = self.functions.get(&function).copied();
-            let index = known.or_else(|| u16::try_from(tables.functions.len()).ok().filter(|&index| index < u16::MAX));
+            let index = known.or_else(|| {
+                u16::try_from(tables.functions.len()).ok().filter(|&index| index < u16::MAX)
+            });
             let Some(index) = index else { continue };
             if known.is_none() {
                 self.functions.insert(function.clone(), index);
@@ -57,7 +61,12 @@ impl Merge {
         numbers
     }
 
-    pub fn numbers(&mut self, image: &Image, surveys: &[Survey], tables: &mut Tables) -> Numbers {
+    pub(crate) fn numbers(
+        &mut self,
+        image: &Image,
+        surveys: &[Survey],
+        tables: &mut Tables,
+    ) -> Numbers {
         let mut numbers = Numbers::default();
         for &stream in &image.streams {
             for (&number, path) in sorted(&surveys[stream].paths) {
@@ -77,8 +86,11 @@ impl Merge {
 
     /// MPI_COMM_WORLD and MPI_COMM_SELF need no definition.
     fn predefined(&mut self, numbers: &mut Numbers, rank: u32, image: &Image, tables: &mut Tables) {
-        let size =
-            image.meta.get("ranks").and_then(|ranks| ranks.parse().ok()).unwrap_or(tables.ranks - image.world_base);
+        let size = image
+            .meta
+            .get("ranks")
+            .and_then(|ranks| ranks.parse().ok())
+            .unwrap_or(tables.ranks - image.world_base);
         let base = image.world_base;
         numbers.communicators.entry(WORLD).or_insert_with(|| {
             let end = base.saturating_add(size).min(tables.ranks);
@@ -86,21 +98,30 @@ impl Merge {
         });
         // Identities of our own making have the top bit, so that they meet no other.
         let own = || 1 << 63 | u64::from(rank);
-        numbers.communicators.entry(SELF).or_insert_with(|| self.intern(own(), vec![rank].into(), None, tables));
+        numbers
+            .communicators
+            .entry(SELF)
+            .or_insert_with(|| self.intern(own(), vec![rank].into(), None, tables));
     }
 
     fn file(&mut self, path: &[u8], tables: &mut Tables) -> u32 {
-        if let Some(&known) = self.files.get(path) {
+        let path = tidy(path);
+        if let Some(&known) = self.files.get(path.as_ref()) {
             return known;
         }
         let index = tables.files.len() as u32;
         tables.files.push(FileEntry { path: path.to_vec(), opaque: false });
-        self.files.insert(path.to_vec(), index);
+        self.files.insert(path.into_owned(), index);
         index
     }
 
     /// `None` if it has members that are no ranks of the run.
-    fn communicator(&mut self, raw: &RawCommunicator, image: &Image, tables: &mut Tables) -> Option<Seen> {
+    fn communicator(
+        &mut self,
+        raw: &RawCommunicator,
+        image: &Image,
+        tables: &mut Tables,
+    ) -> Option<Seen> {
         let members = self.group(&raw.members, image.world_base, tables.ranks)?;
         let remote = match &raw.remote {
             Some(remote) => Some(self.group(remote, image.world_base, tables.ranks)?),
@@ -113,11 +134,18 @@ impl Merge {
         if raw.iter().any(|&rank| u64::from(rank) + u64::from(base) >= u64::from(ranks)) {
             return None;
         }
-        let group: Arc<[u32]> = if base == 0 { raw.clone() } else { raw.iter().map(|rank| rank + base).collect() };
+        let group: Arc<[u32]> =
+            if base == 0 { raw.clone() } else { raw.iter().map(|rank| rank + base).collect() };
         Some(self.groups.entry(group.clone()).or_insert(group).clone())
     }
 
-    fn intern(&mut self, identity: u64, members: Arc<[u32]>, remote: Option<Arc<[u32]>>, tables: &mut Tables) -> Seen {
+    fn intern(
+        &mut self,
+        identity: u64,
+        members: Arc<[u32]>,
+        remote: Option<Arc<[u32]>>,
+        tables: &mut Tables,
+    ) -> Seen {
         let key = match &remote {
             Some(other) if other.iter().min() < members.iter().min() => {
                 (identity, other.clone(), Some(members.clone()))
@@ -132,6 +160,22 @@ impl Merge {
     }
 }
 
+/// `/run/./out//a` is `/run/out/a`: one file, however the program spells it. What `..` means, only
+/// the file system knows.
+fn tidy(path: &[u8]) -> Cow<'_, [u8]> {
+    let needless = |part: &[u8]| part.is_empty() || part == b".";
+    let parts = || path.split(|&byte| byte == b'/').skip(1);
+    if path.first() != Some(&b'/') || !parts().any(needless) {
+        return Cow::Borrowed(path);
+    }
+    let mut tidied = Vec::with_capacity(path.len());
+    for part in parts().filter(|part| !needless(part)) {
+        tidied.push(b'/');
+        tidied.extend_from_slice(part);
+    }
+    Cow::Owned(if tidied.is_empty() { vec![b'/'] } else { tidied })
+}
+
 /// In order of numbers, so that the same run is always packed to the same bytes.
 fn sorted<V>(map: &HashMap<u32, V>) -> Vec<(&u32, &V)> {
     let mut entries: Vec<_> = map.iter().collect();
@@ -139,22 +183,22 @@ fn sorted<V>(map: &HashMap<u32, V>) -> Vec<(&u32, &V)> {
     entries
 }
 
-pub fn layer_of(number: u8) -> Layer {
-    match number {
-        1 => Layer::MpiIo,
-        2 => Layer::Posix,
-        3 => Layer::Stdio,
-        4 => Layer::Asynchronous,
-        _ => Layer::Mpi,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-pub fn layer_number(layer: Layer) -> u8 {
-    match layer {
-        Layer::Mpi => 0,
-        Layer::MpiIo => 1,
-        Layer::Posix => 2,
-        Layer::Stdio => 3,
-        Layer::Asynchronous => 4,
+    #[test]
+    fn a_file_has_one_path() {
+        for (given, tidied) in [
+            ("/run/./out/a", "/run/out/a"),
+            ("/run//out/.//a", "/run/out/a"),
+            ("/run/out/", "/run/out"),
+            ("/run/../out/.a", "/run/../out/.a"),
+            ("/", "/"),
+            ("<stdout>", "<stdout>"),
+            ("relative/./a", "relative/./a"),
+        ] {
+            assert_eq!(tidy(given.as_bytes()), tidied.as_bytes(), "{given}");
+        }
     }
 }

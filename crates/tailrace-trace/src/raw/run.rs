@@ -1,25 +1,48 @@
-//! All raw streams of one run, surveyed: the tables of the trace, and what each stream's numbers mean.
+//! All raw streams of one run, surveyed: the tables of the trace, and what each stream's numbers
+//! mean.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::error::{TraceError, escape_controls, printable};
-use crate::tables::{Location, Tables, Unfinished};
+use crate::error::{TraceError, escape_controls};
+use crate::tables::{Location, Place, Tables, Unfinished, Wait};
+use crate::waits;
 
-use super::clock::{Alignment, ClockMap};
+use super::clock::ClockMap;
+use super::directory::{ended_by, name_of, read_all};
+use super::domains::Domains;
 use super::header::ClockKind;
 use super::merge::{Merge, Numbers};
 use super::ranks::{self, Image};
-use super::survey::{Reading, Survey, survey};
+use super::survey::Survey;
 use super::translate::Translation;
 
 /// Notes that a trace keeps; what is beyond is counted.
 const NOTES_MAX: usize = 1000;
+/// Waits for a processor that a trace keeps.
+const WAITS_MAX: usize = 1 << 20;
 /// Meta of a process that describes it and not the run.
-const OF_THE_PROCESS: [&str; 6] = ["rank", "host", "node", "parent", "clock_offset", "started_ns"];
+const OF_THE_PROCESS: [&str; 12] = [
+    "rank",
+    "host",
+    "node",
+    "parent",
+    "ancestors",
+    "launch",
+    "job",
+    "spawned",
+    "clock_offset",
+    "started_ns",
+    PROCESSES_STARTED,
+    "cores",
+];
+
+const SHELLS: [&str; 5] = ["sh", "dash", "bash", "ksh", "zsh"];
+const PROCESSES_STARTED: &str = "processes_started";
+const WITH_ALL: &str = "; `tailrace run --processes all` records them";
 
 /// A stream that became a location.
-pub struct Stream {
+pub(crate) struct Stream {
     pub survey: Survey,
     pub location: u32,
     pub functions: HashMap<u16, u16>,
@@ -27,7 +50,7 @@ pub struct Stream {
     domain: usize,
 }
 
-pub struct Run {
+pub(crate) struct Run {
     /// All but what the events themselves tell: windows, opaque files, counts of events.
     pub tables: Tables,
     /// In order of locations.
@@ -39,19 +62,30 @@ pub struct Run {
 }
 
 impl Run {
-    /// Surveys `directory`. Damaged streams are noted and what stands before the damage is used.
+    /// Surveys `directory`, which may hold several runs, in order of their begin. Damaged streams
+    /// are noted and what stands before the damage is used.
     ///
     /// # Errors
     /// If the directory cannot be read or holds no readable stream.
-    pub fn survey(directory: &Path) -> Result<Self, TraceError> {
+    pub(crate) fn survey(directory: &Path) -> Result<Vec<Self>, TraceError> {
         let mut notes = Vec::new();
-        let mut surveys = read_all(directory, &mut notes)?;
-        surveys.sort_by_key(name_of);
+        let surveys = read_all(directory, &mut notes)?;
+        let runs = one_by_one(surveys).into_iter();
+        let mut runs: Vec<Self> =
+            runs.map(|surveys| Self::new(surveys, std::mem::take(&mut notes))).collect();
+        if let (Some(signal), Some(last)) = (ended_by(directory), runs.last_mut()) {
+            last.tables.meta.insert("ended_by".into(), signal);
+        }
+        Ok(runs)
+    }
+
+    fn new(surveys: Vec<Survey>, mut notes: Vec<String>) -> Self {
         let names: Vec<_> = surveys.iter().map(name_of).collect();
         let domains = Domains::new(&surveys, &names, &mut notes);
         let start = |i: usize| domains.clocks[domains.of[i]].ns(surveys[i].header.start);
         let mut images = ranks::images(&names, &surveys, start);
-        let tables = Tables { ranks: ranks::assign(&mut images), ..Tables::default() };
+        let ranks = ranks::assign(&mut images).first().copied().unwrap_or(0);
+        let tables = Tables { ranks, ..Tables::default() };
         let of = domains.of.clone();
         let mut run = Self {
             tables,
@@ -63,14 +97,14 @@ impl Run {
         };
         run.merge(surveys, &of, &mut notes);
         run.describe(notes);
-        Ok(run)
+        run
     }
 
-    pub fn clock(&self, stream: &Stream) -> &ClockMap {
+    pub(crate) fn clock(&self, stream: &Stream) -> &ClockMap {
         &self.clocks[stream.domain]
     }
 
-    pub fn translation(&self, stream: &Stream) -> Translation<'_> {
+    pub(crate) fn translation(&self, stream: &Stream) -> Translation<'_> {
         let image = &self.images[stream.image];
         Translation {
             numbers: &self.numbers[stream.image],
@@ -83,7 +117,11 @@ impl Run {
     /// Makes locations of streams, in order of rank, process and thread.
     fn merge(&mut self, surveys: Vec<Survey>, domain_of: &[usize], notes: &mut Vec<String>) {
         let mut merge = Merge::default();
-        self.numbers = self.images.iter().map(|image| merge.numbers(image, &surveys, &mut self.tables)).collect();
+        self.numbers = self
+            .images
+            .iter()
+            .map(|image| merge.numbers(image, &surveys, &mut self.tables))
+            .collect();
         self.threads = self.images.iter().map(|_| HashMap::new()).collect();
         let mut image_of: Vec<usize> = vec![0; surveys.len()];
         for (index, image) in self.images.iter().enumerate() {
@@ -96,14 +134,12 @@ impl Run {
         });
         for (index, survey) in surveys {
             let image = image_of[index];
-            match self.images[image].rank {
-                Some(rank) => self.add(survey, image, domain_of[index], rank, &mut merge),
-                None => {
-                    notes.push(format!("a process that belongs to no rank was left out: {}", printable(&survey.path)))
-                }
+            if let Some(rank) = self.images[image].rank {
+                self.add(survey, image, domain_of[index], rank, &mut merge);
             }
         }
         self.choose_main();
+        notes.extend(self.left_out());
     }
 
     fn add(&mut self, survey: Survey, image: usize, domain: usize, rank: u32, merge: &mut Merge) {
@@ -117,18 +153,38 @@ impl Run {
             host: self.images[image].host.clone(),
             process: self.images[image].process,
             events: survey.events,
+            cores: self.images[image].meta.get("cores").cloned().unwrap_or_default(),
             ..Location::default()
         });
         self.streams.push(Stream { survey, location, functions, image, domain });
     }
 
-    /// One main location a rank: of several the last, which is what the process became; else the last process's first thread.
+    /// Who belongs to no rank: launchers and the like.
+    fn left_out(&self) -> Option<String> {
+        let strangers = self.images.iter().filter(|image| image.rank.is_none());
+        let programs: Vec<&str> = strangers.map(program).collect();
+        let names: Vec<&str> =
+            programs.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let names = escape_controls(&names.join(", "));
+        match programs.len() {
+            0 => None,
+            1 => Some(format!("a process that belongs to no rank was left out ({names})")),
+            count => {
+                Some(format!("{count} processes that belong to no rank were left out ({names})"))
+            }
+        }
+    }
+
+    /// One main location a rank: of several of the rank's own process the last, which is what it
+    /// became; else the last process's first thread.
     fn choose_main(&mut self) {
         let mut main: BTreeMap<u32, usize> = BTreeMap::new();
+        let own = |index: usize| !self.images[self.streams[index].image].helper;
         for (index, location) in self.tables.locations.iter().enumerate() {
             let better = |&known: &usize| {
-                let known = &self.tables.locations[known];
-                (location.main, location.thread == 0) >= (known.main, known.thread == 0)
+                let (of_known, known) = (own(known), &self.tables.locations[known]);
+                (own(index), location.main, location.thread == 0)
+                    >= (of_known, known.main, known.thread == 0)
             };
             if main.get(&location.rank).is_none_or(better) {
                 main.insert(location.rank, index);
@@ -157,46 +213,86 @@ impl Run {
 
     /// Begin, end and call in flight of each location, by the same clock as its events.
     fn place_in_time(&mut self) {
+        let most = (WAITS_MAX / self.streams.len().max(1)).max(16);
         for stream in &self.streams {
             let (clock, survey) = (&self.clocks[stream.domain], &stream.survey);
             let location = &mut self.tables.locations[stream.location as usize];
             location.begin_ns = clock.ns(survey.header.start);
             location.end_ns = clock.ns(last_known_ticks(survey)).max(location.begin_ns);
             location.unfinished = in_flight(survey).map(|(ticks, function)| Unfinished {
-                function: u16::try_from(function).ok().and_then(|number| stream.functions.get(&number).copied()),
+                function: u16::try_from(function)
+                    .ok()
+                    .and_then(|number| stream.functions.get(&number).copied()),
                 begin_ns: clock.ns(ticks),
             });
+            location.waits = placed(survey, clock, most).filter(|_| location.main);
+        }
+        self.outlive_threads();
+    }
+
+    /// A process lasts as long as any of its threads: another than the first may end it.
+    fn outlive_threads(&mut self) {
+        let mut ends: BTreeMap<usize, i64> = BTreeMap::new();
+        for stream in &self.streams {
+            let end = ends.entry(stream.image).or_default();
+            *end = (*end).max(self.tables.locations[stream.location as usize].end_ns);
+        }
+        for stream in &self.streams {
+            let location = &mut self.tables.locations[stream.location as usize];
+            if location.main {
+                location.end_ns = location.end_ns.max(ends[&stream.image]);
+            }
         }
     }
 
     /// What rank 0 says of the run.
     fn meta(&self) -> BTreeMap<String, String> {
-        let first = self.streams.iter().find(|stream| self.tables.locations[stream.location as usize].main);
-        let mut meta = first.map(|stream| self.images[stream.image].meta.clone()).unwrap_or_default();
-        let started = self.images.iter().filter_map(|image| image.meta.get("started_ns")?.parse::<u64>().ok()).min();
-        OF_THE_PROCESS.iter().for_each(|key| drop(meta.remove(*key)));
+        let first =
+            self.streams.iter().find(|stream| self.tables.locations[stream.location as usize].main);
+        let mut meta =
+            first.map(|stream| self.images[stream.image].meta.clone()).unwrap_or_default();
+        let started = self
+            .images
+            .iter()
+            .filter_map(|image| image.meta.get("started_ns")?.parse::<u64>().ok())
+            .min();
+        meta.retain(|key, _| !OF_THE_PROCESS.contains(&key.as_str()));
         meta.extend(started.map(|ns| ("started_ns".into(), ns.to_string())));
         meta.extend(meta.get("exe").cloned().map(|exe| ("program".into(), exe)));
         let hosts: BTreeSet<&str> = self.images.iter().map(|image| image.host.as_str()).collect();
         meta.insert("hosts".into(), hosts.into_iter().collect::<Vec<_>>().join(","));
-        let counter = self.streams.iter().all(|stream| stream.survey.header.clock == ClockKind::Counter);
-        meta.insert("clock".into(), if counter { "time-stamp counter" } else { "CLOCK_MONOTONIC" }.into());
+        let counter =
+            self.streams.iter().all(|stream| stream.survey.header.clock == ClockKind::Counter);
+        meta.insert(
+            "clock".into(),
+            if counter { "time-stamp counter" } else { "CLOCK_MONOTONIC" }.into(),
+        );
         meta
     }
 
     fn quality(&mut self, mut notes: Vec<String>) {
         let headers = || self.streams.iter().map(|stream| &stream.survey.header);
         let lost = headers().fold(0u64, |sum, header| sum.saturating_add(header.lost));
-        let costs: Vec<u64> = headers().map(|header| header.event_cost_ps.into()).filter(|&cost| cost > 0).collect();
+        let costs: Vec<u64> =
+            headers().map(|header| header.event_cost_ps.into()).filter(|&cost| cost > 0).collect();
         let events = self.streams.iter().map(|stream| stream.survey.events).sum();
-        let all_closed = headers().all(|header| header.closed && header.full_at == 0);
-        let present: BTreeSet<u32> = self.tables.locations.iter().map(|location| location.rank).collect();
+        let all_closed = self.streams.iter().all(|stream| {
+            stream.survey.header.full_at == 0
+                && (stream.survey.header.closed || !self.ends_its_rank(stream))
+        });
+        let present: BTreeSet<u32> =
+            self.tables.locations.iter().map(|location| location.rank).collect();
         let absent = self.tables.ranks as usize - present.len();
         if absent > 0 {
-            notes.push(format!("{absent} of {} ranks left no stream.", self.tables.ranks));
+            notes.push(format!("{absent} of {} ranks left no stream", self.tables.ranks));
         }
         notes.extend(self.streams.iter().flat_map(|stream| self.complaints(stream)));
         let undamaged = self.streams.iter().all(|stream| stream.survey.damage.is_none());
+        let unseen = self.not_recorded();
+        if !unseen.is_empty() {
+            self.tables.meta.insert("not_recorded".into(), unseen.join("; "));
+        }
+        notes.extend(self.processes_not_recorded().map(|sentence| format!("{sentence}{WITH_ALL}")));
         notes.extend(noted(&self.streams, &self.tables));
         let capture = &mut self.tables.capture;
         capture.events = events;
@@ -206,28 +302,117 @@ impl Run {
         capture.notes = limited(notes);
     }
 
+    /// How the program did I/O that no call in the trace shows, a sentence each.
+    fn not_recorded(&self) -> Vec<String> {
+        let noted = |key: &str| {
+            let notes = self.streams.iter().flat_map(|stream| &stream.survey.notes);
+            notes.filter(|(k, _)| k == key).map(|(_, text)| text).collect::<BTreeSet<_>>()
+        };
+        let mapped = match noted("mmap").into_iter().filter(|path| on_file_system(path)).count() {
+            0 => None,
+            1 => Some("a file is mapped into memory, where reads and writes are not seen".into()),
+            count => Some(format!(
+                "{count} files are mapped into memory, where reads and writes are not seen"
+            )),
+        };
+        let named = ["io_uring", "native_aio"].into_iter().filter(|key| !noted(key).is_empty());
+        let named = named.map(|key| note(key, ""));
+        self.processes_not_recorded().into_iter().chain(named).chain(mapped).collect()
+    }
+
+    /// What ranks started and what has no stream.
+    fn processes_not_recorded(&self) -> Option<String> {
+        let mut of_rank: BTreeMap<u32, (u64, BTreeSet<u32>)> = BTreeMap::new();
+        for stream in &self.streams {
+            let image = &self.images[stream.image];
+            let counted = stream.survey.meta.get(PROCESSES_STARTED).and_then(|n| n.parse().ok());
+            let all = image.meta.get("processes").is_some_and(|which| which == "all");
+            let Some(rank) = image.rank.filter(|_| !all) else { continue };
+            let (started, recorded) = of_rank.entry(rank).or_default();
+            if image.helper {
+                recorded.insert(image.process);
+            } else {
+                *started = (*started).max(counted.unwrap_or(0));
+            }
+        }
+        for (count, seen) in of_rank.values_mut() {
+            *count = count.saturating_sub(seen.len() as u64);
+        }
+        of_rank.retain(|_, (count, _)| *count > 0);
+        let count: u64 = of_rank.values().map(|(count, _)| count).sum();
+        let who = match of_rank.len() {
+            0 => return None,
+            1 => format!("rank {}", of_rank.keys().next()?),
+            ranks => format!("{ranks} ranks"),
+        };
+        Some(match count {
+            1 => format!("{who} started another process, which was not recorded"),
+            _ => format!("{who} started {count} other processes, which were not recorded"),
+        })
+    }
+
+    /// Not of a program that went on as another, nor of a helper: forked children end by _exit, as
+    /// shells do.
+    fn ends_its_rank(&self, stream: &Stream) -> bool {
+        let image = &self.images[stream.image];
+        !image.helper && !image.replaced && !SHELLS.contains(&program(image))
+    }
+
     /// One sentence for everything about this stream that is not as it should be.
     fn complaints(&self, stream: &Stream) -> Vec<String> {
         let location = &self.tables.locations[stream.location as usize];
         let header = &stream.survey.header;
         let who = format!("rank {}", location.rank);
         let mut complaints = Vec::new();
-        if let Some(call) = &location.unfinished {
-            let function = call.function.map_or("a call", |number| &self.tables.functions[usize::from(number)].name);
-            complaints.push(format!("{who} was in {function} when it ended."));
+        if !self.ends_its_rank(stream) {
+            // Its end says nothing.
+        } else if let Some(call) = &location.unfinished {
+            let function = call
+                .function
+                .map_or("a call", |number| &self.tables.functions[usize::from(number)].name);
+            complaints.push(format!("{who} was in {function} when it ended"));
         } else if !header.closed {
-            complaints
-                .push(format!("{who} ended without closing its stream: it was killed, or ended by abort or _exit."));
+            complaints.push(format!(
+                "{who} ended without closing its stream: it was killed, or ended by abort or _exit"
+            ));
         }
         if header.full_at > 0 {
-            complaints.push(format!("{who} ran out of space for its trace."));
+            complaints.push(format!("{who} ran out of space for its trace"));
         }
         if header.lost > 0 {
-            complaints.push(format!("{} calls of {who} could not be recorded.", header.lost));
+            complaints.push(format!("{} calls of {who} could not be recorded", header.lost));
         }
         complaints.extend(stream.survey.damage.clone());
         complaints
     }
+}
+
+/// The streams of each run.
+fn one_by_one(mut surveys: Vec<Survey>) -> Vec<Vec<Survey>> {
+    surveys.sort_by_key(name_of);
+    let names: Vec<_> = surveys.iter().map(name_of).collect();
+    let domains = Domains::new(&surveys, &names, &mut Vec::new());
+    let start = |i: usize| domains.clocks[domains.of[i]].ns(surveys[i].header.start);
+    let mut images = ranks::images(&names, &surveys, start);
+    let runs = ranks::assign(&mut images).len().max(1);
+    let mut run_of = vec![0; surveys.len()]; // whoever belongs to none is told of with the first
+    for image in &images {
+        image.streams.iter().for_each(|&stream| run_of[stream] = image.run.unwrap_or(0));
+    }
+    let mut parts: Vec<Vec<Survey>> = (0..runs).map(|_| Vec::new()).collect();
+    surveys.into_iter().zip(run_of).for_each(|(survey, run)| parts[run].push(survey));
+    parts
+}
+
+/// The file name of an image's program.
+fn program(image: &Image) -> &str {
+    let executable = image.meta.get("exe").map_or("", String::as_str);
+    executable.rsplit('/').next().unwrap_or_default()
+}
+
+/// MPI libraries map files of their own to share memory; those are not the program's.
+fn on_file_system(path: &str) -> bool {
+    Place::of(path.as_bytes()) == Place::FileSystem
 }
 
 /// Notes of the streams, equal ones once, with the number of ranks that made them.
@@ -235,7 +420,9 @@ fn noted(streams: &[Stream], tables: &Tables) -> Vec<String> {
     let mut ranks_of: BTreeMap<&(String, String), BTreeSet<u32>> = BTreeMap::new();
     for stream in streams {
         let rank = tables.locations[stream.location as usize].rank;
-        for note in &stream.survey.notes {
+        let of_the_program =
+            |(key, text): &&(String, String)| key != "mmap" || on_file_system(text);
+        for note in stream.survey.notes.iter().filter(of_the_program) {
             ranks_of.entry(note).or_default().insert(rank);
         }
     }
@@ -245,16 +432,34 @@ fn noted(streams: &[Stream], tables: &Tables) -> Vec<String> {
         } else {
             format!("{} ranks", ranks.len())
         };
-        format!("{}: {} ({who})", escape_controls(key), escape_controls(text))
+        format!("{} ({who})", note(key, &escape_controls(text)))
     };
     ranks_of.into_iter().map(sentence).collect()
+}
+
+/// A note of capture in words; keys that are not known here stay as they are.
+fn note(key: &str, text: &str) -> String {
+    match key {
+        "mmap" => {
+            format!("{text} is mapped into memory: what is read and written there is not recorded")
+        }
+        "io_uring" => "the program uses io_uring, whose I/O is not recorded".into(),
+        "native_aio" => {
+            "the program uses Linux's native asynchronous I/O, which is not recorded".into()
+        }
+        "unknown_communicator" => {
+            format!("calls on a communicator could not be matched among the ranks: {text}")
+        }
+        "late_start" => text.into(),
+        _ => format!("{}: {text}", escape_controls(key)),
+    }
 }
 
 fn limited(mut notes: Vec<String>) -> Vec<String> {
     if notes.len() > NOTES_MAX {
         let more = notes.len() - NOTES_MAX;
         notes.truncate(NOTES_MAX);
-        notes.push(format!("… and {more} more."));
+        notes.push(format!("… and {more} more"));
     }
     notes
 }
@@ -265,110 +470,21 @@ fn in_flight(survey: &Survey) -> Option<(u64, u64)> {
     (!survey.header.closed && begin > survey.last_ticks).then_some((begin, function))
 }
 
+/// A stream's waits for a processor, by the common clock.
+fn placed(survey: &Survey, clock: &ClockMap, most: usize) -> Option<Vec<Wait>> {
+    let moment = |ticks: i64| clock.ns(ticks as u64);
+    let place = |wait: &Wait| Wait {
+        begin_ns: moment(wait.begin_ns),
+        end_ns: moment(wait.end_ns),
+        ..*wait
+    };
+    let mut placed = waits::sound(survey.waits.as_ref()?.iter().map(place));
+    waits::thin(&mut placed, most);
+    Some(placed)
+}
+
 fn last_known_ticks(survey: &Survey) -> u64 {
     let clock = survey.readings.iter().map(|reading| reading.ticks).max().unwrap_or(0);
     let call = in_flight(survey).map_or(0, |(begin, _)| begin);
     survey.last_ticks.max(clock).max(call)
-}
-
-/// Host, process and number of a stream, from its name `HOST.PID.N.stream`.
-fn name_of(survey: &Survey) -> (String, u32, u32) {
-    let name = survey.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut parts = name.rsplitn(3, '.');
-    let number = parts.next().and_then(|part| part.parse().ok()).unwrap_or(0);
-    let process = parts.next().and_then(|part| part.parse().ok()).unwrap_or(survey.header.process);
-    let host = survey.meta.get("host").cloned().or(parts.next().map(String::from));
-    (host.unwrap_or_default(), process, number)
-}
-
-fn read_all(directory: &Path, notes: &mut Vec<String>) -> Result<Vec<Survey>, TraceError> {
-    let paths = stream_paths(directory)?;
-    let results = crate::parallel::map(&paths, |path| survey(path));
-    let (mut surveys, mut first_error) = (Vec::new(), None);
-    for result in results {
-        match result {
-            Ok(survey) => surveys.push(survey),
-            Err(error) => {
-                notes.push(error.message.clone());
-                first_error = first_error.or(Some(error));
-            }
-        }
-    }
-    match (surveys.is_empty(), first_error) {
-        (true, Some(error)) => Err(error),
-        (true, None) => Err(TraceError::new(
-            format!("{} holds no raw streams: nothing was captured.", printable(directory)),
-            "check with `tailrace doctor` that the program's MPI is supported, and that the program is no static executable.",
-        )),
-        _ => Ok(surveys),
-    }
-}
-
-/// The streams in `directory`, or in `raw/` below it.
-fn stream_paths(directory: &Path) -> Result<Vec<PathBuf>, TraceError> {
-    let below = directory.join("raw");
-    let directory = if below.is_dir() { below } else { directory.to_path_buf() };
-    let entries = std::fs::read_dir(&directory).map_err(|cause| TraceError::system("list", &directory, &cause))?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "stream"));
-    paths.sort();
-    Ok(paths)
-}
-
-/// Clocks: one for all processes of a node whose ticks count the same.
-struct Domains {
-    of: Vec<usize>,
-    clocks: Vec<ClockMap>,
-}
-
-impl Domains {
-    fn new(surveys: &[Survey], names: &[(String, u32, u32)], notes: &mut Vec<String>) -> Self {
-        let node = |i: usize| surveys[i].meta.get("node").unwrap_or(&names[i].0);
-        let keys: Vec<_> = (0..surveys.len()).map(|i| (node(i), surveys[i].header.clock)).collect();
-        let distinct: Vec<_> = keys.iter().collect::<BTreeSet<_>>().into_iter().collect();
-        let reference = surveys.iter().position(|survey| survey.meta.get("rank").is_some_and(|rank| rank == "0"));
-        let reference = keys[reference.unwrap_or(0)].0;
-        let offset_of_reference =
-            wall_offset(&mut (0..surveys.len()).filter(|&i| node(i) == reference).map(|i| &surveys[i]));
-        let mut clocks = Vec::new();
-        for key in &distinct {
-            let mut alignment = Alignment::default();
-            if key.0 != reference {
-                let on_node = || (0..surveys.len()).filter(|&i| node(i) == key.0).map(|i| &surveys[i]);
-                alignment = align(&mut on_node(), offset_of_reference, key.0, notes);
-            }
-            let members: Vec<&Survey> = (0..surveys.len()).filter(|&i| keys[i] == **key).map(|i| &surveys[i]).collect();
-            let readings: Vec<Reading> =
-                members.iter().flat_map(|survey| super::clock::choose(&survey.readings)).collect();
-            let nominal = members.first().map_or(0, |survey| survey.header.ticks_per_s);
-            clocks.push(ClockMap::new(&readings, nominal, &alignment));
-        }
-        let place = |key| distinct.iter().position(|known| **known == key).unwrap_or(0);
-        Self { of: keys.iter().map(|key| place(*key)).collect(), clocks }
-    }
-}
-
-/// A node's measured offset to rank 0's; where there is none, the wall clocks must do.
-fn align(
-    surveys: &mut dyn Iterator<Item = &Survey>,
-    reference: Option<i64>,
-    node: &str,
-    notes: &mut Vec<String>,
-) -> Alignment {
-    let surveys: Vec<&Survey> = surveys.collect();
-    let mut alignment = Alignment::default();
-    surveys.iter().flat_map(|survey| &survey.clock_offsets).for_each(|value| alignment.add(value));
-    if alignment == Alignment::default() {
-        notes.push(format!("the clock of node {} is aligned by the time of day only.", escape_controls(node)));
-        if let (Some(reference), Some(here)) = (reference, wall_offset(&mut surveys.into_iter())) {
-            alignment.add(&format!("begin,0,{},0", here.saturating_sub(reference)));
-        }
-    }
-    alignment
-}
-
-/// CLOCK_REALTIME less CLOCK_MONOTONIC by the narrowest reading.
-fn wall_offset(surveys: &mut dyn Iterator<Item = &Survey>) -> Option<i64> {
-    let narrowest = surveys.flat_map(|survey| &survey.readings).min_by_key(|reading| reading.width_ticks)?;
-    Some(narrowest.realtime_ns.wrapping_sub(narrowest.monotonic_ns) as i64)
 }

@@ -6,19 +6,17 @@ use std::path::{Path, PathBuf};
 
 use crate::cursor::{Cursor, Damage};
 use crate::error::TraceError;
+use crate::wire::class;
 
 use super::header::{HEADER_BYTES, Header};
 
 /// A record's two first bytes and its longest payload with its length.
 const RECORD_BYTES_MAX: usize = 2 + 2 + u16::MAX as usize;
-const LONG: u8 = 255;
-/// Class of a definition that appends words to the one before.
-pub const MORE: u8 = 254;
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// One record; gaps and durations in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record<'a> {
+pub(crate) enum Record<'a> {
     Call {
         shape: u8,
         gap: u64,
@@ -62,15 +60,21 @@ pub enum Record<'a> {
         instructions: u64,
         cycles: u64,
     },
+    /// Ticks and nanoseconds.
+    Wait {
+        begin: u64,
+        end: u64,
+        waited_ns: u64,
+    },
     End,
 }
 
 /// Part of a shape's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Define<'a> {
+pub(crate) struct Define<'a> {
     pub shape: u8,
     pub function: u16,
-    /// [`MORE`] for a continuation.
+    /// [`class::MORE`] for a continuation.
     pub class: u8,
     /// Words that this record and its continuations make up in all; of a continuation, its own.
     pub total: u64,
@@ -78,7 +82,7 @@ pub struct Define<'a> {
     pub words: &'a [u8],
 }
 
-pub struct Scan {
+pub(crate) struct Scan {
     path: PathBuf,
     file: File,
     pub header: Header,
@@ -92,27 +96,37 @@ pub struct Scan {
 impl Scan {
     /// # Errors
     /// If the file cannot be read or has no header of a raw stream.
-    pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let mut file = File::open(path).map_err(|cause| TraceError::system("open", path, &cause))?;
+    pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
+        let mut file =
+            File::open(path).map_err(|cause| TraceError::system("open", path, &cause))?;
         let mut head = Vec::with_capacity(HEADER_BYTES);
         let read = file.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut head);
         read.map_err(|cause| TraceError::system("read", path, &cause))?;
         let header = Header::read(&head, path)?;
         let position = HEADER_BYTES as u64;
-        Ok(Self { path: path.into(), file, header, buffer: Vec::new(), from: 0, position, at_end_of_file: false })
+        Ok(Self {
+            path: path.into(),
+            file,
+            header,
+            buffer: Vec::new(),
+            from: 0,
+            position,
+            at_end_of_file: false,
+        })
     }
 
     /// Where the next record begins, bytes from the start of the file.
-    pub fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// The next record; `None` at the first zero byte at a record's place, and at the end of the file.
+    /// The next record; `None` at the first zero byte at a record's place, and at the end of the
+    /// file.
     ///
     /// # Errors
     /// If the file cannot be read or a record is none; what was read before it is good.
     #[inline]
-    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, TraceError> {
+    pub(crate) fn next_record(&mut self) -> Result<Option<Record<'_>>, TraceError> {
         if self.buffer.len() - self.from < RECORD_BYTES_MAX && !self.at_end_of_file {
             self.refill()?;
         }
@@ -124,7 +138,11 @@ impl Scan {
                 self.position += bytes as u64;
                 Ok(Some(record))
             }
-            Err(damage) => Err(TraceError::malformed(&self.path, self.position + damage.at as u64, damage.what)),
+            Err(damage) => Err(TraceError::malformed(
+                &self.path,
+                self.position + damage.at as u64,
+                damage.what,
+            )),
         }
     }
 
@@ -192,14 +210,16 @@ fn definition(head: u8, payload: &[u8]) -> Result<Record<'_>, Damage> {
         248 => pair(payload).map(|(key, text)| Record::Note { key, text })?,
         249 => Record::Counters { instructions: from.u64()?, cycles: from.u64()? },
         250 => Record::End,
+        251 => Record::Wait { begin: from.u64()?, end: from.u64()?, waited_ns: from.u64()? },
         _ => return Err(Damage { at: 0, what: "no record begins so" }),
     })
 }
 
-/// Class 255: the class and the number of words follow, of which the payload holds as many as fit. Class 254 brings more.
+/// Class 255: the class and the number of words follow, of which the payload holds as many as fit.
+/// Class 254 brings more.
 fn define<'a>(from: &mut Cursor<'a>) -> Result<Define<'a>, Damage> {
     let (shape, function, class) = (from.u8()?, from.u16()?, from.u8()?);
-    if class == LONG {
+    if class == class::LONG {
         let class = from.u8()?;
         let total = from.varint()?;
         return Ok(Define { shape, function, class, total, words: from.rest() });

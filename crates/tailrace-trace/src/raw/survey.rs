@@ -1,10 +1,12 @@
-//! What a raw stream says once: read in a first pass, because a path may stand in another stream of the process than its use.
+//! What a raw stream says once: read in a first pass, because a path may stand in another stream of
+//! the process than its use.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::error::TraceError;
-use crate::tables::Counters;
+use crate::tables::{Counters, Wait};
+use crate::waits;
 
 use super::communicator::{Groups, RawCommunicator};
 use super::header::Header;
@@ -13,10 +15,12 @@ use super::scan::{Record, Scan};
 /// Readings kept per stream: twice as many are thinned out to the narrowest of each pair.
 const READINGS_KEPT: usize = 2048;
 const NOTES_KEPT: usize = 1000;
+/// Waits for a processor kept per stream.
+const WAITS_KEPT: usize = 1 << 16;
 
 /// One reading of a process's ticks against the clocks of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub(crate) struct Reading {
     pub ticks: u64,
     pub monotonic_ns: u64,
     /// The reading is right to within this.
@@ -24,7 +28,7 @@ pub struct Reading {
     pub realtime_ns: u64,
 }
 
-pub struct Survey {
+pub(crate) struct Survey {
     pub path: PathBuf,
     pub header: Header,
     pub meta: BTreeMap<String, String>,
@@ -39,6 +43,8 @@ pub struct Survey {
     pub readings: Vec<Reading>,
     pub notes: BTreeSet<(String, String)>,
     pub counters: Option<Counters>,
+    /// Begin and end in ticks.
+    pub waits: Option<Vec<Wait>>,
     /// Records of calls, and the bytes of all records.
     pub events: u64,
     pub bytes: u64,
@@ -48,11 +54,12 @@ pub struct Survey {
     pub damage: Option<String>,
 }
 
-/// Reads a stream's definitions. Damage among the records is no error: what stands before it counts.
+/// Reads a stream's definitions. Damage among the records is no error: what stands before it
+/// counts.
 ///
 /// # Errors
 /// If the file cannot be read or has no header of a raw stream.
-pub fn survey(path: &Path) -> Result<Survey, TraceError> {
+pub(crate) fn survey(path: &Path) -> Result<Survey, TraceError> {
     let mut scan = Scan::open(path)?;
     let mut survey = Survey::new(path, scan.header.clone());
     let mut groups = Groups::default();
@@ -86,6 +93,7 @@ impl Survey {
             readings: Vec::new(),
             notes: BTreeSet::new(),
             counters: None,
+            waits: None,
             events: 0,
             bytes: 0,
             damage: None,
@@ -116,14 +124,33 @@ impl Survey {
             Record::Clock { ticks, monotonic_ns, width_ticks, realtime_ns } => {
                 self.reading(Reading { ticks, monotonic_ns, width_ticks, realtime_ns });
             }
-            Record::Name { function, layer, name } => self.names.push((function, layer, text(name))),
+            Record::Name { function, layer, name } => {
+                self.names.push((function, layer, text(name)));
+            }
             Record::Path { file, path } => drop(self.paths.insert(file, path.to_vec())),
             Record::Communicator(payload) => self.communicator(payload, groups),
             Record::Meta { key: b"clock_offset", value } => self.clock_offsets.push(text(value)),
             Record::Meta { key, value } => drop(self.meta.insert(text(key), text(value))),
             Record::Note { key, text: note } => self.note(&text(key), &text(note)),
-            Record::Counters { instructions, cycles } => self.counters = Some(Counters { instructions, cycles }),
+            Record::Counters { instructions, cycles } => {
+                self.counters = Some(Counters { instructions, cycles });
+            }
+            Record::Wait { begin, end, waited_ns } => self.wait(begin, end, waited_ns),
             _ => {}
+        }
+    }
+
+    /// Times that no clock shows are left out.
+    fn wait(&mut self, begin: u64, end: u64, waited_ns: u64) {
+        let kept = self.waits.get_or_insert_default();
+        let numbers = [begin, end, waited_ns].map(i64::try_from);
+        if let [Ok(begin_ns), Ok(end_ns), Ok(waited_ns)] = numbers
+            && waited_ns > 0
+        {
+            kept.push(Wait { begin_ns, end_ns, waited_ns });
+            if kept.len() >= 2 * WAITS_KEPT {
+                waits::thin(kept, WAITS_KEPT);
+            }
         }
     }
 
@@ -150,7 +177,8 @@ impl Survey {
     fn reading(&mut self, reading: Reading) {
         self.readings.push(reading);
         if self.readings.len() >= 2 * READINGS_KEPT {
-            let narrower = |pair: &[Reading]| *pair.iter().min_by_key(|r| r.width_ticks).unwrap_or(&pair[0]);
+            let narrower =
+                |pair: &[Reading]| *pair.iter().min_by_key(|r| r.width_ticks).unwrap_or(&pair[0]);
             self.readings = self.readings.chunks(2).map(narrower).collect();
         }
     }

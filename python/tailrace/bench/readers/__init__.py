@@ -1,13 +1,16 @@
-"""Independent readers: the files that gridio wrote, read without any of its code. One module per format.
+"""Independent readers: the files that gridio wrote, read without any of its code. One module per
+kind of file, which the suffix of the format names.
 
-`open_file` gives a File, whose variables say what they are and give boxes of their values. A directory of the
-file-per-rank method is read file by file: each says which blocks of the whole its variables are.
+`open_file` gives a File, whose variables say what they are and give boxes of their values. A
+directory of the file-per-rank method is read file by file: each says which blocks of the whole its
+variables are.
 """
 
 import glob
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailrace.bench import gridio
 from tailrace.bench.readers.stored import File
 from tailrace.bench.records import Record
 from tailrace.errors import TailraceError
@@ -16,7 +19,8 @@ from tailrace.names import printable
 
 @dataclass(frozen=True)
 class Written:
-    """What the records say of a stream: how it was written, by how many ranks, and its variables by name."""
+    """What the records say of a stream: how it was written, by how many ranks, and its variables by
+    name."""
 
     method: str
     format: str
@@ -25,12 +29,17 @@ class Written:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files that an output consists of: itself, those in its directory, or PATH.0000 and so on; those that are."""
+    """The files that an output consists of: itself, those in its directory, or PATH.0000 and so on;
+    those that are."""
     if path.is_dir():
         return sorted(file for file in path.iterdir() if file.name.startswith("rank-"))
     if path.exists():
         return [path]
-    return sorted(file for file in path.parent.glob(f"{glob.escape(path.name)}.*") if file.suffix[1:].isdigit())
+    return sorted(
+        file
+        for file in path.parent.glob(f"{glob.escape(path.name)}.*")
+        if file.suffix[1:].isdigit()
+    )
 
 
 def open_file(path: Path, written: Written) -> File:
@@ -39,17 +48,20 @@ def open_file(path: Path, written: Written) -> File:
         return _open(path, written)
     except (OSError, ValueError, KeyError, IndexError, RuntimeError, StopIteration) as error:
         text = printable(str(error)) or type(error).__name__
-        raise TailraceError(f"{printable(str(path))} cannot be read as {written.format}: {text}") from None
+        raise TailraceError(
+            f"{printable(str(path))} cannot be read as {written.format}: {text}"
+        ) from None
 
 
 def _open(path: Path, written: Written) -> File:
     if written.format == "raw":
         return _headerless(path, written)
-    if written.format in ("posix", "mpiio"):
+    suffix = gridio.suffix(written.format)
+    if suffix == ".grid":
         from tailrace.bench.readers.raw import RawFile
 
         return RawFile(path)
-    if written.format in ("netcdf4", "netcdf3", "pnetcdf"):
+    if suffix == ".nc":
         _needed("netCDF4", written.format)
         from tailrace.bench.readers.netcdf import NetcdfFile
 
@@ -67,7 +79,7 @@ def _headerless(path: Path, written: Written) -> File:
 
 
 def _hdf5(path: Path, written: Written) -> File:
-    if written.format == "hdf5":
+    if gridio.suffix(written.format) == ".h5":
         from tailrace.bench.readers.hdf5 import Hdf5File
 
         return Hdf5File(path)
@@ -83,6 +95,6 @@ def _needed(package: str, format_: str) -> None:
 
     if importlib.util.find_spec(package) is None:
         raise TailraceError(
-            f"without the Python package {package}, files in the format {format_} cannot be verified",
+            f"verifying files in the format {format_} needs the Python package {package}",
             f"pip install {package}, or --no-verify",
         )

@@ -1,5 +1,6 @@
-"""CGNS files that gridio wrote, by h5py: kernels/gridio/format_cgns.c says where variables stand, kernels/cgns/node.h
-how nodes lie in HDF5. `library_problems` has the CGNS library's own program look at the same file.
+"""CGNS files that gridio wrote, by h5py: kernels/gridio/format_cgns.c says where variables stand,
+kernels/cgns/node.h how nodes lie in HDF5. `library_problems` has the CGNS library's own program
+look at the same file.
 """
 
 import re
@@ -59,7 +60,9 @@ class CgnsVariable:
 
 def _first_base(file: Any) -> str:
     """Children in the order in which they were made, as CGNS counts them."""
-    return next(name for name, node in file.items() if _text(node.attrs.get("label")) == "CGNSBase_t")
+    return next(
+        name for name, node in file.items() if _text(node.attrs.get("label")) == "CGNSBase_t"
+    )
 
 
 def _text(value: Any) -> str:
@@ -73,7 +76,11 @@ class _Description(RawFile):
         File.__init__(self, Path())
         self.variables = {}
         lines = text.splitlines()
-        self.tiled = {line.split()[1]: line.split()[4] == "tiled" for line in lines if line.startswith("variable ")}
+        self.tiled = {
+            line.split()[1]: line.split()[4] == "tiled"
+            for line in lines
+            if line.startswith("variable ")
+        }
         for line in lines[4 : lines.index("end")]:
             self._line(line.split())
 
@@ -99,7 +106,8 @@ class CgnsFile(File):
 
 @dataclass
 class NodeVariable:
-    """The data of one node. h5py has its dimensions reversed with respect to CGNS's, so in C order."""
+    """The data of one node. h5py has its dimensions reversed with respect to CGNS's, so in C
+    order."""
 
     stored: Any
     dtype: np.dtype
@@ -117,8 +125,12 @@ class NodesFile(File):
         super().__init__(path)
         self._data = h5py.File(path, "r")
         self.steps = 1
-        found = {name: self._data[f"{name}/ data"] for name in names if f"{name}/ data" in self._data}
-        self.variables = {name: NodeVariable(stored, stored.dtype, stored.shape) for name, stored in found.items()}
+        found = {
+            name: self._data[f"{name}/ data"] for name in names if f"{name}/ data" in self._data
+        }
+        self.variables = {
+            name: NodeVariable(stored, stored.dtype, stored.shape) for name, stored in found.items()
+        }
 
     def close(self) -> None:
         super().close()
@@ -126,12 +138,18 @@ class NodesFile(File):
 
 
 def library_problems(path: Path) -> list[str]:
-    """What cgnscheck, which reads by the serial CGNS library, finds wrong; nothing where it is not installed."""
+    """What cgnscheck, which reads by the serial CGNS library, finds wrong; nothing where it is not
+    installed."""
     program = shutil.which("cgnscheck")
     if program is None:
         return []
     done = subprocess.run(
-        [program, path], capture_output=True, text=True, errors="replace", timeout=CHECK_TIMEOUT_S, check=False
+        [program, path],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=CHECK_TIMEOUT_S,
+        check=False,
     )
     errors = re.findall(r"^\s*(?:ERROR|FATAL ERROR)[^\n]*", done.stdout + done.stderr, re.MULTILINE)
     if not errors and done.returncode != 0:

@@ -42,7 +42,9 @@ class Hdf5File(File):
         # h5perf's file has one state, and no attributes.
         self.steps = int(np.ravel(self._data.attrs.get("gridio_steps", 1))[0])
         self.variables = {
-            name: variable_of(stored) for name, stored in self._data.items() if isinstance(stored, h5py.Dataset)
+            name: variable_of(stored)
+            for name, stored in self._data.items()
+            if isinstance(stored, h5py.Dataset)
         }
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
-"""Files that are nothing but numbers: what BT-IO's own modes and h5perf's POSIX and MPI-IO write. Which numbers, the
-records say: a variable's type and size.
+"""Files that are nothing but numbers: what BT-IO's own modes and h5perf's POSIX and MPI-IO write.
+Which numbers, the records say: a variable's type and size.
 """
 
 import math
@@ -22,7 +22,9 @@ class PlainFile(File):
         super().__init__(path)
         self.variables: dict[str, RawVariable] = {}
         for name, record in described.items():
-            self.variables[name] = RawVariable(path, _dtype(record), tuple(record["size"]), True, None)
+            self.variables[name] = RawVariable(
+                path, _dtype(record), tuple(record["size"]), True, None
+            )
         self._place()
 
     def _place(self) -> None:
@@ -50,7 +52,9 @@ class DiagonalFile(PlainFile):
         for name, record in described.items():
             whole = tuple(record["size"])
             part = Part(whole, tuple(cells(int(found[1]), ranks, whole)))
-            self.variables[name] = RawVariable(path, _dtype(record), _stored_shape(part), True, part)
+            self.variables[name] = RawVariable(
+                path, _dtype(record), _stored_shape(part), True, part
+            )
         self._place()
 
 
@@ -62,8 +66,9 @@ def _stored_shape(part: Part) -> tuple[int, ...]:
 
 
 def cells(rank: int, ranks: int, whole: tuple[int, ...]) -> list[Block]:
-    """The diagonal multi-partition of NAS BT: of p × p ranks, rank r's cell n is, in cells, at x = (r mod p + n) mod p,
-    y = (r / p − n) mod p, z = n (NPB 3, BT, make_set). `whole` is z, y, x, component."""
+    """The diagonal multi-partition of NAS BT: of p × p ranks, rank r's cell n is, in cells, at x =
+    (r mod p + n) mod p, y = (r / p − n) mod p, z = n (NPB 3, BT, make_set). `whole` is z, y, x,
+    component."""
     edge = round(ranks**0.5)
     column, row = rank % edge, rank // edge
     places = [(n, (row - n) % edge, (column + n) % edge) for n in range(edge)]
@@ -71,12 +76,16 @@ def cells(rank: int, ranks: int, whole: tuple[int, ...]) -> list[Block]:
 
 
 def _cell(place: tuple[int, ...], edge: int, whole: tuple[int, ...]) -> Block:
-    bounds = [(first(size, edge, at), first(size, edge, at + 1)) for size, at in zip(whole, place, strict=False)]
+    bounds = [
+        (first(size, edge, at), first(size, edge, at + 1))
+        for size, at in zip(whole, place, strict=False)
+    ]
     rest = whole[len(place) :]
     start = tuple(low for low, _ in bounds) + (0,) * len(rest)
     return Block(start, tuple(high - low for low, high in bounds) + rest)
 
 
 def first(points: int, edge: int, cell: int) -> int:
-    """Where a cell begins: those that come first are one point longer where the points cannot be shared out evenly."""
+    """Where a cell begins: those that come first are one point longer where the points cannot be
+    shared out evenly."""
     return points // edge * cell + min(cell, points % edge)

@@ -26,12 +26,18 @@ class NetcdfVariable:
 
 def _variable(stored: Any) -> NetcdfVariable:
     attributes = stored.ncattrs()
-    every_step = bool(int(stored.getncattr("gridio_every_step"))) if "gridio_every_step" in attributes else False
+    every_step = (
+        bool(int(stored.getncattr("gridio_every_step")))
+        if "gridio_every_step" in attributes
+        else False
+    )
     part = None
     if "gridio_size" in attributes:
         blocks = _numbers(stored, "gridio_blocks") if "gridio_blocks" in attributes else []
         part = part_of(_numbers(stored, "gridio_size"), blocks)
-    return NetcdfVariable(stored, np.dtype(stored.dtype), stored.shape[int(every_step) :], every_step, part)
+    return NetcdfVariable(
+        stored, np.dtype(stored.dtype), stored.shape[int(every_step) :], every_step, part
+    )
 
 
 def _numbers(stored: Any, attribute: str) -> list[int]:

@@ -1,5 +1,6 @@
-"""The raw formats, posix and mpiio, as kernels/gridio/raw_layout.h describes them: a header in plain text, the
-variables written once, then step after step the others, each a whole array in C order.
+"""The raw formats, posix and mpiio, as kernels/gridio/raw_layout.h describes them: a header in
+plain text, the variables written once, then step after step the others, each a whole array in C
+order.
 """
 
 import math
@@ -27,7 +28,9 @@ class RawVariable:
     step_bytes: int = 0
 
     def read(self, step: int, box: Box) -> np.ndarray:
-        start = self.offset_bytes + (self.first_step + step * self.step_bytes if self.every_step else 0)
+        start = self.offset_bytes + (
+            self.first_step + step * self.step_bytes if self.every_step else 0
+        )
         if not self.shape:
             return np.fromfile(self.path, self.dtype, 1, offset=start).reshape(())
         return np.array(np.memmap(self.path, self.dtype, "r", start, self.shape)[slices(box)])

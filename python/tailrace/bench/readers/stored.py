@@ -1,7 +1,7 @@
 """What every reader gives: files, and in them variables as they are stored."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -30,22 +30,29 @@ class Part:
     blocks: tuple[Block, ...]
 
 
-class Variable(Protocol):
-    """One variable in a file. `shape` is without the steps; `part` is None where the file has the whole."""
+class StoredVariable(Protocol):
+    """One variable in a file. `shape` is without the steps; `part` is None where the file has the
+    whole."""
 
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    part: Part | None
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def part(self) -> Part | None: ...
 
     def read(self, step: int, box: Box) -> np.ndarray:
-        """The values of a box at a step of the file (of what is written once, whichever step is given)."""
+        """The values of a box at a step of the file (of what is written once, whichever step is
+        given)."""
 
 
 class File:
     """A file that was opened for reading. `steps`: how many it says are whole."""
 
     steps: int
-    variables: dict[str, Variable]
+    variables: Mapping[str, StoredVariable]
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,7 +67,7 @@ class File:
         self.close()
 
 
-def shares(variable: Variable, step: int) -> Iterator[int]:
+def shares(variable: StoredVariable, step: int) -> Iterator[int]:
     """The shares of a variable's fingerprint, box after box."""
     if variable.part is None:
         yield from _shares(variable, step, (0,) * len(variable.shape), variable.shape)
@@ -70,14 +77,17 @@ def shares(variable: Variable, step: int) -> Iterator[int]:
         yield from _shares_of_row(variable, step, variable.part)
 
 
-def _shares(variable: Variable, step: int, origin: tuple[int, ...], whole: tuple[int, ...]) -> Iterator[int]:
+def _shares(
+    variable: StoredVariable, step: int, origin: tuple[int, ...], whole: tuple[int, ...]
+) -> Iterator[int]:
     for box in fingerprint.boxes(variable.shape):
         start = [first + offset for (first, _), offset in zip(box, origin, strict=True)]
         yield fingerprint.of_box(variable.read(step, box), start, whole)
 
 
-def _shares_of_row(variable: Variable, step: int, part: Part) -> Iterator[int]:
-    """Of several blocks, which follow one another in a row. A box is contiguous in its block's order, so in the row."""
+def _shares_of_row(variable: StoredVariable, step: int, part: Part) -> Iterator[int]:
+    """Of several blocks, which follow one another in a row. A box is contiguous in its block's
+    order, so in the row."""
     offset = 0
     for block in part.blocks:
         for box in fingerprint.boxes(block.count):
@@ -99,7 +109,12 @@ def slices(box: Box) -> tuple[slice, ...]:
 
 
 def part_of(size: list[int], numbers: list[int]) -> Part:
-    """From a whole's size, and for each block its start and count in every dimension, one after another."""
+    """From a whole's size, and for each block its start and count in every dimension, one after
+    another."""
     width = len(size)
-    rows = [numbers[place : place + 2 * width] for place in range(0, len(numbers), 2 * width)] if width else []
+    rows = (
+        [numbers[place : place + 2 * width] for place in range(0, len(numbers), 2 * width)]
+        if width
+        else []
+    )
     return Part(tuple(size), tuple(Block(tuple(row[:width]), tuple(row[width:])) for row in rows))

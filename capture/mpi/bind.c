@@ -1,0 +1,269 @@
+/* bind.c: leads the program's MPI calls to capture's trampolines.
+ *
+ * libtailrace.so exports no MPI name: a program must not find a function that its MPI lacks, nor an
+ * MPI where there is none. Instead the entries through which loaded objects call MPI (global offset
+ * table, pointers in data) are made to lead to a trampoline, wherever they lead, or when they are
+ * bound will lead, to the function that the trampoline stands for; every other entry stays as it
+ * is. That is done when the program starts and after each dlopen, for which the entries of dlopen
+ * and dlsym are redirected as well.
+ */
+#define _GNU_SOURCE
+#include "bind.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "../process.h"
+
+extern const int tailrace_symbol_places[];
+extern const unsigned tailrace_symbol_count;
+extern char tailrace_trampolines[], tailrace_trampolines_end[];
+
+/* In trampoline.h: jump to what these say, as if the caller had. */
+void *tailrace_dlopen(const char *, int) __attribute__((visibility("hidden")));
+void *tailrace_dlsym(void *, const char *) __attribute__((visibility("hidden")));
+typedef void *(*dlopen_function)(const char *, int);
+typedef void *(*dlsym_function)(void *, const char *);
+dlopen_function tailrace_choose_dlopen(const char *, int, void *)
+    __attribute__((visibility("hidden")));
+dlsym_function tailrace_choose_dlsym(void *, const char *, void *)
+    __attribute__((visibility("hidden")));
+
+void mpi_bind(void) __attribute__((visibility("hidden")));
+
+struct mpi_libraries mpi_libraries;
+
+/* The loader's functions, as the program would call them: another preload may have its own. */
+static struct {
+    dlopen_function open;
+    dlsym_function symbol;
+} loader;
+
+/* --- Symbols --- */
+
+const char *symbol_name(unsigned number)
+{
+    return (const char *)tailrace_symbol_places + tailrace_symbol_places[number];
+}
+
+static int symbol_number(const char *symbol)
+{
+    int low = 0, high = (int)tailrace_symbol_count;
+    if (strncmp(symbol, "MPI_", 4) && strncmp(symbol, "mpi_", 4))
+        return -1;
+    while (low < high) {
+        int middle = (low + high) / 2, order = strcmp(symbol, symbol_name((unsigned)middle));
+        if (!order)
+            return middle;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
+
+static void *trampoline(unsigned number)
+{
+    return tailrace_trampolines + (size_t)number * TRAMPOLINE_BYTES;
+}
+
+/* Fortran's names without an underscore behind are plain words ("mpi_init"): they are MPI's only if
+ * MPI has them. */
+static bool belongs_to_mpi(const char *symbol, void *address)
+{
+    Dl_info info;
+    if (starts_with(symbol, "MPI_") || symbol[strlen(symbol) - 1] == '_')
+        return true;
+    if (!dladdr(address, &info) || !info.dli_fname)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    return starts_with(slash ? slash + 1 : info.dli_fname, "libmpi");
+}
+
+/* The next in the global scope (another tool's, perhaps), else what an MPI has that was loaded
+ * locally. */
+void *symbol_target(unsigned number)
+{
+    const char *symbol = symbol_name(number);
+    void *address = dlsym(RTLD_NEXT, symbol);
+    for (unsigned i = 0; !address && i < mpi_libraries.count; i++)
+        address = dlsym(mpi_libraries.all[i], symbol);
+    return address && belongs_to_mpi(symbol, address) ? address : NULL;
+}
+
+/* --- The application's MPI --- */
+
+/* MPICH and its descendants, Debian's MPICH, Cray's, Open MPI, the standard ABI. */
+static bool is_mpi(const char *soname)
+{
+    static const char *const prefixes[] = {"libmpi.so.", "libmpich.so.",   "libmpi_cray.so.",
+                                           "libmpi_gnu", "libmpi_abi.so.", NULL};
+    for (int i = 0; prefixes[i]; i++)
+        if (starts_with(soname, prefixes[i]))
+            return true;
+    return false;
+}
+
+/* Its handle is kept: our wrappers call it. True where it is new: it may be what objects that came
+ * before it will be bound to. */
+static bool remember_mpi(const struct object *object)
+{
+    const char *soname = object_soname(object);
+    struct mpi_libraries *known = &mpi_libraries;
+    if (!starts_with(soname, "libmpi") || known->count == MPI_LIBRARIES_MAX)
+        return false;
+    for (unsigned i = 0; i < known->count; i++)
+        if (known->all[i] == object->handle)
+            return false;
+    void *handle = dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle)
+        return false;
+    known->all[known->count++] = handle;
+    if (known->mpi || !is_mpi(soname) || !dlsym(handle, "PMPI_Init"))
+        return true;
+    strncpy(known->soname, soname, sizeof known->soname - 1);
+    known->mpi = handle;
+    return true;
+}
+
+/* --- Entries --- */
+
+/* What an entry that is not bound yet will lead to. A program that holds the address of a function
+ * has a stub of its own for it in the global scope, which leads to the next. */
+static void *will_lead_to(const struct object *object, const char *symbol)
+{
+    Dl_info info;
+    const ElfW(Sym) *definition = NULL;
+    void *address = dlsym(RTLD_DEFAULT, symbol);
+    if (!address)
+        return dlsym(object->handle, symbol);
+    if (dladdr1(address, &info, (void **)&definition, RTLD_DL_SYMENT) && definition &&
+        definition->st_shndx == SHN_UNDEF)
+        return dlsym(RTLD_NEXT, symbol);
+    return address;
+}
+
+static bool leads_to(const struct object *object, const void *value, const char *symbol,
+                     const void *target)
+{
+    if (value == target)
+        return true;
+    bool inside = (uintptr_t)value >= object->begin && (uintptr_t)value < object->end;
+    return inside && will_lead_to(object, symbol) == target;
+}
+
+static void redirect(const struct object *object, void **entry, const char *symbol, void *target,
+                     void *ours)
+{
+    void *value = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+    if (target && value && value != ours && leads_to(object, value, symbol, target))
+        object_redirect(object, entry, ours);
+}
+
+static void bind_entry(const struct object *object, void **entry, const char *symbol)
+{
+    int number;
+    if (*symbol == 'd' && !strcmp(symbol, "dlopen"))
+        redirect(object, entry, symbol, (void *)loader.open, (void *)tailrace_dlopen);
+    else if (*symbol == 'd' && !strcmp(symbol, "dlsym"))
+        redirect(object, entry, symbol, (void *)loader.symbol, (void *)tailrace_dlsym);
+    else if ((number = symbol_number(symbol)) >= 0)
+        redirect(object, entry, symbol, symbol_target((unsigned)number),
+                 trampoline((unsigned)number));
+}
+
+/* Neither the loader and the C library, which call no MPI, nor capture itself. */
+static bool is_left_alone(const struct object *object)
+{
+    const char *soname = object_soname(object);
+    uintptr_t own = (uintptr_t)&mpi_libraries;
+    return (own >= object->begin && own < object->end) || starts_with(soname, "libtailrace") ||
+           starts_with(soname, "libc.so") || starts_with(soname, "ld-") ||
+           starts_with(soname, "libdl.so");
+}
+
+static bool bind_object(const struct object *object)
+{
+    if (!is_left_alone(object))
+        object_entries(object, bind_entry);
+    return false;
+}
+
+/* Nobody waits here, as the loader's lock may be held by who waits and wanted by who works: who
+ * comes meanwhile leaves the work to the other. */
+static void look(void)
+{
+    static atomic_uint wanted;
+    if (atomic_fetch_add(&wanted, 1))
+        return;
+    unsigned done = 1;
+    do
+        objects_look(remember_mpi, bind_object);
+    while ((done = atomic_fetch_sub(&wanted, done) - done));
+}
+
+/* --- The loader's functions --- */
+
+static void *open_and_look(const char *path, int mode)
+{
+    void *handle = loader.open(path, mode);
+    int saved = errno;
+    look();
+    errno = saved;
+    return handle;
+}
+
+/* Whether the object's own search path (or $ORIGIN) has a say in what dlopen finds. The program's
+ * DT_RPATH has it for all. */
+static bool depends_on_caller(const char *path, const void *caller)
+{
+    struct link_map *map = NULL;
+    Dl_info info;
+    if (strchr(path, '$') || !dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return true;
+    struct object object = {.dynamic = map->l_ld};
+    return object_tag(&object, DT_RPATH) || (object_tag(&object, DT_RUNPATH) && !strchr(path, '/'));
+}
+
+/* Where it matters who calls, the loader is called as by the program, and what it has loaded is
+ * looked at when the program next asks it something, which is before it can call into that. */
+dlopen_function tailrace_choose_dlopen(const char *path, int mode, void *caller)
+{
+    int saved = errno;
+    (void)mode;
+    look();
+    bool direct = !path || depends_on_caller(path, caller);
+    errno = saved;
+    return direct ? loader.open : open_and_look;
+}
+
+static void *symbol_of_mpi(void *handle, const char *symbol)
+{
+    void *address = loader.symbol(handle, symbol);
+    int number = symbol_number(symbol);
+    return number >= 0 && address && address == symbol_target((unsigned)number)
+               ? trampoline((unsigned)number)
+               : address;
+}
+
+/* Errors, and questions whose answer depends on who asks, are the loader's own matter. */
+dlsym_function tailrace_choose_dlsym(void *handle, const char *symbol, void *caller)
+{
+    int saved = errno;
+    (void)caller;
+    look();
+    bool ours = handle != RTLD_NEXT && symbol && symbol_number(symbol) >= 0 &&
+                loader.symbol(handle, symbol);
+    errno = saved;
+    return ours ? symbol_of_mpi : loader.symbol;
+}
+
+void mpi_bind(void)
+{
+    loader.open = (dlopen_function)dlsym(RTLD_NEXT, "dlopen");
+    loader.symbol = (dlsym_function)dlsym(RTLD_NEXT, "dlsym");
+    look();
+}

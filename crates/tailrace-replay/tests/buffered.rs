@@ -1,0 +1,45 @@
+//! What stdio's buffer gathered: counts stand beside requests, and take no time.
+
+use tailrace_replay::{Options, analyze};
+use tailrace_trace::MemoryTrace;
+use tailrace_trace::event::{Buffered, FileCall, FileKind, Layer, Operation, Progress};
+
+fn request(kind: FileKind, bytes: u64) -> Operation {
+    Operation::File(FileCall {
+        kind,
+        layer: Layer::Stdio,
+        file: 0,
+        bytes,
+        offset: None,
+        error: 0,
+        collective: None,
+        progress: Progress::Blocking,
+        opaque: false,
+    })
+}
+
+/// 150 prints of 60 bytes in two requests, of which 52 prints and the first request come before
+/// 1 µs; a request of 3 µs at 1 µs and one without a duration at 9 µs; the run ends at 10 µs.
+#[test]
+fn counts_are_no_requests_and_take_no_time() {
+    let mut trace = MemoryTrace::new(1);
+    trace.file(b"/run/log", false);
+    let (print, flush) =
+        (trace.function("fprintf", Layer::Stdio), trace.function("fflush", Layer::Stdio));
+    let counted =
+        |calls| Operation::Buffered(Buffered { file: 0, writes: true, calls, bytes: calls * 60 });
+    trace.call(0, print, 1000, 1000, counted(52));
+    trace.call(0, print, 1000, 4000, request(FileKind::Write, 4096));
+    trace.call(0, print, 9000, 9000, counted(98));
+    trace.call(0, flush, 9000, 9000, request(FileKind::Write, 150 * 60 - 4096));
+    trace.call(0, flush, 9000, 10_000, request(FileKind::Close, 0));
+    let analysis = analyze(&trace, &Options::default(), &mut |_, _| true).unwrap();
+    let [file] = &analysis.files[..] else { panic!("one file") };
+    assert_eq!((file.total.buffered_calls, file.total.buffered_bytes), ([0, 150], [0, 9000]));
+    assert_eq!((file.total.calls[1], file.total.bytes[1]), (2, 9000));
+    assert_eq!(file.total.patterns[1].small, 2);
+    let rank = &analysis.ranks[0];
+    assert_eq!((rank.io, rank.bytes_written), (4000, 9000));
+    let calls: u64 = analysis.functions.iter().map(|function| function.total.calls).sum();
+    assert_eq!(calls, 3);
+}

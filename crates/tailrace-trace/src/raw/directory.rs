@@ -1,0 +1,64 @@
+//! What lies in a directory of raw streams.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{TraceError, escape_controls, printable};
+
+use super::survey::{Survey, survey};
+
+/// Host, process and number of a stream, from its name `HOST.PID.N.stream`.
+pub(super) fn name_of(survey: &Survey) -> (String, u32, u32) {
+    let name =
+        survey.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut parts = name.rsplitn(3, '.');
+    let number = parts.next().and_then(|part| part.parse().ok()).unwrap_or(0);
+    let process = parts.next().and_then(|part| part.parse().ok()).unwrap_or(survey.header.process);
+    let host = survey.meta.get("host").cloned().or(parts.next().map(String::from));
+    (host.unwrap_or_default(), process, number)
+}
+
+pub(super) fn read_all(
+    directory: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Survey>, TraceError> {
+    let paths = stream_paths(directory)?;
+    let results = crate::parallel::map(&paths, |path| survey(path));
+    let (mut surveys, mut first_error) = (Vec::new(), None);
+    for result in results {
+        match result {
+            Ok(survey) => surveys.push(survey),
+            Err(error) => {
+                notes.push(error.message.clone());
+                first_error = first_error.or(Some(error));
+            }
+        }
+    }
+    match (surveys.is_empty(), first_error) {
+        (true, Some(error)) => Err(error),
+        (true, None) => Err(TraceError::new(
+            format!("{} holds no raw streams: nothing was captured", printable(directory)),
+            "check that the program's MPI is supported and that the program is dynamically linked",
+        )),
+        _ => Ok(surveys),
+    }
+}
+
+/// The signal that ended the command, where `tailrace run` left word of it.
+pub(super) fn ended_by(directory: &Path) -> Option<String> {
+    let places = [directory.join("raw/ended_by"), directory.join("ended_by")];
+    let text = places.iter().find_map(|path| std::fs::read_to_string(path).ok())?;
+    let word = text.trim();
+    (!word.is_empty() && word.len() <= 32).then(|| escape_controls(word))
+}
+
+/// The streams in `directory`, or in `raw/` below it.
+fn stream_paths(directory: &Path) -> Result<Vec<PathBuf>, TraceError> {
+    let below = directory.join("raw");
+    let directory = if below.is_dir() { below } else { directory.to_path_buf() };
+    let entries = std::fs::read_dir(&directory)
+        .map_err(|cause| TraceError::system("list", &directory, &cause))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "stream"));
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,184 @@
+"""Compiles capture on the user's machine: libtailrace.so, and one flavour library per MPI.
+
+Nothing is launched but compilers; no MPI is linked.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from . import header, trampolines, wrappers
+from .failures import BuildError
+
+_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread"]
+# The wrappers define what fortified headers would inline, and both variants of the large-file
+# names.
+_CORE_FLAGS = ["-DTAILRACE_CORE", "-U_FORTIFY_SOURCE", "-U_FILE_OFFSET_BITS"]
+# Of capture/mpi: what needs no MPI and stands in the core.
+_CORE_SOURCES = ("bind.c", "objects.c", "resolve.c")
+_FLAVOUR_FLAGS = [
+    "-Wno-deprecated-declarations",
+    "-Wno-maybe-uninitialized",
+    "-Wno-cast-function-type",
+]
+
+# What not every mpi.h declares, and the macro that says so.
+_OPTIONAL = {"SESSIONS": "MPI_Session_init", "F2C": "MPI_Comm_f2c"}
+
+
+def sources() -> Path:
+    """The folder ``capture/``: beside this package when installed, else in the checkout."""
+    for folder in (Path(__file__).parent / "sources", Path(__file__).parents[4] / "capture"):
+        if (folder / "record.h").is_file():
+            return folder
+    raise BuildError(
+        "the sources of capture are not installed",
+        "install Tailrace again: its folder capture/ is part of the package",
+    )
+
+
+def _run(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, text=True, capture_output=True, check=False)
+    except OSError as error:
+        raise BuildError(
+            f"{command[0]} cannot be started: {error.strerror}",
+            "install a C compiler (Debian: apt install gcc libc6-dev)",
+        ) from None
+    if done.returncode != 0:
+        lines = (
+            [line for line in done.stderr.splitlines() if "error" in line]
+            or done.stderr.splitlines()
+            or ["no reason given"]
+        )
+        raise BuildError(
+            f"{command[0]} could not compile capture: {lines[0]}",
+            f"the command was: {shlex.join(command)}",
+        )
+    return done.stdout
+
+
+def build_core(output: Path, compiler: str = "cc", extra: tuple[str, ...] = ()) -> None:
+    """Compiles ``libtailrace.so`` to ``output``. Raises BuildError."""
+    folder = sources()
+    with tempfile.TemporaryDirectory() as scratch:
+        assembly = Path(scratch, "trampolines.S")
+        assembly.write_text(trampolines.source())
+        files = [
+            *sorted(str(file) for file in folder.glob("*.c")),
+            *(str(folder / "mpi" / name) for name in _CORE_SOURCES),
+            str(assembly),
+        ]
+        command = [
+            compiler,
+            *_FLAGS,
+            *_CORE_FLAGS,
+            *extra,
+            "-shared",
+            "-Wl,-z,now",
+            "-Wl,-Bsymbolic-functions",
+            f"-I{folder / 'mpi'}",
+            "-o",
+            f"{output}.new",
+            *files,
+            "-ldl",
+            "-lpthread",
+        ]
+        _run(command)
+    Path(f"{output}.new").replace(output)
+
+
+def mpi_compile_flags(mpicc: str) -> tuple[str, list[str]]:
+    """The compiler behind ``mpicc`` and the flags that find its mpi.h, without those that link."""
+    words = shlex.split(_show(mpicc))
+    flags, rest = [], iter(words[1:])
+    for word in rest:
+        if word in ("-I", "-isystem", "-D"):
+            flags += [word, next(rest, "")]
+        elif word.startswith(("-I", "-D", "-m", "-isystem")):
+            flags.append(word)
+    return words[0], flags
+
+
+def _show(mpicc: str) -> str:
+    for option in ("-show", "-showme"):
+        try:
+            done = subprocess.run([mpicc, option], text=True, capture_output=True, check=False)
+        except OSError as error:
+            raise BuildError(
+                f"{mpicc} cannot be started: {error.strerror}",
+                "name the mpicc of the program's MPI",
+            ) from None
+        if done.returncode == 0 and done.stdout.strip():
+            return done.stdout
+    raise BuildError(
+        f"{mpicc} does not say how it compiles (-show)", "name the mpicc of the program's MPI"
+    )
+
+
+def build_flavour(mpicc: str, output: Path) -> None:
+    """Compiles the flavour library for the MPI of ``mpicc`` to ``output``. Raises BuildError."""
+    compiler, flags = mpi_compile_flags(mpicc)
+    if shutil.which(compiler) is None:
+        raise BuildError(
+            f"{mpicc} compiles with {compiler}, which is not there",
+            f"install {compiler}, or set the compiler of {mpicc}",
+        )
+    prototypes = header.parse(header.preprocess([compiler, *flags]))
+    if "MPI_Init" not in prototypes:
+        raise BuildError(
+            f"the mpi.h of {mpicc} declares no MPI_Init that was understood",
+            "report this MPI and its version",
+        )
+    folder = sources() / "mpi"
+    with tempfile.TemporaryDirectory() as scratch:
+        generated = Path(scratch, "wrappers.c")
+        generated.write_text(wrappers.source(prototypes))
+        files = [str(file) for file in sorted(folder.glob("*.c")) if file.name not in _CORE_SOURCES]
+        has = [f"-DHAVE_{name}" for name, function in _OPTIONAL.items() if function in prototypes]
+        command = [
+            compiler,
+            *flags,
+            *_FLAGS,
+            *_FLAVOUR_FLAGS,
+            *has,
+            "-shared",
+            f"-I{folder}",
+            "-o",
+            f"{output}.new",
+            *files,
+            str(generated),
+            "-ldl",
+        ]
+        _run(command)
+    Path(f"{output}.new").replace(output)
+
+
+def soname(mpicc: str) -> str | None:
+    """The soname of the library that programs of ``mpicc`` load, e.g. ``libmpi.so.12``; None where
+    it cannot be told."""
+    with tempfile.TemporaryDirectory() as scratch:
+        program, binary = Path(scratch, "program.c"), Path(scratch, "program")
+        program.write_text("#include <mpi.h>\nint main(void) { return MPI_Finalize(); }\n")
+        try:
+            done = subprocess.run(
+                [mpicc, "-o", str(binary), str(program)],
+                text=True,
+                capture_output=True,
+                check=False,
+            )
+        except OSError:
+            return None
+        return _needed_mpi(binary.read_bytes()) if done.returncode == 0 else None
+
+
+def _needed_mpi(binary: bytes) -> str | None:
+    """NEEDED names stand in the dynamic string table; no other string of so small a program looks
+    like them."""
+    match = re.search(rb"\0(libmpi(?:ch|_abi|_cray|_gnu\w*)?\.so\.\d+)\0", binary)
+    return match[1].decode() if match else None

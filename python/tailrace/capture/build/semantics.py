@@ -1,0 +1,122 @@
+"""What each MPI procedure means for the trace, as pieces of C around the real call.
+
+In the pieces ``$name`` is a parameter's value (of an output: after the call), ``$&name`` the
+parameter as it was passed, ``$string(name)`` a C string, ``$LANGUAGE`` how the caller passes
+things, ``$WIDE`` whether counts are MPI_Count. Names are those of the standard. A procedure without
+an entry is recorded as *plain*.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from . import semantics_collectives, semantics_files, semantics_messages, semantics_one_sided
+from .pieces import Pieces
+
+_COMMUNICATOR_PARENT = {
+    "MPI_Comm_dup": ("comm", "newcomm"),
+    "MPI_Comm_dup_with_info": ("comm", "newcomm"),
+    "MPI_Comm_split": ("comm", "newcomm"),
+    "MPI_Comm_split_type": ("comm", "newcomm"),
+    "MPI_Comm_create": ("comm", "newcomm"),
+    "MPI_Cart_create": ("comm_old", "comm_cart"),
+    "MPI_Cart_sub": ("comm", "newcomm"),
+    "MPI_Graph_create": ("comm_old", "comm_graph"),
+    "MPI_Dist_graph_create": ("comm_old", "comm_dist_graph"),
+    "MPI_Dist_graph_create_adjacent": ("comm_old", "comm_dist_graph"),
+    "MPI_Intercomm_merge": ("intercomm", "newintracomm"),
+    "MPI_Comm_spawn": ("comm", "intercomm"),
+    "MPI_Comm_spawn_multiple": ("comm", "intercomm"),
+    "MPI_Comm_accept": ("comm", "newcomm"),
+    "MPI_Comm_connect": ("comm", "newcomm"),
+}
+
+
+def _creation(parent: str, new: str, flags: str = "0", salt: str = "0") -> Pieces:
+    value = f"(struct creation){{.parent = {parent}, .flags = {flags}, .salt = {salt}}}"
+    return Pieces(after=f"creation_after(stream, &call, &{value}, result, ${new});")
+
+
+_IDUP = Pieces(
+    after="creation_starts(stream, &call, &(struct creation){.parent = $comm}, result, $request, $&newcomm, $LANGUAGE);"
+)
+_FREE = Pieces(
+    declare="MPI_Comm freed;",
+    before="freed = $comm;",
+    after="if (result == MPI_SUCCESS)\n    communicator_forget(freed);\nplain_after(stream, &call);",
+)
+
+
+def _communicators() -> dict[str, Pieces]:
+    found = {
+        name: _creation(f"${parent}", new) for name, (parent, new) in _COMMUNICATOR_PARENT.items()
+    }
+    alone = "predefined.comm_null"
+    # The local groups' other members do not know the peer communicator: what all pass alike is the
+    # tag.
+    found["MPI_Intercomm_create"] = _creation(alone, "newintercomm", salt="(uint64_t)$tag")
+    found["MPI_Comm_create_group"] = _creation(
+        "$comm", "newcomm", "CREATION_MEMBERS_ONLY", "(uint64_t)$tag"
+    )
+    found["MPI_Comm_join"] = _creation(alone, "intercomm", "CREATION_MEMBERS_ONLY")
+    for name, new in (
+        ("MPI_Comm_create_from_group", "newcomm"),
+        ("MPI_Intercomm_create_from_groups", "newintercomm"),
+    ):
+        found[name] = _creation(
+            alone, new, "CREATION_MEMBERS_ONLY", "salt_of_string($string(stringtag))"
+        )
+    # Not made here: known from now on, where there is one.
+    found["MPI_Comm_get_parent"] = Pieces(
+        after="if (result == MPI_SUCCESS)\n    communicator_seen($parent);\nplain_after(stream, &call);"
+    )
+    found["MPI_Comm_idup"] = found["MPI_Comm_idup_with_info"] = _IDUP
+    found["MPI_Comm_free"] = found["MPI_Comm_disconnect"] = _FREE
+    return found
+
+
+_INITIALIZE = Pieces(
+    prologue="tailrace_rank_starts();",
+    inside="control_initialized(result);",
+    after="control_record(stream, &call, CONTROL_INIT, 0);",
+)
+_CONTROL = {
+    "MPI_Init": _INITIALIZE,
+    "MPI_Init_thread": _INITIALIZE,
+    "MPI_Session_init": Pieces(
+        prologue="tailrace_rank_starts();",
+        inside="session_initialized(result, $&session, $LANGUAGE);",
+        after="session_record(stream, &call, CONTROL_INIT);",
+    ),
+    "MPI_Session_finalize": Pieces(after="session_record(stream, &call, CONTROL_FINALIZE);"),
+    "MPI_Finalize": Pieces(
+        before="control_known(stream, &call, CONTROL_FINALIZE, 0);",
+        ahead="control_finalizing();",
+        after="control_record(stream, &call, CONTROL_FINALIZE, 0);",
+    ),
+    "MPI_Pcontrol": Pieces(after="control_record(stream, &call, CONTROL_PCONTROL, $level);"),
+    # It does not return.
+    "MPI_Abort": Pieces(
+        before="control_record(stream, &call, CONTROL_ABORT, $errorcode);", after=""
+    ),
+}
+
+
+@functools.cache
+def table() -> dict[str, Pieces]:
+    """Pieces by base name (a large-count variant has those of its base)."""
+    return {
+        **semantics_messages.table(),
+        **semantics_collectives.table(),
+        **semantics_one_sided.table(),
+        **semantics_files.table(),
+        **_communicators(),
+        **_CONTROL,
+    }
+
+
+PLAIN = Pieces(after="plain_after(stream, &call);")
+
+
+def pieces(base: str) -> Pieces:
+    return table().get(base, PLAIN)

@@ -1,0 +1,89 @@
+"""The command lines of `tailrace run` and `tailrace pack`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from tailrace.engine import Collectives
+from tailrace.usage import PATH, replay_options
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option(
+    "-o",
+    "directory",
+    type=PATH,
+    help="Where the trace and the page go [default: tailrace-PROGRAM-TIME].",
+)
+@click.option(
+    "--processes",
+    type=click.Choice(["ranks", "all"]),
+    default="ranks",
+    help="Record MPI ranks, or every process.",
+)
+@click.option(
+    "--counters",
+    is_flag=True,
+    help="Count instructions and cycles; each captured call then costs more.",
+)
+@click.option("--label", default="", help="What the run is called beside others.")
+@click.option("--report/--no-report", default=True, help="Write report.html and print the verdict.")
+@click.option(
+    "--raw-dir",
+    type=PATH,
+    help="Where events go while the program runs; must be the same path on all nodes.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Do not start the program where it cannot be captured [default: run it without].",
+)
+@replay_options
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(
+    command: tuple[str, ...],
+    directory: Path | None,
+    processes: str,
+    counters: bool,
+    label: str,
+    report: bool,
+    raw_dir: Path | None,
+    strict: bool,
+    eager_limit_bytes: int | None,
+    collectives: Collectives,
+) -> None:
+    """Run COMMAND under capture, then print the verdict.
+
+    The program behaves exactly as without Tailrace: its output, its files and its exit status stay
+    the same.
+
+    \b
+    tailrace run -- mpiexec -n 4 ./model
+    tailrace run -o history-study -- ./serial-program input.nml
+    """
+    from tailrace.capture.environment import CaptureOptions
+    from tailrace.capture.run import run_command
+
+    options = CaptureOptions(
+        directory=directory,
+        processes=processes,
+        counters=counters,
+        label=label,
+        report=report,
+        raw_dir=raw_dir,
+        strict=strict,
+        replay={"eager_limit_bytes": eager_limit_bytes, "collectives": collectives},
+    )
+    sys.exit(run_command(list(command), options))
+
+
+@click.command(short_help="Pack the raw streams of a run that was killed.")
+@click.argument("raw", type=PATH, metavar="RAWDIR")
+@click.option("-o", "output", type=PATH, help="The packed trace [default: beside RAWDIR].")
+def pack(raw: Path, output: Path | None) -> None:
+    """Pack the raw streams of a run that `tailrace run` could not finish. RAWDIR is kept."""
+    from tailrace.store import pack_directory
+
+    for trace in pack_directory(raw, output):
+        click.echo(str(trace))

@@ -1,0 +1,167 @@
+"""Reads a command line such as `mpiexec -n 4 ./model input.nml`: what starts ranks, and which
+program they run."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailrace.capture.elf import is_elf
+
+# fmt: off
+LAUNCHERS = frozenset({
+    "mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "ibrun",
+    "mpiexec.hydra",
+    "mpiexec.gforker", "mpiexec.openmpi", "mpirun.openmpi", "mpiexec.mpich", "mpirun.mpich",
+    "mpiexec.slurm",
+})
+# Programs that only start another one.
+WRAPPERS = frozenset({
+    "env", "nice", "time", "timeout", "taskset", "numactl", "setsid", "nohup", "stdbuf", "ionice",
+    "chrt",
+    "strace",
+    "gdb", "valgrind",
+})
+# Of these the first word that is no option is a command of their own, as in `perf stat`.
+WITH_COMMANDS = frozenset({"perf"})
+# They start what their files say, not what the command line says.
+STARTERS = frozenset({"make", "gmake", "ninja", "ctest", "cmake", "xargs", "parallel"})
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"})
+# fmt: on
+MULTIPLE_NODE_OPTIONS = (
+    "-H",
+    "-host",
+    "--host",
+    "-hosts",
+    "-hostfile",
+    "--hostfile",
+    "-f",
+    "-machinefile",
+    "--machinefile",
+)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """`launcher`: the command's mpiexec or the like, None without. `program`: what the ranks run,
+    None where not found.
+
+    `name`: what to call the run, from the program's or its script's file name.
+    """
+
+    launcher: Path | None
+    program: Path | None
+    name: str
+
+    @property
+    def is_plain_program(self) -> bool:
+        """Neither a script nor an interpreter: what it is linked with is what it uses."""
+        return (
+            self.program is not None
+            and is_elf(self.program)
+            and not _is_interpreter(self.program)
+            and self.program.name not in STARTERS
+        )
+
+    @property
+    def is_script(self) -> bool:
+        """A shell runs it: what is recorded are the programs that it starts."""
+        if self.program is None:
+            return False
+        shell = self.program if is_elf(self.program) else _interpreter(self.program)
+        return shell is not None and shell.name in SHELLS
+
+
+def executable(word: str) -> Path | None:
+    """The file that a word of the command line would run, None where it names none."""
+    found = shutil.which(word)
+    return Path(found) if found and Path(found).is_file() else None
+
+
+def read_command(command: list[str]) -> Launch:
+    """Words are looked up as the shell would; options and their values are passed over as they name
+    no executable."""
+    launcher, skips = None, False
+    for place, word in enumerate(command):
+        if word.startswith("-"):
+            continue
+        skipped, skips = skips, False
+        if skipped or (path := executable(word)) is None:
+            continue
+        path = _behind_shim(path)
+        if path.name in LAUNCHERS:
+            launcher = launcher or path
+        elif path.name in WITH_COMMANDS:
+            skips = True
+        elif path.name not in WRAPPERS and (place == 0 or not word.isdigit()):
+            return Launch(launcher, path, _name(path, command[place + 1 :]))
+    return Launch(launcher, None, _stem(Path(command[0])))
+
+
+def _behind_shim(path: Path) -> Path:
+    """pyenv, rbenv and the like put scripts on the PATH that start the version in use."""
+    manager = path.parent.parent / "bin" / path.parent.parent.name.removeprefix(".")
+    if path.parent.name != "shims" or not os.access(manager, os.X_OK):
+        return path
+    done = subprocess.run([manager, "which", path.name], capture_output=True, text=True)
+    found = Path(done.stdout.strip())
+    return found if done.returncode == 0 and found.is_file() else path
+
+
+def _name(program: Path, arguments: list[str]) -> str:
+    """An interpreter's run is called after its script."""
+    scripts = [
+        Path(word) for word in arguments if not word.startswith("-") and Path(word).is_file()
+    ]
+    return _stem(scripts[0] if _is_interpreter(program) and scripts else program)
+
+
+def recorded_name(meta: dict[str, str]) -> str | None:
+    """What to call a run by what its trace says of its program."""
+    words = meta.get("command", "").split("\x1f")
+    return _name(Path(meta["exe"]), words[1:]) if "exe" in meta else None
+
+
+def _is_interpreter(program: Path) -> bool:
+    return program.name in SHELLS or program.name.startswith(("python", "perl", "julia", "ruby"))
+
+
+def _stem(path: Path) -> str:
+    """A file name without its ending, of characters that need no quoting."""
+    text = "".join(c if c.isalnum() or c in "-_." else "-" for c in path.stem)[:60].strip("-.")
+    return text or "program"
+
+
+def recorded_program(command: list[str], launch: Launch) -> Path | None:
+    """The executable whose processes are recorded though they are not MPI ranks: of a run without
+    launcher.
+
+    A script's is its interpreter, unless that is a shell, which only starts others.
+    """
+    if launch.launcher is not None or launch.program is None:
+        return None
+    program = launch.program if is_elf(launch.program) else _interpreter(launch.program)
+    if program is None or program.name in SHELLS | STARTERS:
+        return None
+    return Path(os.path.realpath(program))
+
+
+def _interpreter(script: Path) -> Path | None:
+    """What the script's first line names, `/usr/bin/env python3` included."""
+    try:
+        with script.open("rb") as file:
+            line = file.readline(512)
+    except OSError:
+        return None
+    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
+    if words and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return executable(words[0]) if words else None
+
+
+def spans_nodes(command: list[str]) -> bool:
+    """Whether ranks may start on other nodes: hosts are named, or the batch system gave more than
+    one."""
+    nodes = os.environ.get("SLURM_JOB_NUM_NODES") or os.environ.get("PBS_NUM_NODES") or "1"
+    return nodes != "1" or any(word in MULTIPLE_NODE_OPTIONS for word in command)

@@ -1,0 +1,117 @@
+"""Why nothing was recorded, and what to do about it."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailrace.capture.elf import is_elf, is_static
+from tailrace.capture.environment import CaptureOptions, Place
+from tailrace.capture.launch import Launch, recorded_program
+from tailrace.errors import TailraceError
+from tailrace.names import printable
+
+# With less than this a file system counts as full: a process needs a window of its stream.
+ROOM_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A run whose program was started, and the status that it ended with."""
+
+    command: list[str]
+    launch: Launch
+    options: CaptureOptions
+    place: Place
+    status: int
+
+    @property
+    def name(self) -> str:
+        program = self.launch.program
+        return printable(program.name if program is not None else self.command[0])
+
+
+def why_nothing(attempt: Attempt) -> TailraceError:
+    """The first reason that holds, the most certain first."""
+    reasons = (_no_room, _own_preload, _cannot_be_loaded, _failed, _no_rank)
+    found = next(filter(None, (reason(attempt) for reason in reasons)), None) or (
+        f"{attempt.name} made no file call and no MPI call",
+        "`--processes all` also records the programs that it starts",
+    )
+    return TailraceError(f"nothing was recorded: {found[0]}", found[1])
+
+
+Reason = tuple[str, str] | None
+
+
+def _no_room(attempt: Attempt) -> Reason:
+    raw = attempt.place.raw
+    if not raw.is_dir():
+        return (
+            f"{printable(str(raw))} was removed while the program ran",
+            "name a directory that the program leaves alone with -o",
+        )
+    system = os.statvfs(raw)
+    if system.f_bavail * system.f_frsize < ROOM_BYTES:
+        return (
+            f"the file system of {printable(str(raw))} is full",
+            "name a directory on another one with --raw-dir",
+        )
+    return None
+
+
+def _own_preload(attempt: Attempt) -> Reason:
+    if not any(word.startswith("LD_PRELOAD=") for word in attempt.command):
+        return None
+    return (
+        "the command sets LD_PRELOAD itself, and capture is loaded by that variable",
+        "set it before `tailrace run`, which adds to it: LD_PRELOAD=… tailrace run -- …",
+    )
+
+
+def _cannot_be_loaded(attempt: Attempt) -> Reason:
+    program = attempt.launch.program
+    if program is None or not is_elf(program):
+        return None
+    if is_static(program):
+        return (
+            f"{attempt.name} is linked statically, and capture is loaded by the dynamic linker",
+            "link it dynamically, that is, without -static",
+        )
+    if _mode(program) & (stat.S_ISUID | stat.S_ISGID):
+        return (
+            f"{attempt.name} runs with another user's rights, and nothing is loaded into it",
+            "run a copy without the setuid bit",
+        )
+    return None
+
+
+def _mode(program: Path) -> int:
+    try:
+        return program.stat().st_mode
+    except OSError:
+        return 0
+
+
+def _failed(attempt: Attempt) -> Reason:
+    if attempt.status == 0:
+        return None
+    signal_or_status = "signal" if attempt.status < 0 else "status"
+    before = "an MPI rank began" if attempt.launch.launcher is not None else "its first file call"
+    return (
+        f"{attempt.name} ended with {signal_or_status} {abs(attempt.status)} before {before}",
+        "try the command without Tailrace; `tailrace doctor` shows which MPI is found",
+    )
+
+
+def _no_rank(attempt: Attempt) -> Reason:
+    launched = attempt.launch.launcher is not None
+    if attempt.options.processes == "all" or not (
+        launched or recorded_program(attempt.command, attempt.launch) is None
+    ):
+        return None
+    return (
+        "no process was an MPI rank",
+        "`tailrace run --processes all` records every process; "
+        "`tailrace doctor` shows which MPI is found",
+    )

@@ -1,0 +1,254 @@
+"""`tailrace run`: the command with capture preloaded, then its trace, page and verdict. The program
+comes first: whatever goes wrong here, it runs as it would have run without, and its exit status is
+returned.
+"""
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from tailrace import store
+from tailrace.capture import libraries
+from tailrace.capture.environment import CaptureOptions, Place, capture_environment
+from tailrace.capture.launch import Launch, executable, read_command, recorded_name
+from tailrace.capture.mpi import for_command
+from tailrace.capture.reasons import Attempt, why_nothing
+from tailrace.engine import ReplayOptions, analyze
+from tailrace.errors import TailraceError
+from tailrace.names import printable, shown_path
+from tailrace.output import write_new
+from tailrace.terminal import console, tell
+
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+WITHOUT = "capture does not work, the program runs without it"
+FORWARDED = (
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGQUIT,
+    signal.SIGINT,
+)
+# A status of 128 and one of these is a signal's.
+ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
+# What the terminal itself sends to every process of its foreground group.
+BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+
+
+def run_command(command: list[str], options: CaptureOptions) -> int:
+    """Runs the command under capture and returns its exit status; dies by the signal that ended
+    it."""
+    if (status := _cannot_start(command[0])) is not None:
+        return status
+    launch = read_command(command)
+    with tempfile.TemporaryDirectory(prefix="tailrace-") as scratch:
+        place, environment = _prepare(command, launch, options, Path(scratch))
+        try:
+            with store.running(place.raw) if place is not None else contextlib.nullcontext():
+                status = _execute(command, environment)
+        except OSError as error:
+            tell(f"{printable(command[0])} cannot be started: {error.strerror}")
+            if place is not None:
+                store.remove_empty(place.directory, place.raw)
+            return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+    if place is not None:
+        store.say_how_it_ended(place.raw, _signal(status))
+        with _never_harming("the trace could not be finished"):
+            _finish(Attempt(command, launch, options, place, status))
+    return _leave(status)
+
+
+def _cannot_start(word: str) -> int | None:
+    """The shell's status for a program that does not exist or is not executable, before anything
+    is compiled for it; None where it can be started."""
+    if executable(word) is not None:
+        return None
+    name = shown_path(word)
+    if "/" not in word:
+        tell(f"{name}: command not found\n\nhint: is it on the PATH, or is it ./{name}?")
+        return NOT_FOUND
+    if not os.path.exists(word):  # noqa: PTH110 - as Path.exists, but a long name is no error
+        tell(f"{name} does not exist\n\nhint: check the path of the program")
+        return NOT_FOUND
+    if Path(word).is_dir():
+        tell(f"{name} is a directory\n\nhint: name a program in it")
+    else:
+        tell(f"{name} is not executable\n\nhint: `chmod +x` makes a program executable")
+    return NOT_EXECUTABLE
+
+
+@contextlib.contextmanager
+def _never_harming(what: str) -> Iterator[None]:
+    """Trouble in Tailrace is reported in a sentence and changes nothing for the program."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        tell(f"{what}: stopped")
+    except TailraceError as error:
+        tell(f"{what}: {error}")
+    except Exception as error:  # a fault of ours must not become the program's
+        tell(f"{what}: {type(error).__name__}: {error}")
+
+
+def _prepare(
+    command: list[str], launch: Launch, options: CaptureOptions, scratch: Path
+) -> tuple[Place | None, dict[str, str]]:
+    """Libraries, directory and environment; None and the environment as it is where capture cannot
+    work, which is an error only where the user wants it so."""
+    plain = dict(os.environ)
+    strictly = contextlib.nullcontext() if options.strict else _never_harming(WITHOUT)
+    with strictly:
+        place = _make_place(launch, options)
+        try:
+            prepared = libraries.prepare(for_command(launch) or libraries.ready(), tell)
+            preload = libraries.preloadable(prepared, scratch)
+            return place, plain | capture_environment(command, launch, options, place, preload)
+        except BaseException:
+            store.remove_empty(place.directory, place.raw)
+            raise
+    return None, plain
+
+
+def _make_place(launch: Launch, options: CaptureOptions) -> Place:
+    """Makes DIR and DIR/raw, readable by the owner only."""
+    directory = (options.directory or _default_directory(launch)).absolute()
+    trace = store.free_name(directory / f"{launch.name}{store.SUFFIX}")
+    raw = options.raw_dir.absolute() / trace.stem if options.raw_dir else directory / store.RAW
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        raw = _fresh(raw)
+    except OSError as error:
+        raise TailraceError(
+            f"{shown_path(error.filename or directory)} cannot be made: {error.strerror}",
+            f"choose another place with {'--raw-dir' if options.raw_dir else '-o'}",
+        ) from None
+    return Place(directory, raw, trace)
+
+
+def _default_directory(launch: Launch) -> Path:
+    return store.free_name(Path(f"tailrace-{launch.name}-{time.strftime('%Y%m%d-%H%M%S')}"))
+
+
+def _fresh(raw: Path) -> Path:
+    """A directory that this run alone writes to, so that the streams of an earlier, killed run stay
+    apart."""
+    while True:
+        raw = store.free_name(raw)
+        with contextlib.suppress(FileExistsError):  # another run took the name meanwhile
+            raw.mkdir(mode=0o700, parents=True)
+            return raw
+
+
+def _execute(command: list[str], environment: dict[str, str]) -> int:
+    """Runs the command with our stdin, stdout, stderr and open files; returns its status, negative
+    for a signal."""
+    with _forwarding_signals() as child:
+        process = subprocess.Popen(command, env=environment, close_fds=False)
+        child.append(process)
+        return process.wait()
+
+
+@contextlib.contextmanager
+def _forwarding_signals() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """While the program runs, signals sent to us are its own; those of the terminal it has got
+    already."""
+    child: list[subprocess.Popen[bytes]] = []
+
+    def forward(number: int, _frame: object) -> None:
+        if child and not (number in BY_TERMINAL and _in_foreground()):
+            child[0].send_signal(number)
+
+    # What a parent had ignored (nohup) stays ignored, and is inherited so.
+    handled = [number for number in FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, forward) for number in handled}
+    try:
+        yield child
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    """Whether a terminal sends its signals to our process group."""
+    for descriptor in (0, 1, 2):
+        with contextlib.suppress(OSError):
+            return os.tcgetpgrp(descriptor) == os.getpgrp()
+    return False
+
+
+def _finish(attempt: Attempt) -> None:
+    """Packs, verifies, writes the page, prints the verdict. Raw streams stay until the packed trace
+    was read back."""
+    place, options = attempt.place, attempt.options
+    if not store.streams(place.raw):
+        reason = why_nothing(attempt)
+        store.remove_empty(place.directory, place.raw)
+        tell(str(reason))
+        return
+    traces = store.pack_verified(place.raw, place.trace, partial(_names, attempt))
+    if len(traces) > 1:
+        tell(f"the command started {len(traces)} runs, each with a trace and a verdict of its own")
+    for trace in traces:
+        if options.report:
+            _report(trace, place.directory, options.replay)
+        else:
+            tell(f"trace: {_from_here(trace)}")
+
+
+def _names(attempt: Attempt, runs: list[store.Packed]) -> list[str]:
+    """What starts with a script is called after the programs that the script started."""
+    if len(runs) == 1 and not attempt.launch.is_script:
+        return [attempt.place.trace.stem]
+    return [recorded_name(run.meta) or attempt.launch.name for run in runs]
+
+
+def _report(trace: Path, directory: Path, replay: ReplayOptions) -> None:
+    from tailrace.page import render
+    from tailrace.report.text import print_verdict
+    from tailrace.verdict.as_json import report
+
+    columns = analyze(trace, **replay)
+    document = report(columns)
+    page = write_new(
+        directory / "report.html", render([columns], [str(trace)], documents=[document])
+    )
+    print_verdict(document, console(stderr=True))
+    tell(f"trace: {_from_here(trace)}")
+    tell(f"page:  {_from_here(page)}")
+
+
+def _from_here(path: Path) -> str:
+    """The path as a user would type it: relative to the current directory where it lies below."""
+    with contextlib.suppress(OSError, ValueError):  # there may be no current directory any more
+        path = path.relative_to(Path.cwd())
+    return printable(str(path))
+
+
+def _signal(status: int) -> str | None:
+    """The signal that ended the command: its own, or of what it started, as launchers and shells
+    pass it on."""
+    number = -status if status < 0 else status - 128
+    if status >= 0 and number not in ENDING:
+        return None
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return None
+
+
+def _leave(status: int) -> int:
+    """The program's status; if a signal ended it, the same signal ends us, without a core of our
+    own."""
+    if status >= 0:
+        return status
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if -status not in (signal.SIGKILL, signal.SIGSTOP):  # nothing changes what these do
+        signal.signal(-status, signal.SIG_DFL)
+    os.kill(os.getpid(), -status)
+    return 128 - status

@@ -1,0 +1,1 @@
+"""`tailrace report`: the verdict and the tables in the terminal and as JSON."""

@@ -1,0 +1,320 @@
+"""What a reader must know before trusting the numbers: outliers, drift, unequal scatter, too few
+runs, failed runs."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from tailrace.study.analysis.intervals import LEVEL
+from tailrace.study.analysis.layout import RANK_KINDS, Layout, StudyFactor
+from tailrace.study.analysis.responses import Response
+from tailrace.study.analysis.words import joined, p_value, signed, spaced
+from tailrace.units import count
+
+# Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z scores beyond 3.5 are
+# outliers. Of many runs some lie that far by chance, so the score rises until only one study in a
+# hundred has one.
+OUTLIER_SCORE, OUTLIER_RATE = 3.5, 0.01
+NORMAL_MAD = 0.6745
+# A scatter below this share is no outlier in practice, however quiet the rest of the study.
+OUTLIER_LEAST = 0.05
+CERTAIN = 0.001
+DRIFT_LEAST = 0.01
+REPETITIONS_LEAST = 3
+# The half-width of an interval, relative to its median, beyond which single combinations say
+# little.
+WIDE = 0.25
+# One process that is always ready to run.
+BUSY_LOAD = 1.0
+
+
+@dataclass(frozen=True)
+class Caution:
+    """`kind` is a word for programs, `text` a sentence, `hint` what to do about it; `runs` are
+    those concerned."""
+
+    kind: str
+    text: str
+    hint: str = ""
+    runs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Change of the response over the study, beyond what the combinations explain.
+
+    `change`: ratio of the last run's expectation to the first's, with its interval (Theil and Sen's
+    slope).
+    """
+
+    change: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def certain(self) -> bool:
+        return self.p <= CERTAIN and abs(self.change - 1) >= DRIFT_LEAST
+
+
+def residuals(runs: pd.DataFrame, factors: list[StudyFactor], column: str) -> pd.Series:
+    """Logarithms less the mean of their combination, of those that have at least three runs, scaled
+    so that taking a mean out of few does not make them look quieter than they are.
+    """
+    usable = runs[pd.to_numeric(runs[column], errors="coerce") > 0]
+    logs = np.log(usable[column].astype(float))
+    groups = logs.groupby(
+        [usable[factor.name].to_numpy() for factor in factors] or [0] * len(logs), sort=False
+    )
+    sizes = groups.transform("size")
+    answer = (logs - groups.transform("mean")) * np.sqrt(sizes / np.maximum(sizes - 1, 1))
+    return answer[sizes >= REPETITIONS_LEAST]
+
+
+def drift(runs: pd.DataFrame, left: pd.Series) -> Drift | None:
+    """Kendall's test of the residuals against the order of runs, and the slope by Theil and Sen."""
+    if len(left) < 10:
+        return None
+    order = runs.loc[left.index, "order"].to_numpy(dtype=float)
+    values = left.to_numpy()
+    if len(values) > 2000:  # Theil and Sen look at all pairs
+        chosen = np.linspace(0, len(values) - 1, 2000).astype(int)
+        chosen = np.argsort(order)[chosen]
+        order, values = order[chosen], values[chosen]
+    slope, _, low, high = stats.theilslopes(values, order, alpha=LEVEL)
+    length = order.max() - order.min()
+    p = float(stats.kendalltau(order, values).pvalue)
+    if not math.isfinite(p):
+        return None
+    change, least, most = (math.exp(value * length) for value in (slope, low, high))
+    return Drift(change, least, most, p)
+
+
+def distances(table: Layout) -> np.ndarray:
+    """Combinations × blocks: each logarithm less the median of the others of its combination; NaN
+    where there are too few."""
+    answer = np.full(table.logs.shape, np.nan)
+    enough = np.isfinite(table.logs).sum(axis=1) >= REPETITIONS_LEAST
+    for block in range(table.logs.shape[1]):
+        others = np.delete(table.logs[enough], block, axis=1)
+        answer[enough, block] = table.logs[enough, block] - np.nanmedian(others, axis=1)
+    return answer
+
+
+def outliers(table: Layout) -> list[tuple[int, float]]:
+    """Runs that lie too far off by the modified z score, the farthest first, with their distance.
+    At most one of each combination: where one lies far off, so do the others from it.
+    """
+    away = distances(table)
+    known = np.abs(away[np.isfinite(away)])
+    if table.runs is None or not known.size or np.median(known) == 0:
+        return []
+    limit = (
+        max(OUTLIER_SCORE, float(stats.norm.isf(OUTLIER_RATE / 2 / known.size)))
+        / NORMAL_MAD
+        * np.median(known)
+    )
+    rows = np.flatnonzero(np.isfinite(away).any(axis=1))
+    farthest = np.nanargmax(np.abs(away[rows]), axis=1)
+    found = [
+        (int(table.runs[row, at]), float(away[row, at]))
+        for row, at in zip(rows, farthest, strict=True)
+    ]
+    far = [(run, away) for run, away in found if abs(away) > max(limit, OUTLIER_LEAST)]
+    return sorted(far, key=lambda pair: -abs(pair[1]))
+
+
+def unequal_variances(table: Layout, factor: StudyFactor) -> tuple[float, float, Any, Any] | None:
+    """p of Levene's test (Brown and Forsythe's, by medians) between the levels of a factor of the
+    scatter within combinations; the ratio of the largest to the smallest standard deviation, and at
+    which levels they are.
+    """
+    centred = table.logs - np.nanmedian(table.logs, axis=1, keepdims=True)
+    codes = table.codes[:, table.position(factor.name)]
+    groups = {code: centred[codes == code] for code in np.unique(codes)}
+    samples = {code: group[np.isfinite(group)] for code, group in groups.items()}
+    samples = {
+        code: values for code, values in samples.items() if len(values) > 5 and np.any(values != 0)
+    }
+    if len(samples) < 2:
+        return None
+    p = float(stats.levene(*samples.values(), center="mean").pvalue)
+    scatter = {code: float(np.std(values)) for code, values in samples.items()}
+    most, least = max(scatter, key=scatter.__getitem__), min(scatter, key=scatter.__getitem__)
+    return p, scatter[most] / scatter[least], factor.levels[most], factor.levels[least]
+
+
+def order_follows(runs: pd.DataFrame, factor: StudyFactor) -> float:
+    """p of the hypothesis that the levels of a factor were run in random order (Kruskal and
+    Wallis)."""
+    groups = [
+        group["order"].to_numpy(dtype=float)
+        for _, group in runs.groupby(factor.name, observed=True)
+    ]
+    groups = [group for group in groups if len(group)]
+    return float(stats.kruskal(*groups).pvalue) if len(groups) > 1 else 1.0
+
+
+def cautions(
+    runs: pd.DataFrame, factors: list[StudyFactor], response: Response, table: Layout, planned: int
+) -> list[Caution]:
+    """Of one response; `runs` are the finished ones, `planned` is the number of combinations in the
+    design."""
+    left, words = residuals(runs, factors, response.column), response.words
+    found = [
+        _few(table, planned),
+        _wide(table, words),
+        _order(runs, factors),
+        _drift(runs, left, words),
+    ]
+    found += [_outliers(table, words), _unequal(table, factors, words)]
+    return [caution for caution in found if caution is not None]
+
+
+def _few(table: Layout, planned: int) -> Caution | None:
+    counts = np.isfinite(table.logs).sum(axis=1)
+    few = planned - int(np.sum(counts >= REPETITIONS_LEAST))
+    if not few:
+        return None
+    return Caution(
+        "too few runs",
+        f"{few} of {count(planned, 'combination')} {'has' if few == 1 else 'have'} fewer than"
+        f" {REPETITIONS_LEAST}"
+        " finished runs",
+        "restart the study to make the missing runs, or set repetitions = 3 or more in the study"
+        " file",
+    )
+
+
+def _wide(table: Layout, words: str) -> Caution | None:
+    """Where a combination's own interval is so wide that only comparisons over several of them say
+    something."""
+    counts = np.isfinite(table.logs).sum(axis=1)
+    usable = table.logs[counts >= 2]
+    if not len(usable):
+        return None
+    freedom = counts[counts >= 2] - 1
+    half = (
+        stats.t.ppf(0.5 + LEVEL / 2, freedom)
+        * np.nanstd(usable, axis=1, ddof=1)
+        / np.sqrt(freedom + 1)
+    )
+    wide = int(np.sum(np.expm1(half) > WIDE))
+    if not wide:
+        return None
+    return Caution(
+        "wide intervals",
+        f"the {words} of {wide} of {count(len(counts), 'combination')} is known to no better"
+        f" than {WIDE * 100:g} %"
+        " from its own runs",
+        "more repetitions, or [adaptive] interval = 0.1, narrow them",
+    )
+
+
+def busy(environment: Mapping[str, Any]) -> Caution | None:
+    """Where something else ran when the study began."""
+    load = environment.get("load_average") or [0.0]
+    if load[0] < BUSY_LOAD:
+        return None
+    return Caution(
+        "busy machine",
+        "the machine was busy with something else when the study began (load average"
+        f" {load[0]:.1f} on"
+        f" {count(int(environment.get('cores') or 1), 'core')})",
+        "repeat it on an idle machine: random order keeps this out of comparisons, but not out"
+        " of times",
+    )
+
+
+def side_by_side(blocks_at_once: int) -> Caution | None:
+    """Where runs had neighbours."""
+    if blocks_at_once < 2:
+        return None
+    return Caution(
+        "runs side by side",
+        f"{blocks_at_once} blocks ran side by side, and their runs disturbed each other",
+        "use blocks_at_once = 1 to measure times; more only where the numbers that programs"
+        " print matter",
+    )
+
+
+def crowded(runs: pd.DataFrame, factors: list[StudyFactor], cores: int) -> Caution | None:
+    """Where ranks shared cores, times are not those of as many cores."""
+    ranks = next((factor for factor in factors if factor.kind in RANK_KINDS), None)
+    if ranks is None or not cores:
+        return None
+    many = [level for level in ranks.levels if level > cores and (runs[ranks.name] == level).any()]
+    if not many:
+        return None
+    crowd = f"{joined([str(level) for level in many])} {spaced(ranks.name)}"
+    return Caution(
+        "more ranks than cores",
+        f"with {crowd} on {count(cores, 'core')}, ranks share cores: times"
+        " are those of an overloaded machine, and computation cannot speed up",
+        "compare what was written and read, or run on more cores",
+    )
+
+
+def _order(runs: pd.DataFrame, factors: list[StudyFactor]) -> Caution | None:
+    for factor in factors:
+        if order_follows(runs, factor) <= CERTAIN:
+            return Caution(
+                "order not random",
+                f"the levels of {factor.name} were not run in random order: a change over"
+                f" time cannot be told from the effect of {factor.name}",
+                "`tailrace study run` randomises the order within blocks",
+            )
+    return None
+
+
+def _drift(runs: pd.DataFrame, left: pd.Series, words: str) -> Caution | None:
+    found = drift(runs, left)
+    if found is None or not found.certain:
+        return None
+    return Caution(
+        "drift",
+        f"{words} drifted by {signed(found.change)} % from the first run to the last"
+        f" ({signed(found.low)} to"
+        f" {signed(found.high)} %, {p_value(found.p)}); comparisons are made within blocks in"
+        " random order, so it"
+        " widens intervals and does not shift them",
+        "check for other programs, a throttled processor, or a disk that filled up",
+    )
+
+
+def _outliers(table: Layout, words: str) -> Caution | None:
+    found = outliers(table)
+    if not found:
+        return None
+    numbers = tuple(number for number, _ in found)
+    shown = ", ".join(str(number) for number in numbers[:5]) + (", …" if len(numbers) > 5 else "")
+    return Caution(
+        "outliers",
+        f"{count(len(numbers), 'run')} of {int(np.isfinite(table.logs).sum())}"
+        f" {'lies' if len(numbers) == 1 else 'lie'} far from the others of the same combination"
+        f" (run {shown}); the"
+        f" farthest has {math.exp(found[0][1]):.2f} times their median {words}",
+        "they are included in all numbers; runs/ shows what happened",
+        numbers,
+    )
+
+
+def _unequal(table: Layout, factors: list[StudyFactor], words: str) -> Caution | None:
+    tests = [(unequal_variances(table, factor), factor) for factor in factors]
+    certain = [
+        (test, factor) for test, factor in tests if test and test[0] <= CERTAIN and test[1] > 2
+    ]
+    if not certain:
+        return None
+    (p, ratio, most, least), factor = min(certain, key=lambda pair: pair[0][0])
+    return Caution(
+        "unequal variances",
+        f"{words} scatters {ratio:.1f} times as much with {factor.name} {most} as with {least}"
+        f" ({p_value(p)});"
+        " intervals do not assume that it scatters alike",
+    )

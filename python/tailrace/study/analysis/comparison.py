@@ -1,0 +1,244 @@
+"""Two studies of the same combinations: what has become faster or slower, and where.
+
+The studies have no blocks in common, so a combination is compared by Welch's test on logarithms.
+All of them together are compared by the means of their blocks, which is Welch's test as well. That
+a single combination has changed is said only where Holm's correction over all of them allows it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from tailrace.errors import TailraceError
+from tailrace.names import printable
+from tailrace.study.analysis import words
+from tailrace.study.analysis.expect import Answer, evaluate
+from tailrace.study.analysis.intervals import LEVEL, Estimate, holm
+from tailrace.study.analysis.layout import Layout, StudyFactor
+from tailrace.study.analysis.measured import Measured
+from tailrace.units import count
+
+CERTAIN = 0.05
+# A change of all combinations together that is surely less than this is none.
+STEADY = 0.05
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One combination: the ratio of the second study's response to the first's, p after Holm's
+    correction."""
+
+    where: Mapping[str, Any]
+    ratio: Estimate
+    p_holm: float
+
+    @property
+    def certain(self) -> bool:
+        return self.p_holm <= CERTAIN
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`overall`: all combinations that both studies have. `by_level`: the same for the level of one
+    factor each."""
+
+    first: Measured
+    second: Measured
+    overall: Estimate
+    by_level: tuple[tuple[str, Any, Estimate], ...]
+    combinations: tuple[Changed, ...]
+    only_first: int
+    only_second: int
+    answers: tuple[tuple[Answer, Answer], ...]
+
+    @property
+    def headline(self) -> str:
+        response = self.first.response.words
+        changes = sum(combination.certain for combination in self.combinations)
+        changed = f"{changes} of {count(len(self.combinations), 'combination')}"
+        if self.overall.known and self.overall.within(STEADY):
+            change = f"within {STEADY * 100:g} %: {words.change(self.overall)}"
+            how = f"{response[:1].upper()}{response[1:]} is the same in both {change}"
+        else:
+            span = f"From {label(self.first)} to {label(self.second)}"
+            how = f"{span}, {response} {words.becomes(self.overall)}"
+        return f"{how}{self._most()}; {changed} changed."
+
+    def _most(self) -> str:
+        """The level at which the change is surely larger than at another of its factor, where there
+        is one."""
+        best: tuple[float, str] = (0.0, "")
+        for factor in self.first.varied:
+            levels = [
+                (level, change)
+                for name, level, change in self.by_level
+                if name == factor.name and change.known
+            ]
+            if len(levels) < 2:
+                continue
+            ranked = sorted(levels, key=lambda pair: abs(math.log(pair[1].value)))
+            (_, least), (level, most) = ranked[0], ranked[-1]
+            apart = abs(math.log(most.value / least.value))
+            if (most.low > least.high or most.high < least.low) and apart > max(
+                best[0], math.log(1 + STEADY)
+            ):
+                best = apart, f", most with {words.named(factor, level)}: {words.compared(most)}"
+        return best[1]
+
+
+def label(study: Measured) -> str:
+    return printable(str(study.plan.get("directory") or study.plan["name"]))
+
+
+def compare(first: Measured, second: Measured) -> Comparison:
+    """Raises TailraceError where the two have no combination or no response in common."""
+    before, after = _tables(first, second)
+    places = {tuple(where.items()): row for where, row in zip(after.where, after.logs, strict=True)}
+    rows = [
+        (where, row, places.get(tuple(where.items())))
+        for where, row in zip(before.where, before.logs, strict=True)
+    ]
+    pairs = [(where, row, other_row) for where, row, other_row in rows if other_row is not None]
+    if not pairs:
+        raise TailraceError(
+            "the two studies have no combination in common that finished in both",
+            "compare studies of the same factors",
+        )
+    claimed = {answer.claim: answer for answer in evaluate(second)}
+    return Comparison(
+        first,
+        second,
+        _together(pairs),
+        tuple(_by_level(first.varied, pairs)),
+        tuple(_each(pairs)),
+        len(first.table(first.response).logs) - len(pairs),
+        len(second.table(second.response).logs) - len(pairs),
+        tuple(
+            (answer, claimed[answer.claim]) for answer in evaluate(first) if answer.claim in claimed
+        ),
+    )
+
+
+def _tables(first: Measured, second: Measured) -> tuple[Layout, Layout]:
+    """Both with the levels that both have; `codes` of the two are not comparable, levels are."""
+    if first.response.column != second.response.column:
+        raise TailraceError(
+            "the studies' responses differ: "
+            + " and ".join(printable(study.response.column) for study in (first, second)),
+            "compare studies of one response",
+        )
+    names = [{factor.name for factor in study.varied} for study in (first, second)]
+    if names[0] ^ names[1]:
+        extra = ", ".join(sorted(map(printable, names[0] ^ names[1])))
+        raise TailraceError(
+            f"only one of the two studies varies {extra}", "compare studies of the same factors"
+        )
+    return _common(first, names[0]), _common(second, names[0])
+
+
+def _common(study: Measured, names: set[str]) -> Layout:
+    """Without the factors that have one level, which need not agree."""
+    table = study.table(study.response)
+    order = [
+        index for index, factor in sorted(enumerate(table.factors), key=lambda pair: pair[1].name)
+    ]
+    kept = [index for index in order if table.factors[index].name in names]
+    return Layout(tuple(table.factors[index] for index in kept), table.codes[:, kept], table.logs)
+
+
+Pair = tuple[Mapping[str, Any], np.ndarray, np.ndarray]
+
+
+def welch(first: np.ndarray, second: np.ndarray) -> Estimate:
+    """The ratio of the second to the first, from logarithms; NaN is left out."""
+    first, second = first[np.isfinite(first)], second[np.isfinite(second)]
+    blocks = min(len(first), len(second))
+    if not blocks:
+        return Estimate(math.nan, math.nan, math.nan, math.nan, 0, 0.0)
+    difference = float(second.mean() - first.mean())
+    if blocks < 2 or (np.ptp(first) == 0 and np.ptp(second) == 0):
+        return Estimate(math.exp(difference), math.nan, math.nan, math.nan, blocks, 0.0)
+    test = stats.ttest_ind(second, first, equal_var=False)
+    low, high = test.confidence_interval(LEVEL)
+    return Estimate(
+        math.exp(difference),
+        math.exp(low),
+        math.exp(high),
+        float(test.pvalue),
+        blocks,
+        float(test.df),
+    )
+
+
+def _together(pairs: Sequence[Pair]) -> Estimate:
+    """By the means of the blocks that have all these combinations."""
+    return welch(
+        _block_means([first for _, first, _ in pairs]),
+        _block_means([second for _, _, second in pairs]),
+    )
+
+
+def _block_means(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """A gap is filled with its combination's mean and the block's own deviation: one failed run
+    must not cost a block. Blocks of which less than half ran are left out.
+    """
+    logs = np.array(rows)
+    centred = logs - np.nanmean(logs, axis=1, keepdims=True)
+    enough = np.isfinite(logs).mean(axis=0) >= 0.5
+    return np.nanmean(logs, axis=1).mean() + np.nanmean(centred[:, enough], axis=0)
+
+
+def _by_level(
+    factors: Sequence[StudyFactor], pairs: Sequence[Pair]
+) -> list[tuple[str, Any, Estimate]]:
+    answer = []
+    for factor in factors:
+        for level in factor.levels:
+            some = [pair for pair in pairs if pair[0][factor.name] == level]
+            if some:
+                answer.append((factor.name, level, _together(some)))
+    return answer
+
+
+def _each(pairs: Sequence[Pair]) -> list[Changed]:
+    ratios = [welch(first, second) for _, first, second in pairs]
+    p = np.array([ratio.p if math.isfinite(ratio.p) else 1.0 for ratio in ratios])
+    corrected = holm(p)
+    return [
+        Changed(pair[0], ratio, float(h))
+        for pair, ratio, h in zip(pairs, ratios, corrected, strict=True)
+    ]
+
+
+def as_json(found: Comparison) -> dict[str, Any]:
+    """docs/schema/study-comparison.json."""
+    return {
+        "schema": 1,
+        "first": label(found.first),
+        "second": label(found.second),
+        "response": found.first.response.column,
+        "headline": found.headline,
+        "overall": found.overall.numbers(),
+        "by_level": [
+            {"factor": name, "level": level, "ratio": change.numbers()}
+            for name, level, change in found.by_level
+        ],
+        "combinations": [
+            {
+                "levels": dict(combination.where),
+                "ratio": combination.ratio.numbers(),
+                "p_holm": combination.p_holm,
+                "changed": combination.certain,
+            }
+            for combination in found.combinations
+        ],
+        "only_in_first": found.only_first,
+        "only_in_second": found.only_second,
+        "expect": [
+            {"claim": a.claim, "first": a.answer, "second": b.answer} for a, b in found.answers
+        ],
+    }

@@ -1,0 +1,82 @@
+"""Comparisons along one factor, made within blocks: drift between blocks and whatever a block has
+in common cancels."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from tailrace.study.analysis.intervals import LEVEL, Estimate, Prior, of_blocks, prior_of
+from tailrace.study.analysis.layout import Curve
+
+Weights = Mapping[Any, float]
+
+
+def ratio(of: Any, to: Any) -> Weights:
+    """The response at `of` over that at `to`."""
+    return {of: 1.0, to: -1.0}
+
+
+def slope(levels: Sequence[float]) -> Weights:
+    """The exponent of a power law through these levels, by least squares on logarithms: the sum of
+    weights is 0."""
+    places = np.log(np.asarray(levels, dtype=float))
+    centred = places - places.mean()
+    return dict(zip(levels, centred / np.sum(centred**2), strict=True))
+
+
+def by_block(curve: Curve, weights: Weights) -> np.ndarray:
+    """The weighted sum of logarithms in each block that has all the levels; empty where a level is
+    missing."""
+    if any(level not in curve.levels for level in weights):
+        return np.empty(0)
+    values = np.sum([weight * curve.at(level) for level, weight in weights.items()], axis=0)
+    return values[np.isfinite(values)]
+
+
+def scale(weights: Weights) -> float:
+    """How many times the variance of a single run such a comparison has."""
+    return float(sum(weight**2 for weight in weights.values()))
+
+
+def scatter(curve: Curve) -> list[np.ndarray]:
+    """All that the runs of one curve say of the scatter of a single one: orthonormal comparisons of
+    its levels, in each block that is whole. What a block has in common, and any true difference
+    between levels, is not in their variances.
+    """
+    whole = curve.logs[:, np.isfinite(curve.logs).all(axis=0)]
+    if whole.shape[0] < 2 or whole.shape[1] < 2:
+        return []
+    return list(linalg.helmert(whole.shape[0]) @ whole)
+
+
+class Family:
+    """The same factor in all places of a study. Places that share the levels of `alike` (the
+    targets: each file system scatters in its own way) lend each other their variances.
+    """
+
+    def __init__(self, curves: Sequence[Curve], alike: Sequence[str] = ()) -> None:
+        self.curves = list(curves)
+        self.alike = [name for name in alike if self.curves and name in self.curves[0].where]
+        self._priors: dict[tuple[Any, ...], Prior] = {}
+
+    def compare(self, curve: Curve, weights: Weights, level: float = LEVEL) -> Estimate:
+        """The ratio that `weights` say, in one place."""
+        return of_blocks(by_block(curve, weights), self.prior(curve), scale(weights), level)
+
+    def prior(self, curve: Curve) -> Prior:
+        """Of the variance of a single run where this curve is."""
+        place = tuple(curve.where[name] for name in self.alike)
+        if place not in self._priors:
+            similar = [
+                other
+                for other in self.curves
+                if tuple(other.where[name] for name in self.alike) == place
+            ]
+            samples = [values for other in similar for values in scatter(other)]
+            variances = np.array([np.var(values, ddof=1) for values in samples])
+            self._priors[place] = prior_of(
+                variances, np.array([len(values) - 1 for values in samples])
+            )
+        return self._priors[place]

@@ -1,0 +1,313 @@
+"""Everything that a report says, computed once; `as_json` is what `tailrace study report --json`
+prints."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from tailrace.names import printable
+from tailrace.output import SCHEMA
+from tailrace.study.analysis import words
+from tailrace.study.analysis.cautions import Caution, busy, cautions, crowded, side_by_side
+from tailrace.study.analysis.effects import RESAMPLES, Analysis, Effect, analyse
+from tailrace.study.analysis.expect import Answer, Judgement, evaluate
+from tailrace.study.analysis.findings import (
+    AVERAGED,
+    FactorCrossover,
+    FindingKind,
+    Found,
+    StudyFinding,
+    find,
+)
+from tailrace.study.analysis.intervals import LEVEL, Estimate
+from tailrace.study.analysis.layout import Layout
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.responses import Response
+from tailrace.study.analysis.trends import Speedup, Trend
+from tailrace.study.definition.columns import RunStatus
+from tailrace.units import count
+
+HEADLINE_FINDINGS = 2
+
+
+@dataclass(frozen=True)
+class TypicalValues:
+    """Each combination's typical value and interval; arrays of one row per combination, NaN where
+    there is none."""
+
+    where: list[dict[str, Any]]
+    runs: np.ndarray
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def typical_values(table: Layout) -> TypicalValues:
+    """Geometric mean and Student's interval of each combination, as `intervals.typical` has it, all
+    at once."""
+    runs = np.isfinite(table.logs).sum(axis=1)
+    mean = np.nansum(table.logs, axis=1) / np.maximum(runs, 1)
+    squares = np.nansum((table.logs - mean[:, None]) ** 2, axis=1)
+    freedom = np.where(runs > 1, runs - 1, np.nan)
+    half = stats.t.ppf(0.5 + LEVEL / 2, freedom) * np.sqrt(squares / freedom / np.maximum(runs, 1))
+    return TypicalValues(table.where, runs, np.exp(mean), np.exp(mean - half), np.exp(mean + half))
+
+
+class Summary:
+    """Of one study."""
+
+    def __init__(self, study: Measured) -> None:
+        self.study = study
+        self._tables: dict[str, Layout] = {}
+
+    def table(self, response: Response) -> Layout:
+        if response.column not in self._tables:
+            self._tables[response.column] = self.study.table(response)
+        return self._tables[response.column]
+
+    @cached_property
+    def analyses(self) -> dict[str, Analysis]:
+        """By response; the randomisation test is of the main one."""
+        main, seed = self.study.response.column, int(self.study.plan.get("seed") or 0)
+        return {
+            response.column: analyse(
+                self.table(response), RESAMPLES if response.column == main else 0, seed
+            )
+            for response in self.study.responses
+        }
+
+    @property
+    def analysis(self) -> Analysis:
+        return self.analyses[self.study.response.column]
+
+    @cached_property
+    def found(self) -> Found:
+        return find(self.study, self.analysis)
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        return evaluate(self.study)
+
+    @cached_property
+    def cautions(self) -> list[Caution]:
+        response = self.study.response
+        if self.study.done.empty:
+            return []
+        done, varied = self.study.done, self.study.varied
+        found = cautions(done, varied, response, self.table(response), self.study.planned)
+        # it ran on nodes that this environment does not describe
+        if self.study.plan["study"].get("slurm"):
+            return found
+        environment = self.study.environment
+        machine = [
+            busy(environment),
+            side_by_side(int(self.study.plan["study"].get("blocks_at_once") or 1)),
+            crowded(done, varied, int(environment.get("cores") or 0)),
+        ]
+        return found + [caution for caution in machine if caution is not None]
+
+    @cached_property
+    def headline(self) -> str:
+        """The answer: what the study's paper said, where it did, and what was found."""
+        if self.study.done.empty:
+            name = printable(self.study.plan["name"])
+            return f"No run of {name} has finished well; there is nothing to report yet."
+        findings = self._telling()
+        sentences = (
+            [_sentence(finding.text.removesuffix(AVERAGED)) for finding in findings]
+            if findings
+            else [self._uncertain()]
+        )
+        return ". ".join([*sentences, *self._verdict()]) + "."
+
+    def _telling(self) -> list[StudyFinding]:
+        """The first findings; one of another kind where they are all alike; and one that says what
+        does not matter. None where nothing is certain yet."""
+        order = list(FindingKind)
+        findings = sorted(self.found.findings, key=lambda finding: order.index(finding.kind))
+        kinds = {finding.kind for finding in findings}
+        certain = self.analysis.blocks > 1 and kinds - {FindingKind.UNKNOWN}
+        if FindingKind.WRONG_DATA not in kinds and not certain:
+            return []
+        first, others = findings[:HEADLINE_FINDINGS], findings[HEADLINE_FINDINGS:]
+        chosen = list(first)
+        if len({finding.kind for finding in first}) == 1:
+            different = (FindingKind.CROSSOVER, FindingKind.EFFECT)
+            chosen += [finding for finding in others if finding.kind in different][:1]
+        quiet = [finding for finding in others if finding.kind is FindingKind.NO_EFFECT]
+        return chosen + quiet[:1]
+
+    def _uncertain(self) -> str:
+        """What can be said all the same."""
+        response = self.study.response
+        if not self.study.varied:
+            (value,) = typical_values(self.table(response)).value
+            text = f"{response.words} is {response.text(float(value))}, and nothing was varied"
+            return _sentence(text)
+        if self.analysis.blocks < 2:
+            return "With one run of each combination nothing is certain yet"
+        return f"These runs cannot tell yet what matters to {response.words}"
+
+    def _verdict(self) -> list[str]:
+        """How the expectations came out, in one sentence."""
+        if not self.answers:
+            return []
+        number = {
+            judgement: sum(answer.answer is judgement for answer in self.answers)
+            for judgement in Judgement
+        }
+        held, undecided = number[Judgement.HELD], number[Judgement.UNDECIDED]
+        if held == len(self.answers) > 1:
+            return [f"{'Both' if held == 2 else f'All {held}'} expectations held"]
+        parts = [f"Of {count(len(self.answers), 'expectation')} {held or 'none'} held"]
+        if number[Judgement.NOT_HELD]:
+            parts.append(f"{number[Judgement.NOT_HELD]} did not")
+        if undecided:
+            parts.append(f"{undecided} {'is' if undecided == 1 else 'are'} undecided")
+        return [words.joined(parts)]
+
+    @property
+    def facts(self) -> str:
+        """What was run, in one line."""
+        study, number = self.study, self.study.planned
+        blocks = study.runs["block"].nunique() if len(study.runs) else 0
+        factors = words.joined(
+            [f"{len(factor.levels)} {words.spaced(factor.name)}" for factor in study.varied]
+        )
+        return (
+            f"{printable(study.plan['name'])}: {count(len(study.runs), 'run')} of"
+            f" {count(number, 'combination')}"
+            f" ({factors}) in {count(blocks, 'block')}, {count(len(study.done), 'run')} ended well"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """docs/schema/study-report.json."""
+        study, found = self.study, self.found
+        return {
+            "schema": SCHEMA,
+            "name": study.plan["name"],
+            "headline": self.headline,
+            "response": study.response.column,
+            "runs": self._runs(),
+            "expect": [_answer(answer) for answer in self.answers],
+            "findings": [_finding(finding) for finding in found.findings],
+            "trends": [_trend(along) for along in found.trends],
+            "speedups": [_speedup(gained, found.weak) for gained in found.speedups],
+            "crossovers": [_crossover(crossing) for crossing in found.crossovers],
+            "responses": [self._response(response) for response in study.responses],
+            "warnings": [vars(caution) | {"runs": list(caution.runs)} for caution in self.cautions],
+            "environment": dict(study.environment),
+        }
+
+    def _runs(self) -> dict[str, int]:
+        counts = self.study.runs["status"].value_counts()
+        by_status = {str(status): int(counts.get(status, 0)) for status in RunStatus}
+        return {"all": len(self.study.runs)} | by_status
+
+    def _response(self, response: Response) -> dict[str, Any]:
+        analysis = self.analyses[response.column]
+        return {
+            "column": response.column,
+            "words": response.words,
+            "unit": response.unit,
+            "more_is_better": response.more_is_better,
+            "combinations_analysed": analysis.combinations,
+            "blocks_analysed": analysis.blocks,
+            "not_estimable": [list(names) for names in analysis.not_estimable],
+            "effects": [_effect(self.study, effect) for effect in analysis.effects],
+            "combinations": _combinations(typical_values(self.table(response))),
+        }
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _combinations(found: TypicalValues) -> list[dict[str, Any]]:
+    rows = zip(found.where, found.runs, found.value, found.low, found.high, strict=True)
+    return [
+        {
+            "levels": where,
+            "runs": int(runs),
+            "value": _number(value),
+            "low": _number(low),
+            "high": _number(high),
+        }
+        for where, runs, value, low, high in rows
+    ]
+
+
+def _effect(study: Measured, effect: Effect) -> dict[str, Any]:
+    def levels(codes: tuple[int, ...]) -> dict[str, Any]:
+        return {
+            name: study.factor(name).levels[code]
+            for name, code in zip(effect.factors, codes, strict=True)
+        }
+
+    return {
+        "factors": list(effect.factors),
+        "matters": effect.matters,
+        "size": effect.size.numbers(),
+        "high": levels(effect.high),
+        "low": levels(effect.low),
+        "share_of_variation": effect.share,
+        "freedom": effect.freedom,
+        "error_freedom": _number(effect.error_freedom),
+        "f": _number(effect.f),
+        "p": effect.p,
+        "p_holm": effect.p_holm,
+        "p_randomisation": effect.p_randomisation,
+        "test": effect.test,
+    }
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    where, estimate = dict(answer.where), _numbers(answer.estimate)
+    return vars(answer) | {"where": where, "estimate": estimate}
+
+
+def _finding(finding: StudyFinding) -> dict[str, Any]:
+    return vars(finding) | {"estimate": _numbers(finding.estimate)}
+
+
+def _numbers(estimate: Estimate | None) -> dict[str, Any] | None:
+    return None if estimate is None else estimate.numbers()
+
+
+def _trend(along: Trend) -> dict[str, Any]:
+    return {
+        "where": dict(along.curve.where),
+        "averaged": along.curve.averaged,
+        "shape": along.shape,
+        "best": along.best,
+        "may_be_best": list(along.between),
+        "best_against_first": _numbers(along.until),
+        "last_against_best": _numbers(along.beyond),
+    }
+
+
+def _speedup(gained: Speedup, weak: bool) -> dict[str, Any]:
+    return {
+        "where": dict(gained.curve.where),
+        "scaling": "weak" if weak else "strong",
+        "base": gained.base,
+        "base_value": gained.base_value.numbers(),
+        "levels": [
+            {"level": level, "speedup": estimate.numbers(), "ideal": gained.ideal[level]}
+            for level, estimate in gained.by_level.items()
+        ],
+    }
+
+
+def _crossover(found: FactorCrossover) -> dict[str, Any]:
+    crossing = found.crossover
+    where, between = dict(crossing.where), list(crossing.between)
+    return {"factor": found.factor} | vars(crossing) | {"where": where, "between": between}

@@ -1,0 +1,139 @@
+"""How a response goes along a numeric factor: where it is least, whether it falls until there and
+rises beyond, speedup.
+
+The level with the least time is chosen by the data. To say that the response falls until there, or
+rises beyond, the comparisons with the first and the last level therefore have intervals by
+Bonferroni's correction over all levels that could have been chosen.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from tailrace.study.analysis.contrasts import Family, ratio
+from tailrace.study.analysis.intervals import LEVEL, Estimate, typical
+from tailrace.study.analysis.layout import Curve
+
+# A change by less than this share from end to end is called flat when its interval allows no more.
+FLAT = 0.05
+
+
+class TrendShape(StrEnum):
+    """What can be said of a curve, as seen by who wants less of the response; the order in which
+    trends are reported."""
+
+    TURNS = "turns"
+    WORSENS = "worsens"
+    WORSENS_BEYOND = "worsens beyond"
+    IMPROVES = "improves"
+    FLAT = "flat"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Along one curve. `best`: the level with the lowest (or, where more is better, highest)
+    response.
+
+    `until`: the response at `best` over that at the first level, `beyond`: at the last level over
+    that at `best`; None where they are the same level. `between`: the levels that may as well be
+    the best, as far as the runs can tell. `flat`: every level is surely within FLAT of the best.
+    """
+
+    curve: Curve
+    best: Any
+    until: Estimate | None
+    beyond: Estimate | None
+    between: tuple[Any, ...]
+    flat: bool
+    more_is_better: bool = False
+
+    @property
+    def improves_until(self) -> bool:
+        return self.until is not None and self._better(self.until)
+
+    @property
+    def worsens_beyond(self) -> bool:
+        return self.beyond is not None and self._better(self.beyond.inverted())
+
+    @property
+    def shape(self) -> TrendShape:
+        if self.improves_until:
+            return TrendShape.TURNS if self.worsens_beyond else TrendShape.IMPROVES
+        if self.worsens_beyond:
+            return TrendShape.WORSENS if self.until is None else TrendShape.WORSENS_BEYOND
+        return TrendShape.FLAT if self.flat else TrendShape.UNCLEAR
+
+    def _better(self, change: Estimate) -> bool:
+        """For certain, and not by so little that it matters to nobody."""
+        certain = change.beyond(1) if self.more_is_better else change.below(1)
+        return certain and not change.within(FLAT)
+
+
+def trend(family: Family, curve: Curve, more_is_better: bool = False) -> Trend | None:
+    """None where fewer than two levels have runs."""
+    means = curve.means()
+    usable = [level for level, mean in zip(curve.levels, means, strict=True) if math.isfinite(mean)]
+    if len(usable) < 2:
+        return None
+    signed = {
+        level: (-1 if more_is_better else 1) * means[curve.levels.index(level)] for level in usable
+    }
+    best = min(usable, key=lambda level: signed[level])
+    careful = 1 - (1 - LEVEL) / max(len(usable) - 1, 1)
+    first, last = usable[0], usable[-1]
+    until = family.compare(curve, ratio(best, first), careful) if best != first else None
+    beyond = family.compare(curve, ratio(last, best), careful) if best != last else None
+    against = {
+        level: family.compare(curve, ratio(level, best), careful)
+        for level in usable
+        if level != best
+    }
+    between = tuple(level for level in usable if level == best or not against[level].decided)
+    flat = all(change.within(FLAT) for change in against.values())
+    return Trend(curve, best, until, beyond, between, flat, more_is_better)
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """Along one curve, against its first level. `ideal` by level: what the number of ranks alone
+    would give."""
+
+    curve: Curve
+    base: Any
+    base_value: Estimate
+    by_level: dict[Any, Estimate]
+    ideal: dict[Any, float]
+
+    @property
+    def best(self) -> Any:
+        return max(self.by_level, key=lambda level: self.by_level[level].value)
+
+
+def speedup(family: Family, curve: Curve, weak: bool = False) -> Speedup | None:
+    """Of a time; where the problem grows with the ranks (`weak`), scaled: ideal is the same."""
+    if len(curve.levels) < 2:
+        return None
+    base, *others = curve.levels
+    base_runs = curve.at(base)
+    found = {
+        level: family.compare(curve, ratio(base, level)).scaled(level / base if weak else 1.0)
+        for level in others
+    }
+    ideal = {level: level / base for level in others}
+    value = typical(np.exp(base_runs[np.isfinite(base_runs)]))
+    return Speedup(curve, base, value, found, ideal)
+
+
+def is_weak(ranks: Sequence[float], moved_bytes: Sequence[float]) -> bool:
+    """Whether the problem grows with the ranks: the bytes that are written and read do, more than
+    by their root."""
+    pairs = [pair for pair in zip(ranks, moved_bytes, strict=True) if min(pair) > 0]
+    if not pairs:
+        return False
+    (fewest, least), (most, largest) = min(pairs), max(pairs)
+    return most > fewest and math.log(largest / least) > 0.5 * math.log(most / fewest)

@@ -1,0 +1,179 @@
+"""Levels and comparisons in words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tailrace.study.analysis.intervals import Estimate
+from tailrace.study.analysis.layout import StudyFactor
+from tailrace.study.analysis.responses import Response
+
+_OF_KIND = {
+    "target": "writing to {}",
+    "read_target": "reading from {}",
+    "size": "size {}",
+    "placeholder": "{name} {}",
+}
+_NOUNS = {"ranks": ("rank", "ranks"), "threads": ("thread", "threads")}
+# In sentences, conditions stand in this order.
+_ORDER = (
+    "method",
+    "pair",
+    "format",
+    "target",
+    "read_target",
+    "size",
+    "set",
+    "hint",
+    "setting",
+    "placeholder",
+)
+
+
+def plain(factor: StudyFactor, level: Any) -> str:
+    """A level by itself: `4`, `nfs`, `64 MiB`."""
+    text = factor.labels.get(level, str(level))
+    return f"{text} {factor.unit}" if factor.unit and factor.unit not in text else text
+
+
+def named(factor: StudyFactor, level: Any) -> str:
+    """A level that says what it is of: `4 ranks`, `writing to nfs`, `size small`, `chunk 64
+    KiB`."""
+    text = plain(factor, level)
+    if factor.kind in _NOUNS:
+        return (
+            text
+            if text.endswith(_NOUNS[factor.kind])
+            else f"{text} {_NOUNS[factor.kind][int(level != 1)]}"
+        )
+    if factor.kind in _OF_KIND:
+        return _OF_KIND[factor.kind].format(text, name=spaced(factor.name))
+    return text if factor.kind in ("method", "format", "pair") else f"{spaced(factor.name)} {text}"
+
+
+def spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def subject(factor: StudyFactor) -> str:
+    """A factor as the subject of a sentence."""
+    subjects = {
+        "target": "where it writes",
+        "read_target": "where it reads",
+        "ranks": "the number of ranks",
+    }
+    subjects |= {
+        "threads": "the number of threads",
+        "method": "the method",
+        "format": "the format",
+        "size": "the size",
+    }
+    return subjects.get(factor.kind, spaced(factor.name))
+
+
+def places(factors: Sequence[StudyFactor], where: Mapping[str, Any]) -> str:
+    """`collective, writing to nfs, size small`."""
+    return conditions(factors, {name: [level] for name, level in where.items()})
+
+
+def conditions(factors: Sequence[StudyFactor], where: Mapping[str, Iterable[Any]]) -> str:
+    """The same of several levels each: `writing to nfs or striped`."""
+    known = {factor.name: factor for factor in factors}
+    chosen = sorted((known[name] for name in where), key=_place)
+    return ", ".join(_either(factor, list(where[factor.name])) for factor in chosen)
+
+
+def _place(factor: StudyFactor) -> int:
+    return _ORDER.index(factor.kind) if factor.kind in _ORDER else len(_ORDER)
+
+
+def _either(factor: StudyFactor, levels: list[Any]) -> str:
+    first = named(factor, levels[0])
+    others = [plain(factor, level) for level in levels[1:]]
+    return " or ".join([", ".join([first, *others[:-1]]), others[-1]]) if others else first
+
+
+def joined(texts: Sequence[str], last: str = "and") -> str:
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
+
+
+NO_INTERVAL = "one block: no interval"
+
+
+def times(estimate: Estimate) -> str:
+    """A ratio with its interval: `1.83 times (1.71 to 1.96)`."""
+    return f"{number(estimate.value)} times ({interval(estimate)})"
+
+
+def interval(estimate: Estimate) -> str:
+    return f"{number(estimate.low)} to {number(estimate.high)}" if estimate.known else NO_INTERVAL
+
+
+def number(value: float, digits: int = 2) -> str:
+    if value >= 1e5 or 0 < value < 1e-3:
+        return f"{value:.1e}"
+    if 0 < value < 0.1:
+        return f"{value:.2g}"
+    return (
+        f"{value:,.0f}"
+        if value >= 100
+        else f"{value:.1f}"
+        if value >= 20
+        else f"{value:.{digits}f}"
+    )
+
+
+def change(estimate: Estimate) -> str:
+    """A ratio near 1 as a change: `+1.2 % (−0.8 to +3.3 %)`."""
+    value, low, high = (signed(ratio) for ratio in (estimate.value, estimate.low, estimate.high))
+    return f"{value} % ({low} to {high} %)" if estimate.known else f"{value} % ({NO_INTERVAL})"
+
+
+def signed(ratio: float) -> str:
+    share = (ratio - 1) * 100
+    return f"{'−' if share < 0 else '+'}{abs(share):.1f}" if abs(share) < 1000 else f"+{share:,.0f}"
+
+
+def short(estimate: Estimate) -> str:
+    """For a table: `1.83 (1.71–1.96)`."""
+    if not estimate.known:
+        return number(estimate.value)
+    return f"{number(estimate.value)} ({number(estimate.low)}–{number(estimate.high)})"
+
+
+def becomes(estimate: Estimate) -> str:
+    """What a change does to something, after its name."""
+    if _near(estimate):
+        return f"changes by {change(estimate)}"
+    to = f"{number(estimate.low)}–{number(estimate.high)}" if estimate.known else NO_INTERVAL
+    return f"{'rises' if estimate.value > 1 else 'falls'} to {number(estimate.value)}× ({to})"
+
+
+def compared(estimate: Estimate) -> str:
+    """A ratio, in whichever of the two ways reads better."""
+    return change(estimate) if _near(estimate) else times(estimate)
+
+
+def _near(estimate: Estimate) -> bool:
+    """Whether it reads better as a change in per cent."""
+    if estimate.known:
+        return estimate.low > 0.8 and estimate.high < 1.25
+    return 0.8 < estimate.value < 1.25
+
+
+def worse(response: Response) -> str:
+    return "falls" if response.more_is_better else "rises"
+
+
+def better(response: Response) -> str:
+    return "rises" if response.more_is_better else "falls"
+
+
+def p_short(p: float) -> str:
+    """For a table, whose heading says what it is."""
+    return p_value(p).removeprefix("p ").removeprefix("= ")
+
+
+def p_value(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"

@@ -1,0 +1,202 @@
+"""What a study file may say: one model per table, strictly typed.
+docs/reference/studies.md explains the keys."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, field_validator
+
+SCHEMA = 1
+Level = str | int | float | bool
+PositiveNumber = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+# A factor becomes a column, a placeholder and an argument of a query.
+FactorName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$", max_length=60)]
+
+
+class DefinitionTable(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class RunDefinition(DefinitionTable):
+    """What is run: a workload of `tailrace bench`, or a command of the user's."""
+
+    workload: str | None = None
+    command: Annotated[list[str], Field(min_length=1)] | str | None = None
+    shell: bool = False
+    launcher: Annotated[str, StringConstraints(min_length=1)] = "mpiexec"
+    ranks: PositiveInt = 1
+    threads: PositiveInt = 1
+    size: Name | None = None
+    method: str | None = None
+    format: str | None = None
+    target: Name | None = None
+    read_target: Name | None = None
+    set: dict[str, object] = {}
+    hints: dict[str, Level] = {}
+    settings: dict[str, Level] = {}
+    environment: dict[str, str] = {}
+    working_directory: str | None = None
+    capture: bool = False
+    verify: bool = True
+    time_limit_s: PositiveNumber = 3600.0
+    output_pattern: str | list[str] = []
+    expected_files: list[str] = []
+    reads: list[str] = []
+
+    @field_validator("output_pattern")
+    @classmethod
+    def _compiles(cls, value: str | list[str]) -> str | list[str]:
+        for pattern in [value] if isinstance(value, str) else value:
+            try:
+                named = re.compile(pattern).groupindex
+            except re.error as error:
+                raise ValueError(f"is not a valid regular expression: {error}") from None
+            if not named:
+                raise ValueError("has no named group: write (?P<name>…) around a number")
+        return value
+
+    @property
+    def patterns(self) -> list[str]:
+        return (
+            [self.output_pattern] if isinstance(self.output_pattern, str) else self.output_pattern
+        )
+
+
+class Slurm(DefinitionTable):
+    """One batch job per block, in which `srun` starts the ranks. `options` are sbatch's."""
+
+    options: list[str] = []
+    poll_s: PositiveNumber = 2.0
+
+
+class FactorDefinition(DefinitionTable):
+    levels: Annotated[list[Level], Field(min_length=1)]
+    kind: (
+        Literal[
+            "target",
+            "read_target",
+            "ranks",
+            "threads",
+            "size",
+            "method",
+            "format",
+            "pair",
+            "hint",
+            "setting",
+            "set",
+            "placeholder",
+        ]
+        | None
+    ) = None
+    unit: str = ""
+    labels: list[str] = []
+
+
+class LeaveOut(DefinitionTable):
+    """Combinations that are not run: those in which all of `when` is so."""
+
+    when: Annotated[dict[str, Level | list[Level]], Field(min_length=1)]
+    because: str = ""
+
+
+class Target(DefinitionTable):
+    """A directory on some file system, and what is known about it."""
+
+    directory: Annotated[str, StringConstraints(min_length=1)] | None = None
+    testbed: Name | None = None
+    description: str = ""
+    nodes: PositiveInt | None = None
+    servers: PositiveInt | None = None
+    rate_mb_per_s: PositiveNumber | None = None
+
+
+class Adaptive(DefinitionTable):
+    """Further blocks until every combination's interval is narrow enough, or a bound is met."""
+
+    interval: PositiveNumber = 0.05
+    at_most: PositiveInt = 10
+    budget_s: PositiveNumber | None = None
+
+
+class Turn(DefinitionTable):
+    """A level of a factor at which something changes."""
+
+    factor: str
+    level: Level
+    within: PositiveNumber = 0.1
+
+
+class Faster(DefinitionTable):
+    factor: str
+    level: Level
+    than: Level
+    by: PositiveNumber = 1.0
+
+
+class Matters(DefinitionTable):
+    factor: str
+    within: PositiveNumber = 0.05
+
+
+class ShareOf(DefinitionTable):
+    of: str
+    low: Share
+    high: Share
+
+
+class Scales(DefinitionTable):
+    factor: str
+    exponent_at_least: float
+
+
+class Expect(DefinitionTable):
+    """What the study's document found, as a comparison that the report checks."""
+
+    claim: str
+    paper_value: str = ""
+    where: dict[str, Level | list[Level]] = {}
+    response: str | None = None
+    rises_beyond: Turn | None = None
+    falls_until: Turn | None = None
+    flat_beyond: Turn | None = None
+    faster: Faster | None = None
+    matters: Matters | None = None
+    does_not_matter: Matters | None = None
+    share: ShareOf | None = None
+    scales: Scales | None = None
+
+    @property
+    def given(self) -> dict[str, DefinitionTable]:
+        return {kind: table for kind in EXPECTATIONS if (table := getattr(self, kind)) is not None}
+
+
+EXPECTATIONS = (
+    *("rises_beyond", "falls_until", "flat_beyond", "faster"),
+    *("matters", "does_not_matter", "share", "scales"),
+)
+
+
+class StudyDefinition(DefinitionTable):
+    """A whole file. `size` holds, by name, what a size changes anywhere else."""
+
+    study_schema: Literal[1] = Field(alias="schema")
+    name: Name
+    description: str
+    paper: str = ""
+    from_paper: list[str] = []
+    assumed: list[str] = []
+    response: str = "elapsed_s"
+    run: RunDefinition
+    slurm: Slurm | None = None
+    factor: Annotated[dict[FactorName, FactorDefinition], Field(min_length=1)]
+    leave_out: list[LeaveOut] = []
+    target: dict[Name, Target] = {}
+    repetitions: PositiveInt = 3
+    blocks_at_once: PositiveInt = 1
+    adaptive: Adaptive | None = None
+    cache: Literal["cold", "warm", "as-is"] = "as-is"
+    default_size: Name | None = None
+    size: dict[Name, dict[str, object]] = {}
+    expect: list[Expect] = []

@@ -1,0 +1,227 @@
+"""What single values of a study file cannot tell: how they go together. Each problem is the key's
+path and a text."""
+
+import re
+from collections.abc import Iterator
+
+from tailrace.study.definition import placeholders, setups
+from tailrace.study.definition.columns import BY_NAME, MEASURED
+from tailrace.study.definition.model import (
+    Expect,
+    FactorDefinition,
+    Level,
+    RunDefinition,
+    StudyDefinition,
+)
+from tailrace.toml_file import Problem
+
+SINGLE = ("target", "read_target", "ranks", "threads", "size", "method", "format", "pair")
+ONLY_WORKLOADS = ("size", "method", "format", "set", "hints", "settings")
+ONLY_COMMANDS = ("environment", "working_directory", "output_pattern", "expected_files", "reads")
+
+
+def problems(study: StudyDefinition) -> Iterator[Problem]:
+    """In the order in which a reader meets them."""
+    yield from _run(study)
+    yield from _factors(study)
+    yield from _targets(study)
+    yield from _leave_outs(study)
+    yield from _expectations(study)
+    if study.response not in responses(study):
+        yield ("response",), f"there is no response {study.response!r}"
+    if study.adaptive and study.adaptive.at_most < study.repetitions:
+        yield ("adaptive", "at_most"), f"is less than repetitions, {study.repetitions}"
+
+
+def responses(study: StudyDefinition) -> frozenset[str]:
+    """The columns that a run gives a number for."""
+    return frozenset((*MEASURED, *pattern_names(study.run)))
+
+
+def pattern_names(run: RunDefinition) -> list[str]:
+    return [name for pattern in run.patterns for name in re.compile(pattern).groupindex]
+
+
+def _run(study: StudyDefinition) -> Iterator[Problem]:
+    run = study.run
+    if (run.workload is None) == (run.command is None):
+        yield ("run",), "needs exactly one of workload and command"
+        return
+    where = "workload" if run.workload is not None else "command"
+    for key in ONLY_COMMANDS if where == "workload" else ONLY_WORKLOADS:
+        if key in run.model_fields_set:
+            yield (
+                ("run", key),
+                f"is only valid with a {'command' if where == 'workload' else 'workload'}",
+            )
+    if study.slurm is not None and run.launcher.split()[:1] != ["srun"]:
+        yield ("run", "launcher"), 'must be "srun" in a study with [slurm]'
+    if where == "command":
+        yield from _command(study)
+    elif run.shell:
+        yield ("run", "shell"), "is only valid with a command"
+    elif run.launcher == "none":
+        yield ("run", "launcher"), 'cannot be "none" for a workload'
+
+
+def _command(study: StudyDefinition) -> Iterator[Problem]:
+    run = study.run
+    if isinstance(run.command, str) != run.shell:
+        wanted = (
+            "a string for the shell"
+            if run.shell
+            else "a list of words, or a string with shell = true"
+        )
+        yield ("run", "command"), f"should be {wanted}"
+        return
+    known = setups.placeholders(run, study.factor)
+    for key, text in _texts(run):
+        try:
+            unknown = [name for name in placeholders.names(text) if name not in known]
+        except ValueError as error:
+            yield key, f"{text!r} {error}"
+            continue
+        if unknown:
+            yield (
+                key,
+                f"there is no factor {unknown[0]!r} for {{{unknown[0]}}}; there are"
+                f" {', '.join(sorted(known))}",
+            )
+    if study.cache != "as-is" and not run.reads:
+        yield ("cache",), f"{study.cache!r} needs run.reads: which files does the command read?"
+    names = pattern_names(run)
+    for name in names:
+        if name in BY_NAME or name in study.factor or names.count(name) > 1:
+            yield ("run", "output_pattern"), f"{name!r} is already the name of a column"
+
+
+def _texts(run: RunDefinition) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Everything in which placeholders are filled, with its key."""
+    if isinstance(run.command, str):
+        yield ("run", "command"), run.command
+    else:
+        yield from (
+            (("run", "command", place), word) for place, word in enumerate(run.command or [])
+        )
+    yield from ((("run", "environment", name), text) for name, text in run.environment.items())
+    for key, texts in (("expected_files", run.expected_files), ("reads", run.reads)):
+        yield from ((("run", key, place), text) for place, text in enumerate(texts))
+    if run.working_directory is not None:
+        yield ("run", "working_directory"), run.working_directory
+
+
+def _factors(study: StudyDefinition) -> Iterator[Problem]:
+    allowed = setups.OF_WORKLOADS if study.run.workload is not None else setups.OF_COMMANDS
+    seen: dict[str, str] = {}
+    for name, factor in study.factor.items():
+        key, kind = ("factor", name), setups.kind(study, name)
+        if name in BY_NAME:
+            yield key, "is already the name of a column of the results"
+        if kind not in allowed:
+            yield (*key, "kind"), f"{kind!r} is not valid here; use one of {', '.join(allowed)}"
+        if kind in SINGLE and kind in seen:
+            yield (*key, "kind"), f"{seen[kind]!r} already varies the {kind}"
+        seen[kind] = name
+        yield from (((*key, *rest), text) for rest, text in _levels(factor, kind))
+
+
+def _levels(factor: FactorDefinition, kind: str) -> Iterator[Problem]:
+    texts = [placeholders.as_text(level) for level in factor.levels]
+    for place, level in enumerate(factor.levels):
+        if texts.index(texts[place]) != place:
+            yield ("levels", place), f"{texts[place]!r} is listed twice"
+        if _sort(level) != _sort(factor.levels[0]):
+            yield ("levels", place), f"{level!r} has another type than {factor.levels[0]!r}"
+        if kind in ("ranks", "threads") and (type(level) is not int or level < 1):
+            yield ("levels", place), f"should be a number of {kind}, not {level!r}"
+        if kind in ("target", "read_target", "size", "method", "format") and not isinstance(
+            level, str
+        ):
+            yield (
+                ("levels", place),
+                f"should be the name of a {kind.replace('_', ' ')}, not {level!r}",
+            )
+        if kind == "pair" and not re.fullmatch(r"[a-z-]+ [a-z0-9]+", texts[place]):
+            yield (
+                ("levels", place),
+                f"should be a method and a format, as in 'collective hdf5', not {level!r}",
+            )
+        if any(ord(character) < 32 for character in texts[place]):
+            yield ("levels", place), "must not contain line breaks or tabs"
+    if factor.labels and len(factor.labels) != len(factor.levels):
+        yield ("labels",), f"has {len(factor.labels)} texts for {len(factor.levels)} levels"
+
+
+def _sort(level: Level) -> str:
+    return (
+        "number"
+        if isinstance(level, int | float) and not isinstance(level, bool)
+        else type(level).__name__
+    )
+
+
+def _targets(study: StudyDefinition) -> Iterator[Problem]:
+    for name, target in study.target.items():
+        if target.directory is not None and target.testbed is not None:
+            yield ("target", name), "needs one of directory and testbed, not both"
+    for name in study.factor:
+        if setups.kind(study, name) in ("target", "read_target"):
+            for place, level in enumerate(study.factor[name].levels):
+                if level not in study.target:
+                    yield ("factor", name, "levels", place), f"there is no [target.{level}]"
+    for key in ("target", "read_target"):
+        if (level := getattr(study.run, key)) is not None and level not in study.target:
+            yield ("run", key), f"there is no [target.{level}]"
+    varied = any(setups.kind(study, name) == "target" for name in study.factor)
+    if len(study.target) > 1 and not varied and study.run.target is None:
+        yield (
+            ("target",),
+            "the study has several: choose one with run.target, or make the target a factor",
+        )
+
+
+def _leave_outs(study: StudyDefinition) -> Iterator[Problem]:
+    for place, left_out in enumerate(study.leave_out):
+        key = ("leave_out", place, "when")
+        yield from (((*key, *rest), text) for rest, text in _conditions(study, left_out.when))
+
+
+def _conditions(study: StudyDefinition, when: dict[str, Level | list[Level]]) -> Iterator[Problem]:
+    for name, wanted in when.items():
+        if name not in study.factor:
+            yield (name,), f"there is no factor {name!r}; there are {', '.join(study.factor)}"
+            continue
+        for level in wanted if isinstance(wanted, list) else [wanted]:
+            if level not in study.factor[name].levels:
+                yield (name,), f"{level!r} is not a level of {name}"
+
+
+def _expectations(study: StudyDefinition) -> Iterator[Problem]:
+    for place, expect in enumerate(study.expect):
+        key = ("expect", place)
+        yield from (
+            ((*key, "where", *rest), text) for rest, text in _conditions(study, expect.where)
+        )
+        if len(expect.given) != 1:
+            yield key, f"needs exactly one comparison, but has {', '.join(expect.given) or 'none'}"
+        for response in filter(None, [expect.response, expect.share.of if expect.share else None]):
+            if response not in responses(study):
+                yield (*key, "response"), f"there is no response {response!r}"
+        yield from (((*key, *rest), text) for rest, text in _comparison(study, expect))
+
+
+def _comparison(study: StudyDefinition, expect: Expect) -> Iterator[Problem]:
+    for kind, table in expect.given.items():
+        name = getattr(table, "factor", None)
+        if name is None:
+            continue
+        if name not in study.factor:
+            yield (
+                (kind, "factor"),
+                f"there is no factor {name!r}; there are {', '.join(study.factor)}",
+            )
+            continue
+        for key in ("level", "than"):
+            level = getattr(table, key, None)
+            if level is not None and level not in study.factor[name].levels:
+                yield (kind, key), f"{level!r} is not a level of {name}"

@@ -1,0 +1,119 @@
+"""Two studies beside each other, in the terminal and on a page."""
+
+import math
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from tailrace.names import elided, printable
+from tailrace.study.analysis import words
+from tailrace.study.analysis.comparison import Changed, Comparison, label
+from tailrace.study.analysis.measured import Measured
+from tailrace.terminal import console, table
+
+ROWS_SHOWN = 40
+PAGE_ROWS = 400
+
+
+def print_comparison(found: Comparison, out: Console | None = None) -> None:
+    out = out or console()
+    out.print(Text(found.headline, style="bold"), soft_wrap=True)
+    for note in notes(found):
+        out.print(Text(note, style="dim"), soft_wrap=True)
+    shown = table("By level", "factor", "level", ">ratio (95 % interval)")
+    for row in level_rows(found):
+        shown.add_row(*row)
+    out.print()
+    out.print(shown)
+    if found.answers:
+        answers = table("What was expected", "first", "second", "claim")
+        for before, after in found.answers:
+            answers.add_row(before.answer, after.answer, elided(printable(before.claim), 120))
+        out.print()
+        out.print(answers)
+    headings = ("combination", ">first", ">second", ">ratio (95 % interval)", ">p", "")
+    combinations = table(_combinations_title(found, ROWS_SHOWN), *headings)
+    for row in combination_rows(found)[:ROWS_SHOWN]:
+        combinations.add_row(*row)
+    out.print()
+    out.print(combinations)
+
+
+def _combinations_title(found: Comparison, most: int) -> str:
+    number = len(found.combinations)
+    return "Combinations: those that changed, then the others, the largest ratio first" + (
+        f" (the first {most} of {number:,})" if number > most else ""
+    )
+
+
+def notes(found: Comparison) -> list[str]:
+    """What was compared with what, and what was not."""
+    texts = [
+        f"first: {label(found.first)}, second: {label(found.second)}; ratios are second over"
+        " first, Welch's"
+        " intervals on logarithms; combinations count as changed after Holm's correction over"
+        " all of them"
+    ]
+    if found.only_first or found.only_second:
+        texts.append(
+            f"only in the first: {found.only_first} combinations, only in the second:"
+            f" {found.only_second};"
+            " they are not compared"
+        )
+    hosts = [study.environment.get("host") for study in (found.first, found.second)]
+    if all(hosts) and hosts[0] != hosts[1]:
+        texts.append("the two ran on different machines")
+    return texts
+
+
+def level_rows(found: Comparison) -> list[tuple[str, ...]]:
+    return [
+        (words.spaced(name), words.plain(found.first.factor(name), level), words.short(ratio))
+        for name, level, ratio in found.by_level
+    ]
+
+
+def combination_rows(found: Comparison) -> list[tuple[str, ...]]:
+    ranked = sorted(
+        found.combinations,
+        key=lambda changed: (not changed.certain, -abs(math.log(changed.ratio.value))),
+    )
+    return [_combination_row(found, changed) for changed in ranked]
+
+
+def _combination_row(found: Comparison, changed: Changed) -> tuple[str, ...]:
+    study = found.first
+    values = [_value(side, changed) for side in (found.first, found.second)]
+    ratio = words.short(changed.ratio)
+    return (
+        words.places(study.factors, changed.where),
+        *values,
+        ratio,
+        words.p_short(changed.p_holm),
+        "changed" if changed.certain else "",
+    )
+
+
+def _value(study: Measured, changed: Changed) -> str:
+    logs = study.table(study.response).restricted(changed.where).logs
+    return study.response.text(math.exp(float(np.nanmean(logs))))
+
+
+def render(found: Comparison) -> str:
+    from tailrace.study.report.page import environment, style
+
+    return (
+        environment()
+        .get_template("comparison.html.j2")
+        .render(
+            found=found,
+            style=style(),
+            first=label(found.first),
+            second=label(found.second),
+            notes=notes(found),
+            levels=level_rows(found),
+            combinations=combination_rows(found)[:PAGE_ROWS],
+            combinations_title=_combinations_title(found, PAGE_ROWS),
+        )
+    )

@@ -1,0 +1,193 @@
+"""What a chart of a response shows: a facet per size (and whatever else there is no room for), a
+line per target or method, the axis that the study's document would have; measured points,
+intervals, and ideal scaling as a bound.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailrace.study.analysis import words
+from tailrace.study.analysis.layout import RANK_KINDS, Layout, StudyFactor
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.responses import SCALING, Response
+from tailrace.study.analysis.summary import Summary, TypicalValues, typical_values
+
+LINES_AT_MOST = 6
+FACETS_AT_MOST = 12
+# Single runs are drawn too where there are no more of them in a figure.
+RUNS_DRAWN = 1200
+# Which factors become lines rather than facets, first come first.
+_LINE_KINDS = ("target", "method", "pair", "format", "read_target")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination: its place on the axis, its typical value with its interval, and the runs
+    themselves."""
+
+    x: float
+    level: Any
+    value: float
+    low: float
+    high: float
+    runs: tuple[float, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class Line:
+    number: int
+    name: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Facet:
+    """`ideal`: the bound that scaling gives, as points; `ideal_name` says from where."""
+
+    title: str
+    lines: tuple[Line, ...]
+    ideal: tuple[tuple[float, float], ...] = ()
+    ideal_name: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`ticks`: places on the axis with their texts. `joined`: whether what lies between two of them
+    means something."""
+
+    response: Response
+    facets: tuple[Facet, ...]
+    axis_name: str
+    ticks: tuple[tuple[float, str], ...]
+    joined: bool
+    left_out: int = 0
+
+
+def figures(summary: Summary) -> list[Figure]:
+    return [figure(summary, response) for response in summary.study.responses]
+
+
+def figure(summary: Summary, response: Response) -> Figure:
+    study = summary.study
+    axis = study.axis or max(study.varied or study.factors, key=lambda factor: len(factor.levels))
+    sketch = _Sketch(summary, response, axis)
+    return Figure(
+        response,
+        tuple(sketch.facet(place) for place in sketch.places[:FACETS_AT_MOST]),
+        sketch.axis_name,
+        tuple((sketch.place[level], words.plain(axis, level)) for level in axis.levels),
+        axis.positive,
+        max(0, len(sketch.places) - FACETS_AT_MOST),
+    )
+
+
+class _Sketch:
+    """One response's points, sorted into facets and lines: levels of the factors that tell each
+    apart."""
+
+    def __init__(self, summary: Summary, response: Response, axis: StudyFactor) -> None:
+        self.study, self.response, self.axis = summary.study, response, axis
+        self.weak = summary.found.weak
+        self.lines, self.facets = _split(self.study, axis)
+        self.place = _places(axis)
+        name = {"ranks": "ranks", "threads": "threads"}.get(axis.kind, words.spaced(axis.name))
+        self.axis_name = f"{name} ({axis.unit})" if axis.unit else name
+        self.points: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Point]]] = {}
+        self._sort(summary.table(response))
+        every = {line for of_facet in self.points.values() for line in of_facet}
+        self.numbers = {
+            line: number for number, line in enumerate(sorted(every, key=_key(self.lines)))
+        }
+
+    def _sort(self, table: Layout) -> None:
+        found, draw_runs = typical_values(table), len(self.study.done) <= RUNS_DRAWN
+        for number, where in enumerate(found.where):
+            facet, line = (
+                tuple(where[factor.name] for factor in some) for some in (self.facets, self.lines)
+            )
+            level = where[self.axis.name]
+            point = _point(found, table.logs, number, self.place[level], level, draw_runs)
+            self.points.setdefault(facet, {}).setdefault(line, []).append(point)
+
+    @property
+    def places(self) -> list[tuple[Any, ...]]:
+        return sorted(self.points, key=_key(self.facets))
+
+    def facet(self, place: tuple[Any, ...]) -> Facet:
+        drawn = []
+        for line in sorted(self.points[place], key=lambda levels: self.numbers[levels]):
+            points = sorted(self.points[place][line], key=lambda point: point.x)
+            drawn.append(Line(self.numbers[line], self._named(self.lines, line), tuple(points)))
+        ideal, name = _ideal(self.response, self.axis, drawn, self.weak)
+        return Facet(self._named(self.facets, place), tuple(drawn), ideal, name)
+
+    def _named(self, factors: Sequence[StudyFactor], levels: tuple[Any, ...]) -> str:
+        where = {factor.name: level for factor, level in zip(factors, levels, strict=True)}
+        return words.places(self.study.factors, where)
+
+
+def _split(study: Measured, axis: StudyFactor) -> tuple[list[StudyFactor], list[StudyFactor]]:
+    """Factors that tell lines apart, as many as stay readable, and those that tell facets apart.
+    Sizes and other numbers do the latter: lines of unlike problems have no common bound.
+    """
+    others = [factor for factor in study.varied if factor.name != axis.name]
+    preferred = sorted(
+        others,
+        key=lambda f: _LINE_KINDS.index(f.kind) if f.kind in _LINE_KINDS else len(_LINE_KINDS),
+    )
+    lines: list[StudyFactor] = []
+    for factor in preferred:
+        size = math.prod(len(chosen.levels) for chosen in [*lines, factor])
+        if factor.kind != "size" and not factor.numeric and size <= LINES_AT_MOST:
+            lines.append(factor)
+    return lines, [factor for factor in others if factor not in lines]
+
+
+def _key(factors: Sequence[StudyFactor]) -> Any:
+    return lambda levels: tuple(
+        factor.levels.index(level) for factor, level in zip(factors, levels, strict=True)
+    )
+
+
+def _places(axis: StudyFactor) -> Mapping[Any, float]:
+    """Positive numbers stand on a logarithmic axis, anything else side by side."""
+    if axis.positive:
+        return {level: math.log2(level) for level in axis.levels}
+    return {level: float(number) for number, level in enumerate(axis.levels)}
+
+
+def _point(
+    found: TypicalValues, logs: np.ndarray, number: int, x: float, level: Any, draw_runs: bool
+) -> Point:
+    row = logs[number]
+    runs = tuple(np.exp(row[np.isfinite(row)]).tolist()) if draw_runs else ()
+    value, low, high = (float(values[number]) for values in (found.value, found.low, found.high))
+    return Point(x, level, value, low, high, runs, int(found.runs[number]))
+
+
+def _ideal(
+    response: Response, axis: StudyFactor, lines: Sequence[Line], weak: bool
+) -> tuple[tuple[tuple[float, float], ...], str]:
+    """From the best line at the fewest ranks: time falls as 1 / ranks (constant where the problem
+    grows with them)."""
+    if axis.kind not in RANK_KINDS or not axis.positive or response.column not in SCALING:
+        return (), ""
+    first = min((point.x for line in lines for point in line.points), default=0.0)
+    starts = [
+        (point.value, line, point) for line in lines for point in line.points if point.x == first
+    ]
+    if not starts:
+        return (), ""
+    value, line, point = min(starts, key=lambda start: start[0])
+    last = max(point.x for line in lines for point in line.points)
+    end = value if weak else value / 2 ** (last - first)
+    best = f"the best line ({line.name})" if len(lines) > 1 else "the runs"
+    return (
+        (first, value),
+        (last, end),
+    ), f"ideal scaling from {best} at {words.named(axis, point.level)}"

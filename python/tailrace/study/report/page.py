@@ -1,0 +1,151 @@
+"""The report as one HTML page that opens without a network and has no script at all.
+
+What stands in it comes from outside (claims, names of factors, levels and targets, the
+environment); it reaches the page through Jinja's escaping only. The content security policy admits
+nothing but the page's own style.
+"""
+
+import re
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+from tailrace.names import printable
+from tailrace.study.analysis import words
+from tailrace.study.analysis.layout import Layout
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.summary import Summary, typical_values
+from tailrace.study.report import machine
+from tailrace.study.report.charts import chart, key
+from tailrace.study.report.facets import Figure, figures
+from tailrace.study.report.text import effect_row, effects_note
+
+ROWS_SHOWN = 400
+COMBINATION_RESPONSES = 6
+# Charts of other responses that are open from the beginning, beside those that an expectation
+# speaks of.
+OPEN_RESPONSES = 2
+
+
+def render(summary: Summary) -> str:
+    study = summary.study
+    drawn = [] if study.done.empty else figures(summary)
+    return (
+        environment()
+        .get_template("study.html.j2")
+        .render(
+            summary=summary,
+            name=printable(study.plan["name"]),
+            description=printable(study.plan.get("description") or ""),
+            paper=printable(study.plan.get("paper") or ""),
+            style=style(),
+            main=_figure(drawn[0]) if drawn else None,
+            others=[_figure(figure) for figure in drawn[1:]],
+            opened=_opened(summary),
+            effects={
+                name: [effect_row(study, effect) for effect in all_.effects]
+                for name, all_ in _analyses(summary)
+            },
+            effects_note=effects_note(summary) if drawn else "",
+            speedups=_speedups(summary),
+            combinations=_combinations(summary) if drawn else None,
+            targets=machine.targets(study.environment),
+            environment=list(machine.rows(study.environment)),
+        )
+    )
+
+
+def _opened(summary: Summary) -> set[str]:
+    expected = {answer.response for answer in summary.answers}
+    return expected | {
+        response.column for response in summary.study.responses[1 : OPEN_RESPONSES + 1]
+    }
+
+
+def _analyses(summary: Summary) -> list[tuple[str, Any]]:
+    return [] if summary.study.done.empty else list(summary.analyses.items())
+
+
+def style() -> str:
+    own = files("tailrace.study.report").joinpath("templates", "study.css").read_text("utf-8")
+    return files("tailrace.page").joinpath("style.css").read_text("utf-8") + own
+
+
+def environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("tailrace.study.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"printable": printable, "capital": lambda text: text[:1].upper() + text[1:]}
+    return made
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    lines = {line.number: line.name for facet in figure.facets for line in facet.lines}
+    return {
+        "response": figure.response,
+        "legend": [
+            {"key": key(number), "name": name} for number, name in sorted(lines.items()) if name
+        ],
+        "ideal": _ideal_name(figure),
+        "facets": [{"title": facet.title, "svg": chart(figure, facet)} for facet in figure.facets],
+        "left_out": figure.left_out,
+    }
+
+
+def _ideal_name(figure: Figure) -> str:
+    """One for all facets: each has the bound from its own best line, which the drawing names."""
+    names = list(dict.fromkeys(facet.ideal_name for facet in figure.facets if facet.ideal_name))
+    return names[0] if len(names) == 1 else re.sub(r" \(.*\)", "", names[0]) if names else ""
+
+
+def _speedups(summary: Summary) -> dict[str, Any] | None:
+    if summary.study.done.empty or not summary.found.speedups:
+        return None
+    from tailrace.study.report.text import speedup_rows
+
+    return speedup_rows(summary)
+
+
+def _combinations(summary: Summary) -> dict[str, Any]:
+    """A row per combination: the typical value of the main responses, with its interval."""
+    study, shown = summary.study, summary.study.responses[:COMBINATION_RESPONSES]
+    tables = [summary.table(response) for response in shown]
+    found = [_by_place(table) for table in tables]
+    places = list(found[0])
+    rows = [_row(study, place, found, shown) for place in places[:ROWS_SHOWN]]
+    return {
+        "factors": [words.spaced(factor.name) for factor in study.varied],
+        "responses": [response.words for response in shown],
+        "rows": rows,
+        "more": max(0, len(places) - ROWS_SHOWN),
+    }
+
+
+def _by_place(table: Layout) -> dict[tuple[Any, ...], tuple[int, float, float, float]]:
+    found = typical_values(table)
+    numbers = zip(found.runs, found.value, found.low, found.high, strict=True)
+    return {
+        tuple(where.values()): values for where, values in zip(found.where, numbers, strict=True)
+    }
+
+
+def _row(
+    study: Measured, place: tuple[Any, ...], found: list[Any], shown: list[Any]
+) -> dict[str, Any]:
+    levels = dict(zip((factor.name for factor in study.factors), place, strict=True))
+    values = []
+    for of_response, response in zip(found, shown, strict=True):
+        runs, value, low, high = of_response.get(place, (0, 0.0, 0.0, 0.0))
+        interval = (
+            f" ({response.text(low)} to {response.text(high)})"
+            if runs > 1 and response is shown[0]
+            else ""
+        )
+        values.append(f"{response.text(value)}{interval}" if runs else "–")
+    named = [words.plain(factor, levels[factor.name]) for factor in study.varied]
+    return {"levels": named, "runs": int(found[0][place][0]), "values": values}

@@ -1,0 +1,166 @@
+"""The plan of a study: what is written down before the first run, and what a later start must find
+unchanged."""
+
+import json
+import secrets
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailrace.errors import TailraceError
+from tailrace.names import printable
+from tailrace.output import json_text
+from tailrace.study.definition import design, loader, setups
+from tailrace.study.definition.loader import Loaded
+from tailrace.study.definition.model import SCHEMA, StudyDefinition
+from tailrace.study.running.store import PLAN, STUDY, Store
+
+SEED_BITS = 31
+# What may differ when a study goes on: where its targets are mounted this time is in the
+# environment.
+IDENTITY = ("study", "size", "changes", "seed")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`values` is what plan.json holds. `workload`: the word that names it, "" of a command."""
+
+    values: dict[str, Any]
+    study: StudyDefinition
+    workload: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The mark of everything that this study starts or leaves on a target."""
+        return self.values["identity"]
+
+    @property
+    def started_in(self) -> Path:
+        return Path(self.values["started_in"])
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """Where targets are that the study file does not say, or says otherwise."""
+        return dict(self.values.get("targets", {}))
+
+    def design(self) -> design.Design:
+        return design.Design(
+            tuple(combination["levels"] for combination in self.values["combinations"]),
+            self.values["seed"],
+        )
+
+
+def make(store: Store, loaded: Loaded, seed: int | None, targets: Mapping[str, str]) -> Plan:
+    """That of the directory where there is one, which must be the same study, else a new one. Needs
+    the lock.
+
+    `targets`: what --target said, which a later start takes for granted unless it says otherwise.
+    """
+    if store.has(PLAN):
+        return _plan(store, loaded, _same(store, loaded, seed))
+    values = _new(loaded, secrets.randbits(SEED_BITS) if seed is None else seed)
+    return _plan(
+        store,
+        loaded,
+        values | {"targets": {name: str(Path(path).absolute()) for name, path in targets.items()}},
+    )
+
+
+def _plan(store: Store, loaded: Loaded, values: dict[str, Any]) -> Plan:
+    file = workload_file(store, loaded)
+    return Plan(
+        values, loaded.study, str(file) if file is not None else loaded.study.run.workload or ""
+    )
+
+
+def write(store: Store, loaded: Loaded, plan: Plan) -> None:
+    """Once, before the first run, and after everything was checked: a study that cannot run leaves
+    none."""
+    if not store.has(PLAN):
+        if (workload := workload_file(store, loaded)) is not None:
+            store.write(workload.name, workload.read_text("utf-8"))
+        store.write(STUDY, loaded.text)
+        store.write(PLAN, json_text(plan.values))
+
+
+def workload_file(store: Store, loaded: Loaded) -> Path | None:
+    """Of a study whose workload is a file: the copy that the study keeps, at first the file beside
+    the study's own."""
+    word = loaded.study.run.workload
+    if word is None or not word.endswith(".toml"):
+        return None
+    kept = store.directory / Path(word).name
+    return kept if kept.is_file() else loaded.path.parent / word
+
+
+def stored(store: Store) -> Plan:
+    """The plan of a directory, for who only reads it or goes on with it."""
+    values = store.read_json(PLAN)
+    if values.get("schema") != SCHEMA:
+        raise TailraceError(
+            f"{printable(str(store.directory / PLAN))} has schema"
+            f" {printable(repr(values.get('schema')))}; this version of Tailrace reads {SCHEMA}",
+            "pip install --upgrade tailrace",
+        )
+    loaded = loader.load(store.directory / STUDY, values["size"] or None, values["changes"])
+    return _plan(store, loaded, values)
+
+
+def _same(store: Store, loaded: Loaded, seed: int | None) -> dict[str, Any]:
+    values = store.read_json(PLAN)
+    wanted = _described(loaded) | {"seed": values.get("seed") if seed is None else seed}
+    differing = [key for key in IDENTITY if values.get(key) != wanted[key]]
+    if values.get("schema") != SCHEMA or differing:
+        what = ", ".join(differing) or "schema"
+        raise TailraceError(
+            f"{printable(str(store.directory))} holds another study: its {what} differs",
+            "choose another directory with -o, or continue the study with `tailrace study run DIR`",
+        )
+    return values
+
+
+def _described(loaded: Loaded) -> dict[str, Any]:
+    """As it reads back from JSON."""
+    study = loaded.study.model_dump(mode="json", by_alias=True, exclude={"size"})
+    return json.loads(
+        json.dumps({"study": study, "size": loaded.size, "changes": dict(loaded.changes)})
+    )
+
+
+def _new(loaded: Loaded, seed: int) -> dict[str, Any]:
+    from tailrace import __version__
+
+    study = loaded.study
+    combinations = design.combinations(study)
+    return {
+        "schema": SCHEMA,
+        "identity": uuid.uuid4().hex,
+        "name": study.name,
+        "description": study.description,
+        "paper": study.paper,
+        "size": loaded.size,
+        "changes": dict(loaded.changes),
+        "seed": seed,
+        "response": study.response,
+        "factors": [_factor(study, name) for name in study.factor],
+        "combinations": [
+            {"combination": number, "levels": levels} for number, levels in enumerate(combinations)
+        ],
+        "repetitions": study.repetitions,
+        "study": _described(loaded)["study"],
+        "started_in": str(Path.cwd()),
+        "versions": {"tailrace": __version__},
+    }
+
+
+def _factor(study: StudyDefinition, name: str) -> dict[str, Any]:
+    factor = study.factor[name]
+    return {
+        "name": name,
+        "kind": setups.kind(study, name),
+        "unit": factor.unit,
+        "levels": factor.levels,
+        "labels": [setups.label(factor, level) for level in factor.levels],
+    }

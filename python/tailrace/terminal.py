@@ -1,0 +1,86 @@
+"""What every verb says, and how: sentences on stderr, tables, and a bar while something takes long.
+
+Numbers go to stdout; everything here that is not an answer goes to stderr. `rich` is imported only
+where something is drawn.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+Tell = Callable[[str], None]
+Progress = Callable[[float], None]
+
+# Of text that goes to a file or a pipe.
+FILE_WIDTH = 110
+
+
+def tell(sentence: str) -> None:
+    """One line on stderr; never fails, as stderr may be closed."""
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        print(f"tailrace: {sentence}", file=sys.stderr, flush=True)
+
+
+def console(stderr: bool = False) -> "Console":
+    """No markup and no highlighting: names of files must not be read as either."""
+    from rich.console import Console
+
+    class Quiet(Console):
+        """A reader that has read enough (`| head`) is not an error, which it is to rich."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    result = Quiet(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not result.is_terminal and "COLUMNS" not in os.environ:
+        result.width = FILE_WIDTH
+    return result
+
+
+def table(title: str, *columns: str) -> "Table":
+    """A plain table; columns whose heading starts with ">" are aligned to the right."""
+    from rich.table import Table
+
+    result = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        header_style="dim",
+    )
+    for column in columns:
+        result.add_column(
+            column.lstrip(">"),
+            justify="right" if column.startswith(">") else "left",
+            overflow="fold",
+        )
+    return result
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress | None]:
+    """Yields a function that takes the share done (0 to 1), or None where nobody watches."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress
+
+    columns = (
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=1.0)
+        yield lambda share: bar.update(task, completed=share)

@@ -1,0 +1,1 @@
+"""What holds a run back: the efficiencies, the evidence, and the findings in words."""

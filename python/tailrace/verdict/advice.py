@@ -1,0 +1,164 @@
+"""What to change, for each kind of finding, in the terms of the library that the program uses."""
+
+from typing import Any
+
+from tailrace.names import base_name
+
+_NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
+_HDF5 = (".h5", ".hdf5", ".hdf", ".cgns", ".he5")
+
+_SHARED_POINTER = (
+    "give each rank its own offsets (MPI_File_write_at_all): a shared pointer is locked and moved "
+    "for each call"
+)
+_COLLECTIVE = "more data in each collective call, or larger pieces: hint cb_buffer_size"
+
+# By library; "" where none is known, or none has a word of its own.
+ADVICE: dict[str, dict[str, str]] = {
+    "serial_writer": {
+        "": "let all ranks write: MPI_File_write_at_all, or a library on top of it",
+        "netcdf": "let all ranks write: nc_create_par and nc_var_par_access(…, NC_COLLECTIVE)",
+        "hdf5": "let all ranks write: H5Pset_fapl_mpio and H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)",
+        "mpiio": "open the file on all ranks and write with MPI_File_write_at_all",
+    },
+    "serial_reader": {
+        "": "read the parts on the ranks that need them, or read once and MPI_Bcast",
+        "netcdf": "let all ranks read: nc_open_par and nc_var_par_access(…, NC_COLLECTIVE)",
+        "hdf5": "let all ranks read: H5Pset_fapl_mpio and collective transfers",
+        "mpiio": "open the file on all ranks and read with MPI_File_read_at_all",
+    },
+    "serial_metadata": {"": "open the file once and keep it open"},
+    "few_ranks": {
+        "": "let more ranks, or all, take part",
+        "mpiio": "raise the number of aggregators: hint cb_nodes, or more stripes",
+    },
+    "few_aggregators": {
+        "": "let more ranks write: hints cb_nodes=N and, for several on one node, "
+        "cb_config_list=*:*",
+        "openmpi": "let more ranks write: OMPI_MCA_io_ompio_num_aggregators=N",
+    },
+    "uneven_bytes": {
+        "": "give the ranks equal parts, or write collectively (MPI_File_write_at_all)"
+    },
+    "uneven_calls": {"": "merge this rank's calls into larger ones, as the others do"},
+    "straggler": {"": "compare this rank's node, cores and open flags (O_SYNC) with the others'"},
+    "taking_turns": {
+        "": "look for a lock or a baton; a file per rank, or collective calls, need neither",
+        "mpiio": "write collectively, or disable data sieving: hint romio_ds_write=disable",
+    },
+    "locks": {
+        "": "lock larger parts less often; collective or aligned requests need no locks",
+        "hdf5": "set HDF5_USE_FILE_LOCKING=FALSE if nobody else uses the file; align with "
+        "H5Pset_alignment",
+        "mpiio": "write and read collectively; with ROMIO, disable data sieving (hints "
+        "romio_ds_write=disable, romio_ds_read=disable)",
+    },
+    "sync": {
+        "": "synchronise once per output, after its last write, or not at all",
+        "once": "do without it where the data could be computed again: files are synchronised once "
+        "each already",
+        "large": "write less, or to faster storage: each of these waits for many bytes to reach it",
+    },
+    "reopened": {"": "open the file once, keep it open, and flush where a reader needs it"},
+    "many_files": {
+        "": "put the small files into one: a shared file, an archive, a file per node",
+        "one rank": "put the small files into one: an archive, a database, or a file of records",
+        "python": "import fewer modules, or from node-local storage: an environment copied there, "
+        "or a container image",
+    },
+    "look_ups": {
+        "": "look up once, on one rank, and broadcast the answer",
+        "one rank": "look up less often, or wait for a notice: inotify",
+    },
+    "metadata": {
+        "": "open once and keep open; fewer, larger files",
+        "other": "rename, remove or make files and directories less often: once per output, not "
+        "once per record",
+        "cut": "set a file's size once, or not at all: writing beyond the end makes it longer",
+        "hdf5": "use collective metadata: H5Pset_all_coll_metadata_ops, H5Pset_coll_metadata_write",
+    },
+    "small_requests": {
+        "": "gather in memory, and write or read once per output",
+        "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all), "
+        "or gather in memory",
+        "flush": "flush where someone waits for the line, not after every one",
+        "stdio": "give the stream a larger buffer: setvbuf(file, NULL, _IOFBF, 4 << 20)",
+        "netcdf": "write whole slabs per call (nc_put_vara), and larger chunks",
+        "hdf5": "select larger hyperslabs per H5Dwrite; larger chunks, or H5Pset_sieve_buf_size",
+        "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all",
+        "collective": _COLLECTIVE,
+        "shared": _SHARED_POINTER,
+    },
+    "slow_small_requests": {
+        "": "do not open with O_SYNC, O_DSYNC or O_DIRECT; gather small requests into large ones",
+        "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all",
+        "collective": _COLLECTIVE,
+        "shared": _SHARED_POINTER,
+    },
+    "random_requests": {
+        "": "sort the requests by offset, or read the file once into memory; "
+        "posix_fadvise(POSIX_FADV_RANDOM) avoids needless read-ahead",
+        "hdf5": "choose chunks that match the selection, and a larger H5Pset_chunk_cache",
+        "netcdf": "choose chunks that match the selection, and a larger nc_set_chunk_cache",
+    },
+    "redundant_reads": {
+        "": "read on one rank and MPI_Bcast, or let each rank read only its part",
+        "mpiio": "read each part once with MPI_File_read_at_all, and exchange by MPI_Bcast",
+        "again": "keep in memory what is needed again",
+        "back": "keep in memory what was written and is needed again",
+    },
+    "amplification": {
+        "": "disable data sieving (hint romio_ds_write=disable), or write collectively "
+        "(MPI_File_write_all; hint romio_cb_write=enable)",
+    },
+    "slow_file_system": {
+        "same": "if these are the same bytes, read on one rank and MPI_Bcast",
+        "": "compare with what the file system can do (tailrace bench h5perf); write less, or to "
+        "node-local storage",
+    },
+    "between_layers": {
+        "": "compare collective with independent calls, and numbers of aggregators (hint cb_nodes)",
+        "set-up": "open the file and set the view once, outside the loop",
+        "shared": _SHARED_POINTER,
+        "independent": "use the collective call (…_all), or disable data sieving "
+        "(hint romio_ds_write=disable)",
+    },
+    "load_imbalance": {"": "change the decomposition, or balance the work dynamically"},
+    "serialization": {
+        "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later"
+    },
+    "not_recorded": {"": "record other processes, too: `tailrace run --processes all`"},
+    "network": {
+        "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later",
+        "small": "merge messages: fewer and larger ones",
+        "large": "send less, or overlap it with computation: MPI_Isend, MPI_Irecv, MPI_Ibcast",
+        "one rank": "call MPI less often, or not at all where there is one rank",
+    },
+    "processors": {
+        "": "look for other programs on these cores, for more threads than cores, and for a limit "
+        "on processor time",
+        "too few": "give every rank a core of its own: fewer ranks, or more cores",
+    },
+}
+
+
+def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
+    """The library that a file is used through, by its name and the layers seen."""
+    name = base_name(path).lower()
+    if name.endswith(_NETCDF):
+        return "netcdf"
+    if name.endswith(_HDF5):
+        return "hdf5"
+    return "mpiio" if mpiio_ns else layer
+
+
+def advice(code: str, library: str = "") -> str:
+    words = ADVICE.get(code, {})
+    return words.get(library, words.get("", ""))
+
+
+def library_in(files: dict[str, Any], file: int | None) -> str:
+    """As `library_of`, of a row of "files"; "" where it is None."""
+    if file is None:
+        return ""
+    return library_of(files["path"][file], str(files["layer"][file]), int(files["mpiio_ns"][file]))

@@ -1,0 +1,189 @@
+"""`tailrace report --json`: docs/schema/report.json, the contract, describes every key."""
+
+import shlex
+from typing import Any
+
+import numpy as np
+
+from tailrace.names import printable
+from tailrace.output import SCHEMA
+from tailrace.units import NANOSECONDS_PER_SECOND, to_seconds
+from tailrace.verdict.efficiencies import (
+    Times,
+    as_numbers,
+    by_key,
+    efficiencies,
+    factors_of_losses,
+    pop_efficiencies,
+)
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+from tailrace.verdict.processors import STATES, Processors
+from tailrace.verdict.requests import BUFFERED_COLUMNS, KINDS, PATTERN_COLUMNS
+from tailrace.verdict.run_findings import overhead_share
+
+PATTERNS = tuple(name for name in PATTERN_COLUMNS if not name.endswith("_ns"))
+
+
+def report(columns: dict[str, Any]) -> dict[str, Any]:
+    """One trace as the JSON object that docs/schema/report.json describes."""
+    evidence = Evidence(columns)
+    times, verdict = evidence.times, judge(evidence)
+    return {
+        "schema": SCHEMA,
+        "ranks": times.ranks,
+        "runtime_s": to_seconds(times.runtime_ns),
+        "ideal_network_s": to_seconds(times.ideal_network_ns),
+        "ideal_network_even_io_s": to_seconds(times.ideal_network_even_io_ns),
+        "ideal_s": to_seconds(times.ideal_ns),
+        "useful_s": _spread(times, times.useful_ns),
+        "io_s": _spread(times, times.io_ns),
+        "mpi_s": _spread(times, times.mpi_ns),
+        "efficiency": as_numbers(efficiencies(times)),
+        "pop": as_numbers(pop_efficiencies(times)),
+        "losses_s": {key: to_seconds(float(ns)) for key, ns in by_key(evidence.losses).items()},
+        "files": _files(columns["files"]),
+        "layers": {
+            key.removesuffix("_ns") + "_s": to_seconds(value)
+            for key, value in columns["layers"].items()
+        },
+        "headline": verdict.headline,
+        "verdict": [_finding(finding) for finding in verdict.findings],
+        "capture": _capture(columns["capture"], evidence),
+        "processors": _processors(evidence),
+        "per_rank": _per_rank(columns, evidence),
+        "phases": _phases(columns["phases"]),
+        "format": columns["format"],
+        "meta": _meta(columns["meta"]),
+        "warnings": [
+            {key: printable(warning[key]) for key in ("code", "message", "hint")}
+            for warning in columns["warnings"]
+        ],
+    }
+
+
+def _meta(meta: dict[str, str]) -> dict[str, str]:
+    """The command's words, which the trace keeps apart, as one would type them."""
+    typed = {"command": shlex.join(meta["command"].split("\x1f"))} if meta.get("command") else {}
+    return {printable(key): printable(value) for key, value in (meta | typed).items()}
+
+
+def reports(
+    documents: list[dict[str, Any]],
+    paths: list[str],
+    labels: list[str],
+    scaling: dict[str, Any],
+) -> dict[str, Any]:
+    """Several traces: every report, and the scaling table over them."""
+    runs = [
+        {"trace": printable(path), "label": label} | document
+        for path, label, document in zip(paths, labels, documents, strict=True)
+    ]
+    return {"schema": SCHEMA, "runs": runs, "scaling": scaling}
+
+
+def _spread(times: Times, values_ns: np.ndarray) -> dict[str, float]:
+    total = int(values_ns.sum())
+    return {
+        "mean": float(times.mean_ns(values_ns) / NANOSECONDS_PER_SECOND),
+        "max": to_seconds(values_ns.max(initial=0)),
+        "total": to_seconds(total),
+    }
+
+
+def _files(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """Files with most time in calls first."""
+    rows = [_file(table, index) for index in range(len(table["path"]))]
+    return sorted(rows, key=lambda row: -(row["read_s"] + row["write_s"] + row["metadata_s"]))
+
+
+def _file(table: dict[str, Any], index: int) -> dict[str, Any]:
+    counts = (
+        *("ranks", "bytes_read", "bytes_written", "mpiio_bytes_read", "mpiio_bytes_written"),
+        *BUFFERED_COLUMNS,
+        *("metadata_calls", *(calls for calls, _ in KINDS.values())),
+    )
+    return {
+        "path": printable(table["path"][index]),
+        "layer": str(table["layer"][index]),
+        "place": str(table["place"][index]),
+        **{name: int(table[name][index]) for name in counts},
+        **{
+            f"{kind}_s": to_seconds(table[f"{kind}_ns"][index])
+            for kind in (*KINDS, "metadata", "mpiio")
+        },
+        **{name: int(table[name][index]) for name in PATTERNS},
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    keys = ("finding", "evidence", "share_of_runtime", "code", "gain", "gain_s", "advice")
+    return {key: getattr(finding, key) for key in keys} | {"code": finding.code.value}
+
+
+def _capture(capture: dict[str, Any], evidence: Evidence) -> dict[str, Any]:
+    return {
+        "events": int(capture["events"]),
+        "events_lost": int(capture["events_lost"]),
+        "overhead_share": overhead_share(evidence),
+        "complete": bool(capture["complete"]),
+        "cost_ns_per_event": float(capture["cost_ns_per_event"] or 0),
+        "notes": [printable(note) for note in capture["notes"]],
+    }
+
+
+def _processors(evidence: Evidence) -> dict[str, Any] | None:
+    processors = evidence.processors
+    if processors is None:
+        return None
+    without_waits = factors_of_losses(evidence.times.runtime_ns, evidence.losses)
+    return {
+        "efficiency": without_waits if processors.notable else None,
+        "share": processors.share,
+        "any_rank_waits_s": {
+            state: to_seconds(time_ns) for state, time_ns in processors.any_waited_ns.items()
+        },
+        "nodes": [
+            {"host": printable(node.host), "ranks": node.ranks, "cores": node.cores or None}
+            for node in processors.nodes
+        ],
+    }
+
+
+def _waited(processors: Processors | None, rank: int) -> dict[str, float] | None:
+    if processors is None or not processors.known[rank]:
+        return None
+    waited_ns = processors.waited_ns[rank]
+    return {state: to_seconds(waited_ns[i]) for i, state in enumerate(STATES)}
+
+
+def _per_rank(columns: dict[str, Any], evidence: Evidence) -> list[dict[str, Any]]:
+    rank, times = columns["rank"], evidence.times
+    return [
+        {
+            "rank": p,
+            "host": printable(rank["host"][p]),
+            **{
+                f"{state}_s": to_seconds(rank[f"{state}_ns"][p])
+                for state in ("useful", "io", "mpi", "overlapped_io")
+            },
+            "processor_wait_s": _waited(evidence.processors, p),
+            **{name: int(rank[name][p]) for name in ("bytes_read", "bytes_written", "events")},
+        }
+        for p in range(times.ranks)
+    ]
+
+
+def _phases(table: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": str(table["kind"][i]),
+            **{f"{name}_s": to_seconds(table[f"{name}_ns"][i]) for name in ("begin", "end", "io")},
+            **{
+                name: int(table[name][i])
+                for name in ("bytes_read", "bytes_written", "ranks_in_io_max")
+            },
+            "ranks_in_io_mean": float(table["ranks_in_io_mean"][i]),
+        }
+        for i in range(len(table["kind"]))
+    ]

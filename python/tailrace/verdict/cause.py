@@ -1,0 +1,40 @@
+"""A cause of slow file calls, and the words that causes share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.units import count, percent
+from tailrace.verdict.evidence import Evidence, Kind
+
+# Of the time in a kind of call, so much is in files of which a cause holds.
+CAUSE_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why the I/O takes long: the finding's kind, its sentence, the facts behind it, and the file
+    (a row of "files") that it is about."""
+
+    code: Kind
+    finding: str
+    facts: str
+    file: int | None = None
+    functions: tuple[str, ...] = ()
+    # Which advice fits, where the library in use does not say.
+    advised: str = ""
+
+
+def part_of_io(evidence: Evidence, time_ns: int) -> str:
+    return f"take {percent(time_ns / evidence.use.time_ns())} of the I/O time"
+
+
+def where_of(evidence: Evidence, rows: np.ndarray) -> str:
+    """The file's name, or how many there are."""
+    path = evidence.files["path"]
+    return base_name(path[rows[0]]) if len(rows) == 1 else count(len(rows), "file")
+
+
+def only_row(rows: np.ndarray) -> int | None:
+    return int(rows[0]) if len(rows) == 1 else None

@@ -1,0 +1,289 @@
+"""What the findings look at: a trace's columns with the few sums that several of them need."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tailrace.names import base_name, printable
+from tailrace.units import count
+from tailrace.verdict.efficiencies import Losses, Times, times_of
+from tailrace.verdict.processors import (
+    Processors,
+    computed_ns,
+    processors_of,
+    without_waiting,
+)
+from tailrace.verdict.requests import COLUMNS, KINDS, Use, sum_use
+
+# A file is named when at least this share of the time in question is spent on it; below, files are
+# counted.
+NAMED_FILE_SHARE = 0.5
+
+# The engine's word for a file that is on one.
+ON_FILE_SYSTEM = "file_system"
+STANDARD_STREAMS = frozenset({b"<stdin>", b"<stdout>", b"<stderr>"})
+
+
+class Kind(StrEnum):
+    """Every kind of finding; the words stand in the JSON as `code` (docs/reference/report.md)."""
+
+    SERIAL_READER = "serial_reader"
+    SERIAL_WRITER = "serial_writer"
+    SERIAL_METADATA = "serial_metadata"
+    FEW_RANKS = "few_ranks"
+    FEW_AGGREGATORS = "few_aggregators"
+    TAKING_TURNS = "taking_turns"
+    UNEVEN_BYTES = "uneven_bytes"
+    UNEVEN_CALLS = "uneven_calls"
+    STRAGGLER = "straggler"
+    LOCKS = "locks"
+    SYNC = "sync"
+    REOPENED = "reopened"
+    MANY_FILES = "many_files"
+    LOOK_UPS = "look_ups"
+    METADATA = "metadata"
+    SMALL_REQUESTS = "small_requests"
+    SLOW_SMALL_REQUESTS = "slow_small_requests"
+    RANDOM_REQUESTS = "random_requests"
+    REDUNDANT_READS = "redundant_reads"
+    AMPLIFICATION = "amplification"
+    SLOW_FILE_SYSTEM = "slow_file_system"
+    BETWEEN_LAYERS = "between_layers"
+    IO_FINE = "io_fine"
+    LOAD_IMBALANCE = "load_imbalance"
+    SERIALIZATION = "serialization"
+    NETWORK = "network"
+    PROCESSORS = "processors"
+    CAPTURE_OVERHEAD = "capture_overhead"
+    INCOMPLETE_TRACE = "incomplete_trace"
+    MPI_NOT_RECORDED = "mpi_not_recorded"
+    NOT_RECORDED = "not_recorded"
+    MISSING_RANKS = "missing_ranks"
+    STOPPED_EARLY = "stopped_early"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One reason why the run is slow, or may not be believed.
+
+    `share_of_runtime` orders findings; shares of different findings overlap where one explains
+    another. `gain` says what removing the cause would buy at most, `gain_s` how much of the run
+    time, in seconds (0 where unknown), `advice` what to change. `file`, `ranks` and `functions` say
+    what it is about; they are empty where that is the whole run.
+    """
+
+    code: Kind
+    finding: str
+    evidence: str
+    share_of_runtime: float
+    gain: str = ""
+    gain_s: float = 0.0
+    advice: str = ""
+    file: str = ""
+    ranks: tuple[int, ...] = ()
+    functions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RankUse:
+    """What each rank did by one kind of call: arrays with one entry per rank."""
+
+    calls: np.ndarray
+    bytes: np.ndarray
+    time_ns: np.ndarray
+
+    @property
+    def work(self) -> np.ndarray:
+        """The bytes, or where none moved the calls."""
+        return self.bytes if self.bytes.any() else self.calls
+
+
+@dataclass(frozen=True)
+class Evidence:
+    columns: dict[str, Any]
+
+    @cached_property
+    def times(self) -> Times:
+        return times_of(self.columns)
+
+    @cached_property
+    def losses(self) -> Losses:
+        """Without what ranks waited for a processor, where that is notable."""
+        return without_waiting(self.times, self.processors)
+
+    @cached_property
+    def processors(self) -> Processors | None:
+        return processors_of(self.columns)
+
+    @cached_property
+    def computed_ns(self) -> np.ndarray:
+        """By rank: useful time, less notable waits for a processor."""
+        return computed_ns(self.times, self.processors)
+
+    def waited_ns(self, state: str) -> int:
+        """Notable waits in this state, summed over ranks: what is no other cause's."""
+        if self.processors is None or not self.processors.notable:
+            return 0
+        return self.processors.waited_in(state)
+
+    @property
+    def ran_in_io(self) -> float:
+        """Of the time in file calls, the share in which their ranks had a processor."""
+        return 1 - self.waited_ns("io") / max(int(self.times.io_ns.sum()), 1)
+
+    @property
+    def ranks(self) -> int:
+        return self.times.ranks
+
+    def share(self, time_ns: float) -> float:
+        """A time as a share of the run time."""
+        return float(time_ns / self.times.runtime_ns) if self.times.runtime_ns else 0.0
+
+    @property
+    def io_share(self) -> float:
+        """The share that an ideal file system would save, on an ideal network: (T_net − T_ideal) /
+        T."""
+        return self.share(self.losses.io_ns)
+
+    @cached_property
+    def elsewhere(self) -> np.ndarray:
+        """For each file whether it is on no file system, as the engine tells by its path."""
+        places = self.columns["files"]["place"]
+        return np.asarray([place != ON_FILE_SYSTEM for place in places], dtype=bool)
+
+    @cached_property
+    def files(self) -> dict[str, Any]:
+        """The table of files, in which nothing was done to what is not on a file system."""
+        return _without(self.columns["files"], self.elsewhere)
+
+    @cached_property
+    def file_rank(self) -> dict[str, Any]:
+        """The same of the table of files and ranks."""
+        table = self.columns["file_rank"]
+        rows = np.asarray(table["file"], dtype=np.int64)
+        return _without(table, self.elsewhere[rows] if len(rows) else rows.astype(bool))
+
+    @cached_property
+    def away(self) -> int | None:
+        """The file (row of "files") that is not on a file system and took most time, where such
+        files took most of the time in file calls."""
+        table = self.columns["files"]
+        times = np.sum([np.asarray(table[f"{kind}_ns"]) for kind in KINDS], axis=0)
+        whole = int(times.sum())
+        if not whole or self.use.time_ns() >= NAMED_FILE_SHARE * whole:
+            return None
+        return int(np.where(self.elsewhere, times, 0).argmax())
+
+    @cached_property
+    def use(self) -> Use:
+        """Of all files on file systems, by all ranks."""
+        return sum_use(self.files)
+
+    def by_rank(self, kind: str) -> RankUse:
+        """Calls of one of KINDS on all files, by rank."""
+        table = self.file_rank
+        moved = {"read": "bytes_read", "write": "bytes_written"}.get(kind)
+        names = (KINDS[kind][0], moved, f"{kind}_ns")
+        rank = np.asarray(table["rank"], dtype=np.int64)
+        sums = np.zeros((len(names), self.ranks), dtype=np.int64)
+        for row, name in zip(sums, names, strict=True):
+            if name is not None:
+                np.add.at(row, rank, np.asarray(table[name], dtype=np.int64))
+        return RankUse(*sums)
+
+    @cached_property
+    def concurrency(self) -> float:
+        """Mean number of ranks in a file call while at least one is; 0 without I/O."""
+        busy_ns = int(np.sum(self.columns["phases"]["busy_ns"], dtype=np.int64))
+        io_ns = int(np.sum(self.columns["phases"]["io_ns"], dtype=np.int64))
+        return io_ns / busy_ns if busy_ns else 0.0
+
+    @cached_property
+    def chance_concurrency(self) -> float:
+        """What `concurrency` would be if ranks did their I/O in the I/O phases whenever they like:
+        with the share f of the phases that each spends in file calls, Σ f / (1 − Π (1 − f))."""
+        phases = self.columns["phases"]
+        io = np.asarray([kind == "io" for kind in phases["kind"]], dtype=bool)
+        ends, begins = (np.asarray(phases[f"{edge}_ns"])[io] for edge in ("end", "begin"))
+        length_ns = int(np.sum(ends - begins, dtype=np.int64)) if io.any() else 0
+        if not length_ns:
+            return 0.0
+        shares = np.clip(self.times.io_ns / length_ns, 0.0, 1.0)
+        return float(shares.sum() / (1.0 - np.prod(1.0 - shares))) if shares.any() else 0.0
+
+    @property
+    def at_a_time(self) -> str:
+        mean = f"{self.concurrency:.1f} of {self.ranks}"
+        return f"while any rank is in a file call, {mean} are on average"
+
+    @cached_property
+    def io_excess_ns(self) -> np.ndarray:
+        """How much longer each rank is in file calls than the middle rank: what all do alike keeps
+        nobody waiting."""
+        io = self.times.io_ns
+        return np.clip(io - (np.sort(io)[(len(io) - 1) // 2] if len(io) else 0), 0, None)
+
+    def ranks_with_excess(self, share: float) -> np.ndarray:
+        """The fewest ranks that together have at least `share` of the excess, the largest first."""
+        order = np.argsort(-self.io_excess_ns, kind="stable")
+        reached = np.cumsum(self.io_excess_ns[order])
+        enough = (
+            int(np.searchsorted(reached, share * reached[-1])) + 1
+            if len(reached) and reached[-1]
+            else 0
+        )
+        return order[:enough]
+
+    def rows_of_ranks(self, ranks: Sequence[int]) -> list[int]:
+        """Rows of "file_rank" that belong to `ranks`."""
+        return np.flatnonzero(np.isin(np.asarray(self.file_rank["rank"]), ranks)).tolist()
+
+    def file_of(self, rows: Sequence[int], time_ns: np.ndarray) -> int | None:
+        """The file (row of "files") with at least NAMED_FILE_SHARE of `time_ns` over these rows of
+        "file_rank"."""
+        if not len(rows) or not time_ns.sum():
+            return None
+        per_file = np.bincount(
+            np.asarray(self.file_rank["file"], dtype=np.int64)[rows], weights=time_ns
+        )
+        return (
+            int(per_file.argmax()) if per_file.max() >= NAMED_FILE_SHARE * per_file.sum() else None
+        )
+
+    def named_file(self, kind: str) -> int | None:
+        """The file with at least NAMED_FILE_SHARE of the time in a kind of call."""
+        table = self.file_rank
+        time_ns = np.asarray(table[f"{kind}_ns"], dtype=np.int64)
+        return self.file_of(list(range(len(time_ns))), time_ns)
+
+    def readers_of(self, file: int) -> list[int]:
+        """Rows of "file_rank" whose rank read from the file."""
+        table = self.file_rank
+        return [
+            row for row in self.rows_of_file(range(len(table["rank"])), file) if table["reads"][row]
+        ]
+
+    def rows_of_file(self, rows: Sequence[int], file: int | None) -> list[int]:
+        """Those of the rows that belong to `file`; all of them where it is None."""
+        files = self.file_rank["file"]
+        return [row for row in rows if file is None or files[row] == file]
+
+    def path_of(self, file: int | None) -> str:
+        """The path of a row of "files", printable; empty where it is None."""
+        return "" if file is None else printable(self.files["path"][file])
+
+    def name_of(self, rows: Sequence[int], file: int | None) -> str:
+        """The file's name, or how many files the rows are about."""
+        if file is not None:
+            return base_name(self.files["path"][file])
+        return count(len({int(self.file_rank["file"][row]) for row in rows}), "file")
+
+
+def _without(table: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
+    """The table with nothing done in these rows, which keep their places."""
+    done = {name: np.where(rows, 0, np.asarray(table[name], dtype=np.int64)) for name in COLUMNS}
+    return table | done

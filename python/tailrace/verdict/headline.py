@@ -1,0 +1,146 @@
+"""The verdict: findings by share of the run time, and one sentence for the first line of every
+report."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tailrace.units import nanoseconds, percent
+from tailrace.verdict.cautions import CAUTIONS
+from tailrace.verdict.efficiencies import losses
+from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
+from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, NOTABLE_LOSS, exchange_share
+
+# Starting and ending alone take this long, and vary by as much.
+TOO_SHORT_NS = 10_000_000
+# Of findings about files whose shares are so nearly equal, the first line names who before why.
+EQUAL_SHARE = 0.9
+# A rate alone is not a cause: a finding that is one goes before it.
+NO_CAUSE_SHARE = 0.25
+# What the calls are that take long.
+REASONS = frozenset(
+    {Kind.SYNC, Kind.LOCKS, Kind.REOPENED, Kind.MANY_FILES, Kind.LOOK_UPS, Kind.METADATA}
+    | {Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS, Kind.RANDOM_REQUESTS}
+    | {Kind.REDUNDANT_READS, Kind.AMPLIFICATION}
+)
+# A loss to the network is not another where so much of it is the exchange inside MPI-IO.
+SAME_LOSS = 0.5
+
+Check = Callable[[Evidence], Finding | None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`headline`: whether I/O holds this run back, how much and why; if it does not, what does.
+    `findings`: all that hold, the largest share of the run time first; at most one of a kind."""
+
+    headline: str
+    findings: list[Finding]
+
+
+def judge(evidence: Evidence) -> Verdict:
+    io = causes(evidence) if evidence.times.runtime_ns else []
+    details, fine, bottlenecks, doubts, cautions = (
+        _found(checks, evidence)
+        for checks in (IO_DETAILS, (io_is_fine,), BOTTLENECKS, DOUBTS, CAUTIONS)
+    )
+    if evidence.times.runtime_ns < TOO_SHORT_NS:
+        io, details, fine, bottlenecks = [], [], [], []
+    unseen = any(finding.code is Kind.NOT_RECORDED for finding in cautions)
+    by_kind = {
+        finding.code: finding
+        for finding in sorted((*io, *details, *fine, *bottlenecks, *doubts, *cautions), key=_share)
+    }
+    findings = sorted(by_kind.values(), key=lambda finding: -finding.share_of_runtime)
+    if not evidence.times.runtime_ns:
+        return Verdict("Nothing was recorded: the trace has no run time.", findings)
+    if unseen and fine:
+        findings = [finding for finding in findings if finding.code is not Kind.IO_FINE]
+        headline = f"I/O takes {percent(evidence.io_share)} of this run as far as it was recorded."
+    else:
+        headline = _headline(evidence, [*io, *details], bottlenecks, fine=bool(fine))
+    if cautions:
+        headline += f" But {'; '.join(caution.finding for caution in cautions)}."
+    if (shared := by_kind.get(Kind.PROCESSORS)) is not None:
+        headline = f"{shared.finding[0].upper()}{shared.finding[1:]}. {headline}"
+    return Verdict(headline, findings)
+
+
+def _headline(evidence: Evidence, io: list[Finding], bottlenecks: list[Finding], fine: bool) -> str:
+    if evidence.times.runtime_ns < TOO_SHORT_NS:
+        return f"This run is too short to judge: {nanoseconds(evidence.times.runtime_ns)}."
+    return (_without_io if fine else _with_io)(evidence, io, bottlenecks)
+
+
+def _found(checks: Iterable[Check], evidence: Evidence) -> list[Finding]:
+    return [finding for check in checks if (finding := check(evidence)) is not None]
+
+
+def _share(finding: Finding) -> float:
+    return finding.share_of_runtime
+
+
+def _with_io(evidence: Evidence, io: list[Finding], bottlenecks: list[Finding]) -> str:
+    """What I/O takes, and the largest finding about files; before it what takes more, where
+    something does. What network and exchange share is named once."""
+    exchange = exchange_share(evidence)
+    cause = max(io, key=_share, default=None)
+    if cause is not None:
+        least = NO_CAUSE_SHARE if cause.code is Kind.SLOW_FILE_SYSTEM else EQUAL_SHARE
+        cause = next(f for f in io if f.share_of_runtime >= least * cause.share_of_runtime)
+    share = max(evidence.io_share + exchange, _share(cause) if cause else 0.0)
+    more = [
+        finding
+        for finding in bottlenecks
+        if finding.share_of_runtime > share
+        and not (finding.code is Kind.NETWORK and exchange >= SAME_LOSS * finding.share_of_runtime)
+    ]
+    if more:
+        worst = max(more, key=_share)
+        takes = f"{_what(evidence, worst)} {percent(worst.share_of_runtime)} of this run, I/O"
+        text = f"{takes} {percent(evidence.io_share)}"
+    else:
+        text = f"I/O takes {percent(evidence.io_share)} of this run"
+    if exchange >= NOTABLE_LOSS:
+        text += f" and the exchange inside MPI-IO up to {percent(exchange)} more"
+    if cause is not None:
+        text += f": {cause.finding}{_beside(io, cause)}"
+    elif evidence.away is not None:
+        text += f", mostly on {evidence.path_of(evidence.away)}, which is not on a file system"
+    return f"{text}."
+
+
+def _what(evidence: Evidence, finding: Finding) -> str:
+    """The few words for a loss beside I/O; its own sentence stands among the findings."""
+    if finding.code is Kind.NETWORK:
+        alone = evidence.ranks == 1
+        return "MPI calls take" if alone else "Transfers and the MPI library take"
+    uneven = finding.code is Kind.LOAD_IMBALANCE
+    return "Uneven computation takes" if uneven else "Waiting for other ranks' computation takes"
+
+
+def _beside(io: list[Finding], cause: Finding) -> str:
+    """Ranks that do the same work, one slower or one after another, and time inside MPI-IO do not
+    say what the work is."""
+    why = [finding for finding in io if finding.code in REASONS and finding is not cause]
+    if cause.code not in (Kind.STRAGGLER, Kind.TAKING_TURNS, Kind.BETWEEN_LAYERS) or not why:
+        return ""
+    return f"; and {max(why, key=_share).finding}"
+
+
+def _nothing_else(evidence: Evidence) -> str:
+    """Where the wait for a processor may hide a loss, that is not denied."""
+    if evidence.processors is None or not evidence.processors.notable:
+        return "nothing else does either"
+    measured = losses(evidence.times)
+    others = (measured.imbalance_ns, measured.serialization_ns, measured.transfer_ns)
+    if any(evidence.share(float(loss)) >= NOTABLE_LOSS for loss in others):
+        return "whether anything else does cannot be told beside that wait"
+    return "nothing else does beside that wait"
+
+
+def _without_io(evidence: Evidence, _io: list[Finding], bottlenecks: list[Finding]) -> str:
+    saved = f"I/O does not hold this run back ({percent(evidence.io_share)} of the run time)"
+    if not bottlenecks:
+        return f"{saved}; {_nothing_else(evidence)}."
+    return f"{saved}; {max(bottlenecks, key=_share).finding}."

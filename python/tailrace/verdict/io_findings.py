@@ -1,0 +1,149 @@
+"""Findings about files. A cause is named only when removing it would save a notable share of the
+run time in the replays; counts of calls alone, which other tools go by, never make a finding."""
+
+import numpy as np
+
+from tailrace.units import count, nanoseconds, percent
+from tailrace.verdict.advice import advice
+from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.requests import MOVING_KINDS, calls_of
+from tailrace.verdict.run_findings import NOTABLE_LOSS, exchange_share
+from tailrace.verdict.who import who_does_io
+from tailrace.verdict.why import (
+    CONTENDED_NS,
+    NOTABLE_SHARE,
+    amplification_text,
+    surplus,
+    why_slow,
+)
+
+# Time between the layers is worth a word when it is at least this share of the time in MPI-IO.
+BETWEEN_SHARE = 0.2
+# An MPI-IO function is named when it takes at least this share of the time in MPI-IO.
+NAMED_CALL_SHARE = 0.25
+# What makes a file ready for reading and writing.
+SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_set_size", "MPI_File_close")
+
+
+def causes(evidence: Evidence) -> list[Finding]:
+    """Who does the I/O, where ranks differ in it, and why the rest takes as long as it does."""
+    who = who_does_io(evidence)
+    losses = evidence.losses
+    why = why_slow(evidence, losses.io_transfer_ns if who else losses.io_ns)
+    return [finding for finding in (who, why) if finding is not None]
+
+
+def locks(evidence: Evidence) -> Finding | None:
+    """Time in fcntl, flock and lockf, which only a lock makes long. A share of all ranks' time."""
+    use = evidence.use
+    time_ns = max(use.time_ns("lock") - evidence.waited_ns("io"), 0)
+    share = evidence.share(time_ns / max(evidence.ranks, 1))
+    if share < NOTABLE_SHARE:
+        return None
+    calls = calls_of(use, "lock", evidence.columns["functions"])
+    waited = use.each_ns("lock") >= CONTENDED_NS
+    return Finding(
+        Kind.LOCKS,
+        f"ranks wait for file locks {percent(share)} of their time"
+        if waited
+        else f"{calls} take {percent(share)} of all ranks' time, without waiting for each other",
+        f"{use.calls('lock'):,} calls of fcntl, flock and lockf, {nanoseconds(use.each_ns('lock'))}"
+        f" each, {nanoseconds(time_ns)} over {count(evidence.ranks, 'rank')}",
+        share,
+        advice=advice(Kind.LOCKS),
+    )
+
+
+def between_layers(evidence: Evidence) -> Finding | None:
+    """Time in MPI-IO outside the POSIX calls nested in it: exchange, waiting, locks. A share of all
+    ranks' time, less what uneven I/O keeps them waiting."""
+    layers = evidence.columns["layers"]
+    mpiio = int(layers["mpiio_ns"])
+    between = max(int(layers["between_ns"]) - evidence.waited_ns("mpi"), 0)
+    # Who waits in a collective call for those that read or write waits for uneven I/O.
+    elsewhere_ns = evidence.losses.io_balance_ns
+    share = evidence.share(max(between / max(evidence.ranks, 1) - elsewhere_ns, 0))
+    if share < NOTABLE_SHARE or between < BETWEEN_SHARE * mpiio:
+        return None
+    calls = costly_calls(evidence)
+    return Finding(
+        Kind.BETWEEN_LAYERS,
+        _between_text(calls, between / mpiio),
+        f"{nanoseconds(mpiio)} in MPI-IO calls over {count(evidence.ranks, 'rank')}, of which "
+        f"{nanoseconds(int(layers['posix_in_mpiio_ns']))} in POSIX calls; the rest is waiting for "
+        "other ranks, exchanging data, and locks inside the MPI library",
+        share,
+        advice=advice(Kind.BETWEEN_LAYERS, _calling(calls)),
+        functions=tuple(name for name, _ in calls),
+    )
+
+
+def _between_text(calls: list[tuple[str, float]], outside: float) -> str:
+    if not calls:
+        return f"{percent(outside)} of the time in MPI-IO is spent outside the file system"
+    named = " and ".join(name for name, _ in calls)
+    verb = "takes" if len(calls) == 1 else "take"
+    part = percent(sum(part for _, part in calls))
+    text = f"{named} {verb} {part} of the time in MPI-IO"
+    return f"{text}, {percent(outside)} of which is outside the file system"
+
+
+def costly_calls(evidence: Evidence) -> list[tuple[str, float]]:
+    """MPI-IO functions with a notable share of the time in MPI-IO, the largest first."""
+    functions = evidence.columns["functions"]
+    rows = zip(functions["name"], functions["layer"], functions["time_ns"], strict=True)
+    times = {str(name): int(time_ns) for name, layer, time_ns in rows if layer == "mpiio"}
+    whole = max(sum(times.values()), 1)
+    parts = ((name, time_ns / whole) for name, time_ns in times.items())
+    return sorted((p for p in parts if p[1] >= NAMED_CALL_SHARE), key=lambda part: -part[1])
+
+
+def _calling(calls: list[tuple[str, float]]) -> str:
+    """How the costliest function is to be advised about."""
+    name = calls[0][0] if calls else ""
+    if name in SETTING_UP:
+        return "set-up"
+    if "_shared" in name or "_ordered" in name:
+        return "shared"
+    return "independent" if name and "_all" not in name else ""
+
+
+def amplification(evidence: Evidence) -> Finding | None:
+    """Data sieving: a share of all ranks' time, in the bytes that nobody asked for."""
+    amplified, unasked = surplus(evidence)
+    rows = np.flatnonzero(amplified)
+    if not len(rows):
+        return None
+    moving_ns = np.sum([evidence.files[f"{kind}_ns"] for kind in MOVING_KINDS], axis=0)
+    surplus_ns = (moving_ns * unasked)[rows]
+    wasted_ns = max(float(surplus_ns.sum()) - evidence.waited_ns("io"), 0.0)
+    share = evidence.share(wasted_ns / evidence.ranks)
+    if share < NOTABLE_SHARE:
+        return None
+    file = int(rows[surplus_ns.argmax()])
+    return Finding(
+        Kind.AMPLIFICATION,
+        amplification_text(evidence, file),
+        f"{percent(float(unasked[file]))} of the bytes moved are not asked for",
+        share,
+        advice=advice(Kind.AMPLIFICATION, "mpiio"),
+        file=evidence.path_of(file),
+    )
+
+
+def io_is_fine(evidence: Evidence) -> Finding | None:
+    """Not said where the exchange inside MPI-IO holds the run back: that is for the sake of I/O."""
+    if evidence.io_share >= NOTABLE_SHARE or exchange_share(evidence) >= NOTABLE_LOSS:
+        return None
+    if not evidence.times.runtime_ns:
+        return None
+    return Finding(
+        Kind.IO_FINE,
+        "I/O does not hold this run back",
+        f"an ideal file system would save at most {nanoseconds(evidence.losses.io_ns)} of "
+        f"{nanoseconds(evidence.times.runtime_ns)} ({percent(evidence.io_share)})",
+        evidence.io_share,
+    )
+
+
+IO_DETAILS = (locks, between_layers, amplification)

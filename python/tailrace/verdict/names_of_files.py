@@ -1,0 +1,112 @@
+"""Why calls on files' names take long: opening, closing, looking up, renaming, cutting to length.
+The table in why.py says when which sentence is said."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tailrace.units import byte_count, count, percent
+from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
+from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.requests import (
+    METADATA_KINDS,
+    MOVING_KINDS,
+    OTHERS,
+    Use,
+    calls_of,
+    calls_of_functions,
+    sum_use,
+)
+
+# A second kind of call is named where it has so much of the time.
+WORTH_NAMING = 0.1
+# A file opened so often by one rank could have stayed open; with so few requests each time, the
+# opens are not paid for.
+REOPENED = 20
+FEW_REQUESTS = 4
+MANY_FILES = 100
+SMALL_FILE_BYTES = 1_000_000
+# What Python looks for when it imports.
+_MODULE = re.compile(rb"\.pyc?$|/__pycache__/|/(site|dist)-packages(/|$)|/lib/python3[^/]*(/|$)")
+
+
+def in_names(evidence: Evidence) -> Cause:
+    use, functions = evidence.use, evidence.columns["functions"]
+    whole = use.time_ns(*METADATA_KINDS)
+    if (cause := _imports(evidence)) is not None:
+        return cause
+    first, second, *_ = sorted(METADATA_KINDS, key=lambda kind: -use.time_ns(kind))
+    kinds = [first] + [second] * (use.time_ns(second) >= WORTH_NAMING * whole)
+    facts = " and ".join(calls_of(use, kind, functions) for kind in kinds)
+    if use.time_ns("look_up") >= CAUSE_SHARE * whole:
+        part = part_of_io(evidence, use.time_ns("look_up"))
+        text = f"{calls_of(use, 'look_up', functions)} {part}"
+        advised = "one rank" if evidence.ranks == 1 else ""
+        return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
+    if (cause := _reopened(evidence, facts) or _many_files(evidence, facts)) is not None:
+        return cause
+    verb = "takes" if len(kinds) == 1 and use.calls(first) == 1 else "take"
+    part = percent(use.time_ns(*kinds) / use.time_ns())
+    text = f"{facts} {verb} {part} of the I/O time"
+    return Cause(Kind.METADATA, text, facts, advised=_advised_of_names(use, functions, kinds))
+
+
+def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str]) -> str:
+    """Whether files are renamed, removed or made, which opening less often does not spare."""
+    names = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"]
+    if "other" in kinds and calls_of_functions(functions, names) >= CAUSE_SHARE * use.calls(
+        "other"
+    ):
+        return "other"
+    return "cut" if kinds[0] == "truncate" else ""
+
+
+def _imports(evidence: Evidence) -> Cause | None:
+    """Looking for Python's modules and opening them, where that has most of the time in names."""
+    files, use = evidence.files, evidence.use
+    rows = np.flatnonzero([bool(_MODULE.search(bytes(path))) for path in files["path"]])
+    modules = sum_use(files, rows)
+    spent = modules.time_ns(*METADATA_KINDS)
+    if not len(rows) or spent < CAUSE_SHARE * use.time_ns(*METADATA_KINDS):
+        return None
+    calls = modules.calls("open", "look_up")
+    text = f"{calls:,} opens and look-ups for Python's modules {part_of_io(evidence, spent)}"
+    facts = f"{len(rows):,} paths of modules and libraries on {count(evidence.ranks, 'rank')}"
+    return Cause(Kind.MANY_FILES, text, facts, advised="python")
+
+
+def _reopened(evidence: Evidence, facts: str) -> Cause | None:
+    """Not where files are renamed or removed about as often: who replaces a file has to open it."""
+    files = evidence.files
+    opens, ranks = np.asarray(files["opens"]), np.asarray(files["ranks"])
+    requests = np.asarray(files["reads"]) + np.asarray(files["writes"])
+    replaced = calls_of_functions(
+        evidence.columns["functions"], OTHERS["rename"] | OTHERS["removal"]
+    )
+    kept = (np.asarray(files["others"]) < CAUSE_SHARE * opens) | (
+        replaced < CAUSE_SHARE * opens.sum()
+    )
+    rows = np.flatnonzero((opens >= REOPENED * ranks) & (requests <= FEW_REQUESTS * opens) & kept)
+    use = sum_use(files, rows)
+    if use.time_ns(*METADATA_KINDS) < CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS):
+        return None
+    name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
+    each = use.calls(*MOVING_KINDS) / use.calls("open")
+    text = f"{name} {verb} opened {use.calls('open'):,} times, for {each:.1f} requests each time"
+    return Cause(Kind.REOPENED, text, facts, only_row(rows))
+
+
+def _many_files(evidence: Evidence, facts: str) -> Cause | None:
+    files = evidence.files
+    rows = np.flatnonzero(np.asarray(files["opens"]) > 0)
+    use = sum_use(files, rows)
+    moved = sum(use.bytes(kind) for kind in MOVING_KINDS)
+    if len(rows) < MANY_FILES or moved >= SMALL_FILE_BYTES * len(rows):
+        return None
+    part = part_of_io(evidence, evidence.use.time_ns(*METADATA_KINDS))
+    mean = byte_count(moved / len(rows))
+    text = f"{len(rows):,} files of {mean} on average: their opens, closes and the like {part}"
+    advised = "one rank" if evidence.ranks == 1 else ""
+    return Cause(Kind.MANY_FILES, text, facts, advised=advised)

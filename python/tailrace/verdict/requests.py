@@ -1,0 +1,201 @@
+"""What was done to files: calls, bytes and time by kind of call, summed over files, ranks or both,
+and the words for them."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailrace.units import NANOSECONDS_PER_SECOND, byte_count, count, nanoseconds, rate
+
+# Kinds of calls: the column of their number, and the noun for one of them.
+KINDS = {
+    "read": ("reads", "read"),
+    "write": ("writes", "write"),
+    "open": ("opens", "open"),
+    "close": ("closes", "close"),
+    "look_up": ("look_ups", "look-up"),
+    "sync": ("syncs", "synchronisation"),
+    "lock": ("locks", "lock call"),
+    "truncate": ("truncates", "truncation"),
+    "other": ("others", "other call"),
+}
+# What one rank does by them, and what several do.
+VERBS = {
+    "read": ("reads", "read"),
+    "write": ("writes", "write"),
+    "open": ("opens", "open"),
+    "close": ("closes", "close"),
+    "look_up": ("looks up", "look up"),
+    "sync": ("synchronises", "synchronise"),
+    "lock": ("locks", "lock"),
+    "truncate": ("truncates", "truncate"),
+    "other": ("renames, removes or positions", "rename, remove or position"),
+}
+# What belongs to the names of files and not to their data.
+METADATA_KINDS = ("open", "close", "look_up", "truncate", "other")
+MOVING_KINDS = ("read", "write")
+
+# What a call that neither moves data nor opens, looks up and so on is named after.
+OTHERS = {
+    "rename": frozenset({"rename", "renameat", "renameat2"}),
+    "removal": frozenset({"unlink", "unlinkat", "remove", "rmdir"}),
+    "mkdir": frozenset({"mkdir", "mkdirat"}),
+    "seek": frozenset({"lseek", "lseek64", "fseek", "fseeko", "fseeko64", "rewind", "fsetpos"}),
+}
+_MPIIO_CALL = re.compile(
+    "MPI_File_i?(?P<kind>read|write)((?P<shared>_shared|_ordered)|(_at)?(?P<all>_all)?)"
+)
+_SYNC_NAMES = ("fsync", "fdatasync", "msync", "syncfs", "sync_file_range")
+# They count as synchronisations, too, but the words for them are no system call's.
+_FLUSH_NAMES = ("fflush", "fflush_unlocked")
+
+
+@dataclass(frozen=True)
+class Use:
+    """Sums of the columns of a table of files. A time is summed over ranks."""
+
+    sums: dict[str, int]
+
+    def calls(self, *kinds: str) -> int:
+        return sum(self.sums[KINDS[kind][0]] for kind in kinds)
+
+    def time_ns(self, *kinds: str) -> int:
+        """In calls of these kinds; of all kinds where none is named."""
+        return sum(self.sums[f"{kind}_ns"] for kind in kinds or KINDS)
+
+    def bytes(self, kind: str) -> int:
+        return {"read": self.sums["bytes_read"], "write": self.sums["bytes_written"]}.get(kind, 0)
+
+    def pattern(self, kind: str, name: str) -> int:
+        """A count of reads or of writes: consecutive, forward, backward, unaligned, small."""
+        return self.sums[f"{KINDS[kind][0]}_{name}"]
+
+    def gathered(self, kind: str) -> int:
+        """Calls of stdio that a buffer made fewer requests of; 0 where it did not."""
+        calls = self.sums.get(f"buffered_{KINDS[kind][0]}", 0)
+        return calls if calls > self.calls(kind) else 0
+
+    @property
+    def kind(self) -> str:
+        """What takes most of the time."""
+        return max(KINDS, key=lambda kind: self.time_ns(kind))
+
+    def each_ns(self, kind: str) -> int:
+        return self.time_ns(kind) // max(self.calls(kind), 1)
+
+    def speed(self, kind: str) -> str:
+        """Bytes over the time in these calls, summed over ranks: what one rank sees. Empty where
+        none moved."""
+        size, time_ns = self.bytes(kind), self.time_ns(kind)
+        return rate(size * NANOSECONDS_PER_SECOND / time_ns) if size and time_ns else ""
+
+
+PATTERN_COLUMNS = tuple(
+    f"{noun}_{name}"
+    for noun in ("reads", "writes")
+    for name in ("consecutive", "forward", "backward", "unaligned", "small", "small_ns")
+)
+BUFFERED_COLUMNS = (
+    *("buffered_reads", "buffered_writes", "buffered_bytes_read", "buffered_bytes_written"),
+)
+COLUMNS = (
+    *(column for kind, (calls, _) in KINDS.items() for column in (calls, f"{kind}_ns")),
+    *("bytes_read", "bytes_written", "mpiio_bytes_read", "mpiio_bytes_written", "mpiio_ns"),
+    *BUFFERED_COLUMNS,
+    *PATTERN_COLUMNS,
+)
+
+
+def sum_use(table: dict[str, Any], rows: Iterable[int] | None = None) -> Use:
+    """Sums of `table` ("files" or "file_rank") over `rows`, or over all."""
+    columns = {name: np.asarray(table[name], dtype=np.int64) for name in COLUMNS}
+    if rows is not None:
+        chosen = np.fromiter(rows, dtype=np.int64)
+        columns = {name: column[chosen] for name, column in columns.items()}
+    return Use({name: int(column.sum()) for name, column in columns.items()})
+
+
+def noun_of(kind: str, functions: dict[str, Any]) -> str:
+    """The noun for one call; for a synchronisation the function's name where only one is called,
+    for other calls the words of those that are made."""
+    named = set(map(str, functions["name"]))
+    if kind == "other":
+        words = [word for word, names in OTHERS.items() if named & names]
+        first, *more = words or [KINDS[kind][1]]
+        return KINDS[kind][1] if len(more) > 1 else f"{first}s or {more[0]}" if more else first
+    called = [name for name in (*_SYNC_NAMES, *_FLUSH_NAMES) if name in named]
+    only = called[0] if len(called) == 1 else ""
+    return only if kind == "sync" and only in _SYNC_NAMES else KINDS[kind][1]
+
+
+def flushed(use: Use, functions: dict[str, Any]) -> int:
+    """How many writes are a program's fflush, where most are; else 0."""
+    calls = _sums_of(functions, _FLUSH_NAMES)[0]
+    return calls if 2 * calls > use.calls("write") else 0
+
+
+def flushes(functions: dict[str, Any]) -> bool:
+    """Whether most of what counts as synchronising is stdio handing its buffer to the system."""
+    flushed, _ = _sums_of(functions, _FLUSH_NAMES)
+    return flushed > _sums_of(functions, (*_SYNC_NAMES, "MPI_File_sync"))[0]
+
+
+def without_flushes(use: Use, functions: dict[str, Any]) -> tuple[Use, dict[str, Any]]:
+    """The use of all files, and the functions, as if fflush were no synchronisation."""
+    calls, time_ns = _sums_of(functions, _FLUSH_NAMES)
+    syncs, spent = use.sums["syncs"], use.sums["sync_ns"]
+    left = {"syncs": max(syncs - calls, 0), "sync_ns": max(spent - time_ns, 0)}
+    rows = [i for i, name in enumerate(functions["name"]) if str(name) not in _FLUSH_NAMES]
+    others = {key: [functions[key][i] for i in rows] for key in ("name", "calls", "time_ns")}
+    return Use(use.sums | left), others
+
+
+def _sums_of(functions: dict[str, Any], names: Iterable[str]) -> tuple[int, int]:
+    """Calls of these functions, and the time in them."""
+    rows = zip(map(str, functions["name"]), functions["calls"], functions["time_ns"], strict=True)
+    found = [(int(calls), int(time_ns)) for name, calls, time_ns in rows if name in set(names)]
+    return sum(calls for calls, _ in found), sum(time_ns for _, time_ns in found)
+
+
+def calls_of_functions(functions: dict[str, Any], names: Iterable[str]) -> int:
+    return _sums_of(functions, names)[0]
+
+
+def mpiio_ways(functions: dict[str, Any], *kinds: str) -> dict[str, int]:
+    """The time in MPI-IO's reads and writes (those of `kinds`), summed over ranks: by all ranks
+    together, through the shared pointer, or each on its own."""
+    found = {"collective": 0, "shared": 0, "independent": 0}
+    for name, time_ns in zip(map(str, functions["name"]), functions["time_ns"], strict=True):
+        if not (match := _MPIIO_CALL.match(name)) or match["kind"] not in (kinds or MOVING_KINDS):
+            continue
+        way = "shared" if match["shared"] else "collective" if match["all"] else "independent"
+        found[way] += int(time_ns)
+    return found
+
+
+def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
+    """`120 writes of 10 MB on average, 36 ms each`, `8 fsyncs of 33 ms each`."""
+    calls, each = use.calls(kind), nanoseconds(use.each_ns(kind))
+    number = count(calls, noun_of(kind, functions))
+    if kind not in MOVING_KINDS:
+        return f"{number} of {each}" + (" each" if calls > 1 else "")
+    size = byte_count(use.bytes(kind) / max(calls, 1))
+    return f"{number} of {size} on average, {each} each"
+
+
+def gathered_of(use: Use, kind: str) -> str:
+    """`160,002 prints in 2,134 requests of 4.10 kB on average`, of what stdio's buffer gathered; of
+    reads `reads of stdio`."""
+    noun = {"read": ("read of stdio", "reads of stdio"), "write": ("print", "prints")}[kind]
+    calls, requests = use.gathered(kind), use.calls(kind)
+    size = byte_count(use.bytes(kind) / max(requests, 1))
+    return f"{count(calls, *noun)} in {count(requests, 'request')} of {size} on average"
+
+
+def described(use: Use, kind: str, functions: dict[str, Any]) -> str:
+    """As `calls_of`, with the rate that a rank sees."""
+    speed = use.speed(kind)
+    return calls_of(use, kind, functions) + (f", {speed} a rank" if speed else "")

@@ -1,0 +1,202 @@
+"""Findings beside I/O: computation, network, and whether the trace itself can be believed."""
+
+from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
+from tailrace.verdict.advice import advice
+from tailrace.verdict.evidence import Evidence, Finding, Kind
+
+# POP takes 0.8 for the product of the factors as acceptable; one factor below 0.95 is worth a word.
+NOTABLE_LOSS = 0.05
+# Capture that costs more than two runs differ by may change what it measures.
+NOTABLE_OVERHEAD = 0.02
+# Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
+EXCHANGE_SHARE = 0.5
+# A function is named with at least this share of the time in MPI.
+COSTLIEST_SHARE = 0.5
+# Messages cost by their number below about a page or two, by their bytes above the eager limit.
+SMALL_MESSAGE_BYTES = 8 * 1024
+LARGE_MESSAGE_BYTES = 64 * 1024
+# Merging fewer than these, on each rank, gains little.
+MANY_MESSAGES = 1000
+
+
+def imbalance(evidence: Evidence) -> Finding | None:
+    """Load balance: avg U / max U."""
+    loss = float(evidence.losses.imbalance_ns)
+    if evidence.share(loss) < NOTABLE_LOSS:
+        return None
+    times, useful = evidence.times, evidence.computed_ns
+    mean_ns = float(times.mean_ns(useful))
+    rank = int(useful.argmax())
+    least = min(set(range(times.ranks)) - set(times.missing), key=lambda p: useful[p])
+    return Finding(
+        Kind.LOAD_IMBALANCE,
+        f"rank {rank} computes {useful[rank] / mean_ns:.2f} times as long as the ranks on average",
+        f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
+        f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}",
+        evidence.share(loss),
+        f"an even computation would save at most {nanoseconds(int(loss))}",
+        to_seconds(loss),
+        advice(Kind.LOAD_IMBALANCE),
+    )
+
+
+def serialization(evidence: Evidence) -> Finding | None:
+    """Serialization: max U / T_ideal."""
+    loss = evidence.losses.serialization_ns
+    if evidence.share(loss) < NOTABLE_LOSS:
+        return None
+    return Finding(
+        Kind.SERIALIZATION,
+        "ranks wait for each other's computation",
+        "even with an ideal network and file system the run takes "
+        f"{nanoseconds(evidence.times.ideal_ns)}, "
+        f"though no rank computes longer than {nanoseconds(evidence.times.useful_max_ns)}",
+        evidence.share(loss),
+        "without waiting for each other's computation the run would be up to "
+        f"{nanoseconds(loss)} shorter",
+        to_seconds(loss),
+        advice(Kind.SERIALIZATION),
+    )
+
+
+def exchange_share(evidence: Evidence) -> float:
+    """At most this share of the run is lost to transfers inside MPI-IO.
+
+    It is what an ideal network would save, as far as the ranks' mean time between the layers can
+    account for it. Waiting there for late ranks is serialization, not transfer.
+    """
+    total_ns = int(evidence.columns["layers"]["between_ns"]) - evidence.waited_ns("mpi")
+    between_ns = max(total_ns, 0) / max(evidence.ranks, 1)
+    return evidence.share(min(between_ns, float(evidence.losses.transfer_ns)))
+
+
+def network(evidence: Evidence) -> Finding | None:
+    """Transfer: T_net / T. One rank sends nothing over a network: what MPI takes there is the
+    library itself."""
+    loss = evidence.losses.transfer_ns
+    if evidence.share(loss) < NOTABLE_LOSS:
+        return None
+    share = percent(evidence.share(loss))
+    part = exchange_share(evidence) / evidence.share(loss)
+    within = f", up to {percent(part)} of that inside MPI-IO calls" if part >= NOTABLE_LOSS else ""
+    times = evidence.times
+    if evidence.ranks == 1:
+        finding = f"MPI calls take {share} of the run{within}"
+        facts = "there is one rank, so this is the MPI library itself, or other programs' answers"
+        gain = f"without MPI calls the run would be up to {nanoseconds(loss)} shorter"
+    else:
+        finding = f"transfers and the MPI library take {share} of the run{within}"
+        facts = (
+            f"run time {nanoseconds(times.runtime_ns)}, on an ideal network "
+            f"{nanoseconds(times.ideal_network_ns)}"
+        )
+        gain = f"an ideal network would save at most {nanoseconds(loss)}"
+    return Finding(
+        Kind.NETWORK,
+        finding,
+        f"{facts}{_costliest(evidence) if part < EXCHANGE_SHARE else ''}",
+        evidence.share(loss),
+        gain,
+        to_seconds(loss),
+        advice(Kind.NETWORK, "one rank" if evidence.ranks == 1 else _messages(evidence)),
+    )
+
+
+def _mpi_functions(evidence: Evidence) -> list[tuple[str, int, int, int]]:
+    """Name, calls, bytes and time of what is MPI and no file call, the longest first."""
+    table = evidence.columns["functions"]
+    keys = ("name", "layer", "calls", "bytes", "time_ns")
+    rows = zip(*(table[key] for key in keys), strict=True)
+    found = [(str(name), int(c), int(b), int(t)) for name, layer, c, b, t in rows if layer == "mpi"]
+    return sorted(found, key=lambda row: -row[3])
+
+
+def _costliest(evidence: Evidence) -> str:
+    """The function with most of the time in MPI, in which waiting is included."""
+    functions = _mpi_functions(evidence)
+    whole = sum(time_ns for *_, time_ns in functions)
+    if not whole or functions[0][3] < COSTLIEST_SHARE * whole:
+        return ""
+    name, calls, size, time_ns = functions[0]
+    each = f" of {byte_count(size / calls)} on average" if size and calls else ""
+    part = percent(time_ns / whole)
+    return (
+        f"; {name} has {part} of the time in MPI outside file calls, {count(calls, 'call')}{each}"
+    )
+
+
+def _messages(evidence: Evidence) -> str:
+    """What the messages are, where they are alike: many small ones, or large ones."""
+    moved = [(calls, size) for _, calls, size, _ in _mpi_functions(evidence) if size]
+    calls, size = (sum(column) for column in zip(*moved, strict=True)) if moved else (0, 0)
+    if not calls:
+        return ""
+    if size < SMALL_MESSAGE_BYTES * calls:
+        return "small" if calls >= MANY_MESSAGES * evidence.ranks else ""
+    return "large" if size >= LARGE_MESSAGE_BYTES * calls else ""
+
+
+def processors(evidence: Evidence) -> Finding | None:
+    """Run delay: ready to run, and not running."""
+    found = evidence.processors
+    if found is None or not found.notable:
+        return None
+    ranks = max(int(found.known.sum()), 1)
+    states = (("useful", "computing"), ("io", "in file calls"), ("mpi", "in MPI"))
+    each = (f"{nanoseconds(found.waited_in(key) // ranks)} {name}" for key, name in states)
+    facts = f"a rank waited {', '.join(each)} on average; none of that is blamed on the network, "
+    facts += "the file system or other ranks"
+    if evidence.ranks == 1:
+        facts = f"it waited {', '.join(each)}; none of that is blamed on the file system"
+    return Finding(
+        Kind.PROCESSORS,
+        found.described(),
+        facts,
+        found.share,
+        advice=advice(Kind.PROCESSORS, "too few" if found.ranks > found.cores > 0 else ""),
+    )
+
+
+def overhead_share(evidence: Evidence) -> float:
+    """Capture's cost on the rank with most events: events × calibrated cost of one, as a share of
+    the run time. Of a rank's events those count that lie in it: at most all ranks' calls there."""
+    calls = sum(map(int, evidence.columns["functions"]["calls"]))
+    most = min(max(map(int, evidence.columns["rank"]["events"]), default=0), calls)
+    return evidence.share(most * float(evidence.columns["capture"]["cost_ns_per_event"] or 0))
+
+
+def capture_overhead(evidence: Evidence) -> Finding | None:
+    share = overhead_share(evidence)
+    if share < NOTABLE_OVERHEAD:
+        return None
+    return Finding(
+        Kind.CAPTURE_OVERHEAD,
+        f"capture itself takes {percent(share)} of the run",
+        f"{count(max(map(int, evidence.columns['rank']['events'])), 'event')} on one rank at "
+        f"{float(evidence.columns['capture']['cost_ns_per_event']):.0f} ns each",
+        share,
+    )
+
+
+def incomplete_trace(evidence: Evidence) -> Finding | None:
+    capture = evidence.columns["capture"]
+    lost = int(capture["events_lost"])
+    if capture["complete"] and not lost:
+        return None
+    what = (
+        f"{count(lost, 'call')} could not be recorded"
+        if lost
+        else "some ranks ended without closing their trace"
+    )
+    share = lost / max(lost + int(capture["events"]), 1)
+    return Finding(
+        Kind.INCOMPLETE_TRACE,
+        f"the trace is not complete: {what}",
+        "; ".join(capture["notes"]) or what,
+        share,
+    )
+
+
+# What holds a run back beside I/O, and what makes the trace itself doubtful.
+BOTTLENECKS = (imbalance, serialization, network)
+DOUBTS = (processors, capture_overhead, incomplete_trace)

@@ -1,0 +1,106 @@
+"""The first line about several runs: how they scale, or which of them is fastest, and why."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tailrace.names import base_name
+from tailrace.units import count, percent, seconds
+from tailrace.verdict.comparison import SAME_SHARE, sentence
+from tailrace.verdict.efficiencies import FACTORS_WITHOUT_WAITS, factors_of_losses
+from tailrace.verdict.explanations import SCALABILITY_NAMES
+from tailrace.verdict.processors import losses_of
+
+# Factors that are not products of others.
+LEAVES = ("load_balance", "serialization", "io_balance", "io_transfer", "transfer", "processors")
+
+# A row of the scaling table, and the columns of its trace.
+Run = tuple[dict[str, Any], dict[str, Any]]
+
+
+def headline_of_several(
+    traces: Sequence[dict[str, Any]], labels: Sequence[str], scaling: dict[str, Any]
+) -> str:
+    """One sentence. `traces` and `labels` are in the order of the scaling table's rows.
+
+    True of runs of one program on different numbers of ranks: where the run is fastest, and the
+    factor that falls most from the reference to the most ranks. On the same number of ranks the
+    fastest is compared with the slowest. Where the programs differ, nothing is compared.
+    """
+    programs = programs_of(traces)
+    if len(programs) > 1:
+        return (
+            f"These traces are of different programs ({', '.join(programs)}):"
+            " their times stand beside each other and say nothing about scaling."
+        )
+    if len(traces) == 2 and scaling["rows"][0]["ranks"] == scaling["rows"][1]["ranks"]:
+        return sentence(traces[0], traces[1], (labels[0], labels[1]))
+    rows = scaling["rows"]
+    if len({row["ranks"] for row in rows}) < len(rows):
+        fastest, slowest = (
+            choose(range(len(rows)), key=lambda i: rows[i]["runtime_s"]) for choose in (min, max)
+        )
+        between = sentence(traces[fastest], traces[slowest], (labels[fastest], labels[slowest]))
+        return f"{labels[fastest]} is the fastest of {len(rows)} runs. {between}"
+    return _scaling(list(zip(rows, traces, strict=True)), scaling["kind"])
+
+
+def programs_of(traces: Sequence[dict[str, Any]]) -> list[str]:
+    """The names of the executables, each once; empty where traces do not say."""
+    names = [base_name(columns["meta"].get("exe", "")) for columns in traces]
+    return sorted(set(filter(None, names)))
+
+
+def _scaling(runs: list[Run], kind: str) -> str:
+    fewest, most = runs[0], runs[-1]
+    fastest = min(runs, key=lambda run: run[0]["runtime_s"])
+    first, last, best = fewest[0], most[0], fastest[0]
+    ends = f"{seconds(first['runtime_s'])} → {seconds(last['runtime_s'])}"
+    span = f"From {first['ranks']} to {count(last['ranks'], 'rank')}"
+    change = last["runtime_s"] / first["runtime_s"] - 1 if first["runtime_s"] else 0.0
+    lost = _lost(fastest if best is not last else fewest, most)
+    because = f", mostly because {lost}" if lost else ""
+    if kind == "weak":
+        longer = f"takes {percent(change)} longer" if change > SAME_SHARE else "takes no longer"
+        return f"{span}, with a problem that grows with them, the run {longer}, {ends}{because}."
+    if best is not last and best is not first:
+        where = f"{count(best['ranks'], 'rank')}, {seconds(best['runtime_s'])}"
+        beyond = f"on {count(last['ranks'], 'rank')} it takes {seconds(last['runtime_s'])}"
+        return f"The run is fastest on {where}; {beyond}{because}."
+    if abs(change) <= SAME_SHARE:
+        return f"{span} the run time stays the same, {ends}{because}."
+    if change > 0:
+        return f"{span} the run becomes slower, {ends}{because}."
+    speedup = first["runtime_s"] / last["runtime_s"]
+    held_back = f"; what costs most is that {lost}" if lost else ""
+    return f"{span} the run becomes {speedup:.2f} times as fast, {ends}{held_back}."
+
+
+def _lost(first: Run, last: Run) -> str:
+    """The factor that falls to the smallest part of itself, where one falls notably."""
+    falls = [
+        (after / before, name, before, after)
+        for (name, before), (_, after) in zip(_factors(first), _factors(last), strict=True)
+        if before and after is not None and after < before * (1 - SAME_SHARE)
+    ]
+    if not falls:
+        return ""
+    _, name, before, after = min(falls)
+    return f"{name} falls from {percent(before)} to {percent(after)}"
+
+
+def _factors(run: Run) -> list[tuple[str, float | None]]:
+    """Waits for a processor are a factor of their own, and in no other."""
+    row, columns = run
+    values = factors_of_losses(int(columns["runtime_ns"]), losses_of(columns))
+    leaves = [
+        (_inside(factor.name), values[factor.key])
+        for factor in FACTORS_WITHOUT_WAITS
+        if factor.key in LEAVES
+    ]
+    computation = row["scalability"]["computation"]
+    return [*leaves, (_inside(SCALABILITY_NAMES["computation"]), computation)]
+
+
+def _inside(name: str) -> str:
+    """A factor's name inside a sentence."""
+    return name if name.startswith("I/O") else name[0].lower() + name[1:]

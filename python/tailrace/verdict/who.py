@@ -1,0 +1,300 @@
+"""Who does the I/O: findings about the loss T_net − T_even, which vanishes where all ranks are in
+their file calls at the same time.
+
+Ranks are compared by calls, bytes and time of the kind of call that the slowest ranks' excess is
+in. Each sentence, when it is said, and when it must not be (tests/python/test_verdict_who.py has
+both for each):
+
+| sentence                         | said when                          | not when                 |
+|----------------------------------|------------------------------------|--------------------------|
+| rank r writes F alone            | no other rank does this to F, and r| each rank does as much to|
+|                                  | does 90 % of it over all files     | a file of its own        |
+| rank r does x % of the writing   | as above, others do a little to F  |                          |
+| rank r alone writes F for n      | the n ranks use F by collective    | others open F, but call  |
+| ranks that call MPI-IO together  | calls, and n is twice the workers  | nothing collective       |
+| only n of P ranks write F        | n ≤ P / 2 do 90 %, others nothing  | others do 10 % or more   |
+| rank r writes x % of the bytes   | r moves 1.3 times the mean, and is | r moves as much as the   |
+| / makes x % of the calls         | the one with most time             | others but is slower     |
+| rank r takes x times as long for | calls and bytes are within 1.3 of  | r does more than others  |
+| as many writes                   | the mean, time is 2 × the others'  |                          |
+| ranks do their I/O one after     | times are even, and ranks overlap  | calls are so short that  |
+| another                          | far less than chance lets them     | they rarely meet         |
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailrace.units import count, digits, nanoseconds, percent, to_seconds
+from tailrace.verdict.advice import advice, library_in
+from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
+from tailrace.verdict.requests import (
+    KINDS,
+    MOVING_KINDS,
+    VERBS,
+    calls_of,
+    described,
+    mpiio_ways,
+    noun_of,
+    sum_use,
+)
+
+# Two runs of one program on one machine differ by about this much: a smaller share is not worth a
+# change.
+NOTABLE_SHARE = 0.02
+# So much of the work, or of the excess, makes a group of ranks "the ones that do the I/O".
+DOING_SHARE = 0.9
+# When uneven times explain less than this share of what even I/O would save, time is lost because
+# calls do not overlap, not because some rank takes longer.
+UNEVEN_SHARE = 0.5
+# Work within this factor of the mean is equal.
+UNEVEN_WORK = 1.3
+# A rank is a straggler when it takes so many times as long as the median of the others.
+STRAGGLING = 2.0
+# Of the overlap that chance would give, ranks that take turns reach at most this share; where
+# chance gives less than so many ranks, no overlap proves nothing.
+TURNS_OVERLAP = 0.25
+CHANCE_OVERLAP = 1.15
+
+
+@dataclass(frozen=True)
+class Culprits:
+    """The ranks whose file calls take longer, the kind of call in which they do, and the file that
+    most of the time and of the work goes to (a row of "files", or None): one slow call among equal
+    ones does not make its file the one that is written."""
+
+    ranks: tuple[int, ...]
+    kind: str
+    file: int | None
+    rows: list[int]
+
+
+@dataclass(frozen=True)
+class Unevenness:
+    """Which ranks do the I/O: the finding's kind, its sentence, the facts behind it, the file (a
+    row of "files") and the ranks that it is about."""
+
+    code: Kind
+    finding: str
+    facts: str
+    file: int | None = None
+    ranks: tuple[int, ...] = ()
+
+
+def who_does_io(evidence: Evidence) -> Finding | None:
+    """The loss to uneven I/O, where comparing the ranks tells what it comes from."""
+    loss = evidence.losses.io_balance_ns
+    cause = _cause(evidence) if evidence.share(loss) >= NOTABLE_SHARE else None
+    if cause is None:
+        return None
+    return Finding(
+        cause.code,
+        cause.finding,
+        f"{cause.facts}; {evidence.at_a_time}",
+        evidence.share(loss),
+        f"spreading this I/O evenly over all ranks would save at most {nanoseconds(loss)}, if the "
+        "file system serves many ranks as well as one",
+        to_seconds(loss),
+        advice(cause.code, _library(evidence, cause)),
+        evidence.path_of(cause.file),
+        cause.ranks,
+    )
+
+
+def _library(evidence: Evidence, cause: Unevenness) -> str:
+    """Of the file; aggregators are chosen by the MPI library, whatever stands on top of it."""
+    if cause.code is not Kind.FEW_AGGREGATORS:
+        return library_in(evidence.files, cause.file)
+    return "openmpi" if "Open MPI" in evidence.columns["meta"].get("mpi", "") else ""
+
+
+def _cause(evidence: Evidence) -> Unevenness | None:
+    io_ns = evidence.times.io_ns
+    if float(io_ns.max() - io_ns.mean()) < UNEVEN_SHARE * evidence.losses.io_balance_ns:
+        return _taking_turns(evidence)
+    culprits = _culprits(evidence)
+    if culprits is None:
+        return None
+    use = evidence.by_rank(culprits.kind)
+    return (
+        _few(evidence, culprits, use)
+        or _uneven(evidence, use, culprits)
+        or _taking_turns(evidence)
+        or _straggler(evidence, use, culprits)
+    )
+
+
+def _culprits(evidence: Evidence) -> Culprits | None:
+    """Those with nearly all of the excess over the median rank."""
+    ranks = evidence.ranks_with_excess(DOING_SHARE)
+    if not len(ranks):
+        return None
+    excess = {kind: _excess_ns(evidence.by_rank(kind), ranks) for kind in KINDS}
+    kind = max(excess, key=lambda kind: excess[kind])
+    table = evidence.file_rank
+    calls, times = (np.asarray(table[name]) for name in (KINDS[kind][0], f"{kind}_ns"))
+    rows = [row for row in evidence.rows_of_ranks(ranks.tolist()) if calls[row]]
+    moved = {"read": "bytes_read", "write": "bytes_written"}.get(kind)
+    work = np.asarray(table[moved])[rows] if moved else calls[rows]
+    slowest = evidence.file_of(rows, times[rows])
+    file = (
+        slowest if slowest == evidence.file_of(rows, work if work.any() else calls[rows]) else None
+    )
+    return Culprits(tuple(map(int, ranks)), kind, file, evidence.rows_of_file(rows, file))
+
+
+def _excess_ns(use: RankUse, ranks: np.ndarray) -> int:
+    return int(np.clip(use.time_ns[ranks] - np.median(use.time_ns), 0, None).sum())
+
+
+def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | None:
+    """At most half of the ranks do nearly all of the work."""
+    order = np.argsort(-use.work, kind="stable")
+    done = np.cumsum(use.work[order])
+    if not done[-1]:
+        return None
+    workers = order[: int(np.searchsorted(done, DOING_SHARE * done[-1])) + 1]
+    if len(workers) > evidence.ranks // 2 or not set(culprits.ranks) <= set(workers.tolist()):
+        return None
+    share = float(use.work[workers].sum() / done[-1])
+    name = evidence.name_of(culprits.rows, culprits.file)
+    ranks = tuple(sorted(map(int, workers)))
+    only = _others_do_nothing(evidence, culprits, ranks)
+    code, together = _code(culprits, ranks), _taking_part(evidence, culprits, ranks)
+    if only and together:
+        verb = VERBS[culprits.kind][len(ranks) > 1]
+        number = f"rank {ranks[0]} alone" if len(ranks) == 1 else f"only {len(ranks)} ranks"
+        code = Kind.FEW_AGGREGATORS
+        finding = f"{number} {verb} {name} for {together} ranks that call MPI-IO together"
+    else:
+        text = _serial_text if len(ranks) == 1 else _few_text
+        finding = text(evidence, culprits, ranks, name, "" if only else percent(share))
+    return Unevenness(code, finding, _facts(evidence, culprits), culprits.file, ranks)
+
+
+def _taking_part(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> int:
+    """How many ranks call MPI-IO's collective functions on the file that only `ranks` read or
+    write in the end: these are its aggregators. 0 where it is used in another way."""
+    if culprits.file is None or culprits.kind not in MOVING_KINDS:
+        return 0
+    if not mpiio_ways(evidence.columns["functions"], culprits.kind)["collective"]:
+        return 0
+    table = evidence.file_rank
+    rows = evidence.rows_of_file(range(len(table["rank"])), culprits.file)
+    taking_part = {int(table["rank"][row]) for row in rows if int(table["mpiio_ns"][row])}
+    return len(taking_part) if len(taking_part) >= 2 * len(ranks) else 0
+
+
+def _others_do_nothing(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> bool:
+    """To the file, or where none stands out to any, by the kind of call in question."""
+    table = evidence.file_rank
+    rows = evidence.rows_of_file(range(len(table["rank"])), culprits.file)
+    calls = table[KINDS[culprits.kind][0]]
+    return not any(int(calls[row]) for row in rows if int(table["rank"][row]) not in ranks)
+
+
+def _code(culprits: Culprits, ranks: Sequence[int]) -> Kind:
+    if len(ranks) > 1:
+        return Kind.FEW_RANKS
+    serial = {"read": Kind.SERIAL_READER, "write": Kind.SERIAL_WRITER, "sync": Kind.SERIAL_WRITER}
+    return serial.get(culprits.kind, Kind.SERIAL_METADATA)
+
+
+def _act(evidence: Evidence, culprits: Culprits) -> tuple[tuple[str, str], str]:
+    """The verbs for what the culprits do, and what most of that time is in: who synchronises a
+    file writes it."""
+    use = sum_use(evidence.file_rank, culprits.rows)
+    if culprits.kind != "sync" or not use.bytes("write"):
+        return VERBS[culprits.kind], ""
+    return VERBS["write"], f", mostly in {calls_of(use, 'sync', evidence.columns['functions'])}"
+
+
+def _serial_text(
+    evidence: Evidence, culprits: Culprits, ranks: Sequence[int], name: str, share: str
+) -> str:
+    """`share` of the work, where others do the rest."""
+    (verb, _), mostly = _act(evidence, culprits)
+    others = evidence.ranks - 1
+    wait = "the other rank waits" if others == 1 else f"{others} ranks wait"
+    if not share:
+        return f"rank {ranks[0]} {verb} {name} alone while {wait}{mostly}"
+    return f"rank {ranks[0]} does {share} of all {_noun(culprits)}, mainly on {name}"
+
+
+def _few_text(
+    evidence: Evidence, culprits: Culprits, ranks: Sequence[int], name: str, share: str
+) -> str:
+    (_, verb), _ = _act(evidence, culprits)
+    few = f"{len(ranks)} of {evidence.ranks} ranks"
+    if not share:
+        return f"only {few} {verb} {name} while the others wait"
+    return f"{few} do {share} of all {_noun(culprits)}, mainly on {name}"
+
+
+def _noun(culprits: Culprits) -> str:
+    moving = {"read": "reading", "write": "writing", "sync": "synchronising"}
+    return moving.get(culprits.kind, KINDS[culprits.kind][0].replace("_", "-"))
+
+
+def _facts(evidence: Evidence, culprits: Culprits) -> str:
+    use = sum_use(evidence.file_rank, culprits.rows)
+    by = count(len(culprits.ranks), "rank")
+    if len(culprits.ranks) == 1:
+        rank = culprits.ranks[0]
+        part = percent(float(evidence.times.io_ns[rank] / evidence.times.io_ns.sum()))
+        spent = nanoseconds(evidence.times.io_ns[rank])
+        by = f"rank {rank}, which spends {spent} in file calls, {part} of all ranks' time there"
+    return f"{described(use, culprits.kind, evidence.columns['functions'])} by {by}"
+
+
+def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness | None:
+    """The rank with most time does more than the others: in bytes, or in calls."""
+    slowest = int(use.time_ns.argmax())
+    verb = {"read": "reads", "write": "writes"}.get(culprits.kind, "")
+    noun = KINDS[culprits.kind][0].replace("_", "-")
+    even = f"an even part is {percent(1 / evidence.ranks)}"
+    for code, work, does in (
+        (Kind.UNEVEN_BYTES, use.bytes, f"{verb} {{}} of the bytes"),
+        (Kind.UNEVEN_CALLS, use.calls, f"makes {{}} of the {noun}"),
+    ):
+        if work[slowest] == work.max() and work[slowest] >= UNEVEN_WORK * work.mean() > 0:
+            share = percent(float(work[slowest] / work.sum()))
+            text = f"rank {slowest} {does.format(share)} and the others wait for it"
+            return Unevenness(code, text, f"{even}; {_spread(use)}", culprits.file, (slowest,))
+    return None
+
+
+def _spread(use: RankUse) -> str:
+    low, high = (nanoseconds(limit) for limit in (use.time_ns.min(), use.time_ns.max()))
+    return f"ranks spend {low} to {high} in these calls"
+
+
+def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness | None:
+    """Equal work, but one rank takes longer for it. Not for a lock: that is others' time."""
+    if culprits.kind == "lock":
+        return None
+    slowest = int(use.time_ns.argmax())
+    others = float(np.median(np.delete(use.time_ns, slowest)))
+    equal = all(w.max() <= UNEVEN_WORK * w.mean() for w in (use.bytes, use.calls) if w.any())
+    if not equal or not others or use.time_ns[slowest] < STRAGGLING * others:
+        return None
+    noun = noun_of(culprits.kind, evidence.columns["functions"])
+    plural = KINDS[culprits.kind][0].replace("_", "-") if culprits.kind != "sync" else f"{noun}s"
+    times = use.time_ns[slowest] / others
+    rest = "the other" if evidence.ranks == 2 else "the others"
+    text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"
+    facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(use)}"
+    return Unevenness(Kind.STRAGGLER, text, facts, None, (slowest,))
+
+
+def _taking_turns(evidence: Evidence) -> Unevenness | None:
+    """Equal times, but ranks overlap far less than they would by chance."""
+    chance, measured = evidence.chance_concurrency, evidence.concurrency
+    if chance < CHANCE_OVERLAP or measured - 1 > TURNS_OVERLAP * (chance - 1):
+        return None
+    text = f"ranks do their I/O one after another: {measured:.1f} of {evidence.ranks} at a time"
+    use = evidence.use
+    facts = described(use, use.kind, evidence.columns["functions"])
+    facts = f"{facts}; left to chance, {chance:.1f} ranks would be in I/O at a time"
+    return Unevenness(Kind.TAKING_TURNS, text, facts)

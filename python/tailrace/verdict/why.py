@@ -1,0 +1,409 @@
+"""Why file calls take as long as they do: findings about what an ideal file system would save.
+
+The kind of call with most time decides, and its time is always given as a share of the I/O time.
+Within a kind, a cause is named only where at least half of its time is in files of which that is
+so (tests/python/test_verdict_why.py has for each a case where it is, and one where it is not):
+
+| sentence                                | said when                                             |
+|-----------------------------------------|-------------------------------------------------------|
+| n fsyncs of x each                      | synchronising takes most, and is not fflush           |
+| n flushes of m bytes                    | the same, and most of the calls are fflush; or most of|
+|                                         | the writes are, less than 64 KiB, a thousand of them  |
+| F is opened n times, for m requests each| F is opened more than REOPENED times by each rank, few|
+|                                         | requests follow, and files are not renamed as often   |
+| n files of m bytes                      | MANY_FILES files are opened, of less than 1 MB        |
+| n opens and look-ups for Python's       | half of the time for files' names is on modules' paths|
+| modules                                 |                                                       |
+| n look-ups                              | they take half of the time for files' names           |
+| n renames of x each, and the like       | none of these; a second kind with a tenth of the time |
+| each of P ranks reads all m bytes of F  | each rank reads as many bytes as the ranks' reads span|
+| m bytes are read from n bytes of F      | the bytes read are twice those that reads span        |
+| each of P ranks reads m bytes of F      | as many bytes each, from places that are not known    |
+| asked for m bytes, n are moved          | file system moves 1.5 × what MPI-IO calls were asked  |
+| reads jump back and forth; go backward  | a fifth goes back, a fifth forward, less than half on;|
+|                                         | half goes back                                        |
+| n small requests that take x each       | less than 64 KiB, at least 0.1 ms with a processor    |
+| n small requests                        | less than 64 KiB, and at least a thousand of them     |
+| m prints in n requests                  | the same, of what a buffer of stdio gathered: m > n   |
+| … interleaved by n ranks in F           | they skip forward over the same stretch, begin at     |
+|                                         | different places, and have room there                 |
+| … one every m bytes of F                | they skip forward, but not so                         |
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
+from tailrace.verdict.advice import advice, library_in
+from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
+from tailrace.verdict.evidence import STANDARD_STREAMS, Evidence, Finding, Kind
+from tailrace.verdict.names_of_files import in_names
+from tailrace.verdict.requests import (
+    KINDS,
+    METADATA_KINDS,
+    Use,
+    calls_of,
+    described,
+    flushed,
+    flushes,
+    gathered_of,
+    mpiio_ways,
+    noun_of,
+    sum_use,
+    without_flushes,
+)
+
+# Two runs of one program on one machine differ by about this much: a smaller share is not worth a
+# change.
+NOTABLE_SHARE = 0.02
+# One file with so much of that time stands for all of them.
+ONE_FILE_SHARE = 0.9
+# Requests below this size cost more by their number than by their bytes: at 0.2 ms a request, usual
+# on network file systems, 64 KiB is 330 MB/s, less than one client's link carries.
+SMALL_BYTES = 64 * 1024
+# Fewer requests than this per run are told by their time, not by their number.
+MANY_REQUESTS = 1000
+# A page cache takes a small request in microseconds: one that takes this waits for a device.
+WAITING_NS = 100_000
+# A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.
+CONTENDED_NS = 50_000
+# A synchronisation of so much takes longer for its bytes than for its call: at 1 GB/s, 4 ms.
+LARGE_SYNC_BYTES = 4_000_000
+# The same bytes read so often are redundant; so much more moved than asked for is amplified.
+REDUNDANT = 2.0
+AMPLIFIED = 1.5
+JUMPING = 0.2
+
+
+def why_slow(evidence: Evidence, loss: int) -> Finding | None:
+    """`loss`: of what an ideal file system would save, that which is not for uneven I/O."""
+    if evidence.share(loss) < NOTABLE_SHARE or not evidence.use.time_ns():
+        return None
+    cause = _cause(evidence)
+    fraction = percent(evidence.share(float(evidence.times.mean_ns(evidence.times.io_ns))))
+    return Finding(
+        cause.code,
+        cause.finding,
+        f"{cause.facts}; {fraction} of all ranks' time is spent in file calls",
+        evidence.share(loss),
+        f"without this time the run would be up to {nanoseconds(loss)} shorter",
+        to_seconds(loss),
+        advice(cause.code, cause.advised or _library(evidence, cause)),
+        evidence.path_of(cause.file),
+        functions=cause.functions,
+    )
+
+
+def _library(evidence: Evidence, cause: Cause) -> str:
+    """Of the file that the cause is about, or of the one with most time; of MPI-IO the way in which
+    most of the time is."""
+    files = evidence.files
+    library = library_in(files, _most(evidence, KINDS) if cause.file is None else cause.file)
+    ways = mpiio_ways(evidence.columns["functions"])
+    way = max(ways, key=lambda way: ways[way])
+    small = cause.code in (Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS)
+    if not small or library not in ("mpiio", "posix") or cause.advised:
+        return library
+    if way == "independent" or ways[way] < CAUSE_SHARE * evidence.use.time_ns():
+        return library
+    return way
+
+
+def _most(evidence: Evidence, kinds: Iterable[str]) -> int:
+    """The file with most time in calls of these kinds."""
+    files = evidence.files
+    return int(np.sum([files[f"{kind}_ns"] for kind in kinds], axis=0).argmax())
+
+
+def _cause(evidence: Evidence) -> Cause:
+    use = evidence.use
+    groups: dict[tuple[str, ...], Callable[[Evidence], Cause]] = {
+        ("sync",): _sync,
+        ("lock",): _locks,
+        METADATA_KINDS: in_names,
+        ("read",): lambda evidence: _moving(evidence, "read"),
+        ("write",): lambda evidence: _moving(evidence, "write"),
+    }
+    if use.each_ns("lock") < CONTENDED_NS and use.time_ns("lock") < use.time_ns():
+        del groups[("lock",)]  # whatever they are for makes their number
+    return groups[max(groups, key=lambda kinds: use.time_ns(*kinds))](evidence)
+
+
+def _sync(evidence: Evidence) -> Cause:
+    use, functions = evidence.use, evidence.columns["functions"]
+    file = evidence.named_file("sync")
+    if flushes(functions):
+        mean = byte_count(use.bytes("write") / max(use.calls("sync"), 1))
+        text = f"{use.calls('sync'):,} flushes of {mean} on average"
+        text += f" {part_of_io(evidence, use.time_ns('sync'))}"
+        facts = f"{nanoseconds(use.each_ns('sync'))} each; fflush hands the buffer to the system"
+        return Cause(Kind.SMALL_REQUESTS, text, facts, file, ("fflush",), "flush")
+    use, functions = without_flushes(use, functions)
+    text = f"{calls_of(use, 'sync', functions)} {part_of_io(evidence, use.time_ns('sync'))}"
+    facts = f"{count(use.calls('write'), 'write')} of {byte_count(use.bytes('write'))} in all"
+    names = (noun_of("sync", functions),)
+    return Cause(Kind.SYNC, text, facts, file, names, _advised_of_sync(evidence))
+
+
+def _advised_of_sync(evidence: Evidence) -> str:
+    """Who synchronises each file once for each time that it is opened need not be told to; nor he
+    whose calls carry so much that the bytes take the time, and not the number of calls."""
+    files = evidence.files
+    use = sum_use(files, np.flatnonzero(np.asarray(files["syncs"]) > 0))
+    if use.bytes("write") >= LARGE_SYNC_BYTES * use.calls("sync"):
+        return "large"
+    once = np.asarray(files["syncs"]) <= np.asarray(files["opens"])
+    return "once" if bool(once.all()) else ""
+
+
+def _locks(evidence: Evidence) -> Cause:
+    use, functions = evidence.use, evidence.columns["functions"]
+    text = f"{calls_of(use, 'lock', functions)} {part_of_io(evidence, use.time_ns('lock'))}"
+    facts = "fcntl, flock and lockf return when the lock is granted"
+    return Cause(Kind.LOCKS, text, facts, evidence.named_file("lock"))
+
+
+def _moving(evidence: Evidence, kind: str) -> Cause:
+    checks = (redundant, amplified, jumping, _flushed, _small_ones)
+    found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
+    return next(found, None) or _slow_file(evidence, kind)
+
+
+def _dominant(evidence: Evidence, kind: str, holds: np.ndarray) -> np.ndarray | None:
+    """The files of which it holds, where they have most of the time in such calls; one file where
+    the others hardly count."""
+    time_ns = np.asarray(evidence.files[f"{kind}_ns"], dtype=np.int64)
+    rows = np.flatnonzero(holds)
+    enough = len(rows) and time_ns[rows].sum() >= CAUSE_SHARE * time_ns.sum() > 0
+    if not enough:
+        return None
+    rows = rows[np.argsort(-time_ns[rows], kind="stable")]
+    return rows[:1] if time_ns[rows[0]] >= ONE_FILE_SHARE * time_ns[rows].sum() else rows
+
+
+def redundant(evidence: Evidence, kind: str) -> Cause | None:
+    """More bytes are read than there are between the first and the last byte that is read."""
+    files = evidence.files
+    begin, end = np.asarray(files["reads_begin"]), np.asarray(files["reads_end"])
+    moved = np.asarray(files["bytes_read"])
+    known = (end > begin) & (moved >= REDUNDANT * (end - begin))
+    if kind != "read" or (rows := _dominant(evidence, kind, known)) is None:
+        return None
+    single = only_row(rows)
+    readers = max(len(evidence.readers_of(int(row))) for row in rows)
+    if single is not None and readers > 1:
+        text = _read_by_all(evidence, single, int(end[single] - begin[single]))
+    else:
+        span = byte_count(int((end - begin)[rows].sum()))
+        text = f"{byte_count(moved[rows].sum())} are read from {span} of {where_of(evidence, rows)}"
+    use = sum_use(files, rows)
+    facts = f"{byte_count(use.bytes('read'))} read in all: "
+    facts += described(use, "read", evidence.columns["functions"])
+    advised = "" if readers > 1 else "back" if _written_too(files, rows) else "again"
+    return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
+
+
+def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
+    name, moved = base_name(evidence.files["path"][file]), evidence.files["bytes_read"][file]
+    each = evidence.file_rank["bytes_read"][np.asarray(evidence.readers_of(file))]
+    if each.min() < span:
+        return f"{byte_count(moved)} are read from {byte_count(span)} of {name}"
+    if len(each) < evidence.ranks:
+        return f"{len(each)} ranks each read all {byte_count(span)} of {name}"
+    return f"each of {len(each)} ranks reads all {byte_count(span)} of {name}"
+
+
+def _written_too(files: dict[str, Any], rows: np.ndarray) -> bool:
+    """What is read over and over was written in this run, too."""
+    span = np.asarray(files["reads_end"]) - np.asarray(files["reads_begin"])
+    return bool((np.asarray(files["bytes_written"])[rows] >= span[rows]).all())
+
+
+def surplus(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """For each file whether the file system moves notably more bytes than MPI-IO calls were asked
+    to, as data sieving does; and the share of the bytes moved that nobody asked for."""
+    files = evidence.files
+    asked = np.asarray(files["mpiio_bytes_read"]) + np.asarray(files["mpiio_bytes_written"])
+    moved = np.asarray(files["bytes_read"]) + np.asarray(files["bytes_written"])
+    return (asked > 0) & (moved >= AMPLIFIED * asked), 1 - asked / np.maximum(moved, 1)
+
+
+def amplified(evidence: Evidence, kind: str) -> Cause | None:
+    """The file system moves more bytes than MPI-IO calls were asked to: data sieving."""
+    rows = _dominant(evidence, kind, surplus(evidence)[0])
+    if rows is None:
+        return None
+    file = int(rows[0])
+    facts = described(sum_use(evidence.files, [file]), kind, evidence.columns["functions"])
+    return Cause(Kind.AMPLIFICATION, amplification_text(evidence, file), facts, file)
+
+
+def amplification_text(evidence: Evidence, file: int) -> str:
+    """`MPI-IO was asked to write 8.4 MB of grid.dat, and wrote 33.5 MB and read 25.2 MB`."""
+    files = evidence.files
+    asked, moved = (
+        [
+            (verb, int(files[f"{layer}bytes_{done}"][file]))
+            for verb, done in (verbs, ("read", "read"))
+        ]
+        for layer, verbs in (("mpiio_", ("write", "written")), ("", ("wrote", "written")))
+    )
+    name = base_name(files["path"][file])
+    wanted = " and ".join(f"to {verb} {byte_count(size)}" for verb, size in asked if size)
+    done = " and ".join(f"{verb} {byte_count(size)}" for verb, size in moved if size)
+    return f"MPI-IO was asked {wanted} of {name}, and {done}"
+
+
+def jumping(evidence: Evidence, kind: str) -> Cause | None:
+    """Small requests at places in no order, or from the end to the begin."""
+    files = evidence.files
+    noun = KINDS[kind][0]
+    on, forward, back = (
+        np.asarray(files[f"{noun}_{name}"]) for name in ("consecutive", "forward", "backward")
+    )
+    calls = on + forward + back
+    backward = 2 * back >= calls
+    jumps = (back >= JUMPING * calls) & (forward >= JUMPING * calls) & (2 * on < calls)
+    many = _is_small(evidence, kind) & (calls > MANY_REQUESTS)
+    ways = {"jump back and forth": jumps, "go backward": backward & ~jumps}
+    found = {how: _dominant(evidence, kind, holds & many) for how, holds in ways.items()}
+    how, rows = next(((how, rows) for how, rows in found.items() if rows is not None), ("", None))
+    if rows is None:
+        return None
+    use = sum_use(files, rows)
+    mean = byte_count(use.bytes(kind) / use.calls(kind))
+    part = percent(use.pattern(kind, "backward") / use.calls(kind))
+    where = where_of(evidence, rows)
+    text = f"{use.calls(kind):,} {noun} of {mean} on average {how} in {where}"
+    facts = f"{part} go back; {described(use, kind, evidence.columns['functions'])}"
+    return Cause(Kind.RANDOM_REQUESTS, text, facts, only_row(rows))
+
+
+def _is_small(evidence: Evidence, kind: str) -> np.ndarray:
+    """Files of which nine tenths of these requests are small; standard streams are not files."""
+    files = evidence.files
+    calls = np.asarray(files[KINDS[kind][0]], dtype=np.int64)
+    small = np.asarray(files[f"{KINDS[kind][0]}_small"], dtype=np.int64)
+    streams = np.asarray([bytes(path) in STANDARD_STREAMS for path in files["path"]], dtype=bool)
+    return (calls > 0) & (small >= 0.9 * calls) & ~streams
+
+
+def _flushed(evidence: Evidence, kind: str) -> Cause | None:
+    """Writes that the program itself has made, by fflush after every few bytes."""
+    use = evidence.use
+    calls = flushed(use, evidence.columns["functions"]) if kind == "write" else 0
+    if calls < MANY_REQUESTS or 2 * use.pattern(kind, "small") < use.calls(kind):
+        return None
+    mean = byte_count(use.bytes(kind) / use.calls(kind))
+    text = f"{calls:,} flushes of {mean} on average {part_of_io(evidence, use.time_ns(kind))}"
+    facts = f"{nanoseconds(use.each_ns(kind))} each; fflush hands the buffer to the system"
+    return Cause(Kind.SMALL_REQUESTS, text, facts, evidence.named_file(kind), ("fflush",), "flush")
+
+
+def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
+    """Small requests that take so long that they wait for a device or a server; or that are so
+    many that their number costs."""
+    rows = _dominant(evidence, kind, _is_small(evidence, kind))
+    if rows is None:
+        return None
+    use = sum_use(evidence.files, rows)
+    if use.each_ns(kind) * evidence.ran_in_io >= WAITING_NS:
+        text = calls_of(use, kind, evidence.columns["functions"])
+        text = f"{text}: so small, they wait for a device or a server"
+        if use.gathered(kind):
+            text = (
+                f"{gathered_of(use, kind)} and {nanoseconds(use.each_ns(kind))} each: they wait for"
+            )
+            text = f"{text} a device or a server"
+        return Cause(Kind.SLOW_SMALL_REQUESTS, text, _totals(use, kind), only_row(rows))
+    return _small(evidence, kind, rows, use) if use.calls(kind) >= MANY_REQUESTS else None
+
+
+def _totals(use: Use, kind: str) -> str:
+    size, time_ns = byte_count(use.bytes(kind)), nanoseconds(use.time_ns(kind))
+    return f"{size} in {time_ns}, summed over ranks"
+
+
+def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
+    mean = byte_count(use.bytes(kind) / use.calls(kind))
+    text = f"{use.calls(kind):,} small {KINDS[kind][0]} of {mean} on average"
+    if use.gathered(kind):
+        text = gathered_of(use, kind)
+    where = _interleaved(evidence, rows, kind)
+    text += f"{where} {part_of_io(evidence, use.time_ns(kind))}"
+    facts = f"{described(use, kind, evidence.columns['functions'])} in {where_of(evidence, rows)}"
+    file = only_row(rows)
+    merged = "interleaved" in where and library_in(evidence.files, file) == "posix"
+    advised = "interleaved" if merged else ""
+    return Cause(Kind.SMALL_REQUESTS, text, facts, file, advised=advised)
+
+
+def _interleaved(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
+    """Of one file: whether ranks' requests lie between each other's, which skip forward over the
+    same stretch and fit into it; or skip forward at all, which leaves gaps."""
+    table, noun = evidence.file_rank, KINDS[kind][0]
+    ranks = evidence.rows_of_file(range(len(table["rank"])), only_row(rows))
+    ranks = [row for row in ranks if table[noun][row]]
+    if only_row(rows) is None or not ranks:
+        return ""
+    calls, forward, moved = (
+        sum(int(table[name][row]) for row in ranks)
+        for name in (noun, f"{noun}_forward", f"bytes_{'read' if kind == 'read' else 'written'}")
+    )
+    begins, ends = (
+        [int(table[f"{noun}_{edge}"][row]) for row in ranks] for edge in ("begin", "end")
+    )
+    if 2 * forward < calls:
+        return ""
+    apart = len(set(begins)) == len(begins) > 1 and max(begins) < min(ends)
+    if apart and moved <= max(ends) - min(begins):
+        return f", interleaved by {len(ranks)} ranks in {where_of(evidence, rows)},"
+    lengths = (end - begin for begin, end in zip(begins, ends, strict=True))
+    step = sum(lengths) / calls
+    return f", one every {byte_count(step)} of {where_of(evidence, rows)},"
+
+
+def _slow_file(evidence: Evidence, kind: str) -> Cause:
+    """The file with most of the time, and the rate at which a rank moves its bytes."""
+    table = evidence.file_rank
+    file = evidence.named_file(kind)
+    rows = evidence.rows_of_file(
+        np.flatnonzero(np.asarray(table[KINDS[kind][0]]) > 0).tolist(), file
+    )
+    use = sum_use(table, rows)
+    speed = use.speed(kind)
+    at = f" at {speed} a rank" if speed else ""
+    doing = {"read": "reading", "write": "writing"}[kind]
+    what, advised = f"{doing} {evidence.name_of(rows, file)}", ""
+    if kind == "read" and (alike := _read_alike(evidence, file, rows)):
+        what, advised = f"{alike},", "same"
+    text = f"{what}{at}".removesuffix(",")
+    facts = described(use, kind, evidence.columns["functions"]) + _crooked(evidence, file, kind)
+    return Cause(Kind.SLOW_FILE_SYSTEM, text, facts, file, advised=advised)
+
+
+def _read_alike(evidence: Evidence, file: int | None, rows: Sequence[int]) -> str:
+    """Ranks that read as many bytes of one file, from places that are not known: stdio's are not.
+    They may be the same bytes."""
+    each = np.asarray(evidence.file_rank["bytes_read"])[rows]
+    if file is None or len(rows) < 2 or int(evidence.files["reads_begin"][file]) >= 0:
+        return ""
+    if each.min() != each.max() or not each.max():
+        return ""
+    everyone = len(rows) == evidence.ranks
+    ranks = f"each of {len(rows)} ranks reads" if everyone else f"{len(rows)} ranks each read"
+    return f"{ranks} {byte_count(each[0])} of {evidence.name_of(rows, file)}"
+
+
+def _crooked(evidence: Evidence, file: int | None, kind: str) -> str:
+    """How many of the requests to a file that several ranks share begin within a block."""
+    if file is None or int(evidence.files["ranks"][file]) < 2:
+        return ""
+    use = sum_use(evidence.files, [file])
+    calls, crooked = use.calls(kind), use.pattern(kind, "unaligned")
+    if 2 * crooked < calls:
+        return ""
+    return f"; {percent(crooked / calls)} do not begin at a multiple of 4 KiB"

@@ -1,0 +1,57 @@
+"""Which file a call is about: relative paths in a working directory that changes, files in turns,
+children that share memory."""
+
+import os
+import platform
+
+import pytest
+
+
+@pytest.fixture
+def stream(program, capture):
+    done = capture(program("named"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stream.header["lost"] == 0
+    return done.stream
+
+
+def paths(calls, under):
+    return [os.path.relpath(os.fsdecode(call.path), under) for call in calls]
+
+
+def test_relative_paths_start_from_the_directory_of_the_moment(stream, tmp_path):
+    made = [call for call in stream.of("write") if call.bytes == 1]
+    assert paths(made, tmp_path) == ["a_first", "b/b_file", "a_second", "c/c_file"]
+    walked = {path for path in paths(stream.of("access"), tmp_path) if "_" in path}
+    assert walked == {"a_first", "b/b_file", "a_second", "c/c_file"}
+
+
+def test_files_in_turns_keep_their_names(stream, tmp_path):
+    writes = [call for call in stream.of("pwrite") if call.path.endswith((b"first", b"second"))]
+    assert paths(writes, tmp_path) == ["first", "second"] * 400
+    assert [call.offset for call in writes[::2]] == list(range(400))
+    assert [call.offset for call in writes[1::2]] == list(range(0, 800, 2))
+    appended = [call for call in stream.of("write") if call.bytes == 3]
+    assert set(paths(appended, tmp_path)) == {"second"} and len(appended) == 400
+    asked = [path for path in paths(stream.of("access"), tmp_path) if "_" not in path]
+    assert [path for path in asked if path in ("first", "absent")][-400:] == [
+        "first" if i % 3 else "absent" for i in range(400)
+    ]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="clone is wrapped on x86-64 alone")
+def test_a_child_that_shares_memory_changes_its_own_descriptors(stream, tmp_path):
+    kept = [call for call in stream.of("pwrite") if call.path.endswith(b"/kept")]
+    assert [call.offset for call in kept] == [0, 1]
+
+
+def test_files_one_after_another_share_their_shapes(program, capture, tmp_path):
+    """1,000 files, opened, written and closed: the stream holds their paths and little more."""
+    done = capture(program("many_files"), "out", 1000)
+    assert done.returncode == 0
+    stream = done.stream
+    assert len({call.path for call in stream.of("write")}) == 1000
+    assert all(call.path == b"%s/out.%06d" % (os.fsencode(tmp_path), i)
+               for i, call in enumerate(stream.of("close")))  # fmt: skip
+    text = sum(len(path) for path in stream.paths.values())
+    assert stream.bytes_of_records - text < 40 * 1000

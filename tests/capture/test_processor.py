@@ -1,0 +1,64 @@
+"""How long the main thread waited for a processor, as the kernel counts it."""
+
+import itertools
+import os
+
+import pytest
+
+NANOSECONDS_PER_MILLISECOND = 1_000_000
+
+
+def cores_of(text: str) -> set[int]:
+    cores: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        cores |= set(range(int(first), int(last or first) + 1))
+    return cores
+
+
+@pytest.mark.measured("a wait for a processor")
+def test_waits_add_up_to_the_run_delay(program, capture):
+    done = capture(program("shared_core"), "0.6")
+    if done.returncode == 77:
+        pytest.skip("this kernel has no schedstat")
+    _core, delay_ns = map(int, done.stdout.split())
+    waits = done.stream.waits
+    assert delay_ns > 100 * NANOSECONDS_PER_MILLISECOND  # a child spins on the same core
+    # The kernel's own figure was read a little later and earlier than the trace's.
+    assert sum(ns for _, _, ns in waits) == pytest.approx(delay_ns, rel=0.15)
+
+
+def test_waits_follow_each_other_and_fit_their_intervals(program, capture):
+    stream = capture(program("shared_core"), "0.3").stream
+    ticks_per_ns = stream.header["ticks_per_s"] / 1e9
+    reached = stream.header["start"]
+    assert stream.waits[0][0] == stream.waits[0][1] and stream.waits[0][2] == 0
+    for begin, end, ns in stream.waits[1:]:
+        assert reached <= begin < end
+        assert 0 < ns <= 1.05 * (end - begin) / ticks_per_ns + NANOSECONDS_PER_MILLISECOND
+        reached = end
+
+
+@pytest.mark.measured("a wait for a processor")
+def test_intervals_end_where_calls_begin(program, capture):
+    """So that a wait during computation is not taken for one during the call after it."""
+    stream = capture(program("shared_core"), "0.6", "60").stream
+    begins = [call.begin for call in stream.calls]
+    waits = [wait for wait in stream.waits if wait[2] > 5 * NANOSECONDS_PER_MILLISECOND]
+    near = stream.header["ticks_per_s"] // 1000
+    ended = [any(0 <= begin - end < near for begin in begins) for _, end, _ in waits]
+    assert len(ended) >= 3
+    assert sum(ended) >= 0.7 * len(ended)  # the thread may lose the core between the two
+
+
+def test_quick_calls_are_sampled_once_a_millisecond_at_most(program, capture):
+    stream = capture(program("shared_core"), "0.3", "0").stream
+    pause = 0.99 * stream.header["ticks_per_s"] / 1000
+    assert len(stream.calls) > 2000
+    begins = [begin for begin, _, _ in stream.waits[1:]]
+    assert all(later - begin >= pause for begin, later in itertools.pairwise(begins))
+
+
+def test_cores_that_the_process_may_use(program, capture):
+    stream = capture(program("shared_core"), "0.02").stream
+    assert cores_of(stream.meta["cores"]) == os.sched_getaffinity(0)

@@ -1,0 +1,94 @@
+"""A study's report as a page: what it shows, and that foreign texts are nothing but text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.summary import Summary
+from tailrace.study.report import page as report_page
+
+from .chromium import open_page
+from .study_cmaq import cmaq, printed, typical
+from .study_data import study
+
+EVIL = "</style><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m&\"'"
+
+
+def test_a_page_refers_to_nothing_outside_and_has_no_script():
+    text = report_page.render(typical())
+    assert not re.search(
+        r"(?:src|href|action)\s*=\s*[\"']?(?!data:)\w|url\(|@import|https?://|<script", text
+    )
+    assert "default-src 'none'" in text
+    assert text.index('class="headline"') < text.index("<svg")
+
+
+def test_a_page_has_a_facet_per_size_a_line_per_target_and_the_bound():
+    text = report_page.render(typical())
+    first = text[text.index("<h2>Elapsed time</h2>") : text.index("<h2>Findings")]
+    assert re.findall(r"<figcaption>([^<]*)", first) == ["size s", "size l"]
+    assert len(re.findall(r'class="curve', first)) == 2 * 4
+    assert len(re.findall(r'class="marker hue-\d" d="[^"]*"><title>', first)) == 32
+    assert len(re.findall(r'class="interval', first)) == 32
+    assert len(re.findall(r'class="run ', first)) == 96
+    assert (
+        "ideal scaling from the best line at 1 rank" in first and first.count('class="ideal"') == 2
+    )
+
+
+def test_no_line_where_interpolation_is_meaningless():
+    measured = study(
+        {"method": ["serial", "collective", "independent"], "target": ["a", "b"]}, lambda where: 3.0
+    )
+    text = report_page.render(Summary(measured))
+    assert 'class="marker' in text and 'class="curve' not in text and 'class="ideal"' not in text
+
+
+def evil() -> Measured:
+    measured = study(
+        {"target": ["a", EVIL], "ranks": [1, 2]},
+        lambda where: 3.0,
+        expect=[{"claim": EVIL, "paper_value": EVIL, "matters": {"factor": "target"}}],
+    )
+    plan = measured.plan | {"name": EVIL, "description": EVIL, "paper": EVIL}
+    runs = measured.runs.copy()
+    runs.loc[0, ["status", "reason"]] = ["failed", EVIL]
+    return Measured(
+        plan,
+        runs,
+        {EVIL: {EVIL: [EVIL]}, "targets": {EVIL: {"path": EVIL, "bed": {"is_not": EVIL}}}},
+    )
+
+
+def test_foreign_texts_are_nothing_but_text():
+    summary = Summary(evil())
+    text = report_page.render(summary)
+    assert "<script" not in text and "<img" not in text and "\x1b" not in text
+    assert text.count("</style>") == 1
+    assert "\x1b" not in printed(evil()) and "\x1b" not in summary.headline
+
+
+@pytest.mark.parametrize("make", [cmaq, evil])
+def test_the_page_opens_without_complaint(make, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text(report_page.render(Summary(make())), "utf-8")
+    opened = open_page(page)
+    assert opened.errors == []
+    assert "<main>" in opened.document
+
+
+def test_a_page_says_what_a_target_is_and_is_not():
+    bed = {"file_system": "NFS 3", "is": "a server", "is_not": "a cluster", "rate_bit_per_s": 1e8}
+    there = {
+        "targets": {
+            "remote": {"path": "/mnt/r", "known": {"description": "the file server"}, "bed": bed}
+        }
+    }
+    measured = cmaq()
+    text = report_page.render(Summary(Measured(measured.plan, measured.runs, there)))
+    assert (
+        "the file server; a server; links of 100 Mbit/s" in text and "It is not a cluster." in text
+    )

@@ -1,0 +1,113 @@
+"""Findings about MPI-IO: aggregators, shared pointers, collective calls; each where it holds, and
+where it does not. Every run is built by arithmetic."""
+
+import pytest
+
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+from tailrace.verdict.requests import mpiio_ways
+
+from .columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
+
+RANKS = 4
+FIELD = b"/run/field.dat"
+
+
+def called(function: str, length_ns: int = MILLISECOND, path: bytes = FIELD) -> Interval:
+    """Time of MPI-IO itself on the file."""
+    return Interval("io", length_ns, function, path, 0, 1, "mpiio")
+
+
+def aggregated(function: str, writers: int = 1, callers: int = RANKS) -> Program:
+    """All compute 6 s; the first `callers` call `function` for 1 ms, and `writers` of these write
+    for 2 s. T_even: 6 s and a share of the writers' 2 s."""
+    rows = []
+    for rank in range(RANKS):
+        calls = [called(function)] if rank < callers else [mpi(MILLISECOND)]
+        data = write(2 * SECOND, FIELD, 10**9, 100) if rank < writers else mpi(2 * SECOND)
+        rows.append([useful(6 * SECOND), *calls, data])
+    even = 6 * SECOND + MILLISECOND + 2 * SECOND * writers // RANKS
+    return Program(rows, 8 * SECOND + MILLISECOND, even, 6 * SECOND)
+
+
+def first(program: Program, **meta: str) -> Finding:
+    """The largest finding about who does the I/O."""
+    program.meta |= meta
+    findings = judge(Evidence(program.columns())).findings
+    return next(finding for finding in findings if finding.ranks)
+
+
+def test_an_aggregator_is_named_where_ranks_call_together():
+    found = first(aggregated("MPI_File_write_all"))
+    assert found.code == "few_aggregators"
+    assert found.finding == "rank 0 alone writes field.dat for 4 ranks that call MPI-IO together"
+    assert "cb_nodes=N" in found.advice
+    found = first(aggregated("MPI_File_write_at_all_c"), mpi="Open MPI v5.0.10, package: x")
+    assert "io_ompio_num_aggregators" in found.advice
+    two = first(aggregated("MPI_File_write_all", writers=2))
+    assert two.finding == "only 2 ranks write field.dat for 4 ranks that call MPI-IO together"
+
+
+@pytest.mark.parametrize(
+    ("function", "writers", "callers", "code"),
+    [
+        ("MPI_File_write_at", 1, RANKS, "serial_writer"),  # each calls on its own
+        ("MPI_File_read_all", 1, RANKS, "serial_writer"),  # together, but to read
+        ("MPI_File_write_all", 1, 1, "serial_writer"),  # the writer alone calls
+        ("MPI_File_write_all", 2, 3, "few_ranks"),  # three call, two of which write
+    ],
+)
+def test_no_aggregator_is_named(function, writers, callers, code):
+    assert first(aggregated(function, writers, callers)).code == code
+
+
+def test_who_waits_for_an_aggregator_does_not_wait_between_the_layers():
+    """Three ranks wait 2 s each in MPI_File_write_all, which is what uneven I/O costs: 3/4 of 2 s
+    on average. With 1 s more on each rank, that second is left."""
+    program = aggregated("MPI_File_write_all")
+    program.layers = {"mpiio_ns": 8 * SECOND, "posix_in_mpiio_ns": 2 * SECOND}
+    program.layers["between_ns"] = 6 * SECOND
+    codes = [finding.code for finding in judge(Evidence(program.columns())).findings]
+    assert "between_layers" not in codes
+    program.layers |= {"mpiio_ns": 12 * SECOND, "between_ns": 10 * SECOND}
+    (found,) = [
+        f for f in judge(Evidence(program.columns())).findings if f.code == "between_layers"
+    ]
+    assert found.share_of_runtime == pytest.approx((10 / 4 - 1.5) / 8.001)
+
+
+@pytest.mark.parametrize(
+    ("function", "advised"),
+    [
+        ("MPI_File_write_shared", "give each rank its own offsets"),
+        ("MPI_File_write_ordered", "give each rank its own offsets"),
+        ("MPI_File_write_at_all", "more data in each collective call"),
+        ("MPI_File_write_at", "use collective calls"),
+    ],
+)
+def test_small_requests_are_advised_about_in_the_way_they_are_made(function, advised):
+    data = write(3 * SECOND, FIELD, 64 * 100_000, 100_000)
+    row = [useful(6 * SECOND), data, called(function, SECOND)]
+    columns = Program([row] * RANKS, 10 * SECOND, 10 * SECOND, 6 * SECOND).columns()
+    names = [str(name) for name in columns["functions"]["name"]]
+    # The engine's time of an MPI-IO call holds the calls inside.
+    columns["functions"]["time_ns"][names.index(function)] = 4 * RANKS * SECOND
+    (found,) = [f for f in judge(Evidence(columns)).findings if f.code == "small_requests"]
+    assert advised in found.advice
+
+
+def test_functions_of_mpiio_are_told_apart():
+    names = {
+        "MPI_File_write_at_all": "collective",
+        "MPI_File_iread_all_c": "collective",
+        "MPI_File_write_all_begin": "collective",
+        "MPI_File_read_ordered_begin": "shared",
+        "MPI_File_iwrite_shared": "shared",
+        "MPI_File_iwrite_at": "independent",
+        "MPI_File_read": "independent",
+    }
+    for name, way in names.items():
+        table = {"name": [name], "time_ns": [5]}
+        assert [key for key, time_ns in mpiio_ways(table).items() if time_ns] == [way], name
+    for name in ("MPI_File_set_view", "MPI_File_sync", "MPI_Allreduce", "write"):
+        assert not any(mpiio_ways({"name": [name], "time_ns": [5]}).values()), name

@@ -1,0 +1,196 @@
+"""Sentences that were false or of no use once: each where it is said, and where it is not."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from tailrace.page import render
+from tailrace.report.text import print_report, print_verdict
+from tailrace.verdict.as_json import report
+from tailrace.verdict.comparison import sentence
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+
+from .columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
+from .test_processors import BUSY_POLLING, without_waits
+
+
+def found(program: Program, code: str) -> Finding:
+    (finding,) = [f for f in judge(Evidence(program.columns())).findings if f.code == code]
+    return finding
+
+
+def headline(program: Program) -> str:
+    return judge(Evidence(program.columns())).headline
+
+
+def in_mpi(ranks: int, calls: int, size: int, function: str = "MPI_Allreduce") -> Program:
+    """8 s useful and 2 s in calls that an ideal network would save."""
+    row = [useful(8 * SECOND), Interval("mpi", 2 * SECOND, function, b"", size, calls, "mpi")]
+    return Program([row] * ranks, *[8 * SECOND] * 3)
+
+
+def test_one_rank_has_no_network_to_blame():
+    finding = found(in_mpi(1, 100, 800), "network")
+    assert finding.finding == "MPI calls take 20.0 % of the run"
+    assert finding.gain == "without MPI calls the run would be up to 2.00 s shorter"
+    assert "network" not in finding.finding + finding.evidence + finding.gain + finding.advice
+    two = found(in_mpi(2, 100, 800), "network")
+    assert two.gain == "an ideal network would save at most 2.00 s"
+
+
+@pytest.mark.parametrize(
+    ("calls", "size", "advised"),
+    [
+        (10_000, 80_000, "merge messages"),  # 8 bytes each
+        (100, 800, "start communication earlier"),  # as small, but few
+        (100, 10**8, "send less"),  # 1 MB each
+        (10_000, 10_000 * 20_000, "start communication earlier"),  # neither small nor large
+        (10_000, 0, "start communication earlier"),  # of unknown size
+    ],
+)
+def test_only_many_small_messages_are_to_be_merged(calls, size, advised):
+    finding = found(in_mpi(4, calls, size), "network")
+    assert advised in finding.advice
+    assert (
+        f"MPI_Allreduce has 100 % of the time in MPI outside file calls, {4 * calls:,}"
+        in finding.evidence
+    )
+
+
+def test_no_function_is_named_where_none_has_half_of_the_time_in_mpi():
+    names = ("MPI_Send", "MPI_Recv", "MPI_Wait")
+    row = [useful(7 * SECOND), *(mpi(SECOND, name) for name in names)]
+    finding = found(Program([row] * 2, *[7 * SECOND] * 3), "network")
+    assert "of the time in MPI" not in finding.evidence
+
+
+def synchronising(files: int, each: int, size: int) -> Program:
+    """Each of two ranks opens files, writes `size` bytes and synchronises each so many times."""
+    row = [useful(6 * SECOND)]
+    for number in range(files):
+        path = b"/run/out.%d" % number
+        row += [Interval("io", 0, "open", path), write(0, path, size)]
+        row.append(Interval("io", 4 * SECOND // files, "fsync", path, 0, each))
+    return Program([row] * 2, 10 * SECOND, 10 * SECOND, 6 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("files", "each", "size", "advised"),
+    [
+        (1, 100, 1000, "synchronise once per output"),
+        (10, 1, 1000, "files are synchronised once each already"),
+        (10, 1, 10**8, "write less, or to faster storage"),  # whatever their number
+        (1, 10, 10**9, "write less, or to faster storage"),  # 100 MB each
+    ],
+)
+def test_who_synchronises_once_is_not_told_to(files, each, size, advised):
+    assert advised in found(synchronising(files, each, size), "sync").advice
+
+
+def test_savings_are_said_in_plain_words():
+    finding = found(synchronising(1, 100, 1000), "sync")
+    assert finding.gain == "without this time the run would be up to 4.00 s shorter"
+    chain = [
+        [*([mpi(r * SECOND)] if r else []), useful(SECOND), mpi((3 - r) * SECOND)] for r in range(4)
+    ]
+    gain = found(Program(chain, *[4 * SECOND] * 3), "serialization").gain
+    assert (
+        gain == "without waiting for each other's computation the run would be up to 3.00 s shorter"
+    )
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_what_takes_more_than_io_comes_first_in_few_words(ranks):
+    """T = 10 s: 5 s useful, 1 s in fsync, and 4 s that an ideal network would save."""
+    sync = Interval("io", SECOND, "fsync", b"/run/journal", 0, 100)
+    rows = [[useful(5 * SECOND), sync, mpi(4 * SECOND)]] * ranks
+    line = headline(Program(rows, 6 * SECOND, 6 * SECOND, 5 * SECOND))
+    first = "MPI calls take" if ranks == 1 else "Transfers and the MPI library take"
+    rest = f"{100 * ranks} fsyncs of 10.0 ms each take 100 % of the I/O time."
+    assert line == f"{first} 40.0 % of this run, I/O 10.0 %: {rest}"
+    assert len(line.split()) <= 31
+
+
+def test_io_comes_first_where_it_takes_more():
+    sync = Interval("io", 4 * SECOND, "fsync", b"/run/journal", 0, 100)
+    rows = [[useful(5 * SECOND), sync, mpi(SECOND)]] * 2
+    line = headline(Program(rows, 9 * SECOND, 9 * SECOND, 5 * SECOND))
+    assert line.startswith("I/O takes 40.0 % of this run: 200 fsyncs")
+    assert "Transfers" not in line
+
+
+def printed(show, program: Program, *more, width: int = 160) -> str:
+    out = Console(file=StringIO(), width=width)
+    show(report(program.columns()), *more, out)
+    return out.file.getvalue()
+
+
+def test_the_first_line_is_not_said_again_after_a_run():
+    """20 ms of work: long enough to judge."""
+    quiet = Program([[useful(20 * MILLISECOND)]], *[20 * MILLISECOND] * 3)
+    assert printed(print_verdict, quiet).count("I/O does not hold this run back") == 1
+    other = printed(print_verdict, in_mpi(2, 100, 800))
+    assert "→ start communication earlier" in other  # what has more to say is said
+
+
+def test_what_capture_took_before_the_run_is_not_its_cost_in_it():
+    """100 calls in the run; the rank's other million events were before MPI_Init returned."""
+    columns = in_mpi(2, 50, 800).columns()
+    columns["rank"]["events"] = [10**9, 10**9]
+    assert "capture_overhead" not in [f.code for f in judge(Evidence(columns)).findings]
+    columns["functions"]["calls"] = [10**9]
+    assert "capture_overhead" in [f.code for f in judge(Evidence(columns)).findings]
+
+
+def test_a_run_too_short_to_judge_is_not_judged():
+    row = [useful(5 * MILLISECOND), write(4 * MILLISECOND, size=10)]
+    short = Program([row], 9 * MILLISECOND, 9 * MILLISECOND, 5 * MILLISECOND)
+    verdict = judge(Evidence(short.columns()))
+    assert verdict.headline == "This run is too short to judge: 9.00 ms."
+    assert not verdict.findings
+
+
+def test_the_efficiencies_show_waits_for_a_processor_apart():
+    """Of 10 s, 6 would be saved by an ideal network, and are the processors': T_net / T is 40 %,
+    the network's own factor 100 %."""
+    text = printed(print_report, BUSY_POLLING, "trace")
+    (transfer,) = [line.split() for line in text.splitlines() if "Transfer efficiency" in line][:1]
+    assert transfer[2:6] == ["40.0", "%", "100", "%"]
+    (row,) = [line.split() for line in text.splitlines() if "Processor availability" in line]
+    assert row[2:5] == ["–", "40.0", "%"]
+    assert "(waits for a processor included)" in text
+    bare = printed(print_report, without_waits(BUSY_POLLING), "trace")
+    assert "Processor availability" not in bare and "waits apart" not in bare
+
+
+def test_the_losses_hold_no_wait_for_a_processor():
+    lost = report(BUSY_POLLING.columns())["losses_s"]
+    assert (lost["transfer"], lost["processors"]) == (0, 6)
+    lost = report(without_waits(BUSY_POLLING).columns())["losses_s"]
+    assert (lost["transfer"], lost["processors"]) == (6, 0)
+
+
+def test_a_run_that_waited_for_processors_is_not_compared_as_a_slow_network():
+    """2 s of work on each rank in both; 8 s in MPI, 6 of which the processors take."""
+    quick = Program([[useful(2 * SECOND), mpi(2 * SECOND)]] * 4, *[4 * SECOND] * 3)
+    both = (quick.columns(), BUSY_POLLING.columns())
+    line = sentence(*both, ("idle", "busy"))
+    assert line.endswith("mostly because the wait for processors goes from 0 s to 6.00 s.")
+    both = (quick.columns(), without_waits(BUSY_POLLING).columns())
+    assert sentence(*both, ("idle", "busy")).endswith(
+        "time lost to the network goes from 0 s to 6.00 s."
+    )
+
+
+def test_the_page_shows_waits_for_a_processor_apart():
+    bars = {
+        name: render([program.columns()], ["trace"]).replace("\u00a0", " ")
+        for name, program in (("waits", BUSY_POLLING), ("none", without_waits(BUSY_POLLING)))
+    }
+    assert 'class="loss-processors" style="width:60.000%"' in bars["waits"]
+    assert 'class="loss-transfer" style' not in bars["waits"]
+    assert "Processor availability" in bars["waits"]
+    assert 'class="loss-transfer" style="width:60.000%"' in bars["none"]
+    assert 'loss-processors"' not in bars["none"] and "Processor availability" not in bars["none"]

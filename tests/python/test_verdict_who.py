@@ -1,0 +1,179 @@
+"""Who does the I/O: for each sentence a run of which it is true, and one in which it must not be
+said. Every run is built by arithmetic."""
+
+from __future__ import annotations
+
+from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.headline import judge
+
+from .columns import MILLISECOND, SECOND, Interval, Program, mpi, open_close, read, useful, write
+
+COMPUTED = 6 * SECOND
+WHO = (Kind.SERIAL_READER, Kind.SERIAL_WRITER, Kind.SERIAL_METADATA, Kind.FEW_RANKS)
+WHO += (Kind.UNEVEN_BYTES, Kind.UNEVEN_CALLS, Kind.STRAGGLER, Kind.TAKING_TURNS)
+
+
+def program(*calls: list[Interval]) -> Program:
+    """All compute 6 s, then do their calls at once; who is done waits for the slowest. T_even: the
+    sum of the times spread over all ranks, which is ∫ k(t)/P dt for the slowest if k falls to 1."""
+    lengths = [sum(call.length_ns for call in row) for row in calls]
+    rows = [
+        [useful(COMPUTED), *row, *([mpi(max(lengths) - length)] if length < max(lengths) else [])]
+        for row, length in zip(calls, lengths, strict=True)
+    ]
+    even = COMPUTED + sum(lengths) // len(calls)
+    return Program(rows, COMPUTED + max(lengths), even, COMPUTED)
+
+
+def who(run: Program) -> str:
+    """What is said about who does the I/O; empty where nothing is."""
+    findings = judge(Evidence(run.columns())).findings
+    return "; ".join(finding.finding for finding in findings if finding.code in WHO)
+
+
+def fsync(length_ns: int, path: bytes, calls: int) -> Interval:
+    return Interval("io", length_ns, "fsync", path, 0, calls)
+
+
+def own(rank: int) -> bytes:
+    return b"/run/out.%d" % rank
+
+
+def test_alone_is_said_of_a_file_that_no_other_rank_writes():
+    row = [write(2 * SECOND, b"/run/out.nc", 10**9, 100)]
+    assert who(program(row, [], [], [])) == "rank 0 writes out.nc alone while 3 ranks wait"
+
+
+def test_alone_is_not_said_where_each_rank_writes_a_file_of_its_own():
+    rows = [[write((1 + rank) * SECOND, own(rank), 10**8, 100)] for rank in range(4)]
+    assert "alone" not in who(program(*rows))
+
+
+def test_alone_is_not_said_where_others_write_a_little():
+    rows = [[write(2 * SECOND, b"/run/out", 10**9, 100)]]
+    rows += [[write(MILLISECOND, b"/run/out", 10**7, 1)] for _ in range(3)]
+    assert who(program(*rows)) == "rank 0 does 97.1 % of all writing, mainly on out"
+
+
+def test_who_synchronises_a_file_writes_it():
+    row = [write(8 * MILLISECOND, b"/run/out.nc", 10**9, 8)]
+    row += [fsync(264 * MILLISECOND, b"/run/out.nc", 8)]
+    text = who(program(row, [], [], []))
+    assert (
+        text == "rank 0 writes out.nc alone while 3 ranks wait, mostly in 8 fsyncs of 33.0 ms each"
+    )
+    assert "mostly" not in who(program([*reversed(row), write(SECOND, b"/run/out.nc")], [], [], []))
+
+
+def test_one_slow_call_among_equal_ones_does_not_name_its_file():
+    """Eight files alike, and one fsync that met a busy disk: 57 % of the time, an eighth of the
+    work."""
+    row = [fsync((8 if n else 75) * 10 * MILLISECOND, b"/run/step.%d" % n, 1) for n in range(8)]
+    assert who(program(row, [], [], [])) == "rank 0 synchronises 8 files alone while 3 ranks wait"
+
+
+def test_only_few_is_said_where_the_others_do_nothing():
+    row = [write(2 * SECOND, b"/run/out.h5", 10**9, 64)]
+    text = "only 2 of 4 ranks write out.h5 while the others wait"
+    assert who(program(row, [], row, [])) == text
+
+
+def test_only_few_is_not_said_where_all_write_and_two_are_slower():
+    rows = [[write(t * SECOND, b"/run/out.h5", 10**9, 64)] for t in (4, 1, 4, 1)]
+    assert "only" not in who(program(*rows))
+
+
+def test_uneven_bytes():
+    rows = [[write(n * SECOND // 4, own(n), n * 10**8, 4)] for n in (1, 4, 9, 16)]
+    assert who(program(*rows)) == "rank 3 writes 53.3 % of the bytes and the others wait for it"
+
+
+def test_bytes_are_not_blamed_where_they_are_even():
+    rows = [[write(t * SECOND, own(t), 10**8, 4)] for t in (1, 2, 3, 4)]
+    assert "bytes" not in who(program(*rows))
+
+
+def test_uneven_calls_of_equal_bytes():
+    rows = [[write(3 * SECOND, own(0), 10**8, 9000)]]
+    rows += [[write(SECOND, own(rank), 10**8, 1000)] for rank in (1, 2, 3)]
+    assert who(program(*rows)) == "rank 0 makes 75.0 % of the writes and the others wait for it"
+
+
+def test_a_straggler_does_the_same_in_more_time():
+    rows = [[write((5 if rank == 2 else 1) * SECOND, own(rank), 10**8, 50)] for rank in range(4)]
+    assert who(program(*rows)) == "rank 2 takes 5.00 times as long as the others for as many writes"
+
+
+def test_who_waits_for_locks_is_no_straggler():
+    """Equal calls, but rank 1 waits longer: that is the time of who holds the lock."""
+
+    def locking(function: str) -> str:
+        rows = [
+            [Interval("io", (1 + 9 * (rank == 1)) * SECOND, function, own(rank), 0, 100)]
+            for rank in range(2)
+        ]
+        return who(program(*rows))
+
+    assert "takes" not in locking("fcntl")
+    assert locking("fsync") == "rank 1 takes 10.0 times as long as the other for as many fsyncs"
+
+
+def test_a_rank_that_does_more_is_not_a_straggler():
+    rows = [[write(n * SECOND, own(n), n * 10**8, n * 50)] for n in (1, 1, 5, 1)]
+    assert "times as long" not in who(program(*rows))
+
+
+def test_the_kind_of_call_is_that_of_the_excess():
+    """All read 3 s; rank 0 opens for 2 s more."""
+    rows = [[read(3 * SECOND, b"/run/in", 10**9, 100)] for _ in range(4)]
+    rows[0].append(open_close(2 * SECOND, b"/run/list", 10_000))
+    assert who(program(*rows)) == "rank 0 opens list alone while 3 ranks wait"
+
+
+def turns(length_ns: int, gap_ns: int) -> Program:
+    """Rank after rank is in a file call for a while; T_even: a quarter of it on each."""
+    wait = [mpi(length_ns + gap_ns)] if gap_ns + length_ns else []
+    call = [write(length_ns, size=10**6), *([mpi(gap_ns)] if gap_ns else [])]
+    rows = [[useful(COMPUTED), *wait * r, *call, *wait * (3 - r)] for r in range(4)]
+    total = COMPUTED + 4 * (length_ns + gap_ns)
+    return Program(rows, total, COMPUTED + length_ns, COMPUTED)
+
+
+def test_one_after_another_needs_ranks_that_do_not_overlap():
+    text = "ranks do their I/O one after another: 1.0 of 4 at a time"
+    assert who(turns(SECOND, 0)) == text
+
+
+def test_short_calls_far_apart_are_not_one_after_another():
+    """Calls that fill a fiftieth of the I/O phases meet rarely by chance as well."""
+    gaps = turns(SECOND, 0).columns()
+    phases = gaps["phases"]
+    io = phases["kind"].index("io")
+    phases["end_ns"][io] = phases["begin_ns"][io] + 50 * 4 * SECOND
+    findings = judge(Evidence(gaps)).findings
+    assert not [finding for finding in findings if finding.code is Kind.TAKING_TURNS]
+
+
+def test_ranks_that_overlap_are_not_one_after_another():
+    rows = [[write(2 * SECOND, own(rank), 10**8, 10)] for rank in range(4)]
+    run = program(*rows)
+    run.ideal_network_even_io_ns -= SECOND  # whatever else makes T_even smaller
+    assert who(run) == ""
+
+
+def test_equal_work_in_equal_time_says_nothing_and_leaves_the_loss_to_the_calls():
+    rows = [[fsync(2 * SECOND, own(rank), 100)] for rank in range(4)]
+    run = program(*rows)
+    run.ideal_network_even_io_ns -= SECOND
+    (found,) = judge(Evidence(run.columns())).findings
+    assert found.finding == "400 fsyncs of 20.0 ms each take 100 % of the I/O time"
+    assert found.gain_s == 2
+
+
+def test_what_is_not_on_a_file_system_is_nobodys_io():
+    rows = [[write(2 * SECOND, b"/dev/shm/segment", 10**9, 100)], [], [], []]
+    verdict = judge(Evidence(program(*rows).columns()))
+    assert verdict.headline == (
+        "I/O takes 25.0 % of this run, mostly on /dev/shm/segment, which is not on a file system."
+    )
+    assert verdict.findings == []

@@ -1,0 +1,311 @@
+"""Why file calls take long: for each sentence a run of which it is true, and one in which it must
+not be said. Every run is built by arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+
+from .columns import MILLISECOND, SECOND, Interval, Program, read, useful, write
+
+RANKS = 4
+MB = 10**6
+
+
+def first(*calls: Interval, layers: dict[str, int] | None = None) -> Finding:
+    """The only finding of four ranks that compute 4 s and then make these calls all at once."""
+    length = sum(call.length_ns for call in calls)
+    rows = [[useful(4 * SECOND), *calls] for _ in range(RANKS)]
+    end = 4 * SECOND + length
+    run = Program(rows, end, end, 4 * SECOND, layers=layers or {})
+    (found,) = judge(Evidence(run.columns())).findings
+    return found
+
+
+def call(function: str, length_ns: int, calls: int, path: bytes = b"/run/out") -> Interval:
+    return Interval("io", length_ns, function, path, 0, calls)
+
+
+def test_synchronising_is_named_after_its_function():
+    found = first(write(MILLISECOND, b"/run/out", 8 * MB, 2), call("fsync", 132 * MILLISECOND, 4))
+    assert found.finding == "16 fsyncs of 33.0 ms each take 99.2 % of the I/O time"
+    assert (found.code, found.functions) == ("sync", ("fsync",))
+    other = first(call("fsync", SECOND, 4), call("fdatasync", SECOND, 4))
+    assert other.finding == "32 synchronisations of 250 ms each take 100 % of the I/O time"
+    flushed = first(call("fsync", SECOND, 4), call("fflush", SECOND, 4))
+    assert flushed.finding == "16 fsyncs of 250 ms each take 50.0 % of the I/O time"
+
+
+def test_synchronising_is_not_named_where_writing_takes_longer():
+    found = first(write(SECOND, b"/run/out", 800 * MB, 8), call("fsync", 400 * MILLISECOND, 4))
+    assert found.code == "slow_file_system"
+    assert "200 MB/s" not in found.finding
+    assert found.finding == "writing out at 800 MB/s a rank"
+
+
+def test_a_file_opened_again_and_again():
+    appended = (
+        call("open", SECOND, 3000, b"/run/diag"),
+        write(SECOND // 2, b"/run/diag", 180_000, 3000),
+        call("close", SECOND, 3000, b"/run/diag"),
+    )
+    found = first(*appended)
+    assert found.finding == "diag is opened 12,000 times, for 1.0 requests each time"
+    assert found.advice.startswith("open the file once")
+
+
+def test_opens_that_many_requests_follow_are_paid_for():
+    calls = (call("open", 2 * SECOND, 3000), write(SECOND, b"/run/out", 10**9, 300_000))
+    assert first(*calls).code == "metadata"
+
+
+def test_many_small_files():
+    pieces = []
+    for i in range(200):
+        path = b"/run/piece.%d" % i
+        pieces += [call("open", 10 * MILLISECOND, 1, path), write(MILLISECOND, path, 225, 1)]
+    found = first(*pieces)
+    assert found.finding == (
+        "200 files of 900 B on average: their opens, closes and the like take 90.9 % of the I/O "
+        "time"
+    )
+    large = [replace(i, size=10 * MB) if i.function == "pwrite" else i for i in pieces]
+    assert first(*large).code == "metadata"
+
+
+def test_one_process_is_not_advised_about_nodes():
+    pieces = [call("open", 10 * MILLISECOND, 1, b"/run/piece.%d" % i) for i in range(200)]
+    run = Program([[useful(4 * SECOND), *pieces]], 6 * SECOND, 6 * SECOND, 4 * SECOND)
+    (found,) = judge(Evidence(run.columns())).findings
+    assert found.code == "many_files"
+    assert "node" not in found.advice
+
+
+def test_look_ups():
+    found = first(call("stat", SECOND, 12_000), call("open", 100 * MILLISECOND, 10))
+    assert found.finding == "48,000 look-ups of 83.3 µs each take 90.9 % of the I/O time"
+    assert first(call("stat", SECOND // 2, 12_000), call("open", SECOND, 10)).code == "metadata"
+
+
+def test_all_ranks_read_the_same_bytes():
+    found = first(read(SECOND, b"/run/input.dat", 268 * MB, 64, reach=(0, 268 * MB)))
+    assert found.finding == "each of 4 ranks reads all 268 MB of input.dat"
+    assert found.evidence.startswith("1.07 GB read in all: ")
+    assert "MPI_Bcast" in found.advice
+
+
+def test_parts_of_a_file_are_not_redundant():
+    part = read(SECOND, b"/run/input.dat", 67 * MB, 64, reach=(0, 268 * MB))
+    assert first(part).code == "slow_file_system"
+
+
+def test_bytes_read_again_that_are_not_all_of_the_file():
+    again = read(SECOND, b"/run/input.dat", 150 * MB, 64, reach=(0, 268 * MB))
+    assert first(again).finding == "600 MB are read from 268 MB of input.dat"
+
+
+def test_one_rank_that_reads_again_has_no_one_to_share_with():
+    """Each of four files is read six times by one rank."""
+    paths = [b"/run/part.%d" % rank for rank in range(RANKS)]
+    again = [read(SECOND, path, 6 * MB, 60, reach=(0, MB)) for path in paths]
+    wrote = [write(SECOND // 8, path, MB, 10) for path in paths]
+
+    def found(rows):
+        length = sum(call.length_ns for call in rows[0])
+        program = Program([[useful(SECOND), *row] for row in rows], *[length + SECOND] * 2, SECOND)
+        return judge(Evidence(program.columns())).findings[0]
+
+    read_again = found([[call] for call in again])
+    assert read_again.finding == "24.0 MB are read from 4.00 MB of 4 files"
+    assert read_again.advice == "keep in memory what is needed again"
+    both = found([list(pair) for pair in zip(wrote, again, strict=True)])
+    assert both.advice == "keep in memory what was written and is needed again"
+
+
+def test_as_many_bytes_from_unknown_places_may_be_the_same():
+    stream = read(SECOND, b"/run/basis", 48 * MB, 48)
+    found = first(stream)
+    assert found.finding == "each of 4 ranks reads 48.0 MB of basis, at 48.0 MB/s a rank"
+    assert found.advice.startswith("if these are the same bytes")
+    known = first(replace(stream, reach=(0, 192 * MB)))
+    assert known.finding == "reading basis at 48.0 MB/s a rank"
+
+
+def test_more_is_moved_than_asked_for():
+    wrote = write(SECOND, b"/run/grid.dat", 33_500_000 // RANKS, 32, asked=8_400_000 // RANKS)
+    found = first(wrote, read(SECOND // 2, b"/run/grid.dat", 25_200_000 // RANKS, 32))
+    assert found.finding == (
+        "MPI-IO was asked to write 8.40 MB of grid.dat, and wrote 33.5 MB and read 25.2 MB"
+    )
+    assert "romio_ds_write=disable" in found.advice
+    assert first(replace(wrote, asked=33_500_000 // RANKS)).code == "slow_file_system"
+
+
+def test_reads_that_jump():
+    calls, ends = 30_000, (0, 3 * 10**8)
+    jumping = read(SECOND, b"/run/table", 512 * calls, calls, steps=(0, 15_000, 15_000), reach=ends)
+    found = first(jumping)
+    assert found.finding == "120,000 reads of 512 B on average jump back and forth in table"
+    strided = first(replace(jumping, steps=(0, calls, 0)))
+    assert strided.code == "small_requests"
+    assert "one every 10.0 kB of table," in strided.finding
+    back = first(replace(jumping, steps=(0, 0, calls)))
+    assert back.finding == "120,000 reads of 512 B on average go backward in table"
+    assert first(replace(jumping, steps=(calls, 0, 0))).finding == (
+        "120,000 small reads of 512 B on average take 100 % of the I/O time"
+    )
+
+
+def test_small_requests_that_wait_and_those_that_do_not():
+    found = first(write(576 * MILLISECOND, b"/run/journal", 160 * 4096, 160))
+    assert found.finding == (
+        "640 writes of 4.10 kB on average, 3.60 ms each: so small, they wait for a device or a "
+        "server"
+    )
+    quick = first(write(576 * MILLISECOND, b"/run/journal", 1600 * 4096, 160_000))
+    assert quick.finding == "640,000 small writes of 41 B on average take 100 % of the I/O time"
+
+
+def test_means_of_reads_and_of_writes_are_apart():
+    """240,000 reads of 512 B and 320 writes of 8 MB: the mean of both would be 11 kB."""
+    found = first(
+        read(2 * SECOND, b"/run/t", 60_000 * 512, 60_000), write(SECOND, b"/run/t", 80 * 8 * MB, 80)
+    )
+    assert found.finding == "240,000 small reads of 512 B on average take 66.7 % of the I/O time"
+
+
+def shared_by_all(first_at: int, **more) -> str:
+    """Each rank writes 47 bytes of every 188, rank r from `first_at` × r on."""
+    rows = []
+    for rank in range(RANKS):
+        reach = (first_at * rank, first_at * rank + 188 * 79_999 + 47)
+        call = write(SECOND, b"/run/shared", 47 * 80_000, 80_000, steps=(0, 80_000, 0), reach=reach)
+        rows.append([useful(SECOND), replace(call, **more)])
+    program = Program(rows, 2 * SECOND, 2 * SECOND, SECOND)
+    return judge(Evidence(program.columns())).findings[0].finding
+
+
+def test_interleaved_in_a_shared_file():
+    assert "interleaved by 4 ranks in shared," in shared_by_all(47)
+    assert "interleaved" not in shared_by_all(47, steps=(80_000, 0, 0))
+    # All at the same places; or more bytes than there are between the first and the last.
+    assert "one every 188 B of shared," in shared_by_all(0)
+    assert "interleaved" not in shared_by_all(47, size=80 * 80_000)
+
+
+def test_a_stream_is_advised_to_be_buffered():
+    line = Interval("io", SECOND, "fwrite", b"/run/log", 55 * 40_000, 40_000, "stdio")
+    assert "setvbuf" in first(line).advice
+    assert "setvbuf" not in first(write(SECOND, b"/run/log", 55 * 40_000, 40_000)).advice
+
+
+def test_locks_that_nobody_waits_for_are_not_the_cause():
+    calls = (call("fcntl", SECOND, 40_000), write(SECOND // 2, b"/run/out", 10_000 * 128, 10_000))
+    run = [[useful(4 * SECOND), *calls] for _ in range(RANKS)]
+    end = 4 * SECOND + 3 * SECOND // 2
+    found = judge(Evidence(Program(run, end, end, 4 * SECOND).columns())).findings
+    assert [finding.code for finding in found] == ["small_requests", "locks"]
+    assert "without waiting for each other" in found[1].finding
+
+
+def test_a_run_of_a_few_milliseconds_is_not_judged():
+    row = [useful(MILLISECOND), write(3 * MILLISECOND, size=100)]
+    run = Program([row, row], 4 * MILLISECOND, 4 * MILLISECOND, MILLISECOND)
+    headline = judge(Evidence(run.columns())).headline
+    assert headline == "This run is too short to judge: 4.00 ms."
+
+
+def test_files_that_are_replaced_are_not_kept_open():
+    """Written beside and renamed, 2,000 times a rank: opening is needed, so often not."""
+    opens, renames = call("open", SECOND, 2000), call("rename", SECOND, 2000)
+    found = first(opens, renames)
+    assert found.finding == (
+        "8,000 opens of 500 µs each and 8,000 renames of 500 µs each take 100 % of the I/O time"
+    )
+    assert first(opens, call("rename", SECOND, 200)).code == "reopened"
+
+
+def test_what_hardly_counts_is_not_named():
+    found = first(call("ftruncate", SECOND, 5000), call("open", SECOND // 20, 1))
+    assert found.finding.startswith("20,000 truncations of 200 µs each take 95.2 % of the I/O time")
+    assert found.advice.startswith("set a file's size once")
+
+
+def test_what_a_buffer_gathered_is_no_small_request():
+    prints = Interval("io", SECOND, "fwrite", b"/run/log", 4096 * 21_340, 21_340, "stdio")
+    said = first(replace(prints, buffered=1_600_020)).finding
+    assert said.startswith("6,400,080 prints in 85,360 requests of 4.10 kB on average take")
+    assert "setvbuf" in first(replace(prints, buffered=1_600_020)).advice
+    # a stream without a buffer: as many requests as prints
+    assert "85,360 small writes of 4.10 kB on average" in first(prints).finding
+    slow = first(replace(prints, calls=1_000, size=4096 * 1_000, buffered=9_000)).finding
+    assert slow == (
+        "36,000 prints in 4,000 requests of 4.10 kB on average and 1.00 ms each: they wait for a"
+        " device or a server"
+    )
+
+
+def test_writes_by_fflush_are_flushes():
+    flush = Interval("io", SECOND, "fflush", b"/run/log", 32 * 40_000, 40_000, "stdio")
+    found = first(flush)
+    assert found.finding == "160,000 flushes of 32 B on average take 100 % of the I/O time"
+    assert found.advice.startswith("flush where someone waits")
+    assert "flushes" not in first(replace(flush, size=1_000_000 * 40_000)).finding
+
+
+def test_flushes_are_no_synchronisation():
+    flush = call("fflush", SECOND, 40_000)
+    found = first(replace(flush, size=0), write(SECOND // 2, b"/run/out", 32 * 40_000, 40_000))
+    assert found.code == "small_requests"
+    assert found.finding == "160,000 flushes of 32 B on average take 66.7 % of the I/O time"
+    assert found.advice.startswith("flush where someone waits")
+
+
+def test_requests_that_begin_within_blocks_are_counted_where_ranks_share_the_file():
+    def facts(path: bytes, unaligned: int) -> str:
+        columns = Program(
+            [[useful(SECOND), write(SECOND, path, 100 * MB, 100)]] * RANKS,
+            2 * SECOND,
+            2 * SECOND,
+            SECOND,
+        ).columns()
+        columns["files"]["writes_unaligned"] = [unaligned]
+        return judge(Evidence(columns)).findings[0].evidence
+
+    assert "75.0 % do not begin at a multiple of 4 KiB" in facts(b"/run/shared", 300)
+    assert "multiple" not in facts(b"/run/shared", 100)
+
+
+def test_importing_is_told_from_opening_files():
+    """10 ms in a file of the program's, and all else in looking for modules."""
+    modules = [
+        replace(call(function, SECOND, 500), path=path)
+        for function, path in (
+            ("stat", b"/usr/lib/python3.11/json/__pycache__/decoder.cpython-311.pyc"),
+            ("open", b"/home/me/venv/lib64/site-packages/numpy/_core.py"),
+            ("stat", b"/home/me/model/steps.py"),
+        )
+    ]
+    found = first(*modules, call("open", SECOND // 100, 1))
+    assert (
+        found.finding == "6,000 opens and look-ups for Python's modules take 99.7 % of the I/O time"
+    )
+    assert "import fewer modules" in found.advice
+    own = first(*modules, call("open", 4 * SECOND, 10_000))
+    assert "Python" not in own.finding
+
+
+def test_one_rank_is_not_advised_to_broadcast():
+    row = [useful(SECOND), call("stat", SECOND, 10_000)]
+    alone, two = (
+        judge(Evidence(Program([row] * ranks, 2 * SECOND, 2 * SECOND, SECOND).columns())).findings
+        for ranks in (1, 2)
+    )
+    assert "inotify" in alone[0].advice and "broadcast" in two[0].advice
+
+
+def test_a_flush_at_the_end_is_no_fsync():
+    found = first(call("fsync", SECOND, 5), call("fflush", SECOND // 100, 2))
+    assert found.finding.startswith("20 fsyncs of 200 ms each take 99.0 % of the I/O time")

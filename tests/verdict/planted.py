@@ -1,0 +1,183 @@
+"""Python programs with one known bottleneck each: planted.py NAME DIRECTORY. Those that import
+mpi4py are started under mpiexec."""
+
+import contextlib
+import csv
+import json
+import os
+import pickle
+import sqlite3
+import sys
+import time
+from pathlib import Path
+
+
+def json_unbuffered():
+    """json.dump writes piece by piece, and nothing gathers the pieces."""
+    values = {f"value {i}": i for i in range(8000)}
+    with Path("state.json").open("wb", buffering=0) as file:
+        json.dump(values, _Encoding(file))
+
+
+class _Encoding:
+    def __init__(self, file):
+        self.file = file
+
+    def write(self, text):
+        self.file.write(text.encode())
+
+
+def print_flush():
+    """Standard output is a file, and each line goes there at once."""
+    with Path("stdout").open("w") as file, contextlib.redirect_stdout(file):
+        for step in range(15_000):
+            print(f"step {step}: residual {1 / (step + 1)}", flush=True)
+
+
+def csv_lines():
+    """Line buffering: a write for each row."""
+    with Path("rows.csv").open("w", buffering=1) as file:
+        rows = csv.writer(file)
+        for i in range(12_000):
+            rows.writerow([i, i * i, 1 / (i + 1)])
+
+
+def pickle_steps():
+    """The file is opened again for each step."""
+    for step in range(3000):
+        with Path("steps.pickle").open("ab") as file:
+            pickle.dump(step, file)
+
+
+def wait_for_file():
+    """Asks again and again whether a file is there."""
+    for _ in range(40_000):
+        Path("not-yet-there").exists()
+
+
+def sqlite_rows():
+    """A transaction for each row."""
+    rows = sqlite3.connect("rows.db")
+    rows.execute("create table steps (step integer)")
+    for step in range(4):
+        rows.execute("insert into steps values (?)", (step,))
+        rows.commit()
+
+
+def replace_record():
+    """Each record is synchronised and renamed over the last."""
+    for step in range(5):
+        with Path("state.new").open("w") as file:
+            file.write(str(step))
+            file.flush()
+            os.fsync(file.fileno())
+        Path("state.new").rename("state")
+
+
+def read_lines_unbuffered():
+    Path("lines").write_bytes(b"a line of text\n" * 2000)
+    with Path("lines").open("rb", buffering=0) as file:
+        while file.readline():
+            pass
+
+
+def compute_only():
+    until = time.perf_counter() + 0.6
+    while time.perf_counter() < until:
+        pass
+    Path("result").write_text("done")
+
+
+# --- under mpiexec ---
+
+
+def save_each():
+    """A small file for each array."""
+    import numpy
+
+    rank, _ = _world()
+    field = numpy.zeros(100)
+    for step in range(150):
+        numpy.save(f"field.{rank}.{step}.npy", field)
+
+
+def chunks_of_h5py():
+    """Chunks of 64 bytes, each written on its own."""
+    import h5py
+    import numpy
+
+    rank, _ = _world()
+    with h5py.File(f"field.{rank}.h5", "w") as file:
+        field = file.create_dataset("field", shape=(24_000,), chunks=(8,), dtype="f8")
+        field[:] = numpy.arange(24_000)
+
+
+def gather_save():
+    """Rank 0 gathers and saves, the others wait."""
+    import numpy
+
+    rank, world = _world()
+    part = numpy.zeros(1 << 20)
+    for step in range(4):
+        parts = world.gather(part, root=0)
+        if rank == 0:
+            numpy.save(f"step.{step}.npy", numpy.concatenate(parts))
+        world.Barrier()
+
+
+def load_everywhere():
+    """Each rank loads all of the same array."""
+    import numpy
+
+    rank, world = _world()
+    if rank == 0:
+        numpy.save("mesh.npy", numpy.zeros(6 << 20))
+    _from_here(world)
+    numpy.load("mesh.npy")
+
+
+def uneven_loop():
+    rank, world = _world()
+    for _ in range(5):
+        until = time.perf_counter() + (0.15 if rank == 1 else 0.01)
+        while time.perf_counter() < until:
+            pass
+        world.Barrier()
+
+
+def objects_to_and_fro():
+    """Many small pickled messages."""
+    rank, world = _world()
+    for step in range(3000):
+        if rank == 0:
+            world.send({"step": step}, dest=1)
+            world.recv(source=1)
+        else:
+            world.send(world.recv(source=0), dest=0)
+
+
+def log_of_all():
+    """Each rank appends lines to the same file, unbuffered."""
+    rank, _ = _world()
+    with Path("run.log").open("ab", buffering=0) as file:
+        for step in range(10_000):
+            file.write(b"rank %d: step %d\n" % (rank, step))
+
+
+def _world():
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD
+
+
+def _from_here(world):
+    """What comes before is not counted."""
+    from mpi4py import MPI
+
+    world.Barrier()
+    MPI.Pcontrol(1)
+
+
+if __name__ == "__main__":
+    os.chdir(sys.argv[2])
+    globals()[sys.argv[1]]()

@@ -1,0 +1,73 @@
+/* Storms on names of files: what costs is opening, renaming, removing and cutting, not data. */
+
+#include "planted.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void config_storm(void)
+{
+    int file = prepared("settings.cfg", 1);
+    close(file);
+    for (int i = 0; i < 6000; i++) {
+        file = open_file("settings.cfg", -1, O_RDONLY);
+        get_at(file, 200, 0);
+        close(file);
+    }
+}
+
+/* Each record is written beside its name, and renamed to it. */
+static void rename_storm(void)
+{
+    char new[32], name[32];
+    snprintf(new, sizeof new, "state.%d.new", rank);
+    snprintf(name, sizeof name, "state.%d", rank);
+    for (int i = 0; i < 1000; i++) {
+        int file = open_file(new, -1, O_CREAT | O_WRONLY);
+        put(file, 100);
+        close(file);
+        if (rename(new, name))
+            fail(name);
+    }
+}
+
+/* A file that stands for a lock, made and removed again. */
+static void lock_files(void)
+{
+    char name[32];
+    snprintf(name, sizeof name, "lock.%d", rank);
+    for (int i = 0; i < 5000; i++) {
+        close(open_file(name, -1, O_CREAT | O_EXCL | O_WRONLY));
+        if (unlink(name))
+            fail(name);
+    }
+}
+
+static void directories(void)
+{
+    char name[48];
+    for (int i = 0; i < 600; i++) {
+        snprintf(name, sizeof name, "step.%d.%d", rank, i);
+        if (mkdir(name, 0700) || rmdir(name))
+            fail(name);
+    }
+}
+
+static void truncate_each(void)
+{
+    int file = open_file("records", rank, O_CREAT | O_WRONLY);
+    for (int i = 0; i < 8000; i++) {
+        if (ftruncate(file, 100L * (i + 1)))
+            fail("ftruncate");
+        if (i % 10 == 0)
+            put_at(file, 100, 100L * i);
+    }
+    close(file);
+}
+
+const struct program PLANTED_NAMES[] = {
+    {"config_storm", config_storm}, {"rename_storm", rename_storm},   {"lock_files", lock_files},
+    {"directories", directories},   {"truncate_each", truncate_each}, {NULL, NULL},
+};

@@ -1,0 +1,95 @@
+/* Requests that are small, in a bad order, or needless. */
+
+#define _GNU_SOURCE
+#include "planted.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Reads records from the last to the first. */
+static void backward(void)
+{
+    int file = prepared("table.dat", 32);
+    for (long i = 40000; i-- > 0;) {
+        if (lseek(file, 512 * i, SEEK_SET) < 0 || read(file, data, 512) != 512)
+            fail("table.dat");
+    }
+    close(file);
+}
+
+static void direct_small(void)
+{
+    void *block = NULL;
+    if (posix_memalign(&block, 4096, 4096))
+        fail("posix_memalign");
+    int file = open_file("direct", rank, O_CREAT | O_WRONLY | O_DIRECT);
+    for (int i = 0; i < 40; i++)
+        if (write(file, block, 4096) != 4096)
+            fail("write");
+    close(file);
+    free(block);
+}
+
+static void append_all(void)
+{
+    int file = open_file("run.log", -1, O_CREAT | O_WRONLY | O_APPEND);
+    for (int i = 0; i < 20000; i++)
+        put(file, 60);
+    close(file);
+}
+
+/* All ranks print each line at once into the file that stdout is. */
+static void flushed_stdout(void)
+{
+    if (!freopen(rank ? "stdout.1" : "stdout.0", "w", stdout))
+        fail("stdout");
+    for (int i = 0; i < 20000; i++) {
+        printf("step %d: residual %g\n", i, 1.0 / (i + 1));
+        fflush(stdout);
+    }
+}
+
+/* Reads all of the file through stdio to use a part of it. */
+static void whole_for_part(void)
+{
+    close(prepared("basis.dat", 48));
+    FILE *file = fopen("basis.dat", "r");
+    for (int i = 0; i < 48; i++)
+        if (fread(data, 1, MB, file) != MB)
+            fail("basis.dat");
+    fclose(file);
+}
+
+/* Each file is read again and again after it was written. */
+static void read_back(void)
+{
+    for (int i = 0; i < 8; i++) {
+        int file = open_file("part", i * ranks + rank, O_CREAT | O_RDWR);
+        put_at(file, MB / 4, 0);
+        for (int pass = 0; pass < 60; pass++)
+            get_at(file, MB / 4, 0);
+        close(file);
+    }
+}
+
+/* Only the headers of records are wanted: small reads with gaps. */
+static void headers(void)
+{
+    int file = prepared("series.dat", 64);
+    for (long i = 0; i < 60000; i++)
+        get_at(file, 16, 1100 * i);
+    close(file);
+}
+
+const struct program PLANTED_REQUESTS[] = {
+    {"backward", backward},
+    {"direct_small", direct_small},
+    {"append_all", append_all},
+    {"flushed_stdout", flushed_stdout},
+    {"whole_for_part", whole_for_part},
+    {"read_back", read_back},
+    {"headers", headers},
+    {NULL, NULL},
+};

@@ -1,0 +1,196 @@
+"""More programs with one known bottleneck each, in C and in Python, under both MPI families and
+without MPI: the first line names it, and blames nothing that is well."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import tailrace
+from tailrace.library import Run
+from tailrace.verdict.scaling import scaling_table
+from tailrace.verdict.several import headline_of_several
+from tests.conftest import ROOT, Mpi, without_processor_waits
+
+from .test_planted import captured
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.sampled,
+    pytest.mark.measured("the first line about a program that ran"),
+]
+
+PROGRAMS = Path(__file__).parent / "planted.py"
+MPI4PY = "4.1.2"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the first line says, a word of the advice to that, and kinds of findings (codes) that
+    would be false."""
+
+    ranks: int
+    words: str
+    advised: str = ""
+    never: tuple[str, ...] = ()
+
+
+WRITERS = ("serial_writer", "serial_reader", "few_ranks", "uneven_bytes")
+ALL_OF_IO = (*WRITERS, "slow_file_system", "small_requests", "slow_small_requests", "taking_turns")
+NO_IO = r"^(\d ranks? .*waited for a processor .*\. )?I/O does not hold this run back"
+C = {
+    # Collective MPI-IO
+    "one_aggregator": Expected(
+        4, r"rank 0 alone writes field\.dat for 4 ranks|MPI_File_write_all takes", "", ("sync",)
+    ),
+    "sync_each_write": Expected(2, r"\d+ fsyncs of \S+ \S+ each take", "synchronise", WRITERS),
+    "shared_pointer": Expected(
+        2, r"16,000 small writes of 36 B|8,000 small writes of 64 B|ranks wait for file locks", ""
+    ),
+    "ordered": Expected(2, r"MPI_File_write_ordered", "its own offsets", WRITERS),
+    "open_each_step": Expected(2, r"MPI_File_open|opened \d+ times", "once", WRITERS),
+    "read_all_of_it": Expected(2, r"each of 2 ranks reads all 67\.1 MB of mesh\.dat", "MPI_Bcast"),
+    "overlapped": Expected(2, "I/O", "", ALL_OF_IO),
+    # Names of files
+    "config_storm": Expected(
+        2, r"settings\.cfg is opened 12,00\d times, for 1\.0 requests each", "open the file once"
+    ),
+    "rename_storm": Expected(2, r"2,000 renames of", "once per output", ("reopened",)),
+    "lock_files": Expected(2, r"10,000 opens of .* 10,000 removals of", "", ("reopened",)),
+    "directories": Expected(2, r"2,400 removals or mkdirs of", "make files and directories less"),
+    "truncate_each": Expected(2, r"16,000 truncations of", "set a file's size once"),
+    # Requests
+    "backward": Expected(2, r"80,000 (small )?reads of 512 B on average", ""),
+    "direct_small": Expected(
+        2, r"80 writes of 4\.10 kB .* wait for a device|writing (direct|2 files)|as many writes", ""
+    ),
+    "append_all": Expected(2, r"40,000 small writes of 60 B on average", "gather", WRITERS),
+    "flushed_stdout": Expected(2, r"40,000 flushes of 3\d B on average", "flush where", ("sync",)),
+    "whole_for_part": Expected(
+        2, r"each of 2 ranks reads (all )?50\.3 MB of basis\.dat", "MPI_Bcast"
+    ),
+    "read_back": Expected(2, r"252 MB are read from 4\.19 MB of 16 files", "keep in memory"),
+    "headers": Expected(2, r"120,000 small reads of 16 B on average, one every 1\.10 kB", "gather"),
+    # Roles of ranks
+    "every_other": Expected(
+        4, r"only 2 of 4 ranks write 8 files while the others wait", "more ranks"
+    ),
+    "last_reads": Expected(3, r"rank 2 reads input\.dat alone while 2 ranks wait", "MPI_Bcast"),
+    "uneven_files": Expected(
+        4, r"rank 3 makes 53\.3 % of the (opens|closes)|1,200 files of 100 B", ""
+    ),
+    "small_messages": Expected(2, NO_IO, "", ALL_OF_IO),
+    "large_messages": Expected(2, NO_IO, "", ALL_OF_IO),
+    "mostly_imbalance": Expected(2, r"^Uneven computation takes .*60,000 small writes of 40 B", ""),
+    "mostly_lines": Expected(2, r"^I/O takes .*480,000 small writes of 40 B on average", "gather"),
+    "writer_thread": Expected(2, NO_IO, "", ALL_OF_IO),
+}
+PYTHON_MPI = {
+    "save_each": Expected(2, r"300 files of 928 B on average", "into one", WRITERS),
+    "gather_save": Expected(3, r"rank 0 writes 4 files alone while 2 ranks wait", "all ranks"),
+    "load_everywhere": Expected(
+        2, r"each of 2 ranks reads (all )?50\.3 MB of mesh\.npy", "MPI_Bcast"
+    ),
+    "uneven_loop": Expected(2, r"I/O does not hold .*; rank 1 computes", "", ALL_OF_IO),
+    "objects_to_and_fro": Expected(2, NO_IO, "", ALL_OF_IO),
+    "log_of_all": Expected(2, r"20,000 small writes of 1\d B on average", "gather", WRITERS),
+    "chunks_of_h5py": Expected(2, r"6,\d{3} small writes of \d+ B on average", "larger", WRITERS),
+}
+PYTHON = {
+    "json_unbuffered": Expected(1, r"32,001 small writes of 5 B on average", "gather"),
+    "print_flush": Expected(1, r"15,000 small writes of 42 B on average", "gather", ("sync",)),
+    "csv_lines": Expected(1, r"12,000 small writes of 37 B on average", "gather"),
+    "pickle_steps": Expected(1, r"steps\.pickle is opened 3,000 times", "open the file once"),
+    "wait_for_file": Expected(1, r"40,\d{3} look-ups of", "inotify"),
+    "read_lines_unbuffered": Expected(1, r"30,001 small reads of 1 B on average", "gather"),
+    "sqlite_rows": Expected(1, r"\d\d fdatasyncs of \S+ \S+ each take", "synchronise once"),
+    "replace_record": Expected(1, r"5 fsyncs of \S+ \S+ each take", "synchronise once"),
+    "compute_only": Expected(1, NO_IO, "", (*ALL_OF_IO, "network")),
+}
+# What the sentence about the same program on one rank and on two gives as the reason.
+SCALING = {
+    "lines_of_one": r"I/O balance efficiency falls from [\d.]+ % to [\d.]+ %",
+    "messages_of_more": r"transfer efficiency falls from [\d.]+ % to [\d.]+ %",
+    "work_of_each": r"computation scalability falls from 100 % to [\d.]+ %",
+}
+
+
+@pytest.fixture(scope="session")
+def modules() -> Path:
+    """mpi4py as PyPI has it, beside this Python's own packages, made once and kept in build/."""
+    folder = ROOT / "build" / f"mpi4py-{MPI4PY}-modules"
+    command = [sys.executable, "-m", "pip", "install", "-q", "--only-binary", ":all:", "--no-deps"]
+    if not (folder / "mpi4py").is_dir():
+        command += ["--target", folder, f"mpi4py=={MPI4PY}"]
+        if subprocess.run(command, capture_output=True).returncode:
+            pytest.skip("pip cannot install mpi4py")
+    return folder
+
+
+def recorded(command: Sequence[str | Path], folder: Path, environment: dict[str, str]) -> Run:
+    (folder / "files").mkdir()
+    run = [sys.executable, "-m", "tailrace", "run", "--no-report", "-o", folder / "trace", "--"]
+    done = subprocess.run(
+        [*run, *command, folder / "files"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    (trace,) = folder.rglob("*.tailrace")
+    return tailrace.open(trace)
+
+
+def check(run: Run, expected: Expected) -> None:
+    if expected.words != NO_IO:
+        run = without_processor_waits(run)
+    said = "\n".join([run.headline, *(f"{f.code}: {f.finding}" for f in run.findings)])
+    assert re.search(expected.words, run.headline), said
+    if expected.advised:
+        named = [
+            f
+            for f in run.findings
+            if re.search(expected.words.split("^I/O takes .*")[-1], f.finding)
+        ]
+        assert expected.advised in named[0].advice, named[0].advice
+    assert not {f.code for f in run.findings} & set(expected.never), said
+
+
+@pytest.mark.parametrize("name", C)
+def test_in_c(mpi: Mpi, planted: Path, name: str, tmp_path: Path):
+    check(captured(mpi, planted, name, C[name].ranks, tmp_path), C[name])
+
+
+@pytest.mark.parametrize("name", SCALING)
+def test_why_it_does_not_scale(mpi: Mpi, planted: Path, name: str, tmp_path: Path):
+    runs = []
+    for ranks in (1, 2):
+        folder = tmp_path / str(ranks)
+        folder.mkdir()
+        runs.append(without_processor_waits(captured(mpi, planted, name, ranks, folder)).columns)
+    line = headline_of_several(runs, ["one", "two"], scaling_table(runs, kind="strong"))
+    assert re.match(rf"From 1 to 2 ranks the run .*(because|is that) {SCALING[name]}\.$", line), (
+        line
+    )
+
+
+@pytest.mark.parametrize("name", PYTHON_MPI)
+def test_in_python_under_mpi(mpi: Mpi, modules: Path, name: str, tmp_path: Path):
+    (library,) = (Path(mpi.mpicc).parents[1] / "lib").glob("libmpi.so.[0-9]*")
+    environment = mpi.variables(PYTHONPATH=modules, MPI4PY_LIBMPI=library)
+    command = mpi.launch(PYTHON_MPI[name].ranks, sys.executable, PROGRAMS, name)
+    check(recorded(command, tmp_path, environment), PYTHON_MPI[name])
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_in_python(name: str, tmp_path: Path):
+    command = [sys.executable, PROGRAMS, name]
+    check(recorded(command, tmp_path, dict(os.environ)), PYTHON[name])
