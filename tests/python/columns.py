@@ -18,11 +18,11 @@ REACH = ("reads_begin", "reads_end", "writes_begin", "writes_end")
 # Functions of the intervals, by kind of call.
 FUNCTIONS = {
     "read": {"pread", "fread"},
-    "write": {"pwrite", "fwrite"},
+    "write": {"pwrite", "fwrite", "fflush"},
     "open": {"open"},
     "close": {"close"},
     "look_up": {"stat"},
-    "sync": {"fsync", "fdatasync", "fflush"},
+    "sync": {"fsync", "fdatasync"},
     "lock": {"fcntl", "flock"},
     "truncate": {"ftruncate"},
     "other": {"rename"},
@@ -317,8 +317,6 @@ def _file_uses(calls: list, ranks: int, runtime: int) -> dict[str, Any]:
 
 
 def kind_of(call: tuple) -> str:
-    if call[4].function == "fflush" and call[4].size:
-        return "write"
     return next((k for k, names in FUNCTIONS.items() if call[4].function in names), "other")
 
 

@@ -49,7 +49,7 @@ _MPIIO_CALL = re.compile(
     "MPI_File_i?(?P<kind>read|write)((?P<shared>_shared|_ordered)|(_at)?(?P<all>_all)?)"
 )
 _SYNC_NAMES = ("fsync", "fdatasync", "msync", "syncfs", "sync_file_range")
-# They count as synchronisations, too, but the words for them are no system call's.
+# What they hand over counts as writes.
 _FLUSH_NAMES = ("fflush", "fflush_unlocked")
 
 
@@ -126,31 +126,15 @@ def noun_of(kind: str, functions: dict[str, Any]) -> str:
         words = [word for word, names in OTHERS.items() if named & names]
         first, *more = words or [KINDS[kind][1]]
         return KINDS[kind][1] if len(more) > 1 else f"{first}s or {more[0]}" if more else first
-    called = [name for name in (*_SYNC_NAMES, *_FLUSH_NAMES) if name in named]
+    called = [name for name in _SYNC_NAMES if name in named]
     only = called[0] if len(called) == 1 else ""
-    return only if kind == "sync" and only in _SYNC_NAMES else KINDS[kind][1]
+    return only if kind == "sync" and only else KINDS[kind][1]
 
 
 def flushed(use: Use, functions: dict[str, Any]) -> int:
     """How many writes are a program's fflush, where most are; else 0."""
     calls = _sums_of(functions, _FLUSH_NAMES)[0]
     return calls if 2 * calls > use.calls("write") else 0
-
-
-def flushes(functions: dict[str, Any]) -> bool:
-    """Whether most of what counts as synchronising is stdio handing its buffer to the system."""
-    flushed, _ = _sums_of(functions, _FLUSH_NAMES)
-    return flushed > _sums_of(functions, (*_SYNC_NAMES, "MPI_File_sync"))[0]
-
-
-def without_flushes(use: Use, functions: dict[str, Any]) -> tuple[Use, dict[str, Any]]:
-    """The use of all files, and the functions, as if fflush were no synchronisation."""
-    calls, time_ns = _sums_of(functions, _FLUSH_NAMES)
-    syncs, spent = use.sums["syncs"], use.sums["sync_ns"]
-    left = {"syncs": max(syncs - calls, 0), "sync_ns": max(spent - time_ns, 0)}
-    rows = [i for i, name in enumerate(functions["name"]) if str(name) not in _FLUSH_NAMES]
-    others = {key: [functions[key][i] for i in rows] for key in ("name", "calls", "time_ns")}
-    return Use(use.sums | left), others
 
 
 def _sums_of(functions: dict[str, Any], names: Iterable[str]) -> tuple[int, int]:

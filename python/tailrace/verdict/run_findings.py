@@ -143,11 +143,12 @@ def processors(evidence: Evidence) -> Finding | None:
         return None
     ranks = max(int(found.known.sum()), 1)
     states = (("useful", "computing"), ("io", "in file calls"), ("mpi", "in MPI"))
-    each = (f"{nanoseconds(found.waited_in(key) // ranks)} {name}" for key, name in states)
-    facts = f"a rank waited {', '.join(each)} on average; none of that is blamed on the network, "
+    times = (f"{nanoseconds(found.waited_in(key) // ranks)} {name}" for key, name in states)
+    each = ", ".join(times)
+    facts = f"a rank waited {each} on average; none of that is blamed on the network, "
     facts += "the file system or other ranks"
     if evidence.ranks == 1:
-        facts = f"it waited {', '.join(each)}; none of that is blamed on the file system"
+        facts = f"it waited {each}; none of that is blamed on the file system"
     return Finding(
         Kind.PROCESSORS,
         found.described(),

@@ -6,9 +6,9 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 
 | sentence                                | said when                                             |
 |-----------------------------------------|-------------------------------------------------------|
-| n fsyncs of x each                      | synchronising takes most, and is not fflush           |
-| n flushes of m bytes                    | the same, and most of the calls are fflush; or most of|
-|                                         | the writes are, less than 64 KiB, a thousand of them  |
+| n fsyncs of x each                      | synchronising takes most                              |
+| n flushes of m bytes                    | most writes are fflush's, less than 64 KiB, a thousand|
+|                                         | of them                                               |
 | F is opened n times, for m requests each| F is opened more than REOPENED times by each rank, few|
 |                                         | requests follow, and files are not renamed as often   |
 | n files of m bytes                      | MANY_FILES files are opened, of less than 1 MB        |
@@ -48,12 +48,10 @@ from tailrace.verdict.requests import (
     calls_of,
     described,
     flushed,
-    flushes,
     gathered_of,
     mpiio_ways,
     noun_of,
     sum_use,
-    without_flushes,
 )
 
 # Two runs of one program on one machine differ by about this much: a smaller share is not worth a
@@ -135,13 +133,6 @@ def _cause(evidence: Evidence) -> Cause:
 def _sync(evidence: Evidence) -> Cause:
     use, functions = evidence.use, evidence.columns["functions"]
     file = evidence.named_file("sync")
-    if flushes(functions):
-        mean = byte_count(use.bytes("write") / max(use.calls("sync"), 1))
-        text = f"{use.calls('sync'):,} flushes of {mean} on average"
-        text += f" {part_of_io(evidence, use.time_ns('sync'))}"
-        facts = f"{nanoseconds(use.each_ns('sync'))} each; fflush hands the buffer to the system"
-        return Cause(Kind.SMALL_REQUESTS, text, facts, file, ("fflush",), "flush")
-    use, functions = without_flushes(use, functions)
     text = f"{calls_of(use, 'sync', functions)} {part_of_io(evidence, use.time_ns('sync'))}"
     facts = f"{count(use.calls('write'), 'write')} of {byte_count(use.bytes('write'))} in all"
     names = (noun_of("sync", functions),)
