@@ -44,7 +44,7 @@ def test_ranks_that_share_cores_are_said_first_and_the_network_is_not_blamed():
         "4 ranks shared 2 cores: they waited for a processor 50.0 % of the time. "
     )
     (found,) = [f for f in judged(BUSY_POLLING).findings if f.code == "processors"]
-    assert found.evidence.startswith("a rank waited 0 ns computing, 0 ns in file calls, 5.00 s in ")
+    assert found.evidence.startswith("a rank waited 5.00 s in MPI on average; ")
 
 
 def test_of_one_process_no_rank_is_spoken_of():
@@ -53,8 +53,7 @@ def test_of_one_process_no_rank_is_spoken_of():
     (found,) = [f for f in judged(program).findings if f.code == "processors"]
     assert found.finding == "the program waited for a processor 50.0 % of the time"
     assert found.evidence == (
-        "it waited 5.00 s computing, 0 ns in file calls, 0 ns in MPI;"
-        " none of that is blamed on the file system"
+        "it waited 5.00 s computing; none of that is blamed on the file system"
     )
     assert judged(program).headline.startswith("The program waited for a processor 50.0 % of ")
 

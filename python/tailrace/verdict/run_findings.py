@@ -143,8 +143,8 @@ def processors(evidence: Evidence) -> Finding | None:
         return None
     ranks = max(int(found.known.sum()), 1)
     states = (("useful", "computing"), ("io", "in file calls"), ("mpi", "in MPI"))
-    times = (f"{nanoseconds(found.waited_in(key) // ranks)} {name}" for key, name in states)
-    each = ", ".join(times)
+    waits = ((found.waited_in(key) // ranks, name) for key, name in states)
+    each = ", ".join(f"{nanoseconds(wait)} {name}" for wait, name in waits if wait)
     facts = f"a rank waited {each} on average; none of that is blamed on the network, "
     facts += "the file system or other ranks"
     if evidence.ranks == 1:
