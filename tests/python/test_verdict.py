@@ -46,8 +46,7 @@ def test_one_rank_has_nobody_waiting():
     program = serial_master(1)
     assert codes(program) == ["slow_file_system"]
     assert (
-        verdict(program).headline
-        == "I/O takes 42.9 % of this run: writing history.nc at 267 MB/s a rank."
+        verdict(program).headline == "I/O takes 42.9 % of this run: writing history.nc at 267 MB/s."
     )
 
 

@@ -208,7 +208,7 @@ def test_locks_that_nobody_waits_for_are_not_the_cause():
     end = 4 * SECOND + 3 * SECOND // 2
     found = judge(Evidence(Program(run, end, end, 4 * SECOND).columns())).findings
     assert [finding.code for finding in found] == ["small_requests", "locks"]
-    assert "without waiting for each other" in found[1].finding
+    assert "without waiting for another" in found[1].finding
 
 
 def test_a_run_of_a_few_milliseconds_is_not_judged():
@@ -302,3 +302,13 @@ def test_one_rank_is_not_advised_to_broadcast():
 def test_a_flush_at_the_end_is_no_fsync():
     found = first(call("fsync", SECOND, 5), call("fflush", SECOND // 100, 2))
     assert found.finding.startswith("20 fsyncs of 200 ms each take 99.0 % of the I/O time")
+
+
+def test_one_process_is_not_spoken_of_as_ranks():
+    """Half of its I/O time waits for locks, 4 s in 20 calls; the rest writes 800 MB in 4 s."""
+    row = [useful(2 * SECOND), call("fcntl", 4 * SECOND, 20), write(4 * SECOND, b"/run/a", 8 * MB)]
+    for ranks in (1, 2):
+        columns = Program([row] * ranks, 10 * SECOND, 10 * SECOND, 2 * SECOND).columns()
+        for found in judge(Evidence(columns)).findings:
+            said = f"{found.finding} {found.evidence} {found.gain}"
+            assert ("rank" in said) == (ranks > 1)

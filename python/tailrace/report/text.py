@@ -66,12 +66,13 @@ def print_report(report: dict[str, Any], name: str, out: Console | None = None) 
 
 
 def summary(report: dict[str, Any], name: str) -> RenderableType:
-    line = Text(
-        f"{name}: {count(report['ranks'], 'rank')}, run time {seconds(report['runtime_s'])}; "
-    )
     parts = (("useful", "useful_s"), ("I/O", "io_s"), ("MPI", "mpi_s"))
     spent = ", ".join(f"{label} {seconds(report[key]['mean'])}" for label, key in parts)
-    return line.append(f"a rank spends {spent} on average")
+    run_time = f"run time {seconds(report['runtime_s'])}"
+    if report["ranks"] == 1:
+        return Text(f"{name}: {run_time}: {spent}")
+    ranks = count(report["ranks"], "rank")
+    return Text(f"{name}: {ranks}, {run_time}; a rank spends {spent} on average")
 
 
 def verdict(report: dict[str, Any]) -> RenderableType | None:

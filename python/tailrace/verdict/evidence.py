@@ -17,7 +17,7 @@ from tailrace.verdict.processors import (
     processors_of,
     without_waiting,
 )
-from tailrace.verdict.requests import COLUMNS, KINDS, Use, sum_use
+from tailrace.verdict.requests import COLUMNS, KINDS, Use, calls_of, sum_use
 
 # A file is named when at least this share of the time in question is spent on it; below, files are
 # counted.
@@ -138,6 +138,16 @@ class Evidence:
     @property
     def ranks(self) -> int:
         return self.times.ranks
+
+    def rate_of(self, use: Use, kind: str) -> str:
+        """`325 MB/s a rank`, of one process `325 MB/s`; empty where no time was spent."""
+        speed = use.speed(kind)
+        return f"{speed} a rank" if speed and self.ranks > 1 else speed
+
+    def described(self, use: Use, kind: str) -> str:
+        """As `calls_of`, with the rate."""
+        rate = self.rate_of(use, kind)
+        return calls_of(use, kind, self.columns["functions"]) + (f", {rate}" if rate else "")
 
     def share(self, time_ns: float) -> float:
         """A time as a share of the run time."""

@@ -41,14 +41,17 @@ def locks(evidence: Evidence) -> Finding | None:
     if share < NOTABLE_SHARE:
         return None
     calls = calls_of(use, "lock", evidence.columns["functions"])
+    alone = evidence.ranks == 1
+    waiting = "the program waits" if alone else "ranks wait"
+    others = "" if alone else f" over {count(evidence.ranks, 'rank')}"
     waited = use.each_ns("lock") >= CONTENDED_NS
     return Finding(
         Kind.LOCKS,
-        f"ranks wait for file locks {percent(share)} of their time"
+        f"{waiting} for file locks {percent(share)} of the time"
         if waited
-        else f"{calls} take {percent(share)} of all ranks' time, without waiting for each other",
+        else f"{calls} take {percent(share)} of the time, without waiting for another",
         f"{use.calls('lock'):,} calls of fcntl, flock and lockf, {nanoseconds(use.each_ns('lock'))}"
-        f" each, {nanoseconds(time_ns)} over {count(evidence.ranks, 'rank')}",
+        f" each, {nanoseconds(time_ns)}{others}",
         share,
         advice=advice(Kind.LOCKS),
     )

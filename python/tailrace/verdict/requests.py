@@ -177,9 +177,3 @@ def gathered_of(use: Use, kind: str) -> str:
     calls, requests = use.gathered(kind), use.calls(kind)
     size = byte_count(use.bytes(kind) / max(requests, 1))
     return f"{count(calls, *noun)} in {count(requests, 'request')} of {size} on average"
-
-
-def described(use: Use, kind: str, functions: dict[str, Any]) -> str:
-    """As `calls_of`, with the rate that a rank sees."""
-    speed = use.speed(kind)
-    return calls_of(use, kind, functions) + (f", {speed} a rank" if speed else "")

@@ -34,7 +34,6 @@ from tailrace.verdict.requests import (
     MOVING_KINDS,
     VERBS,
     calls_of,
-    described,
     mpiio_ways,
     noun_of,
     sum_use,
@@ -245,7 +244,7 @@ def _facts(evidence: Evidence, culprits: Culprits) -> str:
         part = percent(float(evidence.times.io_ns[rank] / evidence.times.io_ns.sum()))
         spent = nanoseconds(evidence.times.io_ns[rank])
         by = f"rank {rank}, which spends {spent} in file calls, {part} of all ranks' time there"
-    return f"{described(use, culprits.kind, evidence.columns['functions'])} by {by}"
+    return f"{evidence.described(use, culprits.kind)} by {by}"
 
 
 def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness | None:
@@ -295,6 +294,6 @@ def _taking_turns(evidence: Evidence) -> Unevenness | None:
         return None
     text = f"ranks do their I/O one after another: {measured:.1f} of {evidence.ranks} at a time"
     use = evidence.use
-    facts = described(use, use.kind, evidence.columns["functions"])
+    facts = evidence.described(use, use.kind)
     facts = f"{facts}; left to chance, {chance:.1f} ranks would be in I/O at a time"
     return Unevenness(Kind.TAKING_TURNS, text, facts)

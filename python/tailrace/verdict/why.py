@@ -46,7 +46,6 @@ from tailrace.verdict.requests import (
     METADATA_KINDS,
     Use,
     calls_of,
-    described,
     flushed,
     gathered_of,
     mpiio_ways,
@@ -82,10 +81,11 @@ def why_slow(evidence: Evidence, loss: int) -> Finding | None:
         return None
     cause = _cause(evidence)
     fraction = percent(evidence.share(float(evidence.times.mean_ns(evidence.times.io_ns))))
+    whose = "all ranks'" if evidence.ranks > 1 else "the"
     return Finding(
         cause.code,
         cause.finding,
-        f"{cause.facts}; {fraction} of all ranks' time is spent in file calls",
+        f"{cause.facts}; {fraction} of {whose} time is spent in file calls",
         evidence.share(loss),
         f"without this time the run would be up to {nanoseconds(loss)} shorter",
         to_seconds(loss),
@@ -192,7 +192,7 @@ def redundant(evidence: Evidence, kind: str) -> Cause | None:
         text = f"{byte_count(moved[rows].sum())} are read from {span} of {where_of(evidence, rows)}"
     use = sum_use(files, rows)
     facts = f"{byte_count(use.bytes('read'))} read in all: "
-    facts += described(use, "read", evidence.columns["functions"])
+    facts += evidence.described(use, "read")
     advised = "" if readers > 1 else "back" if _written_too(files, rows) else "again"
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
 
@@ -228,7 +228,7 @@ def amplified(evidence: Evidence, kind: str) -> Cause | None:
     if rows is None:
         return None
     file = int(rows[0])
-    facts = described(sum_use(evidence.files, [file]), kind, evidence.columns["functions"])
+    facts = evidence.described(sum_use(evidence.files, [file]), kind)
     return Cause(Kind.AMPLIFICATION, amplification_text(evidence, file), facts, file)
 
 
@@ -269,7 +269,7 @@ def jumping(evidence: Evidence, kind: str) -> Cause | None:
     part = percent(use.pattern(kind, "backward") / use.calls(kind))
     where = where_of(evidence, rows)
     text = f"{use.calls(kind):,} {noun} of {mean} on average {how} in {where}"
-    facts = f"{part} go back; {described(use, kind, evidence.columns['functions'])}"
+    facts = f"{part} go back; {evidence.described(use, kind)}"
     return Cause(Kind.RANDOM_REQUESTS, text, facts, only_row(rows))
 
 
@@ -325,7 +325,7 @@ def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
         text = gathered_of(use, kind)
     where = _interleaved(evidence, rows, kind)
     text += f"{where} {part_of_io(evidence, use.time_ns(kind))}"
-    facts = f"{described(use, kind, evidence.columns['functions'])} in {where_of(evidence, rows)}"
+    facts = f"{evidence.described(use, kind)} in {where_of(evidence, rows)}"
     file = only_row(rows)
     merged = "interleaved" in where and library_in(evidence.files, file) == "posix"
     advised = "interleaved" if merged else ""
@@ -365,14 +365,14 @@ def _slow_file(evidence: Evidence, kind: str) -> Cause:
         np.flatnonzero(np.asarray(table[KINDS[kind][0]]) > 0).tolist(), file
     )
     use = sum_use(table, rows)
-    speed = use.speed(kind)
-    at = f" at {speed} a rank" if speed else ""
+    rate = evidence.rate_of(use, kind)
+    at = f" at {rate}" if rate else ""
     doing = {"read": "reading", "write": "writing"}[kind]
     what, advised = f"{doing} {evidence.name_of(rows, file)}", ""
     if kind == "read" and (alike := _read_alike(evidence, file, rows)):
         what, advised = f"{alike},", "same"
     text = f"{what}{at}".removesuffix(",")
-    facts = described(use, kind, evidence.columns["functions"]) + _crooked(evidence, file, kind)
+    facts = evidence.described(use, kind) + _crooked(evidence, file, kind)
     return Cause(Kind.SLOW_FILE_SYSTEM, text, facts, file, advised=advised)
 
 
