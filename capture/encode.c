@@ -10,9 +10,6 @@
 #include "record.h"
 #include "system.h"
 
-/* Where the number of words is a constant, comparing them takes no loop: calls on files. */
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
 enum {
     SHAPE_PROBES = 4,
     WORD_BYTES_MAX = 10,
@@ -103,6 +100,7 @@ static unsigned define(struct stream *stream, unsigned number, const struct shap
     return number;
 }
 
+/* Always inline: where the number of words is a constant, comparing them takes no loop. */
 static ALWAYS_INLINE bool shape_is(const struct stream *stream, unsigned number,
                                    const struct shape *key, const int64_t *words, unsigned count)
 {

@@ -7,8 +7,6 @@
 #include "stdio_file.h"
 #include "system.h"
 
-enum { COUNTED_ENOUGH = 64 /* calls, to be written before a request rather than later */ };
-
 void stdio_release(void *fp)
 {
     funlockfile(fp);
@@ -51,11 +49,27 @@ void stdio_prepare(void)
 
 /* --- Counts --- */
 
+static uint32_t with_margin(int64_t bytes)
+{
+    bytes += bytes / 4;
+    return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
+/* The first ones are taken to be no longer than a line. */
+void stdio_longer(struct buffered *slot, int64_t bytes)
+{
+    slot->longest = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+    if (with_margin(bytes) > slot->foreseen)
+        slot->foreseen = with_margin(bytes);
+}
+
 void stdio_write_slot(struct buffered *slot)
 {
     struct stream *stream = tailrace_stream;
     if (!slot->calls || !stream_busy(stream))
         return;
+    if (slot->calls >= BUFFERED_ENOUGH && slot->longest)
+        slot->foreseen = with_margin(slot->longest);
     uint32_t file = slot->file;
     int64_t bytes = slot->op == FILE_WRITE ? slot->bytes : 0;
     encode_buffered(stream, slot);
@@ -76,7 +90,7 @@ struct buffered *stdio_take_slot(uint32_t file, enum file_op op)
     struct buffered *slot = &stream->buffered[BUFFERED_SLOT(file, op)];
     if (slot->file != file || slot->op != op) {
         stdio_write_slot(slot);
-        *slot = (struct buffered){.file = file, .op = (uint16_t)op, .longest = BUFFERED_LONGEST};
+        *slot = (struct buffered){.file = file, .op = (uint16_t)op, .foreseen = BUFFERED_LONGEST};
     }
     return slot;
 }
@@ -97,25 +111,10 @@ static void write_counts(uint32_t file, unsigned enough)
 
 /* --- Requests --- */
 
-void stdio_look(struct request *request, enum function function, FILE *fp, uint32_t file)
-{
-    request->stream = NULL;
-    request->fp = fp;
-    request->file = file;
-    request->function = (uint16_t)function;
-    request->timed = false;
-    request->at_end = stdio_at_end(fp);
-    request->pending = stdio_pending(fp);
-    request->available = stdio_available(fp);
-    request->place = stdio_place(fp);
-    request->filling_next = stdio_filling_next(fp);
-    request->filling_end = stdio_filling_end(fp);
-}
-
 void stdio_begin(struct request *request, enum function function, FILE *fp, uint32_t file)
 {
     stdio_look(request, function, fp, file);
-    write_counts(file, COUNTED_ENOUGH);
+    write_counts(file, BUFFERED_ENOUGH);
     request->timed = true;
     request->stream = call_begin(&request->call, function);
 }
@@ -194,13 +193,6 @@ void stdio_put_unforeseen(enum function function, FILE *fp, uint32_t file, int64
     stdio_put(&request, result, result < 0 ? errno : 0);
 }
 
-/* Whether the buffer was filled anew, in a call that took less than a whole buffer. */
-static bool is_refilled(const struct request *request)
-{
-    return stdio_filling_end(request->fp) != request->filling_end ||
-           stdio_filling_next(request->fp) < request->filling_next;
-}
-
 static void count_got(const struct request *request, int64_t got)
 {
     if (stdio_is_buffered(request->fp))
@@ -226,7 +218,7 @@ int64_t stdio_system_place(FILE *fp)
 void stdio_got_unknown(struct request *request, int64_t place, int error)
 {
     uint64_t end = request->timed ? clock_now() : 0;
-    int64_t read = is_refilled(request) ? stdio_filling(request->fp) : 0;
+    int64_t read = stdio_is_refilled(request) ? stdio_filling(request->fp) : 0;
     if (place >= 0)
         read = stdio_system_place(request->fp) - place;
     int64_t got = request->available + read - stdio_available(request->fp);
@@ -319,7 +311,7 @@ void stdio_all_begin(struct stdio_all *all, enum function function)
 {
     all->count = ended ? 0 : find_pending(all->found);
     for (unsigned i = 0; i < all->count; i++)
-        write_counts(all->found[i].file, COUNTED_ENOUGH);
+        write_counts(all->found[i].file, BUFFERED_ENOUGH);
     all->request.function = (uint16_t)function;
     all->request.timed = all->count > 0;
     all->request.stream = all->count ? call_begin(&all->request.call, function) : NULL;

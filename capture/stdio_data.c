@@ -48,8 +48,8 @@ static __attribute__((noinline)) size_t read_request(enum function function, voi
     return whole_items(moved, total, bytes, count);
 }
 
-static inline size_t read_items(enum function function, void *data, size_t bytes, size_t count,
-                                FILE *fp, uint32_t file, bool locks)
+static ALWAYS_INLINE size_t read_items(enum function function, void *data, size_t bytes,
+                                       size_t count, FILE *fp, uint32_t file, bool locks)
 {
     size_t result = count;
     bool locked = locks && stdio_lock(fp);
@@ -99,8 +99,8 @@ static __attribute__((noinline)) size_t write_request(enum function function, co
     return whole_items(moved, total, bytes, count);
 }
 
-static inline size_t write_items(enum function function, const void *data, size_t bytes,
-                                 size_t count, FILE *fp, uint32_t file, bool locks)
+static ALWAYS_INLINE size_t write_items(enum function function, const void *data, size_t bytes,
+                                        size_t count, FILE *fp, uint32_t file, bool locks)
 {
     size_t result = count;
     bool locked = locks && stdio_lock(fp);

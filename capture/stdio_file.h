@@ -9,8 +9,8 @@
  *   read from the system  = got - available before + available after
  *
  * A call that may have to reach the system is timed from its begin (struct request). A print whose
- * length nobody knows is timed where less room is left than the longest print so far took; one that
- * is longer still is recorded with its bytes and without a duration.
+ * length nobody knows is timed where less room is left than the longest print so far took, and a
+ * quarter more; one that is longer still is recorded with its bytes and without a duration.
  */
 #ifndef TAILRACE_STDIO_FILE_H
 #define TAILRACE_STDIO_FILE_H
@@ -23,11 +23,13 @@
 
 /* --- The FILE --- */
 
-/* fileno() would set errno for a FILE that is none, as fmemopen's. */
+/* fileno() would set errno for a FILE that is none, as fmemopen's; open_memstream's has a number
+ * that nobody set. */
 static inline int stdio_descriptor(FILE *fp)
 {
 #ifdef __GLIBC__
-    return fp->_fileno;
+    enum { IS_FILE = 0x2000 };
+    return LIKELY(fp->_flags & IS_FILE) ? fp->_fileno : -1;
 #else
     return fileno(fp);
 #endif
@@ -63,17 +65,28 @@ static inline bool stdio_is_direct(FILE *fp)
     return LIKELY(stdio_direct && fp->_mode < 0);
 }
 
+/* Numbers, most of them, are moved without a call. */
+static inline void stdio_copy(char *to, const char *from, size_t bytes)
+{
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, bytes);
+}
+
 /* What fwrite does where there is room. */
 static inline void stdio_put_bytes(FILE *fp, const void *data, size_t bytes)
 {
-    memcpy(fp->_IO_write_ptr, data, bytes);
+    stdio_copy(fp->_IO_write_ptr, data, bytes);
     fp->_IO_write_ptr += bytes;
 }
 
 /* What fread does where there is as much. */
 static inline void stdio_get_bytes(FILE *fp, void *data, size_t bytes)
 {
-    memcpy(data, fp->_IO_read_ptr, bytes);
+    stdio_copy(data, fp->_IO_read_ptr, bytes);
     fp->_IO_read_ptr += bytes;
 }
 
@@ -242,12 +255,14 @@ static inline void stdio_count(uint32_t file, enum file_op op, enum function fun
     stdio_count_in(stdio_slot(file, op), function, bytes);
 }
 
+void stdio_longer(struct buffered *slot, int64_t bytes);
+
 /* A call whose length was not known before. */
 static inline void stdio_count_unforeseen(struct buffered *slot, enum function function,
                                           int64_t bytes)
 {
     if (UNLIKELY(slot && bytes > slot->longest))
-        slot->longest = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+        stdio_longer(slot, bytes);
     stdio_count_in(slot, function, bytes);
 }
 
@@ -270,7 +285,28 @@ struct request {
 };
 
 /* What the buffer holds, without the time. */
-void stdio_look(struct request *request, enum function function, FILE *fp, uint32_t file);
+static inline void stdio_look(struct request *request, enum function function, FILE *fp,
+                              uint32_t file)
+{
+    request->stream = NULL;
+    request->fp = fp;
+    request->file = file;
+    request->function = (uint16_t)function;
+    request->timed = false;
+    request->at_end = stdio_at_end(fp);
+    request->pending = stdio_pending(fp);
+    request->available = stdio_available(fp);
+    request->place = stdio_place(fp);
+    request->filling_next = stdio_filling_next(fp);
+    request->filling_end = stdio_filling_end(fp);
+}
+
+/* Whether the buffer was filled anew since, if less than the whole of it was got. */
+static inline bool stdio_is_refilled(const struct request *request)
+{
+    return stdio_filling_end(request->fp) != request->filling_end ||
+           stdio_filling_next(request->fp) < request->filling_next;
+}
 
 /* … and with it. */
 void stdio_begin(struct request *request, enum function function, FILE *fp, uint32_t file);

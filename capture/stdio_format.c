@@ -29,11 +29,11 @@ int gnu_vscanf(const char *, va_list) __asm__("vscanf");
 #define FUNCTION_gnu_scanf FUNCTION_scanf
 #define FUNCTION_gnu_vscanf FUNCTION_vscanf
 
-/* How many bytes a print puts is known when it is done. Where more room is left than the longest so
- * far took it is not timed. */
+/* How many bytes a print puts is known when it is done. Where more room is left than it is taken to
+ * need it is not timed. */
 static inline bool has_room(const struct buffered *slot, FILE *fp)
 {
-    return LIKELY(slot && stdio_room(fp) > slot->longest);
+    return LIKELY(slot && stdio_room(fp) > slot->foreseen);
 }
 
 /* `real`, the print itself, inside the lock if there is need of one. */
@@ -57,32 +57,15 @@ static inline bool has_room(const struct buffered *slot, FILE *fp)
     stdio_unlock(fp, locked);                                                                      \
     return result;
 
-/* How much a scan got is what is gone from the buffer. */
-#define SCAN_BODY(function, fp, file, real)                                                        \
-    int result;                                                                                    \
-    struct request request;                                                                        \
-    bool locked = stdio_lock(fp);                                                                  \
-    struct buffered *slot = stdio_slot(file, FILE_READ);                                           \
-    if (slot && stdio_near(fp) > slot->longest)                                                    \
-        stdio_look(&request, function, fp, file);                                                  \
-    else                                                                                           \
-        stdio_begin(&request, function, fp, file);                                                 \
-    bool guarded = locked && request.timed;                                                        \
-    int64_t place = request.timed ? stdio_system_place(fp) : -1;                                   \
-    STDIO_GUARDED(fp, guarded, result = real);                                                     \
-    stdio_got_unknown(&request, place, result < 0 && ferror_unlocked(fp) ? errno : 0);             \
-    stdio_unlock(fp, locked);                                                                      \
-    return result;
-
 /* A function with its list of arguments, and the variadic one that shares its body. `parameters`
  * end in the format. */
-#define FORMATTED(name, variadic, parameters, passed, fp, BODY)                                    \
+#define PRINT(name, variadic, parameters, passed, fp)                                              \
     static inline int record_##name(enum function function, EXPAND parameters, va_list list)       \
     {                                                                                              \
         uint32_t file = stdio_recorded(fp);                                                        \
         if (UNLIKELY(!file))                                                                       \
             return REAL(name)(EXPAND passed, list);                                                \
-        BODY(function, fp, file, REAL(name)(EXPAND passed, list))                                  \
+        PRINT_BODY(function, fp, file, REAL(name)(EXPAND passed, list))                            \
     }                                                                                              \
     TAILRACE_EXPORT int name(EXPAND parameters, va_list list)                                      \
     {                                                                                              \
@@ -98,22 +81,76 @@ static inline bool has_room(const struct buffered *slot, FILE *fp)
     }
 #define EXPAND(...) __VA_ARGS__
 
-#define PRINT(name, variadic, parameters, passed, fp)                                              \
-    FORMATTED(name, variadic, parameters, passed, fp, PRINT_BODY)
 PRINT(vfprintf, fprintf, (FILE *restrict fp, const char *restrict format), (fp, format), fp)
 PRINT(__vfprintf_chk, __fprintf_chk, (FILE * fp, int flag, const char *format), (fp, flag, format),
       fp)
 PRINT(vprintf, printf, (const char *restrict format), (format), stdout)
 PRINT(__vprintf_chk, __printf_chk, (int flag, const char *format), (flag, format), stdout)
 
-#define SCAN(name, variadic, parameters, passed, fp)                                               \
-    FORMATTED(name, variadic, parameters, passed, fp, SCAN_BODY)
-SCAN(gnu_vfscanf, gnu_fscanf, (FILE * fp, const char *format), (fp, format), fp)
-SCAN(gnu_vscanf, gnu_scanf, (const char *format), (format), stdin)
-SCAN(__isoc99_vfscanf, __isoc99_fscanf, (FILE * fp, const char *format), (fp, format), fp)
-SCAN(__isoc99_vscanf, __isoc99_scanf, (const char *format), (format), stdin)
-SCAN(__isoc23_vfscanf, __isoc23_fscanf, (FILE * fp, const char *format), (fp, format), fp)
-SCAN(__isoc23_vscanf, __isoc23_scanf, (const char *format), (format), stdin)
+/* --- Input --- */
+
+typedef int scan_function(FILE *, const char *, va_list);
+
+static __attribute__((noinline)) int scan_request(enum function function, scan_function *real,
+                                                  FILE *fp, uint32_t file, bool locked,
+                                                  const char *format, va_list list)
+{
+    struct request request;
+    int result;
+    int64_t place = stdio_system_place(fp);
+    stdio_begin(&request, function, fp, file);
+    STDIO_GUARDED(fp, locked, result = real(fp, format, list));
+    stdio_got_unknown(&request, place, ERROR_IF(result < 0));
+    return result;
+}
+
+/* How much a scan got is what is gone from the buffer. */
+static int scan(enum function function, scan_function *real, FILE *fp, const char *format,
+                va_list list)
+{
+    uint32_t file = stdio_recorded(fp);
+    if (UNLIKELY(!file))
+        return real(fp, format, list);
+    int result;
+    struct request request;
+    bool locked = stdio_lock(fp);
+    struct buffered *slot = stdio_slot(file, FILE_READ);
+    if (LIKELY(slot && stdio_near(fp) > slot->foreseen)) {
+        stdio_look(&request, function, fp, file);
+        result = real(fp, format, list);
+        if (LIKELY(result >= 0 && !stdio_is_refilled(&request)))
+            stdio_count_unforeseen(slot, function, request.available - stdio_available(fp));
+        else
+            stdio_got_unknown(&request, -1, ERROR_IF(result < 0));
+    } else {
+        result = scan_request(function, real, fp, file, locked, format, list);
+    }
+    stdio_unlock(fp, locked);
+    return result;
+}
+
+#define SCAN_LIST(name, parameters, fp, vfscanf)                                                   \
+    TAILRACE_EXPORT int name parameters                                                            \
+    {                                                                                              \
+        return scan(FUNCTION_##name, REAL(vfscanf), fp, format, list);                             \
+    }
+#define SCAN_VARIADIC(name, parameters, fp, vfscanf)                                               \
+    TAILRACE_EXPORT int name parameters                                                            \
+    {                                                                                              \
+        va_list list;                                                                              \
+        va_start(list, format);                                                                    \
+        int result = scan(FUNCTION_##name, REAL(vfscanf), fp, format, list);                       \
+        va_end(list);                                                                              \
+        return result;                                                                             \
+    }
+#define SCAN(prefix)                                                                               \
+    SCAN_LIST(prefix##vfscanf, (FILE * fp, const char *format, va_list list), fp, prefix##vfscanf) \
+    SCAN_LIST(prefix##vscanf, (const char *format, va_list list), stdin, prefix##vfscanf)          \
+    SCAN_VARIADIC(prefix##fscanf, (FILE * fp, const char *format, ...), fp, prefix##vfscanf)       \
+    SCAN_VARIADIC(prefix##scanf, (const char *format, ...), stdin, prefix##vfscanf)
+SCAN(gnu_)
+SCAN(__isoc99_)
+SCAN(__isoc23_)
 
 /* --- To a descriptor --- */
 

@@ -25,7 +25,8 @@ enum {
     FUNCTIONS_MAX = 65536,
     BUFFERED_SLOTS = 32,    /* buffered[]: files and directions of STDIO */
     BUFFERED_CALLS = 1024,  /* so many counted calls make a record */
-    BUFFERED_LONGEST = 256, /* a print is taken to be no longer until one is */
+    BUFFERED_LONGEST = 256, /* a print is taken to be no longer until enough of them are known */
+    BUFFERED_ENOUGH = 64,
 };
 
 #define BUFFERED_SLOT(file, op) (((file) * 2 + (op)) % BUFFERED_SLOTS)
@@ -69,7 +70,9 @@ struct __attribute__((aligned(64))) shape {
 struct buffered {
     uint32_t file; /* 0: none */
     uint16_t op, function;
-    uint32_t calls, longest; /* bytes of the longest call */
+    uint32_t calls;
+    uint32_t longest;  /* bytes of the longest call whose length was not known before it */
+    uint32_t foreseen; /* what the next one is taken to move at most */
     int64_t bytes;
 };
 

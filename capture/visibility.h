@@ -16,5 +16,6 @@
 #endif
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 #endif

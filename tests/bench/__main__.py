@@ -1,5 +1,5 @@
 """Prints every figure beside its bound. `python -m tests.bench
-[cheap|files|solver|fast|layer|page|study]…` does a part."""
+[cheap|stdio|files|solver|fast|layer|page|study]…` does a part."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tests.bench import cheap, fast, layer, page, study
 
 PARTS = {
     "cheap": cheap.figures,
+    "stdio": cheap.stdio_figures,
     "files": cheap.file_figures,
     "solver": cheap.solver_figures,
     "fast": fast.figures,

@@ -26,7 +26,16 @@ CALLS = {"pwrite": 2_000_000, "MPI_Test": 1_000_000}
 FILES, FILE_BATCHES = 250, 40
 PAIRS = 10
 # Processor time of a loop of STDIO under capture over that without; a call is seldom a request.
-STDIO = {"fwrite": 10_000_000, "fprintf": 3_000_000, "fgets": 5_000_000, "getc": 10_000_000}
+STDIO = {
+    "fwrite": 10_000_000,
+    "fread": 10_000_000,
+    "fprintf": 3_000_000,
+    "fscanf": 3_000_000,
+    "fputs": 5_000_000,
+    "fgets": 5_000_000,
+    "putc": 10_000_000,
+    "getc": 10_000_000,
+}
 STDIO_SLOWDOWN, STDIO_ADDED_NS, STDIO_PAIRS = 1.15, 10, 7
 ADDED_NS, RAW_BYTES, PACKED_BYTES, SLOWDOWN, SLOWDOWN_OF_FILES = 60, 8, 4, 1.01, 1.02
 
@@ -35,6 +44,10 @@ def figures() -> Iterator[Figure]:
     with scratch() as directory, scratch("/dev/shm") as memory:
         yield from pwrite(directory, memory)
         yield from mpi_test(directory, memory)
+
+
+def stdio_figures() -> Iterator[Figure]:
+    with scratch() as directory, scratch("/dev/shm") as memory:
         yield from stdio(directory, memory)
 
 
@@ -96,27 +109,28 @@ def small_files(where: str, target: Path, directory: Path, memory: Path) -> Iter
 
 def stdio(directory: Path, memory: Path) -> Iterator[Figure]:
     """Of fwrite the ratio is bound, of the others what is added to a call: getc without capture
-    takes a nanosecond or two."""
+    takes a nanosecond or two. In a process of several threads every FILE is locked."""
     program = compile_program(HERE / "stdio_loops.c", directory)
-    for function, calls in STDIO.items():
-        times = stdio_pairs(program, function, calls, memory)
-        added = (min(times.with_s) - min(times.without_s)) / calls * 1e9
-        bound = STDIO_SLOWDOWN if function == "fwrite" else None
-        ratio = times.ratio_of_medians
-        yield Figure(f"{function}: processor time under capture / without", ratio, "", bound)
-        yield Figure(f"{function}: added by capture", added, "ns a call", STDIO_ADDED_NS)
+    for threads in (1, 2):
+        for function, calls in STDIO.items():
+            name = function if threads == 1 else f"{function} beside a thread"
+            times = stdio_pairs(program, function, calls, threads, memory)
+            added = (min(times.with_s) - min(times.without_s)) / calls * 1e9
+            bound = STDIO_SLOWDOWN if function == "fwrite" else None
+            ratio = times.ratio_of_medians
+            yield Figure(f"{name}: processor time under capture / without", ratio, "", bound)
+            yield Figure(f"{name}: added by capture", added, "ns a call", STDIO_ADDED_NS)
 
 
-def stdio_pairs(program: Path, function: str, calls: int, memory: Path) -> Pairs:
-    command = [str(program), function, str(memory / "stdio"), str(calls)]
+def stdio_pairs(program: Path, function: str, calls: int, threads: int, memory: Path) -> Pairs:
+    command = [str(program), function, str(memory / "stdio"), str(calls), str(threads)]
     raws = iter(range(1000))
 
     def under_capture() -> float:
-        number = next(raws)
-        libraries = memory / f"libraries-{function}-{number}"
+        name = f"{function}-{threads}-{next(raws)}"
+        libraries = memory / f"libraries-{name}"
         libraries.mkdir()
-        raw = memory / f"raw-{function}-{number}"
-        return float(output_of(command, capturing(command, raw, libraries)))
+        return float(output_of(command, capturing(command, memory / f"raw-{name}", libraries)))
 
     return interleaved(STDIO_PAIRS, lambda: float(output_of(command)), under_capture)
 
