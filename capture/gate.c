@@ -351,6 +351,13 @@ static bool wants_recording(const char *executable)
     return process.all_processes || !is_starter(executable);
 }
 
+static void describe_usage(void)
+{
+    char text[META_VALUE_BYTES];
+    if (usage_spell(text, sizeof text))
+        process_add_meta("usage_begin", text);
+}
+
 static void start_recording(void)
 {
     static bool prepared;
@@ -362,6 +369,7 @@ static void start_recording(void)
         functions_register();
         stdio_prepare();
         process.event_cost_ps = calibrate_event_cost_ps();
+        describe_usage();
         thread_prepare();
         pthread_atfork(NULL, NULL, descriptors_forget);
     }

@@ -122,6 +122,9 @@ static void describe_forked_child(int parent)
     remove_meta("ranks");
     remove_meta("spawned");
     remove_meta("processes_started");
+    remove_meta("usage_begin");
+    remove_meta("usage_end");
+    process.usage_ended = false;
 }
 
 void process_forked(void)

@@ -28,6 +28,7 @@ struct process {
     bool may_record;    /* the user wants it, and the process is no shell or launcher */
     bool all_processes; /* TAILRACE_PROCESSES=all: forked children too */
     bool main_marked;   /* MPI_Init said which thread is the main one */
+    bool usage_ended;   /* the end of the run has come: usage.c */
     char directory[PATH_BYTES];
     char host[65];
     dev_t stderr_device; /* what file descriptor 2 was at the start: only that is ever written to */
@@ -114,6 +115,9 @@ const uint64_t *counters_useful(const struct counters *counters);
 /* --- processor.c --- */
 void encode_wait(struct stream *stream, bool last);
 void processor_describe(void);
+
+/* --- usage.c: what the kernel counts of the process in the run. --- */
+bool usage_spell(char *text, size_t room); /* false where it is not known */
 
 /* --- paths.c --- */
 /* Of a path that was opened, that is only named, and of what is open already (0 where that is no

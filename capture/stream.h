@@ -158,6 +158,10 @@ TAILRACE_EXPORT bool tailrace_rank_starts(void);
  * of the process. */
 TAILRACE_EXPORT void tailrace_mark_main(void);
 
+/* MPI_Finalize, or the end of a process that has not called it: what the kernel counted of the
+ * process since tailrace_mark_main(). */
+TAILRACE_EXPORT void tailrace_usage_ends(void);
+
 /* A new file number for this path (made absolute against the working directory), its path record
  * written. */
 TAILRACE_EXPORT uint32_t tailrace_file_open(const char *path);

@@ -289,6 +289,13 @@ void tailrace_suppress_end(void)
 
 /* --- The process --- */
 
+static void write_usage(const char *key_text)
+{
+    char text[META_VALUE_BYTES];
+    if (tailrace_recording && usage_spell(text, sizeof text))
+        tailrace_meta(key_text, text);
+}
+
 void tailrace_mark_main(void)
 {
     struct stream *own = tailrace_stream;
@@ -301,6 +308,16 @@ void tailrace_mark_main(void)
     process_unlock();
     own->header->flags |= HEADER_FLAG_MAIN;
     own->processor.due = own->due = 0;
+    write_usage("usage_begin");
+}
+
+void tailrace_usage_ends(void)
+{
+    int saved = errno;
+    if (!process.usage_ended)
+        write_usage("usage_end");
+    process.usage_ended = true;
+    errno = saved;
 }
 
 static void write_started(unsigned count)
@@ -356,6 +373,7 @@ void thread_process_ends(void)
         return;
     if (process.started != process.started_written)
         write_started(process.started);
+    tailrace_usage_ends();
     process_lock();
     for (struct stream *stream = process.streams; stream; stream = stream->next)
         stream->header->closed = 1;

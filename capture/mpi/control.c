@@ -158,6 +158,7 @@ void control_finalizing(void)
     if (!mpi_usable)
         return;
     clocks_align_end();
+    tailrace_usage_ends();
     tailrace_clock_record();
     if (has_world)
         mpi.Group_free(&world);

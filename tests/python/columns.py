@@ -100,6 +100,8 @@ class Program:
     any_waited_ns: tuple[int, int, int] = (0, 0, 0)
     cores: list[str] | None = None
     hosts: list[str] | None = None
+    # By rank, of threads that are not the main ones, by the columns' names.
+    others: dict[str, list[int]] = field(default_factory=dict)
 
     def columns(self, bins: int = 200) -> dict[str, Any]:
         """As `tailrace.engine.analyze` returns them."""
@@ -173,6 +175,7 @@ class Program:
         return {
             **{f"{state}_ns": self._sum(state) for state in ("useful", "io", "mpi")},
             "overlapped_io_ns": np.array(overlapped, dtype=np.int64),
+            **self._others(),
             "bytes_read": np.array(moved["pread"], dtype=np.int64),
             "bytes_written": np.array(moved["pwrite"], dtype=np.int64),
             "events": np.array(calls, dtype=np.int64),
@@ -182,6 +185,13 @@ class Program:
             "cores": self.cores or [""] * len(self.ranks),
             **self._waited(),
         }
+
+    def _others(self) -> dict[str, Any]:
+        """Of threads and processes that are not the main ones."""
+        names = ("other_threads_in_mpi", "overlapped_mpi_calls", "overlapped_mpi_ns")
+        names += ("bytes_by_other_threads", "bytes_by_other_processes")
+        nothing = [0] * len(self.ranks)
+        return {n: np.array(self.others.get(n, nothing), dtype=np.int64) for n in names}
 
     def _waited(self) -> dict[str, Any]:
         if self.waited_ns is None:

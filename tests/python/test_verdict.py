@@ -238,18 +238,6 @@ def _quiet(**more):
     return Program(ranks, SECOND, SECOND, 990 * MILLISECOND, **more)
 
 
-def test_what_was_not_recorded_is_said_first_and_nothing_is_fine_then():
-    assert "I/O does not hold this run back" in judge(Evidence(_quiet().columns())).headline
-    sentence = "rank 0 started 20 other processes, which were not recorded"
-    verdict = judge(Evidence(_quiet(meta={"not_recorded": sentence}).columns()))
-    assert verdict.headline == (
-        f"I/O takes 1.0 % of this run as far as it was recorded. But {sentence}."
-    )
-    found = {finding.code: finding for finding in verdict.findings}
-    assert "io_fine" not in found
-    assert "--processes all" in found["not_recorded"].advice
-
-
 def test_a_run_that_a_signal_ended_says_so():
     verdict = judge(Evidence(_quiet(meta={"ended_by": "SIGTERM"}).columns()))
     assert verdict.headline.endswith("But the run was stopped early by SIGTERM.")

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use tailrace_trace::event::Layer;
-use tailrace_trace::tables::Place;
+use tailrace_trace::tables::{Location as Table, Place};
 
+use crate::location::Location;
 use crate::timeline::State;
 use crate::world::World;
 
@@ -37,6 +38,8 @@ pub struct RankAccount {
     pub mpi: i64,
     /// Time of file calls on other threads of the rank, summed over them; not lost time.
     pub overlapped_io: i64,
+    /// What its other threads, and other processes that belong to it, did.
+    pub others: Others,
     pub bytes_read: u64,
     pub bytes_written: u64,
     /// Events of all its threads in the trace.
@@ -52,6 +55,20 @@ pub struct RankAccount {
     pub between: i64,
     /// Where the replayed clocks stand at the window's end.
     pub clocks: Clocks,
+}
+
+/// What the threads of a rank did that are not the main one, those of other processes included: it
+/// is in none of the rank's accounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// How many called MPI, how often, and for how long outside file calls, summed over them.
+    pub in_mpi: u64,
+    pub mpi_calls: u64,
+    pub mpi: i64,
+    /// Of the rank's bytes, those that other threads of its main process read and wrote, and those
+    /// of other processes.
+    pub bytes: u64,
+    pub bytes_of_processes: u64,
 }
 
 /// A file that was used.
@@ -181,6 +198,9 @@ fn ranks(world: &mut World<'_>) -> Vec<RankAccount> {
         rank.bytes_read = rank.bytes_read.saturating_add(location.bytes[0]);
         rank.bytes_written = rank.bytes_written.saturating_add(location.bytes[1]);
         rank.events += table.events;
+        if !location.main {
+            add_other(world, rank, location, table);
+        }
         if location.main {
             [rank.useful, rank.io, rank.mpi] = location.pen.totals();
             rank.host.clone_from(&table.host);
@@ -194,6 +214,21 @@ fn ranks(world: &mut World<'_>) -> Vec<RankAccount> {
     }
     ranks_without_stream(world, &mut ranks);
     ranks
+}
+
+fn add_other(world: &World<'_>, rank: &mut RankAccount, location: &Location, table: &Table) {
+    let functions = location.tallies.functions.iter().enumerate();
+    let mpi = functions
+        .filter(|(function, _)| world.tables.functions[*function].layer == Layer::Mpi)
+        .fold(0, |calls, (_, tally)| calls + tally.calls);
+    let others = &mut rank.others;
+    others.in_mpi += u64::from(mpi > 0);
+    others.mpi_calls += mpi;
+    others.mpi += location.overlapped_mpi;
+    let main = world.main[location.rank as usize].map(|main| &world.tables.locations[main]);
+    let same = main.is_none_or(|main| (&main.host, main.process) == (&table.host, table.process));
+    let bytes = if same { &mut others.bytes } else { &mut others.bytes_of_processes };
+    *bytes = bytes.saturating_add(location.bytes[0].saturating_add(location.bytes[1]));
 }
 
 /// Of a rank whose stream was lost nothing is known: others may have waited for it, so its time is

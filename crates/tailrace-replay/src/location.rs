@@ -81,6 +81,8 @@ pub(crate) struct Location {
     /// The last moment at which the thread is known to be alive.
     pub last: i64,
     pub overlapped_io: i64,
+    /// In MPI outside file calls, of a thread that is not the main one.
+    pub overlapped_mpi: i64,
     pub layers: Layers,
     pub tallies: Tallies,
     pub patterns: Patterns,
@@ -107,6 +109,7 @@ impl Location {
             io_area: 0,
             io_begin: 0,
             overlapped_io: 0,
+            overlapped_mpi: 0,
             stack: Vec::new(),
             file_call: None,
             requests: Requests::default(),
@@ -160,6 +163,8 @@ impl Location {
         }
         if self.main {
             self.pass(passed, timeline, now);
+        } else if self.state == State::Mpi && !self.stack.is_empty() {
+            self.overlapped_mpi += passed;
         }
         self.at = now;
     }

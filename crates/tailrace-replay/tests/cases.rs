@@ -36,6 +36,11 @@ fn of_run(analysis: &Analysis, fact: &str) -> i64 {
         "posix" => sum(|rank| rank.posix_in_mpiio),
         "between" => sum(|rank| rank.between),
         "overlapped" => sum(|rank| rank.overlapped_io),
+        "overlapped-mpi" => sum(|rank| rank.others.mpi),
+        "overlapped-calls" => sum(|rank| rank.others.mpi_calls as i64),
+        "overlapped-bytes" => {
+            sum(|rank| (rank.others.bytes + rank.others.bytes_of_processes) as i64)
+        }
         "any-waited-useful" => analysis.any_waited[0],
         "any-waited-io" => analysis.any_waited[1],
         "any-waited-mpi" => analysis.any_waited[2],

@@ -298,4 +298,26 @@ fn what_is_not_recorded_is_said_in_a_sentence() {
          2 files are mapped into memory, where reads and writes are not seen"
     );
     assert!(trace.tables().capture.complete, "a helper need not close its stream");
+    assert_eq!(trace.tables().meta["unseen"], "processes=19 io_uring mmap=2");
+    assert!(!trace.tables().meta.contains_key("mapped_file"));
+}
+
+#[test]
+fn what_the_kernel_counted_is_the_difference_of_end_and_begin() {
+    let directory = tempfile::tempdir().unwrap();
+    // The thread that asks, how long it ran, bytes written and read, of processes, their time.
+    let counted = [
+        ("9 100 4096 0 0 0 0", "9 700 8192 512 1024 0 30"),
+        ("8 100 0 0 0 0 0", "7 900 1000 0 0 0 0"), // another thread saw the end
+    ];
+    for (rank, (begin, end)) in counted.into_iter().enumerate() {
+        Stream::rank(rank as u32, 2, 1000)
+            .meta("usage_begin", "1 1 1 1 1 1 1") // of the process's start; MPI_Init's comes later
+            .meta("usage_begin", begin)
+            .meta("usage_end", end)
+            .save(directory.path(), 0);
+    }
+    let trace = open(&pack(directory.path())).unwrap();
+    assert_eq!(trace.tables().meta["usage"], "5096 512 1024 0 30");
+    assert_eq!(trace.tables().meta["ran_ns"], "600,");
 }

@@ -107,7 +107,9 @@ def efficiency_tables(report: dict[str, Any], formulas: bool) -> RenderableType:
         report["pop"],
         formulas,
     )
-    return Group(ours, Text(), pops)
+    talked = any(row["overlapped_mpi_s"] for row in report["per_rank"])
+    alone = Text("of the main threads alone: other threads call MPI too", style="dim")
+    return Group(ours, *([alone] if talked else []), Text(), pops)
 
 
 def _factor_table(
@@ -213,14 +215,17 @@ def ranks_table(report: dict[str, Any]) -> RenderableType:
     )
     waits = bool(report["processors"]) and report["processors"]["share"] >= NOTABLE_WAIT
     waited = [">for a processor"] if waits else []
-    columns = (">useful", ">I/O", ">MPI", *waited, ">read", ">written", ">overlapped I/O")
+    talked = any(row["overlapped_mpi_s"] for row in ranks)
+    others = (">overlapped I/O", *([">overlapped MPI"] if talked else []))
+    columns = (">useful", ">I/O", ">MPI", *waited, ">read", ">written", *others)
     result = table(title, ">rank", *columns, "host")
     for row in shown:
         times = [seconds(row[f"{state}_s"]) for state in ("useful", "io", "mpi")]
         times += [_waited(row["processor_wait_s"])] if waits else []
         moved = (byte_count(row[key]) for key in ("bytes_read", "bytes_written"))
-        overlapped = seconds(row["overlapped_io_s"]) if row["overlapped_io_s"] else "–"
-        result.add_row(str(row["rank"]), *times, *moved, overlapped, elided(row["host"], 30))
+        keys = ("overlapped_io_s", *(["overlapped_mpi_s"] if talked else []))
+        overlapped = (seconds(row[key]) if row[key] else "–" for key in keys)
+        result.add_row(str(row["rank"]), *times, *moved, *overlapped, elided(row["host"], 30))
     return result
 
 

@@ -128,6 +128,13 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later"
     },
     "not_recorded": {"": "record other processes, too: `tailrace run --processes all`"},
+    "other_threads": {
+        "": "compare with MPI called by one thread of each rank, whose efficiencies can be told"
+    },
+    "overlapped_io": {"": "if the main thread waits for it: give it other work meanwhile"},
+    "sleep": {
+        "": "look for what it waits for: other threads or processes, pipes, sockets, or a pause"
+    },
     "network": {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later",
         "small": "merge messages: fewer and larger ones",

@@ -18,10 +18,13 @@ from tailrace.verdict.efficiencies import (
 )
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
+from tailrace.verdict.off_path import by_other_ways, by_processes, slept_ns, started, ways
 from tailrace.verdict.processors import STATES, Processors
 from tailrace.verdict.requests import BUFFERED_COLUMNS, KINDS, PATTERN_COLUMNS
 from tailrace.verdict.run_findings import overhead_share
 
+# Numbers that stand elsewhere in the report, in a form that people read.
+CODED_META = ("usage", "ran_ns", "unseen", "mapped_file")
 PATTERNS = tuple(name for name in PATTERN_COLUMNS if not name.endswith("_ns"))
 
 
@@ -50,6 +53,7 @@ def report(columns: dict[str, Any]) -> dict[str, Any]:
         "headline": verdict.headline,
         "verdict": [_finding(finding) for finding in verdict.findings],
         "capture": _capture(columns["capture"], evidence),
+        "unrecorded": _unrecorded(evidence),
         "processors": _processors(evidence),
         "per_rank": _per_rank(columns, evidence),
         "phases": _phases(columns["phases"]),
@@ -65,7 +69,8 @@ def report(columns: dict[str, Any]) -> dict[str, Any]:
 def _meta(meta: dict[str, str]) -> dict[str, str]:
     """The command's words, which the trace keeps apart, as one would type them."""
     typed = {"command": shlex.join(meta["command"].split("\x1f"))} if meta.get("command") else {}
-    return {printable(key): printable(value) for key, value in (meta | typed).items()}
+    known = {key: value for key, value in (meta | typed).items() if key not in CODED_META}
+    return {printable(key): printable(value) for key, value in known.items()}
 
 
 def reports(
@@ -132,6 +137,18 @@ def _capture(capture: dict[str, Any], evidence: Evidence) -> dict[str, Any]:
     }
 
 
+def _unrecorded(evidence: Evidence) -> dict[str, Any]:
+    processes, others = by_processes(evidence), by_other_ways(evidence)
+    return {
+        "processes": started(evidence),
+        "processes_bytes_written": processes.written,
+        "processes_bytes_read": processes.read,
+        "through": ways(evidence),
+        "bytes_written": others.written if ways(evidence) else 0,
+        "bytes_read": others.read if ways(evidence) else 0,
+    }
+
+
 def _processors(evidence: Evidence) -> dict[str, Any] | None:
     processors = evidence.processors
     if processors is None:
@@ -158,15 +175,17 @@ def _waited(processors: Processors | None, rank: int) -> dict[str, float] | None
 
 
 def _per_rank(columns: dict[str, Any], evidence: Evidence) -> list[dict[str, Any]]:
-    rank, times = columns["rank"], evidence.times
+    rank, times, slept = columns["rank"], evidence.times, slept_ns(evidence)
     return [
         {
             "rank": p,
             "host": printable(rank["host"][p]),
             **{
                 f"{state}_s": to_seconds(rank[f"{state}_ns"][p])
-                for state in ("useful", "io", "mpi", "overlapped_io")
+                for state in ("useful", "io", "mpi", "overlapped_io", "overlapped_mpi")
             },
+            "overlapped_mpi_calls": int(rank["overlapped_mpi_calls"][p]),
+            "slept_s": None if slept is None else to_seconds(slept[p]),
             "processor_wait_s": _waited(evidence.processors, p),
             **{name: int(rank[name][p]) for name in ("bytes_read", "bytes_written", "events")},
         }

@@ -2,12 +2,31 @@
 that did not come to its end."""
 
 from tailrace.names import printable
-from tailrace.units import count
+from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.off_path import (
+    NOTABLE_BYTES,
+    NOTABLE_SLEEP,
+    by_other_ways,
+    by_processes,
+    by_processes_mostly,
+    moved_by_main,
+    moved_by_others,
+    overlapped_io_ns,
+    slept_share,
+    started,
+    talk_of,
+    unrecorded_bytes,
+    ways,
+)
 
 # Ranks are named up to so many.
 NAMED_RANKS = 4
+# A share of the run that other threads spend in MPI, or in file calls, and is worth a word.
+NOTABLE_TALK = 0.02
+# Who moves such a share of the bytes does most of the I/O.
+MOST_BYTES = 0.5
 
 
 def mpi_not_recorded(evidence: Evidence) -> Finding | None:
@@ -26,16 +45,100 @@ def mpi_not_recorded(evidence: Evidence) -> Finding | None:
 
 def not_recorded(evidence: Evidence) -> Finding | None:
     """I/O off the path that capture sees: other processes, io_uring, mapped files."""
-    sentences = printable(evidence.columns["meta"].get("not_recorded", ""))
+    sentences = [text for text in (_processes(evidence), _ways(evidence)) if text]
     if not sentences:
         return None
-    hint = advice(Kind.NOT_RECORDED) if "process" in sentences else ""
+    amounts = (by_processes(evidence), by_other_ways(evidence))
+    facts = "what is not recorded is in no number of this report"
+    if any(amount.bytes for amount in amounts):
+        facts += "; bytes that were not recorded are the kernel's count of them less what was"
     return Finding(
         Kind.NOT_RECORDED,
-        sentences.replace("; ", ", and "),
-        "what is not recorded is in no number of this report",
+        ", and ".join(sentences) + (_slept(evidence, ", while ") if _mostly(evidence) else ""),
+        facts,
         0.0,
-        advice=hint,
+        advice=advice(Kind.NOT_RECORDED) if started(evidence) else "",
+    )
+
+
+def _mostly(evidence: Evidence) -> bool:
+    """Whether most bytes are among those that were not recorded."""
+    recorded = moved_by_main(evidence) + moved_by_others(evidence)
+    return unrecorded_bytes(evidence) > recorded
+
+
+def _processes(evidence: Evidence) -> str:
+    number = started(evidence)
+    if not number:
+        return ""
+    who = "the program" if evidence.ranks == 1 else "ranks"
+    many = number > 1
+    others = f"{number:,} other processes" if many else "another process"
+    text = f"{who} started {others}, which {'were' if many else 'was'} not recorded"
+    did = by_processes(evidence).verbs()
+    return f"{text} and {did}" if did else text
+
+
+def _ways(evidence: Evidence) -> str:
+    """`67.1 MB were written through io_uring, which Tailrace does not time`."""
+    used = ways(evidence)
+    if not used:
+        return ""
+    through = " and ".join(used)
+    did = by_other_ways(evidence).passive()
+    if did:
+        return f"{did} through {through}, which Tailrace does not time"
+    return f"the program uses {through}, whose reads and writes Tailrace does not see"
+
+
+def _slept(evidence: Evidence, before: str) -> str:
+    """How long the main threads did nothing that was recorded, where that is notable."""
+    share = slept_share(evidence)
+    if share < NOTABLE_SLEEP:
+        return ""
+    who = "the main thread" if evidence.ranks == 1 else "the ranks' main threads"
+    verb = "sleeps" if evidence.ranks == 1 else "sleep"
+    return f"{before}{who} {verb} {percent(share)} of the run"
+
+
+def other_threads(evidence: Evidence) -> Finding | None:
+    """Threads that call MPI beside the main one: what they do is in no account of the rank."""
+    talk = talk_of(evidence)
+    share = evidence.share(talk.time_ns / max(talk.threads, 1))
+    if share < NOTABLE_TALK:
+        return None
+    who = "another thread" if talk.threads == 1 else f"{talk.threads:,} other threads"
+    verb = "spends" if talk.threads == 1 else "spend"
+    mean = "" if talk.threads == 1 else " on average"
+    text = f"{who} {verb} {percent(share)} of the run in MPI{mean}, in {count(talk.calls, 'call')}"
+    whose = "the main thread" if evidence.ranks == 1 else "the ranks' main threads"
+    facts = f"the times and efficiencies are those of {whose} alone"
+    return Finding(
+        Kind.OTHER_THREADS,
+        f"{text}, which no efficiency shows{_slept(evidence, ', while ')}",
+        f"{facts}; the table of functions has the calls of all threads",
+        share,
+        advice=advice(Kind.OTHER_THREADS),
+    )
+
+
+def io_of_others(evidence: Evidence) -> Finding | None:
+    """Most bytes are moved by other threads, or by other processes that were recorded."""
+    by_others = moved_by_others(evidence)
+    whole = by_others + moved_by_main(evidence)
+    share = evidence.share(overlapped_io_ns(evidence) / max(evidence.ranks, 1))
+    if by_others < MOST_BYTES * whole or by_others < NOTABLE_BYTES or share < NOTABLE_TALK:
+        return None
+    who = "other processes of the program" if by_processes_mostly(evidence) else "other threads"
+    time = nanoseconds(overlapped_io_ns(evidence))
+    meanwhile = _slept(evidence, ", while ")
+    return Finding(
+        Kind.OVERLAPPED_IO,
+        f"{who} move {byte_count(by_others)} of {byte_count(whole)} and spend {time} in file "
+        f"calls{meanwhile or ' beside the main thread'}",
+        "file calls beside the main thread count as overlapped, and are in no efficiency",
+        min(share, 1.0),
+        advice=advice(Kind.OVERLAPPED_IO) if meanwhile else "",
     )
 
 
@@ -68,4 +171,25 @@ def stopped_early(evidence: Evidence) -> Finding | None:
     )
 
 
-CAUTIONS = (mpi_not_recorded, missing_ranks, not_recorded, stopped_early)
+def veils(evidence: Evidence, caution: Finding) -> bool:
+    """Whether with it nobody can say that nothing holds the run back."""
+    if caution.code is Kind.OVERLAPPED_IO:
+        return slept_share(evidence) >= NOTABLE_SLEEP
+    return caution.code in (Kind.NOT_RECORDED, Kind.OTHER_THREADS)
+
+
+def goes_first(evidence: Evidence, caution: Finding) -> bool:
+    """Whether it is said before all else: it is about most of what the program does."""
+    if caution.code is Kind.NOT_RECORDED:
+        return _mostly(evidence)
+    return caution.code in (Kind.OVERLAPPED_IO, Kind.OTHER_THREADS) and veils(evidence, caution)
+
+
+CAUTIONS = (
+    mpi_not_recorded,
+    missing_ranks,
+    other_threads,
+    io_of_others,
+    not_recorded,
+    stopped_early,
+)

@@ -62,6 +62,9 @@ class Kind(StrEnum):
     INCOMPLETE_TRACE = "incomplete_trace"
     MPI_NOT_RECORDED = "mpi_not_recorded"
     NOT_RECORDED = "not_recorded"
+    OTHER_THREADS = "other_threads"
+    OVERLAPPED_IO = "overlapped_io"
+    SLEEP = "sleep"
     MISSING_RANKS = "missing_ranks"
     STOPPED_EARLY = "stopped_early"
 

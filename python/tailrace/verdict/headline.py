@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tailrace.units import nanoseconds, percent
-from tailrace.verdict.cautions import CAUTIONS
+from tailrace.verdict.cautions import CAUTIONS, goes_first, veils
 from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
@@ -46,7 +46,7 @@ def judge(evidence: Evidence) -> Verdict:
     )
     if evidence.times.runtime_ns < TOO_SHORT_NS:
         io, details, fine, bottlenecks = [], [], [], []
-    unseen = any(finding.code is Kind.NOT_RECORDED for finding in cautions)
+    veiled = [finding for finding in cautions if veils(evidence, finding)]
     by_kind = {
         finding.code: finding
         for finding in sorted((*io, *details, *fine, *bottlenecks, *doubts, *cautions), key=_share)
@@ -54,16 +54,30 @@ def judge(evidence: Evidence) -> Verdict:
     findings = sorted(by_kind.values(), key=lambda finding: -finding.share_of_runtime)
     if not evidence.times.runtime_ns:
         return Verdict("Nothing was recorded: the trace has no run time.", findings)
-    if unseen and fine:
+    if veiled and fine:
         findings = [finding for finding in findings if finding.code is not Kind.IO_FINE]
-        headline = f"I/O takes {percent(evidence.io_share)} of this run as far as it was recorded."
+        headline = _as_far_as(evidence, veiled)
     else:
-        headline = _headline(evidence, [*io, *details], bottlenecks, fine=bool(fine))
-    if cautions:
-        headline += f" But {'; '.join(caution.finding for caution in cautions)}."
-    if (shared := by_kind.get(Kind.PROCESSORS)) is not None:
-        headline = f"{shared.finding[0].upper()}{shared.finding[1:]}. {headline}"
-    return Verdict(headline, findings)
+        others = [f for f in bottlenecks if not (veiled and f.code is Kind.SLEEP)]
+        headline = _headline(evidence, [*io, *details], others, fine=bool(fine))
+    first = [finding for finding in cautions if goes_first(evidence, finding)]
+    if later := [finding for finding in cautions if finding not in first]:
+        headline += f" But {'; '.join(caution.finding for caution in later)}."
+    shared = by_kind.get(Kind.PROCESSORS)
+    before = [_sentence(finding) for finding in (shared, *first) if finding is not None]
+    return Verdict(" ".join([*before, headline]), findings)
+
+
+def _sentence(finding: Finding) -> str:
+    return f"{finding.finding[0].upper()}{finding.finding[1:]}."
+
+
+def _as_far_as(evidence: Evidence, veiled: list[Finding]) -> str:
+    share = f"I/O takes {percent(evidence.io_share)} of this run"
+    if any(finding.code is Kind.NOT_RECORDED for finding in veiled):
+        return f"{share} as far as it was recorded."
+    whose = "the main thread shows" if evidence.ranks == 1 else "the ranks' main threads show"
+    return f"{share} as far as {whose}."
 
 
 def _headline(evidence: Evidence, io: list[Finding], bottlenecks: list[Finding], fine: bool) -> str:
@@ -115,6 +129,8 @@ def _what(evidence: Evidence, finding: Finding) -> str:
     if finding.code is Kind.NETWORK:
         alone = evidence.ranks == 1
         return "MPI calls take" if alone else "Transfers and the MPI library take"
+    if finding.code is Kind.SLEEP:
+        return "Sleeping outside MPI and file calls takes"
     uneven = finding.code is Kind.LOAD_IMBALANCE
     return "Uneven computation takes" if uneven else "Waiting for other ranks' computation takes"
 

@@ -3,6 +3,7 @@
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.off_path import slept_share
 
 # POP takes 0.8 for the product of the factors as acceptable; one factor below 0.95 is worth a word.
 NOTABLE_LOSS = 0.05
@@ -158,6 +159,21 @@ def processors(evidence: Evidence) -> Finding | None:
     )
 
 
+def sleep(evidence: Evidence) -> Finding | None:
+    """Useful time in which the main thread neither ran nor could have."""
+    share = slept_share(evidence)
+    if share < NOTABLE_LOSS:
+        return None
+    who = "the main thread sleeps" if evidence.ranks == 1 else "the ranks' main threads sleep"
+    return Finding(
+        Kind.SLEEP,
+        f"{who} {percent(share)} of the run outside MPI and file calls",
+        "that time counts as useful; Tailrace does not see what a thread waits for there",
+        share,
+        advice=advice(Kind.SLEEP),
+    )
+
+
 def overhead_share(evidence: Evidence) -> float:
     """Capture's cost on the rank with most events: events × calibrated cost of one, as a share of
     the run time. Of a rank's events those count that lie in it: at most all ranks' calls there."""
@@ -199,5 +215,5 @@ def incomplete_trace(evidence: Evidence) -> Finding | None:
 
 
 # What holds a run back beside I/O, and what makes the trace itself doubtful.
-BOTTLENECKS = (imbalance, serialization, network)
+BOTTLENECKS = (imbalance, serialization, network, sleep)
 DOUBTS = (processors, capture_overhead, incomplete_trace)

@@ -17,3 +17,4 @@ pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod survey;
 pub(crate) mod translate;
+mod unseen;

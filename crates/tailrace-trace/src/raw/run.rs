@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use crate::error::{TraceError, escape_controls};
-use crate::tables::{Location, Place, Tables, Unfinished, Wait};
+use crate::tables::{Location, Tables, Unfinished, Wait};
 use crate::waits;
 
 use super::clock::ClockMap;
@@ -16,13 +16,16 @@ use super::merge::{Merge, Numbers};
 use super::ranks::{self, Image};
 use super::survey::Survey;
 use super::translate::Translation;
+use super::unseen::{
+    PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen, note, on_file_system,
+};
 
 /// Notes that a trace keeps; what is beyond is counted.
 const NOTES_MAX: usize = 1000;
 /// Waits for a processor that a trace keeps.
 const WAITS_MAX: usize = 1 << 20;
 /// Meta of a process that describes it and not the run.
-const OF_THE_PROCESS: [&str; 12] = [
+const OF_THE_PROCESS: [&str; 14] = [
     "rank",
     "host",
     "node",
@@ -34,11 +37,12 @@ const OF_THE_PROCESS: [&str; 12] = [
     "clock_offset",
     "started_ns",
     PROCESSES_STARTED,
+    USAGE_BEGIN,
+    USAGE_END,
     "cores",
 ];
 
 const SHELLS: [&str; 5] = ["sh", "dash", "bash", "ksh", "zsh"];
-const PROCESSES_STARTED: &str = "processes_started";
 const WITH_ALL: &str = "; `tailrace run --processes all` records them";
 
 /// A stream that became a location.
@@ -288,11 +292,14 @@ impl Run {
         }
         notes.extend(self.streams.iter().flat_map(|stream| self.complaints(stream)));
         let undamaged = self.streams.iter().all(|stream| stream.survey.damage.is_none());
-        let unseen = self.not_recorded();
-        if !unseen.is_empty() {
-            self.tables.meta.insert("not_recorded".into(), unseen.join("; "));
-        }
-        notes.extend(self.processes_not_recorded().map(|sentence| format!("{sentence}{WITH_ALL}")));
+        let sources = self.streams.iter().map(|stream| Source {
+            survey: &stream.survey,
+            image: stream.image,
+            location: stream.location,
+        });
+        let unseen = Unseen::of(sources.collect(), &self.images);
+        self.tables.meta.extend(unseen.meta(self.tables.ranks, &self.tables.locations));
+        notes.extend(unseen.processes().map(|sentence| format!("{sentence}{WITH_ALL}")));
         notes.extend(noted(&self.streams, &self.tables));
         let capture = &mut self.tables.capture;
         capture.events = events;
@@ -300,55 +307,6 @@ impl Run {
         capture.cost_ps_per_event = costs.iter().sum::<u64>() / costs.len().max(1) as u64;
         capture.complete = all_closed && lost == 0 && absent == 0 && undamaged;
         capture.notes = limited(notes);
-    }
-
-    /// How the program did I/O that no call in the trace shows, a sentence each.
-    fn not_recorded(&self) -> Vec<String> {
-        let noted = |key: &str| {
-            let notes = self.streams.iter().flat_map(|stream| &stream.survey.notes);
-            notes.filter(|(k, _)| k == key).map(|(_, text)| text).collect::<BTreeSet<_>>()
-        };
-        let mapped = match noted("mmap").into_iter().filter(|path| on_file_system(path)).count() {
-            0 => None,
-            1 => Some("a file is mapped into memory, where reads and writes are not seen".into()),
-            count => Some(format!(
-                "{count} files are mapped into memory, where reads and writes are not seen"
-            )),
-        };
-        let named = ["io_uring", "native_aio"].into_iter().filter(|key| !noted(key).is_empty());
-        let named = named.map(|key| note(key, ""));
-        self.processes_not_recorded().into_iter().chain(named).chain(mapped).collect()
-    }
-
-    /// What ranks started and what has no stream.
-    fn processes_not_recorded(&self) -> Option<String> {
-        let mut of_rank: BTreeMap<u32, (u64, BTreeSet<u32>)> = BTreeMap::new();
-        for stream in &self.streams {
-            let image = &self.images[stream.image];
-            let counted = stream.survey.meta.get(PROCESSES_STARTED).and_then(|n| n.parse().ok());
-            let all = image.meta.get("processes").is_some_and(|which| which == "all");
-            let Some(rank) = image.rank.filter(|_| !all) else { continue };
-            let (started, recorded) = of_rank.entry(rank).or_default();
-            if image.helper {
-                recorded.insert(image.process);
-            } else {
-                *started = (*started).max(counted.unwrap_or(0));
-            }
-        }
-        for (count, seen) in of_rank.values_mut() {
-            *count = count.saturating_sub(seen.len() as u64);
-        }
-        of_rank.retain(|_, (count, _)| *count > 0);
-        let count: u64 = of_rank.values().map(|(count, _)| count).sum();
-        let who = match of_rank.len() {
-            0 => return None,
-            1 => format!("rank {}", of_rank.keys().next()?),
-            ranks => format!("{ranks} ranks"),
-        };
-        Some(match count {
-            1 => format!("{who} started another process, which was not recorded"),
-            _ => format!("{who} started {count} other processes, which were not recorded"),
-        })
     }
 
     /// Not of a program that went on as another, nor of a helper: forked children end by _exit, as
@@ -410,11 +368,6 @@ fn program(image: &Image) -> &str {
     executable.rsplit('/').next().unwrap_or_default()
 }
 
-/// MPI libraries map files of their own to share memory; those are not the program's.
-fn on_file_system(path: &str) -> bool {
-    Place::of(path.as_bytes()) == Place::FileSystem
-}
-
 /// Notes of the streams, equal ones once, with the number of ranks that made them.
 fn noted(streams: &[Stream], tables: &Tables) -> Vec<String> {
     let mut ranks_of: BTreeMap<&(String, String), BTreeSet<u32>> = BTreeMap::new();
@@ -435,24 +388,6 @@ fn noted(streams: &[Stream], tables: &Tables) -> Vec<String> {
         format!("{} ({who})", note(key, &escape_controls(text)))
     };
     ranks_of.into_iter().map(sentence).collect()
-}
-
-/// A note of capture in words; keys that are not known here stay as they are.
-fn note(key: &str, text: &str) -> String {
-    match key {
-        "mmap" => {
-            format!("{text} is mapped into memory: what is read and written there is not recorded")
-        }
-        "io_uring" => "the program uses io_uring, whose I/O is not recorded".into(),
-        "native_aio" => {
-            "the program uses Linux's native asynchronous I/O, which is not recorded".into()
-        }
-        "unknown_communicator" => {
-            format!("calls on a communicator could not be matched among the ranks: {text}")
-        }
-        "late_start" => text.into(),
-        _ => format!("{}: {text}", escape_controls(key)),
-    }
 }
 
 fn limited(mut notes: Vec<String>) -> Vec<String> {

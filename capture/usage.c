@@ -1,0 +1,77 @@
+/* usage.c: what the kernel counts of the process between the begin and the end of the run, beside
+ * what capture sees: bytes that it had written and read, those of the processes that it started, and
+ * for how long the main thread ran. Asked for twice, not on the way of any call.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "process.h"
+#include "record.h"
+#include "system.h"
+
+enum { ACCOUNT_BYTES = 512, BLOCK_BYTES = 512 };
+
+struct usage {
+    unsigned long long written, read, children_written, children_read, children_ns;
+};
+
+static unsigned long long number_after(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* Of the process and of what it has waited for. */
+static bool read_account(struct usage *usage)
+{
+    char text[ACCOUNT_BYTES];
+    int file = system_open("/proc/self/io", O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0)
+        return false;
+    ssize_t bytes = system_read(file, text, sizeof text - 1);
+    system_close(file);
+    text[bytes < 0 ? 0 : bytes] = 0;
+    usage->written = number_after(text, "\nwrite_bytes: ");
+    usage->read = number_after(text, "\nread_bytes: ");
+    return strstr(text, "\nwrite_bytes: ") != NULL;
+}
+
+static unsigned long long nanoseconds_of(struct timeval time)
+{
+    return (unsigned long long)time.tv_sec * 1000000000 + (unsigned long long)time.tv_usec * 1000;
+}
+
+static bool read_children(struct usage *usage)
+{
+    struct rusage children;
+    if (system_call(SYS_getrusage, RUSAGE_CHILDREN, (long)&children, 0, 0, 0, 0))
+        return false;
+    usage->children_written = (unsigned long long)children.ru_oublock * BLOCK_BYTES;
+    usage->children_read = (unsigned long long)children.ru_inblock * BLOCK_BYTES;
+    usage->children_ns = nanoseconds_of(children.ru_utime) + nanoseconds_of(children.ru_stime);
+    return true;
+}
+
+static unsigned long long thread_ran_ns(void)
+{
+    struct timespec ran;
+    if (system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&ran, 0, 0, 0, 0))
+        return 0;
+    return (unsigned long long)ran.tv_sec * 1000000000 + (unsigned long long)ran.tv_nsec;
+}
+
+/* The thread, for how long it ran, then bytes and time as above. */
+bool usage_spell(char *text, size_t room)
+{
+    struct usage usage = {0};
+    if (tailrace_calls_forbidden || !read_account(&usage) || !read_children(&usage))
+        return false;
+    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu", system_thread(), thread_ran_ns(),
+             usage.written, usage.read, usage.children_written, usage.children_read,
+             usage.children_ns);
+    return true;
+}

@@ -1,0 +1,169 @@
+//! What the program did off the path that capture sees: as sentences, and in numbers for those who
+//! compare them with what was recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::escape_controls;
+use crate::tables::{Location, Place};
+
+use super::ranks::Image;
+use super::survey::Survey;
+
+/// Metas of a process: how many others it started, and what the kernel counted of it where the run
+/// begins and where it ends (the order is `capture/usage.c`'s).
+pub(super) const PROCESSES_STARTED: &str = "processes_started";
+pub(super) const USAGE_BEGIN: &str = "usage_begin";
+pub(super) const USAGE_END: &str = "usage_end";
+
+const USAGE_NUMBERS: usize = 5;
+
+/// A stream that became a location.
+pub(super) struct Source<'a> {
+    pub survey: &'a Survey,
+    pub image: usize,
+    pub location: u32,
+}
+
+pub(super) struct Unseen<'a> {
+    streams: Vec<Source<'a>>,
+    /// By rank: processes that it started and that have no stream.
+    started: BTreeMap<u32, u64>,
+    /// Files on file systems that were mapped.
+    mapped: BTreeSet<&'a str>,
+}
+
+impl<'a> Unseen<'a> {
+    pub(super) fn of(streams: Vec<Source<'a>>, images: &[Image]) -> Self {
+        let mapped = notes(&streams, "mmap").filter(|path| on_file_system(path)).collect();
+        let started = started(&streams, images);
+        Self { streams, started, mapped }
+    }
+
+    /// `not_recorded` in sentences, `unseen` in words; `usage` and `ran_ns` where they are known of
+    /// every rank.
+    pub(super) fn meta(&self, ranks: u32, locations: &[Location]) -> BTreeMap<String, String> {
+        let mut meta = BTreeMap::new();
+        let mapped = match self.mapped.len() {
+            0 => None,
+            1 => Some("a file is mapped into memory, where reads and writes are not seen".into()),
+            count => Some(format!(
+                "{count} files are mapped into memory, where reads and writes are not seen"
+            )),
+        };
+        let used = ["io_uring", "native_aio"]
+            .into_iter()
+            .filter(|key| notes(&self.streams, key).next().is_some());
+        let named = used.clone().map(|key| note(key, ""));
+        let sentences: Vec<_> = self.processes().into_iter().chain(named).chain(mapped).collect();
+        if !sentences.is_empty() {
+            meta.insert("not_recorded".into(), sentences.join("; "));
+            let started: u64 = self.started.values().sum();
+            let words = (started > 0)
+                .then(|| format!("processes={started}"))
+                .into_iter()
+                .chain(used.map(Into::into))
+                .chain((!self.mapped.is_empty()).then(|| format!("mmap={}", self.mapped.len())));
+            meta.insert("unseen".into(), words.collect::<Vec<_>>().join(" "));
+        }
+        if let (Some(path), 1) = (self.mapped.first(), self.mapped.len()) {
+            meta.insert("mapped_file".into(), (*path).into());
+        }
+        meta.extend(self.usage(ranks, locations));
+        meta
+    }
+
+    /// What ranks started and what has no stream.
+    pub(super) fn processes(&self) -> Option<String> {
+        let count: u64 = self.started.values().sum();
+        let who = match self.started.len() {
+            0 => return None,
+            1 => format!("rank {}", self.started.keys().next()?),
+            ranks => format!("{ranks} ranks"),
+        };
+        Some(match count {
+            1 => format!("{who} started another process, which was not recorded"),
+            _ => format!("{who} started {count} other processes, which were not recorded"),
+        })
+    }
+
+    fn usage(&self, ranks: u32, locations: &[Location]) -> BTreeMap<String, String> {
+        let mut ran = vec![String::new(); ranks as usize];
+        let mut sums = [0u64; USAGE_NUMBERS];
+        for stream in self.streams.iter().filter(|s| locations[s.location as usize].main) {
+            let Some((own, counted)) = self.usage_of(stream) else { return BTreeMap::new() };
+            let rank = locations[stream.location as usize].rank as usize;
+            ran[rank] = own.map_or_else(String::new, |ns| ns.to_string());
+            (0..USAGE_NUMBERS).for_each(|i| sums[i] = sums[i].saturating_add(counted[i]));
+        }
+        let sums = sums.map(|sum| sum.to_string()).join(" ");
+        [("usage", sums), ("ran_ns", ran.join(","))].map(|(k, v)| (k.to_owned(), v)).into()
+    }
+
+    /// Of the process of a main thread: how long that thread ran, if it is the one that saw the
+    /// end, and the other numbers.
+    fn usage_of(&self, main: &Source<'_>) -> Option<(Option<u64>, [u64; USAGE_NUMBERS])> {
+        let begin = numbers(main.survey.meta.get(USAGE_BEGIN)?)?;
+        let mut same = self.streams.iter().filter(|stream| stream.image == main.image);
+        let end = numbers(same.find_map(|stream| stream.survey.meta.get(USAGE_END))?)?;
+        let same = main.survey.header.main && begin.0 == end.0;
+        let ran = same.then(|| end.1[0].saturating_sub(begin.1[0]));
+        Some((ran, std::array::from_fn(|i| end.1[i + 1].saturating_sub(begin.1[i + 1]))))
+    }
+}
+
+/// The thread that asked, and the numbers.
+fn numbers(text: &str) -> Option<(u64, [u64; USAGE_NUMBERS + 1])> {
+    let words: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+    let (thread, rest) = words.split_first()?;
+    Some((*thread, rest.try_into().ok()?))
+}
+
+fn notes<'a>(streams: &[Source<'a>], key: &str) -> impl Iterator<Item = &'a str> {
+    let all = streams.iter().flat_map(|stream| &stream.survey.notes);
+    all.filter(move |(k, _)| k == key).map(|(_, text)| text.as_str())
+}
+
+/// Not where all processes are recorded.
+fn started(streams: &[Source<'_>], images: &[Image]) -> BTreeMap<u32, u64> {
+    let mut of_rank: BTreeMap<u32, (u64, BTreeSet<u32>)> = BTreeMap::new();
+    for stream in streams {
+        let image = &images[stream.image];
+        let counted = stream.survey.meta.get(PROCESSES_STARTED).and_then(|n| n.parse().ok());
+        let all = image.meta.get("processes").is_some_and(|which| which == "all");
+        let Some(rank) = image.rank.filter(|_| !all) else { continue };
+        let (started, recorded) = of_rank.entry(rank).or_default();
+        if image.helper {
+            recorded.insert(image.process);
+        } else {
+            *started = (*started).max(counted.unwrap_or(0));
+        }
+    }
+    let left = of_rank.into_iter().map(|(rank, (count, seen))| {
+        let left = count.saturating_sub(seen.len() as u64);
+        (rank, left)
+    });
+    left.filter(|(_, count)| *count > 0).collect()
+}
+
+/// MPI libraries map files of their own to share memory; those are not the program's.
+pub(super) fn on_file_system(path: &str) -> bool {
+    Place::of(path.as_bytes()) == Place::FileSystem
+}
+
+/// A note of capture in words; keys that are not known here stay as they are.
+pub(super) fn note(key: &str, text: &str) -> String {
+    match key {
+        "mmap" => {
+            format!("{text} is mapped into memory: what is read and written there is not recorded")
+        }
+        "io_uring" => "the program uses io_uring, whose I/O is not recorded".into(),
+        "native_aio" => {
+            "the program uses Linux's native asynchronous I/O, which is not recorded".into()
+        }
+        "unknown_communicator" => {
+            format!("calls on a communicator could not be matched among the ranks: {text}")
+        }
+        "late_start" => text.into(),
+        _ => format!("{}: {text}", escape_controls(key)),
+    }
+}

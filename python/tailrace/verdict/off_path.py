@@ -1,0 +1,177 @@
+"""What the program did beside the main threads' calls: processes that it started, ways of I/O that
+no call shows, other threads; and how long the main threads slept outside all recorded calls.
+
+Amounts that were not recorded are the kernel's (capture/usage.c) less what was. The kernel counts
+whole pages when they are first written, so that for every recorded write and open a page more is
+taken off: what is left went another way.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.units import byte_count, count
+from tailrace.verdict.evidence import Evidence
+
+PAGE_BYTES = 4096
+# Less is not worth a word: programs page in, and write logs.
+NOTABLE_BYTES = 256 * 1024
+# About what two runs of one program differ by.
+NOTABLE_SLEEP = 0.02
+WAYS = {"io_uring": "io_uring", "native_aio": "Linux's native asynchronous I/O"}
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Bytes that the kernel wrote and read for the processes of the ranks, with the processes that
+    they had started and waited for; those of the latter alone, and their processor time."""
+
+    written: int
+    read: int
+    children_written: int
+    children_read: int
+    children_ns: int
+
+
+@dataclass(frozen=True)
+class Amount:
+    written: int = 0
+    read: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return self.written + self.read
+
+    def verbs(self) -> str:
+        """`wrote 40 MB and read 2 MB`; empty where neither is notable."""
+        words = (("wrote", self.written), ("read", self.read))
+        return " and ".join(f"{verb} {byte_count(size)}" for verb, size in words if size)
+
+    def passive(self) -> str:
+        words = (("written", self.written), ("read", self.read))
+        parts = [f"{byte_count(size)} were {verb}" for verb, size in words if size]
+        return " and ".join(parts)
+
+
+def usage_of(evidence: Evidence) -> Usage | None:
+    """None where the trace does not tell, or tells of another time than the run's."""
+    words = evidence.columns["meta"].get("usage", "").split()
+    named = map(str, evidence.columns["functions"]["name"])
+    if len(words) != 5 or not all(map(str.isdigit, words)) or "MPI_Pcontrol" in named:
+        return None
+    return Usage(*map(int, words))
+
+
+def by_processes(evidence: Evidence) -> Amount:
+    """What processes moved that were started and not recorded."""
+    usage = usage_of(evidence)
+    if usage is None:
+        return Amount()
+    recorded = int(_of_ranks(evidence, "bytes_by_other_processes").sum())
+    return _notable(usage.children_written - recorded, usage.children_read - recorded)
+
+
+def by_other_ways(evidence: Evidence) -> Amount:
+    """What the ranks' own processes moved by no call that was recorded."""
+    usage, use = usage_of(evidence), evidence.use
+    if usage is None:
+        return Amount()
+    rounding = PAGE_BYTES * (use.calls("write") + use.calls("open"))
+    written = usage.written - usage.children_written - use.bytes("write") - rounding
+    read = usage.read - usage.children_read - use.bytes("read")
+    return _notable(written, read)
+
+
+def _notable(written: int, read: int) -> Amount:
+    return Amount(*(size if size >= NOTABLE_BYTES else 0 for size in (written, read)))
+
+
+def started(evidence: Evidence) -> int:
+    """How many processes were started and not recorded."""
+    return _words(evidence).get("processes", 0)
+
+
+def ways(evidence: Evidence) -> list[str]:
+    """By which I/O was done that no call shows, as one names them."""
+    words = _words(evidence)
+    found = [name for key, name in WAYS.items() if key in words]
+    mapped = words.get("mmap", 0)
+    path = evidence.columns["meta"].get("mapped_file", "")
+    if mapped == 1 and path:
+        found.append(f"a mapping of {base_name(path)}")
+    elif mapped:
+        found.append(count(mapped, "mapped file"))
+    return found
+
+
+def _words(evidence: Evidence) -> dict[str, int]:
+    """`processes=4 io_uring mmap=1`."""
+    parts = (word.partition("=") for word in evidence.columns["meta"].get("unseen", "").split())
+    return {key: int(number) if number.isdigit() else 1 for key, _, number in parts}
+
+
+def unrecorded_bytes(evidence: Evidence) -> int:
+    return by_processes(evidence).bytes + by_other_ways(evidence).bytes
+
+
+def moved_by_others(evidence: Evidence) -> int:
+    """Of the recorded bytes, those of threads and processes that are not the main ones."""
+    keys = ("bytes_by_other_threads", "bytes_by_other_processes")
+    return sum(int(_of_ranks(evidence, key).sum()) for key in keys)
+
+
+def by_processes_mostly(evidence: Evidence) -> bool:
+    processes = int(_of_ranks(evidence, "bytes_by_other_processes").sum())
+    return 2 * processes > moved_by_others(evidence)
+
+
+def moved_by_main(evidence: Evidence) -> int:
+    keys = ("bytes_read", "bytes_written")
+    whole = sum(int(_of_ranks(evidence, key).sum()) for key in keys)
+    return whole - moved_by_others(evidence)
+
+
+def slept_ns(evidence: Evidence) -> np.ndarray | None:
+    """By rank: at least so long the main thread neither ran nor was ready to, outside MPI and file
+    calls. None where it is not known."""
+    texts = evidence.columns["meta"].get("ran_ns", "").split(",")
+    processors = evidence.processors
+    if len(texts) != evidence.ranks or not all(map(str.isdigit, texts)) or processors is None:
+        return None
+    if not processors.known.all() or usage_of(evidence) is None:
+        return None
+    ran = np.array(list(map(int, texts)), dtype=np.int64)
+    waited = processors.waited_ns[:, 0]
+    return np.clip(evidence.times.useful_ns - ran - waited, 0, None)
+
+
+def slept_share(evidence: Evidence) -> float:
+    """Of the run, on average over the ranks."""
+    slept = slept_ns(evidence)
+    return evidence.share(float(slept.mean())) if slept is not None and len(slept) else 0.0
+
+
+def _of_ranks(evidence: Evidence, key: str) -> np.ndarray:
+    """Zeros in a trace of another tool, which does not know of it."""
+    rank: dict[str, Any] = evidence.columns["rank"]
+    return np.asarray(rank.get(key, np.zeros(evidence.ranks)), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Talk:
+    """MPI calls of threads that are not the main ones."""
+
+    threads: int
+    calls: int
+    time_ns: int
+
+
+def talk_of(evidence: Evidence) -> Talk:
+    keys = ("other_threads_in_mpi", "overlapped_mpi_calls", "overlapped_mpi_ns")
+    return Talk(*(int(_of_ranks(evidence, key).sum()) for key in keys))
+
+
+def overlapped_io_ns(evidence: Evidence) -> int:
+    return int(_of_ranks(evidence, "overlapped_io_ns").sum())

@@ -1,0 +1,132 @@
+"""What is said of I/O and MPI beside the main threads' calls: programs built by arithmetic."""
+
+from typing import Any
+
+import pytest
+
+from tailrace.verdict.as_json import report
+from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.headline import Verdict, judge
+from tests.python.columns import MILLISECOND, SECOND, Program, useful, write
+
+MB = 1_000_000
+FINE = "I/O does not hold this run back (1.0 % of the run time); nothing else does either."
+
+
+def _quiet(ranks: int = 2, size: int = 1000, **more: Any) -> Program:
+    """Ranks that compute, and write 1000 bytes each in one call."""
+    each = [useful(990 * MILLISECOND), write(10 * MILLISECOND, size=size)]
+    return Program([each] * ranks, SECOND, SECOND, 990 * MILLISECOND, **more)
+
+
+def _judged(program: Program) -> Verdict:
+    return judge(Evidence(program.columns()))
+
+
+def _asleep(slept_s: float, ranks: int = 2, **meta: str) -> dict[str, Any]:
+    """What tells that main threads slept so long of their 990 ms of useful time."""
+    ran = ",".join([str(int((0.99 - slept_s) * SECOND))] * ranks)
+    meta = {"usage": "0 0 0 0 0", "ran_ns": ran} | meta
+    return {"meta": meta, "waited_ns": [(0, 0, 0)] * ranks}
+
+
+def test_processes_that_were_started_are_counted_and_nothing_is_fine_then():
+    assert _judged(_quiet()).headline == FINE
+    verdict = _judged(_quiet(meta={"unseen": "processes=20"}))
+    assert verdict.headline == (
+        "I/O takes 1.0 % of this run as far as it was recorded. "
+        "But ranks started 20 other processes, which were not recorded."
+    )
+    found = {finding.code: finding for finding in verdict.findings}
+    assert "io_fine" not in found
+    assert "--processes all" in found["not_recorded"].advice
+
+
+def test_what_processes_wrote_comes_first_where_it_is_most():
+    # The ranks wrote 2 kB by calls; 40 MB were written in all, 39.5 MB of it by what they started.
+    usage = f"{40 * MB} 0 {39.5 * MB:.0f} 0 0"
+    verdict = _judged(_quiet(meta={"unseen": "processes=4", "usage": usage}))
+    assert verdict.headline == (
+        "Ranks started 4 other processes, which were not recorded and wrote 39.5 MB. "
+        "I/O takes 1.0 % of this run as far as it was recorded."
+    )
+    (numbers,) = [report(_quiet(meta={"unseen": "processes=4", "usage": usage}).columns())]
+    assert numbers["unrecorded"]["processes_bytes_written"] == 39.5 * MB
+
+
+def test_recorded_writes_are_not_taken_for_those_of_another_way():
+    # 30 MB were written for each rank, all of it recorded: nothing is left for the mapping.
+    meta = {"unseen": "mmap=1", "mapped_file": "/data/mesh.bin", "usage": f"{60 * MB} 0 0 0 0"}
+    verdict = _judged(_quiet(size=30 * MB, meta=meta))
+    assert verdict.headline == (
+        "I/O takes 1.0 % of this run as far as it was recorded. But the program uses a mapping of "
+        "mesh.bin, whose reads and writes Tailrace does not see."
+    )
+    more = meta | {"usage": f"{160 * MB + 2 * 4096} 0 0 0 0"}  # a page for each write
+    assert _judged(_quiet(size=30 * MB, meta=more)).headline.startswith(
+        "100 MB were written through a mapping of mesh.bin, which Tailrace does not time. "
+    )
+
+
+def test_reads_from_storage_through_io_uring_are_named():
+    meta = {"unseen": "io_uring", "usage": f"0 {64 * MB} 0 0 0"}
+    assert _judged(_quiet(meta=meta)).headline.startswith(
+        "64.0 MB were read through io_uring, which Tailrace does not time. "
+    )
+
+
+def test_no_amount_is_said_where_the_window_is_another_than_the_kernels():
+    columns = _quiet(meta={"unseen": "io_uring", "usage": f"{64 * MB} 0 0 0 0"}).columns()
+    functions = columns["functions"]
+    for key, value in (("name", "MPI_Pcontrol"), ("layer", "mpi"), ("calls", 1)):
+        functions[key] = [*functions[key], value]
+    for key in set(functions) - {"name", "layer", "calls"}:
+        functions[key] = [*functions[key], 0]
+    assert "64.0 MB" not in judge(Evidence(columns)).headline
+
+
+def test_a_main_thread_that_sleeps_is_no_computation():
+    verdict = _judged(_quiet(ranks=1, **_asleep(0.5, ranks=1)))
+    assert verdict.headline == (
+        "I/O does not hold this run back (1.0 % of the run time); the main thread sleeps 50.0 % of "
+        "the run outside MPI and file calls."
+    )
+    assert _judged(_quiet(**_asleep(0.03))).headline == FINE  # below 5 %
+
+
+def test_threads_that_call_mpi_veil_the_efficiencies():
+    others = {
+        "other_threads_in_mpi": [4, 4],
+        "overlapped_mpi_calls": [8000, 8000],
+        "overlapped_mpi_ns": [3600 * MILLISECOND] * 2,  # 0.9 s a thread
+    }
+    verdict = _judged(_quiet(others=others, **_asleep(0.98)))
+    assert verdict.headline == (
+        "8 other threads spend 90.0 % of the run in MPI on average, in 16,000 calls, which no "
+        "efficiency shows, while the ranks' main threads sleep 98.0 % of the run. I/O takes 1.0 % "
+        "of this run as far as the ranks' main threads show."
+    )
+    assert "io_fine" not in [finding.code for finding in verdict.findings]
+    few = others | {"overlapped_mpi_ns": [40 * MILLISECOND] * 2}  # 10 ms a thread
+    assert _judged(_quiet(others=few)).headline == FINE
+    (rank, _) = report(_quiet(others=others, **_asleep(0.98)).columns())["per_rank"]
+    assert (rank["overlapped_mpi_s"], rank["overlapped_mpi_calls"]) == (3.6, 8000)
+    assert rank["slept_s"] == pytest.approx(0.98)
+
+
+def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_works():
+    others = {"bytes_by_other_threads": [20 * MB]}
+    moved = {"overlapped_io_ns": [300 * MILLISECOND], "others": others, "size": 30 * MB}
+    verdict = _judged(_quiet(ranks=1, **moved))
+    assert verdict.headline == (
+        f"{FINE} But other threads move 20.0 MB of 30.0 MB and spend 300 ms in file calls beside "
+        "the main thread."
+    )
+    asleep = _judged(_quiet(ranks=1, **moved, **_asleep(0.9, ranks=1)))
+    assert asleep.headline == (
+        "Other threads move 20.0 MB of 30.0 MB and spend 300 ms in file calls, while the main "
+        "thread sleeps 90.0 % of the run. I/O takes 1.0 % of this run as far as the main thread "
+        "shows."
+    )
+    few = {"bytes_by_other_threads": [10 * MB]}
+    assert _judged(_quiet(ranks=1, **(moved | {"others": few}))).headline == FINE
