@@ -50,8 +50,11 @@ unsigned calibrate_event_cost_ps(void)
     struct stream *stream = system_map_memory(sizeof *stream);
     uint8_t *memory = system_map_memory(MEMORY_BYTES);
     uint64_t ticks = stream && memory ? ticks_per_round(stream, memory) : 0;
-    if (stream)
+    if (stream) {
+        if (stream->places)
+            system_unmap(stream->places, stream->places_bytes);
         system_unmap(stream, sizeof *stream);
+    }
     if (memory)
         system_unmap(memory, MEMORY_BYTES);
     return (unsigned)((double)ticks * 1e12 / (double)clock_ticks_per_s() / CALLS);

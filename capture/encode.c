@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "places.h"
 #include "process.h"
 #include "record.h"
 #include "system.h"
@@ -33,14 +34,16 @@ static bool define_long(struct stream *stream, unsigned number, const struct sha
 {
     for (unsigned from = 0; from < count; from += SHAPE_WORDS_MAX) {
         unsigned n = count - from < SHAPE_WORDS_MAX ? count - from : SHAPE_WORDS_MAX;
-        uint8_t *at = encode_begin(stream, 16 + n * WORD_BYTES_MAX);
+        uint8_t *at = encode_begin(stream, 24 + n * WORD_BYTES_MAX);
         if (!at)
             return false;
         *at++ = (uint8_t)number;
         at = put_u16(at, key->function);
         *at++ = from ? CLASS_MORE : CLASS_LONG;
         *at++ = from ? (uint8_t)n : key->class_number;
-        at = put_words(from ? at : put_varint(at, count), words + from, n);
+        if (!from)
+            at = put_varint(put_varint(at, key->place), count);
+        at = put_words(at, words + from, n);
         encode_publish(stream, HEAD_DEFINE, at);
     }
     return true;
@@ -49,14 +52,15 @@ static bool define_long(struct stream *stream, unsigned number, const struct sha
 static bool define_short(struct stream *stream, unsigned number, const struct shape *key,
                          const int64_t *words, unsigned count)
 {
-    uint8_t *at = encode_begin(stream, 8 + count * WORD_BYTES_MAX);
+    uint8_t *at = encode_begin(stream, 16 + count * WORD_BYTES_MAX);
     if (!at)
         return false;
     *at++ = (uint8_t)number;
     at = put_u16(at, key->function);
     *at++ = key->class_number;
     *at++ = (uint8_t)count;
-    encode_publish(stream, HEAD_DEFINE, put_words(at, words, count));
+    at = put_words(at, words, count);
+    encode_publish(stream, HEAD_DEFINE, key->place ? put_varint(at, key->place) : at);
     return true;
 }
 
@@ -83,6 +87,7 @@ static void remember(struct stream *stream, unsigned number, const struct shape 
     memcpy(place, words, count * sizeof *words);
     shape->words_count = (uint8_t)count;
     shape->class_number = key->class_number;
+    shape->place = key->place;
     shape->function = key->function;
 }
 
@@ -106,7 +111,7 @@ static ALWAYS_INLINE bool shape_is(const struct stream *stream, unsigned number,
 {
     const struct shape *shape = &stream->shapes[number];
     if (shape->function != key->function || shape->class_number != key->class_number ||
-        shape->words_count != count)
+        shape->words_count != count || shape->place != key->place)
         return false;
     const int64_t *known = count <= SHAPE_WORDS_NEAR ? shape->words : stream->long_words[number];
     uint64_t difference = 0;
@@ -124,7 +129,8 @@ static inline unsigned shape_place(const struct shape *key, const int64_t *words
         0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u, 0xd6e8feb86659fd93u,
         0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu, 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u,
     };
-    uint64_t hash = (key->function * 31u + key->class_number) * multipliers[7];
+    uint64_t hash =
+        (key->function * 31u + key->class_number) * multipliers[7] + key->place * multipliers[5];
     for (unsigned i = 0; i < count; i++)
         hash += (uint64_t)words[i] * (multipliers[i & 7] + 2 * (i >> 3));
     hash ^= hash >> 29;
@@ -149,25 +155,31 @@ static __attribute__((noinline)) unsigned find_or_define(struct stream *stream, 
     return define(stream, empty ? empty : victim, key, words, count);
 }
 
+static inline unsigned recent_place(unsigned function, uint32_t place)
+{
+    return (function + place * 61u) % RECENT;
+}
+
 static __attribute__((noinline)) unsigned
 look_up_shape(struct stream *stream, const struct shape *key, const int64_t *words, unsigned count)
 {
     unsigned place = shape_place(key, words, count);
     if (!shape_is(stream, place, key, words, count))
         place = find_or_define(stream, place, key, words, count);
-    stream->recent[key->function % RECENT] = (uint8_t)place;
+    stream->recent[recent_place(key->function, key->place)] = (uint8_t)place;
     return place;
 }
 
 /* The function's last shape, most of the time: a loop over a file repeats itself. */
-static ALWAYS_INLINE unsigned find_shape(struct stream *stream, unsigned function,
+static ALWAYS_INLINE unsigned find_shape(struct stream *stream, unsigned function, uint32_t place,
                                          unsigned class_number, const int64_t *words,
                                          unsigned count)
 {
     struct shape key;
     key.function = (uint16_t)function;
     key.class_number = (uint8_t)class_number;
-    unsigned recent = stream->recent[function % RECENT];
+    key.place = place;
+    unsigned recent = stream->recent[recent_place(function, place)];
     if (LIKELY(shape_is(stream, recent, &key, words, count)))
         return recent;
     return look_up_shape(stream, &key, words, count);
@@ -236,8 +248,8 @@ static bool write_known(struct stream *stream, unsigned head, const struct open_
         make_relative(expected_of(stream, words), words);
     if (open->class_number == CLASS_FILE)
         make_latest(stream, words);
-    unsigned shape =
-        find_shape(stream, open->function, open->class_number, words, open->words_count);
+    unsigned shape = find_shape(stream, open->function, open->place, open->class_number, words,
+                                open->words_count);
     bool done = write_edge(stream, head, shape, time);
     if (done && offset && head == HEAD_LEAVE)
         advance(expected_of(stream, open->words), open->words);
@@ -251,6 +263,7 @@ static __attribute__((noinline)) bool enter_ancestors(struct stream *stream, uns
         struct open_call *open = &stream->open[i];
         if (open->written)
             continue;
+        open->place = place_of(stream, open->frame, open->function);
         if (!write_known(stream, HEAD_ENTER, open, open->begin))
             return false;
         open->written = 1;
@@ -281,7 +294,8 @@ static ALWAYS_INLINE bool write_ended(struct stream *stream, unsigned depth, uin
                                       unsigned class_number, const int64_t *words, unsigned count)
 {
     struct open_call *open = &stream->open[depth];
-    unsigned shape = find_shape(stream, open->function, class_number, words, count);
+    uint32_t place = open->written ? open->place : place_of(stream, open->frame, open->function);
+    unsigned shape = find_shape(stream, open->function, place, class_number, words, count);
     if (LIKELY(!open->written))
         return write_call(stream, shape, open->begin, end);
     return write_edge(stream, HEAD_LEAVE, shape, end);
@@ -314,8 +328,8 @@ void encode_buffered(struct stream *stream, struct buffered *slot)
     slot->bytes = 0;
     if (!enter_ancestors(stream, stream->depth + 1) ||
         !write_call(stream,
-                    find_shape(stream, slot->function, CLASS_BUFFERED, words, BUFFERED_WORDS), now,
-                    now))
+                    find_shape(stream, slot->function, 0, CLASS_BUFFERED, words, BUFFERED_WORDS),
+                    now, now))
         stream->header->lost++;
 }
 

@@ -113,6 +113,8 @@ enum head {
     HEAD_COUNTERS,
     HEAD_END,
     HEAD_WAIT,
+    HEAD_MODULE,
+    HEAD_PLACE,
 };
 
 struct call {

@@ -165,6 +165,8 @@ void stream_free(struct stream *stream)
         system_unmap(stream->long_words, (SHAPES + 1) * sizeof *stream->long_words);
     if (stream->paths)
         system_unmap(stream->paths, stream->paths_bytes);
+    if (stream->places)
+        system_unmap(stream->places, stream->places_bytes);
     system_unmap(stream, sizeof *stream);
 }
 

@@ -55,6 +55,7 @@ struct open_call {
     uint8_t written; /* its record "enter" is in the stream */
     uint8_t class_number;
     uint8_t words_count;
+    uint32_t place; /* from where, once the record "enter" is written */
     int64_t words[KNOWN_WORDS_MAX];
 };
 
@@ -63,6 +64,7 @@ struct __attribute__((aligned(64))) shape {
     uint16_t function;
     uint8_t class_number;
     uint8_t words_count; /* 0 words of function 0: empty */
+    uint32_t place;      /* from where it is called */
     int64_t words[SHAPE_WORDS_NEAR];
 };
 
@@ -109,6 +111,7 @@ struct stream {
     uint64_t next_token; /* number of the next request this thread starts: for the MPI part, who
                              alone counts it */
     uint32_t process;
+    struct places *places; /* places.c: from where calls come; NULL before the first */
     int64_t expected[OFFSET_SLOTS];
     struct open_call open[NESTING_MAX + 2];
     struct shape shapes[SHAPES + 1]; /* the first is none */
@@ -132,6 +135,8 @@ struct stream {
     int64_t (*long_words)[SHAPE_WORDS_MAX];
     struct path_cache *paths; /* paths.c alone knows what is in it */
     size_t paths_bytes;
+    size_t places_bytes;
+    bool places_failed; /* there is no memory for them */
     char path[512];
 };
 

@@ -34,6 +34,7 @@ class Call:
     depth: int
     parent: Call | None = None
     path: bytes | None = None
+    place: int = 0  # number of its call path, 0 where none is known
 
     @property
     def op(self) -> str:
@@ -80,6 +81,22 @@ class Communicator:
 
 
 @dataclass
+class Module:
+    """A file that held code."""
+
+    build_id: bytes
+    name: bytes
+
+
+@dataclass
+class Place:
+    """Frames from the innermost: number of the module (0: none) and the address in it."""
+
+    frames: list[tuple[int, int]]
+    cut: bool
+
+
+@dataclass
 class Stream:
     header: dict[str, int]
     calls: list[Call] = field(default_factory=list)  # in order of their ends
@@ -92,6 +109,8 @@ class Stream:
     names: dict[int, tuple[str, int]] = field(default_factory=dict)
     communicators: dict[int, Communicator] = field(default_factory=dict)
     counters: tuple[int, int] | None = None
+    modules: dict[int, Module] = field(default_factory=dict)
+    places: dict[int, Place] = field(default_factory=dict)
     waits: list[tuple[int, int, int]] = field(default_factory=list)  # begin, end (ticks), ns
     ended: bool = False
     open_at_end: list[Call] = field(default_factory=list)
@@ -152,8 +171,8 @@ class Decoder:
         self.at = HEADER_BYTES
         self.stream = Stream(read_header(data))
         self.cursor = self.stream.header["start"]
-        # function, class, words, number of words due
-        self.shapes: dict[int, tuple[int, int, list[int], int]] = {}
+        # function, class, words, number of words due, place
+        self.shapes: dict[int, tuple[int, int, list[int], int, int]] = {}
         self.expected = [0] * 64
         self.latest = 0  # the file of the last record path
         self.stack: list[Call] = []
@@ -215,7 +234,7 @@ class Decoder:
     def make(self, number: int, begin: int, end: int | None, part: str) -> Call:
         if number not in self.shapes:
             raise MalformedError(f"shape {number} is not defined before byte {self.at}")
-        function, class_number, words, due = self.shapes[number]
+        function, class_number, words, due, place = self.shapes[number]
         if len(words) != due:
             raise MalformedError(f"shape {number} has {len(words)} words instead of {due}")
         name, layer = self.stream.names[function]
@@ -227,7 +246,10 @@ class Decoder:
             self.resolve_offset(words, part)
             path = self.stream.paths.get(words[2])
         parent = self.stack[-1] if self.stack else None
-        return Call(name, layer, class_number, words, begin, end, len(self.stack), parent, path)
+        if place and place not in self.stream.places:
+            raise MalformedError(f"place {place} is not defined before byte {self.at}")
+        depth = len(self.stack)
+        return Call(name, layer, class_number, words, begin, end, depth, parent, path, place)
 
     def resolve_offset(self, words: list[int], part: str) -> None:
         if not words[1] & 1:
@@ -267,8 +289,19 @@ class Decoder:
             stream.waits.append(struct.unpack("<QQQ", data))
         elif head == 250:
             stream.ended = True
-        elif head == 244:
+        else:
+            self.place_or_communicator(head, data)
+
+    def place_or_communicator(self, head: int, data: bytes) -> None:
+        if head == 244:
             self.communicator(data)
+        elif head == 252:
+            number, length = struct.unpack_from("<IB", data)
+            if number != len(self.stream.modules) + 1:
+                raise MalformedError(f"module {number} is not the next at byte {self.at}")
+            self.stream.modules[number] = Module(data[5 : 5 + length], data[5 + length :])
+        elif head == 253:
+            self.place(data)
         else:
             raise MalformedError(f"head {head} at byte {self.at}")
 
@@ -296,16 +329,30 @@ class Decoder:
             ranks += [first + step * i for i in range(length)]
         return ranks, at + 4 + 12 * count
 
+    def place(self, data: bytes) -> None:
+        number, flags = struct.unpack_from("<IB", data)
+        if number != len(self.stream.places) + 1:
+            raise MalformedError(f"place {number} is not the next at byte {self.at}")
+        payload, frames = Payload(data[5:]), []
+        while payload.at < len(payload.data):
+            frames.append((payload.varint(), payload.varint()))
+            if frames[-1][0] and frames[-1][0] not in self.stream.modules:
+                raise MalformedError(f"a module is not defined before byte {self.at}")
+        self.stream.places[number] = Place(frames, bool(flags & 1))
+
     def define(self, payload: Payload) -> None:
         number, function, class_number = payload.u8(), payload.u16(), payload.u8()
         if class_number == 255:
-            real_class, due = payload.u8(), payload.varint()
-            self.shapes[number] = (function, real_class, payload.rest_of_words(), due)
+            real_class, place, due = payload.u8(), payload.varint(), payload.varint()
+            words = payload.rest_of_words()
+            self.shapes[number] = (function, real_class, words, due, place)
         elif class_number == 254:
             self.shapes[number][2].extend(payload.words(payload.u8()))
         else:
             count = payload.u8()
-            self.shapes[number] = (function, class_number, payload.words(count), count)
+            words = payload.words(count)
+            place = payload.varint() if payload.at < len(payload.data) else 0
+            self.shapes[number] = (function, class_number, words, count, place)
         if payload.at != len(payload.data):
             raise MalformedError(
                 f"{len(payload.data) - payload.at} bytes too many in the definition"

@@ -90,5 +90,5 @@ def test_bytes_read_are_those_that_the_kernel_counts(ran, tmp_path):
     (tmp_path / "file").write_bytes(LINE * 5000)
     capture = ran("kernel")
     read = sum(call.bytes for call in requests([capture.stream], "read"))
-    # beside the file the program reads /proc/self/io, and capture its run delay
-    assert 0 < int(capture.stdout) - read < 1000
+    # beside the file the program reads /proc/self/io, and capture its run delay and its mappings
+    assert 0 < int(capture.stdout) - read < 20_000

@@ -175,7 +175,7 @@ fn envelope(peer: u32) -> Envelope {
 }
 
 fn mpi(operation: Operation) -> Shape {
-    Shape { part: Part::Call, function: 1, operation }
+    Shape { part: Part::Call, function: 1, place: 0, operation }
 }
 
 fn write() -> Shape {
@@ -190,7 +190,7 @@ fn write() -> Shape {
         progress: Progress::Blocking,
         opaque: false,
     };
-    Shape { part: Part::Call, function: 0, operation: Operation::File(call) }
+    Shape { part: Part::Call, function: 0, place: 0, operation: Operation::File(call) }
 }
 
 fn main() {

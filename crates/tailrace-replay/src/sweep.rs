@@ -185,7 +185,12 @@ impl<'a, 'p> Sweep<'a, 'p> {
         let Some(function) = unfinished.function else { return false };
         load.batch.clear();
         load.batch.events.push(Event { begin: unfinished.begin_ns, end: i64::MAX, shape: 0 });
-        load.batch.shapes.push(Shape { part: Part::Call, function, operation: Operation::Plain });
+        load.batch.shapes.push(Shape {
+            part: Part::Call,
+            function,
+            place: 0,
+            operation: Operation::Plain,
+        });
         compile(self.world.tables, &load.batch, &mut load.lines);
         true
     }

@@ -131,7 +131,7 @@ impl Rank<'_> {
 }
 
 fn shape(part: Part, function: u16, class: u8, words: &[i64]) -> Arc<CodedShape> {
-    Arc::new(CodedShape { part, function, class, words: words.to_vec() })
+    Arc::new(CodedShape { part, function, class, place: 0, words: words.to_vec() })
 }
 
 fn call(function: u16, class: u8, words: &[i64]) -> Arc<CodedShape> {

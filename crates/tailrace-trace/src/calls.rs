@@ -131,7 +131,7 @@ impl<'a> Calls<'a> {
     }
 
     fn take(&mut self, event: Event) -> Option<Call> {
-        let Shape { part, function, operation } = &self.batch.shapes[event.shape as usize];
+        let Shape { part, function, operation, .. } = &self.batch.shapes[event.shape as usize];
         if matches!(operation, Operation::Buffered(_)) {
             return None;
         }

@@ -9,5 +9,7 @@ pub struct CodedShape {
     pub function: u16,
     /// One of [`crate::wire::class`].
     pub class: u8,
+    /// As in [`crate::event::Shape`].
+    pub place: u32,
     pub words: Vec<i64>,
 }

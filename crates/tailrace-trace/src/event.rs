@@ -39,6 +39,8 @@ pub struct Shape {
     pub part: Part,
     /// Index into [`crate::Tables::functions`].
     pub function: u16,
+    /// From where it is called: see [`crate::places::Places::path`]; 0 where that is not known.
+    pub place: u32,
     pub operation: Operation,
 }
 

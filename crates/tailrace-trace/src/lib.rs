@@ -42,6 +42,7 @@ pub mod open;
 pub mod pack;
 pub mod packed;
 mod parallel;
+pub mod places;
 pub mod prv;
 mod raw;
 pub mod tables;

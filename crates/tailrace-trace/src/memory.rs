@@ -90,7 +90,7 @@ impl MemoryTrace {
         self.push(
             location,
             Event { begin, end, shape: 0 },
-            Shape { part: Part::Call, function, operation },
+            Shape { part: Part::Call, function, place: 0, operation },
         );
     }
 
@@ -99,7 +99,7 @@ impl MemoryTrace {
         self.push(
             location,
             Event { begin: at, end: at, shape: 0 },
-            Shape { part: Part::Enter, function, operation },
+            Shape { part: Part::Enter, function, place: 0, operation },
         );
     }
 
@@ -108,7 +108,7 @@ impl MemoryTrace {
         self.push(
             location,
             Event { begin: at, end: at, shape: 0 },
-            Shape { part: Part::Leave, function, operation },
+            Shape { part: Part::Leave, function, place: 0, operation },
         );
     }
 

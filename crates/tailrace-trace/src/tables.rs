@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::event::Layer;
+use crate::places::Places;
 
 /// Everything about a trace but its events. Small: it is always in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Tables {
     /// Per rank: hardware counters of the useful time of its main thread. Length [`Tables::ranks`].
     pub counters: Vec<Option<Counters>>,
     pub capture: Capture,
+    /// From where in the program calls come.
+    pub places: Places,
 }
 
 /// A thread of a rank: one stream of events.

@@ -254,7 +254,7 @@ fn long_shapes_are_continued() {
     let mut words = vec![0, 300];
     (0..300).for_each(|i| words.extend([300 - i, 0, 7]));
     let (first, rest) = words.split_at(255);
-    let mut payload = vec![2, 2, 0, 255, 5];
+    let mut payload = vec![2, 2, 0, 255, 5, 0];
     // 902 words in all, as a varint without zigzag: 902 = 7 * 128 + 6
     payload.extend([0x86, 7]);
     for &word in first {

@@ -176,6 +176,7 @@ mod tests {
                 part: Part::Call,
                 function: 0,
                 class: class::CONTROL,
+                place: 0,
                 words: words.into(),
             };
             let shape = Arc::new(shape);

@@ -117,6 +117,7 @@ impl Block {
         put_planes(&mut bytes, &durations, 4, compressor);
         compressor.put(&mut bytes, &long_gaps);
         compressor.put(&mut bytes, &long_durations);
+        compressor.put(&mut bytes, &self.place_bytes(&order));
         self.put_head(&mut bytes, location, order.len());
         bytes
     }
@@ -152,6 +153,14 @@ impl Block {
         let mut bytes = Vec::new();
         for &number in order {
             put_shape(&mut bytes, &self.shapes[number as usize]);
+        }
+        bytes
+    }
+
+    fn place_bytes(&self, order: &[u32]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for &number in order {
+            put_varint(&mut bytes, self.shapes[number as usize].place.into());
         }
         bytes
     }

@@ -27,6 +27,7 @@ struct Scratch {
     durations: Vec<u32>,
     long_gaps: Vec<u8>,
     long_durations: Vec<u8>,
+    places: Vec<u8>,
 }
 
 #[derive(Default)]
@@ -80,6 +81,7 @@ impl Scratch {
         from.take(BLOCK_HEAD_BYTES)?;
         self.read(&mut from, &head)?;
         let pending = shapes(&self.shapes, head.shapes, context, batch)?;
+        places(&self.places, context, batch)?;
         if self.indices.iter().max().is_some_and(|&max| max as usize >= head.shapes) {
             return Err(from.damage("an event has no shape"));
         }
@@ -101,7 +103,10 @@ impl Scratch {
         self.columns.numbers(from, 4, head.events, &mut self.gaps)?;
         self.columns.numbers(from, 4, head.events, &mut self.durations)?;
         self.columns.bytes(from, &mut self.long_gaps)?;
-        self.columns.bytes(from, &mut self.long_durations)
+        self.columns.bytes(from, &mut self.long_durations)?;
+        self.places.clear();
+        // Blocks of an earlier version end before this column.
+        if from.left() > 0 { self.columns.bytes(from, &mut self.places) } else { Ok(()) }
     }
 
     /// No time is longer than 32 bits, so the sums of a block cannot overflow: this is the loop
@@ -227,6 +232,22 @@ fn shapes(
     Ok(pending)
 }
 
+/// From where each shape is called.
+fn places(bytes: &[u8], context: Context, batch: &mut Batch) -> Result<(), Damage> {
+    let mut from = Cursor::new(bytes);
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    for shape in &mut batch.shapes {
+        let place = from.varint()?;
+        if place > context.tables.places.paths.len() as u64 {
+            return Err(from.damage("a call comes from nowhere"));
+        }
+        shape.place = place as u32;
+    }
+    Ok(())
+}
+
 /// One shape; `words` is memory to be used again.
 fn shape(
     from: &mut Cursor,
@@ -250,11 +271,11 @@ fn shape(
         words.push(from.word()?);
     }
     if has_tokens(class) && holds_distance(class, words) {
-        let shape = Shape { part, function: number, operation: Operation::Plain };
+        let shape = Shape { part, function: number, place: 0, operation: Operation::Plain };
         return Ok((shape, Some(Pending { class, layer, words: words.clone() })));
     }
     let operation = operation(class, words, layer, 0, context).map_err(|what| from.damage(what))?;
-    Ok((Shape { part, function: number, operation }, None))
+    Ok((Shape { part, function: number, place: 0, operation }, None))
 }
 
 /// Whether one of the tokens is a distance: only positive ones are.
@@ -281,8 +302,8 @@ fn resolve(
             }
             let operation = operation(shape.class, &shape.words, shape.layer, next, context)?;
             event.shape = batch.shapes.len() as u32;
-            let Shape { part, function, .. } = batch.shapes[at];
-            batch.shapes.push(Shape { part, function, operation });
+            let Shape { part, function, place, .. } = batch.shapes[at];
+            batch.shapes.push(Shape { part, function, place, operation });
         }
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::cursor::{Cursor, Damage, put_string, put_varint, put_word};
 use crate::limits::{NS_MAX, RANKS_MAX};
+use crate::places::Places;
 use crate::tables::{
     Capture, Communicator, Counters, FileEntry, Function, Location, Tables, Unfinished, Window,
 };
@@ -42,6 +43,7 @@ pub(super) fn put(tables: &Tables) -> Vec<u8> {
     });
     put_capture(&mut to, &tables.capture);
     put_list(&mut to, &tables.locations, put_processor);
+    tables.places.put(&mut to);
     to
 }
 
@@ -76,6 +78,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tables, Damage> {
     if from.left() > 0 {
         processors(from, &mut locations)?;
     }
+    let places = if from.left() > 0 { Places::read(from)? } else { Places::default() };
     Ok(Tables {
         ranks,
         locations,
@@ -86,6 +89,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tables, Damage> {
         meta,
         counters,
         capture,
+        places,
     })
 }
 

@@ -38,6 +38,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::printable;
+use crate::places::Places;
 use crate::tables::{Capture, Counters, Location, Tables, Window};
 use crate::{EventStream, Trace, TraceError};
 use convert::{Context, Converter};
@@ -242,6 +243,7 @@ fn tables(
         meta: meta.map(|(key, value)| (key.to_owned(), value)).into(),
         counters: records.main.iter().map(counters).collect(),
         capture: Capture { events, notes, ..Capture::default() },
+        places: Places::default(),
     }
 }
 

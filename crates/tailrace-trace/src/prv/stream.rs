@@ -44,7 +44,7 @@ impl Stream {
             Operation::Complete { completed, test } => {
                 self.completion(part, function, test, &completed)
             }
-            operation => self.shape(Shape { part, function, operation }),
+            operation => self.shape(Shape { part, function, place: 0, operation }),
         };
         self.events.push(Event { begin, end, shape });
     }
@@ -101,7 +101,7 @@ impl Stream {
             .get(number + 1)
             .map_or(self.completed.len(), |next| next.first as usize);
         let completed = self.completed[first as usize..end].to_vec();
-        Shape { part, function, operation: Operation::Complete { completed, test } }
+        Shape { part, function, place: 0, operation: Operation::Complete { completed, test } }
     }
 }
 

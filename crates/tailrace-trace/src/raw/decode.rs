@@ -41,6 +41,8 @@ struct Slot {
     defined: bool,
     function: u16,
     class: u8,
+    /// From where it is called, in numbers of the run.
+    place: u32,
     raw: Vec<i64>,
     /// Its file is the one of the last record *path*.
     latest: bool,
@@ -265,6 +267,12 @@ impl Slot {
                 self.raw.push(word);
             }
         }
+        if define.class != class::MORE {
+            let number = define.place.or_else(|| u32::try_from(from.varint().ok()?).ok());
+            let index = number.and_then(|number| (number as usize).checked_sub(1));
+            self.place =
+                index.and_then(|index| stream.places.get(index)).copied().unwrap_or_default();
+        }
         self.latest = self.class == class::FILE
             && self.raw.len() >= file::WORDS
             && self.raw[file::FLAGS] & file::LATEST != 0;
@@ -304,7 +312,8 @@ impl Slot {
         } else {
             0
         };
-        let coded = Arc::new(CodedShape { part, function: self.function, class, words });
+        let coded =
+            Arc::new(CodedShape { part, function: self.function, class, place: self.place, words });
         self.coded[part as usize] = Some(coded.clone());
         coded
     }

@@ -12,6 +12,7 @@ mod directory;
 mod domains;
 pub(crate) mod header;
 pub(crate) mod merge;
+pub(crate) mod places;
 mod ranks;
 pub(crate) mod run;
 pub(crate) mod scan;

@@ -13,6 +13,7 @@ use super::directory::{ended_by, name_of, read_all};
 use super::domains::Domains;
 use super::header::ClockKind;
 use super::merge::{Merge, Numbers};
+use super::places::MergePlaces;
 use super::ranks::{self, Image};
 use super::survey::Survey;
 use super::translate::Translation;
@@ -50,6 +51,8 @@ pub(crate) struct Stream {
     pub survey: Survey,
     pub location: u32,
     pub functions: HashMap<u16, u16>,
+    /// Of the stream's places from 1 on.
+    pub places: Vec<u32>,
     image: usize,
     domain: usize,
 }
@@ -63,6 +66,7 @@ pub(crate) struct Run {
     numbers: Vec<Numbers>,
     threads: Vec<HashMap<u32, u32>>,
     clocks: Vec<ClockMap>,
+    pub merged_places: MergePlaces,
 }
 
 impl Run {
@@ -98,6 +102,7 @@ impl Run {
             numbers: Vec::new(),
             threads: Vec::new(),
             clocks: domains.clocks,
+            merged_places: MergePlaces::default(),
         };
         run.merge(surveys, &of, &mut notes);
         run.describe(notes);
@@ -150,6 +155,8 @@ impl Run {
         let location = self.tables.locations.len() as u32;
         self.threads[image].insert(survey.header.thread, location);
         let functions = merge.functions(&survey, &mut self.tables);
+        let places =
+            self.merged_places.numbers(&survey.modules, &survey.places, &mut self.tables.places);
         self.tables.locations.push(Location {
             rank,
             thread: survey.header.thread,
@@ -160,7 +167,7 @@ impl Run {
             cores: self.images[image].meta.get("cores").cloned().unwrap_or_default(),
             ..Location::default()
         });
-        self.streams.push(Stream { survey, location, functions, image, domain });
+        self.streams.push(Stream { survey, location, functions, places, image, domain });
     }
 
     /// Who belongs to no rank: launchers and the like.

@@ -46,6 +46,16 @@ pub(crate) enum Record<'a> {
         file: u32,
         path: &'a [u8],
     },
+    Module {
+        number: u32,
+        build_id: &'a [u8],
+        name: &'a [u8],
+    },
+    /// Payload: see [`super::places`].
+    Place {
+        number: u32,
+        payload: &'a [u8],
+    },
     /// Payload: see [`super::communicator`].
     Communicator(&'a [u8]),
     Meta {
@@ -78,6 +88,8 @@ pub(crate) struct Define<'a> {
     pub class: u8,
     /// Words that this record and its continuations make up in all; of a continuation, its own.
     pub total: u64,
+    /// From where it is called, where that stands before the words; else behind the last of them.
+    pub place: Option<u32>,
     /// The words of this record, coded.
     pub words: &'a [u8],
 }
@@ -211,21 +223,27 @@ fn definition(head: u8, payload: &[u8]) -> Result<Record<'_>, Damage> {
         249 => Record::Counters { instructions: from.u64()?, cycles: from.u64()? },
         250 => Record::End,
         251 => Record::Wait { begin: from.u64()?, end: from.u64()?, waited_ns: from.u64()? },
+        252 => {
+            let (number, bytes) = (from.u32()?, from.u8()?);
+            Record::Module { number, build_id: from.take(bytes.into())?, name: from.rest() }
+        }
+        253 => Record::Place { number: from.u32()?, payload: from.rest() },
         _ => return Err(Damage { at: 0, what: "no record begins so" }),
     })
 }
 
-/// Class 255: the class and the number of words follow, of which the payload holds as many as fit.
+/// Class 255: the class, the place and the number of words follow, of which the payload holds as many as fit.
 /// Class 254 brings more.
 fn define<'a>(from: &mut Cursor<'a>) -> Result<Define<'a>, Damage> {
     let (shape, function, class) = (from.u8()?, from.u16()?, from.u8()?);
     if class == class::LONG {
         let class = from.u8()?;
+        let place = u32::try_from(from.varint()?).ok();
         let total = from.varint()?;
-        return Ok(Define { shape, function, class, total, words: from.rest() });
+        return Ok(Define { shape, function, class, total, place, words: from.rest() });
     }
     let total = from.u8()?.into();
-    Ok(Define { shape, function, class, total, words: from.rest() })
+    Ok(Define { shape, function, class, total, place: None, words: from.rest() })
 }
 
 /// A key, a zero byte, a value.

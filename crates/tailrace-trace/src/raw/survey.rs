@@ -10,11 +10,14 @@ use crate::waits;
 
 use super::communicator::{Groups, RawCommunicator};
 use super::header::Header;
+use super::places::{self, Module, RawPlace};
 use super::scan::{Record, Scan};
 
 /// Readings kept per stream: twice as many are thinned out to the narrowest of each pair.
 const READINGS_KEPT: usize = 2048;
 const NOTES_KEPT: usize = 1000;
+/// Call paths kept per stream, as in `capture/places.h`, and modules.
+const PLACES_KEPT: usize = 1 << 14;
 /// Waits for a processor kept per stream.
 const WAITS_KEPT: usize = 1 << 16;
 
@@ -45,6 +48,9 @@ pub(crate) struct Survey {
     pub counters: Option<Counters>,
     /// Begin and end in ticks.
     pub waits: Option<Vec<Wait>>,
+    /// In order of their numbers, from 1 on.
+    pub modules: Vec<Module>,
+    pub places: Vec<RawPlace>,
     /// Records of calls, and the bytes of all records.
     pub events: u64,
     pub bytes: u64,
@@ -94,6 +100,8 @@ impl Survey {
             notes: BTreeSet::new(),
             counters: None,
             waits: None,
+            modules: Vec::new(),
+            places: Vec::new(),
             events: 0,
             bytes: 0,
             damage: None,
@@ -127,6 +135,8 @@ impl Survey {
             Record::Name { function, layer, name } => {
                 self.names.push((function, layer, text(name)));
             }
+            Record::Module { number, build_id, name } => self.module(number, build_id, name),
+            Record::Place { number, payload } => self.place(number, payload),
             Record::Path { file, path } => drop(self.paths.insert(file, path.to_vec())),
             Record::Communicator(payload) => self.communicator(payload, groups),
             Record::Meta { key: b"clock_offset", value } => self.clock_offsets.push(text(value)),
@@ -158,6 +168,19 @@ impl Survey {
         match groups.communicator(payload) {
             Ok((number, communicator)) => drop(self.communicators.insert(number, communicator)),
             Err(damage) => self.note("unknown_communicator", damage.what),
+        }
+    }
+
+    /// One that is not the next is no definition of capture's.
+    fn module(&mut self, number: u32, build_id: &[u8], name: &[u8]) {
+        if number as usize == self.modules.len() + 1 && self.modules.len() < PLACES_KEPT {
+            self.modules.push(Module { build_id: build_id.to_vec(), name: name.to_vec() });
+        }
+    }
+
+    fn place(&mut self, number: u32, payload: &[u8]) {
+        if number as usize == self.places.len() + 1 && self.places.len() < PLACES_KEPT {
+            self.places.push(places::place(payload).unwrap_or_default());
         }
     }
 

@@ -1,0 +1,268 @@
+/* modules.c: the files whose code is mapped, by /proc/self/maps and their own headers. */
+#include <elf.h>
+#include <string.h>
+
+#include "modules.h"
+#include "system.h"
+
+enum { PAGE = 4096, PROGRAM_HEADERS_MAX = 64, NOTES_MAX = 32 };
+
+/* --- /proc/self/maps --- */
+
+struct mapping {
+    uintptr_t low, high;
+    uint64_t offset, device, inode;
+    bool readable, executable;
+    const char *name;
+};
+
+static const char *number(const char *at, unsigned base, uint64_t *value)
+{
+    for (*value = 0;; at++) {
+        unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
+                         : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a' + 10)
+                                                    : base;
+        if (digit >= base)
+            return at;
+        *value = *value * base + digit;
+    }
+}
+
+static const char *after(const char *at, char character)
+{
+    return *at == character ? at + 1 : at;
+}
+
+/* "low-high rwxp offset major:minor inode   path" */
+static struct mapping read_mapping(const char *line)
+{
+    struct mapping mapping = {0};
+    uint64_t low, high, major, minor;
+    const char *at = number(line, 16, &low);
+    at = after(number(after(at, '-'), 16, &high), ' ');
+    mapping.low = (uintptr_t)low;
+    mapping.high = (uintptr_t)high;
+    if (strlen(at) < 5)
+        return mapping;
+    mapping.readable = at[0] == 'r';
+    mapping.executable = at[2] == 'x';
+    at = after(number(at + 5, 16, &mapping.offset), ' ');
+    at = after(number(at, 16, &major), ':');
+    at = after(number(at, 16, &minor), ' ');
+    at = number(at, 10, &mapping.inode);
+    mapping.device = major << 32 | minor;
+    while (*at == ' ')
+        at++;
+    mapping.name = at;
+    return mapping;
+}
+
+/* --- The lists --- */
+
+static bool same_file(const struct module *module, const struct mapping *mapping)
+{
+    return module->inode == mapping->inode && module->device == mapping->device;
+}
+
+static const char *kept_name(struct modules *modules, const char *name)
+{
+    size_t bytes = strlen(name) + 1;
+    if (modules->names_used + bytes > sizeof modules->names)
+        return "";
+    char *place = modules->names + modules->names_used;
+    memcpy(place, name, bytes);
+    modules->names_used += bytes;
+    return place;
+}
+
+/* The module whose first byte is mapped here: known, or new. */
+static uint32_t module_at(struct modules *modules, const struct mapping *mapping)
+{
+    for (uint32_t i = 1; i <= modules->count; i++)
+        if (modules->modules[i].base == mapping->low && same_file(&modules->modules[i], mapping))
+            return i;
+    if (modules->count + 1 >= MODULES_MAX)
+        return 0;
+    struct module *module = &modules->modules[++modules->count];
+    memset(module, 0, sizeof *module);
+    module->base = mapping->low;
+    module->device = mapping->device;
+    module->inode = mapping->inode;
+    module->name = kept_name(modules, mapping->name);
+    return modules->count;
+}
+
+static void add_region(struct modules *modules, const struct mapping *mapping, uint32_t module)
+{
+    if (modules->regions_count < REGIONS_MAX)
+        modules->regions[modules->regions_count++] =
+            (struct region){mapping->low, mapping->high, module};
+}
+
+struct reading {
+    uintptr_t address;
+    struct mapping first; /* of the file that is being passed: where its offset 0 is */
+};
+
+static void add_mapping(struct modules *modules, struct reading *reading,
+                        const struct mapping *mapping)
+{
+    if (mapping->low <= reading->address && reading->address < mapping->high) {
+        modules->stack_low = mapping->low;
+        modules->stack_high = mapping->high;
+    }
+    struct mapping *first = &reading->first;
+    if (mapping->inode && !mapping->offset && mapping->readable)
+        *first = *mapping;
+    if (!mapping->executable)
+        return;
+    bool of_first =
+        mapping->inode && first->inode == mapping->inode && first->device == mapping->device;
+    if (!of_first) {
+        add_region(modules, mapping, 0);
+        return;
+    }
+    struct mapping named = *mapping;
+    named.low = first->low;
+    add_region(modules, mapping, module_at(modules, &named));
+}
+
+static void add_line(struct modules *modules, struct reading *reading)
+{
+    struct mapping mapping = read_mapping(modules->line);
+    if (mapping.name)
+        add_mapping(modules, reading, &mapping);
+}
+
+void modules_read(struct modules *modules, uintptr_t address)
+{
+    struct reading reading = {.address = address};
+    size_t used = 0;
+    int file = system_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0)
+        return;
+    modules->regions_count = 0;
+    modules->stack_low = modules->stack_high = 0;
+    for (ssize_t bytes; (bytes = system_read(file, modules->buffer, MAPS_BUFFER)) > 0;)
+        for (ssize_t i = 0; i < bytes; i++) {
+            char character = modules->buffer[i];
+            if (character != '\n') {
+                if (used < MAPS_LINE - 1)
+                    modules->line[used++] = character;
+                continue;
+            }
+            modules->line[used] = 0;
+            used = 0;
+            add_line(modules, &reading);
+        }
+    system_close(file);
+}
+
+const struct region *modules_region(const struct modules *modules, uintptr_t address)
+{
+    uint32_t low = 0, high = modules->regions_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (modules->regions[middle].high <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct region *region = &modules->regions[low];
+    return low < modules->regions_count && region->low <= address ? region : NULL;
+}
+
+/* --- The headers of a file, where they are mapped --- */
+
+static void find_build_id(struct module *module, const uint8_t *notes, size_t bytes)
+{
+    for (int i = 0; i < NOTES_MAX && bytes >= sizeof(Elf64_Nhdr); i++) {
+        Elf64_Nhdr note;
+        memcpy(&note, notes, sizeof note);
+        size_t name = (note.n_namesz + 3ul) & ~3ul, text = (note.n_descsz + 3ul) & ~3ul;
+        if (name > bytes || text > bytes || sizeof note + name + text > bytes)
+            return;
+        const uint8_t *id = notes + sizeof note + name;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+            !memcmp(notes + sizeof note, "GNU", 4) && note.n_descsz <= BUILD_ID_MAX) {
+            module->build_id_bytes = (uint8_t)note.n_descsz;
+            memcpy(module->build_id, id, note.n_descsz);
+            return;
+        }
+        notes = id + text;
+        bytes -= sizeof note + name + text;
+    }
+}
+
+/* Whether [address, address + bytes) lies in a segment of the file; which one. */
+static const Elf64_Phdr *segment_of(const Elf64_Phdr *headers, unsigned count, uint64_t address,
+                                    uint64_t bytes)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const Elf64_Phdr *header = &headers[i];
+        if (header->p_type == PT_LOAD && header->p_flags & PF_R && header->p_vaddr <= address &&
+            address - header->p_vaddr <= header->p_filesz &&
+            bytes <= header->p_filesz - (address - header->p_vaddr))
+            return header;
+    }
+    return NULL;
+}
+
+static void read_headers(struct module *module)
+{
+    const Elf64_Ehdr *file = (const Elf64_Ehdr *)module->base;
+    if (memcmp(file->e_ident, ELFMAG, SELFMAG) || file->e_ident[EI_CLASS] != ELFCLASS64 ||
+        file->e_phentsize != sizeof(Elf64_Phdr) || file->e_phnum > PROGRAM_HEADERS_MAX ||
+        file->e_phoff > PAGE - sizeof(Elf64_Phdr) * PROGRAM_HEADERS_MAX)
+        return;
+    const Elf64_Phdr *headers = (const Elf64_Phdr *)(module->base + file->e_phoff);
+    unsigned count = file->e_phnum;
+    uint64_t first = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (headers[i].p_type == PT_LOAD) {
+            first = headers[i].p_vaddr - headers[i].p_offset;
+            break;
+        }
+    module->bias = module->base - (uintptr_t)first;
+    for (unsigned i = 0; i < count; i++) {
+        const Elf64_Phdr *header = &headers[i];
+        const uint8_t *at = (const uint8_t *)(module->bias + header->p_vaddr);
+        const Elf64_Phdr *segment = segment_of(headers, count, header->p_vaddr, header->p_filesz);
+        if (!segment)
+            continue;
+        if (header->p_type == PT_NOTE && !module->build_id_bytes)
+            find_build_id(module, at, header->p_filesz);
+        if (header->p_type == PT_GNU_EH_FRAME) {
+            module->frames = at;
+            module->low = (const uint8_t *)(module->bias + segment->p_vaddr);
+            module->high = module->low + segment->p_filesz;
+        }
+    }
+}
+
+static bool is_capture(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return !strncmp(slash ? slash + 1 : name, "libtailrace", 11);
+}
+
+/* A library may have been closed since: its pages are asked for before they are looked at. */
+static bool is_mapped(const struct module *module)
+{
+    unsigned char resident;
+    return !system_call(SYS_mincore, (long)(module->base & ~(uintptr_t)(PAGE - 1)), 1,
+                        (long)&resident, 0, 0, 0);
+}
+
+struct module *modules_examined(struct modules *modules, uint32_t number)
+{
+    struct module *module = &modules->modules[number];
+    if (!number || !is_mapped(module))
+        return NULL;
+    if (!module->examined) {
+        module->examined = true;
+        module->own = is_capture(module->name);
+        read_headers(module);
+    }
+    return module;
+}

@@ -1,0 +1,91 @@
+/* places.h: from where in the program a call comes, as a number (a call path). Private to the core.
+ *
+ * The first time, the stack is unwound, which takes microseconds. What is kept of it are the stack's
+ * words that hold the return addresses: as long as these words are what they were, the next call of
+ * the same function with the same stack pointer comes the same way.
+ */
+#ifndef TAILRACE_PLACES_H
+#define TAILRACE_PLACES_H
+
+#include "stream.h"
+#include "unwind.h"
+
+enum {
+    PLACES_MAX = 1 << 14,  /* of one stream */
+    PLACE_FRAMES_MAX = 64, /* recorded of one path; a function that calls itself counts once */
+    PLACE_CHECKED = 24,    /* compared at each call, from the innermost */
+    PLACE_HEADS = 1024,
+    PLACE_ENTRIES = 4096,
+    PLACE_SLOTS = 1 << 16,
+};
+
+/* A return address on the stack. */
+struct place_slot {
+    uintptr_t at, value;
+};
+
+struct place_entry {
+    uintptr_t frame; /* of the wrapper */
+    uint32_t place;
+    uint16_t function, count;
+    uint32_t first; /* of its slots */
+    uint16_t next;  /* another way to the same frame; 0 where none */
+};
+
+struct place_known {
+    uint64_t hash;
+    uint32_t place;
+};
+
+struct place_frame {
+    uint64_t address; /* in the module's file, or in memory where there is no module */
+    uint32_t module;
+};
+
+struct places {
+    uint16_t heads[PLACE_HEADS]; /* 0: none */
+    struct place_entry entries[PLACE_ENTRIES];
+    struct place_slot slots[PLACE_SLOTS];
+    uint32_t entries_used, slots_used;
+    uint32_t count, modules; /* numbers given */
+    uint64_t spent, read_at; /* ticks in all, and when the mappings were last read */
+    struct place_known known[2 * PLACES_MAX];
+    struct place_frame path[PLACE_FRAMES_MAX];
+    struct unwinder unwinder;
+};
+
+static inline unsigned place_head(uintptr_t frame, unsigned function)
+{
+    uint64_t key = ((uint64_t)frame >> 3) + ((uint64_t)function << 40);
+    return (unsigned)(key * 0x9e3779b97f4a7c15u >> 54);
+}
+
+static inline bool place_holds(const struct places *places, const struct place_entry *entry)
+{
+    const struct place_slot *slot = &places->slots[entry->first];
+    for (unsigned i = 0; i < entry->count; i++)
+        if (*(const volatile uintptr_t *)slot[i].at != slot[i].value)
+            return false;
+    return true;
+}
+
+/* The slow way: another entry of the same head, or the stack is unwound. */
+uint32_t places_find(struct stream *stream, uintptr_t frame, unsigned function);
+
+/* The number of the path by which the wrapper with this frame was called, its definition written; 0
+ * where it is not known. The wrapper has not returned, and the caller has set the stream busy. */
+static inline __attribute__((always_inline)) uint32_t place_of(struct stream *stream,
+                                                               uintptr_t frame, unsigned function)
+{
+    const struct places *places = stream->places;
+    if (LIKELY(places != NULL)) {
+        const struct place_entry *entry =
+            &places->entries[places->heads[place_head(frame, function)]];
+        if (LIKELY(entry->frame == frame && entry->function == function &&
+                   place_holds(places, entry)))
+            return entry->place;
+    }
+    return places_find(stream, frame, function);
+}
+
+#endif
