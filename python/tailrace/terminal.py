@@ -20,6 +20,7 @@ Progress = Callable[[float], None]
 
 # Of text that goes to a file or a pipe.
 FILE_WIDTH = 110
+UNFOLDED = 10_000
 
 
 def tell(sentence: str) -> None:
@@ -65,6 +66,16 @@ def table(title: str, *columns: str) -> "Table":
             overflow="fold",
         )
     return result
+
+
+def print_numbers(out: "Console", rows: "Table") -> None:
+    """A table of numbers; in a file or pipe as wide as it needs, since a folded number is none."""
+    width = out.width
+    if not out.is_terminal:
+        out.width = UNFOLDED
+        out.width = max(width, out.measure(rows).maximum)
+    out.print(rows)
+    out.width = width
 
 
 @contextmanager

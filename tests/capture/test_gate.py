@@ -114,7 +114,9 @@ def test_launchers_pass_through(environment, tmp_path, family):
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         "TAILRACE_PROGRAM": str(launcher.resolve()),
     }
-    command = [launcher, "-n", "2", "sh", "-c", "echo hello; ls / | wc -l > count; exit 3"]
+    # Open MPI ends the other rank when one has failed: both wait until both have spoken
+    rank = "echo hello; ls / | wc -l >count.$$; until [ $(ls count.* | wc -l) = 2 ]; do :; done; "
+    command = [launcher, "-n", "2", "sh", "-c", f"{rank} sleep 0.2; exit 3"]
     done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
     assert done.stdout == "hello\nhello\n"
     assert done.returncode == 3

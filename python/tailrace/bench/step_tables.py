@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tailrace.bench.figures import MB
 from tailrace.bench.records import PHASES, Direction
-from tailrace.terminal import table
+from tailrace.terminal import print_numbers, table
 from tailrace.units import byte_count, digits
 
 MILLISECONDS = 1e3
@@ -66,7 +66,7 @@ def print_summary(out: Console, streams: list[dict[str, Any]], title: str) -> No
     heading = "ms of the slowest rank: phases over all steps, the median step, the slowest step"
     out.print()
     out.print(Text(f"{title}{heading} (--all: every step)", style="bold"), soft_wrap=True)
-    out.print(rows)
+    print_numbers(out, rows)
 
 
 def print_steps(out: Console, stream: dict[str, Any], title: str) -> None:
@@ -81,7 +81,7 @@ def print_steps(out: Console, stream: dict[str, Any], title: str) -> None:
     heading = f"{title}{stream['stream']}, {verb} by {stream['method']} in {stream['format']}"
     out.print()
     out.print(Text(f"{heading}; ms of a rank: min/mean/max @rank", style="bold"), soft_wrap=True)
-    out.print(rows)
+    print_numbers(out, rows)
     for name, value in stream["rates"].items():
         if not name.startswith("best"):
             best = stream["rates"][f"best_step_{name}"]
