@@ -84,6 +84,7 @@ class Packed:
 
     trace: Path
     meta: dict[str, str]
+    ranks: int
 
 
 @contextlib.contextmanager
@@ -92,7 +93,7 @@ def packed(raw: Path, output: Path) -> Iterator[list[Packed]]:
     `output`, gone afterwards."""
     with writing(output), tempfile.TemporaryDirectory(prefix=".packing-", dir=output.parent) as at:
         runs = pack(raw, Path(at) / output.name)
-        yield [Packed(Path(run["path"]), run["meta"]) for run in runs]
+        yield [Packed(Path(run["path"]), run["meta"], int(run["ranks"])) for run in runs]
 
 
 def pack_verified(

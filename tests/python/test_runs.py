@@ -237,3 +237,15 @@ def test_a_run_that_is_stopped_says_so(tailrace, tmp_path):
     said = process.communicate(timeout=SECONDS_MAX)[1]
     assert "But the run was stopped early by SIGTERM." in said
     assert not (tmp_path / "run" / "raw").exists()
+
+
+def test_ranks_of_another_mpis_launcher_are_said_to_be_alone(captured, tmp_path):
+    """The classic mistake: each process is a world of its own. (An MPICH program does not start
+    under Open MPI's launcher.)"""
+    family = find_mpi("openmpi")
+    compile_program([family.mpicc, "-O1"], [PROGRAMS / "spawn.c"], tmp_path / "spawn")
+    command = [find_mpi("mpich").mpiexec, "-n", "2", tmp_path / "spawn", "0", "0"]
+    runs, said = captured(family, list(map(str, command)))
+    assert [int(run["ranks"]) for run in runs.values()] == [1, 1], said
+    assert "the 2 processes that mpiexec started do not know of each other" in said
+    assert "hint: the program uses Open MPI" in said

@@ -193,8 +193,6 @@ def _finish(attempt: Attempt) -> None:
         tell(str(reason))
         return
     traces = store.pack_verified(place.raw, place.trace, partial(_names, attempt))
-    if len(traces) > 1:
-        tell(f"the command started {len(traces)} runs, each with a trace and a verdict of its own")
     for trace in traces:
         if options.report:
             _report(trace, place.directory, options.replay)
@@ -203,10 +201,27 @@ def _finish(attempt: Attempt) -> None:
 
 
 def _names(attempt: Attempt, runs: list[store.Packed]) -> list[str]:
-    """What starts with a script is called after the programs that the script started."""
+    """What starts with a script is called after the programs that the script started. Says what
+    several runs mean."""
+    if len(runs) > 1:
+        tell(_several(attempt, runs))
     if len(runs) == 1 and not attempt.launch.is_script:
         return [attempt.place.trace.stem]
     return [recorded_name(run.meta) or attempt.launch.name for run in runs]
+
+
+def _several(attempt: Attempt, runs: list[store.Packed]) -> str:
+    """Ranks of one launcher that are alone in MPI are those of another MPI's launcher."""
+    launcher = attempt.launch.launcher
+    if launcher is None or not all(run.ranks == 1 and run.meta.get("mpi") for run in runs):
+        return f"the command started {len(runs)} runs, each with a trace and a verdict of its own"
+    library = printable(runs[0].meta["mpi"].split(",")[0])
+    way = "`srun --mpi=…` (srun --mpi=list)" if launcher.name == "srun" else "mpiexec"
+    return (
+        f"the {len(runs)} processes that {printable(launcher.name)} started do not know of each"
+        " other: each is a run of one rank, with a trace and a verdict of its own\n\n"
+        f"hint: the program uses {library}; start it with the {way} of that MPI"
+    )
 
 
 def _report(trace: Path, directory: Path, replay: ReplayOptions) -> None:
