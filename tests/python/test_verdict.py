@@ -158,6 +158,15 @@ def test_time_between_the_layers():
     assert found.share_of_runtime == 0.3  # 6 s of 2 × 10 s
 
 
+def test_an_exchange_inside_mpiio_is_not_to_be_overlapped():
+    """T_net is 7 s: of the 3 s lost to transfers MPI-IO can account for all, or for 1 s."""
+    row = [useful(6 * SECOND), mpi(3 * SECOND), write(SECOND, size=10**9)]
+    for between_s, advised in ((3, True), (1, False)):
+        layers = {"mpiio_ns": 8 * SECOND, "between_ns": 2 * between_s * SECOND}
+        program = Program([row, row], *[7 * SECOND] * 2, 6 * SECOND, layers=layers)
+        assert ("MPI-IO itself exchanges" in finding(program, "network").advice) == advised
+
+
 def test_no_io_problem_says_so_and_names_what_is():
     """Rank 0 computes 8 s, the other 4 s: load balance 6/8; the 10 ms of writing are 0.1 % of the
     run."""

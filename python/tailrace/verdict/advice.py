@@ -140,6 +140,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "small": "merge messages: fewer and larger ones",
         "large": "send less, or overlap it with computation: MPI_Isend, MPI_Irecv, MPI_Ibcast",
         "one rank": "call MPI less often, or not at all where there is one rank",
+        "mpiio": "compare collective with independent calls, and numbers of aggregators (hint "
+        "cb_nodes): MPI-IO itself exchanges the data",
     },
     "processors": {
         "": "look for other programs on these cores, for more threads than cores, and for a limit "

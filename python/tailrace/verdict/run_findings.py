@@ -99,7 +99,7 @@ def network(evidence: Evidence) -> Finding | None:
         evidence.share(loss),
         gain,
         to_seconds(loss),
-        advice(Kind.NETWORK, "one rank" if evidence.ranks == 1 else _messages(evidence)),
+        advice(Kind.NETWORK, _kind_of_transfer(evidence, part)),
     )
 
 
@@ -124,6 +124,12 @@ def _costliest(evidence: Evidence) -> str:
     return (
         f"; {name} has {part} of the time in MPI outside file calls, {count(calls, 'call')}{each}"
     )
+
+
+def _kind_of_transfer(evidence: Evidence, in_mpiio: float) -> str:
+    if evidence.ranks == 1:
+        return "one rank"
+    return "mpiio" if in_mpiio >= EXCHANGE_SHARE else _messages(evidence)
 
 
 def _messages(evidence: Evidence) -> str:
