@@ -62,6 +62,24 @@ def test_opens_that_many_requests_follow_are_paid_for():
     assert first(*calls).code == "metadata"
 
 
+def test_a_single_slow_open_is_not_advised_to_stay_open():
+    found = first(call("open", SECOND, 1), write(MILLISECOND, b"/run/out", 10**9, 300_000))
+    assert found.finding == "4 opens of 1.00 s each take 99.9 % of the I/O time"
+    assert "open once" not in found.advice
+    one = Program([[useful(SECOND), call("fsync", SECOND, 1)]], 2 * SECOND, 2 * SECOND, SECOND)
+    headline = judge(Evidence(one.columns())).headline
+    assert "1 fsync of 1.00 s takes 100 % of the I/O time" in headline
+
+
+def test_waits_for_asynchronous_requests_are_named():
+    calls = (call("aio_suspend", SECOND, 16), write(MILLISECOND, b"/run/out", 16 * MB, 16))
+    found = first(*calls)
+    assert found.finding == (
+        "64 waits for 64 asynchronous writes of out take 99.9 % of the I/O time"
+    )
+    assert "open once" not in found.advice
+
+
 def test_many_small_files():
     pieces = []
     for i in range(200):

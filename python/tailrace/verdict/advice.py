@@ -74,6 +74,10 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "open once and keep open; fewer, larger files",
         "other": "rename, remove or make files and directories less often: once per output, not "
         "once per record",
+        "slow open": "write to a new name where old contents are only replaced: to empty a large "
+        "file takes time; else look at what looks up names there",
+        "asynchronous": "give the program other work before it waits, or write less: there is "
+        "nothing to overlap with",
         "cut": "set a file's size once, or not at all: writing beyond the end makes it longer",
         "hdf5": "use collective metadata: H5Pset_all_coll_metadata_ops, H5Pset_coll_metadata_write",
     },

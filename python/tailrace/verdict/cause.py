@@ -26,8 +26,9 @@ class Cause:
     advised: str = ""
 
 
-def part_of_io(evidence: Evidence, time_ns: int) -> str:
-    return f"take {percent(time_ns / evidence.use.time_ns())} of the I/O time"
+def part_of_io(evidence: Evidence, time_ns: int, calls: int = 2) -> str:
+    verb = "takes" if calls == 1 else "take"
+    return f"{verb} {percent(time_ns / evidence.use.time_ns())} of the I/O time"
 
 
 def where_of(evidence: Evidence, rows: np.ndarray) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tailrace.units import byte_count, count, percent
+from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.requests import (
+    ASYNCHRONOUS_WAITS,
     METADATA_KINDS,
     MOVING_KINDS,
     OTHERS,
@@ -18,6 +19,7 @@ from tailrace.verdict.requests import (
     calls_of,
     calls_of_functions,
     sum_use,
+    sums_of,
 )
 
 # A second kind of call is named where it has so much of the time.
@@ -27,6 +29,8 @@ WORTH_NAMING = 0.1
 REOPENED = 20
 FEW_REQUESTS = 4
 MANY_FILES = 100
+# An open that takes so long does more than to find a name.
+SLOW_OPEN_NS = 1_000_000
 SMALL_FILE_BYTES = 1_000_000
 # What Python looks for when it imports.
 _MODULE = re.compile(rb"\.pyc?$|/__pycache__/|/(site|dist)-packages(/|$)|/lib/python3[^/]*(/|$)")
@@ -35,13 +39,13 @@ _MODULE = re.compile(rb"\.pyc?$|/__pycache__/|/(site|dist)-packages(/|$)|/lib/py
 def in_names(evidence: Evidence) -> Cause:
     use, functions = evidence.use, evidence.columns["functions"]
     whole = use.time_ns(*METADATA_KINDS)
-    if (cause := _imports(evidence)) is not None:
+    if (cause := _asynchronous(evidence) or _imports(evidence)) is not None:
         return cause
     first, second, *_ = sorted(METADATA_KINDS, key=lambda kind: -use.time_ns(kind))
     kinds = [first] + [second] * (use.time_ns(second) >= WORTH_NAMING * whole)
     facts = " and ".join(calls_of(use, kind, functions) for kind in kinds)
     if use.time_ns("look_up") >= CAUSE_SHARE * whole:
-        part = part_of_io(evidence, use.time_ns("look_up"))
+        part = part_of_io(evidence, use.time_ns("look_up"), use.calls("look_up"))
         text = f"{calls_of(use, 'look_up', functions)} {part}"
         advised = "one rank" if evidence.ranks == 1 else ""
         return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
@@ -60,7 +64,31 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
         "other"
     ):
         return "other"
+    if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and use.calls("open") < REOPENED:
+        return "slow open"
     return "cut" if kinds[0] == "truncate" else ""
+
+
+def _asynchronous(evidence: Evidence) -> Cause | None:
+    """Waiting for requests of aio_write and its like: they are what takes the time."""
+    use, functions = evidence.use, evidence.columns["functions"]
+    waits, time_ns = sums_of(functions, ASYNCHRONOUS_WAITS)
+    if not waits or time_ns < CAUSE_SHARE * use.time_ns(*METADATA_KINDS):
+        return None
+    kind = max(MOVING_KINDS, key=use.bytes)
+    size = byte_count(use.bytes(kind) / max(use.calls(kind), 1))
+    requests = count(use.calls(kind), f"asynchronous {kind}")
+    name, verb = where_of(evidence, used := used_rows(evidence)), "take" if waits > 1 else "takes"
+    part = percent(min(time_ns / use.time_ns(), 1.0))
+    text = f"{count(waits, 'wait')} for {requests} of {name} {verb} {part} of the I/O time"
+    facts = f"{requests} of {size} on average; each wait takes {nanoseconds(time_ns // waits)}"
+    return Cause(Kind.METADATA, text, facts, only_row(used), advised="asynchronous")
+
+
+def used_rows(evidence: Evidence) -> np.ndarray:
+    """Rows of "files" that bytes were moved to or from."""
+    files = evidence.files
+    return np.flatnonzero(np.asarray(files["bytes_read"]) + np.asarray(files["bytes_written"]))
 
 
 def _imports(evidence: Evidence) -> Cause | None:

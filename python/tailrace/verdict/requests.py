@@ -48,6 +48,7 @@ OTHERS = {
 _MPIIO_CALL = re.compile(
     "MPI_File_i?(?P<kind>read|write)((?P<shared>_shared|_ordered)|(_at)?(?P<all>_all)?)"
 )
+ASYNCHRONOUS_WAITS = ("aio_suspend", "aio_suspend64", "lio_listio", "lio_listio64")
 _SYNC_NAMES = ("fsync", "fdatasync", "msync", "syncfs", "sync_file_range")
 # What they hand over counts as writes.
 _FLUSH_NAMES = ("fflush", "fflush_unlocked")
@@ -133,11 +134,11 @@ def noun_of(kind: str, functions: dict[str, Any]) -> str:
 
 def flushed(use: Use, functions: dict[str, Any]) -> int:
     """How many writes are a program's fflush, where most are; else 0."""
-    calls = _sums_of(functions, _FLUSH_NAMES)[0]
+    calls = sums_of(functions, _FLUSH_NAMES)[0]
     return calls if 2 * calls > use.calls("write") else 0
 
 
-def _sums_of(functions: dict[str, Any], names: Iterable[str]) -> tuple[int, int]:
+def sums_of(functions: dict[str, Any], names: Iterable[str]) -> tuple[int, int]:
     """Calls of these functions, and the time in them."""
     rows = zip(map(str, functions["name"]), functions["calls"], functions["time_ns"], strict=True)
     found = [(int(calls), int(time_ns)) for name, calls, time_ns in rows if name in set(names)]
@@ -145,7 +146,7 @@ def _sums_of(functions: dict[str, Any], names: Iterable[str]) -> tuple[int, int]
 
 
 def calls_of_functions(functions: dict[str, Any], names: Iterable[str]) -> int:
-    return _sums_of(functions, names)[0]
+    return sums_of(functions, names)[0]
 
 
 def mpiio_ways(functions: dict[str, Any], *kinds: str) -> dict[str, int]:

@@ -133,7 +133,8 @@ def _cause(evidence: Evidence) -> Cause:
 def _sync(evidence: Evidence) -> Cause:
     use, functions = evidence.use, evidence.columns["functions"]
     file = evidence.named_file("sync")
-    text = f"{calls_of(use, 'sync', functions)} {part_of_io(evidence, use.time_ns('sync'))}"
+    part = part_of_io(evidence, use.time_ns("sync"), use.calls("sync"))
+    text = f"{calls_of(use, 'sync', functions)} {part}"
     facts = f"{count(use.calls('write'), 'write')} of {byte_count(use.bytes('write'))} in all"
     names = (noun_of("sync", functions),)
     return Cause(Kind.SYNC, text, facts, file, names, _advised_of_sync(evidence))
@@ -152,7 +153,8 @@ def _advised_of_sync(evidence: Evidence) -> str:
 
 def _locks(evidence: Evidence) -> Cause:
     use, functions = evidence.use, evidence.columns["functions"]
-    text = f"{calls_of(use, 'lock', functions)} {part_of_io(evidence, use.time_ns('lock'))}"
+    part = part_of_io(evidence, use.time_ns("lock"), use.calls("lock"))
+    text = f"{calls_of(use, 'lock', functions)} {part}"
     facts = "fcntl, flock and lockf return when the lock is granted"
     return Cause(Kind.LOCKS, text, facts, evidence.named_file("lock"))
 

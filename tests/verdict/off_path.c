@@ -1,0 +1,173 @@
+/* Programs whose I/O takes another way than the main thread's calls: off_path NAME, in the working
+ * directory. Each moves 64 MiB, but for what is said beside it. */
+
+#define _GNU_SOURCE
+#include <aio.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20, PIECES = 64 };
+
+static char *data; /* 1 MiB */
+
+static void fail(const char *what)
+{
+    perror(what);
+    exit(errno == ENOSYS || errno == EPERM ? 77 : 1); /* 77: the kernel does not offer it */
+}
+
+static int created(const char *name)
+{
+    int file = open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
+    if (file < 0)
+        fail(name);
+    return file;
+}
+
+static void written(int file, int pieces)
+{
+    for (int i = 0; i < pieces; i++)
+        if (write(file, data, MIB) != MIB)
+            fail("write");
+}
+
+static void *ring_part(int ring, size_t bytes, off_t offset)
+{
+    void *part = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring, offset);
+    if (part == MAP_FAILED)
+        fail("mmap of a ring");
+    return part;
+}
+
+static void uring(void)
+{
+    struct io_uring_params given = {0};
+    int ring = (int)syscall(SYS_io_uring_setup, 1, &given);
+    if (ring < 0)
+        fail("io_uring_setup");
+    char *sent = ring_part(ring, given.sq_off.array + given.sq_entries * sizeof(unsigned),
+                           IORING_OFF_SQ_RING);
+    char *done = ring_part(ring, given.cq_off.cqes + given.cq_entries * sizeof(struct io_uring_cqe),
+                           IORING_OFF_CQ_RING);
+    struct io_uring_sqe *request =
+        ring_part(ring, given.sq_entries * sizeof *request, IORING_OFF_SQES);
+    int file = created("uring");
+    for (unsigned i = 0; i < PIECES; i++) {
+        *request = (struct io_uring_sqe){.opcode = IORING_OP_WRITE,
+                                         .fd = file,
+                                         .addr = (unsigned long)data,
+                                         .len = MIB,
+                                         .off = (unsigned long)i * MIB};
+        ((unsigned *)(sent + given.sq_off.array))[0] = 0;
+        __atomic_store_n((unsigned *)(sent + given.sq_off.tail), i + 1, __ATOMIC_RELEASE);
+        if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+            fail("io_uring_enter");
+        __atomic_store_n((unsigned *)(done + given.cq_off.head), i + 1, __ATOMIC_RELEASE);
+    }
+    close(file);
+}
+
+static void mapping(void)
+{
+    int file = created("mesh.bin");
+    if (ftruncate(file, (off_t)PIECES * MIB))
+        fail("ftruncate");
+    char *map = mmap(NULL, (size_t)PIECES * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (map == MAP_FAILED)
+        fail("mmap");
+    for (int i = 0; i < PIECES; i++)
+        memcpy(map + (size_t)i * MIB, data, MIB);
+}
+
+static void *write_there(void *unused)
+{
+    written(created("history"), PIECES);
+    return unused;
+}
+
+/* The main thread writes 1 MiB itself, so that it is the one with the accounts. */
+static void thread(void)
+{
+    pthread_t writer;
+    written(created("log"), 1);
+    if (pthread_create(&writer, NULL, write_there, NULL))
+        fail("pthread_create");
+    pthread_join(writer, NULL);
+}
+
+static void forked(void)
+{
+    written(created("log"), 1);
+    pid_t child = fork();
+    if (!child) {
+        written(created("history"), PIECES);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void shell(void)
+{
+    written(created("log"), 1);
+    if (system("dd if=/dev/zero of=history bs=1M count=64 status=none"))
+        fail("system");
+}
+
+/* 128 MiB in all: what is sent was written before. */
+static void send(void)
+{
+    int from = created("from"), to = created("to");
+    off_t offset = 0;
+    written(from, PIECES);
+    while (sendfile(to, from, &offset, MIB) > 0)
+        continue;
+}
+
+static void asynchronous(void)
+{
+    static struct aiocb requests[PIECES];
+    int file = created("field");
+    for (int i = 0; i < PIECES; i++) {
+        requests[i] = (struct aiocb){
+            .aio_fildes = file, .aio_buf = data, .aio_nbytes = MIB, .aio_offset = (off_t)i * MIB};
+        if (aio_write(&requests[i]))
+            fail("aio_write");
+    }
+    for (int i = 0; i < PIECES; i++) {
+        const struct aiocb *waited[] = {&requests[i]};
+        while (aio_error(&requests[i]) == EINPROGRESS)
+            aio_suspend(waited, 1, NULL);
+        aio_return(&requests[i]);
+    }
+}
+
+int main(int arguments, char **words)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } programs[] = {{"uring", uring},
+                    {"mapping", mapping},
+                    {"thread", thread},
+                    {"forked", forked},
+                    {"shell", shell},
+                    {"send", send},
+                    {"asynchronous", asynchronous}};
+    data = malloc(MIB);
+    memset(data, 'x', MIB);
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (arguments == 2 && !strcmp(words[1], programs[i].name))
+            programs[i].run();
+    free(data);
+    return 0;
+}

@@ -1,0 +1,106 @@
+"""I/O and MPI beside the main thread's calls, in programs that really run: the first line names it,
+with what the kernel counted, and never says that nothing holds the run back."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tailrace
+from tailrace.library import Run
+from tests.conftest import Mpi
+from tests.processes import LONGEST_WAIT_S
+
+pytestmark = [pytest.mark.slow, pytest.mark.measured("the verdict on a program that ran")]
+
+HERE = Path(__file__).parent
+# The tests' directory may be in memory, whose pages the kernel does not count as written.
+MOVED = r"6[78]\.\d MB"
+PROGRAMS = {
+    "uring": MOVED + r" were written through io_uring, which Tailrace does not time",
+    "mapping": MOVED
+    + r" were written through a mapping of mesh\.bin, which Tailrace does not time",
+    "thread": r"[Oo]ther threads move 67\.1 MB of 68\.2 MB and spend \S+ \S+ in file calls",
+    "forked": r"The program started another process, which was not recorded and wrote " + MOVED,
+    "shell": r"The program started another process, which was not recorded and wrote " + MOVED,
+    "send": r"I/O takes [\d.]+ % of this run: ",
+    "asynchronous": r"I/O takes [\d.]+ % of this run: ",
+}
+POOL = """
+import multiprocessing
+def part(number):
+    with open(f"part.{number}", "wb") as file:
+        file.write(bytes(10_000_000))
+if __name__ == "__main__":
+    multiprocessing.set_start_method("fork")
+    with multiprocessing.Pool(2) as pool:
+        pool.map(part, range(4))
+"""
+
+
+def captured(command: list[str | Path], folder: Path, environment: dict[str, str]) -> Run:
+    words = [sys.executable, "-m", "tailrace", "run", "--no-report", "-o", folder / "trace", "--"]
+    done = subprocess.run(
+        [*map(str, [*words, *command])],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_WAIT_S,
+    )
+    if done.returncode == 77:
+        pytest.skip(f"not offered here: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    (trace,) = folder.rglob("*.tailrace")
+    return tailrace.open(trace)
+
+
+@pytest.fixture(scope="session")
+def off_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    binary = tmp_path_factory.mktemp("off-path") / "off_path"
+    command = ["cc", "-O1", "-pthread", "-o", binary, HERE / "off_path.c"]
+    subprocess.run(list(map(str, command)), check=True)
+    return binary
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Path:
+    """A directory whose file system's pages the kernel counts where they are written."""
+    if "write_bytes" not in Path("/proc/self/io").read_text():
+        pytest.skip("this kernel does not count what a process writes")
+    kind = subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True)
+    if kind.stdout.strip() in ("tmpfs", "ramfs", "overlayfs"):
+        pytest.skip(f"{tmp_path} is a {kind.stdout.strip()}, whose pages are not counted")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_first_line_says_which_way_the_bytes_went(name: str, off_path: Path, counted: Path):
+    run = captured([off_path, name], counted, dict(os.environ))
+    assert re.search(PROGRAMS[name], run.headline), run.headline
+    assert "does not hold" not in run.headline
+
+
+def test_a_pool_of_processes_is_counted(counted: Path):
+    (counted / "pool.py").write_text(POOL)
+    run = captured([sys.executable, "pool.py"], counted, dict(os.environ))
+    words = r"The program started 2 other processes, which were not recorded and wrote 40\.\d MB"
+    assert re.search(words, run.headline), run.headline
+    assert "does not hold" not in run.headline
+
+
+def test_threads_that_call_mpi_are_no_second_line_of_control(mpi: Mpi, tmp_path: Path):
+    binary = tmp_path / "talking_threads"
+    source = HERE / "talking_threads.c"
+    subprocess.run([mpi.mpicc, "-O1", "-pthread", "-o", binary, source], check=True)
+    run = captured(mpi.launch(2, binary), tmp_path, mpi.variables())
+    words = r"8 other threads spend [\d.]+ % of the run in MPI on average, in 4,000 calls, which no"
+    assert re.search(words, run.headline), run.headline
+    assert "does not hold" not in run.headline
+    assert list(run.columns["rank"]["overlapped_mpi_calls"]) == [2000, 2000]
+    assert list(run.columns["rank"]["bytes_by_other_threads"]) == [4 * 25 * 4096] * 2
