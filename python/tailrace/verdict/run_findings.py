@@ -154,6 +154,9 @@ def processors(evidence: Evidence) -> Finding | None:
     each = ", ".join(f"{nanoseconds(wait)} {name}" for wait, name in waits if wait)
     facts = f"a rank waited {each} on average; none of that is blamed on the network, "
     facts += "the file system or other ranks"
+    lost = evidence.share(float(evidence.losses.processors_ns))
+    if lost > found.share + NOTABLE_LOSS:
+        facts += f"; with others' waiting for those ranks it costs {percent(lost)} of the run"
     if evidence.ranks == 1:
         facts = f"it waited {each}; none of that is blamed on the file system"
     return Finding(
