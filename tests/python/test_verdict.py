@@ -183,6 +183,23 @@ def test_no_io_problem_says_so_and_names_what_is():
     assert set(codes(program)) == {"load_imbalance", "network", "io_fine"}
 
 
+def test_a_master_that_hands_out_work_is_named_and_not_a_worker():
+    """Of four ranks one computes 1 s and three 10 s; in the second run they are uneven, too; in the
+    third two of four do nothing, so that none can be told from the rule."""
+
+    def said(*computed_s: int) -> str:
+        rows = [[useful(s * SECOND), mpi((10 - s) * SECOND)] for s in computed_s]
+        found = finding(Program(rows, *[10 * SECOND] * 3), "load_imbalance")
+        return f"{found.finding} → {found.advice}"
+
+    assert said(1, 10, 10, 10).startswith("rank 0 computes 10.0 % of what the others compute → let")
+    assert said(1, 7, 10, 6).startswith(
+        "rank 2 computes 1.67 times as long as the ranks on average"
+    )
+    assert said(1, 1, 10, 10).startswith("rank 2 computes 1.82 times as long as the ranks on ")
+    assert said(0, 10, 10, 0, 10).startswith("2 ranks compute 0 % of what the others compute → let")
+
+
 def test_a_balanced_run_has_nothing_to_complain_of():
     program = Program([[useful(10 * SECOND)]] * 4, 10 * SECOND, 10 * SECOND, 10 * SECOND)
     assert (

@@ -127,7 +127,11 @@ ADVICE: dict[str, dict[str, str]] = {
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",
     },
-    "load_imbalance": {"": "change the decomposition, or balance the work dynamically"},
+    "load_imbalance": {
+        "": "change the decomposition, or balance the work dynamically",
+        "idle": "let every rank compute: one that only hands out work, or gathers it, keeps a core "
+        "from the others",
+    },
     "serialization": {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later"
     },

@@ -1,10 +1,16 @@
 """Findings beside I/O: computation, network, and whether the trace itself can be believed."""
 
+import numpy as np
+
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.off_path import slept_share
 
+# Ranks that compute less than this share of the longest do something else, where the others are
+# even: the longest takes no more than so many times the mean of them.
+IDLE_SHARE = 0.5
+EVEN = 1.1
 # POP takes 0.8 for the product of the factors as acceptable; one factor below 0.95 is worth a word.
 NOTABLE_LOSS = 0.05
 # Capture that costs more than two runs differ by may change what it measures.
@@ -28,17 +34,35 @@ def imbalance(evidence: Evidence) -> Finding | None:
     times, useful = evidence.times, evidence.computed_ns
     mean_ns = float(times.mean_ns(useful))
     rank = int(useful.argmax())
-    least = min(set(range(times.ranks)) - set(times.missing), key=lambda p: useful[p])
+    known = sorted(set(range(times.ranks)) - set(times.missing))
+    least = min(known, key=lambda p: useful[p])
+    idle = _idle(useful[known])
+    text = (
+        f"rank {rank} computes {useful[rank] / mean_ns:.2f} times as long as the ranks on average"
+    )
+    if idle.any():
+        busy_ns, idle_ns = useful[known][~idle].mean(), useful[known][idle].mean()
+        who = f"rank {least} computes" if idle.sum() == 1 else f"{idle.sum()} ranks compute"
+        text = f"{who} {percent(idle_ns / busy_ns)} of what the others compute"
     return Finding(
         Kind.LOAD_IMBALANCE,
-        f"rank {rank} computes {useful[rank] / mean_ns:.2f} times as long as the ranks on average",
+        text,
         f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
         f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}",
         evidence.share(loss),
         f"an even computation would save at most {nanoseconds(int(loss))}",
         to_seconds(loss),
-        advice(Kind.LOAD_IMBALANCE),
+        advice(Kind.LOAD_IMBALANCE, "idle" if idle.any() else ""),
     )
+
+
+def _idle(useful: np.ndarray) -> np.ndarray:
+    """Which ranks compute little, as a master does that hands out work, while all others are even;
+    else none."""
+    idle = useful < IDLE_SHARE * useful.max()
+    busy = useful[~idle]
+    alone = 2 * idle.sum() < len(useful) and useful.max() <= EVEN * busy.mean()
+    return idle if alone else np.zeros_like(idle)
 
 
 def serialization(evidence: Evidence) -> Finding | None:
