@@ -49,7 +49,7 @@ def test_a_finding_longer_than_a_line_goes_on_under_its_own_words(arithmetic, ma
     findings = lines[at : lines.index("", at)]
     assert any(line.startswith(" 32.1 %  rank 0 writes") for line in findings)
     document = {"verdict": [{"share_of_runtime": 0.5, "finding": "word " * 40}]}
-    document["verdict"][0] |= {"evidence": "", "gain": "", "advice": ""}
+    document["verdict"][0] |= {"evidence": "", "place": "", "gain": "", "advice": ""}
     out = Console(width=60, file=io.StringIO())
     out.print(verdict(document))
     heading, first, *more = out.file.getvalue().splitlines()

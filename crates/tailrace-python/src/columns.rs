@@ -8,7 +8,7 @@ use tailrace_replay::analysis::{FileUses, IoPhase, Span, Timeline};
 use tailrace_trace::Tables;
 
 use crate::arrays::{Dict, integers};
-use crate::tables;
+use crate::{places, tables};
 
 /// Everything, under the names that `python/tailrace` expects.
 pub(crate) fn all<'py>(
@@ -31,6 +31,7 @@ pub(crate) fn all<'py>(
     columns.set_item("file_sizes", tables::file_sizes(py, analysis)?)?;
     columns.set_item("file_uses", file_uses(py, analysis)?)?;
     columns.set_item("functions", tables::functions(py, trace, analysis)?)?;
+    columns.set_item("places", places::places(py, trace, analysis)?)?;
     columns.set_item("phases", phases(py, analysis)?)?;
     columns.set_item("timeline", timeline(py, &analysis.timeline)?)?;
     columns.set_item("rates", rates(py, &analysis.timeline)?)?;

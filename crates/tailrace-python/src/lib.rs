@@ -8,6 +8,7 @@ mod call_columns;
 mod calls;
 mod columns;
 mod options;
+mod places;
 mod tables;
 mod watch;
 

@@ -116,7 +116,7 @@ pub(crate) fn file_ranks<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py>
 }
 
 /// Kinds of calls by number: the column of their count and that of their time.
-const KINDS: [(&str, &str); 9] = [
+pub(crate) const KINDS: [(&str, &str); 9] = [
     ("reads", "read_ns"),
     ("writes", "write_ns"),
     ("opens", "open_ns"),

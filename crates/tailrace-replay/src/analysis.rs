@@ -14,6 +14,7 @@ pub use crate::busy::IoPhase;
 pub use crate::clocks::Clocks;
 pub use crate::longest::Span;
 pub use crate::patterns::Pattern;
+pub use crate::places::{PlaceAccount, PlaceTally};
 pub use crate::tallies::{FileTally, FunctionTally, Sizes};
 pub use crate::timeline::Timeline;
 pub use crate::uses::Kinds;
@@ -134,6 +135,7 @@ pub struct Analysis {
     pub file_ranks: Vec<FileRankAccount>,
     pub file_uses: FileUses,
     pub functions: Vec<FunctionAccount>,
+    pub places: Vec<PlaceAccount>,
     pub io_phases: Vec<IoPhase>,
     pub timeline: Timeline,
     /// How much of the run some rank waited for a processor in each state, at most.
@@ -157,6 +159,7 @@ impl Analysis {
             files,
             file_ranks,
             functions: functions(world),
+            places: crate::places::accounts(world.locations.iter().map(|l| &l.tallies.places)),
             io_phases: world.accounts.busy.phases().to_vec(),
             any_waited: crate::waits::by_any(world.locations.iter().map(|l| &l.waits), runtime),
             timeline: std::mem::take(&mut world.accounts.timeline),

@@ -39,6 +39,7 @@ mod one_sided;
 mod operations;
 mod options;
 mod patterns;
+mod places;
 mod requests;
 mod steps;
 mod sweep;

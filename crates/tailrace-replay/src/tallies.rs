@@ -6,6 +6,7 @@ use tailrace_trace::event::{Buffered, Layer, Operation, Part};
 
 use crate::longest::Span;
 use crate::patterns::Pattern;
+use crate::places::Places;
 use crate::steps::{Access, Line, Step, Sum};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +105,7 @@ pub(crate) type FileKey = (u32, Layer);
 pub(crate) struct Tallies {
     pub functions: Vec<FunctionTally>,
     pub files: HashMap<FileKey, FileTally>,
+    pub places: Places,
 }
 
 impl Tallies {
@@ -119,6 +121,7 @@ impl Tallies {
                 continue;
             }
             self.add_function(step, *sum);
+            self.places.add(shape.place, step, *sum);
             if step.file != Span::NO_FILE {
                 self.add_file(step, *sum);
             }

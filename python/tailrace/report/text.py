@@ -30,6 +30,7 @@ TOP_RANKS = 8
 TOP_ELSEWHERE = 3
 PATH_WIDTH = 60
 LABEL_WIDTH = 24
+NAME_WIDTH = 36
 # What the files table's other columns take.
 FILE_COLUMNS_WIDTH = 74
 # Formulas are shown where the meanings still fit beside them on one line.
@@ -47,6 +48,7 @@ def print_report(report: dict[str, Any], name: str, out: Console | None = None) 
         efficiency_tables,
         files_table,
         gathered,
+        called_from,
         elsewhere,
         ranks_table,
         layers,
@@ -82,9 +84,14 @@ def verdict(report: dict[str, Any]) -> RenderableType | None:
     rows.add_column(justify="right", min_width=7)
     for finding in report["verdict"]:
         rows.add_row(percent(finding["share_of_runtime"]), Text(finding["finding"]))
-        for text in filter(None, (finding["evidence"], finding["gain"], _advice(finding))):
+        texts = (finding["evidence"], _place(finding), finding["gain"], _advice(finding))
+        for text in filter(None, texts):
             rows.add_row("", Text(text, style="dim"))
     return Group(Text("Findings", style="bold"), rows)
+
+
+def _place(finding: dict[str, Any]) -> str:
+    return f"at {finding['place']}" if finding["place"] else ""
 
 
 def _advice(finding: dict[str, Any]) -> str:
@@ -187,6 +194,19 @@ def gathered(report: dict[str, Any]) -> RenderableType | None:
     more = [f"{len(texts) - TOP_ELSEWHERE:,} more"] if len(texts) > TOP_ELSEWHERE else []
     listed = ", ".join(texts[:TOP_ELSEWHERE] + more)
     return Text(f"Gathered by stdio's buffer: {listed}") if texts else None
+
+
+def called_from(report: dict[str, Any]) -> RenderableType | None:
+    """Of each file of the table the place from which most of its time is spent."""
+    files = [row for row in report["files"] if row["place"] == ON_FILE_SYSTEM and row["places"]]
+    if not files:
+        return None
+    rows = Table.grid(padding=(0, 2, 0, 0))
+    for row in files[:TOP_FILES]:
+        place = row["places"][0]
+        name = elided(row["path"], NAME_WIDTH)
+        rows.add_row(name, seconds(place["time_s"]), Text(place["place"]))
+    return Group(Text("Called from", style="bold"), rows)
 
 
 def _file_cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -301,7 +321,7 @@ def print_verdict(report: dict[str, Any], out: Console, most: int = 3) -> None:
         out.print(
             Text(f"{percent(finding['share_of_runtime']):>7}  {finding['finding']}"), soft_wrap=True
         )
-        for text in filter(None, (finding["gain"], _advice(finding))):
+        for text in filter(None, (_place(finding), finding["gain"], _advice(finding))):
             out.print(Text(f"{'':9}{text}", style="dim"), soft_wrap=True)
 
 

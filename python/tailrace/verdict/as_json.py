@@ -19,6 +19,7 @@ from tailrace.verdict.efficiencies import (
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.off_path import by_other_ways, by_processes, slept_ns, started, ways
+from tailrace.verdict.places import Places
 from tailrace.verdict.processors import STATES, Processors
 from tailrace.verdict.requests import BUFFERED_COLUMNS, KINDS, PATTERN_COLUMNS
 from tailrace.verdict.run_findings import overhead_share
@@ -45,7 +46,7 @@ def report(columns: dict[str, Any]) -> dict[str, Any]:
         "efficiency": as_numbers(efficiencies(times)),
         "pop": as_numbers(pop_efficiencies(times)),
         "losses_s": {key: to_seconds(float(ns)) for key, ns in by_key(evidence.losses).items()},
-        "files": _files(columns["files"]),
+        "files": _files(columns),
         "layers": {
             key.removesuffix("_ns") + "_s": to_seconds(value)
             for key, value in columns["layers"].items()
@@ -96,9 +97,13 @@ def _spread(times: Times, values_ns: np.ndarray) -> dict[str, float]:
     }
 
 
-def _files(table: dict[str, Any]) -> list[dict[str, Any]]:
+def _files(columns: dict[str, Any]) -> list[dict[str, Any]]:
     """Files with most time in calls first."""
-    rows = [_file(table, index) for index in range(len(table["path"]))]
+    table, places = columns["files"], Places(columns)
+    rows = [
+        _file(table, index) | {"places": places.of_file(index)}
+        for index in range(len(table["path"]))
+    ]
     return sorted(rows, key=lambda row: -(row["read_s"] + row["write_s"] + row["metadata_s"]))
 
 
@@ -122,7 +127,7 @@ def _file(table: dict[str, Any], index: int) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    keys = ("finding", "evidence", "share_of_runtime", "code", "gain", "gain_s", "advice")
+    keys = ("finding", "evidence", "share_of_runtime", "code", "gain", "gain_s", "advice", "place")
     return {key: getattr(finding, key) for key in keys} | {"code": finding.code.value}
 
 

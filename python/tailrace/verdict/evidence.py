@@ -75,8 +75,9 @@ class Finding:
 
     `share_of_runtime` orders findings; shares of different findings overlap where one explains
     another. `gain` says what removing the cause would buy at most, `gain_s` how much of the run
-    time, in seconds (0 where unknown), `advice` what to change. `file`, `ranks` and `functions` say
-    what it is about; they are empty where that is the whole run.
+    time, in seconds (0 where unknown), `advice` what to change. `file`, `ranks`, `functions` and
+    `place` (from where in the program) say what it is about; they are empty where that is the whole
+    run, or not known.
     """
 
     code: Kind
@@ -89,6 +90,7 @@ class Finding:
     file: str = ""
     ranks: tuple[int, ...] = ()
     functions: tuple[str, ...] = ()
+    place: str = ""
 
 
 @dataclass(frozen=True)

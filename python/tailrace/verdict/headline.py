@@ -9,6 +9,7 @@ from tailrace.verdict.cautions import CAUTIONS, goes_first, veils
 from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
+from tailrace.verdict.places import placed
 from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, NOTABLE_LOSS, exchange_share
 
 # Starting and ending alone take this long, and vary by as much.
@@ -52,6 +53,7 @@ def judge(evidence: Evidence) -> Verdict:
         for finding in sorted((*io, *details, *fine, *bottlenecks, *doubts, *cautions), key=_share)
     }
     findings = sorted(by_kind.values(), key=lambda finding: -finding.share_of_runtime)
+    findings = placed(evidence, findings)
     if not evidence.times.runtime_ns:
         return Verdict("Nothing was recorded: the trace has no run time.", findings)
     if veiled and fine:

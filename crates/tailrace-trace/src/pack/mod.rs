@@ -3,8 +3,10 @@
 //! Streams are worked on in parallel, each by one thread; a stream's blocks wait in a bounded queue
 //! until the file has come to it, so that the same run is always packed to the same bytes.
 
+mod demangle;
 mod observe;
 mod stream;
+mod symbols;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -112,6 +114,7 @@ fn pack_run(
              ({not_understood} kinds): their time counts, but they wait for no rank"
         ));
     }
+    symbols::name(&mut run.tables.places, &run.merged_places);
     let bytes_packed = writer.finish(&run.tables)?;
     Ok(summary(run, output, bytes_packed))
 }

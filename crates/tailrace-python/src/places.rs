@@ -1,0 +1,67 @@
+//! Tables of the places in the program from which calls come.
+
+use std::collections::{BTreeMap, HashMap};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tailrace_replay::Analysis;
+use tailrace_replay::analysis::PlaceAccount;
+use tailrace_trace::Tables;
+use tailrace_trace::places::Frame;
+
+use crate::arrays::{Dict, integers};
+use crate::tables::KINDS;
+
+/// One row per place and file, or place and MPI ("file" −1; "file" is a row of "files"): calls and
+/// time by kind, "path" an index into "paths", lists of rows of "frames" from the innermost.
+pub(crate) fn places<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
+    let columns = PyDict::new(py);
+    let row_of: HashMap<u32, i64> =
+        analysis.files.iter().enumerate().map(|(row, file)| (file.file, row as i64)).collect();
+    // A file all of whose calls are in others has no row.
+    let known = |row: &&PlaceAccount| row.file.is_none_or(|file| row_of.contains_key(&file));
+    let rows: Vec<&PlaceAccount> = analysis.places.iter().filter(known).collect();
+    let used = numbered(rows.iter().map(|row| row.place));
+    integers(&columns, "file", &rows, |row| row.file.map_or(-1, |file| row_of[&file]))?;
+    integers(&columns, "path", &rows, |row| used[&row.place])?;
+    for (kind, (calls, time)) in KINDS.into_iter().enumerate() {
+        integers(&columns, calls, &rows, |row| row.tally.calls[kind] as i64)?;
+        integers(&columns, time, &rows, |row| row.tally.time[kind])?;
+    }
+    integers(&columns, "bytes_read", &rows, |row| row.tally.bytes[0] as i64)?;
+    integers(&columns, "bytes_written", &rows, |row| row.tally.bytes[1] as i64)?;
+    let of = |place: &u32| trace.places.path(*place);
+    let frames_of = |place: &u32| of(place).map_or(&[][..], |path| &path.frames);
+    let frames = numbered(used.keys().flat_map(|place| frames_of(place).iter().copied()));
+    let paths: Vec<Vec<i64>> = used
+        .keys()
+        .map(|place| frames_of(place).iter().map(|frame| frames[frame]).collect())
+        .collect();
+    columns.set_item("paths", paths)?;
+    let cut: Vec<bool> = used.keys().map(|place| of(place).is_some_and(|path| path.cut)).collect();
+    columns.set_item("cut", cut)?;
+    columns.set_item("frames", self::frames(py, trace, frames.keys())?)?;
+    Ok(columns)
+}
+
+/// In order, from 0.
+fn numbered(things: impl Iterator<Item = u32>) -> BTreeMap<u32, i64> {
+    let mut numbers: BTreeMap<u32, i64> = things.map(|thing| (thing, 0)).collect();
+    numbers.values_mut().zip(0..).for_each(|(number, next)| *number = next);
+    numbers
+}
+
+fn frames<'a, 'py>(
+    py: Python<'py>,
+    trace: &Tables,
+    used: impl Iterator<Item = &'a u32>,
+) -> Dict<'py> {
+    let frames: Vec<&Frame> = used.map(|frame| &trace.places.frames[*frame as usize]).collect();
+    let columns = PyDict::new(py);
+    let texts = |value: fn(&Frame) -> &str| frames.iter().map(|f| value(f)).collect::<Vec<_>>();
+    columns.set_item("function", texts(|frame| &frame.function))?;
+    columns.set_item("source", texts(|frame| &frame.source))?;
+    columns.set_item("module", texts(|frame| &frame.module))?;
+    integers(&columns, "line", &frames, |frame| i64::from(frame.line))?;
+    Ok(columns)
+}

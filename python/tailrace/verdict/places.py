@@ -1,0 +1,186 @@
+"""From where in the program calls come, in words: `write_history (output.f90:212) ← step ← main`.
+
+The engine's table "places" has a row for each call path and file (−1: in MPI). A path is shown from
+the innermost function that is the program's own: what libraries do inside is left out.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tailrace.names import base_name, elided, printable
+from tailrace.units import to_seconds
+from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.requests import KINDS
+
+# A place is named where at least this share of the time in question is spent in calls from there.
+NAMED_PLACE_SHARE = 0.5
+# Functions of a path that are shown: the innermost, and the outermost.
+SHOWN_INNER, SHOWN_OUTER = 3, 1
+NAME_WIDTH = 60
+# Places of a file in the JSON.
+PLACES_OF_FILE = 3
+
+# Libraries that stand between the program and the system; their names as they begin.
+LIBRARIES = (
+    *("libc.so", "libc-", "libm.so", "libpthread", "libdl", "librt", "ld-linux", "libgcc_s"),
+    *("libstdc++", "libc++", "libgfortran", "libgomp", "libomp", "libifcore", "libimf", "libasan"),
+    *("libmpi", "libmpich", "libpmpi", "libopen-", "libpmix", "libpmi", "libucp", "libucs"),
+    *("libfabric", "libhdf5", "libnetcdf", "libpnetcdf", "libcgns", "libadios", "libsz", "libz.so"),
+    *("libpython", "python", "libffi", "libtailrace"),
+)
+# Inlined pieces of the C library's and the compiler's headers.
+HEADERS = ("/usr/include/", "/usr/lib/gcc/", "/usr/local/include/")
+# What calls main, and the functions of threads.
+C_LIBRARY = ("libc.so", "libc-", "libpthread", "ld-linux")
+
+DATA = ("read", "write")
+NAMES = ("open", "close", "look_up", "other")
+# The kinds of call that a finding about files is about; of those that are not here, all.
+KINDS_OF: dict[Kind, tuple[str, ...]] = {
+    Kind.SERIAL_READER: ("read",),
+    Kind.SERIAL_WRITER: ("write", "sync"),
+    Kind.SERIAL_METADATA: NAMES,
+    Kind.LOCKS: ("lock",),
+    Kind.SYNC: ("sync",),
+    Kind.REOPENED: ("open", "close"),
+    Kind.MANY_FILES: ("open", "close", *DATA),
+    Kind.LOOK_UPS: ("look_up",),
+    Kind.METADATA: NAMES,
+    Kind.SMALL_REQUESTS: DATA,
+    Kind.SLOW_SMALL_REQUESTS: DATA,
+    Kind.RANDOM_REQUESTS: DATA,
+    Kind.REDUNDANT_READS: ("read",),
+    Kind.AMPLIFICATION: DATA,
+}
+ABOUT_FILES = frozenset(KINDS_OF) | {
+    *(Kind.FEW_RANKS, Kind.TAKING_TURNS, Kind.UNEVEN_BYTES, Kind.UNEVEN_CALLS),
+    *(Kind.STRAGGLER, Kind.SLOW_FILE_SYSTEM, Kind.FEW_AGGREGATORS),
+}
+ABOUT_MPI = frozenset({Kind.NETWORK, Kind.SERIALIZATION})
+
+# Function, source file, line, module.
+Frame = tuple[str, str, int, str]
+
+
+class Places:
+    """The table with names for its paths."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        table = columns.get("places") or {"file": [], "paths": []}
+        self.table = table
+        self.files = np.asarray(table["file"], dtype=np.int64)
+        self.program = str(columns["meta"].get("program", ""))
+        self.name = cache(self._name)
+
+    def time_ns(self, kinds: Iterable[str]) -> np.ndarray:
+        """By row, in calls of these kinds."""
+        if not len(self.files):
+            return np.zeros(0, dtype=np.int64)
+        times = [np.asarray(self.table[f"{kind}_ns"], dtype=np.int64) for kind in kinds]
+        return np.sum(times, axis=0)
+
+    def most(self, rows: np.ndarray, time_ns: np.ndarray, whole_ns: float) -> str:
+        """The place, or rather its words, with at least NAMED_PLACE_SHARE of a time."""
+        by_name: dict[str, int] = {}
+        for row in np.flatnonzero(rows & (time_ns > 0)):
+            name = self.name(int(self.table["path"][row]))
+            by_name[name] = by_name.get(name, 0) + int(time_ns[row])
+        by_name.pop("", None)
+        if not by_name:
+            return ""
+        name = max(by_name, key=lambda name: by_name[name])
+        return name if by_name[name] >= NAMED_PLACE_SHARE * whole_ns else ""
+
+    def of_file(self, file: int) -> list[dict[str, Any]]:
+        """The places from which most time is spent on a row of "files"."""
+        time_ns = self.time_ns(KINDS)
+        by_name: dict[str, int] = {}
+        for row in np.flatnonzero(self.files == file):
+            if name := self.name(int(self.table["path"][row])):
+                by_name[name] = by_name.get(name, 0) + int(time_ns[row])
+        order = sorted(by_name, key=lambda name: -by_name[name])[:PLACES_OF_FILE]
+        return [{"place": name, "time_s": to_seconds(by_name[name])} for name in order]
+
+    def _name(self, path: int) -> str:
+        frames = [self._frame(frame) for frame in self.table["paths"][path]]
+        frames = _below_the_start([frame for frame in frames if frame[0]])
+        own = next((i for i, frame in enumerate(frames) if self._is_own(frame)), None)
+        return "" if own is None else _words(frames[own:])
+
+    def _frame(self, frame: int) -> Frame:
+        frames = self.table["frames"]
+        texts = (str(frames[key][frame]) for key in ("function", "source", "module"))
+        function, source, module = texts
+        return function, source, int(frames["line"][frame]), module
+
+    def _is_own(self, frame: Frame) -> bool:
+        _, source, _, module = frame
+        if source.startswith(HEADERS):
+            return False
+        name = module.rpartition("/")[2]
+        return bool(module) and (module == self.program or not name.startswith(LIBRARIES))
+
+
+def _below_the_start(frames: list[Frame]) -> list[Frame]:
+    """Without what the C library and `_start` do before main."""
+    end = len(frames)
+    if end > 1 and not _is_of_c(frames[-1]) and _is_of_c(frames[-2]):
+        end -= 1
+    while end and _is_of_c(frames[end - 1]):
+        end -= 1
+    return frames[:end]
+
+
+def _is_of_c(frame: Frame) -> bool:
+    return frame[3].rpartition("/")[2].startswith(C_LIBRARY)
+
+
+def _words(frames: list[Frame]) -> str:
+    """The first with its line, those around it by name, a recursion once."""
+    function, source, line, _ = frames[0]
+    names = [_short(function)]
+    for outer, *_ in frames[1:]:
+        if (name := _short(outer)) != names[-1]:
+            names.append(name)
+    if len(names) > SHOWN_INNER + SHOWN_OUTER:
+        names = [*names[:SHOWN_INNER], "…", *names[-SHOWN_OUTER:]]
+    if source and line:
+        names[0] += f" ({base_name(source)}:{line})"
+    return " ← ".join(names)
+
+
+def _short(function: str) -> str:
+    return elided(printable(function), NAME_WIDTH)
+
+
+def placed(evidence: Evidence, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings with the places that they are about, where one stands for most of it."""
+    places = Places(evidence.columns)
+    if not len(places.files):
+        return list(findings)
+    return [replace(finding, place=_place(evidence, places, finding)) for finding in findings]
+
+
+def _place(evidence: Evidence, places: Places, finding: Finding) -> str:
+    if finding.code in ABOUT_MPI:
+        time_ns = places.time_ns(KINDS)
+        rows = places.files < 0
+        return places.most(rows, time_ns, float(time_ns[rows].sum()))
+    if finding.code not in ABOUT_FILES:
+        return ""
+    kinds = KINDS_OF.get(finding.code, tuple(KINDS))
+    named = np.asarray([evidence.path_of(i) == finding.file for i in _files(evidence)], dtype=bool)
+    wanted = named if finding.file and named.any() else ~evidence.elsewhere
+    time_ns = places.time_ns(kinds)
+    on_files = places.files >= 0
+    rows = on_files & wanted[np.where(on_files, places.files, 0)]
+    whole_ns = sum(np.asarray(evidence.files[f"{kind}_ns"])[wanted].sum() for kind in kinds)
+    return places.most(rows, time_ns, float(whole_ns))
+
+
+def _files(evidence: Evidence) -> range:
+    return range(len(evidence.files["path"]))

@@ -1,0 +1,185 @@
+"""From where in the program: functions, files and lines in findings and files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailrace.verdict.places import Places
+
+PROGRAM = Path(__file__).parent / "programs" / "places.c"
+BUILDS = {
+    "debug": ["-O0", "-g"],
+    "optimized": ["-O2", "-g", "-fomit-frame-pointer"],
+    "symbols": ["-O2"],
+    "stripped": ["-O2", "-s"],
+}
+FORTRAN = """
+module output
+contains
+subroutine write_history(n)
+  integer, intent(in) :: n
+  real(8) :: a(100000)
+  a = n
+  open(10, file='f.dat', form='unformatted', access='stream', position='append')
+  write(10) a
+  flush(10)
+  close(10)
+end subroutine
+end module
+program model
+  use output
+  integer :: i
+  do i = 1, 20
+    call write_history(i)
+  end do
+end program
+"""
+CPP = """
+#include <fstream>
+#include <vector>
+namespace model {
+struct Dump { virtual void write(int); };
+__attribute__((noinline)) void Dump::write(int n)
+{
+    std::vector<double> values(100000, n);
+    std::ofstream out("d.dat", std::ios::app);
+    out.write((const char *)values.data(), values.size() * sizeof(double));
+    out.flush();
+}
+}
+int main() { model::Dump dump; for (int i = 0; i < 20; i++) dump.write(i); }
+"""
+
+
+def report_of(directory: Path, *command: str) -> dict:
+    """The command's run as the JSON of its report."""
+    tailrace = [sys.executable, "-m", "tailrace"]
+    shutil.rmtree(directory / "run", ignore_errors=True)
+    run = [*tailrace, "run", "-o", "run", "--", *command]
+    subprocess.run(run, cwd=directory, check=True, capture_output=True)
+    done = subprocess.run(
+        [*tailrace, "report", "run", "--json"], cwd=directory, check=True, capture_output=True
+    )
+    return json.loads(done.stdout)
+
+
+def places_of(report: dict, name: str) -> list[str]:
+    (file,) = [file for file in report["files"] if file["path"].endswith(f"/{name}")]
+    return [place["place"] for place in file["places"]]
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_program_of_c(tmp_path, build):
+    command = ["cc", *BUILDS[build], "-o", tmp_path / "model", PROGRAM]
+    subprocess.run(command, check=True)
+    report = report_of(tmp_path, "./model")
+    places = places_of(report, "history.dat")
+    names = [place.split(" ← ") for place in places]
+    lines = {
+        line.rpartition("// ")[2]: number
+        for number, line in enumerate(PROGRAM.read_text().splitlines(), 1)
+        if "// " in line
+    }
+    where = {
+        "debug": f"(places.c:{lines['sync']})",
+        "optimized": f"(places.c:{lines['sync']})",
+        "symbols": "",
+        "stripped": None,
+    }[build]
+    synchronized = f"synchronize {where}".rstrip() + " ← write_history ← step ← main"
+    if build == "stripped":
+        assert all(name[0].startswith("model+0x") for name in names)
+        assert {len(name) for name in names} <= {1, 3, 4}
+        return
+    assert synchronized in places
+    (sync,) = [finding for finding in report["verdict"] if finding["code"] == "sync"] or [None]
+    assert sync is None or sync["place"] == synchronized
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="gfortran is not installed")
+def test_a_program_of_fortran(tmp_path):
+    (tmp_path / "output.f90").write_text(FORTRAN)
+    command = ["gfortran", "-O2", "-g", "-o", "model", "output.f90"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    report = report_of(tmp_path, "./model")
+    assert "write_history (output.f90:9) ← model ← main" in places_of(report, "f.dat")
+    subprocess.run([*command[:2], "-o", "model", "output.f90"], cwd=tmp_path, check=True)
+    report = report_of(tmp_path, "./model")
+    assert places_of(report, "f.dat")[0].startswith("write_history ← ")
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="g++ is not installed")
+def test_a_program_of_cpp_without_debug_information(tmp_path):
+    (tmp_path / "dump.cpp").write_text(CPP)
+    subprocess.run(["g++", "-O2", "-o", "model", "dump.cpp"], cwd=tmp_path, check=True)
+    report = report_of(tmp_path, "./model")
+    assert places_of(report, "d.dat")[0] == "model::Dump::write ← main"
+
+
+def test_a_program_that_changed_since_is_not_asked(tmp_path):
+    """The program replaces itself before its streams are packed: no name of the new one is used."""
+    command = ["cc", "-O2", "-g", "-o"]
+    subprocess.run([*command, "model", PROGRAM], cwd=tmp_path, check=True)
+    source = PROGRAM.read_text().replace("synchronize", "unrelated")
+    (tmp_path / "other.c").write_text(source)
+    subprocess.run([*command, "replacement", "other.c"], cwd=tmp_path, check=True)
+    report = report_of(tmp_path, "./model")
+    assert not (tmp_path / "replacement").exists()
+    places = places_of(report, "history.dat")
+    assert places
+    assert all(place.startswith("model+0x") for place in places)
+
+
+def columns(*frames: tuple[str, str, int, str]) -> dict:
+    """One path with these frames from the innermost: function, source, line, module."""
+    keys = ("function", "source", "line", "module")
+    table = {key: [frame[i] for frame in frames] for i, key in enumerate(keys)}
+    return {
+        "meta": {"program": "/model/solver"},
+        "places": {"file": [-1], "path": [0], "paths": [list(range(len(frames)))], "frames": table},
+    }
+
+
+SOLVER, LIBC, MPI = "/model/solver", "/usr/lib/libc.so.6", "/usr/lib/libmpi.so.40"
+START = (
+    ("__libc_start_call_main", "", 0, LIBC),
+    ("__libc_start_main", "", 0, LIBC),
+    ("_start", "", 0, SOLVER),
+)
+
+
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        ([("main", "main.c", 3, SOLVER), *START], "main (main.c:3)"),
+        (
+            [("ADIOI_Write", "", 0, MPI), ("put", "/m/out.c", 7, SOLVER), *START],
+            "put (out.c:7)",
+        ),
+        (
+            [(name, "", 0, SOLVER) for name in ("a", "a", "b", "c", "d", "e", "main")],
+            "a ← b ← c ← … ← main",
+        ),
+        (
+            [("read", "/usr/include/bits/unistd.h", 38, SOLVER), ("load", "in.c", 2, SOLVER)],
+            "load (in.c:2)",
+        ),
+        ([("compare", "", 0, SOLVER), ("qsort", "", 0, LIBC), ("main", "", 0, SOLVER), *START],
+         "compare ← qsort ← main"),
+        ([("start", "", 0, LIBC)], ""),
+        ([("evil\x1b[31m\u202e", "x\n.c", 1, SOLVER)], "evil\\x1b[31m\\u202e (x\\x0a.c:1)"),
+    ],
+)  # fmt: skip
+def test_words(frames, words):
+    assert Places(columns(*frames)).name(0) == words
+
+
+def test_a_trace_without_places_has_none():
+    places = Places({"meta": {}})
+    assert places.of_file(0) == []
