@@ -127,6 +127,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",
     },
+    "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {
         "": "change the decomposition, or balance the work dynamically",
         "idle": "let every rank compute: one that only hands out work, or gathers it, keeps a core "

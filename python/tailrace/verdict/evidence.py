@@ -53,6 +53,7 @@ class Kind(StrEnum):
     AMPLIFICATION = "amplification"
     SLOW_FILE_SYSTEM = "slow_file_system"
     BETWEEN_LAYERS = "between_layers"
+    OUTPUTS = "outputs"
     IO_FINE = "io_fine"
     LOAD_IMBALANCE = "load_imbalance"
     SERIALIZATION = "serialization"

@@ -9,6 +9,7 @@ from tailrace.verdict.cautions import CAUTIONS, goes_first, veils
 from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
+from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
 from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, NOTABLE_LOSS, exchange_share
 
@@ -33,7 +34,8 @@ Check = Callable[[Evidence], Finding | None]
 @dataclass(frozen=True)
 class Verdict:
     """`headline`: whether I/O holds this run back, how much and why; if it does not, what does.
-    `findings`: all that hold, the largest share of the run time first; at most one of a kind."""
+    `findings`: all that hold, the largest share of the run time first, and last what is no cause;
+    at most one of a kind."""
 
     headline: str
     findings: list[Finding]
@@ -41,18 +43,20 @@ class Verdict:
 
 def judge(evidence: Evidence) -> Verdict:
     io = causes(evidence) if evidence.times.runtime_ns else []
-    details, fine, bottlenecks, doubts, cautions = (
+    details, fine, bottlenecks, doubts, cautions, regular = (
         _found(checks, evidence)
-        for checks in (IO_DETAILS, (io_is_fine,), BOTTLENECKS, DOUBTS, CAUTIONS)
+        for checks in (IO_DETAILS, (io_is_fine,), BOTTLENECKS, DOUBTS, CAUTIONS, (outputs,))
     )
     if evidence.times.runtime_ns < TOO_SHORT_NS:
-        io, details, fine, bottlenecks = [], [], [], []
+        io, details, fine, bottlenecks, regular = [], [], [], [], []
     veiled = [finding for finding in cautions if veils(evidence, finding)]
     by_kind = {
         finding.code: finding
-        for finding in sorted((*io, *details, *fine, *bottlenecks, *doubts, *cautions), key=_share)
+        for finding in sorted(
+            (*io, *details, *fine, *bottlenecks, *doubts, *cautions, *regular), key=_share
+        )
     }
-    findings = sorted(by_kind.values(), key=lambda finding: -finding.share_of_runtime)
+    findings = sorted(by_kind.values(), key=lambda f: (f.code is Kind.OUTPUTS, -f.share_of_runtime))
     findings = placed(evidence, findings)
     if not evidence.times.runtime_ns:
         return Verdict("Nothing was recorded: the trace has no run time.", findings)
