@@ -25,7 +25,7 @@ def headline(program: Program) -> str:
     return judge(Evidence(program.columns())).headline
 
 
-def in_mpi(ranks: int, calls: int, size: int, function: str = "MPI_Allreduce") -> Program:
+def in_mpi(ranks: int, calls: int, size: int, function: str = "MPI_Recv") -> Program:
     """8 s useful and 2 s in calls that an ideal network would save."""
     row = [useful(8 * SECOND), Interval("mpi", 2 * SECOND, function, b"", size, calls, "mpi")]
     return Program([row] * ranks, *[8 * SECOND] * 3)
@@ -54,9 +54,42 @@ def test_only_many_small_messages_are_to_be_merged(calls, size, advised):
     finding = found(in_mpi(4, calls, size), "network")
     assert advised in finding.advice
     assert (
-        f"MPI_Allreduce has 100 % of the time in MPI outside file calls, {4 * calls:,}"
+        f"MPI_Recv has 100 % of the time in MPI outside file calls, {4 * calls:,}"
         in finding.evidence
     )
+
+
+def talking(*calls: tuple[str, int, int, int]) -> str:
+    """The advice to two ranks that lose time in MPI: milliseconds, calls and bytes of functions."""
+    row = [useful(8 * SECOND)]
+    for function, time_ms, number, size in calls:
+        row.append(Interval("mpi", time_ms * 10**6, function, b"", size, number, "mpi"))
+    return found(Program([row] * 2, *[8 * SECOND] * 3), "network").advice
+
+
+def test_messages_are_to_be_merged_where_the_small_ones_take_the_time():
+    small = ("MPI_Isend", 10, 20_000, 20_000 * 100), ("MPI_Irecv", 10, 20_000, 20_000 * 100)
+    assert "merge messages" in talking(*small, ("MPI_Waitall", 1900, 10_000, 0))
+    assert "merge messages" in talking(("MPI_Send", 500, 9000, 9000), ("MPI_Recv", 900, 9000, 9000))
+
+
+def test_messages_are_not_to_be_merged_where_something_else_takes_the_time():
+    small = ("MPI_Send", 100, 20_000, 20_000 * 100)
+    assert "merge" not in talking(small, ("MPI_Alltoall", 1900, 100, 100 * 10**7))
+    assert "send less" in talking(small, ("MPI_Alltoall", 1900, 100, 100 * 10**7))
+    assert "leave out barriers" in talking(small, ("MPI_Barrier", 1900, 20_000, 0))
+    # small by their number, but the large ones among them carry the bytes
+    large = ("MPI_Isend", 10, 200, 200 * 10**6)
+    assert "merge" not in talking(large, small, ("MPI_Waitall", 1900, 10_000, 0))
+    halves = ("MPI_Send", 700, 9000, 9000), ("MPI_Bcast", 700, 9, 9 * 10**6)
+    assert "merge" not in talking(*halves, ("MPI_Comm_split", 600, 4, 0))
+
+
+def test_small_collective_calls_are_no_messages():
+    advised = talking(("MPI_Allreduce", 2000, 20_000, 160_000))
+    assert "merge collective calls" in advised
+    assert "merge messages" not in advised
+    assert "merge" not in talking(("MPI_Allreduce", 2000, 100, 800))
 
 
 def test_no_function_is_named_where_none_has_half_of_the_time_in_mpi():

@@ -147,6 +147,9 @@ ADVICE: dict[str, dict[str, str]] = {
     "network": {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later",
         "small": "merge messages: fewer and larger ones",
+        "small collectives": "merge collective calls: one for several values, or non-blocking ones "
+        "(MPI_Iallreduce) that computation overlaps",
+        "barriers": "leave out barriers: messages and collective calls keep the order that matters",
         "large": "send less, or overlap it with computation: MPI_Isend, MPI_Irecv, MPI_Ibcast",
         "one rank": "call MPI less often, or not at all where there is one rank",
         "mpiio": "compare collective with independent calls, and numbers of aggregators (hint "

@@ -5,6 +5,7 @@ import numpy as np
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.messages import kind_of_messages, mpi_functions
 from tailrace.verdict.off_path import slept_share
 
 # Ranks that compute less than this share of the longest do something else, where the others are
@@ -19,11 +20,6 @@ NOTABLE_OVERHEAD = 0.02
 EXCHANGE_SHARE = 0.5
 # A function is named with at least this share of the time in MPI.
 COSTLIEST_SHARE = 0.5
-# Messages cost by their number below about a page or two, by their bytes above the eager limit.
-SMALL_MESSAGE_BYTES = 8 * 1024
-LARGE_MESSAGE_BYTES = 64 * 1024
-# Merging fewer than these, on each rank, gains little.
-MANY_MESSAGES = 1000
 
 
 def imbalance(evidence: Evidence) -> Finding | None:
@@ -127,44 +123,22 @@ def network(evidence: Evidence) -> Finding | None:
     )
 
 
-def _mpi_functions(evidence: Evidence) -> list[tuple[str, int, int, int]]:
-    """Name, calls, bytes and time of what is MPI and no file call, the longest first."""
-    table = evidence.columns["functions"]
-    keys = ("name", "layer", "calls", "bytes", "time_ns")
-    rows = zip(*(table[key] for key in keys), strict=True)
-    found = [(str(name), int(c), int(b), int(t)) for name, layer, c, b, t in rows if layer == "mpi"]
-    return sorted(found, key=lambda row: -row[3])
-
-
 def _costliest(evidence: Evidence) -> str:
     """The function with most of the time in MPI, in which waiting is included."""
-    functions = _mpi_functions(evidence)
-    whole = sum(time_ns for *_, time_ns in functions)
-    if not whole or functions[0][3] < COSTLIEST_SHARE * whole:
+    functions = mpi_functions(evidence)
+    whole = sum(called.time_ns for called in functions)
+    if not whole or functions[0].time_ns < COSTLIEST_SHARE * whole:
         return ""
-    name, calls, size, time_ns = functions[0]
-    each = f" of {byte_count(size / calls)} on average" if size and calls else ""
-    part = percent(time_ns / whole)
-    return (
-        f"; {name} has {part} of the time in MPI outside file calls, {count(calls, 'call')}{each}"
-    )
+    most = functions[0]
+    mean = f" of {byte_count(most.bytes / most.calls)} on average" if most.bytes else ""
+    part, calls = percent(most.time_ns / whole), count(most.calls, "call")
+    return f"; {most.name} has {part} of the time in MPI outside file calls, {calls}{mean}"
 
 
 def _kind_of_transfer(evidence: Evidence, in_mpiio: float) -> str:
     if evidence.ranks == 1:
         return "one rank"
-    return "mpiio" if in_mpiio >= EXCHANGE_SHARE else _messages(evidence)
-
-
-def _messages(evidence: Evidence) -> str:
-    """What the messages are, where they are alike: many small ones, or large ones."""
-    moved = [(calls, size) for _, calls, size, _ in _mpi_functions(evidence) if size]
-    calls, size = (sum(column) for column in zip(*moved, strict=True)) if moved else (0, 0)
-    if not calls:
-        return ""
-    if size < SMALL_MESSAGE_BYTES * calls:
-        return "small" if calls >= MANY_MESSAGES * evidence.ranks else ""
-    return "large" if size >= LARGE_MESSAGE_BYTES * calls else ""
+    return "mpiio" if in_mpiio >= EXCHANGE_SHARE else kind_of_messages(evidence)
 
 
 def processors(evidence: Evidence) -> Finding | None:

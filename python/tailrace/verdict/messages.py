@@ -1,0 +1,74 @@
+"""What the time in MPI goes into: many small messages, large ones, small collective calls, or
+barriers. A message costs time where either side waits for it, so that all calls about messages are
+one group; every other function is one of its own."""
+
+import re
+from dataclasses import dataclass
+
+from tailrace.verdict.evidence import Evidence
+
+# A group of functions with so much of the time in MPI decides what is advised.
+DECIDING_SHARE = 0.5
+# Messages cost by their number below about a page or two, by their bytes above the eager limit.
+SMALL_MESSAGE_BYTES = 8 * 1024
+LARGE_MESSAGE_BYTES = 64 * 1024
+# Merging fewer than these, on each rank, gains little.
+MANY_MESSAGES = 1000
+
+_MESSAGE = re.compile(r"MPI_(Wait|Test|Start|I?m?probe|I?[bsr]?send|I?m?recv|I?sendrecv)", re.I)
+_COLLECTIVE = re.compile(
+    r"MPI_I?(Bcast|Reduce|Allreduce|Gather|Allgather|Scatter|Alltoall|Scan|Exscan)"
+)
+
+
+@dataclass(frozen=True)
+class Called:
+    """One MPI function outside file calls: its calls and bytes over all ranks, and their time."""
+
+    name: str
+    calls: int
+    bytes: int
+    time_ns: int
+
+
+def mpi_functions(evidence: Evidence) -> list[Called]:
+    """The longest first."""
+    table = evidence.columns["functions"]
+    keys = ("name", "layer", "calls", "bytes", "time_ns")
+    rows = zip(*(table[key] for key in keys), strict=True)
+    found = [
+        Called(str(name), int(calls), int(size), int(time_ns))
+        for name, layer, calls, size, time_ns in rows
+        if layer == "mpi"
+    ]
+    return sorted(found, key=lambda called: -called.time_ns)
+
+
+def kind_of_messages(evidence: Evidence) -> str:
+    """ "small", "small collectives", "large" or "barriers" where these take most of the time in
+    MPI; "" where nothing does."""
+    functions = mpi_functions(evidence)
+    whole = sum(called.time_ns for called in functions)
+    groups: dict[str, list[Called]] = {}
+    for called in functions:
+        name = "" if _MESSAGE.match(called.name) else called.name
+        groups.setdefault(name, []).append(called)
+    time_of: dict[str, int] = {}
+    for name, group in groups.items():
+        kind = _kind(name, group, evidence.ranks)
+        time_of[kind] = time_of.get(kind, 0) + sum(called.time_ns for called in group)
+    deciding = {k: ns for k, ns in time_of.items() if k and ns >= DECIDING_SHARE * whole > 0}
+    return max(deciding, key=lambda kind: deciding[kind], default="")
+
+
+def _kind(name: str, group: list[Called], ranks: int) -> str:
+    if name in ("MPI_Barrier", "MPI_Ibarrier"):
+        return "barriers"
+    carrying = [called for called in group if called.bytes]
+    calls, size = sum(c.calls for c in carrying), sum(c.bytes for c in carrying)
+    if not calls:
+        return ""
+    if size < SMALL_MESSAGE_BYTES * calls:
+        small = "small collectives" if _COLLECTIVE.match(name) else "small"
+        return small if calls >= MANY_MESSAGES * ranks else ""
+    return "large" if size >= LARGE_MESSAGE_BYTES * calls else ""
