@@ -308,6 +308,15 @@ def test_importing_is_told_from_opening_files():
     assert "Python" not in own.finding
 
 
+def test_of_other_calls_those_are_named_that_take_the_time():
+    renames = call("rename", SECOND, 5)
+    assert first(renames, call("lseek", MILLISECOND, 100)).finding == (
+        "20 renames of 200 ms each take 100 % of the I/O time"
+    )
+    both = first(renames, call("lseek", SECOND, 100))
+    assert both.finding == "420 renames or seeks of 19.0 ms each take 100 % of the I/O time"
+
+
 def test_one_rank_is_not_advised_to_broadcast():
     row = [useful(SECOND), call("stat", SECOND, 10_000)]
     alone, two = (

@@ -25,7 +25,7 @@ static void direct_small(void)
     if (posix_memalign(&block, 4096, 4096))
         fail("posix_memalign");
     int file = open_file("direct", rank, O_CREAT | O_WRONLY | O_DIRECT);
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 2000; i++)
         if (write(file, block, 4096) != 4096)
             fail("write");
     close(file);
