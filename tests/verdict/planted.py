@@ -102,14 +102,15 @@ def save_each():
 
 
 def chunks_of_h5py():
-    """Chunks of 64 bytes, each written on its own."""
+    """Chunks of 64 bytes, each written on its own, ten times."""
     import h5py
     import numpy
 
     rank, _ = _world()
-    with h5py.File(f"field.{rank}.h5", "w") as file:
+    with h5py.File(f"field.{rank}.h5", "w", rdcc_nbytes=0) as file:
         field = file.create_dataset("field", shape=(24_000,), chunks=(8,), dtype="f8")
-        field[:] = numpy.arange(24_000)
+        for _ in range(10):
+            field[:] = numpy.arange(24_000)
 
 
 def gather_save():

@@ -68,7 +68,7 @@ static void read_back(void)
     for (int i = 0; i < 8; i++) {
         int file = open_file("part", i * ranks + rank, O_CREAT | O_RDWR);
         put_at(file, MB / 4, 0);
-        for (int pass = 0; pass < 60; pass++)
+        for (int pass = 0; pass < 600; pass++)
             get_at(file, MB / 4, 0);
         close(file);
     }
