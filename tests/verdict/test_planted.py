@@ -17,7 +17,6 @@ from tests.processes import LONGEST_WAIT_S
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.sampled,
     pytest.mark.measured("the verdict on a run whose slow calls are as slow as the machine is"),
 ]
 

@@ -23,7 +23,6 @@ from .test_planted import captured
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.sampled,
     pytest.mark.measured("the first line about a program that ran"),
 ]
 
