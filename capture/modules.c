@@ -134,6 +134,16 @@ static void add_line(struct modules *modules, struct reading *reading)
         add_mapping(modules, reading, &mapping);
 }
 
+static uint64_t contents_of(const struct modules *modules)
+{
+    uint64_t hash = modules->regions_count;
+    for (uint32_t i = 0; i < modules->regions_count; i++) {
+        const struct region *region = &modules->regions[i];
+        hash = (hash ^ region->low ^ region->high << 20 ^ region->module) * 0x9e3779b97f4a7c15u;
+    }
+    return hash;
+}
+
 void modules_read(struct modules *modules, uintptr_t address)
 {
     struct reading reading = {.address = address};
@@ -156,6 +166,7 @@ void modules_read(struct modules *modules, uintptr_t address)
             add_line(modules, &reading);
         }
     system_close(file);
+    modules->contents = contents_of(modules);
 }
 
 const struct region *modules_region(const struct modules *modules, uintptr_t address)
@@ -257,8 +268,9 @@ static bool is_mapped(const struct module *module)
 struct module *modules_examined(struct modules *modules, uint32_t number)
 {
     struct module *module = &modules->modules[number];
-    if (!number || !is_mapped(module))
+    if (!number || (module->walk != modules->walk && !is_mapped(module)))
         return NULL;
+    module->walk = modules->walk;
     if (!module->examined) {
         module->examined = true;
         module->own = is_capture(module->name);

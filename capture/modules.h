@@ -27,6 +27,7 @@ struct module {
     const uint8_t *frames;     /* .eh_frame_hdr, NULL where there is none */
     const uint8_t *low, *high; /* the segment that holds it and .eh_frame */
     uint32_t number;           /* in the stream, 0 until it was written there */
+    uint32_t walk;             /* the last one in which its pages were there */
     bool examined, own;        /* own: capture itself */
     uint8_t build_id_bytes, build_id[BUILD_ID_MAX];
 };
@@ -39,6 +40,8 @@ struct region {
 
 struct modules {
     uint32_t count, regions_count;
+    uint32_t walk;     /* counts the walks up a stack */
+    uint64_t contents; /* differs where other files are mapped elsewhere */
     size_t names_used;
     uintptr_t stack_low, stack_high;
     struct module modules[MODULES_MAX]; /* the first is none */

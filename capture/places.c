@@ -1,5 +1,6 @@
 /* places.c: call paths that were not seen before: unwound, numbered, and written to the stream. */
 #include <string.h>
+#include <time.h>
 
 #include "bytes.h"
 #include "places.h"
@@ -12,18 +13,27 @@
 #endif
 
 enum {
-    /* Unwinding may take so much of the thread's time: a 64th, and 20 ms at first. */
+    /* Unwinding may take so much of the thread's time: a 64th, and 100 ms at first. */
     SHARE_SPENT = 64,
-    FREE_PER_S = 50,
+    FREE_NS = 100000000,
+    NS_PER_S = 1000000000,
     READ_AGAIN_PER_S = 10, /* the mappings: libraries come and go */
     VARINT_MAX = 10,
     STEPS_MAX = 1000, /* of a recursion that counts once */
 };
 
-static bool may_spend(const struct stream *stream, const struct places *places, uint64_t now)
+/* Of the processor, by this thread: that others wait for it is no cost of unwinding. */
+static uint64_t spent_ns(void)
 {
-    uint64_t passed = now - stream->header->start;
-    return places->spent < clock_ticks_per_s() / FREE_PER_S + passed / SHARE_SPENT;
+    struct timespec now = {0};
+    system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&now, 0, 0, 0, 0);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static bool may_spend(const struct stream *stream, const struct places *places)
+{
+    double passed = (double)(clock_now() - stream->header->start) / (double)clock_ticks_per_s();
+    return (double)places->spent_ns < FREE_NS + passed * NS_PER_S / SHARE_SPENT;
 }
 
 static struct places *places_ready(struct stream *stream)
@@ -58,6 +68,8 @@ static bool write_module(struct stream *stream, struct places *places, struct mo
 static bool write_modules(struct stream *stream, struct places *places, unsigned frames)
 {
     for (unsigned i = 0; i < frames; i++) {
+        if (places->path[i].module & PLACE_SCRIPT)
+            continue;
         struct module *module = &places->unwinder.modules.modules[places->path[i].module];
         if (places->path[i].module && !module->number && !write_module(stream, places, module))
             return false;
@@ -78,7 +90,9 @@ static bool write_place(struct stream *stream, struct places *places, unsigned f
     at += 5;
     for (unsigned i = 0; i < frames; i++) {
         const struct place_frame *frame = &places->path[i];
-        at = put_varint(at, places->unwinder.modules.modules[frame->module].number);
+        at = put_varint(at, frame->module & PLACE_SCRIPT
+                                ? frame->module & ~PLACE_SCRIPT
+                                : places->unwinder.modules.modules[frame->module].number);
         at = put_varint(at, frame->address);
     }
     encode_publish(stream, HEAD_PLACE, at);
@@ -119,6 +133,7 @@ static void know_memory(struct places *places, uintptr_t frame)
 {
     struct modules *modules = &places->unwinder.modules;
     uint64_t now = clock_now();
+    modules->walk++;
     if (frame >= modules->stack_low && frame < modules->stack_high &&
         now - places->read_at < clock_ticks_per_s() / READ_AGAIN_PER_S)
         return;
@@ -128,8 +143,16 @@ static void know_memory(struct places *places, uintptr_t frame)
 
 struct walked {
     unsigned frames, slots; /* of the path, where a recursion counts once; return addresses */
-    bool cut;
+    unsigned above_script;  /* frames inside the interpreter's innermost, if there is one */
+    bool cut, script;
 };
+
+static bool is_python(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
+}
 
 /* Notes the frame that the unwinder has come to; false where the path is full. */
 static bool note_frame(struct places *places, struct place_slot *slots, struct walked *walked)
@@ -140,6 +163,10 @@ static bool note_frame(struct places *places, struct place_slot *slots, struct w
     struct module *module = region ? modules_examined(&unwinder->modules, region->module) : NULL;
     if (module && module->own)
         return true;
+    if (module && !walked->script && is_python(module->name)) {
+        walked->script = true;
+        walked->above_script = walked->frames;
+    }
     if (walked->slots < PLACE_CHECKED)
         slots[walked->slots++] = (struct place_slot){unwinder->slot, (uintptr_t)address};
     uint32_t number = module ? region->module : 0;
@@ -165,6 +192,52 @@ static struct walked walk(struct places *places, uintptr_t frame, struct place_s
     return walked;
 }
 
+/* --- Scripts --- */
+
+/* A function of a script stands where a module does: its file, a zero byte, its name. */
+static uint32_t script_number(struct stream *stream, struct places *places)
+{
+    const struct python_line *line = &places->line;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < line->bytes; i++)
+        hash = (hash ^ (uint8_t)line->text[i]) * 0x100000001b3u;
+    hash |= 1;
+    struct place_known *known = &places->scripts[hash >> 32 & (PLACE_SCRIPTS - 1)];
+    while (known->hash && known->hash != hash)
+        known = known + 1 == places->scripts + PLACE_SCRIPTS ? places->scripts : known + 1;
+    if (known->hash)
+        return known->place;
+    uint8_t payload[5] = {0};
+    uint32_t number = places->modules + 1;
+    memcpy(payload, &number, 4);
+    if (places->scripts_count >= PLACE_SCRIPTS / 2 ||
+        !encode_record(stream, HEAD_MODULE, payload, sizeof payload, line->text, line->bytes))
+        return 0;
+    known->hash = hash;
+    places->scripts_count++;
+    return known->place = places->modules = number;
+}
+
+/* The lines of the script take the place of the interpreter's frames. */
+static void add_script(struct stream *stream, struct places *places, struct walked *walked)
+{
+    const void *frames[PYTHON_FRAMES];
+    if (!walked->script)
+        return;
+    python_look();
+    unsigned count = python_known ? python_frames(frames) : 0;
+    unsigned at = walked->above_script;
+    for (unsigned i = 0; i < count && at < PLACE_FRAMES_MAX; i++) {
+        uint32_t number = python_line(frames[i], &places->line) ? script_number(stream, places) : 0;
+        if (number)
+            places->path[at++] = (struct place_frame){places->line.line, PLACE_SCRIPT | number};
+    }
+    if (at > walked->above_script) {
+        walked->frames = at;
+        walked->cut = count == PYTHON_FRAMES;
+    }
+}
+
 /* --- What is kept --- */
 
 static void forget_all(struct places *places)
@@ -173,24 +246,26 @@ static void forget_all(struct places *places)
     places->entries_used = places->slots_used = 0;
 }
 
-static void keep(struct places *places, uintptr_t frame, unsigned function, uint32_t place,
-                 unsigned count)
+static void keep(struct places *places, uintptr_t frame, unsigned function, uint64_t script,
+                 uint32_t place, unsigned count)
 {
     struct place_entry *entry = &places->entries[++places->entries_used];
     uint16_t *head = &places->heads[place_head(frame, function)];
     *entry = (struct place_entry){
-        frame, place, (uint16_t)function, (uint16_t)count, places->slots_used, *head};
+        frame, place, (uint16_t)function, (uint16_t)count, places->slots_used, *head, script};
     places->slots_used += count;
     *head = (uint16_t)places->entries_used;
 }
 
 /* An entry behind the head's first comes to the front. */
-static uint32_t find_kept(struct places *places, uintptr_t frame, unsigned function)
+static uint32_t find_kept(struct places *places, uintptr_t frame, unsigned function,
+                          uint64_t script)
 {
     uint16_t *head = &places->heads[place_head(frame, function)];
     for (uint16_t *link = head; *link; link = &places->entries[*link].next) {
         struct place_entry *entry = &places->entries[*link];
-        if (entry->frame != frame || entry->function != function || !place_holds(places, entry))
+        if (entry->frame != frame || entry->function != function ||
+            !place_holds(places, entry, script))
             continue;
         uint16_t found = *link;
         *link = entry->next;
@@ -202,30 +277,31 @@ static uint32_t find_kept(struct places *places, uintptr_t frame, unsigned funct
 }
 
 static uint32_t unwind(struct stream *stream, struct places *places, uintptr_t frame,
-                       unsigned function)
+                       unsigned function, uint64_t script)
 {
     if (places->entries_used + 1 >= PLACE_ENTRIES ||
         places->slots_used + PLACE_CHECKED > PLACE_SLOTS)
         forget_all(places);
     know_memory(places, frame);
     struct walked walked = walk(places, frame, &places->slots[places->slots_used]);
+    add_script(stream, places, &walked);
     uint32_t place = walked.frames ? number_of(stream, places, walked.frames, walked.cut) : 0;
-    keep(places, frame, function, place, walked.slots);
+    keep(places, frame, function, script, place, walked.slots);
     return place;
 }
 
-uint32_t places_find(struct stream *stream, uintptr_t frame, unsigned function)
+uint32_t places_find(struct stream *stream, uintptr_t frame, unsigned function, uint64_t script)
 {
     struct places *places = places_ready(stream);
     if (!places)
         return 0;
-    uint32_t kept = find_kept(places, frame, function);
+    uint32_t kept = find_kept(places, frame, function, script);
     if (kept)
         return places->entries[kept].place;
-    uint64_t begin = clock_now();
-    if (tailrace_calls_forbidden || !may_spend(stream, places, begin))
+    if (tailrace_calls_forbidden || !may_spend(stream, places))
         return 0;
-    uint32_t place = unwind(stream, places, frame, function);
-    places->spent += clock_now() - begin;
+    uint64_t begin = spent_ns();
+    uint32_t place = unwind(stream, places, frame, function, script);
+    places->spent_ns += spent_ns() - begin;
     return place;
 }

@@ -7,6 +7,7 @@
 #ifndef TAILRACE_PLACES_H
 #define TAILRACE_PLACES_H
 
+#include "python.h"
 #include "stream.h"
 #include "unwind.h"
 
@@ -17,6 +18,7 @@ enum {
     PLACE_HEADS = 1024,
     PLACE_ENTRIES = 4096,
     PLACE_SLOTS = 1 << 16,
+    PLACE_SCRIPTS = 1 << 12, /* functions of scripts */
 };
 
 /* A return address on the stack. */
@@ -28,8 +30,9 @@ struct place_entry {
     uintptr_t frame; /* of the wrapper */
     uint32_t place;
     uint16_t function, count;
-    uint32_t first; /* of its slots */
-    uint16_t next;  /* another way to the same frame; 0 where none */
+    uint32_t first;  /* of its slots */
+    uint16_t next;   /* another way to the same frame; 0 where none */
+    uint64_t script; /* python_hash() */
 };
 
 struct place_known {
@@ -39,8 +42,10 @@ struct place_known {
 
 struct place_frame {
     uint64_t address; /* in the module's file, or in memory where there is no module */
-    uint32_t module;
+    uint32_t module;  /* in the list of modules; of a script PLACE_SCRIPT and its number */
 };
+
+#define PLACE_SCRIPT (1u << 31)
 
 struct places {
     uint16_t heads[PLACE_HEADS]; /* 0: none */
@@ -48,8 +53,12 @@ struct places {
     struct place_slot slots[PLACE_SLOTS];
     uint32_t entries_used, slots_used;
     uint32_t count, modules; /* numbers given */
-    uint64_t spent, read_at; /* ticks in all, and when the mappings were last read */
+    uint64_t spent_ns;       /* in unwinding */
+    uint64_t read_at;        /* ticks at which the mappings were last read */
     struct place_known known[2 * PLACES_MAX];
+    struct place_known scripts[PLACE_SCRIPTS];
+    uint32_t scripts_count;
+    struct python_line line;
     struct place_frame path[PLACE_FRAMES_MAX];
     struct unwinder unwinder;
 };
@@ -60,8 +69,11 @@ static inline unsigned place_head(uintptr_t frame, unsigned function)
     return (unsigned)(key * 0x9e3779b97f4a7c15u >> 54);
 }
 
-static inline bool place_holds(const struct places *places, const struct place_entry *entry)
+static inline bool place_holds(const struct places *places, const struct place_entry *entry,
+                               uint64_t script)
 {
+    if (entry->script != script)
+        return false;
     const struct place_slot *slot = &places->slots[entry->first];
     for (unsigned i = 0; i < entry->count; i++)
         if (*(const volatile uintptr_t *)slot[i].at != slot[i].value)
@@ -70,7 +82,7 @@ static inline bool place_holds(const struct places *places, const struct place_e
 }
 
 /* The slow way: another entry of the same head, or the stack is unwound. */
-uint32_t places_find(struct stream *stream, uintptr_t frame, unsigned function);
+uint32_t places_find(struct stream *stream, uintptr_t frame, unsigned function, uint64_t script);
 
 /* The number of the path by which the wrapper with this frame was called, its definition written; 0
  * where it is not known. The wrapper has not returned, and the caller has set the stream busy. */
@@ -78,14 +90,15 @@ static inline __attribute__((always_inline)) uint32_t place_of(struct stream *st
                                                                uintptr_t frame, unsigned function)
 {
     const struct places *places = stream->places;
+    uint64_t script = UNLIKELY(python_known) ? python_hash() : 0;
     if (LIKELY(places != NULL)) {
         const struct place_entry *entry =
             &places->entries[places->heads[place_head(frame, function)]];
         if (LIKELY(entry->frame == frame && entry->function == function &&
-                   place_holds(places, entry)))
+                   place_holds(places, entry, script)))
             return entry->place;
     }
-    return places_find(stream, frame, function);
+    return places_find(stream, frame, function, script);
 }
 
 #endif

@@ -304,20 +304,89 @@ static bool step_by_frame_pointer(struct unwinder *unwinder)
     return true;
 }
 
+/* --- Rows that were computed before --- */
+
+static const uint8_t preserved[6] = {3, FRAME_POINTER, 12, 13, 14, 15};
+
+static struct unwind_kept *kept_of(struct unwinder *unwinder, uint64_t instruction)
+{
+    if (unwinder->kept_for != unwinder->modules.contents) {
+        memset(unwinder->kept, 0, sizeof unwinder->kept);
+        unwinder->kept_for = unwinder->modules.contents;
+    }
+    return &unwinder->kept[instruction * 0x9e3779b97f4a7c15u >> 53];
+}
+
+static bool is_preserved(unsigned number)
+{
+    return number == 3 || number == FRAME_POINTER || (number >= 12 && number <= 15);
+}
+
+static bool is_simple(const struct unwind_row *row)
+{
+    if (row->cfa.kind != RULE_REGISTER || row->cfa_offset != (int32_t)row->cfa_offset ||
+        row->rules[RETURN_ADDRESS].kind != RULE_OFFSET || row->rules[RETURN_ADDRESS].value != -8)
+        return false;
+    for (unsigned i = 0; i < RETURN_ADDRESS; i++) {
+        const struct unwind_rule *rule = &row->rules[i];
+        bool saved = rule->kind == RULE_OFFSET && is_preserved(i);
+        if (rule->kind != RULE_SAME && (!saved || rule->value != (int32_t)rule->value))
+            return false;
+    }
+    return true;
+}
+
+static void keep_row(struct unwind_kept *kept, const struct unwind_row *row, uint64_t instruction)
+{
+    *kept = (struct unwind_kept){.instruction = instruction,
+                                 .cfa_offset = (int32_t)row->cfa_offset,
+                                 .cfa_register = (uint8_t)row->cfa.value};
+    for (unsigned i = 0; i < 6; i++)
+        if (row->rules[preserved[i]].kind == RULE_OFFSET) {
+            kept->saved |= (uint8_t)(1 << i);
+            kept->offsets[i] = (int32_t)row->rules[preserved[i]].value;
+        }
+}
+
+static void restore_row(const struct unwind_kept *kept, struct unwind_row *row)
+{
+    memset(row, 0, sizeof *row);
+    set_cfa(row, kept->cfa_register, kept->cfa_offset);
+    set_rule(row, RETURN_ADDRESS, RULE_OFFSET, -8);
+    for (unsigned i = 0; i < 6; i++)
+        if (kept->saved >> i & 1)
+            set_rule(row, preserved[i], RULE_OFFSET, kept->offsets[i]);
+}
+
+/* The row of an instruction that is no signal's, kept for the next time. */
+static bool compute_row(struct unwinder *unwinder, const struct entry *entry, uint64_t instruction)
+{
+    memset(&unwinder->row, 0, sizeof unwinder->row);
+    if (!run(unwinder, entry, entry->initial, UINT64_MAX))
+        return false;
+    unwinder->initial = unwinder->row;
+    if (!run(unwinder, entry, entry->program, instruction))
+        return false;
+    if (!entry->is_signal && is_simple(&unwinder->row))
+        keep_row(kept_of(unwinder, instruction), &unwinder->row, instruction);
+    return true;
+}
+
 bool unwind_step(struct unwinder *unwinder)
 {
     uint64_t instruction = unwinder->value[RETURN_ADDRESS] - !unwinder->interrupted;
     const struct region *region = modules_region(&unwinder->modules, instruction);
     const struct module *module =
         region ? modules_examined(&unwinder->modules, region->module) : NULL;
-    struct entry entry;
-    if (!module || !find_entry(module, instruction, &entry))
+    const struct unwind_kept *kept = kept_of(unwinder, instruction);
+    struct entry entry = {0};
+    if (module && kept->instruction == instruction)
+        restore_row(kept, &unwinder->row);
+    else if (!module || !find_entry(module, instruction, &entry))
         return module && step_by_frame_pointer(unwinder);
-    memset(&unwinder->row, 0, sizeof unwinder->row);
-    if (!run(unwinder, &entry, entry.initial, UINT64_MAX))
+    else if (!compute_row(unwinder, &entry, instruction))
         return false;
-    unwinder->initial = unwinder->row;
-    if (!run(unwinder, &entry, entry.program, instruction) || !apply(unwinder))
+    if (!apply(unwinder))
         return false;
     unwinder->interrupted = entry.is_signal;
     return true;

@@ -13,6 +13,7 @@ enum {
     UNWIND_REGISTERS =
         17, /* DWARF's numbers on x86-64; 7 the stack pointer, 16 the return address */
     UNWIND_REMEMBERED = 6,
+    UNWIND_KEPT = 2048,
 };
 
 enum unwind_kind {
@@ -37,6 +38,15 @@ struct unwind_row {
     struct unwind_rule rules[UNWIND_REGISTERS];
 };
 
+/* A row in which all that was saved lies at a distance from the CFA, which is one from a register:
+ * nearly all do. */
+struct unwind_kept {
+    uint64_t instruction;
+    int32_t cfa_offset;
+    uint8_t cfa_register, saved; /* a bit for each of the six registers that functions preserve */
+    int32_t offsets[6];
+};
+
 struct unwinder {
     struct modules modules;
     uint64_t value[UNWIND_REGISTERS];
@@ -46,6 +56,8 @@ struct unwinder {
     uint32_t module;  /* of that address; 0: of none */
     struct unwind_row row, initial, remembered[UNWIND_REMEMBERED];
     uint64_t next[UNWIND_REGISTERS];
+    uint64_t kept_for; /* the contents of the modules that the kept rows are of */
+    struct unwind_kept kept[UNWIND_KEPT];
 };
 
 /* Begins with the function that calls this one. */

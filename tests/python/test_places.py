@@ -183,3 +183,24 @@ def test_words(frames, words):
 def test_a_trace_without_places_has_none():
     places = Places({"meta": {}})
     assert places.of_file(0) == []
+
+
+PYTHON = """
+import os
+def write_history(step):
+    with open("h.dat", "ab") as file:
+        file.write(b"x" * 1000000)
+        file.flush()
+        os.fsync(file.fileno())
+for step in range(20):
+    write_history(step)
+"""
+
+
+def test_a_program_of_python(tmp_path):
+    """What the library's own open and BufferedWriter do is left out."""
+    (tmp_path / "model.py").write_text(PYTHON)
+    report = report_of(tmp_path, str(Path(sys.executable).resolve()), "model.py")
+    places = places_of(report, "h.dat")
+    assert "write_history (model.py:7) ← <module>" in places
+    assert all(place.startswith("write_history (model.py:") for place in places)

@@ -34,6 +34,9 @@ LIBRARIES = (
 )
 # Inlined pieces of the C library's and the compiler's headers.
 HEADERS = ("/usr/include/", "/usr/lib/gcc/", "/usr/local/include/")
+# Python's own library, packages, and what of them is machine code.
+PACKAGES = ("/lib/python3", "/lib64/python3", "/site-packages/", "/dist-packages/")
+EXTENSIONS = (".cpython-", ".abi3.so")
 # What calls main, and the functions of threads.
 C_LIBRARY = ("libc.so", "libc-", "libpthread", "ld-linux")
 
@@ -109,6 +112,8 @@ class Places:
         frames = [self._frame(frame) for frame in self.table["paths"][path]]
         frames = _below_the_start([frame for frame in frames if frame[0]])
         own = next((i for i, frame in enumerate(frames) if self._is_own(frame)), None)
+        if own is None:  # a package alone, started by python -m
+            own = next((i for i, frame in enumerate(frames) if _is_script(frame)), None)
         return "" if own is None else _words(frames[own:])
 
     def _frame(self, frame: int) -> Frame:
@@ -119,10 +124,14 @@ class Places:
 
     def _is_own(self, frame: Frame) -> bool:
         _, source, _, module = frame
+        if _is_script(frame):
+            return not (source.startswith("<") or any(part in source for part in PACKAGES))
         if source.startswith(HEADERS):
             return False
         name = module.rpartition("/")[2]
-        return bool(module) and (module == self.program or not name.startswith(LIBRARIES))
+        if not module or any(part in name for part in EXTENSIONS):
+            return False
+        return (module == self.program and not _is_python(name)) or not name.startswith(LIBRARIES)
 
 
 def _below_the_start(frames: list[Frame]) -> list[Frame]:
@@ -133,6 +142,14 @@ def _below_the_start(frames: list[Frame]) -> list[Frame]:
     while end and _is_of_c(frames[end - 1]):
         end -= 1
     return frames[:end]
+
+
+def _is_script(frame: Frame) -> bool:
+    return not frame[3] and bool(frame[1])
+
+
+def _is_python(name: str) -> bool:
+    return name.startswith("python")
 
 
 def _is_of_c(frame: Frame) -> bool:

@@ -89,6 +89,9 @@ fn place_in(module: &str, address: u64) -> String {
 fn names_in(module: &Module, addresses: &[u64]) -> HashMap<u64, Vec<Frame>> {
     let name = String::from_utf8_lossy(&module.name).into_owned();
     let path = Path::new(&name);
+    if module.script().is_some() {
+        return HashMap::new();
+    }
     let Some(symbols) = path.is_absolute().then(|| Symbols::read(path, &module.build_id)).flatten()
     else {
         return HashMap::new();

@@ -13,6 +13,27 @@ pub(crate) struct Module {
     pub name: Vec<u8>,
 }
 
+impl Module {
+    /// The file, a zero byte and the function: its addresses are lines.
+    pub(crate) fn script(&self) -> Option<(&[u8], &[u8])> {
+        let zero = self.name.iter().position(|&byte| byte == 0)?;
+        Some((&self.name[..zero], &self.name[zero + 1..]))
+    }
+
+    fn frame(&self, address: u64) -> Frame {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match self.script() {
+            Some((file, function)) => Frame {
+                function: text(function),
+                source: text(file),
+                line: u32::try_from(address).unwrap_or(0),
+                ..Frame::default()
+            },
+            None => Frame { module: text(&self.name), address, ..Frame::default() },
+        }
+    }
+}
+
 /// Frames from the innermost: the number of a module, 0 for none, and an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RawPlace {
@@ -91,8 +112,7 @@ impl MergePlaces {
             return None;
         }
         let index = (module as usize).checked_sub(1);
-        let name = index.map(|index| String::from_utf8_lossy(&self.list[index].name).into_owned());
-        places.frames.push(Frame { module: name.unwrap_or_default(), address, ..Frame::default() });
+        places.frames.push(index.map_or_else(Frame::default, |i| self.list[i].frame(address)));
         self.module_of.push(module);
         let number = places.frames.len() as u32 - 1;
         self.frames.insert((module, address), number);
