@@ -14,7 +14,7 @@
 
 enum {
     CACHED_PATHS = 512,
-    DIRECTORY_CHECKS_PER_S = 1000, /* of the working directory's name */
+    DIRECTORY_CHECKS_PER_S = 100, /* of the working directory's name */
 };
 
 struct path_cache {
