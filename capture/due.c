@@ -23,6 +23,7 @@ void encode_end(struct stream *stream)
 
 void encode_due(struct stream *stream, uint64_t now)
 {
+    uint64_t begin = clock_now();
     if (stream->header->closed) {
         encode_end(stream);
         return;
@@ -34,4 +35,5 @@ void encode_due(struct stream *stream, uint64_t now)
         encode_counters(stream);
     }
     stream_set_due(stream);
+    cost_rare(stream, begin);
 }

@@ -324,6 +324,7 @@ void encode_buffered(struct stream *stream, struct buffered *slot)
     if (!slot->calls)
         return;
     uint64_t now = clock_now();
+    cost_counted(stream, slot->calls);
     slot->calls = 0;
     slot->bytes = 0;
     if (!enter_ancestors(stream, stream->depth + 1) ||
@@ -417,6 +418,8 @@ void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsi
                        : write_ended(stream, depth, end, class_number, words, count))))
         lose(stream, depth);
     stream->depth = depth - 1;
+    if (UNLIKELY(!--stream->end_in))
+        cost_end(stream, end);
     if (UNLIKELY(end >= stream->due) && stream->state == STREAM_BUSY)
         encode_due(stream, end);
     __asm__ volatile("" ::: "memory");

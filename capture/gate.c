@@ -369,6 +369,7 @@ static void start_recording(void)
         functions_register();
         stdio_prepare();
         process.event_cost_ps = calibrate_event_cost_ps();
+        process.count_cost = calibrate_count_cost();
         describe_usage();
         thread_prepare();
         pthread_atfork(NULL, NULL, descriptors_forget);

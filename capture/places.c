@@ -300,8 +300,9 @@ uint32_t places_find(struct stream *stream, uintptr_t frame, unsigned function, 
         return places->entries[kept].place;
     if (tailrace_calls_forbidden || !may_spend(stream, places))
         return 0;
-    uint64_t begin = spent_ns();
+    uint64_t begin = spent_ns(), ticks = clock_now();
     uint32_t place = unwind(stream, places, frame, function, script);
     places->spent_ns += spent_ns() - begin;
+    cost_rare(stream, ticks);
     return place;
 }

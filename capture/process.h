@@ -40,6 +40,7 @@ struct process {
     atomic_uint directory_changes;        /* how often the working directory may have changed */
     atomic_ulong lost;                    /* calls of threads that had no stream any more */
     unsigned event_cost_ps;
+    unsigned count_cost; /* ticks that counting COUNTS_CALIBRATED calls takes */
     /* encode_buffered(), which needs thread.c, for thread.c; NULL before the first call. */
     void (*write_count)(struct stream *stream, struct buffered *counted);
     struct function_range functions[FUNCTION_RANGES];
@@ -102,8 +103,15 @@ bool stream_busy(struct stream *stream); /* begins a section in which records ar
                                             where nothing may be */
 void stream_ready(struct stream *stream);
 
-/* --- calibrate.c: picoseconds that recording one call takes. --- */
+/* --- calibrate.c: picoseconds that recording one call takes; ticks that counting many takes --- */
+enum { COUNTS_CALIBRATED = 1024 };
 unsigned calibrate_event_cost_ps(void);
+unsigned calibrate_count_cost(void);
+
+/* --- cost.c --- */
+void cost_end(struct stream *stream, uint64_t end);
+void cost_rare(struct stream *stream, uint64_t since); /* something long, each time */
+void cost_counted(struct stream *stream, uint32_t calls);
 
 /* --- counters.c --- */
 struct counters;

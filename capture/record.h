@@ -130,6 +130,7 @@ static inline struct stream *call_begin(struct call *call, unsigned function)
         if (!tailrace_recording || !(stream = tailrace_stream_enter()))
             return NULL;
     }
+    uint64_t entered = UNLIKELY(!--stream->begin_in) ? clock_now() : 0;
     uintptr_t frame = (uintptr_t)call;
     if (UNLIKELY(stream->open[stream->depth].frame <= frame || stream->depth >= NESTING_MAX))
         tailrace_drop_stale(stream, frame);
@@ -138,6 +139,8 @@ static inline struct stream *call_begin(struct call *call, unsigned function)
     uint64_t begin = clock_now();
     if (UNLIKELY(begin >= stream->due))
         begin = tailrace_due_before(stream, begin);
+    if (UNLIKELY(entered))
+        begin = tailrace_cost_begin(stream, entered, begin);
     unsigned depth = call->depth = stream->depth + 1;
     struct open_call *open = &stream->open[depth];
     open->frame = frame;

@@ -182,6 +182,7 @@ static struct stream *allocate(void)
     stream->open[0].frame = UINTPTR_MAX;
     stream->open[0].written = 1;
     stream->buffered_max = BUFFERED_CALLS;
+    stream->begin_in = stream->end_in = 1;
     return stream;
 }
 
@@ -274,12 +275,14 @@ bool stream_grow(struct stream *stream, size_t bytes)
     size_t least = (bytes + RESERVE_BYTES + 2 * PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
     size_t wish = stream->window_bytes * 2;
     wish = wish > WINDOW_BYTES_MAX ? WINDOW_BYTES_MAX : wish;
+    uint64_t begin = clock_now();
     int file = open_again(stream);
     int error = file < 0 ? file : map_window(stream, file, least, wish < least ? least : wish);
     if (file >= 0)
         system_close(file);
     if (error)
         stop(stream, error);
+    cost_rare(stream, begin);
     return !error;
 }
 

@@ -41,6 +41,7 @@ struct stream_header {
     uint64_t ticks_per_s;
     uint32_t clock, event_cost_ps;
     uint64_t start, lost, in_flight_begin, in_flight_function, full_at, closed;
+    uint64_t own_ticks; /* what capture took of the thread's time so far */
 };
 
 enum { HEADER_FLAG_MAIN = 1 };
@@ -96,6 +97,20 @@ enum stream_state {
     STREAM_FULL = 3,  /* no space: calls are counted as lost */
 };
 
+/* Calls of which every so many is timed: cost.c. */
+struct cost_sample {
+    uint64_t ticks, mean; /* of all, and of one lately */
+    uint32_t timed;
+    uint16_t interval;
+};
+
+struct cost {
+    struct cost_sample begin, end;
+    uint64_t rare; /* ticks of what is timed each time, and what they were at the last sample */
+    uint64_t rare_seen;
+    uint64_t counted; /* calls that STDIO's buffer served */
+};
+
 struct stream {
     uint32_t state; /* enum stream_state; 4 more for every tailrace_suppress_begin() */
     uint32_t
@@ -107,10 +122,11 @@ struct stream {
     struct stream_header *header;
     struct counters *counters; /* NULL unless asked for and available */
     uint32_t latest_file;      /* of the last record "path" in this stream */
-    uint32_t thread;           /* index of the thread in the process */
+    uint16_t begin_in, end_in; /* the so many-th call from now on is timed by cost.c */
     uint64_t next_token; /* number of the next request this thread starts: for the MPI part, who
                              alone counts it */
     uint32_t process;
+    uint32_t thread;       /* index of the thread in the process */
     struct places *places; /* places.c: from where calls come; NULL before the first */
     int64_t expected[OFFSET_SLOTS];
     struct open_call open[NESTING_MAX + 2];
@@ -130,6 +146,7 @@ struct stream {
     unsigned closing_passes;
     uint64_t clock_due; /* the earlier of this and processor.due is `due` */
     struct processor processor;
+    struct cost cost;
     uint64_t named[FUNCTIONS_MAX / 64];
     uint64_t noted[64];
     int64_t (*long_words)[SHAPE_WORDS_MAX];
@@ -209,6 +226,10 @@ TAILRACE_EXPORT struct stream *tailrace_stream_enter(void);
 
 /* At a call's begin: writes what is due before it, and returns the time after that. */
 TAILRACE_EXPORT uint64_t tailrace_due_before(struct stream *stream, uint64_t now);
+
+/* At a call's begin: what it took since `entered`; returns the time after that. */
+TAILRACE_EXPORT uint64_t tailrace_cost_begin(struct stream *stream, uint64_t entered,
+                                             uint64_t begin);
 
 /* Leaves open calls that a longjmp left behind. */
 TAILRACE_EXPORT void tailrace_drop_stale(struct stream *stream, uintptr_t frame);

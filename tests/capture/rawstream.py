@@ -366,8 +366,9 @@ def read_header(data: bytes) -> dict[str, int]:
     names = [
         "version", "process", "thread", "flags", "ticks_per_s", "clock", "event_cost_ps", "start",
         "lost", "in_flight_begin", "in_flight_function", "full_at", "closed",
+        "own_ticks",
     ]  # fmt: skip
-    return dict(zip(names, struct.unpack_from("<4IQ2I6Q", data, 8), strict=True))
+    return dict(zip(names, struct.unpack_from("<4IQ2I7Q", data, 8), strict=True))
 
 
 def read(path: Path) -> Stream:
