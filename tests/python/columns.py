@@ -100,6 +100,8 @@ class Program:
     any_waited_ns: tuple[int, int, int] = (0, 0, 0)
     cores: list[str] | None = None
     hosts: list[str] | None = None
+    # By rank, measured where capture took it.
+    capture_ns: list[int] | None = None
     # By rank, of threads that are not the main ones, by the columns' names.
     others: dict[str, list[int]] = field(default_factory=dict)
 
@@ -183,6 +185,7 @@ class Program:
             "cycles": cycles,
             "host": self.hosts or ["node1"] * len(self.ranks),
             "cores": self.cores or [""] * len(self.ranks),
+            "capture_ns": self.capture_ns or [None] * len(self.ranks),
             **self._waited(),
         }
 

@@ -56,6 +56,7 @@ pub(crate) fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -
         .try_for_each(|(name, value)| integers(&columns, name, &analysis.ranks, value))?;
     columns.set_item("host", of_ranks(analysis, |rank| rank.host.as_str()))?;
     columns.set_item("cores", of_ranks(analysis, |rank| rank.cores.as_str()))?;
+    columns.set_item("capture_ns", of_ranks(analysis, |rank| rank.capture))?;
     for (state, name) in STATES.into_iter().enumerate() {
         let waited = of_ranks(analysis, |rank| rank.waited.map(|waited| waited[state]));
         columns.set_item(format!("waited_{name}_ns"), waited)?;

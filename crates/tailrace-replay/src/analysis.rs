@@ -50,6 +50,8 @@ pub struct RankAccount {
     pub cores: String,
     /// Ready to run, and without a processor; `None` where that is not known.
     pub waited: Option<ByState>,
+    /// What capture took of the main thread's time, of its whole life; `None` where not known.
+    pub capture: Option<i64>,
     /// In MPI-IO calls of the main thread; file calls inside; the rest that is no file call.
     pub mpiio: i64,
     pub posix_in_mpiio: i64,
@@ -208,6 +210,7 @@ fn ranks(world: &mut World<'_>) -> Vec<RankAccount> {
             [rank.useful, rank.io, rank.mpi] = location.pen.totals();
             rank.host.clone_from(&table.host);
             rank.cores.clone_from(&table.cores);
+            rank.capture = table.capture_ns;
             rank.waited = table.waits.is_some().then(|| location.waits.totals());
             rank.mpiio = location.layers.mpiio;
             rank.posix_in_mpiio = location.layers.posix;

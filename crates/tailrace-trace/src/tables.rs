@@ -57,6 +57,8 @@ pub struct Location {
     /// When a main thread waited for a processor, in order and apart from each other; `None` where
     /// that is not known.
     pub waits: Option<Vec<Wait>>,
+    /// What capture took of the thread's time, at most its length; `None` where that is not known.
+    pub capture_ns: Option<i64>,
 }
 
 /// A stretch of time in which a thread was ready to run and did not for `waited_ns` of it, no one

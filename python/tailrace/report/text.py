@@ -269,7 +269,10 @@ def layers(report: dict[str, Any]) -> RenderableType | None:
 def capture(report: dict[str, Any]) -> RenderableType:
     cost = report["capture"]
     text = f"Capture: {count(cost['events'], 'event')}"
-    if cost["cost_ns_per_event"]:
+    if cost["overhead_measured"]:
+        text += f", which took {seconds(cost['overhead_s'])}, {percent(cost['overhead_share'])} "
+        text += "of the run time"
+    elif cost["cost_ns_per_event"]:
         text += (
             f", {cost['cost_ns_per_event']:.0f} ns each, {percent(cost['overhead_share'])} "
             "of the run time"

@@ -22,7 +22,6 @@ from tailrace.verdict.off_path import by_other_ways, by_processes, slept_ns, sta
 from tailrace.verdict.places import Places
 from tailrace.verdict.processors import STATES, Processors
 from tailrace.verdict.requests import BUFFERED_COLUMNS, KINDS, PATTERN_COLUMNS
-from tailrace.verdict.run_findings import overhead_share
 
 # Numbers that stand elsewhere in the report, in a form that people read.
 CODED_META = ("usage", "ran_ns", "unseen", "mapped_file")
@@ -135,7 +134,9 @@ def _capture(capture: dict[str, Any], evidence: Evidence) -> dict[str, Any]:
     return {
         "events": int(capture["events"]),
         "events_lost": int(capture["events_lost"]),
-        "overhead_share": overhead_share(evidence),
+        "overhead_share": evidence.overhead.share,
+        "overhead_s": to_seconds(evidence.overhead.most_ns),
+        "overhead_measured": evidence.overhead.measured,
         "complete": bool(capture["complete"]),
         "cost_ns_per_event": float(capture["cost_ns_per_event"] or 0),
         "notes": [printable(note) for note in capture["notes"]],

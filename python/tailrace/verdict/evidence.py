@@ -11,6 +11,7 @@ import numpy as np
 from tailrace.names import base_name, printable
 from tailrace.units import count
 from tailrace.verdict.efficiencies import Losses, Times, times_of
+from tailrace.verdict.overhead import Overhead, overhead_of, without_capture
 from tailrace.verdict.processors import (
     Processors,
     computed_ns,
@@ -26,6 +27,10 @@ NAMED_FILE_SHARE = 0.5
 # The engine's word for a file that is on one.
 ON_FILE_SYSTEM = "file_system"
 STANDARD_STREAMS = frozenset({b"<stdin>", b"<stdout>", b"<stderr>"})
+
+
+# Starting and ending alone take this long, and vary by as much.
+TOO_SHORT_NS = 10_000_000
 
 
 class Kind(StrEnum):
@@ -127,8 +132,12 @@ class Evidence:
 
     @cached_property
     def computed_ns(self) -> np.ndarray:
-        """By rank: useful time, less notable waits for a processor."""
-        return computed_ns(self.times, self.processors)
+        """By rank: useful time, less notable waits for a processor and what capture took of it."""
+        return without_capture(computed_ns(self.times, self.processors), self.overhead)
+
+    @cached_property
+    def overhead(self) -> Overhead:
+        return overhead_of(self.columns, self.times)
 
     def waited_ns(self, state: str) -> int:
         """Notable waits in this state, summed over ranks: what is no other cause's."""

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from tailrace.units import nanoseconds, percent
 from tailrace.verdict.cautions import CAUTIONS, goes_first, veils
 from tailrace.verdict.efficiencies import losses
-from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
 from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, NOTABLE_LOSS, exchange_share
 
-# Starting and ending alone take this long, and vary by as much.
-TOO_SHORT_NS = 10_000_000
 # Of findings about files whose shares are so nearly equal, the first line names who before why.
 EQUAL_SHARE = 0.9
 # A rate alone is not a cause: a finding that is one goes before it.

@@ -4,7 +4,7 @@ import numpy as np
 
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
-from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
 from tailrace.verdict.off_path import slept_share
 
@@ -14,8 +14,6 @@ IDLE_SHARE = 0.5
 EVEN = 1.1
 # POP takes 0.8 for the product of the factors as acceptable; one factor below 0.95 is worth a word.
 NOTABLE_LOSS = 0.05
-# Capture that costs more than two runs differ by may change what it measures.
-NOTABLE_OVERHEAD = 0.02
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
 # A function is named with at least this share of the time in MPI.
@@ -24,11 +22,11 @@ COSTLIEST_SHARE = 0.5
 
 def imbalance(evidence: Evidence) -> Finding | None:
     """Load balance: avg U / max U."""
-    loss = float(evidence.losses.imbalance_ns)
-    if evidence.share(loss) < NOTABLE_LOSS:
-        return None
     times, useful = evidence.times, evidence.computed_ns
     mean_ns = float(times.mean_ns(useful))
+    loss = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
+    if evidence.share(loss) < NOTABLE_LOSS:
+        return None
     rank = int(useful.argmax())
     known = sorted(set(range(times.ranks)) - set(times.missing))
     least = min(known, key=lambda p: useful[p])
@@ -62,8 +60,9 @@ def _idle(useful: np.ndarray) -> np.ndarray:
 
 
 def serialization(evidence: Evidence) -> Finding | None:
-    """Serialization: max U / T_ideal."""
-    loss = evidence.losses.serialization_ns
+    """Serialization: max U / T_ideal, less what others waited for capture at most."""
+    own_ns = evidence.overhead.most_ns if evidence.overhead.notable else 0
+    loss = max(evidence.losses.serialization_ns - own_ns, 0)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
     return Finding(
@@ -181,24 +180,21 @@ def sleep(evidence: Evidence) -> Finding | None:
     )
 
 
-def overhead_share(evidence: Evidence) -> float:
-    """Capture's cost on the rank with most events: events × calibrated cost of one, as a share of
-    the run time. Of a rank's events those count that lie in it: at most all ranks' calls there."""
-    calls = sum(map(int, evidence.columns["functions"]["calls"]))
-    most = min(max(map(int, evidence.columns["rank"]["events"]), default=0), calls)
-    return evidence.share(most * float(evidence.columns["capture"]["cost_ns_per_event"] or 0))
-
-
 def capture_overhead(evidence: Evidence) -> Finding | None:
-    share = overhead_share(evidence)
-    if share < NOTABLE_OVERHEAD:
+    """Not said of a run that is too short to judge: starting to record is most of it there."""
+    found = evidence.overhead
+    if not found.notable or evidence.times.runtime_ns < TOO_SHORT_NS:
         return None
+    events = int(evidence.columns["rank"]["events"][found.rank])
+    each = float(evidence.columns["capture"]["cost_ns_per_event"] or 0)
+    how = f"at {each:.0f} ns each"
+    if found.measured:
+        how = "timed where they were recorded, and what was counted beside them"
     return Finding(
         Kind.CAPTURE_OVERHEAD,
-        f"capture itself takes {percent(share)} of the run",
-        f"{count(max(map(int, evidence.columns['rank']['events'])), 'event')} on one rank at "
-        f"{float(evidence.columns['capture']['cost_ns_per_event']):.0f} ns each",
-        share,
+        f"capture itself takes {percent(found.share)} of the run",
+        f"{nanoseconds(found.most_ns)} on rank {found.rank}: {count(events, 'event')} {how}",
+        found.share,
     )
 
 

@@ -44,6 +44,9 @@ pub(super) fn put(tables: &Tables) -> Vec<u8> {
     put_capture(&mut to, &tables.capture);
     put_list(&mut to, &tables.locations, put_processor);
     tables.places.put(&mut to);
+    put_list(&mut to, &tables.locations, |to, location| {
+        put_option(to, location.capture_ns, put_word);
+    });
     to
 }
 
@@ -79,6 +82,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tables, Damage> {
         processors(from, &mut locations)?;
     }
     let places = if from.left() > 0 { Places::read(from)? } else { Places::default() };
+    if from.left() > 0 {
+        costs(from, &mut locations)?;
+    }
     Ok(Tables {
         ranks,
         locations,
@@ -252,6 +258,21 @@ fn processors(from: &mut Cursor, locations: &mut [Location]) -> Result<(), Damag
     for location in locations {
         location.cores = text(from)?;
         location.waits = option(from, waits::read)?;
+    }
+    Ok(())
+}
+
+/// Earlier versions of the tables end before this.
+fn costs(from: &mut Cursor, locations: &mut [Location]) -> Result<(), Damage> {
+    if from.count(1)? != locations.len() {
+        return Err(from.damage("there are not as many costs as locations"));
+    }
+    for location in locations {
+        let length_ns = location.end_ns.saturating_sub(location.begin_ns);
+        location.capture_ns = option(from, |from| from.word())?;
+        if location.capture_ns.is_some_and(|ns| ns < 0 || ns > length_ns) {
+            return Err(from.damage("capture took longer than there was"));
+        }
     }
     Ok(())
 }

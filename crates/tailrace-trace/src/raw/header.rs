@@ -34,6 +34,8 @@ pub(crate) struct Header {
     pub full_at: u64,
     /// Closed in order, by the thread's or the process's exit.
     pub closed: bool,
+    /// Ticks that capture took of the thread's time; 0 where that is not known.
+    pub own_ticks: u64,
 }
 
 impl Header {
@@ -79,6 +81,7 @@ impl Header {
             in_flight: (from.u64()?, from.u64()?),
             full_at: from.u64()?,
             closed: from.u64()? == 1,
+            own_ticks: from.u64()?,
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::waits;
 use super::clock::ClockMap;
 use super::directory::{ended_by, name_of, read_all};
 use super::domains::Domains;
-use super::header::ClockKind;
+use super::header::{ClockKind, Header};
 use super::merge::{Merge, Numbers};
 use super::places::MergePlaces;
 use super::ranks::{self, Image};
@@ -237,6 +237,7 @@ impl Run {
                 begin_ns: clock.ns(ticks),
             });
             location.waits = placed(survey, clock, most).filter(|_| location.main);
+            location.capture_ns = capture_ns(&survey.header, location.end_ns - location.begin_ns);
         }
         self.outlive_threads();
     }
@@ -423,6 +424,12 @@ fn placed(survey: &Survey, clock: &ClockMap, most: usize) -> Option<Vec<Wait>> {
     let mut placed = waits::sound(survey.waits.as_ref()?.iter().map(place));
     waits::thin(&mut placed, most);
     Some(placed)
+}
+
+/// What capture took of a thread that lived for `length_ns`.
+fn capture_ns(header: &Header, length_ns: i64) -> Option<i64> {
+    let ns = u128::from(header.own_ticks) * 1_000_000_000 / u128::from(header.ticks_per_s.max(1));
+    (ns > 0).then(|| i64::try_from(ns).unwrap_or(i64::MAX).min(length_ns.max(0)))
 }
 
 fn last_known_ticks(survey: &Survey) -> u64 {

@@ -1,0 +1,57 @@
+"""What capture itself took: measured where it was taken, bounded, and blamed on nothing else."""
+
+import pytest
+
+from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.headline import judge
+
+from .columns import MILLISECOND, SECOND, Interval, Program, mpi, useful
+
+
+def run(own_ns: list[int] | None, length_ns: int = 10 * SECOND) -> Program:
+    """Two ranks; the second makes a million calls, and computes a fifth longer."""
+    busy = Interval("mpi", length_ns // 10, "MPI_Test", calls=1_000_000, layer="mpi")
+    rows = [
+        [useful(length_ns * 7 // 10), mpi(length_ns * 3 // 10)],
+        [useful(length_ns * 9 // 10), busy],
+    ]
+    return Program(rows, length_ns, length_ns, length_ns, capture_ns=own_ns)
+
+
+def of(program: Program, **rank) -> Evidence:
+    columns = program.columns()
+    columns["rank"].update(rank)
+    return Evidence(columns)
+
+
+def codes(evidence: Evidence) -> dict[str, float]:
+    return {f.code.value: f.share_of_runtime for f in judge(evidence).findings}
+
+
+def test_what_was_measured_counts_on_the_rank_with_most():
+    evidence = of(run([SECOND // 100, 2 * SECOND]))
+    assert evidence.overhead.share == pytest.approx(0.2)
+    assert codes(evidence)["capture_overhead"] == pytest.approx(0.2)
+    (found,) = [f for f in judge(evidence).findings if f.code.value == "capture_overhead"]
+    assert found.finding == "capture itself takes 20.0 % of the run"
+    assert found.evidence.startswith("2.00 s on rank 1: 1,000,000 events timed where")
+
+
+def test_uneven_computation_that_is_capture_is_not_blamed_on_the_program():
+    assert "load_imbalance" in codes(of(run([0, SECOND // 10])))
+    assert "load_imbalance" not in codes(of(run([0, 2 * SECOND])))
+
+
+def test_what_was_taken_before_the_run_is_not_its_cost():
+    """A tenth of the events lies in the run."""
+    evidence = of(run([0, SECOND]), events=[0, 10_000_010])
+    assert evidence.overhead.share == pytest.approx(0.01, rel=0.01)
+
+
+def test_no_share_is_more_than_the_run_and_a_short_run_has_none():
+    """371 % of a run of 1.7 ms was seen."""
+    short = of(run([0, 6 * MILLISECOND], 2 * MILLISECOND))
+    assert short.overhead.share == 1
+    assert "capture_overhead" not in codes(short)
+    unmeasured = of(run(None, 2 * MILLISECOND))
+    assert unmeasured.overhead.share == 1 and not unmeasured.overhead.measured
