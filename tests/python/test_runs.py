@@ -158,6 +158,16 @@ def test_a_script_that_becomes_its_program_is_recorded(captured, tmp_path):
     assert os.fsencode(tmp_path / "part.1") not in sizes
 
 
+def test_a_program_that_becomes_another_is_recorded(captured, tmp_path):
+    """As Rscript becomes a shell, which becomes R."""
+    words = "import os; os.execvp('dd', ['dd', 'if=/dev/zero', 'of=part.0', 'bs=700', 'count=1'])"
+    traces, _ = captured(None, [sys.executable, "-c", words])
+    (columns,) = traces.values()
+    files = columns["files"]
+    sizes = dict(zip(map(bytes, files["path"]), files["bytes_written"], strict=True))
+    assert sizes[os.fsencode(tmp_path / "part.0")] == 700
+
+
 def test_a_pool_of_processes_belongs_to_the_program(captured, tmp_path):
     script = tmp_path / "pool.py"
     script.write_text(

@@ -48,7 +48,7 @@ def capture_environment(
     }
     if (program := recorded_program(command, launch)) is not None:
         variables["TAILRACE_PROGRAM"] = str(program)
-    elif launch.is_script and launch.launcher is None:
+    if launch.launcher is None:  # the command may become another program
         variables["TAILRACE_PARENT"] = str(os.getpid())
     if options.processes == "all":
         variables["TAILRACE_PROCESSES"] = "all"

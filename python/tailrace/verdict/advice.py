@@ -87,7 +87,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "or gather in memory",
         "flush": "flush where someone waits for the line, not after every one",
         "stdio": "give the stream a larger buffer: setvbuf(file, NULL, _IOFBF, 4 << 20)",
-        "netcdf": "write whole slabs per call (nc_put_vara), and larger chunks",
+        "netcdf": "write whole slabs per call (nc_put_vara), and larger chunks; in classic files a "
+        "larger buffer (bufrsizehint of nc__create)",
         "hdf5": "select larger hyperslabs per H5Dwrite; larger chunks, or H5Pset_sieve_buf_size",
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all",
         "collective": _COLLECTIVE,
