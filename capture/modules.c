@@ -127,7 +127,7 @@ static void add_mapping(struct modules *modules, struct reading *reading,
     add_region(modules, mapping, module_at(modules, &named));
 }
 
-static void add_line(struct modules *modules, struct reading *reading)
+static __attribute__((noinline)) void add_line(struct modules *modules, struct reading *reading)
 {
     struct mapping mapping = read_mapping(modules->line);
     if (mapping.name)

@@ -23,14 +23,15 @@ enum {
 };
 
 /* Of the processor, by this thread: that others wait for it is no cost of unwinding. */
-static uint64_t spent_ns(void)
+static __attribute__((noinline)) uint64_t spent_ns(void)
 {
     struct timespec now = {0};
     system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&now, 0, 0, 0, 0);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static bool may_spend(const struct stream *stream, const struct places *places)
+static __attribute__((noinline)) bool may_spend(const struct stream *stream,
+                                                const struct places *places)
 {
     double passed = (double)(clock_now() - stream->header->start) / (double)clock_ticks_per_s();
     return (double)places->spent_ns < FREE_NS + passed * NS_PER_S / SHARE_SPENT;
@@ -111,7 +112,8 @@ static uint64_t hash_of(const struct places *places, unsigned frames)
     return hash | 1;
 }
 
-static uint32_t number_of(struct stream *stream, struct places *places, unsigned frames, bool cut)
+static __attribute__((noinline)) uint32_t number_of(struct stream *stream, struct places *places,
+                                                    unsigned frames, bool cut)
 {
     uint64_t hash = hash_of(places, frames);
     unsigned slots = sizeof places->known / sizeof *places->known;
@@ -129,7 +131,7 @@ static uint32_t number_of(struct stream *stream, struct places *places, unsigned
 
 /* --- The way up --- */
 
-static void know_memory(struct places *places, uintptr_t frame)
+static __attribute__((noinline)) void know_memory(struct places *places, uintptr_t frame)
 {
     struct modules *modules = &places->unwinder.modules;
     uint64_t now = clock_now();
@@ -182,7 +184,8 @@ static bool note_frame(struct places *places, struct place_slot *slots, struct w
 }
 
 /* The frames above `frame`, from the innermost. */
-static struct walked walk(struct places *places, uintptr_t frame, struct place_slot *slots)
+static __attribute__((noinline)) struct walked walk(struct places *places, uintptr_t frame,
+                                                    struct place_slot *slots)
 {
     struct unwinder *unwinder = &places->unwinder;
     struct walked walked = {0};
@@ -219,9 +222,10 @@ static uint32_t script_number(struct stream *stream, struct places *places)
 }
 
 /* The lines of the script take the place of the interpreter's frames. */
-static void add_script(struct stream *stream, struct places *places, struct walked *walked)
+static __attribute__((noinline)) void add_script(struct stream *stream, struct places *places,
+                                                 struct walked *walked)
 {
-    const void *frames[PYTHON_FRAMES];
+    const void **frames = places->python_frames;
     if (!walked->script)
         return;
     python_look();

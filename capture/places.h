@@ -59,6 +59,7 @@ struct places {
     struct place_known scripts[PLACE_SCRIPTS];
     uint32_t scripts_count;
     struct python_line line;
+    const void *python_frames[PYTHON_FRAMES];
     struct place_frame path[PLACE_FRAMES_MAX];
     struct unwinder unwinder;
 };

@@ -4,12 +4,10 @@
 #include <string.h>
 
 #include "unwind.h"
-#include "unwind_table.h"
 
 enum {
     STACK_POINTER = 7,
     FRAME_POINTER = 6,
-    STACK_DEPTH = 16,     /* of expressions */
     OPERATIONS_MAX = 200, /* of expressions and programs */
     PROGRAM_MAX = 4096,
 };
@@ -189,12 +187,12 @@ static bool binary(uint8_t operation, uint64_t left, uint64_t right, uint64_t *r
 }
 
 /* The few operations that compilers and the C library put into call frame information. */
-static bool evaluate(const struct unwinder *unwinder, const struct unwind_rule *rule,
-                     const uint64_t *cfa, uint64_t *result)
+static bool evaluate(struct unwinder *unwinder, const struct unwind_rule *rule, const uint64_t *cfa,
+                     uint64_t *result)
 {
     const uint8_t *begin = (const uint8_t *)(uintptr_t)rule->value;
     struct reader from = {begin, begin + rule->bytes, false};
-    uint64_t stack[STACK_DEPTH];
+    uint64_t *stack = unwinder->stack;
     unsigned depth = 0;
     if (cfa)
         stack[depth++] = *cfa;
@@ -224,7 +222,7 @@ static bool evaluate(const struct unwinder *unwinder, const struct unwind_rule *
                 return false;
             depth -= 2;
         }
-        if (depth == STACK_DEPTH)
+        if (depth == UNWIND_EXPRESSION)
             return false;
         stack[depth++] = value;
     }
@@ -234,7 +232,7 @@ static bool evaluate(const struct unwinder *unwinder, const struct unwind_rule *
     return true;
 }
 
-static bool find_cfa(const struct unwinder *unwinder, uint64_t *cfa)
+static bool find_cfa(struct unwinder *unwinder, uint64_t *cfa)
 {
     const struct unwind_rule *rule = &unwinder->row.cfa;
     if (rule->kind == RULE_VALUE_EXPRESSION)
@@ -267,13 +265,13 @@ static bool caller_value(struct unwinder *unwinder, unsigned number, uint64_t cf
     return load(unwinder, address, value);
 }
 
-static bool apply(struct unwinder *unwinder)
+static __attribute__((noinline)) bool apply(struct unwinder *unwinder)
 {
     uint64_t cfa;
     unwinder->slot = 0;
     if (!find_cfa(unwinder, &cfa) || cfa <= unwinder->value[STACK_POINTER])
         return false;
-    bool known[UNWIND_REGISTERS];
+    bool *known = unwinder->next_known;
     for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
         known[i] = caller_value(unwinder, i, cfa, &unwinder->next[i]);
     if (unwinder->row.rules[STACK_POINTER].kind == RULE_SAME) {
@@ -281,12 +279,12 @@ static bool apply(struct unwinder *unwinder)
         known[STACK_POINTER] = true;
     }
     memcpy(unwinder->value, unwinder->next, sizeof unwinder->value);
-    memcpy(unwinder->known, known, sizeof known);
+    memcpy(unwinder->known, known, sizeof unwinder->known);
     return known[RETURN_ADDRESS] && known[STACK_POINTER] && unwinder->value[RETURN_ADDRESS];
 }
 
 /* Code without tables that keeps a frame pointer: Go, and what assemblers wrote. */
-static bool step_by_frame_pointer(struct unwinder *unwinder)
+static __attribute__((noinline)) bool step_by_frame_pointer(struct unwinder *unwinder)
 {
     uint64_t frame, saved, address;
     if (!register_value(unwinder, FRAME_POINTER, &frame) ||
@@ -359,7 +357,8 @@ static void restore_row(const struct unwind_kept *kept, struct unwind_row *row)
 }
 
 /* The row of an instruction that is no signal's, kept for the next time. */
-static bool compute_row(struct unwinder *unwinder, const struct entry *entry, uint64_t instruction)
+static __attribute__((noinline)) bool compute_row(struct unwinder *unwinder,
+                                                  const struct entry *entry, uint64_t instruction)
 {
     memset(&unwinder->row, 0, sizeof unwinder->row);
     if (!run(unwinder, entry, entry->initial, UINT64_MAX))
@@ -379,15 +378,16 @@ bool unwind_step(struct unwinder *unwinder)
     const struct module *module =
         region ? modules_examined(&unwinder->modules, region->module) : NULL;
     const struct unwind_kept *kept = kept_of(unwinder, instruction);
-    struct entry entry = {0};
+    struct entry *entry = &unwinder->entry;
+    entry->is_signal = false;
     if (module && kept->instruction == instruction)
         restore_row(kept, &unwinder->row);
-    else if (!module || !find_entry(module, instruction, &entry))
+    else if (!module || !find_entry(module, instruction, entry))
         return module && step_by_frame_pointer(unwinder);
-    else if (!compute_row(unwinder, &entry, instruction))
+    else if (!compute_row(unwinder, entry, instruction))
         return false;
     if (!apply(unwinder))
         return false;
-    unwinder->interrupted = entry.is_signal;
+    unwinder->interrupted = entry->is_signal;
     return true;
 }

@@ -7,13 +7,14 @@
 #ifndef TAILRACE_UNWIND_H
 #define TAILRACE_UNWIND_H
 
-#include "modules.h"
+#include "unwind_table.h"
 
 enum {
     UNWIND_REGISTERS =
         17, /* DWARF's numbers on x86-64; 7 the stack pointer, 16 the return address */
     UNWIND_REMEMBERED = 6,
     UNWIND_KEPT = 2048,
+    UNWIND_EXPRESSION = 16, /* values of an expression at once */
 };
 
 enum unwind_kind {
@@ -55,7 +56,9 @@ struct unwinder {
     uintptr_t slot;   /* where on the stack the latest return address stands */
     uint32_t module;  /* of that address; 0: of none */
     struct unwind_row row, initial, remembered[UNWIND_REMEMBERED];
-    uint64_t next[UNWIND_REGISTERS];
+    uint64_t next[UNWIND_REGISTERS], stack[UNWIND_EXPRESSION];
+    bool next_known[UNWIND_REGISTERS];
+    struct entry entry;
     uint64_t kept_for; /* the contents of the modules that the kept rows are of */
     struct unwind_kept kept[UNWIND_KEPT];
 };

@@ -64,7 +64,8 @@ static bool read_common(const struct module *module, const uint8_t *at, struct e
     return !from.failed && entry->return_register == RETURN_ADDRESS;
 }
 
-static bool read_entry(const struct module *module, const uint8_t *at, struct entry *entry)
+static __attribute__((noinline)) bool read_entry(const struct module *module, const uint8_t *at,
+                                                 struct entry *entry)
 {
     struct reader from = part_at(module, at);
     if (from.failed)
@@ -86,21 +87,23 @@ static bool read_entry(const struct module *module, const uint8_t *at, struct en
     return !from.failed;
 }
 
-/* The table of pairs (function, entry), sorted, each relative to the table's header. */
-bool find_entry(const struct module *module, uint64_t instruction, struct entry *entry)
+/* Where the entry is by the table of pairs (function, entry), sorted, each relative to the table's
+ * header; NULL where there is no such table. */
+static __attribute__((noinline)) const uint8_t *look_up(const struct module *module,
+                                                        uint64_t instruction)
 {
     enum { BY_PAIRS = 0x3b, COUNT_32 = 3, PAIR_BYTES = 8 };
     struct reader from = {module->frames, module->high, !module->frames};
     if (from.failed || fixed(&from, 1) != 1)
-        return false;
+        return NULL;
     uint8_t encoding = (uint8_t)fixed(&from, 1);
     uint64_t counts = fixed(&from, 1), pairs = fixed(&from, 1);
     encoded(&from, encoding);
     if (from.failed || counts != COUNT_32 || pairs != BY_PAIRS)
-        return false;
+        return NULL;
     uint64_t count = fixed(&from, 4), low = 0;
     if (from.failed || !count || count > (uint64_t)(from.end - from.at) / PAIR_BYTES)
-        return false;
+        return NULL;
     int64_t wanted = (int64_t)(instruction - (uintptr_t)module->frames);
     int32_t pair[2];
     for (uint64_t high = count; high - low > 1;) {
@@ -112,6 +115,12 @@ bool find_entry(const struct module *module, uint64_t instruction, struct entry 
             high = middle;
     }
     memcpy(pair, from.at + low * PAIR_BYTES, sizeof pair);
-    return read_entry(module, module->frames + pair[1], entry) && entry->begin <= instruction &&
+    return module->frames + pair[1];
+}
+
+bool find_entry(const struct module *module, uint64_t instruction, struct entry *entry)
+{
+    const uint8_t *at = look_up(module, instruction);
+    return at && read_entry(module, at, entry) && entry->begin <= instruction &&
            instruction < entry->end;
 }
