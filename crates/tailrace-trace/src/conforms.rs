@@ -36,6 +36,9 @@ fn check_tables(tables: &Tables) {
         }
     }
     assert!(tables.locations.is_sorted_by_key(|location| location.rank), "locations are by rank");
+    let frames = tables.places.paths.iter().flat_map(|path| &path.frames);
+    let known = frames.into_iter().all(|&frame| (frame as usize) < tables.places.frames.len());
+    assert!(known, "the frames of call paths are there");
     let window = tables.window.iter().all(|window| window.begin_ns <= window.end_ns);
     assert!(window, "the window ends after it began");
 }
@@ -59,6 +62,8 @@ fn check_stream(trace: &dyn Trace, location: usize) -> Result<Account, TraceErro
             last = event.end;
             let shape = batch.shapes.get(event.shape as usize).expect("an event has a shape");
             place.check(shape);
+            let paths = trace.tables().places.paths.len();
+            assert!(shape.place as usize <= paths, "a call comes from a place that is there");
             account.events += 1;
             account.times = account.times.wrapping_mul(31).wrapping_add(event.begin ^ event.end);
             account.functions = account.functions.wrapping_mul(31) + u64::from(shape.function);

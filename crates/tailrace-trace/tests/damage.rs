@@ -17,6 +17,12 @@ fn sample(directory: &Path) {
             .communicator(4, 99, rank as i32, 0, 2)
             .path(0, b"/scratch/\xff<b>")
             .path(1, b"/other");
+        // A module without a build-id, a function of a script, and a path through both.
+        stream
+            .record(252, b"\x01\0\0\0\0/no/such/program")
+            .record(252, b"\x02\0\0\0\x02id/a.py\0step")
+            .record(253, &[1, 0, 0, 0, 0, 2, 12, 1, 0x80, 1, 0, 9])
+            .record(253, &[2, 0, 0, 0, 1, 9, 9, 2, 13]);
         for (number, layer, name) in [
             (1, 0, "MPI_Init"),
             (2, 0, "MPI_Irecv"),
@@ -33,6 +39,9 @@ fn sample(directory: &Path) {
             .define(4, 4, 1, &[3, 3, 0, 4096, 0, 0, 4])
             .define(5, 5, 1, &[3, 1, 0, 4096, 0, 0, -1])
             .define(6, 6, 9, &[4, 4, 0, 0, 0, 1, 1]);
+        // The pwrite again, from place 1; place 3 was never defined.
+        stream.record(240, &[7, 5, 0, 1, 7, 6, 2, 0, 16, 0, 0, 1, 1]).call(7, 1, 1);
+        stream.record(240, &[8, 5, 0, 1, 7, 6, 2, 0, 16, 0, 0, 1, 3]).call(8, 1, 1);
         for i in 0..200u64 {
             stream.call(2, 10 + i % 3, 20).call(3, 5, 7_000_000_000 * u64::from(i == 77) + 9);
             stream.enter(4, 3).call(5, 2, 100 + i).leave(4, 1).call(6, 1, 1);
@@ -58,7 +67,7 @@ fn every_cut_and_every_flipped_bit_is_noticed() {
     let directory = tempfile::tempdir().unwrap();
     sample(directory.path());
     let path = pack(directory.path());
-    assert_eq!(read_all(&path).unwrap(), 2402);
+    assert_eq!(read_all(&path).unwrap(), 2406);
     let good = std::fs::read(&path).unwrap();
     for length in (0..good.len()).step_by(7) {
         std::fs::write(&path, &good[..length]).unwrap();

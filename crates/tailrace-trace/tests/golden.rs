@@ -274,3 +274,30 @@ fn long_shapes_are_continued() {
     let expected = (0..300).map(|number| Token { location: 0, number }).collect();
     assert_eq!(all[300].1.operation, Operation::Complete { completed: expected, test: false });
 }
+
+/// A pwrite from line 12 of a script's `step`, which a program called at 0x80: the program is not
+/// there to be asked for names. A place that was never defined is not known.
+#[test]
+fn places_are_those_of_the_stream() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = Stream::new(7, 0, 1000);
+    stream.path(3, b"/f").name(17, 2, "pwrite");
+    stream
+        .record(252, b"\x01\0\0\0\0/no/such/program")
+        .record(252, b"\x02\0\0\0\0/a.py\0step")
+        .record(253, &[1, 0, 0, 0, 1, 2, 12, 1, 0x80, 1]);
+    for (shape, place) in [(1, 1), (2, 9), (3, 0)] {
+        stream.record(240, &[shape, 17, 0, 1, 7, 6, 0, 6, 16, 0, 0, 1, place]).call(shape, 1, 1);
+    }
+    stream.save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let places: Vec<u32> = events(trace.as_ref(), 0).iter().map(|(_, shape)| shape.place).collect();
+    assert_eq!(places, [1, 0, 0]);
+    let places = &trace.tables().places;
+    let path = places.path(1).unwrap();
+    assert!(path.cut);
+    let frames: Vec<_> = path.frames.iter().map(|&i| places.frames[i as usize].clone()).collect();
+    let texts = |i: usize| (frames[i].function.as_str(), frames[i].source.as_str());
+    assert_eq!((texts(0), frames[0].line), (("step", "/a.py"), 12));
+    assert_eq!((texts(1), frames[1].line), (("program+0x80", ""), 0));
+}
