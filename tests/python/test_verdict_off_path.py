@@ -54,6 +54,14 @@ def test_what_processes_wrote_comes_first_where_it_is_most():
     assert numbers["unrecorded"]["processes_bytes_written"] == 39.5 * MB
 
 
+def test_a_main_thread_that_sleeps_beside_processes_may_wait_for_them():
+    verdict = _judged(_quiet(ranks=1, **_asleep(0.9, ranks=1, unseen="processes=3")))
+    assert verdict.headline == (
+        "I/O takes 1.0 % of this run as far as it was recorded. But the program started 3 other "
+        "processes, which were not recorded, while the main thread sleeps 90.0 % of the run."
+    )
+
+
 def test_recorded_writes_are_not_taken_for_those_of_another_way():
     # 30 MB were written for each rank, all of it recorded: nothing is left for the mapping.
     meta = {"unseen": "mmap=1", "mapped_file": "/data/mesh.bin", "usage": f"{60 * MB} 0 0 0 0"}

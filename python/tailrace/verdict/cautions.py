@@ -54,7 +54,7 @@ def not_recorded(evidence: Evidence) -> Finding | None:
         facts += "; bytes that were not recorded are the kernel's count of them less what was"
     return Finding(
         Kind.NOT_RECORDED,
-        ", and ".join(sentences) + (_slept(evidence, ", while ") if _mostly(evidence) else ""),
+        ", and ".join(sentences) + _slept(evidence, ", while "),
         facts,
         0.0,
         advice=advice(Kind.NOT_RECORDED) if started(evidence) else "",
