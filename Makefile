@@ -1,5 +1,5 @@
-# Tailrace's few verbs. Each does its own set-up: a virtual environment in .venv, the MPI wheels in build/, and, as root
-# on Debian, the system packages. Stamps in build/ make the second time quick.
+# Tailrace's few verbs. Each does its own set-up: a virtual environment in .venv, the MPI wheels in
+# build/, and, as root on Debian, the system packages. Stamps in build/ make the second time quick.
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -15,7 +15,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # cargo builds the Python bridge against the environment's Python, not whichever comes first
 export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
 
-ENGINE_SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml) $(shell find crates -name '*.rs' -o -name Cargo.toml)
+ENGINE_SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml) \
+	$(shell find crates -name '*.rs' -o -name Cargo.toml)
 KERNEL_SOURCES := $(shell find kernels -name '*.[ch]' -o -name CMakeLists.txt)
 # Tests that judge no times run beside each other; tests/conftest.py says which do.
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
@@ -53,18 +54,21 @@ wheel: build/.python ## dist/tailrace-*.whl: capture, engine, kernels, workloads
 bench: build build/openmpi/.ready build/solver/mpich ## measures what docs/reference/performance.md states
 	@.venv/bin/python -m tests.bench
 
-fmt: build/.python ## formats Python, Rust and C as make lint wants it
+fmt: build/.python ## formats Python, Rust, C and the page's scripts as make lint wants it
 	ruff check --quiet --fix
 	ruff format --quiet
 	cargo fmt --all
 	clang-format -i $(C_SOURCES)
+	deno fmt --quiet
 
-lint: build/.python ## ruff, rustfmt, clippy, clang-format, types, the flow of imports, and no file over 500 lines
+lint: build/.python ## formats, clippy, types, the flow of imports, and no file over 500 lines
 	ruff check
 	ruff format --check
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	@clang-format --dry-run --Werror $(C_SOURCES)
+	@deno fmt --quiet --check
+	@deno lint --quiet
 	.venv/bin/python tools/file_length.py
 	mypy --no-error-summary
 	@PYTHONPATH=python lint-imports --no-logo >build/imports.log 2>&1 || { cat build/imports.log; false; }

@@ -26,7 +26,8 @@ struct cells {
     gridio_block *block; /* of each cell in the array [z][y][x][component] */
 };
 
-/* False, on all ranks, where the number of ranks is not a square or some cell would have no point. */
+/* False, on all ranks, where the number of ranks is not a square or some cell would have no
+ * point. */
 bool cells_create(struct cells *cells, int points, MPI_Comm comm);
 void cells_free(struct cells *cells);
 

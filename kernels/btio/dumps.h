@@ -9,7 +9,8 @@
 struct dumps;
 
 /* Every function is called by all ranks, and gives 0 or, on the ranks where something failed, -1
- * with the sentence in dumps->problem. write and read move dump n from and to the solution's cells. */
+ * with the sentence in dumps->problem. write and read move dump n from and to the solution's
+ * cells. */
 struct dump_mode {
     const char *name; /* full, simple, epio */
     int (*open)(struct dumps *dumps, bool to_write);

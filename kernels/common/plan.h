@@ -63,8 +63,8 @@ const struct plan_entry *plan_find(struct plan *plan, struct plan_section *secti
 const struct plan_entry *plan_next(struct plan *plan, struct plan_section *section, const char *key,
                                    int *at);
 
-/* Values. default_value: used where the key is absent; a key that must be there has no default (NULL, or
- * PLAN_MUST). */
+/* Values. default_value: used where the key is absent; a key that must be there has no default
+ * (NULL, or PLAN_MUST). */
 #define PLAN_MUST INT64_MIN
 const char *plan_text(struct plan *plan, struct plan_section *section, const char *key,
                       const char *default_value);

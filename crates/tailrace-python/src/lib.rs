@@ -37,8 +37,8 @@ fn trace_error(error: tailrace_trace::TraceError) -> PyErr {
 /// each run where there are several (NAME.tailrace, NAME-2.tailrace, …).
 ///
 /// `progress`, where given, is called at most twenty times a second with the share done, 0 to 1.
-/// Returns for each {"path", "meta", "ranks", "locations", "events", "events_lost", "complete", "raw_bytes", "packed_bytes",
-/// "notes"}. Raises TraceError(message, hint).
+/// Returns for each {"path", "meta", "ranks", "locations", "events", "events_lost", "complete",
+/// "raw_bytes", "packed_bytes", "notes"}. Raises TraceError(message, hint).
 #[pyfunction]
 #[pyo3(signature = (raw_directory, output_path, progress=None))]
 fn pack(

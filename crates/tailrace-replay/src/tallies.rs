@@ -60,8 +60,8 @@ pub struct FileTally {
     pub mpiio: i64,
     /// What MPI-IO calls were asked to read and write, whatever they made of it.
     pub mpiio_bytes: [u64; 2],
-    /// Calls of STDIO that read and wrote by way of a buffer, and their bytes; of these, `calls` and
-    /// `bytes` hold what reached the system.
+    /// Calls of STDIO that read and wrote by way of a buffer, and their bytes; of these,
+    /// `calls` and `bytes` hold what reached the system.
     pub buffered_calls: [u64; 2],
     pub buffered_bytes: [u64; 2],
     /// How reads and writes lie in the file.

@@ -35,6 +35,7 @@ from tailrace.verdict.explanations import SCALABILITY_NAMES, scaling_words
 from tailrace.verdict.scaling import scaling_table
 from tailrace.verdict.several import headline_of_several
 
+STYLES = ("style.css", "run.css", "charts.css", "media.css")
 SCRIPTS = (
     "decode.js",
     "view.js",
@@ -89,7 +90,7 @@ def render(
             several=scaling and _several([traces[i] for i in order], runs, scaling),
             reference=scaling and _reference(scaling),
             scalability_names=scaling and _known(scaling),
-            style=_read("style.css"),
+            style=style(),
             script=script,
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             explanations=explanations,
@@ -178,6 +179,11 @@ def _functions(table: dict[str, Any]) -> list[dict[str, Any]]:
         dict(zip(keys, row, strict=True)) for row in zip(*(table[key] for key in keys), strict=True)
     ]
     return sorted(rows, key=lambda row: -int(row["time_ns"]))
+
+
+def style() -> str:
+    """The style sheet of all pages, those of studies too."""
+    return "".join(map(_read, STYLES))
 
 
 def _script() -> str:

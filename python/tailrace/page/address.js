@@ -4,8 +4,11 @@ function readAddress() {
   const values = new URLSearchParams(location.hash.slice(1));
   const number = (key) => (values.get(key) === null ? NaN : Number(values.get(key)));
   return {
-    run: number("run"), begin: number("from") * 1e9, end: number("to") * 1e9,
-    by: values.get("colour") || "state", find: values.get("find") || "",
+    run: number("run"),
+    begin: number("from") * 1e9,
+    end: number("to") * 1e9,
+    by: values.get("colour") || "state",
+    find: values.get("find") || "",
   };
 }
 

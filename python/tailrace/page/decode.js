@@ -23,17 +23,28 @@ function dataOf(section) {
 async function decodeRun(data) {
   const array = async (text, Kind) => new Kind(await inflate(text));
   const kinds = {
-    rank: Uint32Array, begin: Float64Array, end: Float64Array, bytes: Float64Array,
-    state: Uint8Array, function: Uint32Array, file: Uint32Array,
+    rank: Uint32Array,
+    begin: Float64Array,
+    end: Float64Array,
+    bytes: Float64Array,
+    state: Uint8Array,
+    function: Uint32Array,
+    file: Uint32Array,
   };
   const calls = { ...data.calls };
-  for (const [name, Kind] of Object.entries(kinds)) calls[name] = await array(data.calls[name], Kind);
+  for (const [name, Kind] of Object.entries(kinds)) {
+    calls[name] = await array(data.calls[name], Kind);
+  }
   const rates = {};
-  for (const [name, text] of Object.entries(data.rates)) rates[name] = await array(text, Float32Array);
+  for (const [name, text] of Object.entries(data.rates)) {
+    rates[name] = await array(text, Float32Array);
+  }
   const sums = async (text) => prefixSums(await array(text, Uint8Array), data.rows, data.bins);
   const mix = await sums(data.mix);
   const maps = {};
-  for (const [use, text] of Object.entries(data.uses.maps)) maps[use] = await array(text, Uint8Array);
+  for (const [use, text] of Object.entries(data.uses.maps)) {
+    maps[use] = await array(text, Uint8Array);
+  }
   return {
     ...data,
     calls,

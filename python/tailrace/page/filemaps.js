@@ -10,14 +10,22 @@ function drawFileMap(canvas, data, view, palette) {
   const ratio = canvas.width / canvas.clientWidth;
   const left = GUTTER * ratio;
   const context = canvas.getContext("2d");
-  const area = { context, left, ratio, width: canvas.width - left, rank: canvas.height / data.ranks };
+  const area = {
+    context,
+    left,
+    ratio,
+    width: canvas.width - left,
+    rank: canvas.height / data.ranks,
+  };
   context.clearRect(0, 0, canvas.width, canvas.height);
   context.fillStyle = palette.css.grid;
   context.fillRect(left, 0, area.width, canvas.height);
   const use = data.uses.maps[canvas.dataset.use];
   if (use && !data.calls.complete) drawUse(area, use, data, view, palette);
   const narrow = (data.uses.bin_ns / view.length) * area.width < CALLS_FROM_PX * ratio;
-  if (!use || data.calls.complete || !narrow) drawCallsOn(area, Number(canvas.dataset.file), data, view, palette);
+  if (!use || data.calls.complete || !narrow) {
+    drawCallsOn(area, Number(canvas.dataset.file), data, view, palette);
+  }
   drawMapScale(context, canvas, data, palette, ratio);
 }
 
@@ -74,13 +82,21 @@ function drawMapScale(context, canvas, data, palette, ratio) {
 
 function describeOnMap(canvas, data, view, event, at) {
   const box = canvas.getBoundingClientRect();
-  const rank = Math.min(data.ranks - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * data.ranks)));
+  const rank = Math.min(
+    data.ranks - 1,
+    Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * data.ranks)),
+  );
   const slack = (2 * view.length) / (box.width - GUTTER);
   const place = `at ${moment(at, slack)}`;
   const call = callAt(data, rank, at, slack, Number(canvas.dataset.file));
   if (call >= 0) return [`rank ${rank}, ${place}`, ...describeCall(data, call)];
   const use = data.uses.maps[canvas.dataset.use];
-  if (data.calls.complete || !use) return [`rank ${rank}, ${place}`, data.calls.complete ? "no call on this file" : "none of the longest calls"];
+  if (data.calls.complete || !use) {
+    return [
+      `rank ${rank}, ${place}`,
+      data.calls.complete ? "no call on this file" : "none of the longest calls",
+    ];
+  }
   const row = Math.floor(rank / data.row_ranks);
   const ranks = data.row_ranks === 1 ? `rank ${rank}` : rangeOfRanks(data, row);
   return [`${ranks}, ${duration(data.uses.bin_ns)} ${place}`, describeUse(use, data, row, at)];

@@ -3,7 +3,9 @@
 function threeDigits(value) {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  return value.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 0 : size >= 10 ? 1 : 2 });
+  return value.toLocaleString("en", {
+    maximumFractionDigits: size >= 100 ? 0 : size >= 10 ? 1 : 2,
+  });
 }
 
 function duration(ns) {

@@ -35,11 +35,15 @@ class Cursor {
 
 function listenKeys(stage, view, walk) {
   const actions = {
-    "+": () => view.zoom(0.5, 0.5), "=": () => view.zoom(0.5, 0.5), "-": () => view.zoom(2, 0.5),
-    0: () => view.reset(), Escape: () => (walk.hide() ? undefined : view.reset()),
+    "+": () => view.zoom(0.5, 0.5),
+    "=": () => view.zoom(0.5, 0.5),
+    "-": () => view.zoom(2, 0.5),
+    0: () => view.reset(),
+    Escape: () => (walk.hide() ? undefined : view.reset()),
     ArrowLeft: (shift) => (shift ? view.pan(-0.2) : walk.step(-1)),
     ArrowRight: (shift) => (shift ? view.pan(0.2) : walk.step(1)),
-    ArrowUp: () => walk.move(-1), ArrowDown: () => walk.move(1),
+    ArrowUp: () => walk.move(-1),
+    ArrowDown: () => walk.move(1),
     Enter: () => walk.enter(),
   };
   stage.addEventListener("keydown", (event) => {
@@ -54,10 +58,18 @@ function makeWalk({ stage, timeline, data, view, painting, tooltip }) {
   const cursor = new Cursor(data, painting);
   const [marker, spoken] = [stage.querySelector(".marker"), stage.querySelector(".spoken")];
   const place = () => {
-    if (cursor.call < 0 || tooltip.hidden) { marker.hidden = true; return; }
+    if (cursor.call < 0 || tooltip.hidden) {
+      marker.hidden = true;
+      return;
+    }
     const box = boxOfCall(timeline, data, view, cursor.call);
     marker.hidden = false;
-    Object.assign(marker.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });
+    Object.assign(marker.style, {
+      left: `${box.left}px`,
+      top: `${box.top}px`,
+      width: `${box.width}px`,
+      height: `${box.height}px`,
+    });
     placeTooltip(stage, tooltip, box.left + box.width, box.top + box.height);
   };
   const show = (call) => {
@@ -66,7 +78,10 @@ function makeWalk({ stage, timeline, data, view, painting, tooltip }) {
     if (begin[call] < view.begin || begin[call] > view.end) {
       view.show(begin[call] - view.length / 2, begin[call] + view.length / 2);
     }
-    const lines = [`rank ${data.calls.rank[call]}, at ${moment(begin[call], (end[call] - begin[call]) / 10)}`, ...describeCall(data, call)];
+    const lines = [
+      `rank ${data.calls.rank[call]}, at ${moment(begin[call], (end[call] - begin[call]) / 10)}`,
+      ...describeCall(data, call),
+    ];
     fillTooltip(tooltip, lines);
     spoken.textContent = lines.join(", ");
     place();
@@ -92,10 +107,13 @@ function boxOfCall(timeline, data, view, call) {
   const { begin, end, rank } = data.calls;
   const width = timeline.clientWidth - GUTTER;
   const height = timeline.clientHeight / data.rows;
-  const place = (moment) => (Math.min(Math.max(moment, view.begin), view.end) - view.begin) / view.length;
+  const place = (moment) =>
+    (Math.min(Math.max(moment, view.begin), view.end) - view.begin) / view.length;
   const left = place(begin[call]) * width;
   return {
-    left: GUTTER + left, top: Math.floor(rank[call] / data.row_ranks) * height,
-    width: Math.max(place(end[call]) * width - left, 3), height,
+    left: GUTTER + left,
+    top: Math.floor(rank[call] / data.row_ranks) * height,
+    width: Math.max(place(end[call]) * width - left, 3),
+    height,
   };
 }

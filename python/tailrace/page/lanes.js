@@ -24,10 +24,16 @@ function drawLane(canvas, data, view, palette, lane) {
   if (width < 1) return;
   const context = canvas.getContext("2d");
   context.clearRect(0, 0, canvas.width, height);
-  const curves = lane.curves.map((curve) => ({ ...curve, means: meansOf(curve.values, data, view, width) }));
-  const top = lane.top || Math.max(1e-9, ...curves.map((curve) => curve.means.reduce((a, b) => Math.max(a, b), 0)));
+  const curves = lane.curves.map((curve) => ({
+    ...curve,
+    means: meansOf(curve.values, data, view, width),
+  }));
+  const top = lane.top ||
+    Math.max(1e-9, ...curves.map((curve) => curve.means.reduce((a, b) => Math.max(a, b), 0)));
   drawTicks(context, { left, width, height, ratio }, top, palette, lane.label);
-  for (const curve of curves) drawCurve(context, { left, width, height }, curve, top, palette, ratio);
+  for (const curve of curves) {
+    drawCurve(context, { left, width, height }, curve, top, palette, ratio);
+  }
 }
 
 function drawTicks(context, { left, width, height, ratio }, top, palette, label) {
@@ -40,7 +46,11 @@ function drawTicks(context, { left, width, height, ratio }, top, palette, label)
     context.fillStyle = palette.css.grid;
     context.fillRect(left, Math.round(y), width, Math.max(1, Math.round(ratio)));
     context.fillStyle = palette.css.muted;
-    context.fillText(label(value), left - 8 * ratio, Math.min(Math.max(y, 6 * ratio), height - 6 * ratio));
+    context.fillText(
+      label(value),
+      left - 8 * ratio,
+      Math.min(Math.max(y, 6 * ratio), height - 6 * ratio),
+    );
   }
 }
 
@@ -65,7 +75,11 @@ function drawAxis(canvas, view, palette) {
   context.fillStyle = palette.css.muted;
   context.font = `${11 * ratio}px ${palette.font}`;
   context.textBaseline = "top";
-  const { step, places } = ticks(view.begin, view.end, Math.max(2, Math.floor(width / (110 * ratio))));
+  const { step, places } = ticks(
+    view.begin,
+    view.end,
+    Math.max(2, Math.floor(width / (110 * ratio))),
+  );
   for (const place of places) {
     const x = left + ((place - view.begin) / view.length) * width;
     context.fillRect(Math.round(x), 0, Math.max(1, Math.round(ratio)), 5 * ratio);

@@ -30,7 +30,9 @@ function fitCanvas(canvas, screenHeight, rows) {
   const ratio = canvas.clientWidth * cssHeight * wanted * wanted > most ? 1 : wanted;
   canvas.style.height = `${cssHeight}px`;
   canvas.width = Math.round(canvas.clientWidth * ratio);
-  canvas.height = rows ? Math.round((cssHeight / rows) * ratio) * rows : Math.round(cssHeight * ratio);
+  canvas.height = rows
+    ? Math.round((cssHeight / rows) * ratio) * rows
+    : Math.round(cssHeight * ratio);
 }
 
 function lanesOf(data) {
@@ -61,7 +63,9 @@ async function startRun(section, number) {
   const view = new View(data.runtime_ns);
   const painting = new Painting(data);
   const canvas = (name) => section.querySelector(`canvas.${name}`);
-  const [timeline, bytes, ranks, axis] = ["ranks-by-time", "bytes", "ranks-in-io", "axis"].map(canvas);
+  const [timeline, bytes, ranks, axis] = ["ranks-by-time", "bytes", "ranks-in-io", "axis"].map(
+    canvas,
+  );
   const maps = [...section.querySelectorAll("canvas.file-map")];
   const lanes = lanesOf(data);
   const fit = () => {
@@ -86,9 +90,23 @@ async function startRun(section, number) {
   };
   const later = keepDrawn(section, view, draw, fit);
   const stage = section.querySelector(".timeline .stage");
-  listen(stage, view, (event, place) => describeAt(event, place, { data, view, timeline, bytes, ranks }));
-  listenKeys(stage, view, makeWalk({ stage, timeline, data, view, painting, tooltip: stage.querySelector(".tooltip") }));
-  maps.forEach((map) => listen(map.parentElement, view, (event, place) => describeOnMap(map, data, view, event, view.begin + place * view.length)));
+  listen(
+    stage,
+    view,
+    (event, place) => describeAt(event, place, { data, view, timeline, bytes, ranks }),
+  );
+  listenKeys(
+    stage,
+    view,
+    makeWalk({ stage, timeline, data, view, painting, tooltip: stage.querySelector(".tooltip") }),
+  );
+  maps.forEach((map) =>
+    listen(
+      map.parentElement,
+      view,
+      (event, place) => describeOnMap(map, data, view, event, view.begin + place * view.length),
+    )
+  );
   listenPainting(section, painting, later);
   applyAddress(number, view, painting);
   const write = () => writeAddress(number, view, painting);
@@ -101,12 +119,18 @@ async function startRun(section, number) {
 function listenPainting(section, painting, later) {
   const choices = [...section.querySelectorAll("button[data-by]")];
   const search = section.querySelector("input[type=search]");
-  choices.forEach((choice) => choice.addEventListener("click", () => painting.set({ by: choice.dataset.by })));
+  choices.forEach((choice) =>
+    choice.addEventListener("click", () => painting.set({ by: choice.dataset.by }))
+  );
   search.addEventListener("input", () => painting.set({ find: search.value.trim() }));
   const show = () => {
-    choices.forEach((choice) => choice.setAttribute("aria-pressed", String(choice.dataset.by === painting.by)));
+    choices.forEach((choice) =>
+      choice.setAttribute("aria-pressed", String(choice.dataset.by === painting.by))
+    );
     if (document.activeElement !== search) search.value = painting.find;
-    section.querySelector(".found").textContent = painting.find ? `${painting.found.toLocaleString("en")} calls` : "";
+    section.querySelector(".found").textContent = painting.find
+      ? `${painting.found.toLocaleString("en")} calls`
+      : "";
     later();
   };
   painting.listeners.push(show);
@@ -125,10 +149,18 @@ function keepDrawn(section, view, draw, fit) {
   };
   const label = section.querySelector(".view-label");
   view.listeners.push(later, () => {
-    label.textContent = view.zoomed ? `${moment(view.begin, view.length / 100)} – ${moment(view.end, view.length / 100)}` : "";
+    label.textContent = view.zoomed
+      ? `${moment(view.begin, view.length / 100)} – ${moment(view.end, view.length / 100)}`
+      : "";
   });
-  const buttons = { in: () => view.zoom(0.5, 0.5), out: () => view.zoom(2, 0.5), reset: () => view.reset() };
-  for (const [name, action] of Object.entries(buttons)) section.querySelector(`button.${name}`).addEventListener("click", action);
+  const buttons = {
+    in: () => view.zoom(0.5, 0.5),
+    out: () => view.zoom(2, 0.5),
+    reset: () => view.reset(),
+  };
+  for (const [name, action] of Object.entries(buttons)) {
+    section.querySelector(`button.${name}`).addEventListener("click", action);
+  }
   // at once, for fitting empties the canvases, and a print may come before the next frame
   const stage = section.querySelector(".stage");
   const refit = () => {
@@ -150,9 +182,15 @@ function describeAt(event, place, { data, view, timeline, bytes, ranks }) {
   const box = timeline.getBoundingClientRect();
   if (event.clientX - box.left < GUTTER) return null;
   const row = Math.floor(((event.clientY - box.top) / box.height) * data.rows);
-  if (event.target === timeline && row >= 0 && row < data.rows) return describe(data, view, row, at, width);
+  if (event.target === timeline && row >= 0 && row < data.rows) {
+    return describe(data, view, row, at, width);
+  }
   if (event.target !== bytes && event.target !== ranks) return null;
-  const mean = (values) => meansOf(values, data, { begin: Math.min(at, view.full * (1 - 1e-9)), length: view.length / width }, 1)[0];
+  const mean = (values) =>
+    meansOf(values, data, {
+      begin: Math.min(at, view.full * (1 - 1e-9)),
+      length: view.length / width,
+    }, 1)[0];
   const perSecond = (values) => `${byteCount((mean(values) * 1e9) / data.bin_ns)}/s`;
   return [
     `at ${moment(at, view.length / width)}`,
@@ -165,9 +203,13 @@ function describeAt(event, place, { data, view, timeline, bytes, ranks }) {
 // section is open.
 window.addEventListener("beforeprint", () => {
   document.documentElement.dataset.paper = "yes";
-  document.querySelectorAll("details.run").forEach((section) => { section.open = true; });
+  document.querySelectorAll("details.run").forEach((section) => {
+    section.open = true;
+  });
 });
-window.addEventListener("afterprint", () => { delete document.documentElement.dataset.paper; });
+window.addEventListener("afterprint", () => {
+  delete document.documentElement.dataset.paper;
+});
 
 function failed(section, error) {
   section.querySelector(".drawing-failed").hidden = false;

@@ -49,8 +49,12 @@ class Painting {
 // that are not searched for.
 function byTime(calls, indices, names, matches) {
   const time = new Float64Array(names.length);
-  for (let i = 0; i < calls.count; i++) if (!matches || matches[i]) time[indices[i]] += calls.end[i] - calls.begin[i];
-  return [...time.keys()].filter((name) => names[name] && time[name] > 0).sort((a, b) => time[b] - time[a]);
+  for (let i = 0; i < calls.count; i++) {
+    if (!matches || matches[i]) time[indices[i]] += calls.end[i] - calls.begin[i];
+  }
+  return [...time.keys()].filter((name) => names[name] && time[name] > 0).sort((a, b) =>
+    time[b] - time[a]
+  );
 }
 
 // Which calls have a file or function whose name contains the text; null where all are meant.
@@ -59,21 +63,34 @@ function matching(calls, text) {
   const wanted = text.toLowerCase();
   const contains = (name) => name.toLowerCase().includes(wanted);
   const [functions, files] = [calls.functions.map(contains), calls.files.map(contains)];
-  return Uint8Array.from({ length: calls.count }, (_, i) => functions[calls.function[i]] || files[calls.file[i]]);
+  return Uint8Array.from(
+    { length: calls.count },
+    (_, i) => functions[calls.function[i]] || files[calls.file[i]],
+  );
 }
 
 // CSS of a call: its state's colour where no name has given it one.
 function colourOf(painting, palette, call) {
   const colour = painting.colour[call];
-  if (colour === NAMELESS) return painting.data.calls.state[call] === 1 ? palette.css.io : palette.css.mpi;
-  return colour === DIM ? palette.css.grid : colour === OTHERS ? palette.css.muted : palette.series[colour];
+  if (colour === NAMELESS) {
+    return painting.data.calls.state[call] === 1 ? palette.css.io : palette.css.mpi;
+  }
+  return colour === DIM
+    ? palette.css.grid
+    : colour === OTHERS
+    ? palette.css.muted
+    : palette.series[colour];
 }
 
 // What a stretch without exact calls is drawn in: pale where names have the colours.
 function backgroundStates(painting, palette) {
   if (painting.plain) return palette.states;
   const { numbers } = palette;
-  const pale = { useful: numbers.pale, mpi: numbers.grid, io: painting.find ? numbers.grid : numbers.muted };
+  const pale = {
+    useful: numbers.pale,
+    mpi: numbers.grid,
+    io: painting.find ? numbers.grid : numbers.muted,
+  };
   return pale;
 }
 

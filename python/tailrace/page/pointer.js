@@ -28,10 +28,16 @@ function listenTooltip(stage, tooltip, describe) {
     const box = stage.getBoundingClientRect();
     placeTooltip(stage, tooltip, event.clientX - box.left, event.clientY - box.top);
   };
-  stage.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") show(event); });
+  stage.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "mouse") show(event);
+  });
   stage.addEventListener("click", show);
-  stage.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") tooltip.hidden = true; });
-  document.addEventListener("pointerdown", (event) => { if (!stage.contains(event.target)) tooltip.hidden = true; });
+  stage.addEventListener("pointerleave", (event) => {
+    if (event.pointerType === "mouse") tooltip.hidden = true;
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!stage.contains(event.target)) tooltip.hidden = true;
+  });
 }
 
 // Dragging selects a stretch of time to zoom into; with Shift it moves the view.
@@ -67,7 +73,10 @@ function listenDrag(stage, view, placeOf, selection, tooltip) {
     selection.hidden = true;
   };
   stage.addEventListener("pointerup", end);
-  stage.addEventListener("pointercancel", () => { from = null; selection.hidden = true; });
+  stage.addEventListener("pointercancel", () => {
+    from = null;
+    selection.hidden = true;
+  });
 }
 
 // A plain wheel scrolls the page; with Ctrl (or a pinch, which browsers report as that) it zooms,

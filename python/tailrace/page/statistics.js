@@ -38,7 +38,10 @@ function named(calls, key, names, begin, end, painting) {
     row.bytes += calls.bytes[i];
     row.time += Math.min(calls.end[i], end) - Math.max(calls.begin[i], begin);
   }
-  return rows.filter((row) => row.calls && row.name).sort((a, b) => b.time - a.time).slice(0, MOST_NAMED);
+  return rows.filter((row) => row.calls && row.name).sort((a, b) => b.time - a.time).slice(
+    0,
+    MOST_NAMED,
+  );
 }
 
 function element(tag, text, className = "") {
@@ -52,15 +55,20 @@ function showStatistics(panel, data, view, painting) {
   const found = statisticsOf(data, view, painting);
   const resolution = view.length / 1000;
   const percent = (share) => `${(100 * share).toFixed(1)} %`;
-  const rate = (bytes) => `${byteCount(bytes)} (${byteCount((bytes * 1e9) / Math.max(found.length, 1))}/s)`;
+  const rate = (bytes) =>
+    `${byteCount(bytes)} (${byteCount((bytes * 1e9) / Math.max(found.length, 1))}/s)`;
   const stretch = view.zoomed
-    ? `${moment(view.begin, resolution)} – ${moment(view.end, resolution)} (${duration(found.length)})`
+    ? `${moment(view.begin, resolution)} – ${moment(view.end, resolution)} (${
+      duration(found.length)
+    })`
     : `The whole run (${duration(found.length)})`;
   panel.querySelector(".stretch").textContent = stretch;
   const { states } = found;
   const moved = [["written", found.written], ["read", found.read]].filter(([, bytes]) => bytes);
   panel.querySelector(".shares").textContent = [
-    `useful ${percent(states.useful)}`, `MPI ${percent(states.mpi)}`, `I/O ${percent(states.io)} of the ranks' time`,
+    `useful ${percent(states.useful)}`,
+    `MPI ${percent(states.mpi)}`,
+    `I/O ${percent(states.io)} of the ranks' time`,
     ...moved.map(([word, bytes]) => `${word} ${rate(bytes)}`),
   ].join(" · ");
   fillNamed(panel.querySelector(".functions"), found.functions);
@@ -74,8 +82,11 @@ function fillNamed(table, rows) {
     const line = document.createElement("tr");
     const name = element("td", shortened(row.name, 48), "name");
     name.title = row.name;
-    line.append(name, ...[row.calls.toLocaleString("en"), duration(row.time), byteCount(row.bytes)]
-      .map((text) => element("td", text, "number")));
+    line.append(
+      name,
+      ...[row.calls.toLocaleString("en"), duration(row.time), byteCount(row.bytes)]
+        .map((text) => element("td", text, "number")),
+    );
     return line;
   }));
 }

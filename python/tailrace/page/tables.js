@@ -31,7 +31,9 @@ function asCsv(table) {
     return unit ? `${cell.textContent} (${unit})` : cell.textContent;
   });
   const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
-  const cells = rows.map((row) => [...row.cells].map((cell) => cell.dataset.value ?? plainText(cell)));
+  const cells = rows.map((row) =>
+    [...row.cells].map((cell) => cell.dataset.value ?? plainText(cell))
+  );
   return [headings, ...cells].map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
@@ -68,7 +70,9 @@ function makeShort(table) {
   button.type = "button";
   const show = (short) => {
     table.classList.toggle("short", short);
-    button.textContent = short ? `show all ${rows.toLocaleString("en")} rows` : `show the first ${SHORT} rows`;
+    button.textContent = short
+      ? `show all ${rows.toLocaleString("en")} rows`
+      : `show the first ${SHORT} rows`;
     button.setAttribute("aria-expanded", String(!short));
   };
   button.addEventListener("click", () => show(!table.classList.contains("short")));

@@ -51,8 +51,12 @@ function mixtures(colours) {
   for (let io = 0; io < 32; io++) {
     for (let mpi = 0; mpi < 32; mpi++) {
       const useful = Math.max(0, 31 - io - mpi);
-      const mixed = [0, 1, 2].map((i) => colours.useful[i] * useful + colours.io[i] * io + colours.mpi[i] * mpi);
-      table[io * 32 + mpi] = pixel(mixed.map((value) => Math.min(255, Math.round(value / Math.max(31, io + mpi)))));
+      const mixed = [0, 1, 2].map((i) =>
+        colours.useful[i] * useful + colours.io[i] * io + colours.mpi[i] * mpi
+      );
+      table[io * 32 + mpi] = pixel(
+        mixed.map((value) => Math.min(255, Math.round(value / Math.max(31, io + mpi)))),
+      );
     }
   }
   return table;
@@ -109,10 +113,20 @@ function drawTimeline(canvas, data, view, palette, painting) {
   const table = mixtures(states);
   const places = placesOf(data, shown, width);
   for (let row = 0; row < data.rows; row++) {
-    fill(pixels, width, row * height, height - gap, sharesOf(sums, data, row, places), states, table);
+    fill(
+      pixels,
+      width,
+      row * height,
+      height - gap,
+      sharesOf(sums, data, row, places),
+      states,
+      table,
+    );
   }
   context.putImageData(image, left, 0);
-  if (exact) drawCalls(context, data, shown, palette, painting, { left, width, height, gap, ratio });
+  if (exact) {
+    drawCalls(context, data, shown, palette, painting, { left, width, height, gap, ratio });
+  }
 }
 
 function clipped(view, end) {
@@ -161,9 +175,16 @@ function describe(data, view, row, at, width) {
   const lines = [`${ranks}, at ${moment(at, view.length / width)}`];
   const call = data.row_ranks === 1 ? callAt(data, row, at, (2 * view.length) / width) : -1;
   if (call >= 0) return lines.concat(describeCall(data, call));
-  const { io, mpi } = sharesOf(data.mix, data, row, placesOf(data, { begin: at, length: view.length / width }, 1));
+  const { io, mpi } = sharesOf(
+    data.mix,
+    data,
+    row,
+    placesOf(data, { begin: at, length: view.length / width }, 1),
+  );
   const percent = (share) => `${Math.round(100 * share)} %`;
-  return lines.concat(`useful ${percent(1 - io[0] - mpi[0])}, MPI ${percent(mpi[0])}, I/O ${percent(io[0])}`);
+  return lines.concat(
+    `useful ${percent(1 - io[0] - mpi[0])}, MPI ${percent(mpi[0])}, I/O ${percent(io[0])}`,
+  );
 }
 
 function rangeOfRanks(data, row) {
@@ -188,7 +209,9 @@ function callAt(data, rank, at, slack, file = null) {
     if (file !== null && data.calls.file[i] !== file) continue;
     const length = data.calls.end[i] - data.calls.begin[i];
     const margin = length < slack ? slack / 2 : 0;
-    if (data.calls.begin[i] - margin <= at && at <= data.calls.end[i] + margin && length < bestLength) {
+    if (
+      data.calls.begin[i] - margin <= at && at <= data.calls.end[i] + margin && length < bestLength
+    ) {
       best = i;
       bestLength = length;
     }

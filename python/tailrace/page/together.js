@@ -3,13 +3,21 @@
 async function startTogether(section) {
   const runs = [...document.querySelectorAll("details.run")];
   const canvases = [...section.querySelectorAll("canvas.ranks-by-time")];
-  const shown = await Promise.all(canvases.map((canvas) => dataOf(runs[Number(canvas.dataset.run)])));
+  const shown = await Promise.all(
+    canvases.map((canvas) => dataOf(runs[Number(canvas.dataset.run)])),
+  );
   section.classList.add("live");
   const paintings = shown.map((data) => new Painting(data));
   const view = new View(Math.max(...shown.map((data) => data.runtime_ns)));
   const axis = section.querySelector("canvas.axis");
   const fit = () => {
-    canvases.forEach((canvas, i) => fitCanvas(canvas, Math.min(rowHeight(shown[i].rows), TOGETHER_ROW) * shown[i].rows, shown[i].rows));
+    canvases.forEach((canvas, i) =>
+      fitCanvas(
+        canvas,
+        Math.min(rowHeight(shown[i].rows), TOGETHER_ROW) * shown[i].rows,
+        shown[i].rows,
+      )
+    );
     fitCanvas(axis, 26);
   };
   const draw = () => {

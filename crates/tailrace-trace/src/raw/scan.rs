@@ -232,8 +232,8 @@ fn definition(head: u8, payload: &[u8]) -> Result<Record<'_>, Damage> {
     })
 }
 
-/// Class 255: the class, the place and the number of words follow, of which the payload holds as many as fit.
-/// Class 254 brings more.
+/// Class 255: the class, the place and the number of words follow, of which the payload holds
+/// as many as fit. Class 254 brings more.
 fn define<'a>(from: &mut Cursor<'a>) -> Result<Define<'a>, Damage> {
     let (shape, function, class) = (from.u8()?, from.u16()?, from.u8()?);
     if class == class::LONG {

@@ -11,6 +11,7 @@ from typing import Any
 
 import jinja2
 
+from tailrace import page
 from tailrace.names import printable
 from tailrace.study.analysis import words
 from tailrace.study.analysis.layout import Layout
@@ -69,7 +70,7 @@ def _analyses(summary: Summary) -> list[tuple[str, Any]]:
 
 def style() -> str:
     own = files("tailrace.study.report").joinpath("templates", "study.css").read_text("utf-8")
-    return files("tailrace.page").joinpath("style.css").read_text("utf-8") + own
+    return page.style() + own
 
 
 def environment() -> jinja2.Environment:
