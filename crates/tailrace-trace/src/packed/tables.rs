@@ -269,7 +269,7 @@ fn costs(from: &mut Cursor, locations: &mut [Location]) -> Result<(), Damage> {
     }
     for location in locations {
         let length_ns = location.end_ns.saturating_sub(location.begin_ns);
-        location.capture_ns = option(from, |from| from.word())?;
+        location.capture_ns = option(from, Cursor::word)?;
         if location.capture_ns.is_some_and(|ns| ns < 0 || ns > length_ns) {
             return Err(from.damage("capture took longer than there was"));
         }
