@@ -129,6 +129,10 @@ fn option<T>(
     if from.u8()? == 0 { Ok(None) } else { one(from).map(Some) }
 }
 
+fn word(from: &mut Cursor) -> Result<i64, Damage> {
+    from.word()
+}
+
 fn text(from: &mut Cursor) -> Result<String, Damage> {
     Ok(String::from_utf8_lossy(from.string()?).into_owned())
 }
@@ -269,7 +273,7 @@ fn costs(from: &mut Cursor, locations: &mut [Location]) -> Result<(), Damage> {
     }
     for location in locations {
         let length_ns = location.end_ns.saturating_sub(location.begin_ns);
-        location.capture_ns = option(from, Cursor::word)?;
+        location.capture_ns = option(from, word)?;
         if location.capture_ns.is_some_and(|ns| ns < 0 || ns > length_ns) {
             return Err(from.damage("capture took longer than there was"));
         }
