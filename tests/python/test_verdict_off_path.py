@@ -54,6 +54,12 @@ def test_what_processes_wrote_comes_first_where_it_is_most():
     assert numbers["unrecorded"]["processes_bytes_written"] == 39.5 * MB
 
 
+def test_a_program_that_is_paged_in_used_no_other_way():
+    meta = {"unseen": "processes=1", "usage": f"0 {4 * MB} 0 0 0"}
+    verdict = _judged(_quiet(meta=meta))
+    assert verdict.headline.startswith("I/O takes 1.0 % of this run as far as it was recorded. But")
+
+
 def test_a_main_thread_that_sleeps_beside_processes_may_wait_for_them():
     verdict = _judged(_quiet(ranks=1, **_asleep(0.9, ranks=1, unseen="processes=3")))
     assert verdict.headline == (

@@ -150,8 +150,8 @@ def _unrecorded(evidence: Evidence) -> dict[str, Any]:
         "processes_bytes_written": processes.written,
         "processes_bytes_read": processes.read,
         "through": ways(evidence),
-        "bytes_written": others.written if ways(evidence) else 0,
-        "bytes_read": others.read if ways(evidence) else 0,
+        "bytes_written": others.written,
+        "bytes_read": others.read,
     }
 
 

@@ -74,9 +74,10 @@ def by_processes(evidence: Evidence) -> Amount:
 
 
 def by_other_ways(evidence: Evidence) -> Amount:
-    """What the ranks' own processes moved by no call that was recorded."""
+    """What the ranks' own processes moved by no call that was recorded, where they have a way to:
+    else it is the pages of programs and libraries."""
     usage, use = usage_of(evidence), evidence.use
-    if usage is None:
+    if usage is None or not ways(evidence):
         return Amount()
     rounding = PAGE_BYTES * (use.calls("write") + use.calls("open"))
     written = usage.written - usage.children_written - use.bytes("write") - rounding
