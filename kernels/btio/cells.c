@@ -1,4 +1,5 @@
 #include "cells.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 
@@ -58,10 +59,10 @@ bool cells_create(struct cells *cells, int points, MPI_Comm comm)
     cells->count = root_of_square(cells->ranks);
     if (cells->count == 0 || points < cells->count)
         return false;
-    cells->at = malloc((size_t)cells->count * sizeof *cells->at);
-    cells->low = malloc((size_t)cells->count * sizeof *cells->low);
-    cells->size = malloc((size_t)cells->count * sizeof *cells->size);
-    cells->block = malloc((size_t)cells->count * sizeof *cells->block);
+    cells->at = gridio_allocate((size_t)cells->count, sizeof *cells->at);
+    cells->low = gridio_allocate((size_t)cells->count, sizeof *cells->low);
+    cells->size = gridio_allocate((size_t)cells->count, sizeof *cells->size);
+    cells->block = gridio_allocate((size_t)cells->count, sizeof *cells->block);
     for (int n = 0; n < cells->count; n++)
         place_cell(cells, n);
     find_neighbours(cells);

@@ -1,6 +1,7 @@
 /* Mode full: one collective call moves all cells of a rank, by one datatype for memory and one for
  * the file (NPB 3.4, BT, full_mpiio). */
 #include "dump_mpiio.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 
@@ -9,9 +10,9 @@ static MPI_Datatype combine(const struct dumps *dumps,
                             MPI_Datatype (*of)(const struct dumps *dumps, int n))
 {
     const int count = dumps->solution->cells->count;
-    MPI_Datatype combined, *parts = malloc((size_t)count * sizeof(MPI_Datatype));
-    MPI_Aint *displacements = calloc((size_t)count, sizeof *displacements);
-    int *lengths = malloc((size_t)count * sizeof *lengths);
+    MPI_Datatype combined, *parts = gridio_allocate((size_t)count, sizeof(MPI_Datatype));
+    MPI_Aint *displacements = gridio_allocate((size_t)count, sizeof *displacements);
+    int *lengths = gridio_allocate((size_t)count, sizeof *lengths);
     for (int n = 0; n < count; n++) {
         lengths[n] = 1;
         parts[n] = of(dumps, n);

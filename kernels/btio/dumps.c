@@ -1,4 +1,5 @@
 #include "dumps.h"
+#include "allocation.h"
 #include "cache.h"
 #include "program.h"
 #include "records.h"
@@ -34,7 +35,7 @@ static void record_blocks(const struct dumps *dumps)
     const struct cells *cells = dumps->solution->cells;
     const int each = 2 * GRIDIO_DIMENSIONS * cells->count;
     int64_t *all =
-        cells->rank == 0 ? malloc((size_t)cells->ranks * (size_t)each * sizeof *all) : NULL;
+        cells->rank == 0 ? gridio_allocate((size_t)cells->ranks * (size_t)each, sizeof *all) : NULL;
     MPI_Gather(cells->block, each, MPI_INT64_T, all, each, MPI_INT64_T, 0, cells->comm);
     for (int rank = 0; rank < cells->ranks && cells->rank == 0; rank++)
         record_blocks_of(dumps, rank, all + (size_t)rank * (size_t)each);

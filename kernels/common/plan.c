@@ -1,4 +1,5 @@
 #include "plan.h"
+#include "allocation.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -39,8 +40,8 @@ static char *read_text(const char *path, const char **problem)
         *problem = strerror(errno);
         return NULL;
     }
-    text = malloc(PLAN_BYTES_AT_MOST + 1);
-    const size_t bytes = text ? fread(text, 1, PLAN_BYTES_AT_MOST + 1, file) : 0;
+    text = gridio_allocate(PLAN_BYTES_AT_MOST + 1, 1);
+    const size_t bytes = fread(text, 1, PLAN_BYTES_AT_MOST + 1, file);
     *problem = ferror(file)                 ? strerror(errno)
                : bytes > PLAN_BYTES_AT_MOST ? "it is longer than 16 MiB"
                : memchr(text, '\0', bytes)  ? "it is not text"
@@ -70,7 +71,7 @@ static bool share_text(struct plan *plan, MPI_Comm comm)
     }
     MPI_Bcast(head, 2, MPI_INT64_T, 0, comm);
     if (rank != 0)
-        plan->text = malloc((size_t)head[0]);
+        plan->text = gridio_allocate((size_t)head[0], 1);
     MPI_Bcast(plan->text, (int)head[0], MPI_CHAR, 0, comm);
     return head[1] != 0;
 }
@@ -78,7 +79,8 @@ static bool share_text(struct plan *plan, MPI_Comm comm)
 static struct plan_section *add_section(struct plan *plan, const char *kind, const char *name,
                                         int line)
 {
-    plan->section = realloc(plan->section, (size_t)(plan->sections + 1) * sizeof *plan->section);
+    plan->section =
+        gridio_enlarge(plan->section, (size_t)plan->sections + 1, sizeof *plan->section);
     plan->section[plan->sections] = (struct plan_section){.kind = kind, .name = name, .line = line};
     return &plan->section[plan->sections++];
 }
@@ -86,8 +88,9 @@ static struct plan_section *add_section(struct plan *plan, const char *kind, con
 static void add_entry(struct plan_section *section, const char *key, const char *value, int line)
 {
     if ((section->count & (section->count - 1)) == 0) /* room for 1, 2, 4, … */
-        section->entry = realloc(section->entry, (size_t)(section->count ? 2 * section->count : 1) *
-                                                     sizeof *section->entry);
+        section->entry =
+            gridio_enlarge(section->entry, (size_t)(section->count ? 2 * section->count : 1),
+                           sizeof *section->entry);
     section->entry[section->count++] =
         (struct plan_entry){.key = key, .value = value, .line = line};
 }
@@ -292,7 +295,7 @@ bool plan_sizes(struct plan *plan, struct plan_section *section, const char *key
 
 const char **plan_list(struct plan *plan, struct plan_section *section, const char *key)
 {
-    const char **values = calloc((size_t)section->count + 1, sizeof *values);
+    const char **values = gridio_allocate((size_t)section->count + 1, sizeof *values);
     const struct plan_entry *entry;
     int at = 0, used = 0;
     while ((entry = plan_next(plan, section, key, &at)))

@@ -1,4 +1,5 @@
 #include "records.h"
+#include "allocation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -198,7 +199,8 @@ void record_step(const struct record_of_step *step, const struct phases *spent)
 {
     if (!records.wanted)
         return;
-    double *all = records.rank == 0 ? malloc((size_t)records.ranks * PHASES * sizeof *all) : NULL;
+    double *all =
+        records.rank == 0 ? gridio_allocate((size_t)records.ranks * PHASES, sizeof *all) : NULL;
     MPI_Gather(spent->seconds, PHASES, MPI_DOUBLE, all, PHASES, MPI_DOUBLE, 0, records.comm);
     record_begin("step");
     record_text("stream", step->stream);
@@ -241,7 +243,7 @@ static void record_ranks(void)
     int length;
     MPI_Get_processor_name(mine.node, &length);
     if (records.rank == 0)
-        all = malloc((size_t)records.ranks * sizeof *all);
+        all = gridio_allocate((size_t)records.ranks, sizeof *all);
     MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, records.comm);
     for (int rank = 0; rank < records.ranks && records.rank == 0; rank++)
         record_rank(rank, &all[rank]);

@@ -1,4 +1,5 @@
 #include "stream_records.h"
+#include "allocation.h"
 #include "program.h"
 #include "records.h"
 
@@ -74,8 +75,8 @@ void stream_record_start(struct stream *stream)
 /* Afterwards rank 0 has each variable's fingerprint over all ranks. */
 static void sum_fingerprints(struct stream *stream)
 {
-    uint64_t *mine = calloc((size_t)stream->variables + 1, sizeof *mine),
-             *all = calloc((size_t)stream->variables + 1, sizeof *all);
+    uint64_t *mine = gridio_allocate((size_t)stream->variables + 1, sizeof *mine),
+             *all = gridio_allocate((size_t)stream->variables + 1, sizeof *all);
     int rank;
     for (int index = 0; index < stream->variables; index++)
         mine[index] = stream->variable[index].fingerprint;

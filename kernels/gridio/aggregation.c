@@ -1,4 +1,5 @@
 #include "aggregation.h"
+#include "allocation.h"
 
 #include "boxes.h"
 
@@ -12,11 +13,12 @@ static void gather_blocks(gridio_plan *plan, const gridio_slab *slab, MPI_Comm g
     int members;
     MPI_Comm_size(group, &members);
     const int mine = slab->blocks * (int)sizeof(gridio_block);
-    int *bytes = malloc(2 * (size_t)members * sizeof *bytes), *place = bytes + members, total = 0;
+    int *bytes = gridio_allocate(2 * (size_t)members, sizeof *bytes), *place = bytes + members,
+        total = 0;
     MPI_Allgather(&mine, 1, MPI_INT, bytes, 1, MPI_INT, group);
     for (int member = 0; member < members; member++)
         place[member] = total, total += bytes[member];
-    plan->block = malloc((size_t)total + 1);
+    plan->block = gridio_allocate((size_t)total + 1, 1);
     MPI_Allgatherv(slab->block, mine, MPI_BYTE, plan->block, bytes, place, MPI_BYTE, group);
     for (int member = 0; member < members; member++)
         bytes[member] /= (int)sizeof(gridio_block);
@@ -63,7 +65,7 @@ static gridio_batch next_batch(const gridio_boxes *pieces, int first, int dimens
         batch.elements += more;
         batch.blocks++;
     }
-    batch.block = malloc((size_t)batch.blocks * sizeof *batch.block);
+    batch.block = gridio_allocate((size_t)batch.blocks, sizeof *batch.block);
     memcpy(batch.block, &pieces->box[first], (size_t)batch.blocks * sizeof *batch.block);
     return batch;
 }
@@ -88,9 +90,9 @@ static void add_part(type_list *list, gridio_type type, int dimensions, const gr
     }
     if (list->count == list->room) {
         list->room = list->room ? 2 * list->room : 4;
-        list->part = realloc(list->part, (size_t)list->room * sizeof *list->part);
+        list->part = gridio_enlarge(list->part, (size_t)list->room, sizeof *list->part);
         list->displacement =
-            realloc(list->displacement, (size_t)list->room * sizeof *list->displacement);
+            gridio_enlarge(list->displacement, (size_t)list->room, sizeof *list->displacement);
     }
     list->part[list->count] = gridio_places(&alone, 1, &inside);
     list->displacement[list->count++] = (MPI_Aint)(offset * (int64_t)gridio_element_bytes(type));
@@ -100,7 +102,7 @@ static void add_part(type_list *list, gridio_type type, int dimensions, const gr
 static MPI_Datatype finish(type_list *list)
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
-    int *lengths = malloc((size_t)(list->count + 1) * sizeof *lengths);
+    int *lengths = gridio_allocate((size_t)(list->count + 1), sizeof *lengths);
     for (int i = 0; i < list->count; i++)
         lengths[i] = 1;
     if (list->count > 0) {
@@ -142,8 +144,8 @@ static MPI_Datatype message_of(const gridio_plan *plan, const gridio_batch *batc
 static void add_messages(const gridio_plan *plan, gridio_batch *batch, int members)
 {
     const gridio_block *block = plan->block;
-    batch->member = malloc((size_t)members * sizeof *batch->member);
-    batch->message = malloc((size_t)members * sizeof *batch->message);
+    batch->member = gridio_allocate((size_t)members, sizeof *batch->member);
+    batch->message = gridio_allocate((size_t)members, sizeof *batch->message);
     for (int member = 0; member < members; block += plan->count[member++]) {
         MPI_Datatype message = message_of(plan, batch, block, plan->count[member], true);
         if (message == MPI_DATATYPE_NULL)
@@ -160,7 +162,7 @@ static void add_batches(gridio_plan *plan, const gridio_slab *slab, MPI_Comm gro
     int member, members;
     MPI_Comm_rank(group, &member);
     MPI_Comm_size(group, &members);
-    plan->batch = calloc((size_t)pieces.count + 1, sizeof *plan->batch);
+    plan->batch = gridio_allocate((size_t)pieces.count + 1, sizeof *plan->batch);
     for (int first = 0; first < pieces.count; first += plan->batch[plan->batches++].blocks) {
         gridio_batch batch = next_batch(&pieces, first, dimensions, most);
         if (member == 0)
@@ -178,7 +180,7 @@ gridio_plan *gridio_make_plan(const gridio_variable *variable, const gridio_slab
                               int plans_count)
 {
     const int64_t fitting = buffer_bytes / (int64_t)gridio_element_bytes(variable->type);
-    gridio_plan *plan = calloc(1, sizeof *plan);
+    gridio_plan *plan = gridio_allocate(1, sizeof *plan);
     int members;
     MPI_Comm_size(group, &members);
     plan->geometry = *variable;

@@ -1,4 +1,5 @@
 #include "boxes.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 
@@ -6,10 +7,7 @@ void gridio_add_box(gridio_boxes *boxes, const gridio_block *box)
 {
     if (boxes->count == boxes->room) {
         const int room = boxes->room ? 2 * boxes->room : 8;
-        gridio_block *more = realloc(boxes->box, (size_t)room * sizeof *more);
-        if (!more)
-            MPI_Abort(MPI_COMM_WORLD, 1); /* not even room for a list of boxes */
-        boxes->box = more;
+        boxes->box = gridio_enlarge(boxes->box, (size_t)room, sizeof *boxes->box);
         boxes->room = room;
     }
     boxes->box[boxes->count++] = *box;

@@ -1,5 +1,6 @@
 /* The public functions: what is common to all methods and formats. */
 #include "core.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,8 @@
 static gridio_file *new_file(const char *path, gridio_mode mode, const gridio_method *method,
                              const gridio_format *format, MPI_Comm comm)
 {
-    gridio_file *file = calloc(1, sizeof *file);
-    if (!file || !(file->path = strdup(path)))
-        MPI_Abort(comm, 1); /* without it the ranks cannot even agree */
+    gridio_file *file = gridio_allocate(1, sizeof *file);
+    file->path = strcpy(gridio_allocate(strlen(path) + 1, 1), path);
     file->mode = mode;
     file->method = method;
     file->format = format;

@@ -2,6 +2,7 @@
  * ranks of one node, into one buffer, and moves that in as few and as large pieces as the group's
  * blocks allow. */
 #include "aggregation.h"
+#include "allocation.h"
 #include "untiled.h"
 
 #include <stdlib.h>
@@ -90,7 +91,7 @@ static void get_ready(gridio_file *file, aggregated_scratch *scratch)
     scratch->buffer_bytes = gridio_setting_number(file, "buffer_bytes", DEFAULT_BUFFER_BYTES);
     if (scratch->buffer_bytes < (int64_t)sizeof(double))
         scratch->buffer_bytes = sizeof(double);
-    scratch->requests = malloc(((size_t)scratch->members + 1) * sizeof *scratch->requests);
+    scratch->requests = gridio_allocate((size_t)scratch->members + 1, sizeof *scratch->requests);
     if (scratch->is_writer && !(scratch->buffer = malloc((size_t)scratch->buffer_bytes)))
         gridio_fail(file, "rank %d has no memory for a buffer of %lld bytes", file->rank,
                     (long long)scratch->buffer_bytes);
@@ -99,9 +100,7 @@ static void get_ready(gridio_file *file, aggregated_scratch *scratch)
 static MPI_Comm writers(gridio_file *file)
 {
     MPI_Comm comm;
-    aggregated_scratch *scratch = calloc(1, sizeof *scratch);
-    if (!scratch)
-        MPI_Abort(file->comm, 1); /* the others are about to wait for this rank */
+    aggregated_scratch *scratch = gridio_allocate(1, sizeof *scratch);
     file->scratch = scratch;
     gridio_check_untiled(file);
     get_ready(file, scratch);

@@ -1,6 +1,7 @@
 /* Method serial: rank 0 gathers one variable at a time and moves it whole; the other ranks wait for
  * it. */
 #include "internal.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +37,14 @@ static all_blocks gather_blocks(gridio_file *file, const gridio_slab *slab)
     int *bytes = NULL, *places = NULL;
     const int mine = slab->blocks * (int)sizeof(gridio_block);
     if (root)
-        bytes = malloc(2 * (size_t)file->ranks * sizeof *bytes), places = bytes + file->ranks;
+        bytes = gridio_allocate(2 * (size_t)file->ranks, sizeof *bytes),
+        places = bytes + file->ranks;
     MPI_Gather(&mine, 1, MPI_INT, bytes, 1, MPI_INT, GRIDIO_ROOT, file->comm);
     int total = 0;
     for (int rank = 0; root && rank < file->ranks; rank++)
         places[rank] = total, total += bytes[rank];
     if (root)
-        all.block = malloc((size_t)total + 1);
+        all.block = gridio_allocate((size_t)total + 1, 1);
     MPI_Gatherv(slab->block, mine, MPI_BYTE, all.block, bytes, places, MPI_BYTE, GRIDIO_ROOT,
                 file->comm);
     for (int rank = 0; root && rank < file->ranks; rank++)
@@ -87,7 +89,7 @@ static int exchange(gridio_file *file, const gridio_slab *slab, void *data, void
 {
     const gridio_variable *variable = &file->variables[slab->number];
     all_blocks all = gather_blocks(file, slab);
-    MPI_Request *requests = malloc((size_t)(file->ranks + 1) * sizeof *requests);
+    MPI_Request *requests = gridio_allocate((size_t)(file->ranks + 1), sizeof *requests);
     int begun = 0;
     if (file->rank == GRIDIO_ROOT)
         begun = begin_root(file, variable, &all, whole, root_side, requests);

@@ -1,4 +1,5 @@
 #include "mpiio_view.h"
+#include "allocation.h"
 #include "contiguous_runs.h"
 
 #include <limits.h>
@@ -39,8 +40,8 @@ static void make_plain(const gridio_variable *variable, const gridio_slab *slab,
 static MPI_Datatype indexed(const gridio_run *runs, int count, bool in_memory, gridio_type type)
 {
     const MPI_Aint bytes = (MPI_Aint)gridio_element_bytes(type);
-    int *lengths = malloc((size_t)count * sizeof *lengths);
-    MPI_Aint *displacements = malloc((size_t)count * sizeof *displacements);
+    int *lengths = gridio_allocate((size_t)count, sizeof *lengths);
+    MPI_Aint *displacements = gridio_allocate((size_t)count, sizeof *displacements);
     MPI_Datatype made;
     for (int i = 0; i < count; i++) {
         lengths[i] = (int)runs[i].count;

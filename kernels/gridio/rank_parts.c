@@ -2,6 +2,7 @@
  * read, the parts become the whole again for those who ask what there is, under the same number on
  * every rank. */
 #include "core.h"
+#include "allocation.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -141,7 +142,7 @@ static void number_variables(gridio_file *file)
 
 void gridio_merge_parts(gridio_file *file)
 {
-    file->order = malloc(GRIDIO_VARIABLES_AT_MOST * sizeof *file->order);
+    file->order = gridio_allocate(GRIDIO_VARIABLES_AT_MOST, sizeof *file->order);
     for (int i = 0; i < file->variables_count; i++)
         if (!file->shares[i].is_part)
             gridio_set_blocks(file, i, 0, NULL);

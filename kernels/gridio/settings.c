@@ -1,5 +1,6 @@
 /* Settings of the method and the format, and hints for MPI-IO: what was given, checked by name. */
 #include "core.h"
+#include "allocation.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ int gridio_set_settings(gridio_file *file, const char *const *settings)
     size_t count = 0;
     while (settings && settings[count])
         count++;
-    file->settings = calloc(count + 1, sizeof *file->settings);
+    file->settings = gridio_allocate(count + 1, sizeof *file->settings);
     for (size_t i = 0; i < count; i++) {
         const size_t name = strcspn(settings[i], "=");
         if (name == 0 || settings[i][name] == '\0')

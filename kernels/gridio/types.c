@@ -1,5 +1,6 @@
 /* Sizes, and MPI's datatypes for blocks of variables. */
 #include "internal.h"
+#include "allocation.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -79,8 +80,8 @@ static MPI_Datatype subarray(const gridio_variable *variable, const gridio_block
 
 static MPI_Datatype one_after_the_other(int count, MPI_Datatype *parts)
 {
-    int *lengths = malloc((size_t)count * sizeof *lengths);
-    MPI_Aint *displacements = calloc((size_t)count, sizeof *displacements);
+    int *lengths = gridio_allocate((size_t)count, sizeof *lengths);
+    MPI_Aint *displacements = gridio_allocate((size_t)count, sizeof *displacements);
     MPI_Datatype type;
     for (int i = 0; i < count; i++)
         lengths[i] = 1;
@@ -97,7 +98,7 @@ MPI_Datatype gridio_places(const gridio_variable *variable, int blocks, const gr
         MPI_Type_commit(&only);
         return only;
     }
-    MPI_Datatype type, *parts = malloc((size_t)blocks * sizeof *parts);
+    MPI_Datatype type, *parts = gridio_allocate((size_t)blocks, sizeof *parts);
     for (int i = 0; i < blocks; i++)
         parts[i] = subarray(variable, &block[i]);
     type = one_after_the_other(blocks, parts);

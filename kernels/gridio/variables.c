@@ -1,6 +1,7 @@
 /* Variables: described and checked when a file is written, copied and sent to all ranks when it is
  * read; and the blocks of them that a rank moves. */
 #include "core.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +156,7 @@ void gridio_set_blocks(gridio_file *file, int number, int blocks, const gridio_b
     if (!variable->tiled)
         blocks = 1, block = &whole;
     free(share->block);
-    share->block = malloc((size_t)(blocks > 0 ? blocks : 1) * sizeof *share->block);
+    share->block = gridio_allocate((size_t)(blocks > 0 ? blocks : 1), sizeof *share->block);
     share->blocks = 0;
     share->elements = 0;
     share->selection++;

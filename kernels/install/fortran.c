@@ -1,6 +1,7 @@
 /* Between Fortran and C: texts with their lengths, dimensions in the other order, counts from one.
  * Called by gridio.f90 only. */
 #include "gridio.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ int gridio_fortran_describe(const gridio_file *file, int number, int64_t *size, 
 /* The words of a text, with an end (to be freed by free_words); NULL: there are none. */
 static char **words_of(const char *text)
 {
-    char *copy = strdup(text), *rest, **words = calloc(strlen(text) + 2, sizeof *words);
+    char *copy = strcpy(gridio_allocate(strlen(text) + 1, 1), text), *rest;
+    char **words = gridio_allocate(strlen(text) + 2, sizeof *words);
     int count = 1; /* the copy itself stands first, for free_words */
     words[0] = copy;
     for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
@@ -59,7 +61,7 @@ int gridio_fortran_open(gridio_file **file, const char *path, int mode, MPI_Fint
 static gridio_block *blocks_of(int dimensions, int blocks, const int64_t *start,
                                const int64_t *count)
 {
-    gridio_block *block = calloc((size_t)blocks + 1, sizeof *block);
+    gridio_block *block = gridio_allocate((size_t)blocks + 1, sizeof *block);
     for (int b = 0; b < blocks; b++)
         for (int d = 0; d < dimensions; d++) {
             block[b].start[d] = start[b * dimensions + dimensions - 1 - d] - 1;

@@ -1,4 +1,5 @@
 #include "grid.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ struct field field_create(const struct grid *grid, int variables)
 {
     const size_t cells = (size_t)variables * (size_t)grid->count[Z] * ((size_t)grid->count[Y] + 2) *
                          ((size_t)grid->count[X] + 2);
-    return (struct field){.variables = variables, .values = calloc(cells, sizeof(double))};
+    return (struct field){.variables = variables, .values = gridio_allocate(cells, sizeof(double))};
 }
 
 void field_copy_tile(const struct grid *grid, const struct field *field, int variable, double *tile)

@@ -1,4 +1,5 @@
 #include "input.h"
+#include "allocation.h"
 #include "logical.h"
 #include "program.h"
 #include "records.h"
@@ -32,8 +33,8 @@ void input_prepare(struct input *in)
         const size_t bytes = stream_bytes(&in->set.shape[index]);
         most = bytes > most ? bytes : most;
     }
-    in->buffer = malloc(most);
-    in->expected = malloc(most);
+    in->buffer = gridio_allocate(most, 1);
+    in->expected = gridio_allocate(most, 1);
 }
 
 void input_free(struct input *in)
@@ -70,7 +71,7 @@ static void allocate(struct model *model, double **values, double value)
     const size_t cells = model_cell(model, model->grid.count[Z], 0, 0);
     if (*values)
         return;
-    *values = malloc((cells + 1) * sizeof **values);
+    *values = gridio_allocate(cells + 1, sizeof **values);
     for (size_t i = 0; i < cells; i++)
         (*values)[i] = value;
 }

@@ -1,4 +1,5 @@
 #include "model.h"
+#include "allocation.h"
 #include "reactions.h"
 #include "timing.h"
 #include "transport.h"
@@ -11,7 +12,7 @@ void model_create(struct model *model, int tracers)
     model->now = field_create(&model->grid, tracers);
     model->next = field_create(&model->grid, tracers);
     model->sides = halo_create(&model->grid, tracers);
-    model->force.emission = calloc((size_t)tracers, sizeof *model->force.emission);
+    model->force.emission = gridio_allocate((size_t)tracers, sizeof *model->force.emission);
     model->step = 0;
 }
 

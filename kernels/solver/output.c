@@ -1,4 +1,5 @@
 #include "output.h"
+#include "allocation.h"
 #include "program.h"
 #include "records.h"
 #include "sources.h"
@@ -44,15 +45,15 @@ static bool is_averaged(const struct output *output, int index)
 void output_prepare(struct output *output)
 {
     size_t most = 8;
-    output->sum = calloc((size_t)output->set.count + 1, sizeof *output->sum);
+    output->sum = gridio_allocate((size_t)output->set.count + 1, sizeof *output->sum);
     for (int index = 0; index < output->set.count; index++) {
         const size_t bytes = stream_bytes(&output->set.shape[index]);
         most = bytes > most ? bytes : most;
         if (is_averaged(output, index))
-            output->sum[index] =
-                calloc((size_t)stream_elements(&output->set.shape[index]) + 1, sizeof(double));
+            output->sum[index] = gridio_allocate(
+                (size_t)stream_elements(&output->set.shape[index]) + 1, sizeof(double));
     }
-    output->buffer = malloc(most);
+    output->buffer = gridio_allocate(most, 1);
 }
 
 void output_free(struct output *output)
@@ -71,7 +72,7 @@ void output_free(struct output *output)
 static void add_to_sum(struct output *output, int index, const struct model *model)
 {
     const size_t room = (size_t)model->grid.count[X] + 1;
-    double *scratch = malloc(4 * room * sizeof *scratch), *row = scratch + 3 * room,
+    double *scratch = gridio_allocate(4 * room, sizeof *scratch), *row = scratch + 3 * room,
            *sum = output->sum[index];
     const int64_t rows = variable_rows(&output->set.shape[index]);
     for (int64_t i = 0; i < rows; i++) {
@@ -180,7 +181,7 @@ int output_read_back(struct output *output, const struct model *model)
     back.announced = false;
     back.opened = NULL;
     back.step = output->to.steps - 1;
-    back.variable = malloc((size_t)output->set.count * sizeof *back.variable);
+    back.variable = gridio_allocate((size_t)output->set.count, sizeof *back.variable);
     memcpy(back.variable, output->set.shape, (size_t)output->set.count * sizeof *back.variable);
     int status = read_step(&back, output->buffer, model);
     if (status == DONE)

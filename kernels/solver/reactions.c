@@ -1,4 +1,5 @@
 #include "reactions.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ void reactions_step(struct model *model)
 {
     if (model->work == 0)
         return;
-    double *rate = malloc((size_t)model->grid.count[X] * sizeof *rate);
+    double *rate = gridio_allocate((size_t)model->grid.count[X], sizeof *rate);
     for (int z = 0; z < model->grid.count[Z]; z++)
         for (int y = 0; y < model->grid.count[Y]; y++) {
             rates_of_row(model, z, y, rate);

@@ -1,4 +1,5 @@
 #include "restart.h"
+#include "allocation.h"
 #include "program.h"
 
 #include <stdio.h>
@@ -87,7 +88,7 @@ static void take_tracers(const struct restart *restart, int index, struct model 
 static int read_one(struct restart *restart, int index, struct model *model)
 {
     const size_t bytes = stream_bytes(&restart->set.shape[index]);
-    restart->buffer = realloc(restart->buffer, bytes < 8 ? 8 : bytes);
+    restart->buffer = gridio_enlarge(restart->buffer, bytes < 8 ? 8 : bytes, 1);
     const int status = stream_read(&restart->from, index, restart->buffer);
     if (status == DONE && index == 0)
         model->step = as_integer(restart->set.shape[0].description.type, restart->buffer);

@@ -1,4 +1,5 @@
 #include "run.h"
+#include "allocation.h"
 #include "program.h"
 
 #include <stdlib.h>
@@ -20,8 +21,8 @@ static bool take_grid(struct run *run, struct plan *plan)
 
 static int take_sections(struct run *run, struct plan *plan)
 {
-    run->outputs = calloc((size_t)plan->sections, sizeof *run->outputs);
-    run->inputs = calloc((size_t)plan->sections, sizeof *run->inputs);
+    run->outputs = gridio_allocate((size_t)plan->sections, sizeof *run->outputs);
+    run->inputs = gridio_allocate((size_t)plan->sections, sizeof *run->inputs);
     for (int i = 1; i < plan->sections; i++) {
         struct plan_section *section = &plan->section[i];
         if (strcmp(section->kind, "output") == 0)
@@ -30,7 +31,7 @@ static int take_sections(struct run *run, struct plan *plan)
             input_from_plan(&run->inputs[run->inputs_count++], plan, section, &run->model,
                             run->prepare);
         else if (!run->from) {
-            run->from = malloc(sizeof *run->from);
+            run->from = gridio_allocate(1, sizeof *run->from);
             restart_from_plan(run->from, plan, section, &run->model);
         } else
             plan_wrong(plan, &(struct plan_entry){.key = "restart", .line = section->line},

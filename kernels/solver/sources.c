@@ -1,4 +1,5 @@
 #include "sources.h"
+#include "allocation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -212,7 +213,7 @@ static void fill_tiled(const struct model *model, const struct stream_variable *
                        const struct origin *from, int64_t input_step, char *to)
 {
     const size_t room = (size_t)model->grid.count[X] + 1;
-    double *scratch = malloc(4 * room * sizeof *scratch), *row = scratch + 3 * room;
+    double *scratch = gridio_allocate(4 * room, sizeof *scratch), *row = scratch + 3 * room;
     const int64_t rows = variable_rows(variable);
     for (int64_t i = 0; i < rows; i++) {
         const struct row_place place = variable_row(variable, from, i);

@@ -1,4 +1,5 @@
 #include "variables.h"
+#include "allocation.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -286,9 +287,9 @@ static void choose_block(struct reading *reading)
 static void make_room(struct variable_set *set)
 {
     const size_t room = (size_t)set->count + 1;
-    set->shape = realloc(set->shape, room * sizeof *set->shape);
-    set->from = realloc(set->from, room * sizeof *set->from);
-    set->text = realloc(set->text, room * sizeof *set->text);
+    set->shape = gridio_enlarge(set->shape, room, sizeof *set->shape);
+    set->from = gridio_enlarge(set->from, room, sizeof *set->from);
+    set->text = gridio_enlarge(set->text, room, sizeof *set->text);
 }
 
 void variables_add(struct variable_set *set, struct plan *plan, const struct plan_entry *entry,

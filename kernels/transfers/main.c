@@ -1,6 +1,7 @@
 /* transfers: h5perf's pattern. Each interface writes, and reads, the same file; every iteration
  * with other values. */
 #include "cache.h"
+#include "allocation.h"
 #include "fingerprint.h"
 #include "program.h"
 #include "records.h"
@@ -283,9 +284,9 @@ static void prepare(struct measurement *measurement)
     MPI_Comm_rank(MPI_COMM_WORLD, &transfer->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &transfer->ranks);
     transfer->pattern.calls = pattern_calls(&transfer->pattern, transfer->ranks);
-    transfer->block =
-        calloc((size_t)pattern_blocks_at_most(&transfer->pattern), sizeof *transfer->block);
-    transfer->buffer = calloc((size_t)transfer->pattern.transfer_bytes, 1);
+    transfer->block = gridio_allocate((size_t)pattern_blocks_at_most(&transfer->pattern),
+                                      sizeof *transfer->block);
+    transfer->buffer = gridio_allocate((size_t)transfer->pattern.transfer_bytes, 1);
     transfer->data = (struct stream_variable){
         .description = {.name = "data",
                         .units = "1",

@@ -1,6 +1,7 @@
 /* By the parallel CGNS calls: first all ranks create all zones and arrays, then each fills in its
  * own. */
 #include "cache.h"
+#include "allocation.h"
 #include "info.h"
 #include "program.h"
 #include "stream_records.h"
@@ -63,7 +64,7 @@ void zones_describe_for_cgp(struct zone_set *zones)
 {
     const int64_t n = zones->points;
     zones->io.variables = zones->zones * zones->arrays;
-    zones->io.variable = calloc((size_t)zones->io.variables, sizeof *zones->io.variable);
+    zones->io.variable = gridio_allocate((size_t)zones->io.variables, sizeof *zones->io.variable);
     for (int index = 0; index < zones->io.variables; index++)
         zones->io.variable[index] = (struct stream_variable){
             .blocks = is_mine(zones, index / zones->arrays),
@@ -261,7 +262,7 @@ static int write_open(struct zone_set *zones, struct places *at)
 
 int zones_write_by_cgp(struct zone_set *zones)
 {
-    struct places at = {.zone = calloc((size_t)zones->zones, sizeof *at.zone)};
+    struct places at = {.zone = gridio_allocate((size_t)zones->zones, sizeof *at.zone)};
     begin(zones);
     int status = agree(zones, TIMED(&zones->io.spent, OPEN, open_file(zones, &at, true)));
     if (status == DONE)
@@ -291,7 +292,7 @@ static int read_open(struct zone_set *zones, struct places *at)
 
 int zones_read_by_cgp(struct zone_set *zones)
 {
-    struct places at = {.zone = calloc((size_t)zones->zones, sizeof *at.zone)};
+    struct places at = {.zone = gridio_allocate((size_t)zones->zones, sizeof *at.zone)};
     begin(zones);
     if (policy.cold)
         cache_drop(zones->io.path, zones->comm);

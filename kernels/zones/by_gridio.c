@@ -1,5 +1,6 @@
 /* Through gridio: an array of all zones is one variable. */
 #include "program.h"
+#include "allocation.h"
 #include "zones.h"
 
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static struct stream_variable describe(const struct zone_set *zones, int array)
 void zones_describe_for_gridio(struct zone_set *zones)
 {
     zones->io.variables = zones->arrays;
-    zones->io.variable = calloc((size_t)zones->arrays, sizeof *zones->io.variable);
+    zones->io.variable = gridio_allocate((size_t)zones->arrays, sizeof *zones->io.variable);
     for (int array = 0; array < zones->arrays; array++)
         zones->io.variable[array] = describe(zones, array);
 }

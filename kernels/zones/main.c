@@ -1,6 +1,7 @@
 /* zones: the benchmark of parallel CGNS. Writes a zone for every rank, or reads one zone that all
  * ranks share. */
 #include "program.h"
+#include "allocation.h"
 #include "records.h"
 #include "zones.h"
 
@@ -78,7 +79,8 @@ static void prepare(struct benchmark *benchmark)
     MPI_Comm_size(zones->comm, &zones->ranks);
     zones->zones = benchmark->what == TO_WRITE ? zones->ranks : 1;
     choose_part(zones);
-    zones->buffer = malloc((size_t)zone_elements(zones) * stream_element_bytes(zones->type) + 8);
+    zones->buffer =
+        gridio_allocate((size_t)zone_elements(zones) * stream_element_bytes(zones->type) + 8, 1);
     zones->right = true;
     zones->io.steps = benchmark->iterations;
     zones->io.steps_per_file = 1;

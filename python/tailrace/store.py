@@ -4,8 +4,10 @@ afterwards."""
 import contextlib
 import fcntl
 import os
+import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,11 +89,45 @@ class Packed:
     ranks: int
 
 
+# Where traces are packed, beside their place; one that is not locked was made so long ago by a
+# packer that was killed.
+PACKING = ".tailrace-packing-"
+YOUNG_S = 10
+
+
+@contextlib.contextmanager
+def _packing_place(home: Path) -> Iterator[str]:
+    """A temporary directory, locked while it is used: those of packers that were killed, which are
+    not, are removed."""
+    for left in home.glob(f"{PACKING}*"):
+        _remove_unused(left)
+    with tempfile.TemporaryDirectory(prefix=PACKING, dir=home) as at:
+        descriptor = os.open(at, os.O_RDONLY)
+        try:
+            with contextlib.suppress(OSError):  # a file system without locks: nothing is removed
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield at
+        finally:
+            os.close(descriptor)
+
+
+def _remove_unused(place: Path) -> None:
+    with contextlib.suppress(OSError):
+        if time.time() - place.lstat().st_mtime < YOUNG_S:
+            return
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(place, ignore_errors=True)
+        finally:
+            os.close(descriptor)
+
+
 @contextlib.contextmanager
 def packed(raw: Path, output: Path) -> Iterator[list[Packed]]:
     """The packed trace of each run, in order of their begin, in a temporary directory beside
     `output`, gone afterwards."""
-    with writing(output), tempfile.TemporaryDirectory(prefix=".packing-", dir=output.parent) as at:
+    with writing(output), _packing_place(output.parent) as at:
         runs = pack(raw, Path(at) / output.name)
         yield [Packed(Path(run["path"]), run["meta"], int(run["ranks"])) for run in runs]
 

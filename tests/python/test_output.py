@@ -3,6 +3,7 @@ taken left alone; a full or closed stdout is one sentence or none."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -236,3 +237,23 @@ def test_doctor_ends_in_one_line_that_says_what_is_ready():
     assert last.startswith(
         "ready: `tailrace run` records programs with" if not done.returncode else "not ready: "
     )
+
+
+def test_what_a_killed_packer_left_goes_with_the_next(tmp_path):
+    """What another packer uses, or made a moment ago, stays."""
+    names = [f"{store.PACKING}{name}" for name in ("killed", "used", "young")]
+    killed, used, young = (tmp_path / name for name in names)
+    for place in (killed, used, young):
+        place.mkdir()
+        (place / "trace.tailrace").write_bytes(b"part")
+    for place in (killed, used):
+        os.utime(place, (0, 0))
+    locked = os.open(used, os.O_RDONLY)
+    fcntl.flock(locked, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(TailraceError), store.packed(tmp_path / "no streams", tmp_path / "out"):
+            pass
+    finally:
+        os.close(locked)
+    assert not killed.exists() and used.exists() and young.exists()
+    assert len(list(tmp_path.iterdir())) == 2
