@@ -238,6 +238,8 @@ static void read_headers(struct module *module)
     for (unsigned i = 0; i < count; i++) {
         const Elf64_Phdr *header = &headers[i];
         const uint8_t *at = (const uint8_t *)(module->bias + header->p_vaddr);
+        if (header->p_type == PT_LOAD && (uintptr_t)at + header->p_memsz > module->end)
+            module->end = (uintptr_t)at + header->p_memsz;
         const Elf64_Phdr *segment = segment_of(headers, count, header->p_vaddr, header->p_filesz);
         if (!segment)
             continue;
@@ -249,12 +251,6 @@ static void read_headers(struct module *module)
             module->high = module->low + segment->p_filesz;
         }
     }
-}
-
-static bool is_capture(const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    return !strncmp(slash ? slash + 1 : name, "libtailrace", 11);
 }
 
 /* A library may have been closed since: its pages are asked for before they are looked at. */
@@ -273,7 +269,6 @@ struct module *modules_examined(struct modules *modules, uint32_t number)
     module->walk = modules->walk;
     if (!module->examined) {
         module->examined = true;
-        module->own = is_capture(module->name);
         read_headers(module);
     }
     return module;

@@ -21,14 +21,15 @@ enum {
 
 struct module {
     uintptr_t base; /* where offset 0 of the file is mapped */
+    uintptr_t end;  /* of its segments */
     uintptr_t bias; /* what is added to the file's own addresses */
     uint64_t device, inode;
     const char *name;
-    const uint8_t *frames;     /* .eh_frame_hdr, NULL where there is none */
-    const uint8_t *low, *high; /* the segment that holds it and .eh_frame */
-    uint32_t number;           /* in the stream, 0 until it was written there */
-    uint32_t walk;             /* the last one in which its pages were there */
-    bool examined, own;        /* own: capture itself */
+    const uint8_t *frames;      /* .eh_frame_hdr, NULL where there is none */
+    const uint8_t *low, *high;  /* the segment that holds it and .eh_frame */
+    uint32_t number;            /* in the stream, 0 until it was written there */
+    uint32_t walk;              /* the last one in which its pages were there */
+    bool examined, judged, own; /* own: a part of capture */
     uint8_t build_id_bytes, build_id[BUILD_ID_MAX];
 };
 

@@ -156,6 +156,23 @@ static bool is_python(const char *path)
     return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
 }
 
+static bool holds(const struct module *module, const void *address)
+{
+    return module->base <= (uintptr_t)address && (uintptr_t)address < module->end;
+}
+
+/* This library, and the MPI part, which registered the names of its functions. */
+static bool is_own(struct module *module)
+{
+    if (module->judged)
+        return module->own;
+    module->judged = true;
+    module->own = holds(module, (const void *)&process);
+    for (unsigned i = 0; i < process.function_ranges; i++)
+        module->own |= holds(module, process.functions[i].names);
+    return module->own;
+}
+
 /* Notes the frame that the unwinder has come to; false where the path is full. */
 static bool note_frame(struct places *places, struct place_slot *slots, struct walked *walked)
 {
@@ -163,7 +180,7 @@ static bool note_frame(struct places *places, struct place_slot *slots, struct w
     uint64_t address = unwinder->value[16];
     const struct region *region = modules_region(&unwinder->modules, address - 1);
     struct module *module = region ? modules_examined(&unwinder->modules, region->module) : NULL;
-    if (module && module->own)
+    if (module && is_own(module))
         return true;
     if (module && !walked->script && is_python(module->name)) {
         walked->script = true;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.verdict.places import Places
+from tests.conftest import find_mpi
 
 PROGRAM = Path(__file__).parent / "programs" / "places.c"
 BUILDS = {
@@ -57,12 +59,13 @@ int main() { model::Dump dump; for (int i = 0; i < 20; i++) dump.write(i); }
 """
 
 
-def report_of(directory: Path, *command: str) -> dict:
+def report_of(directory: Path, *command: str, environment: dict | None = None) -> dict:
     """The command's run as the JSON of its report."""
     tailrace = [sys.executable, "-m", "tailrace"]
     shutil.rmtree(directory / "run", ignore_errors=True)
     run = [*tailrace, "run", "-o", "run", "--", *command]
-    subprocess.run(run, cwd=directory, check=True, capture_output=True)
+    variables = os.environ | (environment or {})
+    subprocess.run(run, cwd=directory, check=True, capture_output=True, env=variables)
     done = subprocess.run(
         [*tailrace, "report", "run", "--json"], cwd=directory, check=True, capture_output=True
     )
@@ -204,3 +207,58 @@ def test_a_program_of_python(tmp_path):
     places = places_of(report, "h.dat")
     assert "write_history (model.py:7) ← <module>" in places
     assert all(place.startswith("write_history (model.py:") for place in places)
+
+
+MPI = """
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define KEPT(name) __attribute__((noinline)) static void name
+static double values[10000];
+KEPT(together)(MPI_File file, int at)
+{
+    MPI_File_write_at_all(file, at * 80000, values, 10000, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    __asm__ volatile("" ::: "memory");
+}
+KEPT(alone)(int rank)
+{
+    int file = rank ? -1 : open("alone.dat", O_CREAT | O_WRONLY, 0600);
+    if (!rank && (write(file, values, sizeof values) < 0 || fsync(file) || close(file)))
+        abort();
+    __asm__ volatile("" ::: "memory");
+}
+int main(int count, char **arguments)
+{
+    int rank;
+    MPI_File file;
+    MPI_Init(&count, &arguments);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_File_open(MPI_COMM_WORLD, "together.dat", MPI_MODE_CREATE | MPI_MODE_WRONLY,
+                  MPI_INFO_NULL, &file);
+    for (int step = 0; step < 5; step++) {
+        together(file, 2 * step + rank);
+        alone(rank);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_File_close(&file);
+    return MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+def test_calls_inside_mpi_are_the_programs(tmp_path, name):
+    """What MPI and capture do inside MPI-IO is left out."""
+    library = find_mpi(name)
+    (tmp_path / "model.c").write_text(MPI)
+    subprocess.run([library.mpicc, "-O2", "-g", "-o", "model", "model.c"], cwd=tmp_path, check=True)
+    report = report_of(
+        tmp_path,
+        *map(str, library.launch(2, tmp_path / "model")),
+        environment=library.variables(),
+    )
+    assert places_of(report, "alone.dat")[0].startswith("alone (model.c:")
+    assert places_of(report, "alone.dat")[0].endswith(") ← main")
+    if name == "mpich":  # Open MPI's writes are not its rank's file calls everywhere
+        assert places_of(report, "together.dat")[0] == "together (model.c:10) ← main"

@@ -28,7 +28,18 @@ PLACES_OF_FILE = 3
 LIBRARIES = (
     *("libc.so", "libc-", "libm.so", "libpthread", "libdl", "librt", "ld-linux", "libgcc_s"),
     *("libstdc++", "libc++", "libgfortran", "libgomp", "libomp", "libifcore", "libimf", "libasan"),
-    *("libmpi", "libmpich", "libpmpi", "libopen-", "libpmix", "libpmi", "libucp", "libucs"),
+    *(
+        "libmpi",
+        "mca_",
+        "libompi",
+        "libmpich",
+        "libpmpi",
+        "libopen-",
+        "libpmix",
+        "libpmi",
+        "libucp",
+        "libucs",
+    ),
     *("libfabric", "libhdf5", "libnetcdf", "libpnetcdf", "libcgns", "libadios", "libsz", "libz.so"),
     *("libpython", "python", "libffi", "libtailrace"),
 )
