@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,50 @@ def test_fio_writes_directly(engine: str, tmp_path: Path) -> None:
     compared = compare(tmp_path, Program([fio, *options], no_inputs, varying=varying))
     assert compared.moved[str(tmp_path / "work" / "data")] == (0, 8 << 20)
     assert compared.file("data")["bytes_written"] == 8 << 20
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ("--ioengine=psync", "--numjobs=2"),
+            r"program started 2 other processes, which were not recorded and wrote 1\d\.\d MB",
+        ),
+        (
+            ("--ioengine=libaio", "--direct=1", "--thread"),
+            r"8\.\d\d MB were written through Linux's native asynchronous I/O",
+        ),
+        (
+            ("--ioengine=mmap", "--thread"),
+            r"[78]\.\d\d MB were written.* through a mapping of job\.0\.0, which Tailrace does",
+        ),
+    ],
+)
+def test_fio_writes_another_way(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    """The first line says which, and how many bytes the kernel counted."""
+    fio = needs("fio", "fio")
+    if "asynchronous" in said and "libaio" not in _engines(fio):
+        pytest.skip("this fio has no libaio")
+    words = ["--name=job", "--size=8m", "--bs=64k", "--rw=write", "--output=report.txt"]
+    words += ["--buffer_pattern=0xab", *options]
+    varying = Varying(files=("report.txt",))
+    compared = compare(tmp_path, Program([fio, *words], no_inputs, varying=varying))
+    assert re.search(said, compared.headline), compared.headline
+    assert "does not hold" not in compared.headline
+
+
+def _engines(fio: str) -> str:
+    return subprocess.run([fio, "--enghelp"], capture_output=True, text=True).stdout
+
+
+def test_rsync_receives_in_another_process(tmp_path: Path) -> None:
+    rsync = needs("rsync", "rsync")
+
+    def larger_files(work: Path) -> None:
+        (work / "in").mkdir()
+        for number in range(40):
+            (work / "in" / f"f{number:04d}").write_bytes(b"%07d " % number * (1 << 14))
+
+    compared = compare(tmp_path, Program([rsync, "-r", "in/", "out"], larger_files))
+    words = r"[Tt]he program started .*, which \w+ not recorded and wrote 5\.\d\d MB"
+    assert re.search(words, compared.headline), compared.headline
