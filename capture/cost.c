@@ -63,7 +63,7 @@ uint64_t tailrace_cost_begin(struct stream *stream, uint64_t entered, uint64_t b
 /* At a record's end: since the call's. */
 void cost_end(struct stream *stream, uint64_t end)
 {
-    uint64_t ticks = clock_now() - end;
+    uint64_t ticks = clock_after() - end;
     struct cost *cost = &stream->cost;
     bool counted_already = cost->rare != cost->rare_seen && ticks >= cost->rare - cost->rare_seen;
     cost->rare_seen = cost->rare;
