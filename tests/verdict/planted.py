@@ -66,7 +66,7 @@ def sqlite_rows():
 
 def replace_record():
     """Each record is synchronised and renamed over the last."""
-    for step in range(5):
+    for step in range(60):
         with Path("state.new").open("w") as file:
             file.write(str(step))
             file.flush()
