@@ -61,7 +61,8 @@ unsigned calibrate_event_cost_ps(void)
     return (unsigned)((double)ticks * 1e12 / (double)clock_ticks_per_s() / CALLS);
 }
 
-/* What a wrapper of STDIO does of its own: it is called, finds the file and the slot, and counts. */
+/* What a wrapper of STDIO does of its own: it is called, finds the file and the slot, and
+ * counts. */
 static __attribute__((noinline)) long count(struct stream *volatile *streams, int descriptor)
 {
     uint32_t file = descriptor_entry(descriptor) + FUNCTION;

@@ -14,7 +14,8 @@ enum {
     TIMED_AT_FIRST = 64, /* calls, and as many with the next interval */
     INTERVAL_AT_FIRST = 17,
     INTERVAL = 251,
-    /* A call that took longer was interrupted: so many times the mean, at least so many per second. */
+    /* A call that took longer was interrupted: so many times the mean, at least so many per
+     * second. */
     MEANS_MAX = 16,
     SHORTEST_MAX_PER_S = 500000,
     SMOOTHING = 16,

@@ -27,8 +27,8 @@ static void define_name(struct stream *stream, unsigned function)
         stream->named[function / 64] |= 1ull << function % 64;
 }
 
-/* Shapes of more than 255 words: the first 255, then more of them as long as there are any. Payloads
- * are written where they belong and not on the stack, which may be a small one. */
+/* Shapes of more than 255 words: the first 255, then more of them as long as there are any.
+ * Payloads are written where they belong and not on the stack, which may be a small one. */
 static bool define_long(struct stream *stream, unsigned number, const struct shape *key,
                         const int64_t *words, unsigned count)
 {

@@ -104,8 +104,8 @@ static const char *const starters[] = {
     "tailrace",
 };
 
-/* Of these, the ones that start the ranks of a run. What they start is told apart by a variable that
- * they get here and pass on. */
+/* Of these, the ones that start the ranks of a run. What they start is told apart by a variable
+ * that they get here and pass on. */
 static const char *const launchers[] = {
     "mpiexec",
     "mpirun",

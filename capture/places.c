@@ -17,7 +17,9 @@ enum {
     SHARE_SPENT = 64,
     FREE_NS = 100000000,
     NS_PER_S = 1000000000,
-    READ_AGAIN_PER_S = 10, /* the mappings: libraries come and go */
+    /* The mappings are read again, as libraries come and go; sooner where an address is in none. */
+    READ_AGAIN_PER_S = 10,
+    LOOK_AGAIN_PER_S = 1000,
     VARINT_MAX = 10,
     STEPS_MAX = 1000, /* of a recursion that counts once */
 };
@@ -131,22 +133,27 @@ static __attribute__((noinline)) uint32_t number_of(struct stream *stream, struc
 
 /* --- The way up --- */
 
-static __attribute__((noinline)) void know_memory(struct places *places, uintptr_t frame)
+/* False where they were read less than a second's `per_s`-th part ago. */
+static __attribute__((noinline)) bool know_memory(struct places *places, uintptr_t frame,
+                                                  unsigned per_s)
 {
     struct modules *modules = &places->unwinder.modules;
     uint64_t now = clock_now();
     modules->walk++;
     if (frame >= modules->stack_low && frame < modules->stack_high &&
-        now - places->read_at < clock_ticks_per_s() / READ_AGAIN_PER_S)
-        return;
+        now - places->read_at < clock_ticks_per_s() / per_s)
+        return false;
     modules_read(modules, frame);
     places->read_at = now;
+    return true;
 }
 
 struct walked {
     unsigned frames, slots; /* of the path, where a recursion counts once; return addresses */
     unsigned above_script;  /* frames inside the interpreter's innermost, if there is one */
     bool cut, script;
+    bool lost; /* a frame is in no mapping that is known: a library that has just come, or code
+                  that was made while the program runs */
 };
 
 static bool is_python(const char *path)
@@ -180,6 +187,7 @@ static bool note_frame(struct places *places, struct place_slot *slots, struct w
     uint64_t address = unwinder->value[16];
     const struct region *region = modules_region(&unwinder->modules, address - 1);
     struct module *module = region ? modules_examined(&unwinder->modules, region->module) : NULL;
+    walked->lost |= !region;
     if (module && is_own(module))
         return true;
     if (module && !walked->script && is_python(module->name)) {
@@ -303,8 +311,13 @@ static uint32_t unwind(struct stream *stream, struct places *places, uintptr_t f
     if (places->entries_used + 1 >= PLACE_ENTRIES ||
         places->slots_used + PLACE_CHECKED > PLACE_SLOTS)
         forget_all(places);
-    know_memory(places, frame);
-    struct walked walked = walk(places, frame, &places->slots[places->slots_used]);
+    struct place_slot *slots = &places->slots[places->slots_used];
+    bool fresh = know_memory(places, frame, READ_AGAIN_PER_S);
+    struct walked walked = walk(places, frame, slots);
+    if (walked.lost && !fresh && (fresh = know_memory(places, frame, LOOK_AGAIN_PER_S)))
+        walked = walk(places, frame, slots);
+    if (walked.lost && !fresh)
+        return 0; /* the next call from there will know */
     add_script(stream, places, &walked);
     uint32_t place = walked.frames ? number_of(stream, places, walked.frames, walked.cut) : 0;
     keep(places, frame, function, script, place, walked.slots);

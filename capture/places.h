@@ -1,8 +1,8 @@
 /* places.h: from where in the program a call comes, as a number (a call path). Private to the core.
  *
- * The first time, the stack is unwound, which takes microseconds. What is kept of it are the stack's
- * words that hold the return addresses: as long as these words are what they were, the next call of
- * the same function with the same stack pointer comes the same way.
+ * The first time, the stack is unwound, which takes microseconds. What is kept of it are the
+ * stack's words that hold the return addresses: as long as these words are what they were, the next
+ * call of the same function with the same stack pointer comes the same way.
  */
 #ifndef TAILRACE_PLACES_H
 #define TAILRACE_PLACES_H

@@ -2,8 +2,8 @@
  *
  * The kernel counts that for every thread (its run delay). It is read where a call begins or ends,
  * no more often than every millisecond and never so often that reading takes more than 0.16 %
- * of the time: no system call is added to the common way. Only the thread whose time makes the rank's
- * accounts is asked about, and no descriptor stays open.
+ * of the time: no system call is added to the common way. Only the thread whose time makes the
+ * rank's accounts is asked about, and no descriptor stays open.
  */
 #include <stdio.h>
 #include <string.h>

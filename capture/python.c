@@ -192,7 +192,8 @@ static uint32_t small_varint(const uint8_t **at, const uint8_t *end)
     return value;
 }
 
-/* Entries of a code object's table of locations: the first byte has its top bit set, those behind it have not. */
+/* Entries of a code object's table of locations: the first byte has its top bit set, those behind
+ * it have not. */
 static uint32_t line_of(const void *code, uint64_t unit)
 {
     enum { FIRST_ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, START = 0x80 };

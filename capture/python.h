@@ -1,8 +1,8 @@
 /* python.h: which line of a Python program a call comes from. Private to the core.
  *
  * Python lets go of its lock around system calls, so that none of its functions may be asked. Read
- * are the frames of the calling thread alone, which stand still while it is in a call, by the layout
- * that CPython 3.11 to 3.13 have.
+ * are the frames of the calling thread alone, which stand still while it is in a call, by the
+ * layout that CPython 3.11 to 3.13 have.
  */
 #ifndef TAILRACE_PYTHON_H
 #define TAILRACE_PYTHON_H

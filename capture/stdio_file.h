@@ -325,9 +325,9 @@ int64_t stdio_system_place(FILE *fp);
  * that is not known, what is gone from the buffer tells, if the call took less than a whole one. */
 void stdio_got_unknown(struct request *request, int64_t place, int error);
 
-/* A change of position, which may write what is pending and, so that the next read begins at a whole
- * block, read if it seeks: those are requests of their own without a duration, before the call with
- * its time. */
+/* A change of position, which may write what is pending and, so that the next read begins at a
+ * whole block, read if it seeks: those are requests of their own without a duration, before the
+ * call with its time. */
 void stdio_sought(struct request *request, bool seeks, int flags, int64_t offset, int error);
 
 /* It had nothing to do in the system. */

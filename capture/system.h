@@ -50,7 +50,7 @@ static inline long system_call(long number, long a, long b, long c, long d, long
     return x0;
 #else
 #error                                                                                             \
-    "Tailrace's capture knows the system calls of x86-64 and aarch64 Linux only: add yours here and in clock.h."
+    "capture knows the system calls of Linux on x86-64 and aarch64: add yours here and in clock.h"
 #endif
 }
 

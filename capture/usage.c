@@ -1,6 +1,6 @@
 /* usage.c: what the kernel counts of the process between the begin and the end of the run, beside
- * what capture sees: bytes that it had written and read, those of the processes that it started, and
- * for how long the main thread ran. Asked for twice, not on the way of any call.
+ * what capture sees: bytes that it had written and read, those of the processes that it started,
+ * and for how long the main thread ran. Asked for twice, not on the way of any call.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

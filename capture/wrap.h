@@ -16,7 +16,8 @@
 #include "descriptors.h"
 #include "functions.h"
 
-/* The number of a file that is named; only asked for after the call, which ended with that error. */
+/* The number of a file that is named; only asked for after the call, which ended with that
+ * error. */
 uint32_t wrap_path(int directory, const char *path, int error);
 
 /* The number of "<all files>" and its kind, where no file is known. */

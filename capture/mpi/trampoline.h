@@ -1,8 +1,9 @@
 /* trampoline.h: macros for the generated trampolines.S (assembler, not C).
  *
- * A trampoline jumps to what its slot holds. Slots are zero until the first call; then tailrace_resolve() says where to
- * go, with all argument registers as the caller left them. All are TRAMPOLINE_BYTES long (bind.h), so that the address
- * follows from the number. None is exported: a program must not find an MPI function that its MPI does not have.
+ * A trampoline jumps to what its slot holds. Slots are zero until the first call; then
+ * tailrace_resolve() says where to go, with all argument registers as the caller left them. All are
+ * TRAMPOLINE_BYTES long (bind.h), so that the address follows from the number. None is exported: a
+ * program must not find an MPI function that its MPI does not have.
  */
 #if defined(__x86_64__)
 
@@ -21,8 +22,8 @@
     .size \name, .-\name
 .endm
 
-/* dlopen and dlsym take two arguments and depend on who calls them: `choose` is told the caller and says which function
- * to jump to, as if the caller had called that. */
+/* dlopen and dlsym take two arguments and depend on who calls them: `choose` is told the caller and
+ * says which function to jump to, as if the caller had called that. */
 .macro LOADER_CALL name choose
     .globl \name
     .hidden \name

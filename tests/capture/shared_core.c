@@ -1,5 +1,5 @@
-/* Computes for SECONDS on one core that a child process spins on too, with a write every PAUSE ms, and
- * prints the core and how many nanoseconds the kernel says that it waited for it.
+/* Computes for SECONDS on one core that a child process spins on too, with a write every PAUSE ms,
+ * and prints the core and how many nanoseconds the kernel says that it waited for it.
  */
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
 /* stdio_modes.c MODE: uses ./file by STDIO in one way. For reading it holds "line 000000\n" (12
- * bytes) and so on, 2,000 lines. Prints the calls and bytes that the buffer was asked for: put, got.
+ * bytes) and so on, 2,000 lines. Prints the calls and bytes that the buffer was asked for: put,
+ * got.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

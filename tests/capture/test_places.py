@@ -122,3 +122,17 @@ def test_calls_of_one_place_share_it(ran):
         paths = [tuple(place.frames) for place in stream.places.values()]
         assert len(paths) == len(set(paths))
         assert len(paths) < 60
+
+
+def test_a_library_that_has_just_been_opened(capture, tmp_path):
+    """The mappings were read at the first write, a moment before the library came."""
+    source = Path(__file__).parent / "late_library.c"
+    program, library = tmp_path / "late", tmp_path / "liblate.so"
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-DLATE", "-o", library, source], check=True)
+    subprocess.run(["cc", "-O1", "-o", program, source, "-ldl"], check=True)
+    done = capture(program, library)
+    assert done.returncode == 0, done.stderr
+    stream = done.stream
+    *_, last = [call for call in stream.of("write") if call.bytes == 2]
+    number, _ = stream.places[last.place].frames[0]
+    assert number and stream.modules[number].name.decode() == str(library)

@@ -150,6 +150,7 @@ def columns(*frames: tuple[str, str, int, str]) -> dict:
 
 
 SOLVER, LIBC, MPI = "/model/solver", "/usr/lib/libc.so.6", "/usr/lib/libmpi.so.40"
+SQLITE = "/usr/lib/libsqlite3.so.0"
 START = (
     ("__libc_start_call_main", "", 0, LIBC),
     ("__libc_start_main", "", 0, LIBC),
@@ -175,6 +176,10 @@ START = (
         ),
         ([("compare", "", 0, SOLVER), ("qsort", "", 0, LIBC), ("main", "", 0, SOLVER), *START],
          "compare ← qsort ← main"),
+        # A script's own line, not what the system's library does for it; but its own library.
+        ([("commit", "", 0, SQLITE), ("save", "m.py", 5, "")], "save (m.py:5)"),
+        ([("put", "o.c", 1, "/m/io.so"), ("save", "m.py", 5, "")], "put (o.c:1) ← save"),
+        ([("commit", "", 0, SQLITE), ("main", "", 0, SOLVER)], "commit ← main"),
         ([("start", "", 0, LIBC)], ""),
         ([("evil\x1b[31m\u202e", "x\n.c", 1, SOLVER)], "evil\\x1b[31m\\u202e (x\\x0a.c:1)"),
     ],

@@ -43,6 +43,8 @@ LIBRARIES = (
     *("libfabric", "libhdf5", "libnetcdf", "libpnetcdf", "libcgns", "libadios", "libsz", "libz.so"),
     *("libpython", "python", "libffi", "libtailrace"),
 )
+# Where a system has the libraries of its packages; of a program that is a package, too, its own.
+SYSTEM = ("/usr/lib", "/lib")
 # Inlined pieces of the C library's and the compiler's headers.
 HEADERS = ("/usr/include/", "/usr/lib/gcc/", "/usr/local/include/")
 # Python's own library, packages, and what of them is machine code.
@@ -122,7 +124,11 @@ class Places:
     def _name(self, path: int) -> str:
         frames = [self._frame(frame) for frame in self.table["paths"][path]]
         frames = _below_the_start([frame for frame in frames if frame[0]])
-        own = next((i for i, frame in enumerate(frames) if self._is_own(frame)), None)
+        owned = [i for i, frame in enumerate(frames) if self._is_own(frame)]
+        lines = [i for i in owned if _is_script(frames[i])]
+        own = next(iter(owned), None)
+        if own is not None and lines and frames[own][3].startswith(SYSTEM):
+            own = lines[0]  # what a script calls into is no part of it
         if own is None:  # a package alone, started by python -m
             own = next((i for i, frame in enumerate(frames) if _is_script(frame)), None)
         return "" if own is None else _words(frames[own:])
