@@ -15,8 +15,8 @@ from typing import Any
 
 import click
 
-from tailrace import extras
-from tailrace.capture import cache, libraries
+from tailrace import cache, extras
+from tailrace.capture import libraries
 from tailrace.capture.elf import MPI_FAMILIES
 from tailrace.capture.mpi import Installation, installed
 from tailrace.errors import TailraceError

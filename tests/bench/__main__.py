@@ -1,11 +1,11 @@
 """Prints every figure beside its bound. `python -m tests.bench
-[cheap|stdio|files|solver|fast|layer|page|study]…` does a part."""
+[cheap|stdio|files|solver|fast|layer|page|start|study]…` does a part."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.bench import cheap, fast, layer, page, study
+from tests.bench import cheap, fast, layer, page, start, study
 
 PARTS = {
     "cheap": cheap.figures,
@@ -15,6 +15,7 @@ PARTS = {
     "fast": fast.figures,
     "layer": layer.figures,
     "page": page.figures,
+    "start": start.figures,
     "study": study.figures,
 }
 

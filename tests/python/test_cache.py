@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.capture import cache, libraries
+from tailrace import cache
+from tailrace.capture import libraries
 from tailrace.errors import TailraceError
 
 

@@ -4,8 +4,11 @@ nothing but text."""
 from __future__ import annotations
 
 import base64
+import errno
 import re
+import tempfile
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,6 +66,33 @@ def test_the_verdict_comes_first(page):
     assert body.index("I/O takes 42.9 % of this run: rank 0 writes history.nc alone") < body.index(
         "<table"
     )
+
+
+@pytest.mark.parametrize("state", ["damaged", "cut", "full", "foreign", "homeless"])
+def test_a_page_needs_no_cache(tmp_path, monkeypatch, state):
+    """Templates are kept compiled where they can be; what is wrong with them there costs time."""
+    monkeypatch.setenv("TAILRACE_CACHE", str(tmp_path / "cache"))
+    columns = [serial_master(2).columns()]
+    whole = render(columns, ["run"])
+    kept = list((tmp_path / "cache" / "templates").iterdir())
+    assert len(kept) > 3
+    for file in kept:
+        file.write_bytes(
+            b"" if state == "full" else file.read_bytes()[: 300 if state == "cut" else 9]
+        )
+    if state == "full":
+        monkeypatch.setattr(tempfile, "NamedTemporaryFile", refuse)
+    if state == "foreign":
+        (tmp_path / "cache").chmod(0o777)
+    if state == "homeless":
+        for name in ("TAILRACE_CACHE", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(Path, "home", refuse)
+    assert render(columns, ["run"]) == whole
+
+
+def refuse(*_words, **_named):
+    raise RuntimeError if not _words and not _named else OSError(errno.ENOSPC, "no space")
 
 
 def test_foreign_names_are_text(page):

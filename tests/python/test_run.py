@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.capture import cache as capture_cache
+from tailrace import cache as user_cache
 from tailrace.capture import libraries
 from tailrace.capture.mpi import Installation
 from tailrace.errors import TailraceError
@@ -66,7 +66,7 @@ int main(int count, char **words)
 @pytest.fixture(scope="session")
 def cache() -> Path:
     """The user's own, which the other tests fill too: capture is compiled once."""
-    return capture_cache.folder("objects").parent
+    return user_cache.folder("objects").parent
 
 
 @pytest.fixture

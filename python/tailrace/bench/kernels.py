@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from tailrace import cache
 from tailrace.bench import gridio
 from tailrace.bench.launcher import cores
-from tailrace.capture import cache as capture_cache
 from tailrace.capture.mpi import Installation
 from tailrace.errors import TailraceError
 from tailrace.names import printable
@@ -98,7 +98,7 @@ def _libraries() -> str:
 
 def folder_for(mpi: Installation) -> Path:
     """Where the build for this MPI is, or will be."""
-    return capture_cache.root() / "kernels" / _key(mpi)
+    return cache.root() / "kernels" / _key(mpi)
 
 
 def existing(mpi: Installation) -> Kernels | None:
@@ -141,7 +141,7 @@ def build(mpi: Installation, tell: Tell) -> Kernels:
     target = folder_for(mpi)
     compiler = f"{mpi.family} ({printable(str(mpi.mpicc))})"
     tell(f"compiling the kernels for {compiler}, on first use only")
-    with _scratch(capture_cache.folder("kernels")) as scratch:
+    with _scratch(cache.folder("kernels")) as scratch:
         installed = scratch / "installed"
         _cmake(mpi, scratch, "all")
         _run(
@@ -159,12 +159,12 @@ def pairs_of(mpi: Installation, tell: Tell) -> frozenset[tuple[str, str]]:
     """The pairs that a build for this MPI has or would have: only gridio is compiled for that."""
     if (found := existing(mpi)) is not None:
         return found.pairs
-    note = capture_cache.root() / "gridio" / _key(mpi)
+    note = cache.root() / "gridio" / _key(mpi)
     with contextlib.suppress(OSError):
         return gridio.pairs_of(note.read_text())
     compiler = f"{mpi.family} ({printable(str(mpi.mpicc))})"
     tell(f"compiling gridio for {compiler} to see what it supports, on first use only")
-    with _scratch(capture_cache.folder("gridio")) as scratch:
+    with _scratch(cache.folder("gridio")) as scratch:
         _cmake(mpi, scratch, ASK)
         text = _ask(scratch / "build" / ASK)
         (scratch / INFO).write_text(text)
@@ -206,7 +206,7 @@ def _run(command: list[str], log: Path) -> None:
         ).returncode
     if status == 0:
         return
-    kept = capture_cache.root() / f"kernels-{BUILD_LOG}"
+    kept = cache.root() / f"kernels-{BUILD_LOG}"
     shutil.copyfile(log, kept)
     lines = [
         line for line in log.read_text("utf-8", "replace").splitlines() if "error" in line.lower()

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tailrace.capture.cache import remembered
+from tailrace.cache import remembered
 
 MAGIC = b"\x7fELF"
 # The sonames by which the MPI families are told apart: MPICH and its relatives, Open MPI, the

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from tailrace.capture import cache
+from tailrace import cache
 from tailrace.capture.build import BuildError
 from tailrace.capture.mpi import Installation, first_of_each_soname, installed
 from tailrace.errors import TailraceError

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailrace.capture.cache import remembered
+from tailrace.cache import remembered
 from tailrace.capture.elf import MPI_FAMILIES, find_mpi_library
 from tailrace.capture.launch import Launch
 

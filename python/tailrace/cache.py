@@ -1,8 +1,8 @@
 """The directory that compiled things are kept in: ~/.cache/tailrace, or TAILRACE_CACHE.
 
-What lies there is loaded into the user's programs, so it must be the user's: directories are made
-0700, and one that others may write to is refused. Everything is made under another name and
-renamed, so that runs that start together do not disturb each other.
+What lies there is loaded into the user's programs, or into Tailrace, so it must be the user's:
+directories are made 0700, and one that others may write to is refused. Everything is made under
+another name and renamed, so that runs that start together do not disturb each other.
 """
 
 import contextlib
@@ -18,10 +18,17 @@ from tailrace.names import printable
 
 
 def root() -> Path:
-    """TAILRACE_CACHE, else the user's cache directory."""
+    """TAILRACE_CACHE, else the user's cache directory. Raises TailraceError for a user without a
+    home, as in some containers."""
     if named := os.environ.get("TAILRACE_CACHE"):
         return Path(named).absolute()
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:
+        raise TailraceError(
+            "there is no home directory to keep compiled things in",
+            "name a directory in the variable TAILRACE_CACHE",
+        ) from None
     return Path(home).absolute() / "tailrace"
 
 
