@@ -1,7 +1,6 @@
 /* btio: the pattern of NAS BT-IO. Steps with a dump every few of them; then all dumps are read back
  * and verified. */
 #include "dumps.h"
-#include "allocation.h"
 #include "program.h"
 #include "records.h"
 
@@ -86,13 +85,12 @@ static int prepare(struct benchmark *benchmark)
                                                    .blocks = benchmark->cells.count,
                                                    .more = benchmark->cells.block};
     dumps->solution = &benchmark->solution;
-    dumps->packed =
-        gridio_allocate(solution_packed_elements(&benchmark->solution), sizeof *dumps->packed);
+    dumps->packed = malloc(solution_packed_elements(&benchmark->solution) * sizeof *dumps->packed);
     dumps->io.variable = &benchmark->variable;
     dumps->io.variables = 1;
     dumps->io.steps = count;
-    benchmark->norm = gridio_allocate((size_t)count, sizeof *benchmark->norm);
-    benchmark->fingerprint = gridio_allocate((size_t)count, sizeof *benchmark->fingerprint);
+    benchmark->norm = calloc((size_t)count, sizeof *benchmark->norm);
+    benchmark->fingerprint = calloc((size_t)count, sizeof *benchmark->fingerprint);
     enough = enough && dumps->packed && benchmark->norm && benchmark->fingerprint;
     MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_C_BOOL, MPI_LAND, benchmark->cells.comm);
     return enough ? DONE

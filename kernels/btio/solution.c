@@ -1,5 +1,4 @@
 #include "solution.h"
-#include "allocation.h"
 #include "timing.h"
 
 #include <math.h>
@@ -104,13 +103,11 @@ bool solution_create(struct solution *solution, const struct cells *cells)
         solution->edge[axis] = largest(cells, axis) + 2;
     solution->cell_room = (size_t)solution->edge[0] * (size_t)solution->edge[1] *
                           (size_t)solution->edge[2] * COMPONENTS;
-    solution->now =
-        gridio_allocate(solution->cell_room * (size_t)cells->count, sizeof *solution->now);
-    solution->next =
-        gridio_allocate(solution->cell_room * (size_t)cells->count, sizeof *solution->next);
+    solution->now = calloc(solution->cell_room * (size_t)cells->count, sizeof *solution->now);
+    solution->next = calloc(solution->cell_room * (size_t)cells->count, sizeof *solution->next);
     solution->face_room = faces_of_all_cells(solution);
     for (int i = 0; i < 4; i++)
-        solution->faces[i] = gridio_allocate(solution->face_room, sizeof **solution->faces);
+        solution->faces[i] = malloc(solution->face_room * sizeof **solution->faces);
     bool enough = solution->now && solution->next;
     for (int i = 0; i < 4; i++)
         enough = enough && solution->faces[i];
