@@ -11,7 +11,10 @@ pub(super) fn readable(name: &str) -> String {
     if let Some(name) = fortran(name) {
         return name.into();
     }
-    let demangled = addr2line::demangle_auto(Cow::Borrowed(name), None);
+    // Alone, `f` would be read as the code of a type: float.
+    let mangled = ["_Z", "_R"].iter().any(|start| name.starts_with(start));
+    let name_itself = Cow::Borrowed(name);
+    let demangled = if mangled { addr2line::demangle_auto(name_itself, None) } else { name_itself };
     // gcc's pieces of functions: name.part.0, name.constprop.1, name.cold
     let plain = if demangled == name { name.split('.').next().unwrap_or(name) } else { &demangled };
     shortened(without_arguments(plain))
@@ -78,6 +81,8 @@ mod tests {
     fn names_are_what_programmers_wrote() {
         for (symbol, name) in [
             ("main", "main"),
+            ("f", "f"),
+            ("St", "St"),
             ("write_history.part.0", "write_history"),
             ("fwrite@@GLIBC_2.2.5", "fwrite"),
             ("__output_MOD_write_history", "write_history"),
