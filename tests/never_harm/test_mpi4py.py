@@ -48,8 +48,9 @@ class Suite:
             timeout=TIMEOUT_S,
         )  # fmt: skip
         text = done.stdout + done.stderr
-        summaries = sorted(re.findall(r"^(?:OK|FAILED)\b.*$", text, re.MULTILINE))
-        ran = sorted(re.findall(r"^Ran (\d+) tests", text, re.MULTILINE))
+        # Both ranks write to one pipe: a line of one may stand behind another's.
+        summaries = sorted(re.findall(r"(?:OK|FAILED)(?: \([^)]*\))?$", text, re.MULTILINE))
+        ran = sorted(re.findall(r"Ran (\d+) tests in", text))
         return (
             done.returncode,
             {"summaries": " ".join(summaries), "ran": " ".join(ran)},
