@@ -20,7 +20,7 @@ from tailrace import units
 from tailrace.labels import labels_of
 from tailrace.names import base_name, elided
 from tailrace.page.charts import line_chart
-from tailrace.page.compiled import compiled_templates
+from tailrace.page.compiled import templates
 from tailrace.page.data import timeline_data
 from tailrace.page.filemaps import (
     NOTABLE_SHARE,
@@ -203,14 +203,7 @@ def safe_json(value: Any) -> str:
 
 
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tailrace", "page"),
-        bytecode_cache=compiled_templates(),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates("tailrace", "page")
     environment.filters |= {
         "seconds": units.seconds,
         "percent": units.percent,

@@ -21,7 +21,19 @@ class _Kept(jinja2.FileSystemBytecodeCache):
             super().dump_bytecode(bucket)
 
 
-def compiled_templates() -> jinja2.BytecodeCache | None:
+def templates(package: str, folder: str) -> jinja2.Environment:
+    """A page's templates: names from outside are escaped, and nothing undefined is printed."""
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader(package, folder),
+        bytecode_cache=_kept(),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _kept() -> jinja2.BytecodeCache | None:
     """None where nothing can be kept."""
     try:
         return _Kept(str(cache.folder("templates")))

@@ -13,7 +13,7 @@ import jinja2
 
 from tailrace import page
 from tailrace.names import printable
-from tailrace.page.compiled import compiled_templates
+from tailrace.page.compiled import templates
 from tailrace.study.analysis import words
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
@@ -75,14 +75,7 @@ def style() -> str:
 
 
 def environment() -> jinja2.Environment:
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("tailrace.study.report", "templates"),
-        bytecode_cache=compiled_templates(),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = templates("tailrace.study.report", "templates")
     made.filters |= {"printable": printable, "capital": lambda text: text[:1].upper() + text[1:]}
     return made
 
