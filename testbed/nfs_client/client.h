@@ -59,7 +59,8 @@ struct node {
     struct handle hidden_in;
     char *hidden_as; /* the name it has on the server since it was unlinked while open */
 
-    /* What the file looked like when it was last opened: the kernel's pages are of then. */
+    /* What the file looked like when it was last opened, or after a write of our own since then:
+     * the kernel's pages are of then. */
     nfstime3 seen_modified;
     uint64_t seen_size;
 
@@ -167,6 +168,7 @@ void answer_rename(fuse_req_t request, fuse_ino_t parent, const char *name, fuse
 void remove_hidden(struct node *node);
 
 /* files.c */
+void note_seen(struct node *node, const fattr3 *now);
 void answer_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file);
 void answer_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
                  struct fuse_file_info *file);

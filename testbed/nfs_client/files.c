@@ -12,7 +12,7 @@ static bool is_as_seen(const struct node *node, const fattr3 *now)
            node->seen_modified.nseconds == now->mtime.nseconds;
 }
 
-static void note_seen(struct node *node, const fattr3 *now)
+void note_seen(struct node *node, const fattr3 *now)
 {
     node->seen_size = now->size;
     node->seen_modified = now->mtime;

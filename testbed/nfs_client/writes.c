@@ -99,6 +99,20 @@ static int note_stability(struct node *node, const WRITE3resok *answer)
     return anew ? EIO : 0;
 }
 
+/* Our own writes make no page old. To drop one, because somebody opens the file, while a program's
+ * write is between its copy into the page and its request would show the bytes of before. Whoever
+ * writes has opened the file, and so seen what others had closed: what they change in the meantime
+ * is not promised to be seen before the next open, as with the kernel's own client. */
+static void note_own_change(struct node *node, const post_op_attr *after)
+{
+    const fattr3 *now = &after->post_op_attr_u.attributes;
+    if (!after->attributes_follow || now->mtime.seconds < node->seen_modified.seconds ||
+        (now->mtime.seconds == node->seen_modified.seconds &&
+         now->mtime.nseconds < node->seen_modified.nseconds))
+        return;
+    note_seen(node, now);
+}
+
 static void send_rest(struct piece *piece);
 
 static void on_written(struct rpc_context *rpc, int status, void *data, void *private)
@@ -111,8 +125,10 @@ static void on_written(struct rpc_context *rpc, int status, void *data, void *pr
         error = note_stability(piece->node, &answer->WRITE3res_u.resok);
     if (!error && answer->WRITE3res_u.resok.count == 0)
         error = EIO;
-    if (!error)
+    if (!error) {
         piece->sent += answer->WRITE3res_u.resok.count;
+        note_own_change(piece->node, &answer->WRITE3res_u.resok.file_wcc.after);
+    }
     if (error || piece->sent >= piece->length)
         end_piece(piece, error);
     else

@@ -76,8 +76,9 @@ def test_interleaved_blocks_of_several_ranks(mounted: Mounted, block: int, block
 def test_readers_and_writers_of_one_file_at_once(mounted: Mounted, reopen: bool) -> None:
     """Each rank rewrites and reads its own part while the others do: the part is always what the
     rank last wrote."""
-    (mounted.here / "file").write_bytes(bytes(4 * 100_000))
-    in_ranks(rewrite_own_part, mounted.here / "file", reopen)
+    for _ in range(10):
+        (mounted.here / "file").write_bytes(bytes(4 * 100_000))
+        in_ranks(rewrite_own_part, mounted.here / "file", reopen)
 
 
 def rewrite_own_part(rank: int, path: Path, reopen: bool) -> None:
