@@ -9,7 +9,7 @@
 
 #include "flavour.h"
 
-enum { MEMBERS_OUTSIDE = -1, PAYLOAD_MAX = 65535 };
+enum { MEMBERS_OUTSIDE = -1, PAYLOAD_MAX = 65535, COUNTS = 8 /* of two more lists of runs */ };
 
 struct run {
     uint32_t first;
@@ -75,7 +75,7 @@ static size_t put_runs(unsigned char *payload, size_t at, const int *ranks, int 
     size_t place = at;
     uint32_t runs = 0;
     at += sizeof runs;
-    for (int i = 0; i < size && at + sizeof(struct run) <= PAYLOAD_MAX; runs++) {
+    for (int i = 0; i < size && at + sizeof(struct run) + COUNTS <= PAYLOAD_MAX; runs++) {
         struct run run = {(uint32_t)ranks[i], 1, 1};
         if (i + 1 < size)
             run.step = ranks[i + 1] - ranks[i];
@@ -90,13 +90,27 @@ static size_t put_runs(unsigned char *payload, size_t at, const int *ranks, int 
     return at;
 }
 
-static void write_record(const struct communicator *communicator, const int *local, int size,
-                         const int *remote, int remote_size)
+enum { RECORD_INTER = 1, RECORD_SOURCES = 2 };
+
+/* World ranks of those that neighbourhood collectives receive from; at the borders is nobody. */
+static size_t put_sources(unsigned char *payload, size_t at, int *sources, int count,
+                          const int *local, int size)
+{
+    int found = 0;
+    for (int i = 0; i < count; i++)
+        if (sources[i] >= 0 && sources[i] < size)
+            sources[found++] = local[sources[i]];
+    return put_runs(payload, at, sources, found);
+}
+
+static void write_record(MPI_Comm comm, struct communicator *communicator, const int *local,
+                         int size, const int *remote, int remote_size)
 {
     unsigned char *payload = malloc(PAYLOAD_MAX + 1);
     if (!payload)
         return;
-    uint8_t flags = communicator->inter;
+    int *sources = topology_sources(comm, communicator);
+    uint8_t flags = (communicator->inter ? RECORD_INTER : 0) | (sources ? RECORD_SOURCES : 0);
     memcpy(payload, &communicator->number, 4);
     memcpy(payload + 4, &communicator->identity, 8);
     payload[12] = flags;
@@ -104,7 +118,10 @@ static void write_record(const struct communicator *communicator, const int *loc
     size_t at = put_runs(payload, 17, local, size);
     if (communicator->inter)
         at = put_runs(payload, at, remote, remote_size);
+    if (sources)
+        at = put_sources(payload, at, sources, communicator->sources, local, size);
     tailrace_record(HEAD_COMMUNICATOR, payload, at);
+    free(sources);
     free(payload);
 }
 
@@ -119,21 +136,6 @@ static int *members(MPI_Comm comm, bool remote, int *size)
     return ranks;
 }
 
-static void count_neighbours(MPI_Comm comm, struct communicator *communicator)
-{
-    int kind = MPI_UNDEFINED, dimensions = 0, degree = 0, weighted;
-    if (communicator->inter || mpi.Topo_test(comm, &kind) != MPI_SUCCESS)
-        return;
-    if (kind == MPI_CART && mpi.Cartdim_get(comm, &dimensions) == MPI_SUCCESS)
-        communicator->sources = communicator->destinations = 2 * dimensions;
-    if (kind == MPI_GRAPH &&
-        mpi.Graph_neighbors_count(comm, communicator->rank, &degree) == MPI_SUCCESS)
-        communicator->sources = communicator->destinations = degree;
-    if (kind == MPI_DIST_GRAPH)
-        mpi.Dist_graph_neighbors_count(comm, &communicator->sources, &communicator->destinations,
-                                       &weighted);
-}
-
 /* What is local knowledge about a communicator. */
 static void fill(MPI_Comm comm, struct communicator *communicator)
 {
@@ -145,7 +147,6 @@ static void fill(MPI_Comm comm, struct communicator *communicator)
     communicator->peers = communicator->size;
     if (inter)
         mpi.Comm_remote_size(comm, &communicator->peers);
-    count_neighbours(comm, communicator);
 }
 
 /* Both groups' members hashed so that the two sides of an intercommunicator agree. */
@@ -168,7 +169,7 @@ static void enter(MPI_Comm comm, struct communicator *communicator, uint64_t bas
     if (!communicator->identity)
         communicator->identity = identity_of(base, local_hash, remote_hash);
     if (local && (remote || !communicator->inter))
-        write_record(communicator, local, size, remote, remote_size);
+        write_record(comm, communicator, local, size, remote, remote_size);
     free(local);
     free(remote);
     table_add(&communicators, &(struct entry){.key = KEY(comm), .pointer = communicator});

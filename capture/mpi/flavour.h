@@ -38,7 +38,8 @@ enum language {
     X(Comm_size) X(Comm_test_inter) X(Comm_get_parent) X(Group_free) X(Group_rank) X(Group_size)                        \
     X(Group_translate_ranks) X(Type_size) X(Query_thread) X(Initialized) X(Finalized) X(Get_library_version)           \
     X(Get_count) X(Allgather) X(Send) X(Recv) X(File_get_byte_offset) X(Topo_test) X(Cartdim_get)                      \
-    X(Graph_neighbors_count) X(Dist_graph_neighbors_count) X(Error_class)
+    X(Cart_shift) X(Graph_neighbors_count) X(Graph_neighbors) X(Dist_graph_neighbors_count)                            \
+    X(Dist_graph_neighbors) X(Error_class)
 
 /* … Fortran's handles, which are integers: the standard ABI's header has fromint instead of f2c. */
 #define MPI_CONVERSIONS(X)                                                                                             \
@@ -185,6 +186,13 @@ static inline int64_t communicator_word_known(MPI_Comm comm)
     const struct communicator *known = communicator_known(comm);
     return known ? (int64_t)known->number : -1;
 }
+
+/* --- topology.c --- */
+
+/* Ranks in `comm` that this rank's neighbourhood collectives receive from, `communicator->sources`
+ * of them, in a fresh array (free it); NULL where there is no topology. MPI_PROC_NULL is among
+ * them. */
+int *topology_sources(MPI_Comm comm, struct communicator *communicator);
 
 struct creation {
     MPI_Comm parent;

@@ -72,12 +72,14 @@ class Buffered:
 
 @dataclass
 class Communicator:
-    """World ranks of the members, and of the remote group where there is one."""
+    """World ranks of the members, of the remote group where there is one, and of those that
+    neighbourhood collectives receive from, where there is a topology."""
 
     identity: int
     rank: int
     members: list[int]
     remote: list[int] | None = None
+    sources: list[int] | None = None
 
 
 @dataclass
@@ -316,11 +318,13 @@ class Decoder:
         number, identity, flags, rank = struct.unpack_from("<IQBi", data)
         members, at = self.runs(data, 17)
         remote, at = self.runs(data, at) if flags & 1 else (None, at)
+        sources, at = self.runs(data, at) if flags & 2 else (None, at)
         if at != len(data):
             raise MalformedError(
                 f"{len(data) - at} bytes too many in the communicator at byte {self.at}"
             )
-        self.stream.communicators[number] = Communicator(identity, rank, members, remote)
+        known = Communicator(identity, rank, members, remote, sources)
+        self.stream.communicators[number] = known
 
     def runs(self, data: bytes, at: int) -> tuple[list[int], int]:
         ranks: list[int] = []

@@ -31,6 +31,8 @@ pub(crate) enum Waits {
     Root,
     /// For those before it in the communicator.
     Before,
+    /// For its neighbours.
+    Neighbours,
     /// For everyone, but only if everyone entered: a collective file call need not synchronize.
     AllIfComplete,
     /// … and for the file calls that the others made inside: they read for this rank.
@@ -44,7 +46,7 @@ pub(crate) struct Part {
     waits: Waits,
     /// On an intercommunicator: whether the rank is in the remote group.
     group: Option<bool>,
-    /// Rank in the communicator; known where [`Waits::Before`] needs it.
+    /// Rank in the communicator; known where [`Waits::Before`] and [`Waits::Neighbours`] need it.
     position: u32,
 }
 
@@ -62,7 +64,8 @@ struct Instance {
     /// The latest entry, of the group of members and of the remote one.
     latest: [Clocks; 2],
     root: Option<Clocks>,
-    /// For prefix collectives: a Fenwick tree of the latest entry by position.
+    /// For prefix collectives: a Fenwick tree of the latest entry by position; for those of
+    /// neighbours: each entry.
     by_position: Vec<Clocks>,
     /// The end of the latest file call that a rank made inside.
     file_calls: Clocks,
@@ -100,6 +103,8 @@ pub(crate) struct Collectives {
     slots: Vec<Instance>,
     free: Vec<InstanceId>,
     positions: HashMap<u32, Arc<HashMap<u32, u32>>>,
+    /// By communicator and position: the positions that neighbourhood collectives receive from.
+    sources: HashMap<(u32, u32), Arc<[u32]>>,
     /// Entries that were not followed because too many instances were open.
     pub not_followed: u64,
 }
@@ -121,13 +126,18 @@ impl Collectives {
         let instance = self.instance(tables, (communicator, family, number))?;
         let flow = if self.order == CollectiveOrder::All { Flow::All } else { flow };
         let group = self.group(tables, communicator, rank);
-        let position =
-            if flow == Flow::Prefix { self.position(tables, communicator, rank) } else { 0 };
+        let position = match flow {
+            Flow::Prefix => self.position(tables, communicator, rank),
+            Flow::Neighbours => self.learn_sources(tables, communicator, rank),
+            _ => 0,
+        };
         let open = &mut self.slots[instance as usize];
         open.entered += 1;
         open.record(flow, rank, group == Some(true), now);
-        if flow == Flow::Prefix {
-            open.raise_position(position, now);
+        match flow {
+            Flow::Prefix => open.raise_position(position, now),
+            Flow::Neighbours => open.by_position[position as usize] = now,
+            _ => {}
         }
         Some(Part { instance, waits: waits(flow, rank), group, position })
     }
@@ -141,10 +151,19 @@ impl Collectives {
             Waits::All => part.group.map_or(everyone, |remote| open.latest[usize::from(!remote)]),
             Waits::Root => open.root.unwrap_or_default(),
             Waits::Before => open.latest_up_to(part.position),
+            Waits::Neighbours => self.latest_of_sources(open, part.position),
             Waits::AllIfComplete if complete => everyone,
             Waits::Readers if complete => everyone.max(open.file_calls),
             Waits::Nothing | Waits::AllIfComplete | Waits::Readers => Clocks::default(),
         }
+    }
+
+    fn latest_of_sources(&self, open: &Instance, position: u32) -> Clocks {
+        let sources = self.sources.get(&(open.key.0, position));
+        let entries = sources.into_iter().flat_map(|sources| sources.iter());
+        entries.fold(Clocks::default(), |latest, source| {
+            latest.max(open.by_position.get(*source as usize).copied().unwrap_or_default())
+        })
     }
 
     /// Everyone's entry, once everyone entered.
@@ -237,6 +256,19 @@ impl Collectives {
         Some(self.position(tables, communicator, rank) as usize >= entry.members.len())
     }
 
+    /// The rank's place in the communicator; from whom it receives there is known from now on.
+    fn learn_sources(&mut self, tables: &Tables, communicator: u32, rank: u32) -> u32 {
+        let position = self.position(tables, communicator, rank);
+        if let Some(ranks) = tables.neighbours.get(&(communicator, rank))
+            && !self.sources.contains_key(&(communicator, position))
+        {
+            let sources =
+                ranks.iter().map(|rank| self.position(tables, communicator, *rank)).collect();
+            self.sources.insert((communicator, position), sources);
+        }
+        position
+    }
+
     /// The rank's place in the communicator; the remote group follows the members.
     fn position(&mut self, tables: &Tables, communicator: u32, rank: u32) -> u32 {
         let positions = self.positions.entry(communicator).or_insert_with(|| {
@@ -267,7 +299,7 @@ impl Instance {
                 self.latest[usize::from(remote)] = self.latest[usize::from(remote)].max(now);
             }
         }
-        if flow == Flow::Prefix && self.by_position.is_empty() {
+        if matches!(flow, Flow::Prefix | Flow::Neighbours) && self.by_position.is_empty() {
             self.by_position = vec![Clocks::default(); self.size as usize + 1];
         }
     }
@@ -297,7 +329,8 @@ fn waits(flow: Flow, rank: u32) -> Waits {
         Flow::FromRoot(root) if root == rank as i32 || root < 0 => Waits::Nothing,
         Flow::FromRoot(_) => Waits::Root,
         Flow::ToRoot(root) if root == rank as i32 => Waits::All,
-        Flow::ToRoot(_) | Flow::Neighbours => Waits::Nothing,
+        Flow::ToRoot(_) => Waits::Nothing,
+        Flow::Neighbours => Waits::Neighbours,
         Flow::Prefix => Waits::Before,
     }
 }

@@ -104,7 +104,8 @@ pub enum Flow {
     /// A rank waits for those before it in the communicator (scan), itself included or not
     /// (exscan).
     Prefix,
-    /// A rank waits for its neighbours in the topology: not resolved, imposes nothing.
+    /// A rank waits for those that it receives from ([`crate::Tables::neighbours`]), for nobody
+    /// where that is not known.
     Neighbours,
 }
 

@@ -78,6 +78,11 @@ impl MemoryTrace {
         number as u32
     }
 
+    /// Says whom neighbourhood collectives of `rank` on `communicator` receive from.
+    pub fn neighbours(&mut self, communicator: u32, rank: u32, sources: &[u32]) {
+        self.tables.neighbours.insert((communicator, rank), sources.into());
+    }
+
     /// Adds a whole call, nanoseconds.
     pub fn call(
         &mut self,

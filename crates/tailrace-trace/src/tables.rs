@@ -20,6 +20,9 @@ pub struct Tables {
     pub files: Vec<FileEntry>,
     /// Entry 0 is MPI_COMM_WORLD, where the program has one.
     pub communicators: Vec<Communicator>,
+    /// By communicator and world rank: the world ranks that neighbourhood collectives of this rank
+    /// there receive from, ascending. Without an entry that is not known.
+    pub neighbours: BTreeMap<(u32, u32), Arc<[u32]>>,
     /// The part of the run that the efficiencies are about; `None`: all of the trace.
     pub window: Option<Window>,
     /// About the run as a whole: program, command, mpi, hosts, started_ns, clock, ...

@@ -15,7 +15,8 @@ char *outgoing, *incoming;
 
 #ifdef EXACT_SERIAL
 const struct operation operations_message[] = {{0}}, operations_collective[] = {{0}},
-                       operations_shared[] = {{0}};
+                       operations_shared[] = {{0}}, operations_group[] = {{0}},
+                       operations_request[] = {{0}};
 
 static void run(const struct program *program, struct variables *variables)
 {

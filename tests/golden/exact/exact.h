@@ -59,7 +59,7 @@ extern char *outgoing, *incoming; /* BUFFER_BYTES each */
 /* Operations marked by the program's structure, not run: repeat N, end. */
 extern const struct operation operation_repeat, operation_end;
 extern const struct operation operations_posix[], operations_message[], operations_collective[],
-    operations_shared[];
+    operations_shared[], operations_group[], operations_request[];
 
 /* Ends the program with a sentence that names the line. */
 _Noreturn void fail(int line, const char *sentence, const char *what);

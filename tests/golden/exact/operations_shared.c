@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exact.h"
 
@@ -134,6 +135,23 @@ static void win_wait(const struct call *call)
     MPI_Win_wait(window);
 }
 
+/* win_lock exclusive|shared RANK, win_unlock RANK, win_flush RANK */
+static void win_lock(const struct call *call)
+{
+    const int kind = strcmp(text(call, 0), "shared") ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
+    MPI_Win_lock(kind, (int)value(call, 1), 0, window);
+}
+
+static void win_unlock(const struct call *call)
+{
+    MPI_Win_unlock((int)value(call, 0), window);
+}
+
+static void win_flush(const struct call *call)
+{
+    MPI_Win_flush((int)value(call, 0), window);
+}
+
 const struct operation operations_shared[] = {
     {"file_open", 1, file_open},
     {"file_write_at", 3, file_write_at},
@@ -149,5 +167,8 @@ const struct operation operations_shared[] = {
     {"win_start", 1, win_start},
     {"win_complete", 0, win_complete},
     {"win_wait", 0, win_wait},
+    {"win_lock", 2, win_lock},
+    {"win_unlock", 1, win_unlock},
+    {"win_flush", 1, win_flush},
     {0},
 };

@@ -30,8 +30,9 @@ static const struct operation *find_in(const struct operation *table, const char
 
 static const struct operation *find(const char *name, int line)
 {
-    const struct operation *tables[] = {operations_posix, operations_message, operations_collective,
-                                        operations_shared};
+    const struct operation *tables[] = {operations_posix,      operations_message,
+                                        operations_collective, operations_shared,
+                                        operations_group,      operations_request};
     if (strcmp(name, "repeat") == 0)
         return &operation_repeat;
     if (strcmp(name, "end") == 0)

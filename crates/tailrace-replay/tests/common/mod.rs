@@ -60,6 +60,11 @@ impl Case {
                 self.trace.tables.locations[location.parse::<usize>().unwrap()].waits = Some(waits);
             }
             ["communicator", groups @ ..] => self.communicator(groups),
+            ["neighbours", communicator, rank, sources @ ..] => self.trace.neighbours(
+                communicator.parse().unwrap(),
+                rank.parse().unwrap(),
+                &sources.iter().map(|source| source.parse().unwrap()).collect::<Vec<_>>(),
+            ),
             ["option", option] => self.option(option),
             ["expect", facts @ ..] => {
                 let fact = |word: &&str| {

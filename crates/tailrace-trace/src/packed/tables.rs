@@ -47,6 +47,11 @@ pub(super) fn put(tables: &Tables) -> Vec<u8> {
     put_list(&mut to, &tables.locations, |to, location| {
         put_option(to, location.capture_ns, put_word);
     });
+    put_list(&mut to, &tables.neighbours.iter().collect::<Vec<_>>(), |to, (of, sources)| {
+        put_varint(to, of.0.into());
+        put_varint(to, of.1.into());
+        put_group(to, sources);
+    });
     to
 }
 
@@ -85,12 +90,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tables, Damage> {
     if from.left() > 0 {
         costs(from, &mut locations)?;
     }
+    let neighbours = if from.left() > 0 {
+        let known = communicators.len() as u32;
+        list(from, 3, |from| neighbours(from, known, ranks))?.into_iter().collect()
+    } else {
+        BTreeMap::new()
+    };
     Ok(Tables {
         ranks,
         locations,
         functions,
         files,
         communicators,
+        neighbours,
         window,
         meta,
         counters,
@@ -193,6 +205,18 @@ fn communicators(from: &mut Cursor, ranks: u32) -> Result<Vec<Communicator>, Dam
             remote: option(from, known)?,
         })
     })
+}
+
+type Neighbours = ((u32, u32), Arc<[u32]>);
+
+/// Communicator and rank, and whom that rank receives from. Earlier versions of the tables end
+/// before the list of these.
+fn neighbours(from: &mut Cursor, communicators: u32, ranks: u32) -> Result<Neighbours, Damage> {
+    let of = (small(from)?, small(from)?);
+    if of.0 >= communicators || of.1 >= ranks {
+        return Err(from.damage("neighbours belong to no communicator"));
+    }
+    Ok((of, group(from, ranks)?))
 }
 
 fn put_location(to: &mut Vec<u8>, location: &Location) {

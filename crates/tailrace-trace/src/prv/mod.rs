@@ -239,6 +239,7 @@ fn tables(
         functions: names.functions,
         files: names.files,
         communicators: names.communicators,
+        neighbours: BTreeMap::new(),
         window: Some(Window { begin_ns: 0, end_ns: end }),
         meta: meta.map(|(key, value)| (key.to_owned(), value)).into(),
         counters: records.main.iter().map(counters).collect(),

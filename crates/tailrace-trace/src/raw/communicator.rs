@@ -18,6 +18,8 @@ pub(crate) struct RawCommunicator {
     pub own_rank: i32,
     pub members: Arc<[u32]>,
     pub remote: Option<Arc<[u32]>>,
+    /// Those that this rank's neighbourhood collectives receive from; `None` without a topology.
+    pub sources: Option<Arc<[u32]>>,
 }
 
 /// Keeps equal groups once.
@@ -28,8 +30,8 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// `number, identity, flags, own rank, runs[, runs]`; returns the communicator's number in the
-    /// process, too.
+    /// `number, identity, flags, own rank, runs[, runs of the remote group][, runs of sources]`;
+    /// returns the communicator's number in the process, too.
     pub(crate) fn communicator(
         &mut self,
         payload: &[u8],
@@ -39,7 +41,8 @@ impl Groups {
         let own_rank = from.u32()? as i32;
         let members = self.group(&mut from)?;
         let remote = if flags & 1 != 0 { Some(self.group(&mut from)?) } else { None };
-        Ok((number, RawCommunicator { identity, own_rank, members, remote }))
+        let sources = if flags & 2 != 0 { Some(self.group(&mut from)?) } else { None };
+        Ok((number, RawCommunicator { identity, own_rank, members, remote, sources }))
     }
 
     fn group(&mut self, from: &mut Cursor) -> Result<Arc<[u32]>, Damage> {

@@ -127,7 +127,15 @@ impl Merge {
             Some(remote) => Some(self.group(remote, image.world_base, tables.ranks)?),
             None => None,
         };
-        Some(self.intern(raw.identity, members, remote, tables))
+        let seen = self.intern(raw.identity, members, remote, tables);
+        if let (Some(sources), Some(rank)) = (&raw.sources, image.rank) {
+            let mut sources: Vec<u32> =
+                self.group(sources, image.world_base, tables.ranks)?.to_vec();
+            sources.sort_unstable();
+            sources.dedup();
+            tables.neighbours.insert((seen.index, rank), sources.into());
+        }
+        Some(seen)
     }
 
     fn group(&mut self, raw: &Arc<[u32]>, base: u32, ranks: u32) -> Option<Arc<[u32]>> {

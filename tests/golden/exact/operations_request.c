@@ -1,0 +1,46 @@
+/* What becomes of requests beside their completion; exchanges and partitioned messages. */
+#include <mpi.h>
+
+#include "exact.h"
+
+MPI_Request *named_request(const struct call *call);
+
+/* isendrecv REQUEST DESTINATION SOURCE BYTES */
+static void isendrecv(const struct call *call)
+{
+    const int bytes = (int)value(call, 3);
+    MPI_Isendrecv(outgoing, bytes, MPI_BYTE, (int)value(call, 1), 0, incoming, bytes, MPI_BYTE,
+                  (int)value(call, 2), 0, MPI_COMM_WORLD, named_request(call));
+}
+
+static void cancel(const struct call *call)
+{
+    MPI_Cancel(named_request(call));
+}
+
+/* psend_init REQUEST DESTINATION BYTES, precv_init REQUEST SOURCE BYTES: in PARTITIONS equal parts
+ */
+enum { PARTITIONS = 2 };
+
+static void psend_init(const struct call *call)
+{
+    MPI_Psend_init(outgoing, PARTITIONS, (MPI_Count)value(call, 2) / PARTITIONS, MPI_BYTE,
+                   (int)value(call, 1), 0, MPI_COMM_WORLD, MPI_INFO_NULL, named_request(call));
+}
+
+static void precv_init(const struct call *call)
+{
+    MPI_Precv_init(incoming, PARTITIONS, (MPI_Count)value(call, 2) / PARTITIONS, MPI_BYTE,
+                   (int)value(call, 1), 0, MPI_COMM_WORLD, MPI_INFO_NULL, named_request(call));
+}
+
+/* pready REQUEST PARTITION */
+static void pready(const struct call *call)
+{
+    MPI_Pready((int)value(call, 1), *named_request(call));
+}
+
+const struct operation operations_request[] = {
+    {"isendrecv", 4, isendrecv},   {"cancel", 1, cancel}, {"psend_init", 3, psend_init},
+    {"precv_init", 3, precv_init}, {"pready", 2, pready}, {0},
+};
