@@ -1,8 +1,11 @@
 //! The readers' promises as a check: what the tests of a new trace format call.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::columns::{EVENTS_MAX, LONG};
 use crate::event::{Envelope, OneSided, Operation, Part, Shape, Token};
 use crate::tables::Tables;
-use crate::{Batch, Trace, TraceError};
+use crate::{Batch, Columns, EventStream, Trace, TraceError};
 
 /// Reads all events twice and holds them against the promises on the crate's page. Returns their
 /// number.
@@ -16,9 +19,15 @@ pub fn conforms(trace: &dyn Trace) -> Result<u64, TraceError> {
     check_tables(trace.tables());
     let mut events = 0;
     for location in 0..trace.tables().locations.len() {
-        let first = check_stream(trace, location)?;
-        let again = check_stream(trace, location)?;
-        assert_eq!(first, again, "a stream that is opened again yields the same events");
+        let first = check_stream(trace, location, &mut |stream, batch| stream.next_batch(batch))?;
+        let mut columns = Columns::default();
+        let again = check_stream(trace, location, &mut |stream, batch| {
+            let more = stream.next_columns(&mut columns)?;
+            check_columns(&columns);
+            columns.move_to(batch);
+            Ok(more)
+        })?;
+        assert_eq!(first, again, "a stream that is opened again yields the same, as columns, too");
         events += first.events;
     }
     Ok(events)
@@ -48,14 +57,31 @@ fn check_tables(tables: &Tables) {
 struct Account {
     events: u64,
     times: i64,
-    functions: u64,
+    shapes: u64,
 }
 
-fn check_stream(trace: &dyn Trace, location: usize) -> Result<Account, TraceError> {
+fn check_columns(columns: &Columns) {
+    assert!(columns.len() <= EVENTS_MAX, "columns are not longer than they may be");
+    let counts = [columns.gaps.len(), columns.durations.len()];
+    assert_eq!(counts, [columns.len(); 2], "columns are of one length");
+    let long = |row: &usize| columns.gaps[*row] == LONG || columns.durations[*row] == LONG;
+    let rows: Vec<usize> = columns.long.iter().map(|long| long.row as usize).collect();
+    let expected: Vec<usize> = (0..columns.len()).filter(long).collect();
+    assert_eq!(rows, expected, "long times are told of, and no others");
+    let tokens_of = |shape: &u16| columns.shapes[usize::from(*shape)].tokens as usize;
+    let named = columns.shape_of.iter().map(tokens_of).sum::<usize>();
+    assert_eq!(named, columns.tokens.len(), "every token belongs to an event");
+    let end = columns.events().last().map_or(columns.begin_ns, |event| event.end);
+    assert_eq!(columns.end_ns(), end, "columns end where their last event does");
+}
+
+type Next<'a> = &'a mut dyn FnMut(&mut dyn EventStream, &mut Batch) -> Result<bool, TraceError>;
+
+fn check_stream(trace: &dyn Trace, location: usize, next: Next) -> Result<Account, TraceError> {
     let (mut stream, mut batch) = (trace.events(location), Batch::default());
     let mut place = Place { tables: trace.tables(), location, requests: 0, open: 0 };
     let (mut account, mut last) = (Account::default(), i64::MIN);
-    while stream.next_batch(&mut batch)? {
+    while next(&mut *stream, &mut batch)? {
         assert!(!batch.events.is_empty(), "a batch holds events, or the stream is over");
         for event in &batch.events {
             assert!(last <= event.begin && event.begin <= event.end, "events are in order of time");
@@ -66,7 +92,7 @@ fn check_stream(trace: &dyn Trace, location: usize) -> Result<Account, TraceErro
             assert!(shape.place as usize <= paths, "a call comes from a place that is there");
             account.events += 1;
             account.times = account.times.wrapping_mul(31).wrapping_add(event.begin ^ event.end);
-            account.functions = account.functions.wrapping_mul(31) + u64::from(shape.function);
+            account.shapes = account.shapes.wrapping_mul(31).wrapping_add(hash(shape));
         }
     }
     assert!(batch.events.is_empty(), "the batch is empty at the end");
@@ -74,6 +100,12 @@ fn check_stream(trace: &dyn Trace, location: usize) -> Result<Account, TraceErro
     let stated = trace.tables().locations[location].events;
     assert_eq!(account.events, stated, "a location says how many events it has");
     Ok(account)
+}
+
+fn hash(shape: &Shape) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    shape.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Where in a location's stream the check is.

@@ -16,6 +16,7 @@
 //!   ranks stand in the tables.
 //! - A stream can be opened any number of times, in parallel, and yields the same events each time.
 //! - A location says how many events it has.
+//! - A batch holds at most [`columns::EVENTS_MAX`] events.
 //! - Memory is bounded by the batch, not by the length of the trace.
 //!
 //! [`conforms`] checks all but the last: the tests of a reader call it on every trace that it
@@ -31,6 +32,7 @@
 
 pub mod calls;
 pub mod coded;
+pub mod columns;
 mod conforms;
 mod cursor;
 pub mod error;
@@ -50,6 +52,7 @@ mod waits;
 pub mod wire;
 mod words;
 
+pub use columns::Columns;
 pub use conforms::conforms;
 pub use error::TraceError;
 pub use memory::MemoryTrace;
@@ -75,6 +78,18 @@ pub trait EventStream {
     /// # Errors
     /// Where the file is damaged; the stream is then at its end.
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, TraceError>;
+
+    /// The same events as columns, for a stream that is read by this alone. Packed traces are
+    /// decoded into them; others put them together.
+    ///
+    /// # Errors
+    /// Where the file is damaged; the stream is then at its end.
+    fn next_columns(&mut self, columns: &mut Columns) -> Result<bool, TraceError> {
+        let mut batch = Batch::default();
+        let more = self.next_batch(&mut batch)?;
+        columns.take_from(&batch);
+        Ok(more)
+    }
 }
 
 /// A few thousand events and the shapes that they point into. Keep one and hand it in again: its

@@ -4,6 +4,7 @@
 //! Words are numbers of the whole trace here: world ranks, indices of files, communicators and
 //! locations.
 
+use crate::columns::NO_TOKEN;
 use crate::event::{
     Buffered, Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress, SendMode,
     Token,
@@ -57,6 +58,31 @@ pub(crate) fn first_token(class: u8) -> usize {
         class::START => wire::start::FIRST,
         _ => wire::forget::TOKEN,
     }
+}
+
+/// The operation of a class with tokens as it is for all its events, and the words that name other
+/// requests in each.
+///
+/// # Errors
+/// If there are too few words.
+pub(crate) fn nameless(class: u8, words: &[i64]) -> Result<(Operation, &[i64]), Wrong> {
+    let named = |count: i64| {
+        let count = usize::try_from(count).map_err(|_| TOO_FEW)?;
+        let rest = words.get(first_token(class)..).ok_or(TOO_FEW)?;
+        rest.get(..count).ok_or(TOO_FEW)
+    };
+    Ok(match class {
+        class::COMPLETE => {
+            let test = get(words, wire::complete::FLAGS)? & wire::complete::TEST != 0;
+            let tokens = named(get(words, wire::complete::COUNT)?)?;
+            (Operation::Complete { completed: Vec::new(), test }, tokens)
+        }
+        class::START => {
+            let tokens = named(get(words, wire::start::COUNT)?)?;
+            (Operation::Start { requests: Vec::new() }, tokens)
+        }
+        _ => (Operation::Forget { token: NO_TOKEN }, named(1)?),
+    })
 }
 
 /// The operation of `class` that `words` mean. Own tokens become numbers: `next` is the location's
@@ -195,7 +221,7 @@ fn send_mode(word: i64) -> Result<SendMode, Wrong> {
 }
 
 /// A distance back from the next own number, or another location's number.
-fn token(word: i64, next: u64, context: Context) -> Result<Token, Wrong> {
+pub(crate) fn token(word: i64, next: u64, context: Context) -> Result<Token, Wrong> {
     use wire::token::{NUMBER_MASK, THREAD_SHIFT};
     if word > 0 {
         let number = next.checked_sub(word as u64).ok_or("a request was never started")?;

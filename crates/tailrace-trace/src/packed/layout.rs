@@ -4,6 +4,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::columns::EVENTS_MAX;
 use crate::cursor::{Cursor, Damage, put_varint};
 use crate::error::{TraceError, printable};
 
@@ -18,7 +19,6 @@ const FOOTER_COVERED: usize = 64;
 pub(crate) const TABLES_BYTES_MAX: u64 = 1 << 27;
 pub(crate) const FUNCTIONS_MAX: usize = 1 << 16;
 pub(crate) const COLUMN_BYTES_MAX: usize = 1 << 24;
-pub(crate) const BLOCK_EVENTS_MAX: usize = 1 << 16;
 /// Words of the shapes with tokens of a block, counted as often as they are used.
 pub(crate) const BLOCK_TOKENS_MAX: usize = 1 << 22;
 
@@ -174,9 +174,7 @@ fn place(from: &mut Cursor, end: u64) -> Result<BlockPlace, Damage> {
     let (offset, bytes, events) = (from.varint()?, from.varint()?, from.varint()?);
     let inside = offset.checked_add(bytes).is_some_and(|block_end| block_end <= end);
     match (u32::try_from(bytes), u32::try_from(events)) {
-        (Ok(bytes), Ok(events))
-            if inside && (1..=BLOCK_EVENTS_MAX).contains(&(events as usize)) =>
-        {
+        (Ok(bytes), Ok(events)) if inside && (1..=EVENTS_MAX).contains(&(events as usize)) => {
             Ok(BlockPlace { offset, bytes, events })
         }
         _ => Err(from.damage("the index names a block outside the file")),

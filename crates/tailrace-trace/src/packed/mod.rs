@@ -10,6 +10,7 @@ mod column;
 mod decode;
 pub(crate) mod layout;
 mod reader;
+mod shapes;
 mod tables;
 mod writer;
 

@@ -1,5 +1,6 @@
 //! A packed file, open for reading: tables in memory, blocks read when they are wanted.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::TraceError;
 use crate::tables::Tables;
 use crate::words::Context;
-use crate::{Batch, EventStream, Trace};
+use crate::{Batch, Columns, EventStream, Trace};
 
 use super::decode::decode;
 use super::layout::{
@@ -104,6 +105,7 @@ impl Trace for PackedTrace {
             trace: self,
             location: location as u32,
             rest: &self.index[location],
+            reached_ns: i64::MIN,
         })
     }
 }
@@ -112,23 +114,44 @@ struct PackedStream<'a> {
     trace: &'a PackedTrace,
     location: u32,
     rest: &'a [BlockPlace],
+    reached_ns: i64,
+}
+
+thread_local! {
+    /// For those who want events: one a thread.
+    static COLUMNS: RefCell<Columns> = RefCell::default();
 }
 
 impl EventStream for PackedStream<'_> {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, TraceError> {
+        batch.clear();
+        COLUMNS.with_borrow_mut(|columns| {
+            let more = self.next_columns(columns)?;
+            columns.move_to(batch);
+            Ok(more)
+        })
+    }
+
+    fn next_columns(&mut self, columns: &mut Columns) -> Result<bool, TraceError> {
         let Some((place, rest)) = self.rest.split_first() else {
-            batch.clear();
+            columns.clear();
             return Ok(false);
         };
         self.rest = rest;
         let PackedTrace { path, file, tables, .. } = self.trace;
         let context = Context { tables, location: self.location };
         let bytes = read_at(file, path, place.offset, place.bytes.into())?;
-        let decoded = decode(&bytes, place.events, context, batch);
-        decoded.map(|()| true).map_err(|damage| {
-            batch.clear();
-            self.rest = &[];
-            TraceError::malformed(path, place.offset + damage.at as u64, damage.what)
-        })
+        let decoded = decode(&bytes, place.events, self.reached_ns, context, columns);
+        match decoded {
+            Ok(()) => {
+                self.reached_ns = columns.end_ns();
+                Ok(true)
+            }
+            Err(damage) => {
+                columns.clear();
+                self.rest = &[];
+                Err(TraceError::malformed(path, place.offset + damage.at as u64, damage.what))
+            }
+        }
     }
 }

@@ -1,0 +1,126 @@
+//! The shapes of a block as they are read.
+
+use crate::columns::{ColumnShape, Columns};
+use crate::cursor::{Cursor, Damage};
+use crate::event::{Part, Shape};
+use crate::words::{self, Context, Wrong, has_tokens, operation};
+
+use super::layout::BLOCK_TOKENS_MAX;
+
+/// Words that name requests, of all shapes that do: what they mean depends on where they are used.
+#[derive(Default)]
+pub(super) struct Named {
+    words: Vec<i64>,
+    /// By shape: its words, and whether an event of it takes a number.
+    uses: Vec<(std::ops::Range<u32>, bool)>,
+}
+
+/// Reads `count` shapes; their places are yet to come.
+pub(super) fn read(
+    bytes: &[u8],
+    count: usize,
+    context: Context,
+    named: &mut Named,
+    shapes: &mut Vec<ColumnShape>,
+) -> Result<(), Damage> {
+    const SHAPE_BYTES_MIN: usize = 4;
+    let mut from = Cursor::new(bytes);
+    if count > bytes.len() / SHAPE_BYTES_MIN {
+        return Err(from.damage("a block has more shapes than bytes for them"));
+    }
+    named.words.clear();
+    named.uses.clear();
+    shapes.reserve(count);
+    let mut words = Vec::new();
+    for _ in 0..count {
+        shapes.push(shape(&mut from, context, named, &mut words)?);
+    }
+    Ok(())
+}
+
+/// From where each shape is called.
+pub(super) fn read_places(
+    bytes: &[u8],
+    context: Context,
+    shapes: &mut [ColumnShape],
+) -> Result<(), Damage> {
+    let mut from = Cursor::new(bytes);
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    for shape in shapes {
+        let place = from.varint()?;
+        if place > context.tables.places.paths.len() as u64 {
+            return Err(from.damage("a call comes from nowhere"));
+        }
+        shape.shape.place = place as u32;
+    }
+    Ok(())
+}
+
+/// One shape; `words` is memory to be used again.
+fn shape(
+    from: &mut Cursor,
+    context: Context,
+    named: &mut Named,
+    words: &mut Vec<i64>,
+) -> Result<ColumnShape, Damage> {
+    let part = match from.u8()? {
+        0 => Part::Call,
+        1 => Part::Enter,
+        2 => Part::Leave,
+        _ => return Err(from.damage("a shape is not a call, an enter or a leave")),
+    };
+    let number =
+        u16::try_from(from.varint()?).map_err(|_| from.damage("a function was never named"))?;
+    let function = context.tables.functions.get(usize::from(number));
+    let layer = function.ok_or(from.damage("a function was never named"))?.layer;
+    let class = from.u8()?;
+    let count = from.count(1)?;
+    words.clear();
+    for _ in 0..count {
+        words.push(from.word()?);
+    }
+    let wrong = |what| from.damage(what);
+    let known = named.words.len() as u32;
+    let operation = if has_tokens(class) {
+        let (operation, tokens) = words::nameless(class, words).map_err(wrong)?;
+        named.words.extend_from_slice(tokens);
+        operation
+    } else {
+        operation(class, words, layer, 0, context).map_err(wrong)?
+    };
+    let tokens = known..named.words.len() as u32;
+    let shape = Shape { part, function: number, place: 0, operation };
+    let count = tokens.end - tokens.start;
+    named.uses.push((tokens, shape.takes_number()));
+    Ok(ColumnShape { shape, tokens: count })
+}
+
+impl Named {
+    /// Appends to the columns what their events name; `next` is the first number that one takes.
+    pub(super) fn resolve(
+        &self,
+        mut next: u64,
+        context: Context,
+        columns: &mut Columns,
+    ) -> Result<(), Wrong> {
+        if self.words.is_empty() {
+            return Ok(());
+        }
+        for &shape in &columns.shape_of {
+            let (range, takes_number) = &self.uses[usize::from(shape)];
+            next += u64::from(*takes_number);
+            if range.is_empty() {
+                continue;
+            }
+            if columns.tokens.len() + range.len() > BLOCK_TOKENS_MAX {
+                return Err("a block completes too many requests");
+            }
+            for &word in &self.words[range.start as usize..range.end as usize] {
+                columns.tokens.push(words::token(word, next, context)?);
+            }
+        }
+        Ok(())
+    }
+}
