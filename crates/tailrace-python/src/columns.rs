@@ -32,6 +32,7 @@ pub(crate) fn all<'py>(
     columns.set_item("file_uses", file_uses(py, analysis)?)?;
     columns.set_item("functions", tables::functions(py, trace, analysis)?)?;
     columns.set_item("places", places::places(py, trace, analysis)?)?;
+    columns.set_item("routines", places::routines(py, trace, analysis)?)?;
     columns.set_item("phases", phases(py, analysis)?)?;
     columns.set_item("timeline", timeline(py, &analysis.timeline)?)?;
     columns.set_item("rates", rates(py, &analysis.timeline)?)?;

@@ -44,6 +44,27 @@ pub(crate) fn places<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) 
     Ok(columns)
 }
 
+/// One row per routine, those with most time first: what it cost with all that it calls.
+pub(crate) fn routines<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
+    let columns = PyDict::new(py);
+    let rows = &analysis.routines;
+    let frames: Vec<u32> = rows.iter().map(|row| row.frame).collect();
+    integers(&columns, "useful_ns", rows, |row| row.useful)?;
+    integers(&columns, "unsure_ns", rows, |row| row.unsure)?;
+    integers(&columns, "mpi_ns", rows, |row| row.mpi)?;
+    integers(&columns, "io_ns", rows, |row| row.io)?;
+    integers(&columns, "mpi_calls", rows, |row| row.mpi_calls as i64)?;
+    integers(&columns, "ranks", rows, |row| i64::from(row.ranks))?;
+    integers(&columns, "receivers", rows, |row| i64::from(row.receivers))?;
+    integers(&columns, "entries", rows, |row| row.entries as i64)?;
+    integers(&columns, "entries_of_readers", rows, |row| row.entries_of[0] as i64)?;
+    integers(&columns, "entries_of_writers", rows, |row| row.entries_of[1] as i64)?;
+    integers(&columns, "entries_with_reads", rows, |row| row.entries_with[0] as i64)?;
+    integers(&columns, "entries_with_writes", rows, |row| row.entries_with[1] as i64)?;
+    columns.set_item("frames", self::frames(py, trace, frames.iter())?)?;
+    Ok(columns)
+}
+
 /// In order, from 0.
 fn numbered(things: impl Iterator<Item = u32>) -> BTreeMap<u32, i64> {
     let mut numbers: BTreeMap<u32, i64> = things.map(|thing| (thing, 0)).collect();

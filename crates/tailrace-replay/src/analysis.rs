@@ -15,6 +15,7 @@ pub use crate::clocks::Clocks;
 pub use crate::longest::Span;
 pub use crate::patterns::Pattern;
 pub use crate::places::{PlaceAccount, PlaceTally};
+pub use crate::routines::RoutineAccount;
 pub use crate::tallies::{FileTally, FunctionTally, Sizes};
 pub use crate::timeline::Timeline;
 pub use crate::uses::Kinds;
@@ -138,6 +139,7 @@ pub struct Analysis {
     pub file_uses: FileUses,
     pub functions: Vec<FunctionAccount>,
     pub places: Vec<PlaceAccount>,
+    pub routines: Vec<RoutineAccount>,
     pub io_phases: Vec<IoPhase>,
     pub timeline: Timeline,
     /// How much of the run some rank waited for a processor in each state, at most.
@@ -162,6 +164,9 @@ impl Analysis {
             file_ranks,
             functions: functions(world),
             places: crate::places::accounts(world.locations.iter().map(|l| &l.tallies.places)),
+            routines: crate::routines::accounts(
+                world.locations.iter_mut().map(|l| &mut l.routines),
+            ),
             io_phases: world.accounts.busy.phases().to_vec(),
             any_waited: crate::waits::by_any(world.locations.iter().map(|l| &l.waits), runtime),
             timeline: std::mem::take(&mut world.accounts.timeline),

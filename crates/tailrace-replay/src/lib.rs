@@ -24,13 +24,15 @@
 //! [`merge`] says who is next; [`sweep`] takes steps; [`world`] is what a step changes,
 //! [`operations`] and [`one_sided`] what MPI's operations mean; [`messages`] and [`collectives`]
 //! match; [`location`] keeps a rank's clocks; [`busy`], [`timeline`], [`tallies`], [`patterns`],
-//! [`uses`], [`waits`] and [`longest`] are the accounts; [`analysis`] is the result.
+//! [`uses`], [`routines`], [`waits`] and [`longest`] are the accounts; [`analysis`] is the result.
 
 pub mod analysis;
 mod busy;
 mod clocks;
 mod collectives;
+mod edges;
 mod feed;
+mod levels;
 mod location;
 mod longest;
 mod merge;
@@ -41,6 +43,7 @@ mod options;
 mod patterns;
 mod places;
 mod requests;
+mod routines;
 mod steps;
 mod sweep;
 mod tallies;

@@ -1,5 +1,7 @@
 //! One location in the sweep: where it is, what it is in, and its rank's three clocks.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use tailrace_trace::Tables;
 use tailrace_trace::tables::Window;
@@ -7,9 +9,11 @@ use tailrace_trace::tables::Window;
 use crate::busy::Busy;
 use crate::clocks::Clocks;
 use crate::collectives::{Family, InstanceId};
+use crate::levels::Levels;
 use crate::messages::MessageId;
 use crate::patterns::Patterns;
 use crate::requests::{Requests, Role};
+use crate::routines::Routines;
 use crate::steps::{Line, Step};
 use crate::tallies::Tallies;
 use crate::timeline::{Pen, State, Timeline};
@@ -86,12 +90,19 @@ pub(crate) struct Location {
     pub layers: Layers,
     pub tallies: Tallies,
     pub patterns: Patterns,
+    pub routines: Routines,
     pub uses: Uses,
     pub waits: Waits,
 }
 
 impl Location {
-    pub(crate) fn new(tables: &Tables, index: usize, timeline: &Timeline, window: Window) -> Self {
+    pub(crate) fn new(
+        tables: &Tables,
+        index: usize,
+        timeline: &Timeline,
+        window: Window,
+        levels: &Arc<Levels>,
+    ) -> Self {
         let location = &tables.locations[index];
         let others = tables.locations.iter().filter(|l| l.rank == location.rank).count() > 1;
         Self {
@@ -122,6 +133,7 @@ impl Location {
             layers: Layers::default(),
             tallies: Tallies::default(),
             patterns: Patterns::default(),
+            routines: Routines::new(levels, location.main),
             uses: Uses::new(window.end_ns - window.begin_ns),
             waits: Waits::new(location.waits.as_deref().unwrap_or_default(), window),
         }

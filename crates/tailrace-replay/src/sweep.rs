@@ -207,6 +207,7 @@ impl<'a, 'p> Sweep<'a, 'p> {
         let location = &mut self.world.locations[i];
         let batch = &self.loads[i].batch;
         location.patterns.follow(batch, &location.lines, self.world.window);
+        location.routines.follow(batch, &location.lines, self.world.window);
         location.tallies.take(batch, &mut location.lines);
     }
 

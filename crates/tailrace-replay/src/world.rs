@@ -1,6 +1,8 @@
 //! All that the sweep knows at one moment of measured time, and what a call's begin and end do to
 //! it.
 
+use std::sync::Arc;
+
 use tailrace_trace::Tables;
 use tailrace_trace::event::{Event, Operation, Progress};
 use tailrace_trace::tables::Window;
@@ -8,6 +10,7 @@ use tailrace_trace::tables::Window;
 use crate::busy::Busy;
 use crate::clocks::Clocks;
 use crate::collectives::Collectives;
+use crate::levels::Levels;
 use crate::location::{Frame, Location};
 use crate::longest::{Longest, Span};
 use crate::messages::Messages;
@@ -60,8 +63,9 @@ impl<'a> World<'a> {
     pub(crate) fn new(tables: &'a Tables, options: &Options, window: Window) -> Self {
         let runtime = window.end_ns - window.begin_ns;
         let timeline = Timeline::new(runtime, tables.ranks as usize, options.bins);
+        let levels = Arc::new(Levels::new(&tables.places));
         let locations = (0..tables.locations.len())
-            .map(|i| Location::new(tables, i, &timeline, window))
+            .map(|i| Location::new(tables, i, &timeline, window, &levels))
             .collect();
         let mut main = vec![None; tables.ranks as usize];
         let mains = tables.locations.iter().enumerate().filter(|(_, location)| location.main);

@@ -128,6 +128,11 @@ ADVICE: dict[str, dict[str, str]] = {
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",
     },
+    "output_routine": {
+        "": "write less often, or fewer values; binary numbers need no formatting, and nothing has "
+        "to be gathered where all ranks write: MPI_File_write_at_all",
+        "read": "read binary numbers, which need no parsing, or let all ranks read their part",
+    },
     "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {
         "": "change the decomposition, or balance the work dynamically",

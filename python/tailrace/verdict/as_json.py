@@ -22,6 +22,7 @@ from tailrace.verdict.off_path import by_other_ways, by_processes, slept_ns, sta
 from tailrace.verdict.places import Places
 from tailrace.verdict.processors import STATES, Processors
 from tailrace.verdict.requests import BUFFERED_COLUMNS, KINDS, PATTERN_COLUMNS
+from tailrace.verdict.routines import as_json as routines
 
 # Numbers that stand elsewhere in the report, in a form that people read.
 CODED_META = ("usage", "ran_ns", "unseen", "mapped_file")
@@ -46,6 +47,7 @@ def report(columns: dict[str, Any]) -> dict[str, Any]:
         "pop": as_numbers(pop_efficiencies(times)),
         "losses_s": {key: to_seconds(float(ns)) for key, ns in by_key(evidence.losses).items()},
         "files": _files(columns),
+        "routines": routines(evidence),
         "layers": {
             key.removesuffix("_ns") + "_s": to_seconds(value)
             for key, value in columns["layers"].items()

@@ -59,6 +59,7 @@ class Kind(StrEnum):
     SLOW_FILE_SYSTEM = "slow_file_system"
     BETWEEN_LAYERS = "between_layers"
     OUTPUTS = "outputs"
+    OUTPUT_ROUTINE = "output_routine"
     IO_FINE = "io_fine"
     LOAD_IMBALANCE = "load_imbalance"
     SERIALIZATION = "serialization"

@@ -11,6 +11,7 @@ from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
+from tailrace.verdict.routines import output_routines
 from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, NOTABLE_LOSS, exchange_share
 
 # Of findings about files whose shares are so nearly equal, the first line names who before why.
@@ -41,17 +42,21 @@ class Verdict:
 
 def judge(evidence: Evidence) -> Verdict:
     io = causes(evidence) if evidence.times.runtime_ns else []
-    details, fine, bottlenecks, doubts, cautions, regular = (
+    details, fine, bottlenecks, doubts, cautions, regular, routines = (
         _found(checks, evidence)
-        for checks in (IO_DETAILS, (io_is_fine,), BOTTLENECKS, DOUBTS, CAUTIONS, (outputs,))
+        for checks in (
+            *(IO_DETAILS, (io_is_fine,), BOTTLENECKS, DOUBTS, CAUTIONS, (outputs,)),
+            (output_routines,),
+        )
     )
     if evidence.times.runtime_ns < TOO_SHORT_NS:
-        io, details, fine, bottlenecks, regular = [], [], [], [], []
+        io, details, fine, bottlenecks, regular, routines = [], [], [], [], [], []
     veiled = [finding for finding in cautions if veils(evidence, finding)]
     by_kind = {
         finding.code: finding
         for finding in sorted(
-            (*io, *details, *fine, *bottlenecks, *doubts, *cautions, *regular), key=_share
+            (*io, *details, *fine, *bottlenecks, *doubts, *cautions, *regular, *routines),
+            key=_share,
         )
     }
     findings = sorted(by_kind.values(), key=lambda f: (f.code is Kind.OUTPUTS, -f.share_of_runtime))
@@ -63,7 +68,10 @@ def judge(evidence: Evidence) -> Verdict:
         headline = _as_far_as(evidence, veiled)
     else:
         others = [f for f in bottlenecks if not (veiled and f.code is Kind.SLEEP)]
-        headline = _headline(evidence, [*io, *details], others, fine=bool(fine))
+        whole = next((f for f in routines if f.share_of_runtime >= NOTABLE_LOSS), None)
+        if whole is not None:
+            findings = [finding for finding in findings if finding.code is not Kind.IO_FINE]
+        headline = _headline(evidence, [*io, *details], others, whole, fine=bool(fine))
     first = [finding for finding in cautions if goes_first(evidence, finding)]
     if later := [finding for finding in cautions if finding not in first]:
         headline += f" But {'; '.join(caution.finding for caution in later)}."
@@ -84,10 +92,19 @@ def _as_far_as(evidence: Evidence, veiled: list[Finding]) -> str:
     return f"{share} as far as {whose}."
 
 
-def _headline(evidence: Evidence, io: list[Finding], bottlenecks: list[Finding], fine: bool) -> str:
+def _headline(
+    evidence: Evidence,
+    io: list[Finding],
+    bottlenecks: list[Finding],
+    whole: Finding | None,
+    fine: bool,
+) -> str:
+    """`whole`: what an output routine costs in all, where that is much."""
     if evidence.times.runtime_ns < TOO_SHORT_NS:
         return f"This run is too short to judge: {nanoseconds(evidence.times.runtime_ns)}."
-    return (_without_io if fine else _with_io)(evidence, io, bottlenecks)
+    if fine:
+        return _without_io(evidence, bottlenecks, whole)
+    return _with_io(evidence, io, bottlenecks, whole)
 
 
 def _found(checks: Iterable[Check], evidence: Evidence) -> list[Finding]:
@@ -98,7 +115,9 @@ def _share(finding: Finding) -> float:
     return finding.share_of_runtime
 
 
-def _with_io(evidence: Evidence, io: list[Finding], bottlenecks: list[Finding]) -> str:
+def _with_io(
+    evidence: Evidence, io: list[Finding], bottlenecks: list[Finding], whole: Finding | None
+) -> str:
     """What I/O takes, and the largest finding about files; before it what takes more, where
     something does. What network and exchange share is named once."""
     exchange = exchange_share(evidence)
@@ -125,6 +144,8 @@ def _with_io(evidence: Evidence, io: list[Finding], bottlenecks: list[Finding]) 
         text += f": {cause.finding}{_beside(io, cause)}"
     elif evidence.away is not None:
         text += f", mostly on {evidence.path_of(evidence.away)}, which is not on a file system"
+    if whole is not None and whole.share_of_runtime > share:
+        text += f". In all, {whole.finding}"
     return f"{text}."
 
 
@@ -159,7 +180,11 @@ def _nothing_else(evidence: Evidence) -> str:
     return "nothing else does beside that wait"
 
 
-def _without_io(evidence: Evidence, _io: list[Finding], bottlenecks: list[Finding]) -> str:
+def _without_io(evidence: Evidence, bottlenecks: list[Finding], whole: Finding | None) -> str:
+    if whole is not None:
+        text = f"File calls take {percent(evidence.io_share)} of this run, but {whole.finding}"
+        more = [f for f in bottlenecks if f.share_of_runtime > whole.share_of_runtime]
+        return f"{text}{f'; {max(more, key=_share).finding}' if more else ''}."
     saved = f"I/O does not hold this run back ({percent(evidence.io_share)} of the run time)"
     if not bottlenecks:
         return f"{saved}; {_nothing_else(evidence)}."

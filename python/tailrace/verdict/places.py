@@ -122,9 +122,9 @@ class Places:
         return [{"place": name, "time_s": to_seconds(by_name[name])} for name in order]
 
     def _name(self, path: int) -> str:
-        frames = [self._frame(frame) for frame in self.table["paths"][path]]
+        frames = [self.frame(frame) for frame in self.table["paths"][path]]
         frames = _below_the_start([frame for frame in frames if frame[0]])
-        owned = [i for i, frame in enumerate(frames) if self._is_own(frame)]
+        owned = [i for i, frame in enumerate(frames) if self.is_own(frame)]
         lines = [i for i in owned if _is_script(frames[i])]
         own = next(iter(owned), None)
         if own is not None and lines and frames[own][3].startswith(SYSTEM):
@@ -133,13 +133,20 @@ class Places:
             own = next((i for i, frame in enumerate(frames) if _is_script(frame)), None)
         return "" if own is None else _words(frames[own:])
 
-    def _frame(self, frame: int) -> Frame:
+    def name_from(self, path: int, frame: int) -> str:
+        """The same from one of its frames on, a row of "frames"."""
+        frames = list(self.table["paths"][path])
+        outer = frames[frames.index(frame) :]
+        named = [frame for frame in map(self.frame, outer) if frame[0]]
+        return _words(_below_the_start(named))
+
+    def frame(self, frame: int) -> Frame:
         frames = self.table["frames"]
         texts = (str(frames[key][frame]) for key in ("function", "source", "module"))
         function, source, module = texts
         return function, source, int(frames["line"][frame]), module
 
-    def _is_own(self, frame: Frame) -> bool:
+    def is_own(self, frame: Frame) -> bool:
         _, source, _, module = frame
         if _is_script(frame):
             return not (source.startswith("<") or any(part in source for part in PACKAGES))
@@ -196,7 +203,10 @@ def placed(evidence: Evidence, findings: Iterable[Finding]) -> list[Finding]:
     places = Places(evidence.columns)
     if not len(places.files):
         return list(findings)
-    return [replace(finding, place=_place(evidence, places, finding)) for finding in findings]
+    return [
+        replace(finding, place=finding.place or _place(evidence, places, finding))
+        for finding in findings
+    ]
 
 
 def _place(evidence: Evidence, places: Places, finding: Finding) -> str:

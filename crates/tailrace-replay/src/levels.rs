@@ -1,0 +1,177 @@
+//! Call paths as routines, from the outermost, each with the place in it that the path goes on
+//! from. Whether two calls one after the other came from the same activation of a routine is told
+//! from these alone.
+
+use hashbrown::HashMap;
+use tailrace_trace::places::{CallPath, Frame, Places};
+
+/// A routine on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Level {
+    /// Index into [`Levels::routines`].
+    pub routine: u32,
+    /// Where in it the next routine, or the call itself, is called: the same number, the same
+    /// place.
+    pub site: u32,
+    address: u64,
+    line: u32,
+}
+
+impl Level {
+    /// Whether the site lies behind another of the same routine: by its address, and by its line
+    /// where there are lines. A loop goes back, and so does a routine that is entered again.
+    pub(crate) fn is_behind(&self, other: &Self) -> bool {
+        let lines_known = self.line > 0 && other.line > 0;
+        if self.address == 0 && other.address == 0 {
+            return lines_known && self.line > other.line; // of a script
+        }
+        self.address > other.address && (!lines_known || self.line >= other.line)
+    }
+}
+
+/// All paths of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Levels {
+    /// By place, less 1; empty where a path's beginning is not known.
+    paths: Vec<Vec<Level>>,
+    /// Of each routine a frame, as index into the trace's frames.
+    pub routines: Vec<u32>,
+}
+
+/// A function; the source tells functions of one name apart.
+type Name<'a> = (&'a str, &'a str, &'a str);
+
+#[derive(Default)]
+struct Numbers<'a> {
+    routines: HashMap<Name<'a>, u32>,
+    sites: HashMap<(u32, u64, u32), u32>,
+    levels: Levels,
+}
+
+impl Levels {
+    pub(crate) fn new(places: &Places) -> Self {
+        let mut numbers = Numbers::default();
+        for path in &places.paths {
+            let levels = numbers.levels_of(places, path);
+            numbers.levels.paths.push(levels);
+        }
+        numbers.levels
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// From the outermost; nothing where that is not known.
+    pub(crate) fn of(&self, place: u32) -> &[Level] {
+        let index = (place as usize).checked_sub(1);
+        index.and_then(|index| self.paths.get(index)).map_or(&[], |path| path)
+    }
+}
+
+impl<'a> Numbers<'a> {
+    fn levels_of(&mut self, places: &'a Places, path: &CallPath) -> Vec<Level> {
+        if path.cut {
+            return Vec::new();
+        }
+        let frame_of = |index: usize| &places.frames[path.frames[index] as usize];
+        let level = |index: usize| {
+            let frame = frame_of(index);
+            // A function that stands inside another one's code is known by the line it stands for.
+            let inlined = index > 0 && {
+                let inner = frame_of(index - 1);
+                !frame.module.is_empty()
+                    && (inner.address, &inner.module) == (frame.address, &frame.module)
+            };
+            self.level(frame, path.frames[index], inlined)
+        };
+        (0..path.frames.len()).rev().map(level).collect()
+    }
+
+    fn level(&mut self, frame: &'a Frame, number: u32, inlined: bool) -> Level {
+        let function = frame.function.strip_suffix(".cold").unwrap_or(&frame.function);
+        let next = self.levels.routines.len() as u32;
+        let name = (function, frame.module.as_str(), frame.source.as_str());
+        let routine = *self.routines.entry(name).or_insert(next);
+        if routine == next {
+            self.levels.routines.push(number);
+        }
+        let address = if inlined { 0 } else { frame.address };
+        let sites = self.sites.len() as u32;
+        let site = *self.sites.entry((routine, address, frame.line)).or_insert(sites);
+        Level { routine, site, address: frame.address, line: frame.line }
+    }
+}
+
+/// How many routines of two paths are the same, from the outermost, called from the same sites: as
+/// far as paths tell, they may be the same activations.
+pub(crate) fn shared(one: &[Level], other: &[Level]) -> usize {
+    let mut count = 0;
+    for (a, b) in one.iter().zip(other) {
+        if a.routine != b.routine {
+            break;
+        }
+        count += 1;
+        if a.site != b.site {
+            break;
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: &str, address: u64, line: u32) -> Frame {
+        let module = "/model".to_owned();
+        Frame { function: function.into(), source: "m.c".into(), line, module, address }
+    }
+
+    fn levels(frames: Vec<Frame>, paths: &[&[u32]]) -> Levels {
+        let paths = paths.iter().map(|path| CallPath { frames: path.to_vec(), cut: false });
+        Levels::new(&Places { frames, paths: paths.collect() })
+    }
+
+    #[test]
+    fn paths_share_routines_up_to_the_first_other_site() {
+        let frames = vec![
+            frame("main", 10, 1),
+            frame("dump", 20, 5),
+            frame("dump", 30, 6),
+            frame("f", 5, 9),
+        ];
+        let levels = levels(frames, &[&[1, 0], &[2, 0], &[3, 1, 0], &[3, 2, 0]]);
+        let of = |place| levels.of(place);
+        assert_eq!(shared(of(1), of(1)), 2);
+        assert_eq!(shared(of(1), of(2)), 2); // both in dump
+        assert_eq!(shared(of(1), of(3)), 2); // f is called where the other call stood
+        assert_eq!(shared(of(3), of(4)), 2); // f, but called from elsewhere
+        assert_eq!(shared(of(1), of(0)), 0);
+        assert!(of(2)[1].is_behind(&of(1)[1]));
+        assert!(!of(1)[1].is_behind(&of(2)[1]));
+        assert!(!of(1)[1].is_behind(&of(1)[1]));
+    }
+
+    #[test]
+    fn an_inlined_function_is_known_by_the_line_that_it_stands_for() {
+        let inlined =
+            |line, address, at| [frame("dump", address, at), frame("main", address, line)];
+        let mut frames = inlined(3, 10, 50).to_vec();
+        frames.extend(inlined(3, 20, 51));
+        frames.extend(inlined(4, 30, 51));
+        let levels = levels(frames, &[&[0, 1], &[2, 3], &[4, 5]]);
+        assert_eq!(shared(levels.of(1), levels.of(2)), 2);
+        assert_eq!(shared(levels.of(1), levels.of(3)), 1); // the other copy
+    }
+
+    #[test]
+    fn cold_parts_belong_to_their_function_and_cut_paths_to_none() {
+        let frames = vec![frame("dump", 10, 0), frame("dump.cold", 99, 0)];
+        let cut = CallPath { frames: vec![0], cut: true };
+        let whole = |frame| CallPath { frames: vec![frame], cut: false };
+        let levels = Levels::new(&Places { frames, paths: vec![whole(0), whole(1), cut] });
+        assert_eq!(levels.of(1)[0].routine, levels.of(2)[0].routine);
+        assert!(levels.of(3).is_empty());
+    }
+}

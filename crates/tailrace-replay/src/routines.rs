@@ -1,0 +1,483 @@
+//! What routines cost in all: the calls made from them, in files and in MPI, and the time between
+//! these calls, which belongs to the deepest routine that both have in common.
+//!
+//! Paths do not say whether that routine returned in between and was entered again. The time
+//! between two calls is a routine's for sure where the second lies behind the first in its code, and
+//! where a routine that leaves after the first and enters with the second was never seen. What is
+//! not sure is kept apart.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use tailrace_trace::Batch;
+use tailrace_trace::event::{Envelope, Event, Flow, Layer, Operation, Part, Progress};
+use tailrace_trace::tables::Window;
+
+use crate::edges::Edges;
+use crate::levels::{Level, Levels, shared};
+use crate::steps::{Course, Line, Step};
+
+/// Pairs of places of one location. Beyond, nothing is said of routines at all.
+const PAIRS_MAX: usize = 1 << 18;
+/// Rows that are kept, those with most time.
+const MOST_ROWS: usize = 1 << 10;
+
+/// What is received by a call that is more than a token, and more than a sum or a maximum.
+const TOKEN_BYTES: u64 = 64;
+const SUM_BYTES: u64 = 4096;
+
+/// What one routine cost, called from wherever, with all that it calls, of all ranks' main threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoutineAccount {
+    /// A frame of it, as index into the trace's.
+    pub frame: u32,
+    /// Between calls, for sure in the routine; and where it may have been left in between.
+    pub useful: i64,
+    pub unsure: i64,
+    /// In calls of MPI that are no file calls, and in file calls.
+    pub mpi: i64,
+    pub io: i64,
+    pub mpi_calls: u64,
+    /// Ranks that came to it, and how many of these receive data from others in it, once an entry
+    /// or more often: where most do, ranks exchange data in it rather than collect them.
+    pub ranks: u32,
+    pub receivers: u32,
+    /// How often it was entered at least, by the rank that entered it most.
+    pub entries: u64,
+    /// By ranks that read in it, or wrote: how often they entered it at least, and how many of these
+    /// times they read, or wrote.
+    pub entries_of: [u64; 2],
+    pub entries_with: [u64; 2],
+}
+
+impl RoutineAccount {
+    /// Without what is not sure.
+    pub fn total(&self) -> i64 {
+        self.useful + self.mpi + self.io
+    }
+}
+
+/// One place, and the next one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    time: i64,
+    /// Levels that they share.
+    shared: usize,
+}
+
+/// Calls from one place, those inside them included.
+#[derive(Clone, Copy, Debug, Default)]
+struct Own {
+    useful: i64,
+    mpi: i64,
+    io: i64,
+    mpi_calls: u64,
+    receives: u64,
+}
+
+/// How often a routine was entered, and how many of these times it read and wrote.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stays {
+    entries: u64,
+    with: [u64; 2],
+}
+
+/// A call that no other is around.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outer {
+    place: u32,
+    begin: i64,
+    /// In file calls, and the one around the others: its depth, or 0, and its begin.
+    io: i64,
+    io_depth: u32,
+    io_begin: i64,
+    moves: [bool; 2],
+}
+
+/// Of one location, filled batch by batch.
+#[derive(Debug, Default)]
+pub(crate) struct Routines {
+    levels: Arc<Levels>,
+    pairs: HashMap<(u32, u32), Pair>,
+    own: HashMap<u32, Own>,
+    stays: HashMap<u32, Stays>,
+    outer: Outer,
+    depth: u32,
+    /// Place and end of the last call.
+    last: Option<(u32, i64)>,
+    /// Of the last path's levels, how many from the outermost have read, and written, since they
+    /// were entered.
+    moved: [usize; 2],
+    first: u32,
+    /// There were more pairs than are kept.
+    lost: bool,
+}
+
+impl Routines {
+    /// Of threads beside the main one nothing is said.
+    pub(crate) fn new(levels: &Arc<Levels>, main: bool) -> Self {
+        let levels = if main { Arc::clone(levels) } else { Arc::default() };
+        Self { levels, ..Self::default() }
+    }
+
+    /// Adds a batch whose shapes are compiled to `lines`.
+    pub(crate) fn follow(&mut self, batch: &Batch, lines: &[Line], window: Window) {
+        if self.levels.is_empty() {
+            return;
+        }
+        let clip = |time: i64| time.clamp(window.begin_ns, window.end_ns);
+        for event in &batch.events {
+            let shape = &batch.shapes[event.shape as usize];
+            if matches!(shape.operation, Operation::Buffered(_)) {
+                continue;
+            }
+            let step = &lines[event.shape as usize].step;
+            let event = Event { begin: clip(event.begin), end: clip(event.end), ..*event };
+            self.part(shape.part, shape.place, &event, step);
+            if self.depth == 0 && receives(&shape.operation) {
+                self.own.entry(self.outer.place).or_default().receives += 1;
+            }
+        }
+    }
+
+    fn part(&mut self, part: Part, place: u32, event: &Event, step: &Step) {
+        if self.depth == 0 {
+            self.outer = Outer { place, begin: event.begin, ..Outer::default() };
+        }
+        let on_files = step.io && step.course != Course::Local;
+        if let (true, Some(way)) = (on_files && step.bytes > 0, step.access.direction()) {
+            self.outer.moves[way] = true;
+        }
+        match part {
+            Part::Enter => {
+                self.depth += 1;
+                if on_files && self.outer.io_depth == 0 {
+                    (self.outer.io_depth, self.outer.io_begin) = (self.depth, event.begin);
+                }
+            }
+            Part::Leave => {
+                if self.outer.io_depth == self.depth {
+                    self.outer.io += event.end - self.outer.io_begin;
+                    self.outer.io_depth = 0;
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            Part::Call if on_files && self.outer.io_depth == 0 => {
+                self.outer.io += event.end - event.begin;
+            }
+            Part::Call => {}
+        }
+        if self.depth == 0 {
+            self.call(event.end, step);
+        }
+    }
+
+    /// The outermost call ended.
+    fn call(&mut self, end: i64, step: &Step) {
+        let outer = self.outer;
+        self.come_to(outer.place, outer.begin);
+        let duration = end - outer.begin;
+        let own = self.own.entry(outer.place).or_default();
+        own.io += outer.io;
+        if step.io {
+            own.useful += duration - outer.io; // on what is no file system
+        } else {
+            own.mpi += duration - outer.io;
+            own.mpi_calls += u64::from(step.layer == Layer::Mpi);
+        }
+        let depth = self.levels.of(outer.place).len();
+        for way in 0..2 {
+            if outer.moves[way] {
+                self.moved[way] = depth;
+            }
+        }
+        self.last = Some((outer.place, end));
+    }
+
+    /// The time since the last call, and what was left and entered since.
+    fn come_to(&mut self, place: u32, begin: i64) {
+        let Some((before, end)) = self.last else {
+            self.first = place;
+            return;
+        };
+        if self.pairs.len() > PAIRS_MAX {
+            (self.pairs, self.lost) = (HashMap::new(), true);
+        }
+        let levels = &self.levels;
+        let pair = self.pairs.entry((before, place)).or_insert_with(|| Pair {
+            time: 0,
+            shared: shared(levels.of(before), levels.of(place)),
+        });
+        pair.time += begin - end;
+        let shared = pair.shared;
+        if before != place {
+            self.leave(before, shared);
+        }
+    }
+
+    /// Routines of a path that are left, but for the outermost `shared`. Where nothing is shared, a
+    /// path is not known to its beginning: nobody knows what was left.
+    fn leave(&mut self, place: u32, shared: usize) {
+        let levels = Arc::clone(&self.levels);
+        let path = levels.of(place);
+        if shared > 0 {
+            for (at, level) in path.iter().enumerate().skip(shared) {
+                if is_first(path, at) {
+                    let stays = self.stays.entry(level.routine).or_default();
+                    stays.entries += 1;
+                    for way in 0..2 {
+                        stays.with[way] += u64::from(at < self.moved[way]);
+                    }
+                }
+            }
+        }
+        self.moved = self.moved.map(|moved| moved.min(shared));
+    }
+
+    /// The location's last call was taken.
+    fn finish(&mut self) {
+        if let Some((place, _)) = self.last {
+            let outermost = usize::from(!self.levels.of(place).is_empty());
+            self.leave(place, outermost);
+        }
+    }
+}
+
+/// Whether a call gets data from another rank.
+fn receives(operation: &Operation) -> bool {
+    let data =
+        |envelope: &Envelope| envelope.peer != Envelope::NOBODY && envelope.bytes > TOKEN_BYTES;
+    match operation {
+        Operation::Receive { envelope, progress, .. }
+        | Operation::SendReceive { receive: envelope, progress, .. } => {
+            *progress != Progress::Persistent && data(envelope)
+        }
+        Operation::Start { .. } | Operation::Collective { flow: Flow::Neighbours, .. } => true,
+        Operation::Collective { flow: Flow::All, bytes_received, .. } => {
+            *bytes_received > SUM_BYTES
+        }
+        Operation::OneSided { bytes, .. } => *bytes > TOKEN_BYTES,
+        _ => false,
+    }
+}
+
+/// Whether the routine at this level is in none further out.
+fn is_first(path: &[Level], at: usize) -> bool {
+    path[..at].iter().all(|level| level.routine != path[at].routine)
+}
+
+/// How all routines were seen to begin and to end.
+fn edges(levels: &Levels, all: &[&mut Routines]) -> Edges {
+    let mut edges = Edges::default();
+    for routines in all {
+        let Some((last, _)) = routines.last else { continue };
+        edges.begin(levels.of(routines.first), 0);
+        edges.end(levels.of(last), 0);
+        for ((before, place), pair) in &routines.pairs {
+            edges.end(levels.of(*before), pair.shared);
+            edges.begin(levels.of(*place), pair.shared);
+        }
+    }
+    edges
+}
+
+/// By routine, of all locations, those with most time first; nothing where something is missing.
+pub(crate) fn accounts<'a>(all: impl Iterator<Item = &'a mut Routines>) -> Vec<RoutineAccount> {
+    let mut all: Vec<&mut Routines> = all.filter(|routines| !routines.levels.is_empty()).collect();
+    for routines in &mut all {
+        routines.finish();
+    }
+    let Some(levels) = all.first().map(|routines| Arc::clone(&routines.levels)) else {
+        return Vec::new();
+    };
+    if all.iter().any(|routines| routines.lost) {
+        return Vec::new();
+    }
+    let edges = edges(&levels, &all);
+    let mut rows = vec![RoutineAccount::default(); levels.routines.len()];
+    for routines in &all {
+        add(&levels, &edges, routines, &mut rows);
+    }
+    rows.iter_mut().zip(&levels.routines).for_each(|(row, frame)| row.frame = *frame);
+    rows.retain(|row| row.ranks > 0);
+    rows.sort_by_key(|row| (-row.total(), row.frame));
+    rows.truncate(MOST_ROWS);
+    rows
+}
+
+fn add(levels: &Levels, edges: &Edges, routines: &Routines, rows: &mut [RoutineAccount]) {
+    let mut come_to: HashMap<u32, u64> = HashMap::new();
+    for (place, own) in &routines.own {
+        each(levels.of(*place), |_, routine| {
+            let row = &mut rows[routine as usize];
+            row.useful += own.useful;
+            row.mpi += own.mpi;
+            row.io += own.io;
+            row.mpi_calls += own.mpi_calls;
+            *come_to.entry(routine).or_default() += own.receives;
+        });
+    }
+    for ((before, place), pair) in &routines.pairs {
+        let (before, place) = (levels.of(*before), levels.of(*place));
+        let sure = edges.sure(before, place, pair.shared);
+        each(&place[..pair.shared], |at, routine| {
+            let row = &mut rows[routine as usize];
+            let time = if at < sure { &mut row.useful } else { &mut row.unsure };
+            *time += pair.time;
+        });
+    }
+    for (routine, receives) in come_to {
+        let row = &mut rows[routine as usize];
+        let entries = routines.stays.get(&routine).map_or(0, |stays| stays.entries);
+        row.ranks += 1;
+        row.receivers += u32::from(receives > 0 && receives >= entries);
+    }
+    for (routine, stays) in &routines.stays {
+        let row = &mut rows[*routine as usize];
+        row.entries = row.entries.max(stays.entries);
+        for way in (0..2).filter(|way| stays.with[*way] > 0) {
+            row.entries_of[way] += stays.entries;
+            row.entries_with[way] += stays.with[way];
+        }
+    }
+}
+
+/// Each routine of a path once, with its outermost level.
+fn each(path: &[Level], mut take: impl FnMut(usize, u32)) {
+    for (at, level) in path.iter().enumerate().filter(|(at, _)| is_first(path, *at)) {
+        take(at, level.routine);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_trace::places::{CallPath, Frame, Places};
+
+    use super::*;
+
+    /// Paths of `main` and what it calls, from the outermost: the function and where in it the path
+    /// goes on. Place 1 is the first.
+    fn levels(paths: &[&[(&str, u64)]]) -> Arc<Levels> {
+        let mut places = Places::default();
+        for path in paths {
+            let frame = |(function, address): &(&str, u64)| Frame {
+                function: (*function).into(),
+                module: "/model".into(),
+                address: *address,
+                ..Frame::default()
+            };
+            places.frames.extend(path.iter().rev().map(frame));
+            let end = places.frames.len() as u32;
+            let frames = (end - path.len() as u32..end).collect();
+            places.paths.push(CallPath { frames, cut: false });
+        }
+        Arc::new(Levels::new(&places))
+    }
+
+    /// `calls`: place, begin, end and whether it writes a file. What `function` cost.
+    fn of(
+        paths: &[&[(&str, u64)]],
+        calls: &[(u32, i64, i64, bool)],
+        function: &str,
+    ) -> RoutineAccount {
+        let levels = levels(paths);
+        let mut routines = Routines::new(&levels, true);
+        for (place, begin, end, writes) in calls {
+            let file = Step {
+                io: true,
+                course: Course::File,
+                access: crate::steps::Access::Write,
+                bytes: 1,
+                ..Step::NOTHING
+            };
+            let step = if *writes { file } else { Step::NOTHING };
+            let event = Event { begin: *begin, end: *end, shape: 0 };
+            routines.part(Part::Call, *place, &event, &step);
+        }
+        let names: Vec<&str> =
+            paths.iter().flat_map(|path| path.iter().rev().map(|(name, _)| *name)).collect();
+        let rows = accounts(std::iter::once(&mut routines));
+        *rows.iter().find(|row| names[row.frame as usize] == function).expect("it was called")
+    }
+
+    const HALO: &[(&str, u64)] = &[("main", 1), ("halo", 50)];
+    const COUNT: &[(&str, u64)] = &[("main", 2), ("dump", 10)];
+    const SEND: &[(&str, u64)] = &[("main", 2), ("dump", 20)];
+    const PUT: &[(&str, u64)] = &[("main", 2), ("dump", 30)];
+
+    #[test]
+    fn time_between_two_calls_is_their_common_routine_s() {
+        let paths = [HALO, COUNT, SEND, PUT];
+        // twice: 10 computing, then in dump 3 of MPI, 7 formatting, 5 of MPI and 2 in a file
+        let step = |at| {
+            [
+                (1, at, at, false),
+                (2, at + 10, at + 13, false),
+                (3, at + 20, at + 25, false),
+                (4, at + 25, at + 27, true),
+            ]
+        };
+        let calls: Vec<_> = [step(0), step(100)].concat();
+        let dump = of(&paths, &calls, "dump");
+        assert_eq!((dump.useful, dump.mpi, dump.io, dump.unsure), (14, 16, 4, 0));
+        assert_eq!((dump.entries, dump.entries_of[1], dump.entries_with[1]), (2, 2, 2));
+        assert_eq!((dump.mpi_calls, dump.ranks, dump.total()), (4, 1, 34));
+    }
+
+    #[test]
+    fn a_routine_that_may_have_been_left_gets_nothing_for_sure() {
+        // dump is entered twice with nothing but computation between
+        let calls = [(1, 0, 0, false), (2, 10, 13, false), (4, 14, 15, true), (2, 90, 93, false)];
+        let dump = of(&[HALO, COUNT, SEND, PUT], &calls, "dump");
+        assert_eq!((dump.useful, dump.unsure), (1, 75));
+        // a loop inside cannot be told from that
+        let calls = [(1, 0, 0, false), (2, 10, 13, false), (2, 90, 93, false)];
+        let dump = of(&[HALO, COUNT], &calls, "dump");
+        assert_eq!((dump.useful, dump.unsure, dump.entries), (0, 77, 1));
+    }
+
+    #[test]
+    fn a_later_site_is_no_proof_where_the_routine_was_seen_to_begin_with_it() {
+        // either COUNT or PUT alone is what dump does: COUNT, PUT is two of them
+        let calls = [
+            (1, 0, 0, false),
+            (2, 10, 11, false),
+            (1, 20, 20, false),
+            (4, 30, 31, true),
+            (1, 40, 40, false),
+            (2, 50, 51, false),
+            (4, 90, 91, true),
+        ];
+        let dump = of(&[HALO, COUNT, SEND, PUT], &calls, "dump");
+        assert_eq!((dump.useful, dump.unsure, dump.entries), (0, 39, 3));
+    }
+
+    #[test]
+    fn a_recursion_counts_once() {
+        let inner: &[(&str, u64)] = &[("main", 2), ("dump", 25), ("dump", 20)];
+        let calls = [(1, 0, 0, false), (2, 10, 12, false), (3, 20, 25, false), (1, 30, 30, false)];
+        let dump = of(&[HALO, COUNT, inner], &calls, "dump");
+        assert_eq!((dump.useful, dump.mpi, dump.entries), (8, 7, 1));
+    }
+
+    #[test]
+    fn of_a_path_without_its_beginning_nothing_is_concluded() {
+        let calls = [(2, 10, 12, false), (0, 20, 21, false), (3, 30, 35, false)];
+        let dump = of(&[HALO, COUNT, SEND], &calls, "dump");
+        assert_eq!((dump.useful, dump.unsure, dump.mpi, dump.entries), (0, 0, 7, 1));
+    }
+
+    #[test]
+    fn file_calls_inside_mpi_are_no_mpi() {
+        let levels = levels(&[PUT]);
+        let mut routines = Routines::new(&levels, true);
+        let event = |begin, end| Event { begin, end, shape: 0 };
+        let mpiio = Step { mpiio: true, layer: Layer::MpiIo, ..Step::NOTHING };
+        let file = Step { io: true, course: Course::File, ..Step::NOTHING };
+        routines.part(Part::Enter, 1, &event(10, 10), &mpiio);
+        routines.part(Part::Call, 1, &event(12, 15), &file);
+        routines.part(Part::Leave, 1, &event(20, 20), &mpiio);
+        let row = accounts(std::iter::once(&mut routines))[0];
+        assert_eq!((row.mpi, row.io, row.mpi_calls), (7, 3, 0));
+    }
+}

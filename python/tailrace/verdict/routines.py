@@ -1,0 +1,270 @@
+"""What output costs in all: the routine from which files are written, or read, with all that it
+does for that.
+
+The engine's table "routines" has the time of each routine with all that it calls: in file calls,
+in MPI, and between these calls for as long as it was in the routine for sure. What is said is
+therefore "at least": what lies before a routine's first call and behind its last one is unknown.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.units import count, percent, to_seconds
+from tailrace.verdict.advice import advice
+from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.places import Frame, Places
+
+# A file belongs to a routine through which at least so much of its bytes goes.
+OF_FILE = 0.9
+# A routine that is entered once, or that takes nearly the whole run, or in which nearly all of the
+# program's MPI calls are, is the program rather than its output.
+FEWEST_ENTRIES = 2
+NEARLY_ALL = 0.9
+# One in which more ranks than that receive data is a step of the computation: outputs are collected
+# by few.
+MOST_RECEIVERS = 0.5
+# It reads or writes most times that it is entered.
+MOST_ENTRIES = 0.5
+# Formatting makes more bytes than that in a second; what makes less computes something.
+SLOWEST_BYTES_PER_S = 1e6
+# Of two routines, one in the other, the inner one is named if it has so much of the cost.
+SAME_COST = 0.9
+# Worth a word: so much of the run, and so many times what the file calls alone say.
+NOTABLE_SHARE = 0.02
+MORE_THAN_CALLS = 1.25
+# Rows of the JSON.
+MOST_ROUTINES = 20
+
+WAYS = {"read": ("bytes_read", "readers", "reads"), "write": ("bytes_written", "writers", "writes")}
+NUMBERS = (
+    "useful_ns",
+    "unsure_ns",
+    "mpi_ns",
+    "io_ns",
+    "mpi_calls",
+    "ranks",
+    "receivers",
+    "entries",
+)
+# Function, module, source file.
+Name = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Routine:
+    """Times are summed over ranks."""
+
+    name: Name
+    useful_ns: int
+    unsure_ns: int
+    mpi_ns: int
+    io_ns: int
+    mpi_calls: int
+    ranks: int
+    receivers: int
+    entries: int
+    # By way: of the times that it was entered on ranks that read or write in it, the share in which
+    # they do.
+    moves: dict[str, float]
+
+    @property
+    def total_ns(self) -> int:
+        return self.useful_ns + self.mpi_ns + self.io_ns
+
+
+@dataclass(frozen=True)
+class Output:
+    """A routine and the files that are written (or read) from it."""
+
+    routine: Routine
+    way: str
+    files: tuple[int, ...]
+    place: str
+
+
+class Routines:
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.places = Places(evidence.columns)
+        self.by_name = _routines(evidence.columns)
+
+    @cached_property
+    def names_of_path(self) -> list[list[tuple[Name, int]]]:
+        """By path: the program's own routines with their frame, the innermost first."""
+        table = self.places.table
+        return [
+            [
+                (_name(frame), index)
+                for index, frame in ((i, self.places.frame(i)) for i in path)
+                if self.places.is_own(frame)
+            ]
+            for path in table["paths"]
+        ]
+
+    def outputs(self) -> list[Output]:
+        """The costliest first; each routine once."""
+        found: dict[tuple[Name, str], list[int]] = {}
+        for way in WAYS if self.by_name else ():
+            for file in np.flatnonzero(~self.evidence.elsewhere):
+                routine = self._routine_of(int(file), way)
+                if routine is not None:
+                    found.setdefault((routine.name, way), []).append(int(file))
+        outputs = [
+            Output(self.by_name[name], way, tuple(files), self._place(name, files, way))
+            for (name, way), files in found.items()
+        ]
+        return sorted(outputs, key=lambda output: -output.routine.total_ns)
+
+    def _rows(self, files: Iterable[int], way: str) -> tuple[np.ndarray, np.ndarray]:
+        """The places from which these files are written or read, and the bytes from each."""
+        moved = np.asarray(self.places.table[WAYS[way][0]], dtype=np.int64)
+        rows = np.flatnonzero(np.isin(self.places.files, list(files)) & (moved > 0))
+        return rows, moved[rows]
+
+    def _routine_of(self, file: int, way: str) -> Routine | None:
+        """The innermost routine that has nearly all of what the costliest around it has."""
+        rows, moved = self._rows([file], way)
+        whole = max(int(self.evidence.columns["files"][WAYS[way][0]][file]), 1)
+        shares: dict[Name, float] = {}
+        depths: dict[Name, int] = {}
+        for row, size in zip(rows, moved, strict=True):
+            path = [name for name, _ in self._path(row)]
+            for name in set(path):
+                shares[name] = shares.get(name, 0.0) + int(size) / whole
+                depths[name] = min(depths.get(name, len(path)), path.index(name))
+        possible = [
+            self.by_name[name]
+            for name, share in shares.items()
+            if share >= OF_FILE and self._is_output(name, way)
+        ]
+        most = max((routine.total_ns for routine in possible), default=0)
+        enough = [routine for routine in possible if routine.total_ns >= SAME_COST * most]
+        return min(enough, key=lambda routine: depths[routine.name], default=None)
+
+    def _path(self, row: int) -> list[tuple[Name, int]]:
+        return self.names_of_path[int(self.places.table["path"][row])]
+
+    def _is_output(self, name: Name, way: str) -> bool:
+        routine = self.by_name.get(name)
+        if routine is None or routine.entries < FEWEST_ENTRIES:
+            return False
+        all_mpi_calls = max(other.mpi_calls for other in self.by_name.values())
+        return (
+            self.share(routine.total_ns) < NEARLY_ALL
+            and routine.mpi_calls <= NEARLY_ALL * all_mpi_calls
+            and (self.evidence.ranks == 1 or routine.receivers <= MOST_RECEIVERS * routine.ranks)
+            and routine.moves[way] >= MOST_ENTRIES
+            and self._bytes_from(name) * 1e9 >= SLOWEST_BYTES_PER_S * routine.useful_ns
+        )
+
+    def _bytes_from(self, name: Name) -> int:
+        """Read and written from a routine, or from what it calls."""
+        table = self.places.table
+        moved = np.asarray(table["bytes_read"]) + np.asarray(table["bytes_written"])
+        inside = [any(name == other for other, _ in path) for path in self.names_of_path]
+        paths = np.asarray(table["path"], dtype=np.int64)
+        return int(moved[np.asarray(inside, dtype=bool)[paths]].sum()) if len(paths) else 0
+
+    def share(self, time_ns: int) -> float:
+        """Of all ranks' time."""
+        return self.evidence.share(time_ns / max(self.evidence.ranks, 1))
+
+    def _place(self, name: Name, files: list[int], way: str) -> str:
+        """The routine, and who calls it, on the way of most bytes."""
+        rows, moved = self._rows(files, way)
+        by_row = {int(row): int(size) for row, size in zip(rows, moved, strict=True)}
+        row = max(by_row, key=lambda row: by_row[row])
+        index = next(index for other, index in reversed(self._path(row)) if other == name)
+        return self.places.name_from(int(self.places.table["path"][row]), index)
+
+
+def _routines(columns: dict[str, Any]) -> dict[Name, Routine]:
+    table = columns.get("routines")
+    if not table:
+        return {}
+    frames = table["frames"]
+    names = zip(frames["function"], frames["module"], frames["source"], strict=True)
+    routines = {}
+    for row, (function, module, source) in enumerate(names):
+        name = _name((function, source, 0, module))
+        numbers = {key: int(table[key][row]) for key in NUMBERS}
+        moves = {
+            way: int(table[f"entries_with_{moves}"][row])
+            / max(int(table[f"entries_of_{movers}"][row]), 1)
+            for way, (_, movers, moves) in WAYS.items()
+        }
+        routines[name] = Routine(name, **numbers, moves=moves)
+    return routines
+
+
+def _name(frame: Frame) -> Name:
+    function, source, _, module = frame
+    return function.removesuffix(".cold"), module, source
+
+
+def output_routines(evidence: Evidence) -> Finding | None:
+    """The costliest routine from which files are written or read, where that is more than its file
+    calls."""
+    for output in Routines(evidence).outputs():
+        if (finding := _finding(evidence, output)) is not None:
+            return finding
+    return None
+
+
+def _finding(evidence: Evidence, output: Output) -> Finding | None:
+    routine, routines = output.routine, Routines(evidence)
+    share = routines.share(routine.total_ns)
+    if share < NOTABLE_SHARE or routine.total_ns < MORE_THAN_CALLS * routine.io_ns:
+        return None
+    paths = [base_name(evidence.path_of(file)) for file in output.files]
+    files = paths[0] if len(paths) == 1 else count(len(paths), "file")
+    verb = {"read": "read", "write": "written"}[output.way]
+    between, mpi, calls = (
+        percent(routines.share(time_ns))
+        for time_ns in (routine.useful_ns, routine.mpi_ns, routine.io_ns)
+    )
+    is_are = "is" if len(paths) == 1 else "are"
+    parts = [f"{between} between its calls (formatting, or what else it does)"]
+    parts += [f"{mpi} in MPI (gathering, waiting)"] if routine.mpi_calls else []
+    return Finding(
+        Kind.OUTPUT_ROUTINE,
+        f"{routine.name[0]}, from which {files} {is_are} {verb}, takes at least {percent(share)} "
+        "of the run",
+        f"{', '.join(parts)}, {calls} in file calls; entered at least "
+        f"{count(routine.entries, 'time')}",
+        share,
+        advice=advice(Kind.OUTPUT_ROUTINE, output.way),
+        file=evidence.path_of(output.files[0]) if len(paths) == 1 else "",
+        place=output.place,
+    )
+
+
+def as_json(evidence: Evidence) -> list[dict[str, Any]]:
+    """The routines from which files are written or read, the costliest first."""
+    routines = Routines(evidence)
+    return [
+        _as_json(evidence, routines.share(output.routine.total_ns), output)
+        for output in routines.outputs()[:MOST_ROUTINES]
+    ]
+
+
+def _as_json(evidence: Evidence, share: float, output: Output) -> dict[str, Any]:
+    routine = output.routine
+    return {
+        "routine": routine.name[0],
+        "place": output.place,
+        "access": output.way,
+        "files": [evidence.path_of(file) for file in output.files],
+        "ranks": routine.ranks,
+        "entries": routine.entries,
+        "share_of_runtime": share,
+        "useful_s": to_seconds(routine.useful_ns),
+        "mpi_s": to_seconds(routine.mpi_ns),
+        "io_s": to_seconds(routine.io_ns),
+        "unsure_s": to_seconds(routine.unsure_ns),
+    }
