@@ -5,19 +5,36 @@ program's own. Each verb's options stand in its own room.
 """
 
 import sys
+from importlib import import_module
 
 import click
 
-from tailrace.bench.cli import bench
-from tailrace.capture.cli import pack, run
-from tailrace.report.cli import report
-from tailrace.study.cli import study
 from tailrace.usage import Commands
 
+# Where the other verbs stand: NAME of tailrace.ROOM.cli.
+ROOMS = {
+    "bench": "bench",
+    "pack": "capture",
+    "report": "report",
+    "run": "capture",
+    "study": "study",
+}
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
-@click.group(cls=Commands, context_settings=SETTINGS)
+class Verbs(Commands):
+    """The verbs: the options of each are imported only where somebody asks for it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*self.commands, *ROOMS})
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in ROOMS and name not in self.commands:
+            self.add_command(getattr(import_module(f"tailrace.{ROOMS[name]}.cli"), name))
+        return super().get_command(ctx, name)
+
+
+@click.group(cls=Verbs, context_settings=SETTINGS)
 @click.version_option(package_name="tailrace", message="tailrace %(version)s")
 def cli() -> None:
     """Shows whether I/O holds a parallel simulation back, how much, and why."""
@@ -32,10 +49,6 @@ def doctor(as_json: bool) -> None:
     from tailrace.doctor import main as run_doctor
 
     sys.exit(run_doctor(as_json))
-
-
-for verb in (run, report, bench, pack, study):
-    cli.add_command(verb)
 
 
 def main() -> None:

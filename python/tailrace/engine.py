@@ -66,6 +66,13 @@ def analyze(path: str | Path, **options: Unpack[ReplayOptions]) -> dict[str, Any
         return columns
 
 
+def verify(path: Path) -> None:
+    """Reads and replays a trace in full. Raises TailraceError as `analyze` does, and needs no
+    NumPy, which takes longer to load than a small program to run."""
+    with reported(path), progress_bar(f"verifying {printable(path.name)}") as progress:
+        _engine().verify(str(path), progress=progress)
+
+
 def calls(
     path: Path,
     begin_ns: int | None,

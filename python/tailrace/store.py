@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailrace.engine import analyze, pack
+from tailrace.engine import pack, verify
 from tailrace.errors import TailraceError
 from tailrace.names import printable, shown_path
 from tailrace.output import free_names, publish, writing
@@ -140,7 +140,7 @@ def pack_verified(
     that is free."""
     with packed(raw, output) as runs:
         for run in runs:
-            analyze(run.trace, bins=1, longest=0)
+            verify(run.trace)
         names = name_of(runs) if name_of is not None else [output.stem] * len(runs)
         traces = [
             publish(run.trace, output.with_name(f"{name}{SUFFIX}"))

@@ -19,8 +19,9 @@ STUDIES = (REFERENCE / "studies.md").read_text("utf-8")
 
 def verbs(command: click.Command, name: str = "tailrace") -> Iterator[tuple[str, click.Command]]:
     if isinstance(command, click.Group):
-        for word, inner in command.commands.items():
-            yield from verbs(inner, f"{name} {word}")
+        context = click.Context(command)
+        for word in command.list_commands(context):
+            yield from verbs(command.get_command(context, word), f"{name} {word}")
     else:
         yield name, command
 

@@ -12,13 +12,14 @@ mod places;
 mod tables;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tailrace_replay::Options;
+use tailrace_replay::{Analysis, Options};
+use tailrace_trace::Trace;
 
 use crate::watch::Watch;
 
@@ -52,6 +53,37 @@ fn pack(
     let result = py.detach(|| tailrace_trace::pack(&raw_directory, &output_path, &mut tell));
     watch.raise()?;
     result.map_err(trace_error)?.iter().map(|summary| tables::summary(py, summary)).collect()
+}
+
+/// A trace's tables and its replay, under the name of its format.
+type Replayed = (&'static str, Box<dyn Trace>, Analysis);
+
+/// Reads and replays a trace in full, while the interpreter is free for others.
+fn replay(
+    py: Python<'_>,
+    path: &Path,
+    options: &Options,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Replayed> {
+    let watch = Watch::new(progress);
+    let result = py.detach(|| {
+        let format = tailrace_trace::open::recognize(path)?;
+        let trace = (format.open)(path)?;
+        let mut tell = |done: u64, total: u64| watch.tell(done as f64 / total.max(1) as f64);
+        let analysis = tailrace_replay::analyze(&*trace, options, &mut tell)?;
+        Ok((format.name, trace, analysis))
+    });
+    watch.raise()?;
+    result.map_err(trace_error)
+}
+
+/// Reads and replays a trace in full and keeps nothing. What `analyze` would raise is raised; no
+/// column is made, for which NumPy would have to be loaded.
+#[pyfunction]
+#[pyo3(signature = (path, progress=None))]
+fn verify(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<()> {
+    let options = Options { bins: 1, longest: 0, ..Options::default() };
+    replay(py, &path, &options, progress).map(drop)
 }
 
 /// Replays a trace (.tailrace, .prv, .prv.gz) and returns its columns.
@@ -91,17 +123,8 @@ fn analyze<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let options = options::checked(eager_limit_bytes, collectives, bins, longest, threads)?;
-    let watch = Watch::new(progress);
-    let result = py.detach(|| {
-        let format = tailrace_trace::open::recognize(&path)?;
-        let trace = (format.open)(&path)?;
-        let mut tell = |done: u64, total: u64| watch.tell(done as f64 / total.max(1) as f64);
-        let analysis = tailrace_replay::analyze(&*trace, &options, &mut tell)?;
-        Ok((format, trace, analysis))
-    });
-    watch.raise()?;
-    let (format, trace, analysis) = result.map_err(trace_error)?;
-    columns::all(py, format.name, trace.tables(), &analysis)
+    let (format, trace, analysis) = replay(py, &path, &options, progress)?;
+    columns::all(py, format, trace.tables(), &analysis)
 }
 
 #[pymodule]
@@ -110,5 +133,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EAGER_LIMIT_BYTES", Options::EAGER_LIMIT_BYTES)?;
     module.add_class::<calls::TraceCalls>()?;
     module.add_function(wrap_pyfunction!(pack, module)?)?;
+    module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(analyze, module)?)
 }

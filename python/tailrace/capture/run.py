@@ -225,17 +225,22 @@ def _several(attempt: Attempt, runs: list[store.Packed]) -> str:
 
 
 def _report(trace: Path, directory: Path, replay: ReplayOptions) -> None:
-    from tailrace.page import render
+    """The verdict first: the page takes longer to make."""
+    from tailrace.blas import load_numpy
+
+    load_numpy()
     from tailrace.report.text import print_verdict
     from tailrace.verdict.as_json import report
 
     columns = analyze(trace, **replay)
     document = report(columns)
-    page = write_new(
-        directory / "report.html", render([columns], [str(trace)], documents=[document])
-    )
     print_verdict(document, console(stderr=True))
     tell(f"trace: {_from_here(trace)}")
+
+    from tailrace.page import render
+
+    html = render([columns], [str(trace)], documents=[document])
+    page = write_new(directory / "report.html", html)
     tell(f"page:  {_from_here(page)}")
 
 

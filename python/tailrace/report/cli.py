@@ -53,6 +53,9 @@ def report(
 
     TRACE is a .tailrace file, a directory of `tailrace run`, or Extrae's .prv or .prv.gz.
     """
+    from tailrace.blas import load_numpy
+
+    load_numpy()
     from tailrace.report.command import main
 
     if len(traces) == 1:

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use addr2line::Loader;
 use gimli::{BaseAddresses, EhFrame, LittleEndian, UnwindSection};
-use object::read::elf::ElfFile64;
+use object::read::elf::{ElfFile64, ElfSymbol64};
 use object::{Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
 
 use crate::parallel;
@@ -92,10 +92,11 @@ fn names_in(module: &Module, addresses: &[u64]) -> HashMap<u64, Vec<Frame>> {
     if module.script().is_some() {
         return HashMap::new();
     }
-    let Some(symbols) = path.is_absolute().then(|| Symbols::read(path, &module.build_id)).flatten()
-    else {
+    let Some(content) = path.is_absolute().then(|| content(path)).flatten() else {
         return HashMap::new();
     };
+    let Some(file) = the_one_that_ran(&content, &module.build_id) else { return HashMap::new() };
+    let symbols = Symbols::of(&file);
     let loader = Loader::new(path).ok();
     let named = addresses.iter().map(|&address| {
         // The call is before the instruction to which it returns.
@@ -135,47 +136,59 @@ fn by_debug(loader: &Loader, call: u64) -> Vec<Frame> {
     frames
 }
 
-/// A module's functions in order of their addresses: begin, end, name.
-struct Symbols {
-    named: Vec<(u64, u64, String)>,
+type Content = ReadCache<File>;
+type Elf<'data> = ElfFile64<'data, object::LittleEndian, &'data Content>;
+type Symbol<'data, 'file> = ElfSymbol64<'data, 'file, object::LittleEndian, &'data Content>;
+
+/// What is no plain file may never end.
+fn content(path: &Path) -> Option<Content> {
+    path.metadata().ok()?.is_file().then(|| File::open(path).ok().map(ReadCache::new)).flatten()
+}
+
+fn the_one_that_ran<'data>(content: &'data Content, build_id: &[u8]) -> Option<Elf<'data>> {
+    let file = Elf::parse(content).ok()?;
+    let own = file.build_id().ok().flatten().unwrap_or_default();
+    (own == build_id).then_some(file)
+}
+
+/// A module's functions in order of their addresses: begin and end, and where the name is read
+/// where it is asked for. A name is two system calls, and a library may have 10,000 of them.
+struct Symbols<'data, 'file> {
+    known: Vec<(u64, u64, Symbol<'data, 'file>)>,
     /// By the tables for exceptions, which stripping leaves.
     ranges: Vec<(u64, u64)>,
 }
 
-impl Symbols {
-    fn read(path: &Path, build_id: &[u8]) -> Option<Self> {
-        // What is no plain file may never end.
-        if !path.metadata().ok()?.is_file() {
-            return None;
-        }
-        let cache = ReadCache::new(File::open(path).ok()?);
-        let file: ElfFile64<'_, object::LittleEndian, _> = ElfFile64::parse(&cache).ok()?;
-        let own = file.build_id().ok().flatten().unwrap_or_default();
-        if own != build_id {
-            return None;
-        }
-        let mut named: Vec<(u64, u64, String)> = file
+impl<'data, 'file> Symbols<'data, 'file> {
+    fn of(file: &'file Elf<'data>) -> Self {
+        let mut known: Vec<(u64, u64, Symbol<'data, 'file>)> = file
             .symbols()
             .chain(file.dynamic_symbols())
             .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0)
-            .filter_map(|symbol| {
-                let (begin, name) = (symbol.address(), symbol.name().ok()?);
-                Some((begin, begin.saturating_add(symbol.size()), name.to_owned()))
+            .map(|symbol| {
+                (symbol.address(), symbol.address().saturating_add(symbol.size()), symbol)
             })
             .collect();
-        named.sort();
-        Some(Self { named, ranges: ranges(&file) })
+        known.sort_by_key(|&(begin, end, _)| (begin, end));
+        Self { known, ranges: ranges(file) }
     }
 
     fn function(&self, call: u64, module: &str) -> String {
-        let before = self.named.partition_point(|(begin, ..)| *begin <= call);
-        let around = self.named[..before].iter().rev().take(8).find(|(_, end, _)| call < *end);
-        if let Some((_, _, name)) = around {
+        if let Some(name) = self.around(call) {
             return demangle::readable(name);
         }
         let before = self.ranges.partition_point(|(begin, _)| *begin <= call);
         let range = before.checked_sub(1).map(|index| self.ranges[index]);
         place_in(module, range.filter(|(_, end)| call < *end).map_or(call, |(begin, _)| begin))
+    }
+
+    /// Of several names of one function the last by the alphabet.
+    fn around(&self, call: u64) -> Option<&'data str> {
+        let before = self.known.partition_point(|(begin, ..)| *begin <= call);
+        let functions = self.known[..before].chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+        let near = functions.rev().take(8).filter(|names| call < names[0].1);
+        near.filter_map(|names| names.iter().filter_map(|(.., symbol)| symbol.name().ok()).max())
+            .next()
     }
 }
 

@@ -1,0 +1,106 @@
+"""What a command loads before it answers: nobody waits for what is not needed yet."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailrace import blas, engine, page, store
+from tailrace.capture import run as verb
+from tailrace.errors import TailraceError
+
+from ..processes import LONGEST_WAIT_S
+
+pytest.importorskip("tailrace._engine", reason="the compiled engine is not built")
+
+WRITE = ["dd", "if=/dev/zero", "of=zeros", "bs=4096", "count=10", "status=none"]
+
+
+def loaded(words: list[str], directory: Path) -> set[str]:
+    """The modules that Python imports for a command."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "tailrace", *words],
+        capture_output=True,
+        text=True,
+        cwd=directory,
+        timeout=LONGEST_WAIT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(re.findall(r"^import time:.*\| +(\S+)$", done.stderr, re.MULTILINE))
+
+
+@pytest.fixture
+def trace(tmp_path) -> Path:
+    loaded(["run", "--no-report", "-o", "run", "--", *WRITE], tmp_path)
+    return next((tmp_path / "run").glob("*.tailrace"))
+
+
+def test_a_run_without_a_report_loads_nothing_heavy(tmp_path):
+    modules = loaded(["run", "--no-report", "-o", "run", "--", *WRITE], tmp_path)
+    assert "tailrace.store" in modules
+    assert (tmp_path / "run" / "dd.tailrace").is_file()
+    assert not modules & {"numpy", "rich", "jinja2", "tailrace.verdict"}
+
+
+def test_of_the_other_verbs_nothing_is_loaded(tmp_path):
+    modules = loaded(["run", "--help"], tmp_path)
+    assert "tailrace.usage" in modules
+    assert not modules & {"tailrace.bench.options", "tailrace.extras"}  # of bench and of study
+
+
+def test_numpy_comes_without_threads():
+    """OpenBLAS's, one for each core; a program that is started afterwards gets its own."""
+    code = (
+        "import os; from tailrace.blas import load_numpy; load_numpy(); "
+        "print(len(os.listdir('/proc/self/task')), 'OPENBLAS_NUM_THREADS' in os.environ)"
+    )
+    clean = {key: value for key, value in os.environ.items() if key != blas.THREADS}
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=clean
+    )
+    assert answer.stdout.split() == ["1", "False"]
+
+
+def test_a_trace_is_verified_without_numpy(trace):
+    """And in full: one wrong byte anywhere is found, as it is by reading the trace."""
+    engine.verify(trace)
+    content = trace.read_bytes()
+    for place in range(0, len(content), max(1, len(content) // 20)):
+        trace.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+        with pytest.raises(TailraceError) as verified:
+            engine.verify(trace)
+        with pytest.raises(TailraceError) as read:
+            engine.analyze(trace)
+        assert str(verified.value) == str(read.value)
+
+
+def test_what_cannot_be_read_back_keeps_its_streams(tmp_path, monkeypatch):
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "host.1.0.stream").write_bytes(b"events")
+
+    def damaged(_trace: Path) -> None:
+        raise TailraceError("the trace is damaged")
+
+    monkeypatch.setattr(store, "verify", damaged)
+    monkeypatch.setattr(store, "pack", lambda _, to: [{"path": to, "meta": {}, "ranks": 1}])
+    with pytest.raises(TailraceError, match="is damaged"):
+        store.pack_verified(raw, tmp_path / "model.tailrace")
+    assert (raw / "host.1.0.stream").is_file()
+
+
+def test_the_verdict_stands_before_the_page_is_made(trace, tmp_path, monkeypatch, capfd):
+    def broken(*_arguments: object, **_options: object) -> str:
+        raise TailraceError("no page today")
+
+    monkeypatch.setattr(page, "render", broken)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TailraceError, match="no page today"):
+        verb._report(trace, trace.parent, {})
+    said = capfd.readouterr().err
+    assert "too short to judge" in said and "trace: run/dd.tailrace" in said
