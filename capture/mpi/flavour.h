@@ -302,6 +302,8 @@ void receive_started(struct stream *stream, struct call *call, const struct rece
                      int result, MPI_Request request);
 void exchange_after(struct stream *stream, struct call *call, const struct send *send,
                     const struct receive *receive, int result, const struct status_place *status);
+void exchange_started(struct stream *stream, struct call *call, const struct send *send,
+                      const struct receive *receive, int result, MPI_Request request);
 void probe_after(struct stream *stream, struct call *call, const struct probe *probe, int result,
                  bool found, const struct status_place *status);
 void message_found(const struct probe *probe, int result, bool found, MPI_Message message,

@@ -41,7 +41,7 @@ static bool failed(struct stream *stream, struct call *call, int result)
 
 /* --- send --- */
 
-enum { SEND_WORDS = 6, RECEIVE_WORDS = 7, EXCHANGE_WORDS = 10, PROBE_WORDS = 6 };
+enum { SEND_WORDS = 6, RECEIVE_WORDS = 7, EXCHANGE_WORDS = 11, PROBE_WORDS = 6 };
 
 static void send_words(int64_t *words, const struct send *send, int64_t comm, int64_t bytes)
 {
@@ -139,12 +139,10 @@ void receive_started(struct stream *stream, struct call *call, const struct rece
 
 /* --- both at once --- */
 
-void exchange_after(struct stream *stream, struct call *call, const struct send *send,
-                    const struct receive *receive, int result, const struct status_place *status)
+static void end_exchange(struct stream *stream, struct call *call, const struct send *send,
+                         const struct receive *receive, const struct status_place *status)
 {
-    if (failed(stream, call, result))
-        return;
-    int64_t words[EXCHANGE_WORDS + 1];
+    int64_t words[EXCHANGE_WORDS];
     send_words(words, send, communicator_get(send->comm)->number,
                bytes_of(send->count, send->type));
     words[5] = peer_word(receive->peer);
@@ -154,7 +152,25 @@ void exchange_after(struct stream *stream, struct call *call, const struct send 
     words[9] = -1;
     if (status)
         matched_words(words + 8, receive, status);
-    call_end(stream, call, CLASS_SEND_RECEIVE, words, EXCHANGE_WORDS);
+    words[10] = send->flags;
+    call_end(stream, call, CLASS_SEND_RECEIVE, words, EXCHANGE_WORDS - !send->flags);
+}
+
+void exchange_after(struct stream *stream, struct call *call, const struct send *send,
+                    const struct receive *receive, int result, const struct status_place *status)
+{
+    if (!failed(stream, call, result))
+        end_exchange(stream, call, send, receive, status);
+}
+
+void exchange_started(struct stream *stream, struct call *call, const struct send *send,
+                      const struct receive *receive, int result, MPI_Request request)
+{
+    if (failed(stream, call, result))
+        return;
+    end_exchange(stream, call, send, receive, NULL);
+    request_started(stream, request,
+                    REQUEST_ACTIVE | (receive_wildcard(receive) ? REQUEST_WILDCARD : 0), NULL);
 }
 
 /* --- probes --- */

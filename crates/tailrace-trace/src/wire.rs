@@ -161,6 +161,37 @@ pub mod send_receive {
     pub const FLAGS: usize = 10;
 }
 
+/// Where the words of a class say what a receive asks for and what it turned out to get.
+pub struct Asked {
+    pub peer: usize,
+    pub tag: usize,
+    pub actual_peer: usize,
+    pub actual_tag: usize,
+    pub flags: usize,
+}
+
+impl Asked {
+    pub fn of(class: u8) -> Option<Self> {
+        match class {
+            class::RECEIVE => Some(Self {
+                peer: receive::PEER,
+                tag: receive::TAG,
+                actual_peer: receive::ACTUAL_PEER,
+                actual_tag: receive::ACTUAL_TAG,
+                flags: receive::FLAGS,
+            }),
+            class::SEND_RECEIVE => Some(Self {
+                peer: send_receive::RECEIVE_PEER,
+                tag: send_receive::RECEIVE_TAG,
+                actual_peer: send_receive::ACTUAL_PEER,
+                actual_tag: send_receive::ACTUAL_TAG,
+                flags: send_receive::FLAGS,
+            }),
+            _ => None,
+        }
+    }
+}
+
 pub mod complete {
     pub const FLAGS: usize = 0;
     pub const COUNT: usize = 1;

@@ -174,7 +174,8 @@ fn envelope(words: &[i64], context: Context) -> Result<Envelope, Wrong> {
     })
 }
 
-/// The envelope of a receive: what matched where that is known, what was asked for otherwise.
+/// The envelope of a receive: what matched where that is known, what was asked for otherwise. What
+/// was asked for is believed first: MPICH completes an MPI_Isendrecv with a tag of its own.
 fn received(
     asked: Envelope,
     actual: (i64, i64),
@@ -184,7 +185,13 @@ fn received(
     if !wildcard || actual.0 == wire::peer::ANY {
         return Ok((asked, wildcard));
     }
-    let found = Envelope { peer: peer(actual.0, context)?, tag: tag(actual.1)?, ..asked };
+    let mut found = asked;
+    if asked.peer == Envelope::UNKNOWN {
+        found.peer = peer(actual.0, context)?;
+    }
+    if i64::from(asked.tag) == wire::ANY_TAG {
+        found.tag = tag(actual.1)?;
+    }
     Ok((found, wildcard))
 }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use support::{Stream, events, pack};
-use tailrace_trace::event::{Operation, Part, Token};
+use tailrace_trace::event::{Operation, Part, Progress, Token};
 use tailrace_trace::offsets::Follower;
 use tailrace_trace::tables::Wait;
 use tailrace_trace::{Batch, open};
@@ -103,11 +103,52 @@ fn wildcard(calls_between: u64) -> i32 {
 }
 
 #[test]
-fn wildcards_say_what_matched_even_blocks_later() {
+fn wildcards_say_what_matched_however_long_it_took() {
     assert_eq!(wildcard(0), 1);
     assert_eq!(wildcard(200_000), 1);
-    // 16 blocks of 16,384 events are held back, no more.
-    assert_eq!(wildcard(300_000), -2);
+    // More than the 16 blocks of 16,384 events that are held back.
+    assert_eq!(wildcard(270_000), 1);
+    assert_eq!(wildcard(1_000_000), 1);
+}
+
+#[test]
+fn another_thread_may_tell_what_a_wildcard_matched() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut starter = Stream::rank(0, 3, 0);
+    starter.name(1, 0, "MPI_Irecv").define(1, 1, 3, &[0, -2, 5, 8, 1, -2, -1]);
+    starter.call(1, 1, 1).call(1, 1, 1).call(1, 1, 1).save(directory.path(), 0);
+    let mut waiter = Stream::rank(0, 3, 10);
+    waiter.u32_at(16, 1).u32_at(20, 0).name(2, 0, "MPI_Waitall");
+    // Of thread 0 the numbers 0 and 2: 0 came from rank 2, 2 from rank 1; 1 never came.
+    waiter.define(2, 2, 5, &[0, 2, -1, 2, 5, -3, 1, 5]).call(2, 1, 1).save(directory.path(), 1);
+    let trace = open(&pack(directory.path())).unwrap();
+    let peers: Vec<i32> = events(trace.as_ref(), 0)
+        .iter()
+        .map(|(_, shape)| match &shape.operation {
+            Operation::Receive { envelope, .. } => envelope.peer,
+            other => panic!("{other:?} is not a receive"),
+        })
+        .collect();
+    assert_eq!(peers, [2, -2, 1]);
+}
+
+#[test]
+fn an_exchange_with_anyone_says_what_it_received() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = Stream::rank(0, 3, 0);
+    stream.name(1, 0, "MPI_Isendrecv").name(2, 0, "MPI_Wait");
+    stream.define(1, 1, 4, &[0, 1, 5, 8, 0, -2, 7, 16, -2, -1, 1]);
+    // MPICH tells a tag of its own.
+    stream.define(2, 2, 5, &[0, 1, 1, 2, 99]).call(1, 1, 1).call(2, 1, 1);
+    stream.save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let Operation::SendReceive { send, receive, progress: Progress::Started } =
+        &events(trace.as_ref(), 0)[0].1.operation
+    else {
+        panic!("an exchange that is started")
+    };
+    assert_eq!((send.peer, send.tag, send.bytes), (1, 5, 8));
+    assert_eq!((receive.peer, receive.tag, receive.bytes), (2, 7, 16));
 }
 
 #[test]

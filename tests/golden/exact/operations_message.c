@@ -8,6 +8,7 @@ static char request_names[32][64];
 static MPI_Request requests[32];
 
 MPI_Request *named_request(const struct call *call);
+int source_of(const struct call *call, int index);
 
 static MPI_Request *request_of(const struct call *call)
 {
@@ -19,7 +20,7 @@ MPI_Request *named_request(const struct call *call)
     return request_of(call);
 }
 
-static int source(const struct call *call, int index)
+int source_of(const struct call *call, int index)
 {
     return strcmp(call->instruction->argument[index], "any") == 0 ? MPI_ANY_SOURCE
                                                                   : (int)value(call, index);
@@ -44,7 +45,7 @@ static void ssend(const struct call *call)
 
 static void recv(const struct call *call)
 {
-    MPI_Recv(incoming, count(call, 1), MPI_BYTE, source(call, 0), (int)value_or(call, 2, 0),
+    MPI_Recv(incoming, count(call, 1), MPI_BYTE, source_of(call, 0), (int)value_or(call, 2, 0),
              MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
@@ -52,14 +53,15 @@ static void recv(const struct call *call)
 static void sendrecv(const struct call *call)
 {
     MPI_Sendrecv(outgoing, count(call, 2), MPI_BYTE, (int)value(call, 0), 0, incoming,
-                 count(call, 2), MPI_BYTE, source(call, 1), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                 count(call, 2), MPI_BYTE, source_of(call, 1), 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
 }
 
 /* mprobe SOURCE BYTES: a matched probe, then the receive of what it found */
 static void mprobe(const struct call *call)
 {
     MPI_Message message;
-    MPI_Mprobe(source(call, 0), MPI_ANY_TAG, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Mprobe(source_of(call, 0), MPI_ANY_TAG, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
     MPI_Mrecv(incoming, count(call, 1), MPI_BYTE, &message, MPI_STATUS_IGNORE);
 }
 
@@ -72,7 +74,7 @@ static void isend(const struct call *call)
 
 static void irecv(const struct call *call)
 {
-    MPI_Irecv(incoming, count(call, 2), MPI_BYTE, source(call, 1), 0, MPI_COMM_WORLD,
+    MPI_Irecv(incoming, count(call, 2), MPI_BYTE, source_of(call, 1), 0, MPI_COMM_WORLD,
               request_of(call));
 }
 
@@ -84,7 +86,7 @@ static void send_init(const struct call *call)
 
 static void recv_init(const struct call *call)
 {
-    MPI_Recv_init(incoming, count(call, 2), MPI_BYTE, source(call, 1), 0, MPI_COMM_WORLD,
+    MPI_Recv_init(incoming, count(call, 2), MPI_BYTE, source_of(call, 1), 0, MPI_COMM_WORLD,
                   request_of(call));
 }
 

@@ -4,13 +4,14 @@
 #include "exact.h"
 
 MPI_Request *named_request(const struct call *call);
+int source_of(const struct call *call, int index);
 
 /* isendrecv REQUEST DESTINATION SOURCE BYTES */
 static void isendrecv(const struct call *call)
 {
     const int bytes = (int)value(call, 3);
     MPI_Isendrecv(outgoing, bytes, MPI_BYTE, (int)value(call, 1), 0, incoming, bytes, MPI_BYTE,
-                  (int)value(call, 2), 0, MPI_COMM_WORLD, named_request(call));
+                  source_of(call, 2), 0, MPI_COMM_WORLD, named_request(call));
 }
 
 static void cancel(const struct call *call)

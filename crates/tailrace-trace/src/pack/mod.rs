@@ -4,6 +4,7 @@
 //! until the file has come to it, so that the same run is always packed to the same bytes.
 
 mod demangle;
+mod foresight;
 mod observe;
 mod stream;
 mod symbols;

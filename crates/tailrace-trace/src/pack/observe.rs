@@ -180,14 +180,7 @@ mod tests {
                 words: words.into(),
             };
             let shape = Arc::new(shape);
-            observer.observe(&Decoded {
-                begin_ns,
-                end_ns,
-                shape,
-                number: None,
-                posted: None,
-                completed: vec![],
-            });
+            observer.observe(&Decoded::new(begin_ns, end_ns, shape));
         }
         let window = window(&[main(0, 120)], &[observer.finish(0)]);
         assert_eq!(window, Some(Window { begin_ns: 72, end_ns: 97 }));

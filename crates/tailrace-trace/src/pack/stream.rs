@@ -10,13 +10,14 @@ use crate::packed::{Block, Compressor};
 use crate::raw::decode::{Decoded, Decoder};
 use crate::raw::run::{Run, Stream};
 use crate::raw::translate::Completion;
-use crate::wire::{self, class, receive};
+use crate::wire::{self, class};
 
+use super::foresight::{self, Matches};
 use super::observe::{Observed, Observer};
 use super::{Parcel, events_per_block};
 
 /// Blocks that are held back while wildcard receives posted in them may still tell what they
-/// matched.
+/// matched; for those that do not by then, the stream is read ahead.
 const BLOCKS_HELD: usize = 16;
 
 /// Decodes the stream and sends its blocks, then what was observed; an error ends it.
@@ -30,6 +31,8 @@ pub(super) fn pack(run: &Run, stream: &Stream, to: &SyncSender<Parcel>) {
 }
 
 struct Packer<'a> {
+    run: &'a Run,
+    stream: &'a Stream,
     decoder: Decoder<'a>,
     observer: Observer<'a>,
     compressor: Compressor,
@@ -42,6 +45,8 @@ struct Packer<'a> {
     sent: u64,
     /// Wildcard receives that are under way.
     posted: HashMap<u64, Posted>,
+    /// What receives will match that take long; read ahead where it is first asked for.
+    foreseen: Option<Matches>,
     /// Block and row of the *enter* of every call that is open.
     entered: Vec<(u64, usize)>,
     next_number: u64,
@@ -72,6 +77,8 @@ impl<'a> Packer<'a> {
             TraceError::new(format!("cannot compress: {cause}"), "free some memory and pack again")
         };
         Ok(Self {
+            run,
+            stream,
             decoder: Decoder::new(run, stream)?,
             observer: Observer::new(&run.tables.functions),
             compressor: Compressor::new().map_err(no_memory)?,
@@ -81,6 +88,7 @@ impl<'a> Packer<'a> {
             held: VecDeque::new(),
             sent: 0,
             posted: HashMap::new(),
+            foreseen: None,
             entered: Vec::new(),
             next_number: 0,
             reached_ns: run.tables.locations[stream.location as usize].begin_ns,
@@ -92,6 +100,9 @@ impl<'a> Packer<'a> {
         while wanted && let Some(decoded) = self.decoder.next_call() {
             self.observer.observe(&decoded);
             wanted = self.add(&decoded);
+        }
+        if self.run.siblings(self.stream).next().is_some() {
+            (self.sent..self.sent + self.held.len() as u64).for_each(|block| self.foresee(block));
         }
         while wanted && !self.held.is_empty() {
             wanted = self.send_first();
@@ -155,8 +166,9 @@ impl<'a> Packer<'a> {
         let peer = self.decoder.translation().peer(posted.communicator, completion.peer);
         if let Some(peer) = peer.ok().filter(|&peer| peer != wire::peer::ANY) {
             let mut shape = CodedShape::clone(held.block.shape(posted.row));
-            shape.words[receive::ACTUAL_PEER] = peer;
-            shape.words[receive::ACTUAL_TAG] = completion.tag;
+            let Some(asked) = wire::Asked::of(shape.class) else { return };
+            shape.words[asked.actual_peer] = peer;
+            shape.words[asked.actual_tag] = completion.tag;
             held.block.replace(posted.row, shape);
         }
     }
@@ -166,11 +178,29 @@ impl<'a> Packer<'a> {
         while self.held.front().is_some_and(|first| first.open == 0)
             || self.held.len() >= BLOCKS_HELD
         {
+            self.foresee(self.sent);
             if !self.send_first() {
                 return false;
             }
         }
         true
+    }
+
+    /// Settles the receives of a block that is held from what they will match.
+    fn foresee(&mut self, block: u64) {
+        let open = self.posted.iter().filter(|(_, posted)| posted.block == block);
+        let open: Vec<u64> = open.map(|(number, _)| *number).collect();
+        if open.is_empty() {
+            return;
+        }
+        let events_min = (BLOCKS_HELD - 2) * self.events_max;
+        let read = || foresight::matches(self.run, self.stream, events_min).unwrap_or_default();
+        let foreseen = self.foreseen.get_or_insert_with(read);
+        let known: Vec<_> =
+            open.iter().filter_map(|number| Some((*number, *foreseen.get(number)?))).collect();
+        for (number, completion) in known {
+            self.complete(number, &completion);
+        }
     }
 
     fn send_first(&mut self) -> bool {

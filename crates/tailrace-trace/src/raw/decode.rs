@@ -33,6 +33,38 @@ pub(crate) struct Decoded {
     /// What it completed, as far as own requests go: number, and peer and tag as the stream has
     /// them.
     pub completed: Vec<(u64, Completion)>,
+    /// … and requests that other threads of the process started.
+    pub of_others: Vec<OfOther>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfOther {
+    /// Its number in the process.
+    pub thread: u32,
+    /// Of the request, on that thread.
+    pub number: u64,
+    pub completion: Completion,
+}
+
+impl Decoded {
+    pub(crate) fn new(begin_ns: i64, end_ns: i64, shape: Arc<CodedShape>) -> Self {
+        let (completed, of_others) = (Vec::new(), Vec::new());
+        Self { begin_ns, end_ns, shape, number: None, posted: None, completed, of_others }
+    }
+
+    fn complete(&mut self, completion: Completion, next_number: u64) {
+        if let Ok(distance @ 1..) = u64::try_from(completion.token) {
+            let number = next_number.checked_sub(distance);
+            self.completed.extend(number.map(|number| (number, completion)));
+            return;
+        }
+        let coded = !completion.token;
+        self.of_others.push(OfOther {
+            thread: (coded >> wire::token::THREAD_SHIFT) as u32,
+            number: (coded & wire::token::NUMBER_MASK) as u64,
+            completion,
+        });
+    }
 }
 
 /// A shape number of the stream, made ready for use.
@@ -166,19 +198,16 @@ impl<'a> Decoder<'a> {
         end_ns: i64,
         (shape, slot): (Arc<CodedShape>, usize),
     ) -> Decoded {
-        let mut decoded =
-            Decoded { begin_ns, end_ns, shape, number: None, posted: None, completed: Vec::new() };
+        let mut decoded = Decoded::new(begin_ns, end_ns, shape);
         let (part, class) = (decoded.shape.part, decoded.shape.class);
         if part == Part::Enter {
             return decoded;
         }
         let raw = &self.slots[slot].raw;
         if class == class::COMPLETE {
-            let own =
-                completions(raw).into_iter().flatten().filter(|completion| completion.token > 0);
-            decoded.completed = own
-                .filter_map(|c| Some((self.next_number.checked_sub(c.token as u64)?, c)))
-                .collect();
+            for completion in completions(raw).into_iter().flatten() {
+                decoded.complete(completion, self.next_number);
+            }
         }
         if words::progress(class, &decoded.shape.words) != Progress::Blocking {
             decoded.number = Some(self.next_number);
@@ -225,14 +254,7 @@ impl<'a> Decoder<'a> {
         let open = self.open.pop()?;
         let at = self.clock.ns(self.cursor_ticks).max(self.reached_ns);
         let shape = Arc::new(CodedShape { part: Part::Leave, ..(*open).clone() });
-        let mut decoded = Decoded {
-            begin_ns: at,
-            end_ns: at,
-            shape,
-            number: None,
-            posted: None,
-            completed: Vec::new(),
-        };
+        let mut decoded = Decoded::new(at, at, shape);
         if words::progress(decoded.shape.class, &decoded.shape.words) != Progress::Blocking {
             decoded.number = Some(self.next_number);
             self.next_number += 1;

@@ -113,6 +113,12 @@ impl Run {
         &self.clocks[stream.domain]
     }
 
+    /// The other streams of the stream's process.
+    pub(crate) fn siblings<'a>(&'a self, stream: &'a Stream) -> impl Iterator<Item = &'a Stream> {
+        let others = self.streams.iter().filter(|other| other.location != stream.location);
+        others.filter(|other| other.image == stream.image)
+    }
+
     pub(crate) fn translation(&self, stream: &Stream) -> Translation<'_> {
         let image = &self.images[stream.image];
         Translation {

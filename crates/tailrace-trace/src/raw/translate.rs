@@ -194,8 +194,9 @@ pub(crate) fn completions(raw: &[i64]) -> Result<impl Iterator<Item = Completion
 /// Whether these raw words post a receive, blocking or not, that does not say what it will match;
 /// of persistent ones nothing is known.
 pub(crate) fn posts_wildcard(class: u8, raw: &[i64]) -> bool {
+    let Some(asked) = wire::Asked::of(class) else { return false };
     let word = |place: usize| raw.get(place).copied().unwrap_or(0);
-    let kinds = word(receive::FLAGS) & (flag::STARTS | flag::PERSISTENT);
-    let any = word(receive::PEER) == wire::peer::ANY || word(receive::TAG) == wire::ANY_TAG;
-    class == class::RECEIVE && kinds == flag::STARTS && any
+    let kinds = word(asked.flags) & (flag::STARTS | flag::PERSISTENT);
+    let any = word(asked.peer) == wire::peer::ANY || word(asked.tag) == wire::ANY_TAG;
+    kinds == flag::STARTS && any
 }

@@ -80,13 +80,13 @@ def _exchange(replace: bool, blocking: bool) -> Pieces:
         ("count", "datatype") * 2 if replace else ("sendcount", "sendtype", "recvcount", "recvtype")
     )
     lines = [
-        f"send = (struct send){{.comm = $comm, .peer = $dest, .tag = $sendtag, .count = ${there}, .type = ${there_type}}};",
+        f"send = (struct send){{.comm = $comm, .peer = $dest, .tag = $sendtag, .flags = {0 if blocking else _STARTS}, .count = ${there}, .type = ${there_type}}};",
         f"receive = (struct receive){{.comm = $comm, .peer = $source, .tag = $recvtag, .count = ${back}, .type = ${back_type}}};",
     ]
     return Pieces(
         declare="struct send send; struct receive receive;" + (" " + _STATUS if blocking else ""),
         before="\n".join([*lines, _CHOOSE] if blocking else lines),
-        after=f"exchange_after(stream, &call, &send, &receive, result, {'&place' if blocking else 'NULL'});",
+        after=f"exchange_{'after' if blocking else 'started'}(stream, &call, &send, &receive, result, {'&place' if blocking else '$request'});",
         arguments={"status": "chosen"} if blocking else {},
     )
 
