@@ -17,7 +17,7 @@ import tailrace
 from tailrace.library import Run
 from tailrace.verdict.scaling import scaling_table
 from tailrace.verdict.several import headline_of_several
-from tests.conftest import ROOT, Mpi, without_processor_waits
+from tests.conftest import Mpi, without_processor_waits
 
 from .test_planted import captured
 
@@ -27,7 +27,6 @@ pytestmark = [
 ]
 
 PROGRAMS = Path(__file__).parent / "planted.py"
-MPI4PY = "4.1.2"
 
 
 @dataclass(frozen=True)
@@ -119,18 +118,6 @@ SCALING = {
     "messages_of_more": r"transfer efficiency falls from [\d.]+ % to [\d.]+ %",
     "work_of_each": r"computation scalability falls from 100 % to [\d.]+ %",
 }
-
-
-@pytest.fixture(scope="session")
-def modules() -> Path:
-    """mpi4py as PyPI has it, beside this Python's own packages, made once and kept in build/."""
-    folder = ROOT / "build" / f"mpi4py-{MPI4PY}-modules"
-    command = [sys.executable, "-m", "pip", "install", "-q", "--only-binary", ":all:", "--no-deps"]
-    if not (folder / "mpi4py").is_dir():
-        command += ["--target", folder, f"mpi4py=={MPI4PY}"]
-        if subprocess.run(command, capture_output=True).returncode:
-            pytest.skip("pip cannot install mpi4py")
-    return folder
 
 
 def recorded(command: Sequence[str | Path], folder: Path, environment: dict[str, str]) -> Run:

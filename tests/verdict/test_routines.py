@@ -45,12 +45,12 @@ class Judged:
         return found[0].finding.split(",")[0] if found else ""
 
 
-def judged(mpi: Mpi, ranks: int, folder: Path, *command: str | Path) -> Judged:
+def judged(mpi: Mpi, ranks: int, folder: Path, *command: str | Path, **more: str | Path) -> Judged:
     folder.mkdir(exist_ok=True)
     words = ["run", "--no-report", "-o", folder / "trace", "--", *mpi.launch(ranks, *command)]
     done = subprocess.run(
         [sys.executable, "-m", "tailrace", *map(str, words)],
-        env=mpi.variables(),
+        env=mpi.variables(**more),
         cwd=folder,
         capture_output=True,
         text=True,
@@ -213,4 +213,15 @@ def test_a_module_procedure_of_fortran(tmp_path):
     assert "write_history (model.f90:" in row["place"]
     assert row["useful_s"] > row["io_s"]
     (truth,) = run.truth.values()
+    assert 0.8 * truth - CLOCKS_S <= total_s(row) <= truth + CLOCKS_S
+
+
+def test_a_function_of_python(mpi, modules, tmp_path):
+    (library,) = (Path(mpi.mpicc).parents[1] / "lib").glob("libmpi.so.[0-9]*")
+    program = (sys.executable, HERE / "routines.py", tmp_path)
+    run = judged(mpi, 2, tmp_path, *program, PYTHONPATH=modules, MPI4PY_LIBMPI=library)
+    row, truth = run.routines["dump"], run.truth["dump"]
+    assert run.named == "dump"
+    assert row["entries"] == 8
+    assert row["place"].startswith("dump (routines.py:")
     assert 0.8 * truth - CLOCKS_S <= total_s(row) <= truth + CLOCKS_S
