@@ -181,6 +181,44 @@ static bool mpi_is_linked(void)
     return dl_iterate_phdr(is_mpi_library, NULL) != 0;
 }
 
+static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && part->p_vaddr >= segment->p_vaddr &&
+            part->p_vaddr + part->p_filesz <= segment->p_vaddr + segment->p_filesz)
+            return true;
+    }
+    return false;
+}
+
+/* The linker of Go leaves a note of its own in each program. */
+static int has_note_of_go(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+    (void)bytes;
+    (void)unused;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const char *at = (const char *)(info->dlpi_addr + segment->p_vaddr);
+        const char *end = at + segment->p_filesz;
+        if (segment->p_type != PT_NOTE || !is_loaded(info, segment))
+            continue;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+            const char *name = at + sizeof *note;
+            if (note->n_namesz == 4 && !memcmp(name, "Go\0", 4))
+                return 1;
+            at = name + ((note->n_namesz + 3) & ~3U) + ((note->n_descsz + 3) & ~3U);
+        }
+    }
+    return -1; /* the first object is the program */
+}
+
+static bool is_of_go(void)
+{
+    return dl_iterate_phdr(has_note_of_go, NULL) > 0;
+}
+
 /* --- Is it the program that the user named? --- */
 
 static bool same_path(const char *path, const char *program)
@@ -386,10 +424,28 @@ bool tailrace_rank_starts(void)
     return tailrace_recording;
 }
 
+static void describe_earlier(void)
+{
+    char text[32];
+    unsigned long long earlier = usage_earlier_ns();
+    snprintf(text, sizeof text, "%llu", earlier);
+    if (earlier)
+        process_add_meta("earlier_ns", text);
+}
+
+/* Go's programs call the system without the C library: nothing but MPI calls would be seen. */
 static bool starts_at_once(const char *executable, int argc, char **argv)
 {
-    return process.all_processes || is_program(executable, argc, argv) || is_command() ||
-           (rank_hint() && mpi_is_linked());
+    if (rank_hint() && mpi_is_linked())
+        return true;
+    if (is_of_go())
+        return false;
+    if (process.all_processes || is_program(executable, argc, argv))
+        return true;
+    if (!is_command())
+        return false;
+    describe_earlier();
+    return true;
 }
 
 __attribute__((constructor)) static void program_starts(int argc, char **argv)

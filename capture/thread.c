@@ -316,6 +316,8 @@ void tailrace_usage_ends(void)
     int saved = errno;
     if (!process.usage_ended)
         write_usage("usage_end");
+    if (!process.usage_ended && tailrace_recording && process.started && usage_children_left())
+        tailrace_meta("children_left", "yes");
     process.usage_ended = true;
     errno = saved;
 }

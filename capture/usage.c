@@ -6,14 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "process.h"
 #include "record.h"
 #include "system.h"
 
-enum { ACCOUNT_BYTES = 512, BLOCK_BYTES = 512 };
+enum { ACCOUNT_BYTES = 512, BLOCK_BYTES = 512, NANOSECONDS = 1000000000 };
+/* The 22nd word of /proc/self/stat, of which the second ends with the parenthesis. */
+#define STARTED_OF_STAT                                                                            \
+    ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu"
 
 struct usage {
     unsigned long long written, read, children_written, children_read, children_ns;
@@ -62,6 +67,45 @@ static unsigned long long thread_ran_ns(void)
     if (system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&ran, 0, 0, 0, 0))
         return 0;
     return (unsigned long long)ran.tv_sec * 1000000000 + (unsigned long long)ran.tv_nsec;
+}
+
+/* Whether the process has children that it did not wait for: what they move is not counted. */
+bool usage_children_left(void)
+{
+    long found = system_call(SYS_waitid, P_ALL, 0, 0, WEXITED | WNOHANG | WNOWAIT, 0, 0);
+    return !tailrace_calls_forbidden && found != -ECHILD;
+}
+
+/* The time since the process began; it may have been another program before. */
+static unsigned long long age_ns(void)
+{
+    char text[ACCOUNT_BYTES];
+    unsigned long long started = 0;
+    struct timespec now;
+    int file = system_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+    ssize_t bytes = file < 0 ? 0 : system_read(file, text, sizeof text - 1);
+    if (file >= 0)
+        system_close(file);
+    text[bytes < 0 ? 0 : bytes] = 0;
+    const char *at = strrchr(text, ')'); /* the program's name may hold anything */
+    if (!at || sscanf(at, STARTED_OF_STAT, &started) != 1)
+        return 0;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    unsigned long long ticks = getauxval(AT_CLKTCK) ? getauxval(AT_CLKTCK) : 100;
+    unsigned long long since = started * (NANOSECONDS / ticks);
+    unsigned long long until =
+        (unsigned long long)now.tv_sec * NANOSECONDS + (unsigned long long)now.tv_nsec;
+    return until > since ? until - since : 0;
+}
+
+/* For how long the process was another program that had others run, as a script's shell does before
+ * its last command takes its place; 0 where it had none run. */
+unsigned long long usage_earlier_ns(void)
+{
+    struct rusage children;
+    if (system_call(SYS_getrusage, RUSAGE_CHILDREN, (long)&children, 0, 0, 0, 0))
+        return 0;
+    return children.ru_minflt ? age_ns() : 0;
 }
 
 /* The thread, for how long it ran, then bytes and time as above. */

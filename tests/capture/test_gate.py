@@ -70,6 +70,26 @@ def test_shells_are_never_recorded_unless_all_are(capture):
     assert len(capture("/bin/sh", "-c", "echo x > file", TAILRACE_PROCESSES="all").streams) >= 1
 
 
+GO = """
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((section(".note.go.buildid"), used)) static const struct {
+    int name, description, kind;
+    char of[4], id[4];
+} note = {4, 4, 4, "Go", "abc"};
+int main(void) { return write(open("part.0", O_CREAT | O_WRONLY, 0600), "x", 1) != 1; }
+"""
+
+
+def test_programs_of_go_are_not_recorded(capture, tmp_path):
+    """They call the system without the C library, but for what they begin with: a trace of that
+    would say that they do no I/O."""
+    for name, streams in (("Go", 0), ("GNU", 1)):
+        (tmp_path / "go.c").write_text(GO.replace('"Go"', f'"{name}"'))
+        subprocess.run(["cc", "-o", "go", "go.c"], cwd=tmp_path, check=True)
+        assert len(capture(tmp_path / "go").streams) == streams
+
+
 def test_without_a_directory_nothing_happens(capture, program):
     done = capture(program("life"), "exit", 10, TAILRACE_RAW="", read=False)
     assert (done.returncode, done.stderr) == (7, "")

@@ -197,12 +197,23 @@ def test_run_dies_as_the_program_did(tmp_path, signal):
     assert "Traceback" not in done.stderr
 
 
+# The note that Go's linker leaves.
+GO = """
+__attribute__((section(".note.go.buildid"), used)) static const struct {
+    int name, description, kind;
+    char of[4], id[4];
+} note = {4, 4, 4, "Go", "abc"};
+int main(void) { return 0; }
+"""
+
+
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
         ("tailrace run -- true", "true made no file call and no MPI call"),
         ("tailrace run -- false", "false ended with status 1 before its first file call"),
         ("tailrace run -- ./static", "static is linked statically"),
+        ("tailrace run -- ./static-go", "static-go is written in Go"),
         ("tailrace run -- env LD_PRELOAD= cat /etc/hostname", "the command sets LD_PRELOAD itself"),
         ("tailrace run -- sh -c 'cat /etc/hostname'", "no process was an MPI rank"),
         (
@@ -214,7 +225,9 @@ def test_run_dies_as_the_program_did(tmp_path, signal):
 def test_why_nothing_was_recorded(tmp_path, command, reason):
     source = "int main(void) { return 0; }"
     if "static" in command:
-        build = ["cc", "-static", "-x", "c", "-", "-o", tmp_path / "static"]
+        name = "static-go" if "go" in command else "static"
+        source = GO if "go" in command else source
+        build = ["cc", "-static", "-x", "c", "-", "-o", tmp_path / name]
         subprocess.run(build, input=source, text=True, check=True)
     done = sh(f"cd $D && {command}", D=tmp_path)
     (sentence,) = [line for line in done.stderr.splitlines() if "nothing was recorded" in line]

@@ -151,6 +151,7 @@ def columns(*frames: tuple[str, str, int, str]) -> dict:
 
 SOLVER, LIBC, MPI = "/model/solver", "/usr/lib/libc.so.6", "/usr/lib/libmpi.so.40"
 SQLITE = "/usr/lib/libsqlite3.so.0"
+OMPIO = "/usr/lib/openmpi/lib/libmca_common_ompio.so.41"
 START = (
     ("__libc_start_call_main", "", 0, LIBC),
     ("__libc_start_main", "", 0, LIBC),
@@ -179,13 +180,30 @@ START = (
         # A script's own line, not what the system's library does for it; but its own library.
         ([("commit", "", 0, SQLITE), ("save", "m.py", 5, "")], "save (m.py:5)"),
         ([("put", "o.c", 1, "/m/io.so"), ("save", "m.py", 5, "")], "put (o.c:1) ← save"),
-        ([("commit", "", 0, SQLITE), ("main", "", 0, SOLVER)], "commit ← main"),
+        ([("commit", "", 0, SQLITE), ("main", "", 0, SOLVER)], "main"),
+        ([("ompio_write", "", 0, OMPIO), ("put", "o.c", 7, SOLVER)], "put (o.c:7)"),
+        # Rust's own library stands between its programs and the system.
+        (
+            [(n, "/rustc/9/library/std/src/fs.rs", 3, SOLVER) for n in ("File::write", "fmt")]
+            + [("<std::io::Adapter<T> as core::fmt::Write>::write_str", "", 0, SOLVER)]
+            + [("model::save", "/m/main.rs", 5, SOLVER), ("main", "", 0, SOLVER)],
+            "model::save (main.rs:5) ← main",
+        ),
+        # An interpreter's inside is no place in the program.
+        ([("get_data", "<frozen importlib._bootstrap_external>", 9, "")], ""),
+        ([("save", "/usr/lib/python3/dist-packages/io.py", 9, "")], "save (io.py:9)"),
         ([("start", "", 0, LIBC)], ""),
         ([("evil\x1b[31m\u202e", "x\n.c", 1, SOLVER)], "evil\\x1b[31m\\u202e (x\\x0a.c:1)"),
     ],
 )  # fmt: skip
 def test_words(frames, words):
     assert Places(columns(*frames)).name(0) == words
+
+
+def test_a_package_of_the_system_has_its_libraries_as_parts():
+    frames = [("Dump::write", "", 0, "/usr/lib/liblammps.so.0"), ("main", "", 0, "/usr/bin/lmp")]
+    installed = columns(*frames) | {"meta": {"program": "/usr/bin/lmp"}}
+    assert Places(installed).name(0) == "Dump::write ← main"
 
 
 def test_a_trace_without_places_has_none():

@@ -197,10 +197,45 @@ def test_json_of_a_run_says_what_it_did_not_record(captured, tailrace, tmp_path)
     assert json.loads(done.stdout)["meta"]["not_recorded"] == sentence
 
 
+def test_processes_that_did_nothing_are_not_worth_a_word(captured, tmp_path):
+    words = "import os, time; begin = time.monotonic(); os.system('true')\n"
+    words += "while time.monotonic() - begin < 0.5: pass\n"
+    columns, said = captured(None, [sys.executable, "-c", words])
+    assert "other process" not in said
+    (columns,) = columns.values()
+    assert columns["meta"]["unseen"] == "processes=1"
+    left = f"import subprocess\nsubprocess.Popen(['sleep', '1'])\n{words}"
+    columns, said = captured(None, [sys.executable, "-c", left])
+    assert "the program started 2 other processes, which were not recorded" in said.lower()
+    unseen = {each["meta"]["unseen"] for each in columns.values()}
+    assert unseen == {"processes=1", "processes=2 left"}
+
+
+BOTH = "dd if=/dev/zero of=part.0 bs=100k count=1; sleep 0.3; dd if=/dev/zero of=part.1 count=1"
+
+
+def test_what_a_script_ran_before_its_last_program_is_not_kept_quiet(captured, tmp_path):
+    """The shell's last command takes its place."""
+    columns, said = captured(None, ["bash", "-c", BOTH])
+    assert "Only dd, the last program of the command, was recorded, not what ran for 3" in said
+    assert "--processes all" in said
+    (columns,) = columns.values()
+    assert written(columns) == [512]
+    _, said = captured(None, ["bash", "-c", "dd if=/dev/zero of=part.1 count=1"])
+    assert "dd, the last program" not in said
+
+
+def test_a_shell_that_becomes_its_last_program_is_one_run_with_what_it_started(captured):
+    traces, said = captured(None, ["bash", "-c", BOTH], "--processes", "all")
+    (columns,) = traces.values()
+    assert "too short" not in said
+    assert written(columns) == [102_400 + 512]
+
+
 HELPED = """
 import os, subprocess, sys
 open('part.0', 'wb').write(bytes(100))
-os.system('true')
+os.system('sleep 0.2')
 subprocess.run(['true'])
 if not os.fork():
     os._exit(0)

@@ -42,6 +42,34 @@ def test_processes_that_were_started_are_counted_and_nothing_is_fine_then():
     assert "--processes all" in found["not_recorded"].advice
 
 
+def test_processes_that_did_nothing_are_kept_quiet():
+    helper = {"unseen": "processes=1", "usage": f"0 0 0 0 {2 * MILLISECOND}"}
+    quiet = {"meta": helper | {"ran_ns": str(990 * MILLISECOND)}, "waited_ns": [(0, 0, 0)]}
+    assert _judged(_quiet(ranks=1, **quiet)).headline == FINE
+    for change in (
+        {"unseen": "processes=2 left"},
+        {"usage": f"0 0 0 0 {80 * MILLISECOND}"},
+        {"usage": "0 0 0 0 0"},
+        {"usage": f"{MB} 0 {MB} 0 {2 * MILLISECOND}"},
+        {"ran_ns": str(900 * MILLISECOND)},
+    ):
+        said = _judged(_quiet(ranks=1, **(quiet | {"meta": quiet["meta"] | change}))).headline
+        assert "not recorded" in said, change
+
+
+def test_what_ran_before_the_recorded_program_is_named():
+    """A shell's last command takes its place: only that is recorded."""
+    meta = {"earlier_ns": str(3 * SECOND), "program": "/usr/bin/samtools"}
+    verdict = _judged(_quiet(ranks=1, meta=meta))
+    assert verdict.headline == (
+        "Only samtools, the last program of the command, was recorded, not what ran for 3.00 s "
+        "before it. I/O takes 1.0 % of this run as far as it was recorded."
+    )
+    assert "--processes all" in verdict.findings[0].advice
+    meta = {"earlier_ns": str(MILLISECOND), "program": "/usr/bin/samtools"}
+    assert _judged(_quiet(ranks=1, meta=meta)).headline == FINE
+
+
 def test_what_processes_wrote_comes_first_where_it_is_most():
     # The ranks wrote 2 kB by calls; 40 MB were written in all, 39.5 MB of it by what they started.
     usage = f"{40 * MB} 0 {39.5 * MB:.0f} 0 0"
@@ -142,5 +170,16 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
         "thread sleeps 90.0 % of the run. I/O takes 1.0 % of this run as far as the main thread "
         "shows."
     )
+    # The tables are about all threads: they do not say why the main thread's I/O takes 10 %.
+    slow = [useful(900 * MILLISECOND), write(100 * MILLISECOND, size=30 * MB)]
+    mixed = Program(
+        [slow],
+        SECOND,
+        SECOND,
+        900 * MILLISECOND,
+        overlapped_io_ns=[300 * MILLISECOND],
+        others=others,
+    )
+    assert _judged(mixed).headline.startswith("I/O takes 10.0 % of this run. But other threads")
     few = {"bytes_by_other_threads": [10 * MB]}
     assert _judged(_quiet(ranks=1, **(moved | {"others": few}))).headline == FINE

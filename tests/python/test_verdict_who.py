@@ -118,6 +118,22 @@ def test_who_waits_for_locks_is_no_straggler():
     assert locking("fsync") == "rank 1 takes 10.0 times as long as the other for as many fsyncs"
 
 
+def test_a_straggler_among_other_calls_does_many_of_them():
+    """Few calls of equal number need not be the same ones: a removal here, a seek there."""
+
+    def calling(function: str, calls: int) -> str:
+        rows = [
+            [Interval("io", (1 + 9 * (rank == 1)) * SECOND, function, own(rank), 0, calls)]
+            for rank in range(2)
+        ]
+        return who(program(*rows))
+
+    assert calling("rename", 100) == (
+        "rank 1 takes 10.0 times as long as the other for as many renames"
+    )
+    assert "times as long" not in calling("rename", 3)
+
+
 def test_a_rank_that_does_more_is_not_a_straggler():
     rows = [[write(n * SECOND, own(n), n * 10**8, n * 50)] for n in (1, 1, 5, 1)]
     assert "times as long" not in who(program(*rows))

@@ -159,6 +159,12 @@ def test_more_is_moved_than_asked_for():
         "MPI-IO was asked to write 8.40 MB of grid.dat, and wrote 33.5 MB and read 25.2 MB"
     )
     assert "romio_ds_write=disable" in found.advice
+    meta = {"mpi": "Open MPI v4.1.4"}
+    rows = [[useful(4 * SECOND), wrote]] * RANKS
+    run = Program(rows, 5 * SECOND, 5 * SECOND, 4 * SECOND, meta=meta)
+    (found,) = judge(Evidence(run.columns())).findings
+    assert "fbtl_posix_write_datasieving" in found.advice
+    assert "romio" not in found.advice
     assert first(replace(wrote, asked=33_500_000 // RANKS)).code == "slow_file_system"
 
 
@@ -306,6 +312,30 @@ def test_importing_is_told_from_opening_files():
     assert "import fewer modules" in found.advice
     own = first(*modules, call("open", 4 * SECOND, 10_000))
     assert "Python" not in own.finding
+
+
+def test_reading_modules_is_told_from_reading_files():
+    module = b"/home/me/venv/lib/python3.11/site-packages/numpy/_core.py"
+    found = first(read(SECOND, module, 3 * MB, 200), read(SECOND // 10, b"/run/in", 9 * MB, 90))
+    assert found.finding == "800 reads of Python's modules take 90.9 % of the I/O time"
+    assert "import fewer modules" in found.advice
+    assert "Python" not in first(read(SECOND, module), read(3 * SECOND, b"/run/in")).finding
+
+
+def test_small_reads_that_wait_are_not_advised_about_writing():
+    found = first(read(SECOND, b"/run/in", 40 * 4096, 40))
+    assert found.code == "slow_small_requests"
+    assert "POSIX_FADV_WILLNEED" in found.advice
+    assert "O_SYNC" in first(write(SECOND, b"/run/in", 40 * 4096, 40)).advice
+
+
+def test_whole_chunks_that_are_read_again_and_again():
+    """One element of each chunk is wanted: HDF5 reads the chunk."""
+    again = [useful(SECOND), read(SECOND, b"/run/r.h5", 120 * MB, 3000, reach=(0, 16 * MB))]
+    run = Program([again], 2 * SECOND, 2 * SECOND, SECOND)
+    (found,) = judge(Evidence(run.columns())).findings
+    assert found.finding == "120 MB are read from 16.0 MB of r.h5"
+    assert "H5Pset_chunk_cache" in found.advice
 
 
 def test_of_other_calls_those_are_named_that_take_the_time():

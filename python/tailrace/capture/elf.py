@@ -56,6 +56,28 @@ def _has_no_linker(path: Path) -> bool:
         return False
 
 
+def is_of_go(path: Path) -> bool:
+    """Whether Go's linker made the program, which then calls the system without the C library."""
+    try:
+        return remembered("go", path, lambda: "yes" if _has_note_of_go(path) else "no") == "yes"
+    except OSError:
+        return False
+
+
+def _has_note_of_go(path: Path) -> bool:
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.segments import NoteSegment
+
+    try:
+        with path.open("rb") as file:
+            segments = ELFFile(file).iter_segments("PT_NOTE")
+            notes = (s.iter_notes() for s in segments if isinstance(s, NoteSegment))
+            return any(note["n_name"] == "Go" for each in notes for note in each)
+    except (OSError, ELFError, ValueError, UnicodeDecodeError):
+        return False
+
+
 def read_dynamic(path: Path) -> Dynamic:
     """The dynamic section of `path`; an empty one where the file is not a readable dynamic ELF
     file. Remembered, since to read it takes longer than many a program."""

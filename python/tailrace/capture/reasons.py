@@ -5,7 +5,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailrace.capture.elf import is_elf, is_static
+from tailrace.capture.elf import is_elf, is_of_go, is_static
 from tailrace.capture.environment import CaptureOptions, Place
 from tailrace.capture.launch import Launch, recorded_program
 from tailrace.errors import TailraceError
@@ -73,6 +73,12 @@ def _cannot_be_loaded(attempt: Attempt) -> Reason:
     program = attempt.launch.program
     if program is None or not is_elf(program):
         return None
+    if is_of_go(program):
+        return (
+            f"{attempt.name} is written in Go, whose programs call the system without the C "
+            "library that capture watches",
+            "`strace -f -c` counts such a program's calls, and what they take",
+        )
     if is_static(program):
         return (
             f"{attempt.name} is linked statically, and capture is loaded by the dynamic linker",

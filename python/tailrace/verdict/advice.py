@@ -35,7 +35,6 @@ ADVICE: dict[str, dict[str, str]] = {
     "few_aggregators": {
         "": "let more ranks write: hints cb_nodes=N and, for several on one node, "
         "cb_config_list=*:*",
-        "openmpi": "let more ranks write: OMPI_MCA_io_ompio_num_aggregators=N",
     },
     "uneven_bytes": {
         "": "give the ranks equal parts, or write collectively (MPI_File_write_at_all)"
@@ -96,6 +95,8 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "slow_small_requests": {
         "": "do not open with O_SYNC, O_DSYNC or O_DIRECT; gather small requests into large ones",
+        "reads": "read larger pieces, or have the system read ahead: posix_fadvise with "
+        "POSIX_FADV_WILLNEED; not with O_DIRECT",
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all",
         "collective": _COLLECTIVE,
         "shared": _SHARED_POINTER,
@@ -111,6 +112,10 @@ ADVICE: dict[str, dict[str, str]] = {
         "mpiio": "read each part once with MPI_File_read_at_all, and exchange by MPI_Bcast",
         "again": "keep in memory what is needed again",
         "back": "keep in memory what was written and is needed again",
+        "chunks of hdf5": "choose chunks that match what is read at once, or enlarge the chunk "
+        "cache: H5Pset_chunk_cache, in h5py rdcc_nbytes",
+        "chunks of netcdf": "choose chunks that match what is read at once, or enlarge the cache: "
+        "nc_set_chunk_cache, in Python set_var_chunk_cache",
     },
     "amplification": {
         "": "disable data sieving (hint romio_ds_write=disable), or write collectively "
@@ -169,6 +174,40 @@ ADVICE: dict[str, dict[str, str]] = {
 }
 
 
+# The same where MPI-IO is Open MPI's OMPIO, which knows no hints of ROMIO's.
+_NO_SIEVING = "OMPI_MCA_fbtl_posix_write_datasieving=0"
+_AGGREGATORS = "OMPI_MCA_io_ompio_num_aggregators=N"
+ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
+    "few_ranks": {"mpiio": f"raise the number of aggregators: {_AGGREGATORS}"},
+    "few_aggregators": {"": f"let more ranks write: {_AGGREGATORS}"},
+    "taking_turns": {"mpiio": f"write collectively, or disable data sieving: {_NO_SIEVING}"},
+    "locks": {
+        "mpiio": f"write and read collectively; disable data sieving ({_NO_SIEVING}), or, where "
+        "the file system keeps files coherent, locking (OMPI_MCA_fs_ufs_lock_algorithm=1)"
+    },
+    "small_requests": {
+        "collective": "more data in each collective call, or larger pieces: "
+        "OMPI_MCA_io_ompio_bytes_per_agg"
+    },
+    "slow_small_requests": {
+        "collective": "more data in each collective call, or larger pieces: "
+        "OMPI_MCA_io_ompio_bytes_per_agg"
+    },
+    "amplification": {
+        "": f"disable data sieving ({_NO_SIEVING}), or write collectively (MPI_File_write_all)"
+    },
+    "between_layers": {
+        "": "compare collective with independent calls, and numbers of aggregators "
+        f"({_AGGREGATORS})",
+        "independent": f"use the collective call (…_all), or disable data sieving ({_NO_SIEVING})",
+    },
+    "network": {
+        "mpiio": "compare collective with independent calls, and numbers of aggregators "
+        f"({_AGGREGATORS}): MPI-IO itself exchanges the data"
+    },
+}
+
+
 def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
     """The library that a file is used through, by its name and the layers seen."""
     name = base_name(path).lower()
@@ -179,8 +218,11 @@ def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
     return "mpiio" if mpiio_ns else layer
 
 
-def advice(code: str, library: str = "") -> str:
+def advice(code: str, library: str = "", mpi: str = "") -> str:
+    """`mpi`: as the trace names the MPI library."""
     words = ADVICE.get(code, {})
+    if "Open MPI" in mpi:
+        words = words | ADVICE_OPEN_MPI.get(code, {})
     return words.get(library, words.get("", ""))
 
 

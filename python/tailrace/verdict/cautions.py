@@ -1,7 +1,7 @@
 """What the first line has to add, lest it be believed too much: what was not recorded, and a run
 that did not come to its end."""
 
-from tailrace.names import printable
+from tailrace.names import base_name, printable
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
@@ -11,15 +11,19 @@ from tailrace.verdict.off_path import (
     by_other_ways,
     by_processes,
     by_processes_mostly,
+    earlier_ns,
     moved_by_main,
     moved_by_others,
+    of_others_mostly,
     overlapped_io_ns,
     slept_share,
     started,
+    started_for_nothing,
     talk_of,
     unrecorded_bytes,
     ways,
 )
+from tailrace.verdict.why import what_takes_longest
 
 # Ranks are named up to so many.
 NAMED_RANKS = 4
@@ -45,7 +49,8 @@ def mpi_not_recorded(evidence: Evidence) -> Finding | None:
 
 def not_recorded(evidence: Evidence) -> Finding | None:
     """I/O off the path that capture sees: other processes, io_uring, mapped files."""
-    sentences = [text for text in (_processes(evidence), _ways(evidence)) if text]
+    checks = (_earlier, _processes, _ways)
+    sentences = [text for check in checks if (text := check(evidence))]
     if not sentences:
         return None
     amounts = (by_processes(evidence), by_other_ways(evidence))
@@ -57,19 +62,32 @@ def not_recorded(evidence: Evidence) -> Finding | None:
         ", and ".join(sentences) + _slept(evidence, ", while "),
         facts,
         0.0,
-        advice=advice(Kind.NOT_RECORDED) if started(evidence) else "",
+        advice=advice(Kind.NOT_RECORDED) if started(evidence) or earlier_ns(evidence) else "",
     )
 
 
 def _mostly(evidence: Evidence) -> bool:
-    """Whether most bytes are among those that were not recorded."""
+    """Whether most bytes, or most of the command, are among what was not recorded."""
+    if earlier_ns(evidence) > evidence.times.runtime_ns:
+        return True
     recorded = moved_by_main(evidence) + moved_by_others(evidence)
     return unrecorded_bytes(evidence) > recorded
 
 
+def _earlier(evidence: Evidence) -> str:
+    """`only samtools, the last program of the command, was recorded, not what ran for 1.20 s
+    before it`."""
+    before_ns = earlier_ns(evidence)
+    if not before_ns:
+        return ""
+    name = base_name(evidence.columns["meta"].get("program", ""))
+    text = f"only {name}, the last program of the command, was recorded"
+    return f"{text}, not what ran for {nanoseconds(before_ns)} before it"
+
+
 def _processes(evidence: Evidence) -> str:
     number = started(evidence)
-    if not number:
+    if not number or started_for_nothing(evidence):
         return ""
     who = "the program" if evidence.ranks == 1 else "ranks"
     many = number > 1
@@ -132,11 +150,14 @@ def io_of_others(evidence: Evidence) -> Finding | None:
     who = "other processes of the program" if by_processes_mostly(evidence) else "other threads"
     time = nanoseconds(overlapped_io_ns(evidence))
     meanwhile = _slept(evidence, ", while ")
+    facts = "file calls beside the main thread count as overlapped, and are in no efficiency"
+    if of_others_mostly(evidence) and (what := what_takes_longest(evidence)):
+        facts = f"{what}, all threads taken together; {facts}"
     return Finding(
         Kind.OVERLAPPED_IO,
         f"{who} move {byte_count(by_others)} of {byte_count(whole)} and spend {time} in file "
         f"calls{meanwhile or ' beside the main thread'}",
-        "file calls beside the main thread count as overlapped, and are in no efficiency",
+        facts,
         min(share, 1.0),
         advice=advice(Kind.OVERLAPPED_IO) if meanwhile else "",
     )

@@ -155,6 +155,11 @@ class Evidence:
     def ranks(self) -> int:
         return self.times.ranks
 
+    @property
+    def mpi(self) -> str:
+        """The MPI library, as it names itself; empty where none is known."""
+        return str(self.columns["meta"].get("mpi", ""))
+
     def rate_of(self, use: Use, kind: str) -> str:
         """`325 MB/s a rank`, of one process `325 MB/s`; empty where no time was spent."""
         speed = use.speed(kind)

@@ -6,6 +6,7 @@ import numpy as np
 from tailrace.units import count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.off_path import of_others_mostly
 from tailrace.verdict.requests import MOVING_KINDS, calls_of
 from tailrace.verdict.run_findings import NOTABLE_LOSS, exchange_share
 from tailrace.verdict.who import who_does_io
@@ -26,7 +27,10 @@ SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_set_size", "MPI_Fi
 
 
 def causes(evidence: Evidence) -> list[Finding]:
-    """Who does the I/O, where ranks differ in it, and why the rest takes as long as it does."""
+    """Who does the I/O, where ranks differ in it, and why the rest takes as long as it does. Of the
+    main threads: nothing can be told where the tables are mostly about others."""
+    if of_others_mostly(evidence):
+        return []
     who = who_does_io(evidence)
     losses = evidence.losses
     why = why_slow(evidence, losses.io_transfer_ns if who else losses.io_ns)
@@ -53,7 +57,7 @@ def locks(evidence: Evidence) -> Finding | None:
         f"{use.calls('lock'):,} calls of fcntl, flock and lockf, {nanoseconds(use.each_ns('lock'))}"
         f" each, {nanoseconds(time_ns)}{others}",
         share,
-        advice=advice(Kind.LOCKS),
+        advice=advice(Kind.LOCKS, mpi=evidence.mpi),
     )
 
 
@@ -76,7 +80,7 @@ def between_layers(evidence: Evidence) -> Finding | None:
         f"{nanoseconds(int(layers['posix_in_mpiio_ns']))} in POSIX calls; the rest is waiting for "
         "other ranks, exchanging data, and locks inside the MPI library",
         share,
-        advice=advice(Kind.BETWEEN_LAYERS, _calling(calls)),
+        advice=advice(Kind.BETWEEN_LAYERS, _calling(calls), evidence.mpi),
         functions=tuple(name for name, _ in calls),
     )
 
@@ -129,7 +133,7 @@ def amplification(evidence: Evidence) -> Finding | None:
         amplification_text(evidence, file),
         f"{percent(float(unasked[file]))} of the bytes moved are not asked for",
         share,
-        advice=advice(Kind.AMPLIFICATION, "mpiio"),
+        advice=advice(Kind.AMPLIFICATION, mpi=evidence.mpi),
         file=evidence.path_of(file),
     )
 

@@ -91,10 +91,16 @@ def used_rows(evidence: Evidence) -> np.ndarray:
     return np.flatnonzero(np.asarray(files["bytes_read"]) + np.asarray(files["bytes_written"]))
 
 
+def are_modules(evidence: Evidence) -> np.ndarray:
+    """For each file whether Python looks for it when it imports."""
+    paths = evidence.files["path"]
+    return np.asarray([bool(_MODULE.search(bytes(path))) for path in paths], dtype=bool)
+
+
 def _imports(evidence: Evidence) -> Cause | None:
     """Looking for Python's modules and opening them, where that has most of the time in names."""
     files, use = evidence.files, evidence.use
-    rows = np.flatnonzero([bool(_MODULE.search(bytes(path))) for path in files["path"]])
+    rows = np.flatnonzero(are_modules(evidence))
     modules = sum_use(files, rows)
     spent = modules.time_ns(*METADATA_KINDS)
     if not len(rows) or spent < CAUSE_SHARE * use.time_ns(*METADATA_KINDS):

@@ -20,6 +20,9 @@ PAGE_BYTES = 4096
 NOTABLE_BYTES = 256 * 1024
 # About what two runs of one program differ by.
 NOTABLE_SLEEP = 0.02
+# Processes that moved nothing, and that the main threads waited for less than this share of the
+# run, are not worth a word.
+NOTABLE_WAIT = 0.05
 WAYS = {"io_uring": "io_uring", "native_aio": "Linux's native asynchronous I/O"}
 
 
@@ -92,6 +95,25 @@ def _notable(written: int, read: int) -> Amount:
 def started(evidence: Evidence) -> int:
     """How many processes were started and not recorded."""
     return _words(evidence).get("processes", 0)
+
+
+def started_for_nothing(evidence: Evidence) -> bool:
+    """Whether the processes that were started have all ended, and neither moved bytes to speak of
+    nor took time that the main threads could have waited for: `uname`, `mv`."""
+    usage = usage_of(evidence)
+    if usage is None or not usage.children_ns or "left" in _words(evidence):
+        return False
+    ran = evidence.share(usage.children_ns / max(evidence.ranks, 1))
+    slept = slept_ns(evidence) is None or slept_share(evidence) >= NOTABLE_WAIT
+    return not (by_processes(evidence).bytes or slept or ran >= NOTABLE_WAIT)
+
+
+def earlier_ns(evidence: Evidence) -> int:
+    """For how long the command ran other programs before it became the one that is recorded (a
+    shell's last command takes its place); 0 where it did not, or not for long."""
+    text = evidence.columns["meta"].get("earlier_ns", "")
+    before = int(text) if text.isdigit() else 0
+    return before if evidence.share(before) >= NOTABLE_WAIT else 0
 
 
 def ways(evidence: Evidence) -> list[str]:
@@ -176,3 +198,9 @@ def talk_of(evidence: Evidence) -> Talk:
 
 def overlapped_io_ns(evidence: Evidence) -> int:
     return int(_of_ranks(evidence, "overlapped_io_ns").sum())
+
+
+def of_others_mostly(evidence: Evidence) -> bool:
+    """Whether the tables of files, which hold the calls of all threads, are about others than the
+    main ones: then they do not say what the main threads' time in file calls is for."""
+    return overlapped_io_ns(evidence) > int(evidence.times.io_ns.sum())

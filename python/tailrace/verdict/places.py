@@ -4,6 +4,7 @@ The engine's table "places" has a row for each call path and file (−1: in MPI)
 the innermost function that is the program's own: what libraries do inside is left out.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -28,25 +29,19 @@ PLACES_OF_FILE = 3
 LIBRARIES = (
     *("libc.so", "libc-", "libm.so", "libpthread", "libdl", "librt", "ld-linux", "libgcc_s"),
     *("libstdc++", "libc++", "libgfortran", "libgomp", "libomp", "libifcore", "libimf", "libasan"),
-    *(
-        "libmpi",
-        "mca_",
-        "libompi",
-        "libmpich",
-        "libpmpi",
-        "libopen-",
-        "libpmix",
-        "libpmi",
-        "libucp",
-        "libucs",
-    ),
+    *("libmpi", "mca_", "libmca_", "libompi", "libmpich", "libpmpi", "libopen-", "libpmix"),
+    *("libpmi", "libucp", "libucs"),
     *("libfabric", "libhdf5", "libnetcdf", "libpnetcdf", "libcgns", "libadios", "libsz", "libz.so"),
     *("libpython", "python", "libffi", "libtailrace"),
 )
 # Where a system has the libraries of its packages; of a program that is a package, too, its own.
 SYSTEM = ("/usr/lib", "/lib")
-# Inlined pieces of the C library's and the compiler's headers.
-HEADERS = ("/usr/include/", "/usr/lib/gcc/", "/usr/local/include/")
+INSTALLED = ("/usr/", "/lib", "/bin", "/opt/conda", "/nix/store", "/gnu/store")
+# Inlined pieces of the C library's and the compiler's headers, and Rust's own library.
+HEADERS = ("/usr/include/", "/usr/lib/gcc/", "/usr/local/include/", "/rustc/")
+# Functions of C++'s and Rust's own libraries that the compiler made in the program: templates,
+# generics and implementations of their traits.
+STANDARD = re.compile(r"<?&?(mut )?(std|core|alloc)::|<.* as (std|core|alloc)::")
 # Python's own library, packages, and what of them is machine code.
 PACKAGES = ("/lib/python3", "/lib64/python3", "/site-packages/", "/dist-packages/")
 EXTENSIONS = (".cpython-", ".abi3.so")
@@ -124,13 +119,15 @@ class Places:
     def _name(self, path: int) -> str:
         frames = [self.frame(frame) for frame in self.table["paths"][path]]
         frames = _below_the_start([frame for frame in frames if frame[0]])
+        frames = [frame for frame in frames if not _is_standard(frame)] or frames
         owned = [i for i, frame in enumerate(frames) if self.is_own(frame)]
-        lines = [i for i in owned if _is_script(frames[i])]
+        built = [i for i in owned if self._is_built(frames[i])]
         own = next(iter(owned), None)
-        if own is not None and lines and frames[own][3].startswith(SYSTEM):
-            own = lines[0]  # what a script calls into is no part of it
+        if own is not None and built and frames[own][3].startswith(SYSTEM):
+            own = built[0]  # what it calls into is no part of it
         if own is None:  # a package alone, started by python -m
-            own = next((i for i, frame in enumerate(frames) if _is_script(frame)), None)
+            named = (i for i, frame in enumerate(frames) if _is_script(frame, of_files=True))
+            own = next(named, None)
         return "" if own is None else _words(frames[own:])
 
     def name_from(self, path: int, frame: int) -> str:
@@ -139,6 +136,12 @@ class Places:
         outer = frames[frames.index(frame) :]
         named = [frame for frame in map(self.frame, outer) if frame[0]]
         return _words(_below_the_start(named))
+
+    def _is_built(self, frame: Frame) -> bool:
+        """The user's: a script, or machine code that is not installed on the system. Of a program
+        that is, its libraries are part."""
+        outside = not self.program.startswith(INSTALLED)
+        return _is_script(frame) or (outside and frame[3] == self.program)
 
     def frame(self, frame: int) -> Frame:
         frames = self.table["frames"]
@@ -150,10 +153,8 @@ class Places:
         _, source, _, module = frame
         if _is_script(frame):
             return not (source.startswith("<") or any(part in source for part in PACKAGES))
-        if source.startswith(HEADERS):
-            return False
         name = module.rpartition("/")[2]
-        if not module or any(part in name for part in EXTENSIONS):
+        if not module or _is_standard(frame) or any(part in name for part in EXTENSIONS):
             return False
         return (module == self.program and not _is_python(name)) or not name.startswith(LIBRARIES)
 
@@ -168,8 +169,13 @@ def _below_the_start(frames: list[Frame]) -> list[Frame]:
     return frames[:end]
 
 
-def _is_script(frame: Frame) -> bool:
-    return not frame[3] and bool(frame[1])
+def _is_script(frame: Frame, of_files: bool = False) -> bool:
+    """`of_files`: not what the interpreter has inside, as <frozen importlib._bootstrap>."""
+    return not frame[3] and bool(frame[1]) and not (of_files and frame[1].startswith("<"))
+
+
+def _is_standard(frame: Frame) -> bool:
+    return frame[1].startswith(HEADERS) or bool(frame[3] and STANDARD.match(frame[0]))
 
 
 def _is_python(name: str) -> bool:

@@ -133,6 +133,18 @@ def noun_of(kind: str, functions: dict[str, Any]) -> str:
     return only if kind == "sync" and only else KINDS[kind][1]
 
 
+def plural_of(kind: str, functions: dict[str, Any]) -> str:
+    """What several ranks make of them, in a sentence that compares the ranks."""
+    if kind not in ("sync", "other"):
+        return KINDS[kind][0].replace("_", "-")
+    noun = noun_of(kind, functions)
+    if kind == "sync" or noun != KINDS[kind][1]:
+        return f"{noun}s"
+    named = set(map(str, functions["name"]))
+    several = sum(bool(named & names) for names in OTHERS.values()) > 1
+    return "renames, removals and the like" if several else "calls of other kinds"
+
+
 def flushed(use: Use, functions: dict[str, Any]) -> int:
     """How many writes are a program's fflush, where most are; else 0."""
     calls = sums_of(functions, _FLUSH_NAMES)[0]

@@ -118,7 +118,7 @@ def network(evidence: Evidence) -> Finding | None:
         evidence.share(loss),
         gain,
         to_seconds(loss),
-        advice(Kind.NETWORK, _kind_of_transfer(evidence, part)),
+        advice(Kind.NETWORK, _kind_of_transfer(evidence, part), evidence.mpi),
     )
 
 

@@ -35,7 +35,7 @@ from tailrace.verdict.requests import (
     VERBS,
     calls_of,
     mpiio_ways,
-    noun_of,
+    plural_of,
     sum_use,
 )
 
@@ -51,6 +51,7 @@ UNEVEN_SHARE = 0.5
 UNEVEN_WORK = 1.3
 # A rank is a straggler when it takes so many times as long as the median of the others.
 STRAGGLING = 2.0
+COMPARABLE_CALLS = 20
 # Of the overlap that chance would give, ranks that take turns reach at most this share; where
 # chance gives less than so many ranks, no overlap proves nothing.
 TURNS_OVERLAP = 0.25
@@ -95,7 +96,7 @@ def who_does_io(evidence: Evidence) -> Finding | None:
         f"spreading this I/O evenly over all ranks would save at most {nanoseconds(loss)}, if the "
         "file system serves many ranks as well as one",
         to_seconds(loss),
-        advice(cause.code, _library(evidence, cause)),
+        advice(cause.code, _library(evidence, cause), evidence.mpi),
         evidence.path_of(cause.file),
         cause.ranks,
     )
@@ -103,9 +104,9 @@ def who_does_io(evidence: Evidence) -> Finding | None:
 
 def _library(evidence: Evidence, cause: Unevenness) -> str:
     """Of the file; aggregators are chosen by the MPI library, whatever stands on top of it."""
-    if cause.code is not Kind.FEW_AGGREGATORS:
-        return library_in(evidence.files, cause.file)
-    return "openmpi" if "Open MPI" in evidence.columns["meta"].get("mpi", "") else ""
+    if cause.code is Kind.FEW_AGGREGATORS:
+        return ""
+    return library_in(evidence.files, cause.file)
 
 
 def _cause(evidence: Evidence) -> Unevenness | None:
@@ -218,7 +219,7 @@ def _serial_text(
     wait = "the other rank waits" if others == 1 else f"{others} ranks wait"
     if not share:
         return f"rank {ranks[0]} {verb} {name} alone while {wait}{mostly}"
-    return f"rank {ranks[0]} does {share} of all {_noun(culprits)}, mainly on {name}"
+    return f"rank {ranks[0]} does {share} of all {_noun(evidence, culprits)}, mainly on {name}"
 
 
 def _few_text(
@@ -228,12 +229,12 @@ def _few_text(
     few = f"{len(ranks)} of {evidence.ranks} ranks"
     if not share:
         return f"only {few} {verb} {name} while the others wait"
-    return f"{few} do {share} of all {_noun(culprits)}, mainly on {name}"
+    return f"{few} do {share} of all {_noun(evidence, culprits)}, mainly on {name}"
 
 
-def _noun(culprits: Culprits) -> str:
+def _noun(evidence: Evidence, culprits: Culprits) -> str:
     moving = {"read": "reading", "write": "writing", "sync": "synchronising"}
-    return moving.get(culprits.kind, KINDS[culprits.kind][0].replace("_", "-"))
+    return moving.get(culprits.kind) or plural_of(culprits.kind, evidence.columns["functions"])
 
 
 def _facts(evidence: Evidence, culprits: Culprits) -> str:
@@ -251,7 +252,7 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
     """The rank with most time does more than the others: in bytes, or in calls."""
     slowest = int(use.time_ns.argmax())
     verb = {"read": "reads", "write": "writes"}.get(culprits.kind, "")
-    noun = KINDS[culprits.kind][0].replace("_", "-")
+    noun = plural_of(culprits.kind, evidence.columns["functions"])
     even = f"an even part is {percent(1 / evidence.ranks)}"
     for code, work, does in (
         (Kind.UNEVEN_BYTES, use.bytes, f"{verb} {{}} of the bytes"),
@@ -270,16 +271,17 @@ def _spread(use: RankUse) -> str:
 
 
 def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness | None:
-    """Equal work, but one rank takes longer for it. Not for a lock: that is others' time."""
-    if culprits.kind == "lock":
+    """Equal work, but one rank takes longer for it. Not for a lock: that is others' time. Nor for a
+    few renames, removals and the like: equal numbers of these need not be equal calls."""
+    few = culprits.kind == "other" and use.calls.mean() < COMPARABLE_CALLS
+    if culprits.kind == "lock" or few:
         return None
     slowest = int(use.time_ns.argmax())
     others = float(np.median(np.delete(use.time_ns, slowest)))
     equal = all(w.max() <= UNEVEN_WORK * w.mean() for w in (use.bytes, use.calls) if w.any())
     if not equal or not others or use.time_ns[slowest] < STRAGGLING * others:
         return None
-    noun = noun_of(culprits.kind, evidence.columns["functions"])
-    plural = KINDS[culprits.kind][0].replace("_", "-") if culprits.kind != "sync" else f"{noun}s"
+    plural = plural_of(culprits.kind, evidence.columns["functions"])
     times = use.time_ns[slowest] / others
     rest = "the other" if evidence.ranks == 2 else "the others"
     text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"

@@ -40,7 +40,7 @@ from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice, library_in
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import STANDARD_STREAMS, Evidence, Finding, Kind
-from tailrace.verdict.names_of_files import in_names
+from tailrace.verdict.names_of_files import are_modules, in_names
 from tailrace.verdict.requests import (
     KINDS,
     METADATA_KINDS,
@@ -89,10 +89,15 @@ def why_slow(evidence: Evidence, loss: int) -> Finding | None:
         evidence.share(loss),
         f"without this time the run would be up to {nanoseconds(loss)} shorter",
         to_seconds(loss),
-        advice(cause.code, cause.advised or _library(evidence, cause)),
+        advice(cause.code, cause.advised or _library(evidence, cause), evidence.mpi),
         evidence.path_of(cause.file),
         functions=cause.functions,
     )
+
+
+def what_takes_longest(evidence: Evidence) -> str:
+    """The cause in words, without regard to what it costs: of whatever threads made the calls."""
+    return _cause(evidence).finding if evidence.use.time_ns() else ""
 
 
 def _library(evidence: Evidence, cause: Cause) -> str:
@@ -160,9 +165,21 @@ def _locks(evidence: Evidence) -> Cause:
 
 
 def _moving(evidence: Evidence, kind: str) -> Cause:
-    checks = (redundant, amplified, jumping, _flushed, _small_ones)
+    checks = (_modules, redundant, amplified, jumping, _flushed, _small_ones)
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
     return next(found, None) or _slow_file(evidence, kind)
+
+
+def _modules(evidence: Evidence, kind: str) -> Cause | None:
+    """Python reads the modules that it imports."""
+    rows = _dominant(evidence, kind, are_modules(evidence)) if kind == "read" else None
+    if rows is None:
+        return None
+    use = sum_use(evidence.files, rows)
+    part = part_of_io(evidence, use.time_ns(kind))
+    text = f"{use.calls(kind):,} reads of Python's modules {part}"
+    facts = f"{evidence.described(use, kind)} in {where_of(evidence, rows)}"
+    return Cause(Kind.MANY_FILES, text, facts, advised="python")
 
 
 def _dominant(evidence: Evidence, kind: str, holds: np.ndarray) -> np.ndarray | None:
@@ -196,6 +213,9 @@ def redundant(evidence: Evidence, kind: str) -> Cause | None:
     facts = f"{byte_count(use.bytes('read'))} read in all: "
     facts += evidence.described(use, "read")
     advised = "" if readers > 1 else "back" if _written_too(files, rows) else "again"
+    library = library_in(files, int(rows[0]))
+    if readers == 1 and library in ("hdf5", "netcdf"):
+        advised = f"chunks of {library}"  # which reads whole ones
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
 
 
@@ -311,8 +331,16 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
                 f"{gathered_of(use, kind)} and {nanoseconds(use.each_ns(kind))} each: they wait for"
             )
             text = f"{text} a device or a server"
-        return Cause(Kind.SLOW_SMALL_REQUESTS, text, _totals(use, kind), only_row(rows))
+        advised = _advised_of_slow_reads(evidence, rows) if kind == "read" else ""
+        facts = _totals(use, kind)
+        return Cause(Kind.SLOW_SMALL_REQUESTS, text, facts, only_row(rows), advised=advised)
     return _small(evidence, kind, rows, use) if use.calls(kind) >= MANY_REQUESTS else None
+
+
+def _advised_of_slow_reads(evidence: Evidence, rows: np.ndarray) -> str:
+    """They wait for what is not in memory yet, however the file was opened."""
+    library = library_in(evidence.files, int(rows[0]))
+    return "" if library == "mpiio" else "reads"
 
 
 def _totals(use: Use, kind: str) -> str:

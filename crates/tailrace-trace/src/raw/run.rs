@@ -18,7 +18,7 @@ use super::ranks::{self, Image};
 use super::survey::Survey;
 use super::translate::Translation;
 use super::unseen::{
-    PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen, note, on_file_system,
+    CHILDREN_LEFT, PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen, note, on_file_system,
 };
 
 /// Notes that a trace keeps; what is beyond is counted.
@@ -26,7 +26,7 @@ const NOTES_MAX: usize = 1000;
 /// Waits for a processor that a trace keeps.
 const WAITS_MAX: usize = 1 << 20;
 /// Meta of a process that describes it and not the run.
-const OF_THE_PROCESS: [&str; 14] = [
+const OF_THE_PROCESS: [&str; 15] = [
     "rank",
     "host",
     "node",
@@ -40,6 +40,7 @@ const OF_THE_PROCESS: [&str; 14] = [
     PROCESSES_STARTED,
     USAGE_BEGIN,
     USAGE_END,
+    CHILDREN_LEFT,
     "cores",
 ];
 
@@ -248,17 +249,26 @@ impl Run {
         self.outlive_threads();
     }
 
-    /// A process lasts as long as any of its threads: another than the first may end it.
+    /// A process lasts as long as any of its threads: another than the first may end it. Without MPI
+    /// it begins with the program that it was first: shells end with `exec`.
     fn outlive_threads(&mut self) {
         let mut ends: BTreeMap<usize, i64> = BTreeMap::new();
+        let mut begins: BTreeMap<(String, u32), i64> = BTreeMap::new();
         for stream in &self.streams {
+            let location = &self.tables.locations[stream.location as usize];
             let end = ends.entry(stream.image).or_default();
-            *end = (*end).max(self.tables.locations[stream.location as usize].end_ns);
+            *end = (*end).max(location.end_ns);
+            let process = (location.host.clone(), location.process);
+            let begin = begins.entry(process).or_insert(location.begin_ns);
+            *begin = (*begin).min(location.begin_ns);
         }
         for stream in &self.streams {
             let location = &mut self.tables.locations[stream.location as usize];
             if location.main {
                 location.end_ns = location.end_ns.max(ends[&stream.image]);
+                if !self.images[stream.image].meta.contains_key("ranks") {
+                    location.begin_ns = begins[&(location.host.clone(), location.process)];
+                }
             }
         }
     }

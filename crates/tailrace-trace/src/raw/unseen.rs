@@ -15,6 +15,9 @@ pub(super) const PROCESSES_STARTED: &str = "processes_started";
 pub(super) const USAGE_BEGIN: &str = "usage_begin";
 pub(super) const USAGE_END: &str = "usage_end";
 
+/// Meta of a process that did not wait for all that it started.
+pub(super) const CHILDREN_LEFT: &str = "children_left";
+
 const USAGE_NUMBERS: usize = 5;
 
 /// A stream that became a location.
@@ -58,9 +61,11 @@ impl<'a> Unseen<'a> {
         if !sentences.is_empty() {
             meta.insert("not_recorded".into(), sentences.join("; "));
             let started: u64 = self.started.values().sum();
+            let left = self.streams.iter().any(|s| s.survey.meta.contains_key(CHILDREN_LEFT));
             let words = (started > 0)
                 .then(|| format!("processes={started}"))
                 .into_iter()
+                .chain((started > 0 && left).then(|| "left".into()))
                 .chain(used.map(Into::into))
                 .chain((!self.mapped.is_empty()).then(|| format!("mmap={}", self.mapped.len())));
             meta.insert("unseen".into(), words.collect::<Vec<_>>().join(" "));
