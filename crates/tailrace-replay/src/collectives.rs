@@ -336,6 +336,12 @@ fn waits(flow: Flow, rank: u32) -> Waits {
 }
 
 impl Part {
+    /// Both groups of an intercommunicator wait for each other and for themselves.
+    #[must_use]
+    pub(crate) fn of_creation(self) -> Self {
+        Self { group: None, ..self }
+    }
+
     /// A collective file call: it may synchronize, and a read brings others' data.
     #[must_use]
     pub(crate) fn of_file(self, reads: bool) -> Self {

@@ -62,7 +62,10 @@ impl World<'_> {
                 self.enter_collective(i, *communicator, Family::Ordinary, *flow)
             }
             Operation::CommunicatorCreation { communicator, .. } => {
-                self.enter_collective(i, *communicator, Family::Ordinary, Flow::All)
+                match self.enter_collective(i, *communicator, Family::Ordinary, Flow::All) {
+                    Role::Collective(part) => Role::Collective(part.of_creation()),
+                    role => role,
+                }
             }
             Operation::File(call) => self.enter_file_call(i, operation, call),
             _ => Role::Nothing,

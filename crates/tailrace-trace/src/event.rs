@@ -217,7 +217,9 @@ pub enum Operation {
     Start {
         requests: Vec<Token>,
     },
-    /// Creates a communicator, collectively over `communicator`.
+    /// Creates a communicator, collectively over `communicator`: its parent, or, where only its
+    /// members or two groups without a parent make it, the new one itself. Also of an
+    /// intercommunicator's two groups everyone waits for everyone.
     CommunicatorCreation {
         communicator: u32,
         progress: Progress,

@@ -227,6 +227,9 @@ pub mod communicator {
     pub const PARENT: usize = 0;
     pub const NEW: usize = 1;
     pub const FLAGS: usize = 2;
+
+    /// Only the members of the new communicator make it.
+    pub const MEMBERS_ONLY: i64 = 2;
 }
 
 pub mod one_sided {

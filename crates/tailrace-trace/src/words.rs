@@ -118,7 +118,7 @@ pub(crate) fn operation(
             requests: tokens(class, words, get(words, wire::start::COUNT)?, next, context)?,
         },
         class::COMMUNICATOR => Operation::CommunicatorCreation {
-            communicator: communicator(get(words, wire::communicator::PARENT)?, context)?,
+            communicator: communicator(makers(words)?, context)?,
             progress,
         },
         class::ONE_SIDED => one_sided(words, progress, context)?,
@@ -161,6 +161,15 @@ fn peer(word: i64, context: Context) -> Result<i32, Wrong> {
 
 fn tag(word: i64) -> Result<i32, Wrong> {
     i32::try_from(word).map_err(|_| "a tag exceeds 32 bits")
+}
+
+/// Who makes a communicator: the members of its parent, or of itself where only they do or there
+/// is no parent.
+fn makers(words: &[i64]) -> Result<i64, Wrong> {
+    use wire::communicator::{FLAGS, MEMBERS_ONLY, NEW, PARENT};
+    let parent = get(words, PARENT)?;
+    let alone = words.get(FLAGS).is_some_and(|flags| flags & MEMBERS_ONLY != 0);
+    if alone || parent == wire::peer::NOBODY { get(words, NEW) } else { Ok(parent) }
 }
 
 /// The other side of a send or a receive: their first four words are alike.

@@ -3,7 +3,7 @@
 mod support;
 
 use support::{Stream, events, pack};
-use tailrace_trace::event::{Operation, Part, Progress, Token};
+use tailrace_trace::event::{Operation, Part, Progress, Shape, Token};
 use tailrace_trace::offsets::Follower;
 use tailrace_trace::tables::Wait;
 use tailrace_trace::{Batch, open};
@@ -361,4 +361,39 @@ fn what_the_kernel_counted_is_the_difference_of_end_and_begin() {
     let trace = open(&pack(directory.path())).unwrap();
     assert_eq!(trace.tables().meta["usage"], "5096 512 1024 0 30");
     assert_eq!(trace.tables().meta["ran_ns"], "600,");
+}
+
+#[test]
+fn what_makes_a_communicator_says_who_makes_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = Stream::rank(0, 3, 0);
+    stream.name(1, 0, "MPI_Comm_split").name(2, 0, "MPI_Comm_create_group");
+    stream.name(3, 0, "MPI_Intercomm_create").name(4, 2, "open");
+    stream.communicator(2, 9, 0, 0, 2);
+    // Of MPI_COMM_WORLD; of the new one's members only; without a parent. The first holds a call.
+    stream.define(1, 1, 0, &[]).define(2, 1, 8, &[0, 2, 0]).define(5, 4, 0, &[]);
+    stream.define(3, 2, 8, &[0, 2, 2]).define(4, 3, 8, &[-1, 2, 0]);
+    stream.enter(1, 1).call(5, 1, 1).leave(2, 1).call(3, 1, 1).call(4, 1, 1);
+    stream.save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let of = |identity| {
+        trace.tables().communicators.iter().position(|c| c.identity == identity).unwrap() as u32
+    };
+    let (world, split) = (of(0), of(9));
+    let made = |shape: &Shape| match &shape.operation {
+        Operation::CommunicatorCreation { communicator, .. } => Some(*communicator),
+        _ => None,
+    };
+    let found: Vec<_> =
+        events(trace.as_ref(), 0).iter().map(|(_, shape)| (shape.part, made(shape))).collect();
+    assert_eq!(
+        found,
+        [
+            (Part::Enter, Some(world)),
+            (Part::Call, None),
+            (Part::Leave, Some(world)),
+            (Part::Call, Some(split)),
+            (Part::Call, Some(split)),
+        ]
+    );
 }

@@ -145,14 +145,21 @@ impl<'a> Packer<'a> {
         wanted
     }
 
-    /// A Wait's *enter* learns from its *leave* what was waited for, if it is still held: whether
-    /// the time between is time in a file depends on it.
+    /// An *enter* learns from its *leave* what was not known before, if it is still held: what a
+    /// Wait waited for (whether the time between is time in a file depends on it), which
+    /// communicator or window was made.
     fn tell_enter(&mut self, leave: &CodedShape) {
         let Some((block, row)) = self.entered.pop() else { return };
         let Some(place) = block.checked_sub(self.sent) else { return };
         let Some(held) = self.held.get_mut(place as usize) else { return };
         held.open -= 1;
-        if leave.class == class::COMPLETE && held.block.shape(row).function == leave.function {
+        let enter = held.block.shape(row);
+        let learns = match leave.class {
+            class::COMPLETE => true,
+            class::PLAIN | class::FILE => false,
+            _ => enter.class == class::PLAIN,
+        };
+        if learns && enter.function == leave.function {
             held.block.replace(row, CodedShape { part: Part::Enter, ..leave.clone() });
         }
     }

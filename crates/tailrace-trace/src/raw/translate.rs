@@ -141,7 +141,9 @@ impl Translation<'_> {
 
     fn creation(&self, words: &mut [i64]) -> Result<(), Wrong> {
         let parent = words.get_mut(communicator::PARENT).ok_or(TOO_FEW)?;
-        *parent = i64::from(self.seen(*parent)?.index);
+        if *parent != wire::peer::NOBODY {
+            *parent = i64::from(self.seen(*parent)?.index);
+        }
         if let Some(new) = words.get_mut(communicator::NEW) {
             *new = self.seen(*new).map_or(wire::peer::NOBODY, |seen| i64::from(seen.index));
         }
