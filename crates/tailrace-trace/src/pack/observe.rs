@@ -1,8 +1,9 @@
 //! What can only be told by seeing all events go by: the window, and which files MPI-IO moves data
 //! of out of sight.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+
+use hashbrown::HashSet;
 
 use crate::coded::CodedShape;
 use crate::event::{FileKind, Layer, Part};
@@ -38,6 +39,11 @@ impl<'a> Observer<'a> {
 
     pub(super) fn finish(self, not_understood: u64) -> Observed {
         Observed { not_understood, ..self.observed }
+    }
+
+    /// Events that are like others which were observed.
+    pub(super) fn count(&mut self, events: u64) {
+        self.observed.events += events;
     }
 
     #[inline]

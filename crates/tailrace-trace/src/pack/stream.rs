@@ -1,7 +1,9 @@
 //! One stream: decoded, watched, cut into blocks.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::mpsc::SyncSender;
+
+use hashbrown::HashMap;
 
 use crate::coded::CodedShape;
 use crate::error::TraceError;
@@ -49,8 +51,6 @@ struct Packer<'a> {
     foreseen: Option<Matches>,
     /// Block and row of the *enter* of every call that is open.
     entered: Vec<(u64, usize)>,
-    next_number: u64,
-    reached_ns: i64,
 }
 
 struct Held {
@@ -90,16 +90,22 @@ impl<'a> Packer<'a> {
             posted: HashMap::new(),
             foreseen: None,
             entered: Vec::new(),
-            next_number: 0,
-            reached_ns: run.tables.locations[stream.location as usize].begin_ns,
         })
     }
 
     fn run(mut self) -> Observed {
         let mut wanted = true;
-        while wanted && let Some(decoded) = self.decoder.next_call() {
+        while wanted {
+            if let Some(held) = self.held.back_mut() {
+                let matching = !self.posted.is_empty();
+                let events = self.decoder.run(&mut held.block, self.events_max, matching);
+                self.observer.count(events);
+            }
+            // Where the block begins, if it is begun.
+            let state = self.decoder.state();
+            let Some(decoded) = self.decoder.next_call() else { break };
             self.observer.observe(&decoded);
-            wanted = self.add(&decoded);
+            wanted = self.add(&decoded, state);
         }
         if self.run.siblings(self.stream).next().is_some() {
             (self.sent..self.sent + self.held.len() as u64).for_each(|block| self.foresee(block));
@@ -111,12 +117,12 @@ impl<'a> Packer<'a> {
     }
 
     /// `false` when nobody wants more blocks.
-    fn add(&mut self, decoded: &Decoded) -> bool {
+    fn add(&mut self, decoded: &Decoded, (next_number, reached_ns): (u64, i64)) -> bool {
         let mut wanted = true;
         if self.held.back().is_none_or(|held| held.block.is_full(self.events_max)) {
             wanted = self.send_settled();
-            self.held
-                .push_back(Held { block: Block::new(self.reached_ns, self.next_number), open: 0 });
+            self.decoder.forget_all();
+            self.held.push_back(Held { block: Block::new(reached_ns, next_number), open: 0 });
         }
         let last = self.sent + self.held.len() as u64 - 1;
         if let Some(held) = self.held.back_mut() {
@@ -131,13 +137,12 @@ impl<'a> Packer<'a> {
                 self.entered.push((last, held.block.rows.len()));
                 held.open += 1;
             }
-            held.block.push(decoded.begin_ns, decoded.end_ns, &decoded.shape);
+            let index = held.block.push(decoded.begin_ns, decoded.end_ns, &decoded.shape);
+            self.decoder.remember(decoded, index);
         }
         if decoded.shape.part == Part::Leave {
             self.tell_enter(&decoded.shape);
         }
-        self.reached_ns = decoded.end_ns;
-        self.next_number += u64::from(decoded.number.is_some());
         decoded
             .completed
             .iter()

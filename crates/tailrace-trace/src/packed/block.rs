@@ -1,8 +1,8 @@
 //! A block: some thousand events of one location, on the way to the file.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::coded::CodedShape;
@@ -61,12 +61,21 @@ impl Block {
             || self.tokens >= SHAPE_WORDS_MAX
     }
 
+    /// Returns the index of the shape in the block.
     #[inline]
-    pub fn push(&mut self, begin_ns: i64, end_ns: i64, shape: &Arc<CodedShape>) {
+    pub fn push(&mut self, begin_ns: i64, end_ns: i64, shape: &Arc<CodedShape>) -> u32 {
         if has_tokens(shape.class) {
             self.tokens += shape.words.len();
         }
         let shape = self.index(shape);
+        self.rows.push(Row { begin_ns, end_ns, shape });
+        shape
+    }
+
+    /// An event of a shape that is here already, with so many words if they are tokens.
+    #[inline]
+    pub(crate) fn push_again(&mut self, begin_ns: i64, end_ns: i64, shape: u32, tokens: u32) {
+        self.tokens += tokens as usize;
         self.rows.push(Row { begin_ns, end_ns, shape });
     }
 

@@ -124,12 +124,58 @@ impl ClockMap {
         }
     }
 
+    /// The stretch around `ticks`; it holds nothing where there is none.
+    pub(crate) fn stretch(&self, ticks: u64) -> Stretch {
+        let next = self.pieces.partition_point(|piece| piece.ticks <= ticks);
+        let Some(piece) = next.checked_sub(1).and_then(|at| self.pieces.get(at)) else {
+            return Stretch::default();
+        };
+        let Ok(slope) = u64::try_from(piece.slope) else { return Stretch::default() };
+        // So far that no time exceeds what the clamped sum can be.
+        let most = ((NS_MAX as u128) << FRACTION_BITS) / u128::from(slope.max(1));
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        let following = self.pieces.get(next);
+        Stretch {
+            from: piece.ticks,
+            until: following
+                .map_or(u64::MAX, |following| following.ticks)
+                .min(piece.ticks.saturating_add(most)),
+            ns: piece.ns,
+            slope,
+            latest_ns: following.map_or(NS_MAX, |following| following.ns.min(NS_MAX)),
+        }
+    }
+
     pub(crate) fn ns(&self, ticks: u64) -> i64 {
         let next = self.pieces.partition_point(|piece| piece.ticks <= ticks);
         let at = next.saturating_sub(1);
         let ns = self.pieces[at].ns(ticks);
         // Rounding must not make time run backwards where two pieces meet.
         self.pieces.get(at + 1).map_or(ns, |following| ns.min(following.ns))
+    }
+}
+
+/// A stretch of ticks over which [`ClockMap::ns`] is one multiplication.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stretch {
+    from: u64,
+    until: u64,
+    ns: i64,
+    slope: u64,
+    latest_ns: i64,
+}
+
+impl Stretch {
+    pub(crate) fn holds(&self, first: u64, last: u64) -> bool {
+        self.from <= first && last < self.until
+    }
+
+    /// The same as the map's, of ticks that it holds.
+    #[inline]
+    pub(crate) fn ns(&self, ticks: u64) -> i64 {
+        let since = u128::from(ticks.wrapping_sub(self.from));
+        let ns = (since * u128::from(self.slope) + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
+        self.ns.wrapping_add(ns as i64).min(self.latest_ns)
     }
 }
 
@@ -280,6 +326,28 @@ mod tests {
             [map.ns(0), map.ns(5_000_000_000), map.ns(10_000_000_000)],
             [1000, 5_000_002_000, 10_000_003_000]
         );
+    }
+
+    #[test]
+    fn a_stretch_tells_the_same() {
+        let readings: Vec<Reading> = (0..=20)
+            .map(|i: u64| reading(5_000 + i * 2_000_000_000, i * i * 40_000_000 + 7, 40))
+            .collect();
+        for map in [
+            ClockMap::new(&readings, 2_000_000_000, &Alignment::default()),
+            ClockMap::new(&[], 1_000_000, &Alignment::default()),
+        ] {
+            let ends = [0, 1, 4_999, 5_000, 40_000_005_000, 40_000_005_001, 1 << 62, u64::MAX];
+            let mut held = 0;
+            for ticks in (0..40_000).map(|i| i * 1_000_003).chain(ends) {
+                let stretch = map.stretch(ticks);
+                if stretch.holds(ticks, ticks) {
+                    held += 1;
+                    assert_eq!(stretch.ns(ticks), map.ns(ticks), "{ticks}");
+                }
+            }
+            assert!(held > 39_000, "{held}");
+        }
     }
 
     #[test]

@@ -3,21 +3,19 @@
 use std::sync::Arc;
 
 use crate::coded::CodedShape;
-use crate::cursor::Cursor;
 use crate::error::TraceError;
-use crate::event::{Layer, Part, Progress};
-use crate::limits::{NESTING_MAX, SHAPE_WORDS_MAX};
-use crate::offsets::Follower;
-use crate::wire::{self, class, file};
-use crate::words::{self, Context, Wrong, first_token, has_tokens};
+use crate::event::{Part, Progress};
+use crate::limits::NESTING_MAX;
+use crate::packed::Block;
+use crate::wire::{self, class};
+use crate::words::{self, Context};
 
 use super::clock::ClockMap;
+use super::quick::{Offsets, Quicks};
 use super::run::{Run, Stream};
-use super::scan::{Define, Record, Scan};
+use super::scan::{Record, Scan, plain_call};
+use super::slot::Slot;
 use super::translate::{Completion, Translation, completions, posts_wildcard};
-
-/// Slots of the table by which capture writes offsets.
-const OFFSET_SLOTS: usize = 64;
 
 /// A call, or one end of one.
 #[derive(Clone, Debug)]
@@ -25,6 +23,8 @@ pub(crate) struct Decoded {
     pub begin_ns: i64,
     pub end_ns: i64,
     pub shape: Arc<CodedShape>,
+    /// The shape's number in the stream; none where the stream's end closed the call.
+    pub slot: Option<u8>,
     /// Number of the request that it names.
     pub number: Option<u64>,
     /// A wildcard receive that does not say yet what it matched; its communicator's number in the
@@ -49,7 +49,8 @@ pub(crate) struct OfOther {
 impl Decoded {
     pub(crate) fn new(begin_ns: i64, end_ns: i64, shape: Arc<CodedShape>) -> Self {
         let (completed, of_others) = (Vec::new(), Vec::new());
-        Self { begin_ns, end_ns, shape, number: None, posted: None, completed, of_others }
+        let (slot, number, posted) = (None, None, None);
+        Self { begin_ns, end_ns, shape, slot, number, posted, completed, of_others }
     }
 
     fn complete(&mut self, completion: Completion, next_number: u64) {
@@ -67,25 +68,6 @@ impl Decoded {
     }
 }
 
-/// A shape number of the stream, made ready for use.
-#[derive(Default)]
-struct Slot {
-    defined: bool,
-    function: u16,
-    class: u8,
-    /// From where it is called, in numbers of the run.
-    place: u32,
-    raw: Vec<i64>,
-    /// Its file is the one of the last record *path*.
-    latest: bool,
-    /// Words that are yet to come.
-    missing: u64,
-    /// The longest distance back to an own request.
-    reach: u64,
-    /// By part; made at first use.
-    coded: [Option<Arc<CodedShape>>; 3],
-}
-
 pub(crate) struct Decoder<'a> {
     scan: Scan,
     clock: &'a ClockMap,
@@ -93,11 +75,11 @@ pub(crate) struct Decoder<'a> {
     context: Context<'a>,
     stream: &'a Stream,
     slots: Vec<Slot>,
+    pub(super) quick: Quicks,
     cursor_ticks: u64,
     reached_ns: i64,
-    expected: [i64; OFFSET_SLOTS],
+    pub(super) offsets: Offsets,
     latest_file: u32,
-    follower: Follower,
     next_number: u64,
     open: Vec<Arc<CodedShape>>,
     /// Calls whose arguments pointed to what was never defined: they are kept, but order nothing.
@@ -119,9 +101,9 @@ impl<'a> Decoder<'a> {
             context: Context { tables: &run.tables, location: stream.location },
             stream,
             slots: (0..256).map(|_| Slot::default()).collect(),
-            expected: [0; OFFSET_SLOTS],
+            quick: Quicks::new(),
+            offsets: Offsets::new(run.tables.files.len()),
             latest_file: 0,
-            follower: Follower::default(),
             next_number: 0,
             open: Vec::new(),
             not_understood: 0,
@@ -131,6 +113,58 @@ impl<'a> Decoder<'a> {
 
     pub(crate) fn translation(&self) -> &Translation<'a> {
         &self.translation
+    }
+
+    /// Number of the next request, and the moment that the calls reach.
+    pub(crate) fn state(&self) -> (u64, i64) {
+        (self.next_number, self.reached_ns)
+    }
+
+    /// Takes note that calls like this one, which is in the block that is being filled, have the
+    /// shape of that index there.
+    pub(crate) fn remember(&mut self, decoded: &Decoded, index: u32) {
+        if let (Some(slot), None) = (decoded.slot, decoded.posted) {
+            self.quick.remember(slot, &self.slots[usize::from(slot)], &decoded.shape, index);
+        }
+    }
+
+    /// To be said when another block is begun.
+    pub(crate) fn forget_all(&mut self) {
+        self.quick.forget_all();
+    }
+
+    /// Puts the calls that come next into the block, as long as they are like others in it; returns
+    /// how many. Completions are none of them where receives are to be told what they `matched`.
+    pub(crate) fn run(&mut self, block: &mut Block, events_max: usize, matching: bool) -> u64 {
+        // An error comes again where the next record is asked for.
+        let Ok(ahead) = self.scan.ahead() else { return 0 };
+        let (mut at, mut events) = (0, 0);
+        let mut stretch = self.clock.stretch(self.cursor_ticks);
+        let nested = !self.open.is_empty();
+        while !block.is_full(events_max) {
+            let Some(call) = plain_call(ahead, at) else { break };
+            let Some(quick) = self.quick.get(call.shape, nested, matching) else { break };
+            let begin = self.cursor_ticks.saturating_add(call.gap);
+            let end = begin.saturating_add(call.duration);
+            if !stretch.holds(begin, end) {
+                stretch = self.clock.stretch(begin);
+                if !stretch.holds(begin, end) {
+                    break;
+                }
+            }
+            if !self.offsets.follow(quick) {
+                break;
+            }
+            let begin_ns = stretch.ns(begin).max(self.reached_ns);
+            let end_ns = if call.duration == 0 { begin_ns } else { stretch.ns(end).max(begin_ns) };
+            block.push_again(begin_ns, end_ns, quick.index, quick.tokens);
+            self.next_number += u64::from(quick.starts);
+            (self.cursor_ticks, self.reached_ns) = (end, end_ns);
+            at += call.bytes;
+            events += 1;
+        }
+        self.scan.advance(at);
+        events
     }
 
     /// The next call; `None` at the end. Calls that never returned are closed where the stream
@@ -146,6 +180,7 @@ impl<'a> Decoder<'a> {
                 Ok(Some(Record::Leave { shape, gap })) => Step::Edge(Part::Leave, shape, gap, 0),
                 Ok(Some(Record::Define(define))) => {
                     self.slots[usize::from(define.shape)].define(&define, self.stream);
+                    self.quick.forget(define.shape);
                     Step::Nothing
                 }
                 Ok(Some(Record::Path { file, .. })) => {
@@ -183,27 +218,22 @@ impl<'a> Decoder<'a> {
             return None;
         }
         self.reached_ns = end_ns;
-        let shape = self.shape(part, shape);
+        let (slot, shape) = (shape, self.shape(part, shape));
         match part {
-            Part::Enter => self.open.push(shape.0.clone()),
+            Part::Enter => self.open.push(shape.clone()),
             Part::Leave => drop(self.open.pop()),
             Part::Call => {}
         }
-        Some(self.decoded(begin_ns, end_ns, shape))
+        Some(self.decoded(begin_ns, end_ns, shape, slot))
     }
 
-    fn decoded(
-        &mut self,
-        begin_ns: i64,
-        end_ns: i64,
-        (shape, slot): (Arc<CodedShape>, usize),
-    ) -> Decoded {
-        let mut decoded = Decoded::new(begin_ns, end_ns, shape);
+    fn decoded(&mut self, begin_ns: i64, end_ns: i64, shape: Arc<CodedShape>, slot: u8) -> Decoded {
+        let mut decoded = Decoded { slot: Some(slot), ..Decoded::new(begin_ns, end_ns, shape) };
         let (part, class) = (decoded.shape.part, decoded.shape.class);
         if part == Part::Enter {
             return decoded;
         }
-        let raw = &self.slots[slot].raw;
+        let raw = &self.slots[usize::from(slot)].raw;
         if class == class::COMPLETE {
             for completion in completions(raw).into_iter().flatten() {
                 decoded.complete(completion, self.next_number);
@@ -217,36 +247,21 @@ impl<'a> Decoder<'a> {
         decoded
     }
 
-    /// The coded shape for this number of the stream, and the slot that holds its raw words.
-    fn shape(&mut self, part: Part, number: u8) -> (Arc<CodedShape>, usize) {
-        let index = usize::from(number);
-        let slot = &mut self.slots[index];
-        slot.name_latest(self.latest_file);
+    /// The coded shape for this number of the stream.
+    fn shape(&mut self, part: Part, number: u8) -> Arc<CodedShape> {
+        let slot = &mut self.slots[usize::from(number)];
+        slot.name_latest(self.latest_file, &self.translation);
         let coded = slot.coded(part, &self.translation, self.context, &mut self.not_understood);
         if slot.reach > self.next_number {
             self.not_understood += 1;
-            return (
-                Arc::new(CodedShape { class: class::PLAIN, words: Vec::new(), ..*coded }),
-                index,
-            );
+            return Arc::new(CodedShape { class: class::PLAIN, words: Vec::new(), ..*coded });
         }
-        if slot.class != class::FILE
-            || coded.class != class::FILE
-            || coded.words[file::FLAGS] & file::HAS_OFFSET == 0
-        {
-            return (coded, index);
-        }
-        let (raw_file, distance, bytes) =
-            (slot.raw[file::FILE], slot.raw[file::OFFSET], slot.raw[file::BYTES]);
-        let expected = &mut self.expected[raw_file as usize % OFFSET_SLOTS];
-        let offset = expected.wrapping_add(distance);
-        let number = coded.words[file::FILE] as u32;
-        let (distance, end) = match part {
-            Part::Enter => (self.follower.peek(number, offset), *expected),
-            _ => (self.follower.distance(number, offset, bytes as u64), offset.wrapping_add(bytes)),
+        let Some(place) = slot.place_in_file(&coded) else { return coded };
+        let distance = match part {
+            Part::Enter => self.offsets.peek(&place),
+            _ => self.offsets.distance(&place),
         };
-        *expected = end;
-        (slot.with_distance(coded, part, distance), index)
+        slot.with_distance(coded, part, distance)
     }
 
     /// A call that was open when the stream ended is closed at the last moment known of the thread.
@@ -266,123 +281,4 @@ impl<'a> Decoder<'a> {
 enum Step {
     Nothing,
     Edge(Part, u8, u64, u64),
-}
-
-impl Slot {
-    fn define(&mut self, define: &Define, stream: &Stream) {
-        let mut from = Cursor::new(define.words);
-        if define.class != class::MORE {
-            let function = stream.functions.get(&define.function).copied().unwrap_or(0);
-            *self = Self {
-                defined: true,
-                function,
-                class: define.class,
-                missing: define.total,
-                ..Self::default()
-            };
-        }
-        let here = if define.class == class::MORE { define.total } else { self.missing };
-        for _ in 0..here.min(self.missing) {
-            let Ok(word) = from.word() else { break };
-            self.missing -= 1;
-            if self.raw.len() < SHAPE_WORDS_MAX {
-                self.raw.push(word);
-            }
-        }
-        if define.class != class::MORE {
-            let number = define.place.or_else(|| u32::try_from(from.varint().ok()?).ok());
-            let index = number.and_then(|number| (number as usize).checked_sub(1));
-            self.place =
-                index.and_then(|index| stream.places.get(index)).copied().unwrap_or_default();
-        }
-        self.latest = self.class == class::FILE
-            && self.raw.len() >= file::WORDS
-            && self.raw[file::FLAGS] & file::LATEST != 0;
-        if self.latest {
-            self.raw[file::FLAGS] &= !file::LATEST;
-        }
-        self.coded = Default::default();
-    }
-
-    /// The latest file by its number, as if the stream had said that.
-    fn name_latest(&mut self, number: u32) {
-        if self.latest && self.raw[file::FILE] != i64::from(number) {
-            self.raw[file::FILE] = i64::from(number);
-            self.coded = Default::default();
-        }
-    }
-
-    fn coded(
-        &mut self,
-        part: Part,
-        translation: &Translation,
-        context: Context,
-        not_understood: &mut u64,
-    ) -> Arc<CodedShape> {
-        if let Some(known) = &self.coded[part as usize] {
-            return known.clone();
-        }
-        let coded = understood(self.class, &self.raw, self.function, translation, context);
-        // What a call will turn out to be is not all known when it is entered.
-        *not_understood += u64::from(coded.is_err() && part != Part::Enter);
-        let (class, words) = match coded {
-            Ok(words) => (self.class, words),
-            Err(_) => not_understandable(self.class, &self.raw, context),
-        };
-        self.reach = if has_tokens(class) {
-            words.iter().skip(first_token(class)).copied().max().unwrap_or(0).max(0) as u64
-        } else {
-            0
-        };
-        let coded =
-            Arc::new(CodedShape { part, function: self.function, class, place: self.place, words });
-        self.coded[part as usize] = Some(coded.clone());
-        coded
-    }
-
-    fn with_distance(
-        &mut self,
-        coded: Arc<CodedShape>,
-        part: Part,
-        distance: i64,
-    ) -> Arc<CodedShape> {
-        if coded.words[file::OFFSET] == distance {
-            return coded;
-        }
-        let mut shape = (*coded).clone();
-        shape.words[file::OFFSET] = distance;
-        let shape = Arc::new(shape);
-        self.coded[part as usize] = Some(shape.clone());
-        shape
-    }
-}
-
-/// Words in numbers of the run that every reader of the packed trace will understand.
-fn understood(
-    class: u8,
-    raw: &[i64],
-    function: u16,
-    translation: &Translation,
-    context: Context,
-) -> Result<Vec<i64>, Wrong> {
-    let words = translation.words(class, raw)?;
-    let layer = context
-        .tables
-        .functions
-        .get(usize::from(function))
-        .map_or(Layer::Mpi, |function| function.layer);
-    // Distances are looked at when the call comes: what is asked here is all the rest.
-    words::operation(class, &words, layer, i64::MAX as u64, context)?;
-    Ok(words)
-}
-
-/// What orders nothing, but still takes its number where it names a request; without MPI there are
-/// none.
-fn not_understandable(class: u8, raw: &[i64], context: Context) -> (u8, Vec<i64>) {
-    match words::progress(class, raw) {
-        _ if context.tables.communicators.is_empty() => (class::PLAIN, Vec::new()),
-        Progress::Blocking => (class::PLAIN, Vec::new()),
-        Progress::Started => (class::REQUEST, vec![wire::flag::STARTS]),
-        Progress::Persistent => (class::REQUEST, vec![wire::flag::PERSISTENT]),
-    }
 }

@@ -2,13 +2,15 @@
 //! by identity.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::tables::{Communicator, FileEntry, Function, Tables};
 use crate::wire;
 
 use super::communicator::RawCommunicator;
+use super::paths::{FileNumbers, Paths};
 use super::ranks::Image;
 use super::survey::Survey;
 
@@ -24,7 +26,7 @@ pub(crate) struct Seen {
 /// The numbers of an image's files and communicators in the run.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
-    pub files: HashMap<u32, u32>,
+    pub files: FileNumbers,
     pub communicators: HashMap<u32, Seen>,
 }
 
@@ -69,9 +71,7 @@ impl Merge {
     ) -> Numbers {
         let mut numbers = Numbers::default();
         for &stream in &image.streams {
-            for (&number, path) in sorted(&surveys[stream].paths) {
-                numbers.files.insert(number, self.file(path, tables));
-            }
+            self.files_of(&surveys[stream].paths, &mut numbers.files, tables);
             for (&number, communicator) in sorted(&surveys[stream].communicators) {
                 if let Some(seen) = self.communicator(communicator, image, tables) {
                     numbers.communicators.insert(number, seen);
@@ -102,6 +102,17 @@ impl Merge {
             .communicators
             .entry(SELF)
             .or_insert_with(|| self.intern(own(), vec![rank].into(), None, tables));
+    }
+
+    /// Files are numbered in the order in which the stream's own numbers first name them.
+    fn files_of(&mut self, paths: &Paths, files: &mut FileNumbers, tables: &mut Tables) {
+        let names = paths.names();
+        let mut indices: Vec<Option<u32>> = vec![None; names.len()];
+        files.add(paths.files().into_iter().map(|(number, name)| {
+            let name = name as usize;
+            let index = indices[name].get_or_insert_with(|| self.file(names[name], tables));
+            (number, *index)
+        }));
     }
 
     fn file(&mut self, path: &[u8], tables: &mut Tables) -> u32 {

@@ -1,8 +1,10 @@
 //! All raw streams of one run, surveyed: the tables of the trace, and what each stream's numbers
 //! mean.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+
+use hashbrown::HashMap;
 
 use crate::error::{TraceError, escape_controls};
 use crate::tables::{Location, Tables, Unfinished, Wait};

@@ -1,8 +1,10 @@
 //! What a raw stream says once: read in a first pass, because a path may stand in another stream of
 //! the process than its use.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
 
 use crate::error::TraceError;
 use crate::tables::{Counters, Wait};
@@ -10,8 +12,9 @@ use crate::waits;
 
 use super::communicator::{Groups, RawCommunicator};
 use super::header::Header;
+use super::paths::Paths;
 use super::places::{self, Module, RawPlace};
-use super::scan::{Record, Scan};
+use super::scan::{Record, Scan, plain_call};
 
 /// Readings kept per stream: twice as many are thinned out to the narrowest of each pair.
 const READINGS_KEPT: usize = 2048;
@@ -40,8 +43,8 @@ pub(crate) struct Survey {
     /// Function number, layer, name.
     pub names: Vec<(u16, u8, String)>,
     /// Functions of shapes: all should have a name.
-    used: BTreeSet<u16>,
-    pub paths: HashMap<u32, Vec<u8>>,
+    used: Vec<bool>,
+    pub paths: Paths,
     pub communicators: HashMap<u32, RawCommunicator>,
     pub readings: Vec<Reading>,
     pub notes: BTreeSet<(String, String)>,
@@ -70,6 +73,10 @@ pub(crate) fn survey(path: &Path) -> Result<Survey, TraceError> {
     let mut survey = Survey::new(path, scan.header.clone());
     let mut groups = Groups::default();
     loop {
+        if let Ok(ahead) = scan.ahead() {
+            let bytes = survey.calls(ahead);
+            scan.advance(bytes);
+        }
         match scan.next_record() {
             Ok(Some(record)) => survey.add(record, &mut groups),
             Ok(None) => break,
@@ -93,8 +100,8 @@ impl Survey {
             meta: BTreeMap::new(),
             clock_offsets: Vec::new(),
             names: Vec::new(),
-            used: BTreeSet::new(),
-            paths: HashMap::new(),
+            used: Vec::new(),
+            paths: Paths::default(),
             communicators: HashMap::new(),
             readings: Vec::new(),
             notes: BTreeSet::new(),
@@ -108,13 +115,30 @@ impl Survey {
         }
     }
 
+    /// Counts the calls that follow each other; returns their bytes.
+    fn calls(&mut self, ahead: &[u8]) -> usize {
+        let (mut at, mut events, mut ticks) = (0, 0, self.last_ticks);
+        while let Some(call) = plain_call(ahead, at) {
+            ticks = ticks.saturating_add(call.gap.wrapping_add(call.duration));
+            events += 1;
+            at += call.bytes;
+        }
+        self.events += events;
+        self.last_ticks = ticks;
+        at
+    }
+
     #[inline]
     fn add(&mut self, record: Record, groups: &mut Groups) {
         match record {
             Record::Call { gap, duration, .. } => self.advance(gap.wrapping_add(duration)),
             Record::Enter { gap, .. } | Record::Leave { gap, .. } => self.advance(gap),
             Record::Define(define) => {
-                self.used.insert(define.function);
+                let function = usize::from(define.function);
+                if function >= self.used.len() {
+                    self.used.resize(function + 1, false);
+                }
+                self.used[function] = true;
             }
             Record::End => {}
             other => self.definition(other, groups),
@@ -137,7 +161,7 @@ impl Survey {
             }
             Record::Module { number, build_id, name } => self.module(number, build_id, name),
             Record::Place { number, payload } => self.place(number, payload),
-            Record::Path { file, path } => drop(self.paths.insert(file, path.to_vec())),
+            Record::Path { file, path } => self.paths.insert(file, path),
             Record::Communicator(payload) => self.communicator(payload, groups),
             Record::Meta { key: b"clock_offset", value } => self.clock_offsets.push(text(value)),
             Record::Meta { key, value } => drop(self.meta.insert(text(key), text(value))),
@@ -186,8 +210,10 @@ impl Survey {
 
     fn name_the_nameless(&mut self) {
         let named: BTreeSet<u16> = self.names.iter().map(|(number, ..)| *number).collect();
-        for number in self.used.difference(&named) {
-            self.names.push((*number, 0, format!("function {number}")));
+        for (number, &used) in (0u16..=u16::MAX).zip(&self.used) {
+            if used && !named.contains(&number) {
+                self.names.push((number, 0, format!("function {number}")));
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! A shape's words in numbers of its process become words in numbers of the run.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::wire::{
     self, buffered, class, collective, communicator, complete, file, flag, one_sided, probe,
@@ -88,8 +88,8 @@ impl Translation<'_> {
 
     fn number_of_file(&self, word: &mut i64) -> Result<(), Wrong> {
         let number = u32::try_from(*word).ok();
-        let number = number.and_then(|number| self.numbers.files.get(&number));
-        *word = i64::from(*number.ok_or("a file was never defined")?);
+        let number = number.and_then(|number| self.numbers.files.get(number));
+        *word = i64::from(number.ok_or("a file was never defined")?);
         Ok(())
     }
 
