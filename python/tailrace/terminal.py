@@ -7,7 +7,7 @@ where something is drawn.
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,31 @@ def tell(sentence: str) -> None:
         return
     with contextlib.suppress(OSError, ValueError):
         print(f"tailrace: {sentence}", file=sys.stderr, flush=True)
+
+
+# What terminals take for a style.
+CODES = {"bold": 1, "dim": 2}
+
+
+def tell_styled(lines: Iterable[tuple[str, str]]) -> None:
+    """Lines on stderr, each plain or in one of CODES; never fails."""
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        plain = not _shows_styles()
+        for text, style in lines:
+            shown = text if plain or not style else f"\x1b[{CODES[style]}m{text}\x1b[0m"
+            print(shown, file=sys.stderr, flush=True)
+
+
+def _shows_styles() -> bool:
+    """As rich decides it."""
+    compatible, forced = os.environ.get("TTY_COMPATIBLE"), os.environ.get("FORCE_COLOR")
+    if compatible in ("0", "1"):
+        shows = compatible == "1"
+    else:
+        shows = sys.stderr.isatty() if forced is None else bool(forced)
+    return shows and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 def console(stderr: bool = False) -> "Console":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -9,8 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
-from tailrace import blas, engine, page, store
+from tailrace import blas, engine, page, store, terminal
 from tailrace.capture import run as verb
 from tailrace.errors import TailraceError
 
@@ -45,6 +47,12 @@ def test_a_run_without_a_report_loads_nothing_heavy(tmp_path):
     assert "tailrace.store" in modules
     assert (tmp_path / "run" / "dd.tailrace").is_file()
     assert not modules & {"numpy", "rich", "jinja2", "tailrace.verdict"}
+
+
+def test_a_verdict_needs_nothing_that_draws_tables(tmp_path):
+    modules = loaded(["run", "-o", "run", "--", *WRITE], tmp_path)
+    assert "numpy" in modules and (tmp_path / "run" / "report.html").is_file()
+    assert "rich" not in modules
 
 
 def test_of_the_other_verbs_nothing_is_loaded(tmp_path):
@@ -104,3 +112,33 @@ def test_the_verdict_stands_before_the_page_is_made(trace, tmp_path, monkeypatch
         verb._report(trace, trace.parent, {})
     said = capfd.readouterr().err
     assert "too short to judge" in said and "trace: run/dd.tailrace" in said
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"FORCE_COLOR": "1"},
+        {"FORCE_COLOR": "1", "NO_COLOR": "1"},
+        {"FORCE_COLOR": ""},
+        {"FORCE_COLOR": "1", "TERM": "dumb"},
+        {"FORCE_COLOR": "1", "TTY_COMPATIBLE": "0"},
+        {"TTY_COMPATIBLE": "1", "TERM": "unknown"},
+        {"TTY_COMPATIBLE": "1", "TERM": "xterm-256color"},
+    ],
+)
+def test_the_verdict_looks_as_in_reports_without_what_draws_them(variables, monkeypatch):
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    lines = [("I/O takes half of the run", "bold"), (" 50.0 %  [b] writes", ""), ("→ more", "dim")]
+    ours, drawn = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", ours)
+    terminal.tell_styled(lines)
+    monkeypatch.setattr(sys, "stderr", drawn)
+    out = terminal.console(stderr=True)
+    for text, style in lines:
+        out.print(Text(text, style=style), soft_wrap=True)
+    assert ours.getvalue() == drawn.getvalue()

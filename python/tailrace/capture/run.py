@@ -24,7 +24,7 @@ from tailrace.engine import ReplayOptions, analyze
 from tailrace.errors import TailraceError
 from tailrace.names import printable, shown_path
 from tailrace.output import write_new
-from tailrace.terminal import console, tell
+from tailrace.terminal import tell, tell_styled
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 WITHOUT = "capture does not work, the program runs without it"
@@ -229,12 +229,12 @@ def _report(trace: Path, directory: Path, replay: ReplayOptions) -> None:
     from tailrace.blas import load_numpy
 
     load_numpy()
-    from tailrace.report.text import print_verdict
+    from tailrace.report.short import short_lines
     from tailrace.verdict.as_json import report
 
     columns = analyze(trace, **replay)
     document = report(columns)
-    print_verdict(document, console(stderr=True))
+    tell_styled(short_lines(document))
     tell(f"trace: {_from_here(trace)}")
 
     from tailrace.page import render

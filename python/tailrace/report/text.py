@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tailrace.names import base_name, elided
+from tailrace.report.short import short_lines, what_to_do
 from tailrace.terminal import console, table
 from tailrace.units import byte_count, count, percent, seconds
 from tailrace.verdict.efficiencies import (
@@ -84,18 +85,9 @@ def verdict(report: dict[str, Any]) -> RenderableType | None:
     rows.add_column(justify="right", min_width=7)
     for finding in report["verdict"]:
         rows.add_row(percent(finding["share_of_runtime"]), Text(finding["finding"]))
-        texts = (finding["evidence"], _place(finding), finding["gain"], _advice(finding))
-        for text in filter(None, texts):
+        for text in filter(None, (finding["evidence"], *what_to_do(finding))):
             rows.add_row("", Text(text, style="dim"))
     return Group(Text("Findings", style="bold"), rows)
-
-
-def _place(finding: dict[str, Any]) -> str:
-    return f"at {finding['place']}" if finding["place"] else ""
-
-
-def _advice(finding: dict[str, Any]) -> str:
-    return f"→ {finding['advice']}" if finding["advice"] else ""
 
 
 def efficiency_tables(report: dict[str, Any], formulas: bool) -> RenderableType:
@@ -313,19 +305,9 @@ def print_scaling(
     out.print(Text(scaling_words(scaling), style="dim"), soft_wrap=True)
 
 
-def print_verdict(report: dict[str, Any], out: Console, most: int = 3) -> None:
-    """The short form after a run. A finding that the first line has in full is not said again."""
-    headline = report["headline"]
-    out.print(Text(headline, style="bold"), soft_wrap=True)
-    told = [
-        f for f in report["verdict"] if f["gain"] or f["advice"] or f["finding"] not in headline
-    ]
-    for finding in told[:most]:
-        out.print(
-            Text(f"{percent(finding['share_of_runtime']):>7}  {finding['finding']}"), soft_wrap=True
-        )
-        for text in filter(None, (_place(finding), finding["gain"], _advice(finding))):
-            out.print(Text(f"{'':9}{text}", style="dim"), soft_wrap=True)
+def print_verdict(report: dict[str, Any], out: Console) -> None:
+    for text, style in short_lines(report):
+        out.print(Text(text, style=style), soft_wrap=True)
 
 
 def trace_name(path: str) -> str:
