@@ -79,6 +79,12 @@ void cost_rare(struct stream *stream, uint64_t since)
     publish(stream);
 }
 
+void cost_spent(struct stream *stream, uint64_t ran_ns)
+{
+    stream->cost.rare += (uint64_t)((double)ran_ns * (double)clock_ticks_per_s() / 1e9);
+    publish(stream);
+}
+
 /* Calls that STDIO's buffer served. They come in loops, so that a loop of its own told what one
  * takes (calibrate.c). */
 void cost_counted(struct stream *stream, uint32_t calls)

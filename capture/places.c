@@ -334,9 +334,10 @@ uint32_t places_find(struct stream *stream, uintptr_t frame, unsigned function, 
         return places->entries[kept].place;
     if (tailrace_calls_forbidden || !may_spend(stream, places))
         return 0;
-    uint64_t begin = spent_ns(), ticks = clock_now();
+    uint64_t begin = spent_ns();
     uint32_t place = unwind(stream, places, frame, function, script);
-    places->spent_ns += spent_ns() - begin;
-    cost_rare(stream, ticks);
+    uint64_t spent = spent_ns() - begin;
+    places->spent_ns += spent;
+    cost_spent(stream, spent);
     return place;
 }

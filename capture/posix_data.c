@@ -65,26 +65,52 @@ PERHAPS_POSITIONED(pwritev64v2, FILE_WRITE,
 
 /* --- From one descriptor to another --- */
 
-/* A write of the file written to, or, where that is none, a read of the other. */
+/* A write of the file written to, or, where that is none, a read of the other. Where both are files
+ * the bytes are read as well: that is a second record, without a time of its own. */
 
 struct transfer {
-    uint32_t file;
+    uint32_t file, source;
     enum file_op op;
 };
 
-static uint32_t find_transfer(struct transfer *transfer, int out, int in)
+static bool find_transfer(struct transfer *transfer, int out, int in)
 {
-    transfer->op = FILE_WRITE;
+    transfer->source = descriptor_file(in);
     transfer->file = descriptor_file(out);
+    transfer->op = transfer->file ? FILE_WRITE : FILE_READ;
     if (transfer->file)
-        return transfer->file;
-    transfer->op = FILE_READ;
-    return transfer->file = descriptor_file(in);
+        return true;
+    transfer->file = transfer->source;
+    transfer->source = 0;
+    return transfer->file != 0;
+}
+
+static void record_source(unsigned function, uint32_t file, int64_t bytes)
+{
+    struct call call;
+    struct stream *stream = call_begin(&call, function);
+    if (stream)
+        end_file_call(stream, &call, stream->open[call.depth].begin, FILE_READ, 0, file, bytes, 0,
+                      0);
 }
 
 #define TRANSFER(name, out, in, parameters, arguments)                                             \
-    WRAP(ssize_t, name, parameters, arguments, find_transfer(&transfer, out, in),                  \
-         struct transfer transfer, transfer.file, transfer.op, 0, MOVED, 0, ERROR_OF_RESULT)
+    TAILRACE_EXPORT ssize_t name parameters                                                        \
+    {                                                                                              \
+        struct transfer transfer;                                                                  \
+        if (!tailrace_recording || !find_transfer(&transfer, out, in))                             \
+            return REAL(name) arguments;                                                           \
+        struct call call;                                                                          \
+        struct stream *stream = call_begin(&call, FUNCTION_##name);                                \
+        ssize_t result = REAL(name) arguments;                                                     \
+        uint64_t end = stream ? clock_now() : 0;                                                   \
+        if (stream)                                                                                \
+            end_file_call(stream, &call, end, transfer.op, 0, transfer.file, MOVED, 0,             \
+                          ERROR_OF_RESULT);                                                        \
+        if (stream && transfer.source && result > 0)                                               \
+            record_source(FUNCTION_##name, transfer.source, result);                               \
+        return result;                                                                             \
+    }
 
 TRANSFER(sendfile, out, in, (int out, int in, off_t *offset, size_t bytes),
          (out, in, offset, bytes))

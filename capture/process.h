@@ -111,6 +111,8 @@ unsigned calibrate_count_cost(void);
 /* --- cost.c --- */
 void cost_end(struct stream *stream, uint64_t end);
 void cost_rare(struct stream *stream, uint64_t since); /* something long, each time */
+/* The same, where it is known for how long the thread ran: not what it waited for a processor. */
+void cost_spent(struct stream *stream, uint64_t ran_ns);
 void cost_counted(struct stream *stream, uint32_t calls);
 
 /* --- counters.c --- */

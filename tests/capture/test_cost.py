@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import subprocess
+import sys
+
 import pytest
 
 # What is asked for is the right size: the rare and long, such as a call path that is unwound, is in
@@ -24,3 +29,27 @@ def test_cost_is_known_of_a_program_that_was_killed_or_made_few_calls(program, c
     for words in (("exit", 1), ("kill", 300)):
         header = capture(program("life"), *words).streams[0].header
         assert 0 < header["own_ticks"] < header["ticks_per_s"]
+
+
+# Each import is called from a place of its own.
+IMPORTS = """
+import email.message, http.client, json, logging.config, unittest, xml.dom.minidom, resource
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(used.ru_utime + used.ru_stime)
+"""
+
+
+@pytest.mark.measured("what capture takes beside what the program ran")
+def test_waits_for_a_processor_are_not_capture_s(capture):
+    """Four others want the only processor: a call path takes long to unwind, by the clock."""
+    spin = [sys.executable, "-c", "while True: pass"]
+    alone = ["taskset", "-c", "0"]
+    with contextlib.ExitStack() as ended:
+        for _ in range(4):
+            other = subprocess.Popen([*alone, *spin])
+            ended.callback(other.wait)
+            ended.callback(other.kill)
+        python = os.path.realpath(sys.executable)
+        done = capture(*alone, python, "-c", IMPORTS, TAILRACE_PROGRAM=python)
+    header = done.streams[0].header
+    assert 0 < header["own_ticks"] / header["ticks_per_s"] < 0.7 * float(done.stdout)
