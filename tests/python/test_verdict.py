@@ -158,6 +158,35 @@ def test_time_between_the_layers():
     assert found.share_of_runtime == 0.3  # 6 s of 2 × 10 s
 
 
+def test_io_is_not_fine_where_mpiio_takes_time_around_it():
+    """4 s of 10 s in opening, 1 ms of it in file calls; of the 4 s a rank waited 1 s for a
+    processor. The ideal run times know of no loss: all ranks open together."""
+    opening = [mpi(3 * SECOND, "MPI_File_open"), mpi(SECOND, "MPI_File_close")]
+    row = [useful(6 * SECOND - MILLISECOND), *opening, write(MILLISECOND, size=100)]
+    layers = {"mpiio_ns": 8 * SECOND, "posix_in_mpiio_ns": 0, "between_ns": 8 * SECOND}
+    times = (10 * SECOND, 10 * SECOND, 10 * SECOND - MILLISECOND)
+    quiet = Program([row, row], *times, layers=layers)
+    text = verdict(quiet).headline
+    assert text.startswith("I/O takes < 0.1 % of this run, MPI-IO around its file calls 40.0 %: ")
+    assert "io_fine" not in codes(quiet)
+    waits = [(0, 0, SECOND), (0, 0, SECOND)]
+    found = finding(Program([row, row], *times, layers=layers, waited_ns=waits), "between_layers")
+    assert found.finding == "100 % of the time in MPI-IO is spent outside the file system"
+    assert found.share_of_runtime == 0.3
+
+
+def test_a_file_that_is_opened_once_is_not_to_be_opened_once():
+    def advised(calls: int) -> str:
+        opening = Interval("mpi", 3 * SECOND, "MPI_File_open", calls=calls, layer="mpiio")
+        row = [useful(6 * SECOND), opening, write(SECOND, size=10**9)]
+        layers = {"mpiio_ns": 8 * SECOND, "between_ns": 6 * SECOND}
+        program = Program([row, row], 10 * SECOND, 10 * SECOND, 9 * SECOND, layers=layers)
+        return finding(program, "between_layers").advice
+
+    assert advised(1).startswith("use fewer files")
+    assert advised(500).startswith("open the file and set the view once")
+
+
 def test_an_exchange_inside_mpiio_is_not_to_be_overlapped():
     """T_net is 7 s: of the 3 s lost to transfers MPI-IO can account for all, or for 1 s."""
     row = [useful(6 * SECOND), mpi(3 * SECOND), write(SECOND, size=10**9)]

@@ -34,6 +34,9 @@ def test_synchronising_is_named_after_its_function():
     assert (found.code, found.functions) == ("sync", ("fsync",))
     other = first(call("fsync", SECOND, 4), call("fdatasync", SECOND, 4))
     assert other.finding == "32 synchronisations of 250 ms each take 100 % of the I/O time"
+    # but where one of them has nearly all of the time
+    mostly = first(call("fsync", MILLISECOND, 4), call("fdatasync", SECOND, 400))
+    assert mostly.finding == "1,600 fdatasyncs of 2.50 ms each take 100 % of the I/O time"
     # fflush before each, as programs do that mean it: its calls are writes
     flushed = first(call("fflush", SECOND, 4), call("fsync", 3 * SECOND, 4))
     assert flushed.finding == "16 fsyncs of 750 ms each take 75.0 % of the I/O time"

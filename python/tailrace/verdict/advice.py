@@ -129,6 +129,8 @@ ADVICE: dict[str, dict[str, str]] = {
     "between_layers": {
         "": "compare collective with independent calls, and numbers of aggregators (hint cb_nodes)",
         "set-up": "open the file and set the view once, outside the loop",
+        "set-up once": "use fewer files: to open and to close one is collective, and takes the "
+        "longer the more ranks there are",
         "shared": _SHARED_POINTER,
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",

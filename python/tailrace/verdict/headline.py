@@ -138,6 +138,9 @@ def _with_io(
         text = f"{takes} {percent(evidence.io_share)}"
     else:
         text = f"I/O takes {percent(evidence.io_share)} of this run"
+    around = cause is not None and cause.code is Kind.BETWEEN_LAYERS
+    if around and exchange < NOTABLE_LOSS and cause:
+        text += f", MPI-IO around its file calls {percent(cause.share_of_runtime)}"
     if exchange >= NOTABLE_LOSS:
         text += f" and the exchange inside MPI-IO up to {percent(exchange)} more"
     if cause is not None:

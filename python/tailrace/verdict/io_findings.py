@@ -7,7 +7,7 @@ from tailrace.units import count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.off_path import of_others_mostly
-from tailrace.verdict.requests import MOVING_KINDS, calls_of
+from tailrace.verdict.requests import MOVING_KINDS, calls_of, calls_of_functions
 from tailrace.verdict.run_findings import NOTABLE_LOSS, exchange_share
 from tailrace.verdict.who import who_does_io
 from tailrace.verdict.why import (
@@ -23,6 +23,8 @@ BETWEEN_SHARE = 0.2
 # An MPI-IO function is named when it takes at least this share of the time in MPI-IO.
 NAMED_CALL_SHARE = 0.25
 # What makes a file ready for reading and writing.
+# More often than this by each rank is in a loop.
+OFTEN = 3
 SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_set_size", "MPI_File_close")
 
 
@@ -65,8 +67,9 @@ def between_layers(evidence: Evidence) -> Finding | None:
     """Time in MPI-IO outside the POSIX calls nested in it: exchange, waiting, locks. A share of all
     ranks' time, less what uneven I/O keeps them waiting."""
     layers = evidence.columns["layers"]
-    mpiio = int(layers["mpiio_ns"])
-    between = max(int(layers["between_ns"]) - evidence.waited_ns("mpi"), 0)
+    waited = min(evidence.waited_ns("mpi"), int(layers["between_ns"]))
+    mpiio = int(layers["mpiio_ns"]) - waited
+    between = int(layers["between_ns"]) - waited
     # Who waits in a collective call for those that read or write waits for uneven I/O.
     elsewhere_ns = evidence.losses.io_balance_ns
     share = evidence.share(max(between / max(evidence.ranks, 1) - elsewhere_ns, 0))
@@ -80,7 +83,7 @@ def between_layers(evidence: Evidence) -> Finding | None:
         f"{nanoseconds(int(layers['posix_in_mpiio_ns']))} in POSIX calls; the rest is waiting for "
         "other ranks, exchanging data, and locks inside the MPI library",
         share,
-        advice=advice(Kind.BETWEEN_LAYERS, _calling(calls), evidence.mpi),
+        advice=advice(Kind.BETWEEN_LAYERS, _calling(evidence, calls), evidence.mpi),
         functions=tuple(name for name, _ in calls),
     )
 
@@ -105,11 +108,12 @@ def costly_calls(evidence: Evidence) -> list[tuple[str, float]]:
     return sorted((p for p in parts if p[1] >= NAMED_CALL_SHARE), key=lambda part: -part[1])
 
 
-def _calling(calls: list[tuple[str, float]]) -> str:
+def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
     """How the costliest function is to be advised about."""
     name = calls[0][0] if calls else ""
     if name in SETTING_UP:
-        return "set-up"
+        made = calls_of_functions(evidence.columns["functions"], [name])
+        return "set-up" if made > OFTEN * evidence.ranks else "set-up once"
     if "_shared" in name or "_ordered" in name:
         return "shared"
     return "independent" if name and "_all" not in name else ""
@@ -139,10 +143,12 @@ def amplification(evidence: Evidence) -> Finding | None:
 
 
 def io_is_fine(evidence: Evidence) -> Finding | None:
-    """Not said where the exchange inside MPI-IO holds the run back: that is for the sake of I/O."""
+    """Not said where the exchange inside MPI-IO, or what else it does around file calls, holds the
+    run back: that is for the sake of I/O."""
     if evidence.io_share >= NOTABLE_SHARE or exchange_share(evidence) >= NOTABLE_LOSS:
         return None
-    if not evidence.times.runtime_ns:
+    between = between_layers(evidence)
+    if not evidence.times.runtime_ns or (between and between.share_of_runtime >= NOTABLE_LOSS):
         return None
     return Finding(
         Kind.IO_FINE,

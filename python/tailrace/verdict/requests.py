@@ -55,6 +55,9 @@ _SYNC_NAMES = ("fsync", "fdatasync", "msync", "syncfs", "sync_file_range")
 _FLUSH_NAMES = ("fflush", "fflush_unlocked")
 
 
+_GROUPS = {"other": OTHERS, "sync": {name: frozenset({name}) for name in _SYNC_NAMES}}
+
+
 @dataclass(frozen=True)
 class Use:
     """Sums of the columns of a table of files. A time is summed over ranks."""
@@ -175,11 +178,12 @@ def mpiio_ways(functions: dict[str, Any], *kinds: str) -> dict[str, int]:
 
 
 def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
-    """`120 writes of 10 MB on average, 36 ms each`, `8 fsyncs of 33 ms each`. Of other calls those
-    that have nearly all the time: `5 renames of 3 ms each`, however many seeks there are."""
+    """`120 writes of 10 MB on average, 36 ms each`, `8 fsyncs of 33 ms each`. Of other calls, and
+    of synchronisations by several functions, those that have nearly all the time: `5 renames of 3
+    ms each`, however many seeks there are."""
     calls, time_ns, noun = use.calls(kind), use.time_ns(kind), noun_of(kind, functions)
-    if kind == "other":
-        groups = {word: sums_of(functions, names) for word, names in OTHERS.items()}
+    groups = {word: sums_of(functions, names) for word, names in _GROUPS.get(kind, {}).items()}
+    if groups:
         longest = max(groups, key=lambda word: groups[word][1])
         if calls >= groups[longest][0] and time_ns >= groups[longest][1] >= NEARLY_ALL * time_ns:
             (calls, time_ns), noun = groups[longest], longest
