@@ -62,6 +62,11 @@ impl Levels {
         self.paths.is_empty()
     }
 
+    /// Numbers of places, 0 included, which stands for none that is known.
+    pub(crate) fn places(&self) -> usize {
+        self.paths.len() + 1
+    }
+
     /// From the outermost; nothing where that is not known.
     pub(crate) fn of(&self, place: u32) -> &[Level] {
         let index = (place as usize).checked_sub(1);

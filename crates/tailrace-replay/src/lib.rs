@@ -40,6 +40,7 @@ mod messages;
 mod one_sided;
 mod operations;
 mod options;
+mod pairs;
 mod patterns;
 mod places;
 mod requests;

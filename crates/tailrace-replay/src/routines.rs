@@ -10,15 +10,14 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use tailrace_trace::Batch;
-use tailrace_trace::event::{Envelope, Event, Flow, Layer, Operation, Part, Progress};
+use tailrace_trace::event::{Envelope, Flow, Layer, Operation, Part, Progress, Shape};
 use tailrace_trace::tables::Window;
 
 use crate::edges::Edges;
 use crate::levels::{Level, Levels, shared};
-use crate::steps::{Course, Line, Step};
+use crate::pairs::{Pair, Pairs};
+use crate::steps::{Course, Line};
 
-/// Pairs of places of one location. Beyond, nothing is said of routines at all.
-const PAIRS_MAX: usize = 1 << 18;
 /// Rows that are kept, those with most time.
 const MOST_ROWS: usize = 1 << 10;
 
@@ -57,29 +56,58 @@ impl RoutineAccount {
     }
 }
 
-/// One place, and the next one.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pair {
-    time: i64,
-    /// Levels that they share.
-    shared: usize,
-}
-
 /// Calls from one place, those inside them included.
 #[derive(Clone, Copy, Debug, Default)]
 struct Own {
     useful: i64,
     mpi: i64,
     io: i64,
+    calls: u64,
     mpi_calls: u64,
     receives: u64,
 }
 
-/// How often a routine was entered, and how many of these times it read and wrote.
-#[derive(Clone, Copy, Debug, Default)]
-struct Stays {
-    entries: u64,
-    with: [u64; 2],
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// No call, but how many there were.
+    Count,
+    File,
+    /// On what is no file system.
+    Elsewhere,
+    Mpi,
+    MpiIo,
+}
+
+/// What counts of a shape.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    place: u32,
+    part: Part,
+    kind: Kind,
+    /// It gets data from another rank.
+    receives: bool,
+    /// It reads (0) or writes (1) some bytes.
+    way: Option<usize>,
+}
+
+impl Call {
+    fn new(shape: &Shape, line: &Line, places: usize) -> Self {
+        let step = &line.step;
+        let kind = match step.course {
+            _ if matches!(shape.operation, Operation::Buffered(_)) => Kind::Count,
+            Course::Local if step.io => Kind::Elsewhere,
+            _ if step.io => Kind::File,
+            _ if step.layer == Layer::Mpi => Kind::Mpi,
+            _ => Kind::MpiIo,
+        };
+        Self {
+            place: if (shape.place as usize) < places { shape.place } else { 0 },
+            part: shape.part,
+            kind,
+            receives: receives(&shape.operation),
+            way: step.access.direction().filter(|_| kind == Kind::File && step.bytes > 0),
+        }
+    }
 }
 
 /// A call that no other is around.
@@ -98,9 +126,9 @@ struct Outer {
 #[derive(Debug, Default)]
 pub(crate) struct Routines {
     levels: Arc<Levels>,
-    pairs: HashMap<(u32, u32), Pair>,
-    own: HashMap<u32, Own>,
-    stays: HashMap<u32, Stays>,
+    pairs: Pairs,
+    /// By place.
+    own: Vec<Own>,
     outer: Outer,
     depth: u32,
     /// Place and end of the last call.
@@ -109,15 +137,14 @@ pub(crate) struct Routines {
     /// were entered.
     moved: [usize; 2],
     first: u32,
-    /// There were more pairs than are kept.
-    lost: bool,
 }
 
 impl Routines {
     /// Of threads beside the main one nothing is said.
     pub(crate) fn new(levels: &Arc<Levels>, main: bool) -> Self {
         let levels = if main { Arc::clone(levels) } else { Arc::default() };
-        Self { levels, ..Self::default() }
+        let own = vec![Own::default(); levels.places()];
+        Self { levels, own, ..Self::default() }
     }
 
     /// Adds a batch whose shapes are compiled to `lines`.
@@ -125,70 +152,71 @@ impl Routines {
         if self.levels.is_empty() {
             return;
         }
+        let known = self.own.len();
+        let calls = batch.shapes.iter().zip(lines);
+        let calls: Vec<Call> = calls.map(|(shape, line)| Call::new(shape, line, known)).collect();
         let clip = |time: i64| time.clamp(window.begin_ns, window.end_ns);
         for event in &batch.events {
-            let shape = &batch.shapes[event.shape as usize];
-            if matches!(shape.operation, Operation::Buffered(_)) {
-                continue;
-            }
-            let step = &lines[event.shape as usize].step;
-            let event = Event { begin: clip(event.begin), end: clip(event.end), ..*event };
-            self.part(shape.part, shape.place, &event, step);
-            if self.depth == 0 && receives(&shape.operation) {
-                self.own.entry(self.outer.place).or_default().receives += 1;
-            }
+            self.take(&calls[event.shape as usize], clip(event.begin), clip(event.end));
         }
     }
 
-    fn part(&mut self, part: Part, place: u32, event: &Event, step: &Step) {
-        if self.depth == 0 {
-            self.outer = Outer { place, begin: event.begin, ..Outer::default() };
+    #[inline]
+    fn take(&mut self, call: &Call, begin: i64, end: i64) {
+        if call.kind == Kind::Count {
+            return;
         }
-        let on_files = step.io && step.course != Course::Local;
-        if let (true, Some(way)) = (on_files && step.bytes > 0, step.access.direction()) {
+        if self.depth == 0 {
+            self.outer = Outer { place: call.place, begin, ..Outer::default() };
+        }
+        if let Some(way) = call.way {
             self.outer.moves[way] = true;
         }
-        match part {
+        match call.part {
+            Part::Call if call.kind == Kind::File && self.outer.io_depth == 0 => {
+                self.outer.io += end - begin;
+            }
+            Part::Call => {}
             Part::Enter => {
                 self.depth += 1;
-                if on_files && self.outer.io_depth == 0 {
-                    (self.outer.io_depth, self.outer.io_begin) = (self.depth, event.begin);
+                if call.kind == Kind::File && self.outer.io_depth == 0 {
+                    (self.outer.io_depth, self.outer.io_begin) = (self.depth, begin);
                 }
             }
             Part::Leave => {
                 if self.outer.io_depth == self.depth {
-                    self.outer.io += event.end - self.outer.io_begin;
+                    self.outer.io += end - self.outer.io_begin;
                     self.outer.io_depth = 0;
                 }
                 self.depth = self.depth.saturating_sub(1);
             }
-            Part::Call if on_files && self.outer.io_depth == 0 => {
-                self.outer.io += event.end - event.begin;
-            }
-            Part::Call => {}
         }
         if self.depth == 0 {
-            self.call(event.end, step);
+            self.end(call, end);
         }
     }
 
     /// The outermost call ended.
-    fn call(&mut self, end: i64, step: &Step) {
+    #[inline]
+    fn end(&mut self, call: &Call, end: i64) {
         let outer = self.outer;
         self.come_to(outer.place, outer.begin);
         let duration = end - outer.begin;
-        let own = self.own.entry(outer.place).or_default();
+        let own = &mut self.own[outer.place as usize];
+        own.calls += 1;
         own.io += outer.io;
-        if step.io {
-            own.useful += duration - outer.io; // on what is no file system
-        } else {
-            own.mpi += duration - outer.io;
-            own.mpi_calls += u64::from(step.layer == Layer::Mpi);
+        let rest = duration - outer.io;
+        match call.kind {
+            Kind::File | Kind::Elsewhere | Kind::Count => own.useful += rest,
+            Kind::Mpi | Kind::MpiIo => {
+                own.mpi += rest;
+                own.mpi_calls += u64::from(call.kind == Kind::Mpi);
+                own.receives += u64::from(call.receives);
+            }
         }
-        let depth = self.levels.of(outer.place).len();
         for way in 0..2 {
             if outer.moves[way] {
-                self.moved[way] = depth;
+                self.moved[way] = self.levels.of(outer.place).len();
             }
         }
         self.last = Some((outer.place, end));
@@ -200,46 +228,24 @@ impl Routines {
             self.first = place;
             return;
         };
-        if self.pairs.len() > PAIRS_MAX {
-            (self.pairs, self.lost) = (HashMap::new(), true);
-        }
         let levels = &self.levels;
-        let pair = self.pairs.entry((before, place)).or_insert_with(|| Pair {
-            time: 0,
-            shared: shared(levels.of(before), levels.of(place)),
-        });
+        let pair = self.pairs.get(before, place, || shared(levels.of(before), levels.of(place)));
+        pair.count += 1;
         pair.time += begin - end;
-        let shared = pair.shared;
-        if before != place {
-            self.leave(before, shared);
-        }
-    }
-
-    /// Routines of a path that are left, but for the outermost `shared`. Where nothing is shared, a
-    /// path is not known to its beginning: nobody knows what was left.
-    fn leave(&mut self, place: u32, shared: usize) {
-        let levels = Arc::clone(&self.levels);
-        let path = levels.of(place);
-        if shared > 0 {
-            for (at, level) in path.iter().enumerate().skip(shared) {
-                if is_first(path, at) {
-                    let stays = self.stays.entry(level.routine).or_default();
-                    stays.entries += 1;
-                    for way in 0..2 {
-                        stays.with[way] += u64::from(at < self.moved[way]);
-                    }
-                }
+        for (way, moved) in self.moved.iter_mut().enumerate() {
+            if *moved > pair.shared {
+                pair.left(way, *moved);
+                *moved = pair.shared;
             }
         }
-        self.moved = self.moved.map(|moved| moved.min(shared));
     }
 
-    /// The location's last call was taken.
+    /// The location's last call was taken: all is left.
     fn finish(&mut self) {
-        if let Some((place, _)) = self.last {
-            let outermost = usize::from(!self.levels.of(place).is_empty());
-            self.leave(place, outermost);
-        }
+        let Some((before, _)) = self.last else { return };
+        let mut end = Pair { before, place: Pair::END, count: 1, ..Pair::default() };
+        (0..2).for_each(|way| end.left(way, self.moved[way]));
+        self.pairs.rows.push(end);
     }
 }
 
@@ -270,12 +276,10 @@ fn is_first(path: &[Level], at: usize) -> bool {
 fn edges(levels: &Levels, all: &[&mut Routines]) -> Edges {
     let mut edges = Edges::default();
     for routines in all {
-        let Some((last, _)) = routines.last else { continue };
         edges.begin(levels.of(routines.first), 0);
-        edges.end(levels.of(last), 0);
-        for ((before, place), pair) in &routines.pairs {
-            edges.end(levels.of(*before), pair.shared);
-            edges.begin(levels.of(*place), pair.shared);
+        for pair in &routines.pairs.rows {
+            edges.end(levels.of(pair.before), pair.shared);
+            edges.begin(levels.of(pair.place), pair.shared);
         }
     }
     edges
@@ -290,7 +294,7 @@ pub(crate) fn accounts<'a>(all: impl Iterator<Item = &'a mut Routines>) -> Vec<R
     let Some(levels) = all.first().map(|routines| Arc::clone(&routines.levels)) else {
         return Vec::new();
     };
-    if all.iter().any(|routines| routines.lost) {
+    if all.iter().any(|routines| routines.pairs.lost) {
         return Vec::new();
     }
     let edges = edges(&levels, &all);
@@ -306,38 +310,55 @@ pub(crate) fn accounts<'a>(all: impl Iterator<Item = &'a mut Routines>) -> Vec<R
 }
 
 fn add(levels: &Levels, edges: &Edges, routines: &Routines, rows: &mut [RoutineAccount]) {
-    let mut come_to: HashMap<u32, u64> = HashMap::new();
-    for (place, own) in &routines.own {
-        each(levels.of(*place), |_, routine| {
+    let mut here: HashMap<u32, Here> = HashMap::new();
+    for (place, own) in routines.own.iter().enumerate().filter(|(_, own)| own.calls > 0) {
+        each(levels.of(place as u32), |_, routine| {
             let row = &mut rows[routine as usize];
             row.useful += own.useful;
             row.mpi += own.mpi;
             row.io += own.io;
             row.mpi_calls += own.mpi_calls;
-            *come_to.entry(routine).or_default() += own.receives;
+            here.entry(routine).or_default().receives += own.receives;
         });
     }
-    for ((before, place), pair) in &routines.pairs {
-        let (before, place) = (levels.of(*before), levels.of(*place));
+    for pair in &routines.pairs.rows {
+        let (before, place) = (levels.of(pair.before), levels.of(pair.place));
         let sure = edges.sure(before, place, pair.shared);
         each(&place[..pair.shared], |at, routine| {
             let row = &mut rows[routine as usize];
             let time = if at < sure { &mut row.useful } else { &mut row.unsure };
             *time += pair.time;
         });
+        // Where nothing is shared, a path is not known to its beginning: nobody knows what was left.
+        let left = if pair.shared > 0 || pair.place == Pair::END { before } else { &[] };
+        each(left, |at, routine| {
+            if at >= pair.shared.max(1) {
+                let here = here.entry(routine).or_default();
+                here.entries += pair.count;
+                (0..2).for_each(|way| here.with[way] += pair.moved_at(way, at));
+            }
+        });
     }
-    for (routine, receives) in come_to {
-        let row = &mut rows[routine as usize];
-        let entries = routines.stays.get(&routine).map_or(0, |stays| stays.entries);
+    here.into_iter().for_each(|(routine, here)| here.add_to(&mut rows[routine as usize]));
+}
+
+/// A routine on one rank: how often it was entered, how many of these times it read and wrote, and
+/// how often it got data from other ranks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Here {
+    entries: u64,
+    with: [u64; 2],
+    receives: u64,
+}
+
+impl Here {
+    fn add_to(self, row: &mut RoutineAccount) {
         row.ranks += 1;
-        row.receivers += u32::from(receives > 0 && receives >= entries);
-    }
-    for (routine, stays) in &routines.stays {
-        let row = &mut rows[*routine as usize];
-        row.entries = row.entries.max(stays.entries);
-        for way in (0..2).filter(|way| stays.with[*way] > 0) {
-            row.entries_of[way] += stays.entries;
-            row.entries_with[way] += stays.with[way];
+        row.receivers += u32::from(self.receives > 0 && self.receives >= self.entries);
+        row.entries = row.entries.max(self.entries);
+        for way in (0..2).filter(|way| self.with[*way] > 0) {
+            row.entries_of[way] += self.entries;
+            row.entries_with[way] += self.with[way];
         }
     }
 }
@@ -374,6 +395,10 @@ mod tests {
         Arc::new(Levels::new(&places))
     }
 
+    fn mpi(place: u32) -> Call {
+        Call { place, part: Part::Call, kind: Kind::Mpi, receives: false, way: None }
+    }
+
     /// `calls`: place, begin, end and whether it writes a file. What `function` cost.
     fn of(
         paths: &[&[(&str, u64)]],
@@ -383,16 +408,8 @@ mod tests {
         let levels = levels(paths);
         let mut routines = Routines::new(&levels, true);
         for (place, begin, end, writes) in calls {
-            let file = Step {
-                io: true,
-                course: Course::File,
-                access: crate::steps::Access::Write,
-                bytes: 1,
-                ..Step::NOTHING
-            };
-            let step = if *writes { file } else { Step::NOTHING };
-            let event = Event { begin: *begin, end: *end, shape: 0 };
-            routines.part(Part::Call, *place, &event, &step);
+            let file = Call { kind: Kind::File, way: Some(1), ..mpi(*place) };
+            routines.take(&if *writes { file } else { mpi(*place) }, *begin, *end);
         }
         let names: Vec<&str> =
             paths.iter().flat_map(|path| path.iter().rev().map(|(name, _)| *name)).collect();
@@ -471,12 +488,11 @@ mod tests {
     fn file_calls_inside_mpi_are_no_mpi() {
         let levels = levels(&[PUT]);
         let mut routines = Routines::new(&levels, true);
-        let event = |begin, end| Event { begin, end, shape: 0 };
-        let mpiio = Step { mpiio: true, layer: Layer::MpiIo, ..Step::NOTHING };
-        let file = Step { io: true, course: Course::File, ..Step::NOTHING };
-        routines.part(Part::Enter, 1, &event(10, 10), &mpiio);
-        routines.part(Part::Call, 1, &event(12, 15), &file);
-        routines.part(Part::Leave, 1, &event(20, 20), &mpiio);
+        let mpiio = |part| Call { part, kind: Kind::MpiIo, ..mpi(1) };
+        let file = Call { kind: Kind::File, ..mpi(1) };
+        routines.take(&mpiio(Part::Enter), 10, 10);
+        routines.take(&file, 12, 15);
+        routines.take(&mpiio(Part::Leave), 20, 20);
         let row = accounts(std::iter::once(&mut routines))[0];
         assert_eq!((row.mpi, row.io, row.mpi_calls), (7, 3, 0));
     }

@@ -1,0 +1,87 @@
+//! Two places whose calls came one after the other: how often, and what lay between.
+
+use hashbrown::HashMap;
+
+/// Beyond, no more are kept.
+const PAIRS_MAX: usize = 1 << 18;
+/// Places that follow a place at once, remembered for each: a loop has one, or two.
+const RECENT: usize = 2;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pair {
+    pub before: u32,
+    pub place: u32,
+    pub count: u64,
+    /// Between the calls.
+    pub time: i64,
+    /// Levels that their paths share.
+    pub shared: usize,
+    /// By way: how often so many levels of `before`, from the outermost, had read, and written, of
+    /// which some are left.
+    pub moved: [Vec<(usize, u64)>; 2],
+}
+
+impl Pair {
+    /// In place of a place: there are no more calls.
+    pub(crate) const END: u32 = u32::MAX;
+
+    pub(crate) fn left(&mut self, way: usize, moved: usize) {
+        match self.moved[way].iter_mut().find(|(levels, _)| *levels == moved) {
+            Some((_, count)) => *count += 1,
+            None => self.moved[way].push((moved, 1)),
+        }
+    }
+
+    /// How often the level had read, or written.
+    pub(crate) fn moved_at(&self, way: usize, level: usize) -> u64 {
+        let deep = self.moved[way].iter().filter(|(levels, _)| *levels > level);
+        deep.map(|(_, count)| count).sum()
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Pairs {
+    pub rows: Vec<Pair>,
+    index: HashMap<(u32, u32), u32>,
+    /// By place before: the next one and the row.
+    recent: Vec<[(u32, u32); RECENT]>,
+    /// There were more than are kept.
+    pub lost: bool,
+}
+
+impl Pairs {
+    const NONE: (u32, u32) = (u32::MAX, 0);
+
+    #[inline]
+    pub(crate) fn get(
+        &mut self,
+        before: u32,
+        place: u32,
+        shared: impl FnOnce() -> usize,
+    ) -> &mut Pair {
+        let recent = self.recent.get(before as usize).copied().unwrap_or([Self::NONE; RECENT]);
+        let row = match recent.iter().find(|(next, _)| *next == place) {
+            Some((_, row)) => *row,
+            None => self.find(before, place, shared),
+        };
+        &mut self.rows[row as usize]
+    }
+
+    #[cold]
+    fn find(&mut self, before: u32, place: u32, shared: impl FnOnce() -> usize) -> u32 {
+        if self.rows.len() > PAIRS_MAX {
+            *self = Self { lost: true, ..Self::default() };
+        }
+        let next = self.rows.len() as u32;
+        let row = *self.index.entry((before, place)).or_insert(next);
+        if row == next {
+            self.rows.push(Pair { before, place, shared: shared(), ..Pair::default() });
+        }
+        if self.recent.len() <= before as usize {
+            self.recent.resize(before as usize + 1, [Self::NONE; RECENT]);
+        }
+        self.recent[before as usize].rotate_right(1);
+        self.recent[before as usize][0] = (place, row);
+        row
+    }
+}
