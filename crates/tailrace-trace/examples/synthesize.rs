@@ -17,7 +17,7 @@ use tailrace_trace::coded::CodedShape;
 use tailrace_trace::event::{Layer, Part};
 use tailrace_trace::pack::events_per_block;
 use tailrace_trace::packed::Block;
-use tailrace_trace::packed::Compressor;
+use tailrace_trace::packed::Encoder;
 use tailrace_trace::packed::Writer;
 use tailrace_trace::tables::{Communicator, FileEntry, Function, Location, Tables, Window};
 use tailrace_trace::wire::class;
@@ -86,7 +86,7 @@ struct Rank<'a> {
     next_number: u64,
     events: u64,
     writer: &'a mut Writer,
-    compressor: &'a mut Compressor,
+    encoder: &'a mut Encoder,
 }
 
 type Written = Result<(), TraceError>;
@@ -115,11 +115,11 @@ impl Rank<'_> {
 
     fn flush(&mut self) -> Written {
         let block = std::mem::replace(&mut self.block, Block::new(self.now_ns, self.next_number));
-        let bytes = block.encode(self.number, self.compressor);
-        if block.rows.is_empty() {
+        let bytes = self.encoder.encode(&block, self.number);
+        if block.is_empty() {
             Ok(())
         } else {
-            self.writer.block(self.number as usize, block.rows.len(), &bytes)
+            self.writer.block(self.number as usize, block.len(), &bytes)
         }
     }
 
@@ -264,10 +264,10 @@ fn write_rank(rank: &mut Rank, options: &Options) -> Written {
 fn synthesize(options: &Options) -> Result<u64, TraceError> {
     let mut writer = Writer::create(&options.output, options.ranks as usize)?;
     let no_memory = |cause| TraceError::new(format!("cannot compress: {cause}."), "");
-    let mut compressor = Compressor::new().map_err(no_memory)?;
+    let mut encoder = Encoder::new().map_err(no_memory)?;
     let mut locations = Vec::new();
     for number in 0..options.ranks {
-        let (writer, compressor, block) = (&mut writer, &mut compressor, Block::new(0, 0));
+        let (writer, encoder, block) = (&mut writer, &mut encoder, Block::new(0, 0));
         let noise = 0x9e37_79b9_7f4a_7c15 ^ u64::from(number + 1);
         let (ranks, rank) = (options.ranks, number);
         let mut rank = Rank {
@@ -279,7 +279,7 @@ fn synthesize(options: &Options) -> Result<u64, TraceError> {
             next_number: 0,
             events: 0,
             writer,
-            compressor,
+            encoder,
         };
         write_rank(&mut rank, options)?;
         let (events, end_ns) = (rank.events, rank.now_ns);

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use libfuzzer_sys::fuzz_target;
 use tailrace_trace::event::Event;
-use tailrace_trace::{Batch, open};
+use tailrace_trace::{Batch, Columns, open};
 use xxhash_rust::xxh3::xxh3_64;
 
 const FOOTER_BYTES: usize = 80;
@@ -18,10 +18,13 @@ fuzz_target!(|bytes: &[u8]| {
     let mut file = tempfile::NamedTempFile::new_in("/dev/shm").expect("a place for the trace");
     file.write_all(&bytes).expect("space for the trace");
     let Ok(trace) = open(file.path()) else { return };
-    let mut batch = Batch::default();
+    let (mut batch, mut columns) = (Batch::default(), Columns::default());
     for location in 0..trace.tables().locations.len() {
-        let mut stream = trace.events(location);
-        while let Ok(true) = stream.next_batch(&mut batch) {
+        let (mut stream, mut reached_ns) = (trace.events(location), i64::MIN);
+        while let Ok(true) = stream.next_columns(&mut columns) {
+            assert!(reached_ns <= columns.begin_ns && columns.begin_ns <= columns.end_ns());
+            reached_ns = columns.end_ns();
+            columns.move_to(&mut batch);
             let shapes = batch.shapes.len();
             let sound = |event: &Event| (event.shape as usize) < shapes && event.begin <= event.end;
             assert!(batch.events.iter().all(sound));
@@ -35,7 +38,7 @@ fn mend(bytes: &mut Vec<u8>) {
         return;
     }
     bytes[..8].copy_from_slice(b"TAILRACE");
-    bytes[8..12].copy_from_slice(&1u32.to_le_bytes());
+    bytes[8..12].copy_from_slice(&2u32.to_le_bytes());
     let footer = bytes.len() - FOOTER_BYTES;
     for part in [0, 32] {
         let word = |at: usize| {

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use crate::coded::CodedShape;
 use crate::error::TraceError;
 use crate::event::Part;
-use crate::packed::{Block, Compressor};
+use crate::packed::{Block, Encoder};
 use crate::raw::decode::{Decoded, Decoder};
 use crate::raw::run::{Run, Stream};
 use crate::raw::translate::Completion;
@@ -37,7 +37,7 @@ struct Packer<'a> {
     stream: &'a Stream,
     decoder: Decoder<'a>,
     observer: Observer<'a>,
-    compressor: Compressor,
+    encoder: Encoder,
     to: &'a SyncSender<Parcel>,
     location: u32,
     events_max: usize,
@@ -81,7 +81,7 @@ impl<'a> Packer<'a> {
             stream,
             decoder: Decoder::new(run, stream)?,
             observer: Observer::new(&run.tables.functions),
-            compressor: Compressor::new().map_err(no_memory)?,
+            encoder: Encoder::new().map_err(no_memory)?,
             to,
             location: stream.location,
             events_max: events_per_block(run.streams.len()),
@@ -127,14 +127,12 @@ impl<'a> Packer<'a> {
         let last = self.sent + self.held.len() as u64 - 1;
         if let Some(held) = self.held.back_mut() {
             if let (Some(number), Some(communicator)) = (decoded.number, decoded.posted) {
-                self.posted.insert(
-                    number,
-                    Posted { block: last, row: held.block.rows.len(), communicator },
-                );
+                self.posted
+                    .insert(number, Posted { block: last, row: held.block.len(), communicator });
                 held.open += 1;
             }
             if decoded.shape.part == Part::Enter {
-                self.entered.push((last, held.block.rows.len()));
+                self.entered.push((last, held.block.len()));
                 held.open += 1;
             }
             let index = held.block.push(decoded.begin_ns, decoded.end_ns, &decoded.shape);
@@ -218,7 +216,7 @@ impl<'a> Packer<'a> {
     fn send_first(&mut self) -> bool {
         let Some(Held { block, .. }) = self.held.pop_front() else { return true };
         self.sent += 1;
-        let bytes = block.encode(self.location, &mut self.compressor);
-        self.to.send(Parcel::Block { events: block.rows.len(), bytes }).is_ok()
+        let bytes = self.encoder.encode(&block, self.location);
+        self.to.send(Parcel::Block { events: block.len(), bytes }).is_ok()
     }
 }

@@ -10,7 +10,7 @@ const ZSTD: u8 = 2;
 /// Higher levels gain a few per cent on byte planes and take several times as long.
 const LEVEL: i32 = 1;
 
-pub struct Compressor {
+pub(super) struct Compressor {
     zstd: zstd::bulk::Compressor<'static>,
     buffer: Vec<u8>,
 }
@@ -18,12 +18,12 @@ pub struct Compressor {
 impl Compressor {
     /// # Errors
     /// If there is no memory for the compressor.
-    pub fn new() -> std::io::Result<Self> {
+    pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self { zstd: zstd::bulk::Compressor::new(LEVEL)?, buffer: Vec::new() })
     }
 
     /// Appends `column` to `to`.
-    pub fn put(&mut self, to: &mut Vec<u8>, column: &[u8]) {
+    pub(super) fn put(&mut self, to: &mut Vec<u8>, column: &[u8]) {
         let first = column.first().copied().unwrap_or(0);
         if column.iter().all(|&byte| byte == first) {
             return put(to, CONSTANT, column.len(), &[first]);
@@ -33,6 +33,13 @@ impl Compressor {
             Ok(bytes) if bytes < column.len() => put(to, ZSTD, column.len(), &self.buffer[..bytes]),
             _ => put(to, PLAIN, column.len(), column),
         }
+    }
+}
+
+impl Compressor {
+    /// Appends a column that compressing would not make shorter.
+    pub(super) fn put_plain(to: &mut Vec<u8>, column: &[u8]) {
+        put(to, PLAIN, column.len(), column);
     }
 }
 

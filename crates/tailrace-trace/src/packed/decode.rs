@@ -4,14 +4,15 @@ use std::cell::RefCell;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::columns::{Columns, EVENTS_MAX, LONG, Long};
+use crate::columns::{Columns, EVENTS_MAX};
 use crate::cursor::{Cursor, Damage};
 use crate::limits::NS_MAX;
 use crate::words::Context;
 
-use super::block::BLOCK_HEAD_BYTES;
 use super::column::Decompressor;
+use super::encode::BLOCK_HEAD_BYTES;
 use super::shapes::{self, Named};
+use super::times::{self, Times};
 
 const NUMBER_MAX: u64 = 1 << 62;
 
@@ -20,12 +21,17 @@ const NUMBER_MAX: u64 = 1 << 62;
 #[derive(Default)]
 struct Scratch {
     decompressor: Option<Decompressor>,
-    planes: [Vec<u8>; 4],
     shapes: Vec<u8>,
-    long_gaps: Vec<u8>,
-    long_durations: Vec<u8>,
     places: Vec<u8>,
+    /// Of the events' shapes: low bytes and high bytes.
+    planes: [Vec<u8>; 2],
+    groups: Vec<u8>,
+    group_of: Vec<u8>,
+    bits: Vec<u8>,
+    listed_gaps: Vec<u8>,
+    listed_durations: Vec<u8>,
     named: Named,
+    times: Vec<Times>,
 }
 
 thread_local! {
@@ -71,82 +77,49 @@ impl Scratch {
     ) -> Result<(), Damage> {
         let mut from = Cursor::new(bytes);
         from.take(BLOCK_HEAD_BYTES)?;
-        self.read(&mut from, head, columns)?;
+        self.read(&mut from, head)?;
+        let here = |damage: Damage| from.damage(damage.what);
         let Self { shapes, places, named, .. } = self;
-        shapes::read(shapes, head.shapes, context, named, &mut columns.shapes)?;
-        shapes::read_places(places, context, &mut columns.shapes)?;
-        if columns.shape_of.iter().max().is_some_and(|&max| usize::from(max) >= head.shapes) {
-            return Err(from.damage("an event has no shape"));
-        }
-        if !self.long_gaps.is_empty() || !self.long_durations.is_empty() {
-            self.long_times(columns)?;
-        } else if columns.gaps.contains(&LONG) || columns.durations.contains(&LONG) {
-            return Err(from.damage("a long time is not there"));
-        }
+        shapes::read(shapes, head.shapes, context, named, &mut columns.shapes).map_err(here)?;
+        shapes::read_places(places, context, &mut columns.shapes).map_err(here)?;
+        let [low, high] = &self.planes;
+        let indices = low.iter().zip(high).map(|(&low, &high)| u16::from_le_bytes([low, high]));
+        columns.shape_of.extend(indices);
+        self.read_times(head, columns).map_err(here)?;
         let resolved = self.named.resolve(head.next_number, context, columns);
         resolved.map_err(|what| from.damage(what))
     }
 
-    fn read(
-        &mut self,
-        from: &mut Cursor,
-        head: &Head,
-        columns: &mut Columns,
-    ) -> Result<(), Damage> {
+    fn read(&mut self, from: &mut Cursor, head: &Head) -> Result<(), Damage> {
         if self.decompressor.is_none() {
             self.decompressor = Decompressor::new().ok();
         }
-        let Self { decompressor: Some(decompressor), planes, .. } = self else {
+        let Some(decompressor) = &mut self.decompressor else {
             return Err(from.damage("there is no memory to decompress it"));
         };
-        decompressor.get(from, &mut self.shapes, None)?;
-        let mut planes_of = |count: usize, from: &mut Cursor| {
-            let next = &mut planes[..count];
-            next.iter_mut().try_for_each(|plane| decompressor.get(from, plane, Some(head.events)))
-        };
-        planes_of(2, from)?;
-        let [low, high, ..] = &self.planes;
-        let indices = low.iter().zip(high).map(|(&a, &b)| u16::from_le_bytes([a, b]));
-        columns.shape_of.extend(indices);
-        for times in [&mut columns.gaps, &mut columns.durations] {
-            let planes = &mut self.planes;
-            for plane in planes.iter_mut() {
-                decompressor.get(from, plane, Some(head.events))?;
-            }
-            let [a, b, c, d] = &*planes;
-            let (low, high) = (a.iter().zip(b), c.iter().zip(d));
-            let together = low.zip(high).map(|((&a, &b), (&c, &d))| [a, b, c, d]);
-            times.extend(together.map(u32::from_le_bytes));
-        }
-        decompressor.get(from, &mut self.long_gaps, None)?;
-        decompressor.get(from, &mut self.long_durations, None)?;
-        self.places.clear();
-        // Blocks of an earlier version end before this column.
-        if from.left() > 0 { decompressor.get(from, &mut self.places, None) } else { Ok(()) }
-    }
-
-    fn long_times(&self, columns: &mut Columns) -> Result<(), Damage> {
-        let (mut gaps, mut durations) =
-            (Cursor::new(&self.long_gaps), Cursor::new(&self.long_durations));
-        let mut reached = columns.begin_ns;
-        for (row, (&gap, &duration)) in columns.gaps.iter().zip(&columns.durations).enumerate() {
-            let begin = after(reached, gap, &mut gaps)?;
-            let end = after(begin, duration, &mut durations)?;
-            if gap == LONG || duration == LONG {
-                let (gap_ns, duration_ns) = (begin - reached, end - begin);
-                columns.long.push(Long { row: row as u32, gap_ns, duration_ns });
-            }
-            reached = end;
+        let [low, high] = &mut self.planes;
+        for (column, bytes) in [
+            (&mut self.shapes, None),
+            (&mut self.places, None),
+            (low, Some(head.events)),
+            (high, Some(head.events)),
+            (&mut self.groups, None),
+            (&mut self.group_of, None),
+            (&mut self.bits, None),
+            (&mut self.listed_gaps, None),
+            (&mut self.listed_durations, None),
+        ] {
+            decompressor.get(from, column, bytes)?;
         }
         Ok(())
     }
-}
 
-/// The moment `time` after `moment`; a long time stands in the list.
-fn after(moment: i64, time: u32, long: &mut Cursor) -> Result<i64, Damage> {
-    let time = if time == LONG { long.varint()? } else { time.into() };
-    let later = i64::try_from(time).ok().and_then(|time| moment.checked_add(time));
-    later.filter(|&later| later <= NS_MAX).ok_or(long.damage("a time is out of range"))
+    fn read_times(&mut self, head: &Head, columns: &mut Columns) -> Result<(), Damage> {
+        let groups = times::read_groups(&self.groups)?;
+        times::of_shapes(&groups, &self.group_of, head.shapes, &mut self.times)?;
+        times::unpack(&mut self.bits, &self.times, columns)?;
+        times::put_listed(&self.listed_gaps, &self.listed_durations, columns)
+    }
 }
 
 fn head(bytes: &[u8], events: u32, location: u32) -> Result<Head, Damage> {

@@ -10,7 +10,7 @@ use crate::error::{TraceError, printable};
 
 pub(crate) const MAGIC: &[u8; 8] = b"TAILRACE";
 pub(crate) const END_MAGIC: &[u8; 8] = b"ECARLIAT";
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 pub(crate) const HEAD_BYTES: usize = 16;
 pub(crate) const FOOTER_BYTES: usize = 80;
 /// Where the footer's own checksum stands in it: it covers what is before.
@@ -71,7 +71,7 @@ pub(crate) fn check_head(head: &[u8], path: &Path) -> Result<(), TraceError> {
     let hint = if version > VERSION {
         "update Tailrace"
     } else {
-        "copy the file again: its second word is damaged"
+        "pack the run again, or record it again: traces of earlier versions are not read"
     };
     Err(TraceError::new(message, hint))
 }

@@ -8,13 +8,15 @@
 mod block;
 mod column;
 mod decode;
+mod encode;
 pub(crate) mod layout;
 mod reader;
 mod shapes;
 mod tables;
+mod times;
 mod writer;
 
 pub use block::Block;
-pub use column::Compressor;
+pub use encode::Encoder;
 pub(crate) use reader::PackedTrace;
 pub use writer::Writer;

@@ -45,9 +45,6 @@ pub(super) fn read_places(
     shapes: &mut [ColumnShape],
 ) -> Result<(), Damage> {
     let mut from = Cursor::new(bytes);
-    if bytes.is_empty() {
-        return Ok(());
-    }
     for shape in shapes {
         let place = from.varint()?;
         if place > context.tables.places.paths.len() as u64 {

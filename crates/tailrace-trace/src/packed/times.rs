@@ -1,0 +1,432 @@
+//! Gaps and durations of a block: bits of a width that the event's shape tells, and a list of those
+//! that do not fit.
+//!
+//! Shapes whose times are alike are a *group*: it has the least gap and the least duration and how
+//! many bits what is above them takes, at most [`BITS_MAX`]. Eight bytes therefore hold the rest of
+//! both times of an event wherever it begins, and nothing about one event depends on the value of
+//! another.
+
+use crate::columns::{Columns, LONG, Long};
+use crate::cursor::{Cursor, Damage, put_varint};
+use crate::limits::NS_MAX;
+
+/// Two times and seven bits before them fit into 64.
+const BITS_MAX: u32 = 28;
+/// What a listed time takes beside its own bits: the distance to the one before.
+const LISTED_BITS: u64 = 12;
+const WORD_BYTES: usize = 8;
+
+/// A time of some events: so much and what so many bits say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Span {
+    base: u32,
+    bits: u32,
+}
+
+/// The times of a group, or of a shape in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Times {
+    gap: Span,
+    duration: Span,
+}
+
+impl Span {
+    fn mask(self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    fn put(self, bytes: &mut Vec<u8>) {
+        put_varint(bytes, self.base.into());
+        bytes.push(self.bits as u8);
+    }
+
+    fn read(from: &mut Cursor) -> Result<Self, Damage> {
+        let (base, bits) = (from.varint()?, u32::from(from.u8()?));
+        let most = base.checked_add((1 << bits.min(BITS_MAX)) - 1);
+        if bits > BITS_MAX || most.is_none_or(|most| most >= LONG.into()) {
+            return Err(from.damage("a group's times are out of range"));
+        }
+        Ok(Self { base: base as u32, bits })
+    }
+
+    /// What `time` is above the base, if that fits.
+    #[inline]
+    fn above(self, time: u32) -> Option<u64> {
+        let above = time.wrapping_sub(self.base);
+        (u64::from(above) <= self.mask()).then_some(above.into())
+    }
+}
+
+/// How times are spread: the least of them, and of what is above it how many take how many bits.
+#[derive(Clone, Debug)]
+struct Spread {
+    least: u32,
+    by_bits: [u32; 33],
+}
+
+impl Spread {
+    const EMPTY: Self = Self { least: LONG, by_bits: [0; 33] };
+
+    #[inline]
+    fn count(&mut self, time: u32) {
+        self.by_bits[(u32::BITS - time.wrapping_sub(self.least).leading_zeros()) as usize] += 1;
+    }
+
+    /// The width that makes bits and list shortest together.
+    fn span(&self) -> Span {
+        // A group of long times only: all are listed.
+        let base = if self.least > LONG - (1 << BITS_MAX) { 0 } else { self.least };
+        let events = self.by_bits.iter().map(|&count| u64::from(count)).sum::<u64>();
+        let cost = |bits: &u32| {
+            let beyond = self.by_bits.iter().enumerate().skip(*bits as usize + 1);
+            let listed =
+                beyond.map(|(bits, &count)| u64::from(count) * (LISTED_BITS + 8 * bits as u64 / 7));
+            events * u64::from(*bits) + listed.sum::<u64>()
+        };
+        let bits = if base < self.least { 0 } else { (0..=BITS_MAX).min_by_key(cost).unwrap_or(0) };
+        Span { base, bits }
+    }
+}
+
+/// The times of a block on their way to the file; its memory is used again.
+#[derive(Default)]
+pub(super) struct TimesOut {
+    spreads: Vec<[Spread; 2]>,
+    pub groups: Vec<u8>,
+    pub bits: Vec<u8>,
+    pub listed_gaps: Vec<u8>,
+    pub listed_durations: Vec<u8>,
+}
+
+/// Times of a block's events, and of which group each is.
+pub(super) struct Rows<'a> {
+    pub gaps: &'a [u32],
+    pub durations: &'a [u32],
+    pub long: &'a [Long],
+    pub group_of: &'a [u32],
+    pub groups: usize,
+}
+
+impl TimesOut {
+    pub(super) fn put(&mut self, rows: &Rows) {
+        let times = self.measure(rows);
+        self.groups.clear();
+        for times in &times {
+            times.gap.put(&mut self.groups);
+            times.duration.put(&mut self.groups);
+        }
+        self.put_bits(rows, &times);
+    }
+
+    fn measure(&mut self, rows: &Rows) -> Vec<Times> {
+        let both = || rows.gaps.iter().zip(rows.durations).zip(rows.group_of);
+        self.spreads.clear();
+        self.spreads.resize(rows.groups, [Spread::EMPTY; 2]);
+        for ((&gap, &duration), &group) in both() {
+            let [gaps, durations] = &mut self.spreads[group as usize];
+            gaps.least = gaps.least.min(gap);
+            durations.least = durations.least.min(duration);
+        }
+        for ((&gap, &duration), &group) in both() {
+            let [gaps, durations] = &mut self.spreads[group as usize];
+            gaps.count(gap);
+            durations.count(duration);
+        }
+        let times =
+            |[gap, duration]: &[Spread; 2]| Times { gap: gap.span(), duration: duration.span() };
+        self.spreads.iter().map(times).collect()
+    }
+
+    fn put_bits(&mut self, rows: &Rows, times: &[Times]) {
+        let (mut gaps, mut durations) =
+            (Listed::new(&mut self.listed_gaps), Listed::new(&mut self.listed_durations));
+        self.bits.clear();
+        let (mut word, mut filled) = (0u64, 0);
+        let mut long = rows.long.iter().peekable();
+        let both = rows.gaps.iter().zip(rows.durations).zip(rows.group_of);
+        for (row, ((&gap, &duration), &group)) in both.enumerate() {
+            let Times { gap: of_gap, duration: of_duration } = times[group as usize];
+            let told = long.next_if(|long| long.row as usize == row);
+            let listed = |time: u32, ns: Option<i64>| match ns {
+                Some(ns) if time == LONG => ns as u64,
+                _ => time.into(),
+            };
+            let gap = of_gap.above(gap).unwrap_or_else(|| {
+                gaps.put(row, listed(gap, told.map(|long| long.gap_ns)));
+                0
+            });
+            let duration = of_duration.above(duration).unwrap_or_else(|| {
+                durations.put(row, listed(duration, told.map(|long| long.duration_ns)));
+                0
+            });
+            word |= (gap | duration << of_gap.bits) << filled;
+            filled += of_gap.bits + of_duration.bits;
+            let whole = (filled / 8) as usize;
+            self.bits.extend_from_slice(&word.to_le_bytes()[..whole]);
+            // Seven bytes at most were filled: two times have 56 bits, and 7 were there.
+            word >>= 8 * whole as u32;
+            filled %= 8;
+        }
+        if filled > 0 {
+            self.bits.push(word as u8);
+        }
+    }
+}
+
+/// Times that are listed: of each the distance from the row before it in the list, then the time.
+struct Listed<'a> {
+    bytes: &'a mut Vec<u8>,
+    next: usize,
+}
+
+impl<'a> Listed<'a> {
+    fn new(bytes: &'a mut Vec<u8>) -> Self {
+        bytes.clear();
+        Self { bytes, next: 0 }
+    }
+
+    #[cold]
+    fn put(&mut self, row: usize, time: u64) {
+        put_varint(self.bytes, (row - self.next) as u64);
+        put_varint(self.bytes, time);
+        self.next = row + 1;
+    }
+}
+
+/// The groups of a block.
+pub(super) fn read_groups(bytes: &[u8]) -> Result<Vec<Times>, Damage> {
+    let mut from = Cursor::new(bytes);
+    let mut groups = Vec::new();
+    while from.left() > 0 {
+        let gap = Span::read(&mut from)?;
+        groups.push(Times { gap, duration: Span::read(&mut from)? });
+    }
+    Ok(groups)
+}
+
+/// Of each shape the times of its group.
+pub(super) fn of_shapes(
+    groups: &[Times],
+    group_of: &[u8],
+    shapes: usize,
+    into: &mut Vec<Times>,
+) -> Result<(), Damage> {
+    let mut from = Cursor::new(group_of);
+    into.clear();
+    for _ in 0..shapes {
+        let group = groups.get(usize::try_from(from.varint()?).unwrap_or(usize::MAX));
+        into.push(*group.ok_or(from.damage("a shape belongs to no group"))?);
+    }
+    Ok(())
+}
+
+/// Unpacks the gaps and durations of events whose shapes are there; `bits` is made longer.
+pub(super) fn unpack(
+    bits: &mut Vec<u8>,
+    of_shapes: &[Times],
+    columns: &mut Columns,
+) -> Result<(), Damage> {
+    let there = bits.len();
+    bits.resize(there + WORD_BYTES, 0);
+    let mut at = 0usize;
+    let events = columns.shape_of.len();
+    columns.gaps.resize(events, 0);
+    columns.durations.resize(events, 0);
+    let into = columns.gaps.iter_mut().zip(&mut columns.durations);
+    for (&shape, (gap, duration)) in columns.shape_of.iter().zip(into) {
+        let Some(times) = of_shapes.get(usize::from(shape)) else {
+            return Err(Damage { at: 0, what: "an event has no shape" });
+        };
+        let Some(word) = bits.get(at / 8..).and_then(|rest| rest.first_chunk::<WORD_BYTES>())
+        else {
+            return Err(Damage { at: 0, what: "a block has fewer times than events" });
+        };
+        let word = u64::from_le_bytes(*word) >> (at % 8);
+        *gap = times.gap.base + (word & times.gap.mask()) as u32;
+        *duration = times.duration.base + (word >> times.gap.bits & times.duration.mask()) as u32;
+        at += (times.gap.bits + times.duration.bits) as usize;
+    }
+    if at.div_ceil(8) == there {
+        Ok(())
+    } else {
+        Err(Damage { at: 0, what: "a block has not as many times as events" })
+    }
+}
+
+/// Puts the listed times in their places; [`Columns::long`] gets those that are long.
+pub(super) fn put_listed(
+    gaps: &[u8],
+    durations: &[u8],
+    columns: &mut Columns,
+) -> Result<(), Damage> {
+    let mut sum = columns.begin_ns;
+    let long_gaps = listed(gaps, &mut columns.gaps, &mut sum)?;
+    let long_durations = listed(durations, &mut columns.durations, &mut sum)?;
+    let mut rows: Vec<u32> = long_gaps.iter().chain(&long_durations).map(|long| long.0).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let of = |long: &[(u32, i64)], row: u32, short: &[u32]| {
+        let place = long.binary_search_by_key(&row, |long| long.0);
+        place.map_or(short[row as usize].into(), |place| long[place].1)
+    };
+    columns.long.extend(rows.into_iter().map(|row| Long {
+        row,
+        gap_ns: of(&long_gaps, row, &columns.gaps),
+        duration_ns: of(&long_durations, row, &columns.durations),
+    }));
+    Ok(())
+}
+
+/// Rows and times of those that are long; `sum` is what they come to.
+fn listed(bytes: &[u8], times: &mut [u32], sum: &mut i64) -> Result<Vec<(u32, i64)>, Damage> {
+    let (mut from, mut next, mut long) = (Cursor::new(bytes), 0usize, Vec::new());
+    while from.left() > 0 {
+        let row = usize::try_from(from.varint()?).ok().and_then(|ahead| next.checked_add(ahead));
+        let time = from.varint()?;
+        let slot = row.and_then(|row| Some((row, times.get_mut(row)?)));
+        let (row, slot) = slot.ok_or(from.damage("a time belongs to no event"))?;
+        if time < u64::from(LONG) {
+            *slot = time as u32;
+        } else {
+            let later = i64::try_from(time).ok().and_then(|time| sum.checked_add(time));
+            let later = later.filter(|&later| later <= NS_MAX);
+            *sum = later.ok_or(from.damage("a time is out of range"))?;
+            *slot = LONG;
+            long.push((row as u32, time as i64));
+        }
+        next = row + 1;
+    }
+    Ok(long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times of events, shape after shape, and of which group each shape is; they come back.
+    fn there_and_back(rows: &[(u32, i64, i64)], group_of_shape: &[u32]) -> TimesOut {
+        let mut expected = Columns::default();
+        for (row, &(shape, gap_ns, duration_ns)) in rows.iter().enumerate() {
+            let short = |time: i64| u32::try_from(time).unwrap_or(LONG);
+            expected.shape_of.push(shape as u16);
+            expected.gaps.push(short(gap_ns));
+            expected.durations.push(short(duration_ns));
+            if short(gap_ns) == LONG || short(duration_ns) == LONG {
+                expected.long.push(Long { row: row as u32, gap_ns, duration_ns });
+            }
+        }
+        let mut out = TimesOut::default();
+        let group_of: Vec<u32> =
+            rows.iter().map(|&(shape, ..)| group_of_shape[shape as usize]).collect();
+        let groups = group_of_shape.iter().max().map_or(0, |&most| most as usize + 1);
+        let Columns { gaps, durations, long, .. } = &expected;
+        out.put(&Rows { gaps, durations, long, group_of: &group_of, groups });
+        let mut columns = Columns { shape_of: expected.shape_of.clone(), ..Columns::default() };
+        read_back(&out, group_of_shape, &mut columns).unwrap();
+        assert_eq!(columns, expected);
+        out
+    }
+
+    fn read_back(
+        out: &TimesOut,
+        group_of_shape: &[u32],
+        columns: &mut Columns,
+    ) -> Result<(), Damage> {
+        let groups = read_groups(&out.groups)?;
+        let (mut of_shape, mut times) = (Vec::new(), Vec::new());
+        for &group in group_of_shape {
+            put_varint(&mut of_shape, group.into());
+        }
+        of_shapes(&groups, &of_shape, group_of_shape.len(), &mut times)?;
+        unpack(&mut out.bits.clone(), &times, columns)?;
+        put_listed(&out.listed_gaps, &out.listed_durations, columns)
+    }
+
+    #[test]
+    fn a_few_times_spelled_out() {
+        // Two shapes of one group: gaps 100 and 0 to 7, one of 5,000; durations 9 and 10.
+        let mut rows: Vec<(u32, i64, i64)> =
+            (0..16).map(|i| (i as u32 % 2, 100 + i % 8, 9 + i % 2)).collect();
+        rows[5].1 = 5_000;
+        let out = there_and_back(&rows, &[0, 0]);
+        // least gap 100 in 3 bits, least duration 9 in 1
+        assert_eq!(out.groups, [100, 3, 9, 1]);
+        // low bits first: gap 0 duration 0, gap 1 duration 1: 0 and 9; then 2 and b, 4, and the
+        // listed one as gap 0 duration 1: 8; 6, f; and all again with gap 5
+        assert_eq!(out.bits, [0x90, 0xb2, 0x84, 0xf6, 0x90, 0xb2, 0xd4, 0xf6]);
+        // 5 events before it, and 5,000 = 39 * 128 + 8
+        assert_eq!(out.listed_gaps, [5, 0x88, 39]);
+        assert!(out.listed_durations.is_empty());
+    }
+
+    #[test]
+    fn all_times_come_back() {
+        let mut noise = 88_172_645_463_325_252_u64;
+        let mut below = |below: u64| {
+            noise ^= noise << 13;
+            noise ^= noise >> 7;
+            noise ^= noise << 17;
+            noise % below
+        };
+        for _ in 0..300 {
+            let shapes = 1 + below(5) as u32;
+            let groups: Vec<u32> = (0..shapes).map(|shape| shape / (1 + below(2) as u32)).collect();
+            let widest = 1 + below(40);
+            let rows: Vec<(u32, i64, i64)> = (0..below(400))
+                .map(|_| {
+                    let shape = below(shapes.into()) as u32;
+                    let width = if below(30) == 0 { 62 } else { 1 + below(widest) };
+                    let least = u64::from(shape) * 1_000_003;
+                    let time = |value: u64| (value % (1 << 59)) as i64 / 400;
+                    (shape, time(least + below(1 << width)), time(least + below(1 << width)))
+                })
+                .collect();
+            there_and_back(&rows, &groups);
+        }
+    }
+
+    #[test]
+    fn times_at_the_edges_come_back() {
+        let edges = [0, 1, (1 << 28) - 1, 1 << 28, 0xefff_ffff, 0xffff_fffe, 0xffff_ffff, 1 << 40];
+        for first in edges {
+            for second in edges {
+                there_and_back(&[(0, first, second), (0, second, first)], &[0]);
+                there_and_back(&[(0, first, first)], &[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_damage() {
+        let shape_of = vec![0; 4];
+        let events = || Columns { shape_of: shape_of.clone(), ..Columns::default() };
+        let read = |groups: &[u8], bits: &[u8], gaps: &[u8]| {
+            let out = TimesOut {
+                groups: groups.into(),
+                bits: bits.into(),
+                listed_gaps: gaps.into(),
+                ..TimesOut::default()
+            };
+            read_back(&out, &[0], &mut events()).map_err(|damage| damage.what)
+        };
+        assert_eq!(read(&[1, 3, 1, 3], &[0; 3], &[3, 9]), Ok(()));
+        for (groups, bits, gaps, complaint) in [
+            (&[1, 29, 1, 3][..], &[0; 16][..], &[][..], "a group's times are out of range"),
+            (&[0xff, 0xff, 0xff, 0xff, 15, 0, 1, 0], &[], &[], "a group's times are out of range"),
+            (&[1, 3, 1], &[0; 3], &[], "it ends in the middle of a record"),
+            (&[], &[0; 3], &[], "a shape belongs to no group"),
+            (&[1, 3, 1, 3], &[0; 2], &[], "a block has not as many times as events"),
+            (&[1, 28, 1, 28], &[0; 2], &[], "a block has fewer times than events"),
+            (&[1, 3, 1, 3], &[0; 4], &[], "a block has not as many times as events"),
+            (&[1, 3, 1, 3], &[0; 3], &[4, 9], "a time belongs to no event"),
+            (
+                &[1, 3, 1, 3],
+                &[0; 3],
+                &[0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
+                "a time is out of range",
+            ),
+        ] {
+            assert_eq!(read(groups, bits, gaps), Err(complaint), "{groups:?} {bits:?} {gaps:?}");
+        }
+    }
+}
