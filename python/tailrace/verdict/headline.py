@@ -148,7 +148,7 @@ def _with_io(
     elif evidence.away is not None:
         text += f", mostly on {evidence.path_of(evidence.away)}, which is not on a file system"
     if whole is not None and whole.share_of_runtime > share:
-        text += f". In all, {whole.finding}"
+        text += f". With all that it does, {whole.finding}"
     return f"{text}."
 
 

@@ -130,12 +130,22 @@ class Places:
             own = next(named, None)
         return "" if own is None else _words(frames[own:])
 
-    def name_from(self, path: int, frame: int) -> str:
-        """The same from one of its frames on, a row of "frames"."""
-        frames = list(self.table["paths"][path])
-        outer = frames[frames.index(frame) :]
-        named = [frame for frame in map(self.frame, outer) if frame[0]]
-        return _words(_below_the_start(named))
+    def own(self, path: int) -> list[tuple[int, Frame]]:
+        """The program's own frames of a path, rows of "frames", from the innermost; without what is
+        before main."""
+        named = [(row, self.frame(row)) for row in self.table["paths"][path]]
+        named = [(row, frame) for row, frame in named if frame[0]]
+        count = len(_below_the_start([frame for _, frame in named]))
+        owned = [(row, frame) for row, frame in named[:count] if self.is_own(frame)]
+        if not any(self._is_built(frame) for _, frame in owned):
+            return owned
+        return [(row, frame) for row, frame in owned if not frame[3].startswith(SYSTEM)]
+
+    def name_from(self, path: int, row: int) -> str:
+        """The words for a path from one of its own frames on."""
+        outer = list(self.table["paths"][path])
+        frames = [self.frame(frame) for frame in outer[outer.index(row) :]]
+        return _words(_below_the_start([frame for frame in frames if frame[0]]))
 
     def _is_built(self, frame: Frame) -> bool:
         """The user's: a script, or machine code that is not installed on the system. Of a program
@@ -189,9 +199,9 @@ def _is_of_c(frame: Frame) -> bool:
 def _words(frames: list[Frame]) -> str:
     """The first with its line, those around it by name, a recursion once."""
     function, source, line, _ = frames[0]
-    names = [_short(function)]
+    names = [shortened(function)]
     for outer, *_ in frames[1:]:
-        if (name := _short(outer)) != names[-1]:
+        if (name := shortened(outer)) != names[-1]:
             names.append(name)
     if len(names) > SHOWN_INNER + SHOWN_OUTER:
         names = [*names[:SHOWN_INNER], "…", *names[-SHOWN_OUTER:]]
@@ -200,7 +210,7 @@ def _words(frames: list[Frame]) -> str:
     return " ← ".join(names)
 
 
-def _short(function: str) -> str:
+def shortened(function: str) -> str:
     return elided(printable(function), NAME_WIDTH)
 
 

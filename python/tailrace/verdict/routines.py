@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tailrace.names import base_name
+from tailrace.names import base_name, printable
 from tailrace.units import count, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
-from tailrace.verdict.places import Frame, Places
+from tailrace.verdict.places import Frame, Places, shortened
 
 # A file belongs to a routine through which at least so much of its bytes goes.
 OF_FILE = 0.9
@@ -96,15 +96,8 @@ class Routines:
     @cached_property
     def names_of_path(self) -> list[list[tuple[Name, int]]]:
         """By path: the program's own routines with their frame, the innermost first."""
-        table = self.places.table
-        return [
-            [
-                (_name(frame), index)
-                for index, frame in ((i, self.places.frame(i)) for i in path)
-                if self.places.is_own(frame)
-            ]
-            for path in table["paths"]
-        ]
+        paths = range(len(self.places.table["paths"]))
+        return [[(_name(frame), row) for row, frame in self.places.own(path)] for path in paths]
 
     def outputs(self) -> list[Output]:
         """The costliest first; each routine once."""
@@ -229,12 +222,14 @@ def _finding(evidence: Evidence, output: Output) -> Finding | None:
         for time_ns in (routine.useful_ns, routine.mpi_ns, routine.io_ns)
     )
     is_are = "is" if len(paths) == 1 else "are"
-    parts = [f"{between} between its calls (formatting, or what else it does)"]
-    parts += [f"{mpi} in MPI (gathering, waiting)"] if routine.mpi_calls else []
+    work = {"read": "parsing", "write": "formatting"}[output.way]
+    parts = [f"{between} between its calls ({work}, or what else it does)"]
+    moving = {"read": "handing out", "write": "gathering"}[output.way]
+    parts += [f"{mpi} in MPI ({moving}, waiting)"] if routine.mpi_ns else []
     return Finding(
         Kind.OUTPUT_ROUTINE,
-        f"{routine.name[0]}, from which {files} {is_are} {verb}, takes at least {percent(share)} "
-        "of the run",
+        f"{shortened(routine.name[0])}, from which {files} {is_are} {verb}, takes at least "
+        f"{percent(share)} of the run",
         f"{', '.join(parts)}, {calls} in file calls; entered at least "
         f"{count(routine.entries, 'time')}",
         share,
@@ -256,7 +251,7 @@ def as_json(evidence: Evidence) -> list[dict[str, Any]]:
 def _as_json(evidence: Evidence, share: float, output: Output) -> dict[str, Any]:
     routine = output.routine
     return {
-        "routine": routine.name[0],
+        "routine": printable(routine.name[0]),
         "place": output.place,
         "access": output.way,
         "files": [evidence.path_of(file) for file in output.files],

@@ -1,0 +1,149 @@
+"""Which routine is the one that writes a file, and when nothing is said: by tables of places and
+routines made here. What the engine puts into them is tested beside it, and with programs in
+tests/verdict/test_routines.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+from tailrace.verdict.requests import KINDS
+from tests.python.columns import MILLISECOND, SECOND, Program, mpi, useful, write
+
+MB = 1_000_000
+
+
+@dataclass
+class Routine:
+    """Times in ms, of both ranks together; the run takes 10 s, so that 200 ms are 1 %."""
+
+    name: str
+    useful: int = 0
+    mpi: int = 0
+    io: int = 100
+    mpi_calls: int = 40
+    receivers: int = 1
+    entries: int = 8
+    writing: int = 8
+
+
+@dataclass
+class Model:
+    """`paths`: routines from the innermost, and the bytes that are written to the file from there.
+    In all, 1000 calls of MPI are made."""
+
+    routines: list[Routine]
+    paths: list[tuple[list[str], int]]
+    columns: dict[str, Any] = field(default_factory=dict)
+
+    def judged(self) -> tuple[str, Finding | None]:
+        size = sum(size for _, size in self.paths)
+        master = [useful(9 * SECOND), write(50 * MILLISECOND, size=size), mpi(950 * MILLISECOND)]
+        other = [useful(9 * SECOND), mpi(SECOND)]
+        ideal = 9 * SECOND + 50 * MILLISECOND
+        columns = Program([master, other], ideal, ideal - 25 * MILLISECOND, 9 * SECOND).columns()
+        verdict = judge(Evidence(columns | self.tables()))
+        found = [f for f in verdict.findings if f.code == "output_routine"]
+        return verdict.headline, found[0] if found else None
+
+    def tables(self) -> dict[str, Any]:
+        rows = [*self.routines, Routine("main", 15_000, 1000, 100, 1000, 2, 1, 1)]
+        names = [row.name for row in rows]
+        return {
+            "places": {
+                "file": [0] * len(self.paths),
+                "path": list(range(len(self.paths))),
+                "paths": [
+                    [names.index(name) for name in (*path, "main")] for path, _ in self.paths
+                ],
+                "cut": [False] * len(self.paths),
+                "bytes_read": np.zeros(len(self.paths), dtype=np.int64),
+                "bytes_written": np.asarray([size for _, size in self.paths]),
+                **{f"{kind}_ns": np.ones(len(self.paths), dtype=np.int64) for kind in KINDS},
+                "frames": _frames(names),
+            },
+            "routines": {
+                "useful_ns": [row.useful * MILLISECOND for row in rows],
+                "unsure_ns": [0] * len(rows),
+                "mpi_ns": [row.mpi * MILLISECOND for row in rows],
+                "io_ns": [row.io * MILLISECOND for row in rows],
+                "mpi_calls": [row.mpi_calls for row in rows],
+                "ranks": [2] * len(rows),
+                "receivers": [row.receivers for row in rows],
+                "entries": [row.entries for row in rows],
+                "entries_of_readers": [0] * len(rows),
+                "entries_with_reads": [0] * len(rows),
+                "entries_of_writers": [row.entries for row in rows],
+                "entries_with_writes": [row.writing for row in rows],
+                "frames": _frames(names),
+            },
+        }
+
+
+def _frames(names: list[str]) -> dict[str, list]:
+    lines = list(range(10, 10 + len(names)))
+    source, module = ["/model/model.c"] * len(names), ["/model/model"] * len(names)
+    return {"function": names, "source": source, "line": lines, "module": module}
+
+
+def _named(routines: list[Routine], paths: list[tuple[list[str], int]]) -> str:
+    _, finding = Model(routines, paths).judged()
+    return finding.finding.split(",")[0] if finding else ""
+
+
+def test_the_routine_and_its_whole_cost_are_named():
+    model = Model([Routine("dump", 3000, 1900)], [(["dump"], 80 * MB)])
+    headline, finding = model.judged()
+    assert finding is not None
+    # (3000 + 1900 + 100) ms of 20 s
+    assert finding.finding == (
+        "dump, from which history.nc is written, takes at least 25.0 % of the run"
+    )
+    assert finding.evidence == (
+        "15.0 % between its calls (formatting, or what else it does), 9.5 % in MPI (gathering, "
+        "waiting), 0.5 % in file calls; entered at least 8 times"
+    )
+    assert finding.place == "dump (model.c:10) ← main"
+    assert finding.share_of_runtime == 0.25
+    assert headline == f"File calls take 0.5 % of this run, but {finding.finding}."
+
+
+def test_the_innermost_with_nearly_all_of_the_cost():
+    routines = [Routine("put"), Routine("dump", 3000, 1800), Routine("output", 3000, 1900)]
+    assert _named(routines, [(["put", "dump", "output"], 80 * MB)]) == "dump"
+
+
+def test_one_that_is_called_from_two_places():
+    routines = [Routine("dump", 3000, 1900), Routine("setup", 300), Routine("step", 2700, 1900)]
+    paths = [(["dump", "setup"], 10 * MB), (["dump", "step"], 70 * MB)]
+    assert _named(routines, paths) == "dump"
+
+
+def test_one_through_which_not_all_goes_is_not_the_file_s():
+    paths = [(["dump"], 40 * MB), (["restart"], 40 * MB)]
+    assert not _named([Routine("dump", 3000), Routine("restart", 3000)], paths)
+
+
+def test_nothing_is_said_of_what_is_the_program_itself():
+    paths = [(["dump"], 80 * MB)]
+    assert _named([Routine("dump", 3000)], paths)
+    assert not _named([Routine("dump", 3000, entries=1)], paths)
+    assert not _named([Routine("dump", 17_000, 1500)], paths)
+    assert not _named([Routine("dump", 3000, mpi_calls=950)], paths)
+
+
+def test_nothing_is_said_of_a_step_of_the_computation():
+    paths = [(["step"], 80 * MB)]
+    assert not _named([Routine("step", 3000, receivers=2)], paths)  # neighbours exchange
+    assert not _named([Routine("step", 3000, writing=2)], paths)  # it writes now and then
+    # 1 MB in 3 s is no formatting
+    assert not _named([Routine("step", 3000)], [(["step"], MB)])
+
+
+def test_nothing_is_said_where_file_calls_say_it_already():
+    assert not _named([Routine("dump", 20, 0, io=5000)], [(["dump"], 80 * MB)])
+    assert not _named([Routine("dump", 200, 0)], [(["dump"], 80 * MB)])
