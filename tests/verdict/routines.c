@@ -299,6 +299,31 @@ ROUTINE run_log(void)
     }
 }
 
+/* --- Each step exchanges, computes and writes much --- */
+
+ROUTINE step_bulk(int step)
+{
+    double begin = MPI_Wtime();
+    halo();
+    size_t bytes = format(step);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        fwrite(text, 1, bytes, output);
+        fflush(output);
+    }
+    spent("step_bulk", begin);
+}
+
+ROUTINE run_bulk(void)
+{
+    for (int step = 0; step < STEPS; step++) {
+        step_bulk(step);
+        for (int i = 0; i < 4; i++)
+            MPI_Barrier(MPI_COMM_WORLD);
+        compute(0.01);
+    }
+}
+
 /* --- A routine that is entered again with nothing in between but computation --- */
 
 ROUTINE put_field(int field, int fields)
@@ -334,7 +359,7 @@ static const struct program {
     {"dump", run_dump},       {"direct", run_direct}, {"step", run_step_direct},
     {"once", run_once},       {"nested", run_nested}, {"recursive", run_recursive},
     {"tail", run_tail},       {"two", run_two},       {"log", run_log},
-    {"between", run_between},
+    {"between", run_between}, {"bulk", run_bulk},
 };
 
 static void told(const char *name, double seconds)

@@ -84,7 +84,7 @@ ROUTINES = {
     "two": ("restart", 8, 0.9),
 }
 # Nothing is said of a time loop, of a step, of what is done once, of a computation that logs.
-NONE = ("direct", "step", "once", "log")
+NONE = ("direct", "step", "once", "log", "bulk")
 
 
 @pytest.mark.parametrize("program", ROUTINES)

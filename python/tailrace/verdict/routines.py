@@ -8,10 +8,8 @@ therefore "at least": what lies before a routine's first call and behind its las
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
-
-import numpy as np
 
 from tailrace.names import base_name, printable
 from tailrace.units import count, percent, to_seconds
@@ -53,6 +51,8 @@ NUMBERS = (
 )
 # Function, module, source file.
 Name = tuple[str, str, str]
+# Rows of the table of places, with the bytes that are moved from there.
+Rows = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ class Routines:
         self.evidence = evidence
         self.places = Places(evidence.columns)
         self.by_name = _routines(evidence.columns)
+        self.all_mpi_calls = max((row.mpi_calls for row in self.by_name.values()), default=0)
+        self.is_output = cache(self._is_output)
 
     @cached_property
     def names_of_path(self) -> list[list[tuple[Name, int]]]:
@@ -99,41 +101,53 @@ class Routines:
         paths = range(len(self.places.table["paths"]))
         return [[(_name(frame), row) for row, frame in self.places.own(path)] for path in paths]
 
+    @cached_property
+    def bytes_from(self) -> dict[Name, int]:
+        """Read and written from each routine, or from what it calls."""
+        table = self.places.table
+        moved: dict[Name, int] = {}
+        for row, sizes in enumerate(zip(table["bytes_read"], table["bytes_written"], strict=True)):
+            for name in {name for name, _ in self._path(row)}:
+                moved[name] = moved.get(name, 0) + int(sum(sizes))
+        return moved
+
     def outputs(self) -> list[Output]:
         """The costliest first; each routine once."""
-        found: dict[tuple[Name, str], list[int]] = {}
+        found: dict[tuple[Name, str], dict[int, Rows]] = {}
         for way in WAYS if self.by_name else ():
-            for file in np.flatnonzero(~self.evidence.elsewhere):
-                routine = self._routine_of(int(file), way)
+            for file, rows in self._rows_of_files(way).items():
+                routine = self._routine_of(rows, file, way)
                 if routine is not None:
-                    found.setdefault((routine.name, way), []).append(int(file))
+                    found.setdefault((routine.name, way), {})[file] = rows
         outputs = [
-            Output(self.by_name[name], way, tuple(files), self._place(name, files, way))
+            Output(self.by_name[name], way, tuple(files), self._place(name, files.values()))
             for (name, way), files in found.items()
         ]
         return sorted(outputs, key=lambda output: -output.routine.total_ns)
 
-    def _rows(self, files: Iterable[int], way: str) -> tuple[np.ndarray, np.ndarray]:
-        """The places from which these files are written or read, and the bytes from each."""
-        moved = np.asarray(self.places.table[WAYS[way][0]], dtype=np.int64)
-        rows = np.flatnonzero(np.isin(self.places.files, list(files)) & (moved > 0))
-        return rows, moved[rows]
+    def _rows_of_files(self, way: str) -> dict[int, Rows]:
+        """By file, the places from which it is written or read, and the bytes from each."""
+        rows: dict[int, Rows] = {}
+        moved = zip(self.places.files, self.places.table[WAYS[way][0]], strict=True)
+        for row, (file, size) in enumerate(moved):
+            if file >= 0 and size > 0 and not self.evidence.elsewhere[file]:
+                rows.setdefault(int(file), []).append((row, int(size)))
+        return rows
 
-    def _routine_of(self, file: int, way: str) -> Routine | None:
+    def _routine_of(self, rows: Rows, file: int, way: str) -> Routine | None:
         """The innermost routine that has nearly all of what the costliest around it has."""
-        rows, moved = self._rows([file], way)
         whole = max(int(self.evidence.columns["files"][WAYS[way][0]][file]), 1)
         shares: dict[Name, float] = {}
         depths: dict[Name, int] = {}
-        for row, size in zip(rows, moved, strict=True):
+        for row, size in rows:
             path = [name for name, _ in self._path(row)]
             for name in set(path):
-                shares[name] = shares.get(name, 0.0) + int(size) / whole
+                shares[name] = shares.get(name, 0.0) + size / whole
                 depths[name] = min(depths.get(name, len(path)), path.index(name))
         possible = [
             self.by_name[name]
             for name, share in shares.items()
-            if share >= OF_FILE and self._is_output(name, way)
+            if share >= OF_FILE and self.is_output(name, way)
         ]
         most = max((routine.total_ns for routine in possible), default=0)
         enough = [routine for routine in possible if routine.total_ns >= SAME_COST * most]
@@ -146,32 +160,21 @@ class Routines:
         routine = self.by_name.get(name)
         if routine is None or routine.entries < FEWEST_ENTRIES:
             return False
-        all_mpi_calls = max(other.mpi_calls for other in self.by_name.values())
         return (
             self.share(routine.total_ns) < NEARLY_ALL
-            and routine.mpi_calls <= NEARLY_ALL * all_mpi_calls
+            and routine.mpi_calls <= NEARLY_ALL * self.all_mpi_calls
             and (self.evidence.ranks == 1 or routine.receivers <= MOST_RECEIVERS * routine.ranks)
             and routine.moves[way] >= MOST_ENTRIES
-            and self._bytes_from(name) * 1e9 >= SLOWEST_BYTES_PER_S * routine.useful_ns
+            and self.bytes_from[name] * 1e9 >= SLOWEST_BYTES_PER_S * routine.useful_ns
         )
-
-    def _bytes_from(self, name: Name) -> int:
-        """Read and written from a routine, or from what it calls."""
-        table = self.places.table
-        moved = np.asarray(table["bytes_read"]) + np.asarray(table["bytes_written"])
-        inside = [any(name == other for other, _ in path) for path in self.names_of_path]
-        paths = np.asarray(table["path"], dtype=np.int64)
-        return int(moved[np.asarray(inside, dtype=bool)[paths]].sum()) if len(paths) else 0
 
     def share(self, time_ns: int) -> float:
         """Of all ranks' time."""
         return self.evidence.share(time_ns / max(self.evidence.ranks, 1))
 
-    def _place(self, name: Name, files: list[int], way: str) -> str:
+    def _place(self, name: Name, files: Iterable[Rows]) -> str:
         """The routine, and who calls it, on the way of most bytes."""
-        rows, moved = self._rows(files, way)
-        by_row = {int(row): int(size) for row, size in zip(rows, moved, strict=True)}
-        row = max(by_row, key=lambda row: by_row[row])
+        row, _ = max((row for rows in files for row in rows), key=lambda row: row[1])
         index = next(index for other, index in reversed(self._path(row)) if other == name)
         return self.places.name_from(int(self.places.table["path"][row]), index)
 
@@ -203,14 +206,13 @@ def _name(frame: Frame) -> Name:
 def output_routines(evidence: Evidence) -> Finding | None:
     """The costliest routine from which files are written or read, where that is more than its file
     calls."""
-    for output in Routines(evidence).outputs():
-        if (finding := _finding(evidence, output)) is not None:
-            return finding
-    return None
+    routines = Routines(evidence)
+    found = (_finding(routines, output) for output in routines.outputs())
+    return next((finding for finding in found if finding is not None), None)
 
 
-def _finding(evidence: Evidence, output: Output) -> Finding | None:
-    routine, routines = output.routine, Routines(evidence)
+def _finding(routines: Routines, output: Output) -> Finding | None:
+    routine, evidence = output.routine, routines.evidence
     share = routines.share(routine.total_ns)
     if share < NOTABLE_SHARE or routine.total_ns < MORE_THAN_CALLS * routine.io_ns:
         return None
