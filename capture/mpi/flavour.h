@@ -238,9 +238,13 @@ static inline MPI_Request handles_request(struct handles handles, int index)
 
 void start_after(struct stream *stream, struct call *call, int result, int count,
                  struct handles handles);
-/* Before MPI_Cancel or MPI_Request_free, which may set the handle to null. */
-uint64_t forget_before(struct handles handle);
-void forget_after(struct stream *stream, struct call *call, int result, uint64_t key, int value);
+/* What is done to a request beside starting and completing it. A cancelled one is still to be
+ * completed; a freed one is gone. */
+enum request_action { REQUEST_FREE, REQUEST_CANCEL, REQUEST_READY };
+/* Before the call, which may set the handle to null. */
+uint64_t request_key(struct handles handle);
+void request_acted(struct stream *stream, struct call *call, int result, uint64_t key,
+                   enum request_action action);
 
 /* --- status.h --- */
 #include "status.h"

@@ -58,21 +58,22 @@ void start_after(struct stream *stream, struct call *call, int result, int count
         free(words);
 }
 
-uint64_t forget_before(struct handles handle)
+uint64_t request_key(struct handles handle)
 {
     return KEY(handles_request(handle, 0));
 }
 
-/* A cancelled request is still to be completed; a freed one is gone. */
-void forget_after(struct stream *stream, struct call *call, int result, uint64_t key, int value)
+void request_acted(struct stream *stream, struct call *call, int result, uint64_t key,
+                   enum request_action action)
 {
     struct entry found;
-    bool known = result == MPI_SUCCESS &&
-                 (value ? table_find(&requests, key, &found) : table_take(&requests, key, &found));
+    bool (*look)(struct table *, uint64_t, struct entry *) =
+        action == REQUEST_FREE ? table_take : table_find;
+    bool known = result == MPI_SUCCESS && look(&requests, key, &found);
     if (!known || found.flags & REQUEST_CREATION) {
         plain_after(stream, call);
         return;
     }
-    int64_t words[] = {request_token(stream, found.number), value};
-    call_end(stream, call, CLASS_FORGET, words, value ? 2 : 1);
+    int64_t words[] = {request_token(stream, found.number), action};
+    call_end(stream, call, CLASS_ON_REQUEST, words, 2);
 }

@@ -91,7 +91,7 @@ def test_persistent_requests_are_started_by_name(run):
         # seven were started: 5 and 6 are two and one back
         assert run.words(rank, "MPI_Startall") == [[2, 2, 1]] * 2
         assert run.words(rank, "MPI_Cancel") == [[1, 1]]
-        assert run.words(rank, "MPI_Request_free") == [[2], [1]]
+        assert run.words(rank, "MPI_Request_free") == [[2, 0], [1, 0]]
 
 
 def test_polling_says_that_nothing_was_completed(run):

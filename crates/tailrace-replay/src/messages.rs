@@ -57,6 +57,8 @@ struct Message {
     receiver_done: bool,
     /// The receive was cancelled: its place in the queue is void.
     cancelled: bool,
+    /// The receive was freed: it takes its message, but nobody waits for it.
+    freed: bool,
     next: MessageId,
     /// Of the queue; valid in its first message.
     last: MessageId,
@@ -65,7 +67,7 @@ struct Message {
 impl Message {
     fn new(channel: Channel, id: MessageId) -> Self {
         let (start, post) = (Clocks::default(), Clocks::default());
-        let [is_sent, is_posted, sender_done, receiver_done, cancelled] = [false; 5];
+        let [is_sent, is_posted, sender_done, receiver_done, cancelled, freed] = [false; 6];
         Self {
             channel,
             start,
@@ -75,6 +77,7 @@ impl Message {
             sender_done,
             receiver_done,
             cancelled,
+            freed,
             next: NONE,
             last: id,
         }
@@ -102,7 +105,7 @@ impl Messages {
         let id = waiting.unwrap_or_else(|| self.queue(channel));
         let message = &mut self.slots[id as usize];
         (message.is_sent, message.start) = (true, start);
-        if message.receiver_done {
+        if message.receiver_done && !message.freed {
             self.received_before_sent += 1;
             self.first_received_before_sent.get_or_insert(channel.ends());
         }
@@ -116,6 +119,12 @@ impl Messages {
         let message = &mut self.slots[id as usize];
         (message.is_posted, message.post) = (true, post);
         id
+    }
+
+    /// Another part of a message that was sent in parts is ready.
+    pub(crate) fn ready(&mut self, id: MessageId, now: Clocks) {
+        let message = &mut self.slots[id as usize];
+        message.start = message.start.max(now);
     }
 
     /// When the message's send started, if it did so far.
@@ -155,6 +164,12 @@ impl Messages {
         } else {
             self.slots[id as usize].cancelled = true;
         }
+    }
+
+    /// A receive is freed: nobody waits for what it takes.
+    pub(crate) fn free_receive(&mut self, id: MessageId) {
+        self.slots[id as usize].freed = true;
+        self.receiver_done(id);
     }
 
     /// Sends never received and receives never satisfied.

@@ -1,12 +1,12 @@
 //! What the operations of MPI do to the replay: who waits for whom.
 
 use tailrace_trace::event::{
-    Envelope, FileCall, FileKind, Flow, Operation, Progress, SendMode, Token,
+    Envelope, FileCall, FileKind, Flow, Operation, Progress, RequestAction, SendMode, Token,
 };
 
 use crate::collectives::{Family, InstanceId};
 use crate::location::Frame;
-use crate::messages::{Channel, MessageId};
+use crate::messages::{Channel, MessageId, Messages};
 use crate::requests::{Persistent, Request, Role};
 use crate::steps::{Action, Address, Step, collective_file, is_shared};
 use crate::world::World;
@@ -79,8 +79,11 @@ impl World<'_> {
         let rendezvous = match mode {
             SendMode::Synchronous => true,
             SendMode::Buffered => false,
-            SendMode::Standard | SendMode::Ready => bytes > self.matching.eager_limit_bytes,
+            _ => bytes > self.matching.eager_limit_bytes,
         };
+        if mode == SendMode::Partitioned {
+            return Role::Partitioned { message, rendezvous };
+        }
         if rendezvous {
             return Role::Send { message };
         }
@@ -220,7 +223,10 @@ impl World<'_> {
     pub(crate) fn complete_role(&mut self, i: usize, role: Role, operation: Option<&Operation>) {
         match role {
             Role::Nothing | Role::FileWait => {}
-            Role::Send { message } => self.complete_send(i, message),
+            Role::Send { message } | Role::Partitioned { message, rendezvous: true } => {
+                self.complete_send(i, message);
+            }
+            Role::Partitioned { message, .. } => self.matching.messages.sender_done(message),
             Role::Receive { message } => self.complete_receive(i, message),
             Role::Collective(part) => {
                 let dependency = self.matching.collectives.dependency(part);
@@ -291,7 +297,7 @@ impl World<'_> {
                     self.locations[i].wait_for(sent);
                 }
             }
-            Operation::Forget { token } => self.forget(*token),
+            Operation::OnRequest { token, action } => self.act(i, *token, *action),
             Operation::OneSided { kind, communicator, .. } => {
                 self.end_one_sided(i, kind, *communicator);
             }
@@ -308,7 +314,7 @@ impl World<'_> {
             let Persistent { operation, active } = &mut **persistent;
             let (operation, unfinished) = (operation.clone(), active.take());
             if let Some(role) = unfinished {
-                self.abandon(role);
+                self.abandon(role, Messages::free_receive);
             }
             let role = self.communicate(i, &operation, false);
             if let Some(Request::Persistent(persistent)) = self.request(*token) {
@@ -345,31 +351,53 @@ impl World<'_> {
         }
     }
 
-    /// Cancelled or freed: nobody waits for it any more.
-    fn forget(&mut self, token: Token) {
-        let Some(owner) = self.locations.get_mut(token.location as usize) else { return };
-        match owner.requests.remove(token.number) {
-            Some(Request::Active(role)) => self.abandon(role),
-            Some(Request::Persistent(persistent)) => {
-                persistent.active.into_iter().for_each(|role| self.abandon(role));
+    fn act(&mut self, i: usize, token: Token, action: RequestAction) {
+        match action {
+            RequestAction::Free => self.free(token),
+            RequestAction::Cancel => {
+                let role = match self.request(token) {
+                    Some(Request::Active(role)) => std::mem::take(role),
+                    Some(Request::Persistent(persistent)) => {
+                        persistent.active.as_mut().map(std::mem::take).unwrap_or_default()
+                    }
+                    _ => Role::Nothing,
+                };
+                self.abandon(role, Messages::cancel_receive);
             }
-            Some(Request::OpaqueFile(Some(part))) => self.abandon(Role::Collective(part)),
-            _ => {}
+            RequestAction::Ready => {
+                let now = self.clocks(i);
+                if let Some(Request::Persistent(persistent)) = self.request(token)
+                    && let Some(Role::Partitioned { message, .. }) = persistent.active
+                {
+                    self.matching.messages.ready(message, now);
+                }
+            }
         }
     }
 
-    fn abandon(&mut self, role: Role) {
+    /// What goes on goes on, but nobody waits for it any more.
+    fn free(&mut self, token: Token) {
+        let Some(owner) = self.locations.get_mut(token.location as usize) else { return };
+        let role = match owner.requests.remove(token.number) {
+            Some(Request::Active(role)) => role,
+            Some(Request::Persistent(persistent)) => persistent.active.unwrap_or_default(),
+            Some(Request::OpaqueFile(Some(part))) => Role::Collective(part),
+            _ => Role::Nothing,
+        };
+        self.abandon(role, Messages::free_receive);
+    }
+
+    fn abandon(&mut self, role: Role, receive: fn(&mut Messages, MessageId)) {
+        let messages = &mut self.matching.messages;
         match role {
-            Role::Send { message } => self.matching.messages.sender_done(message),
-            Role::Receive { message } => self.matching.messages.cancel_receive(message),
+            Role::Send { message } | Role::Partitioned { message, .. } => {
+                messages.sender_done(message);
+            }
+            Role::Receive { message } => receive(messages, message),
             Role::Collective(part) => self.matching.collectives.leave(part),
-            Role::SendReceive { send, receive, .. } => {
-                if let Some(message) = send {
-                    self.matching.messages.sender_done(message);
-                }
-                if let Some(message) = receive {
-                    self.matching.messages.cancel_receive(message);
-                }
+            Role::SendReceive { send, receive: received, .. } => {
+                send.into_iter().for_each(|message| messages.sender_done(message));
+                received.into_iter().for_each(|message| receive(messages, message));
             }
             Role::Nothing | Role::LateReceive | Role::FileWait => {}
         }

@@ -17,6 +17,12 @@ pub(crate) enum Role {
     Send {
         message: MessageId,
     },
+    /// A send in parts, which has left when the last was ready.
+    Partitioned {
+        message: MessageId,
+        /// It completes no earlier than its receive is posted.
+        rendezvous: bool,
+    },
     Receive {
         message: MessageId,
     },

@@ -42,7 +42,7 @@ pub struct Long {
 /// other requests can have the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnShape {
-    /// The lists of a `Complete` and a `Start` are empty, and the token of a `Forget` is none.
+    /// The lists of a `Complete` and a `Start` are empty, and the token of an `OnRequest` is none.
     pub shape: Shape,
     /// Tokens of every event of this shape.
     pub tokens: u32,
@@ -189,7 +189,9 @@ fn without(operation: &Operation) -> Operation {
             Operation::Complete { completed: Vec::new(), test: *test }
         }
         Operation::Start { .. } => Operation::Start { requests: Vec::new() },
-        Operation::Forget { .. } => Operation::Forget { token: NO_TOKEN },
+        Operation::OnRequest { action, .. } => {
+            Operation::OnRequest { token: NO_TOKEN, action: *action }
+        }
         other => other.clone(),
     }
 }
@@ -200,7 +202,7 @@ fn named(operation: &Operation) -> &[Token] {
         Operation::Complete { completed: tokens, .. } | Operation::Start { requests: tokens } => {
             tokens
         }
-        Operation::Forget { token } => std::slice::from_ref(token),
+        Operation::OnRequest { token, .. } => std::slice::from_ref(token),
         _ => &[],
     }
 }
@@ -211,7 +213,9 @@ fn naming(operation: &Operation, tokens: &[Token]) -> Operation {
             Operation::Complete { completed: tokens.to_vec(), test: *test }
         }
         Operation::Start { .. } => Operation::Start { requests: tokens.to_vec() },
-        Operation::Forget { .. } => Operation::Forget { token: tokens[0] },
+        Operation::OnRequest { action, .. } => {
+            Operation::OnRequest { token: tokens[0], action: *action }
+        }
         other => other.clone(),
     }
 }

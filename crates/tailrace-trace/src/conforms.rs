@@ -155,7 +155,7 @@ impl Place<'_> {
             }
             Operation::Complete { completed, .. } => completed.iter().for_each(|t| self.token(t)),
             Operation::Start { requests } => requests.iter().for_each(|token| self.token(token)),
-            Operation::Forget { token } => self.token(token),
+            Operation::OnRequest { token, .. } => self.token(token),
             Operation::Collective { communicator, .. }
             | Operation::CommunicatorCreation { communicator, .. } => {
                 self.communicator(*communicator);

@@ -77,6 +77,19 @@ pub enum SendMode {
     Buffered,
     Synchronous,
     Ready,
+    /// In parts: the message has left when the last was [`RequestAction::Ready`].
+    Partitioned,
+}
+
+/// What is done to a request beside starting and completing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RequestAction {
+    /// What goes on is to be cancelled, if it can be; the request stays, and is still completed.
+    Cancel,
+    /// The request is gone; what goes on goes on.
+    Free,
+    /// A part of a partitioned send is ready.
+    Ready,
 }
 
 /// How an operation is carried on after the call returns.
@@ -239,9 +252,10 @@ pub enum Operation {
     /// MPI_Pcontrol with its level.
     Control(i32),
     Abort,
-    /// Cancelled or freed before completion.
-    Forget {
+    /// Something else than completing a request.
+    OnRequest {
         token: Token,
+        action: RequestAction,
     },
 }
 

@@ -15,7 +15,7 @@ pub mod class {
     pub const COMMUNICATOR: u8 = 8;
     pub const ONE_SIDED: u8 = 9;
     pub const CONTROL: u8 = 10;
-    pub const FORGET: u8 = 11;
+    pub const ON_REQUEST: u8 = 11;
     pub const PROBE: u8 = 12;
     /// Only in packed traces: something that names a request and is not understood otherwise.
     pub const REQUEST: u8 = 13;
@@ -43,6 +43,7 @@ pub const ANY_TAG: i64 = -1;
 pub mod flag {
     pub const STARTS: i64 = 1;
     pub const PERSISTENT: i64 = 2;
+    pub const PARTITIONED: i64 = 4;
 }
 
 /// Tokens of requests that another thread started: −(thread × 2^40 + number) − 1.
@@ -260,8 +261,13 @@ pub mod control {
     pub const ABORT: i64 = 3;
 }
 
-pub mod forget {
+pub mod on_request {
     pub const TOKEN: usize = 0;
+    /// Freed where it is absent.
+    pub const ACTION: usize = 1;
+
+    pub const CANCEL: i64 = 1;
+    pub const READY: i64 = 2;
 }
 
 pub mod probe {

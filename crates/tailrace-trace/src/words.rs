@@ -6,8 +6,8 @@
 
 use crate::columns::NO_TOKEN;
 use crate::event::{
-    Buffered, Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress, SendMode,
-    Token,
+    Buffered, Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress,
+    RequestAction, SendMode, Token,
 };
 use crate::tables::Tables;
 use crate::wire::{self, class};
@@ -48,7 +48,7 @@ pub(crate) fn progress(class: u8, words: &[i64]) -> Progress {
 
 /// Whether the words of `class` hold tokens written as distances.
 pub(crate) fn has_tokens(class: u8) -> bool {
-    matches!(class, class::COMPLETE | class::START | class::FORGET)
+    matches!(class, class::COMPLETE | class::START | class::ON_REQUEST)
 }
 
 /// Where tokens begin among the words of such a class.
@@ -56,7 +56,7 @@ pub(crate) fn first_token(class: u8) -> usize {
     match class {
         class::COMPLETE => wire::complete::FIRST,
         class::START => wire::start::FIRST,
-        _ => wire::forget::TOKEN,
+        _ => wire::on_request::TOKEN,
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn first_token(class: u8) -> usize {
 /// requests in each.
 ///
 /// # Errors
-/// If there are too few words.
+/// If there are too few words, or the class has no tokens.
 pub(crate) fn nameless(class: u8, words: &[i64]) -> Result<(Operation, &[i64]), Wrong> {
     let named = |count: i64| {
         let count = usize::try_from(count).map_err(|_| TOO_FEW)?;
@@ -81,7 +81,10 @@ pub(crate) fn nameless(class: u8, words: &[i64]) -> Result<(Operation, &[i64]), 
             let tokens = named(get(words, wire::start::COUNT)?)?;
             (Operation::Start { requests: Vec::new() }, tokens)
         }
-        _ => (Operation::Forget { token: NO_TOKEN }, named(1)?),
+        class::ON_REQUEST => {
+            (Operation::OnRequest { token: NO_TOKEN, action: request_action(words) }, named(1)?)
+        }
+        _ => return Err("a call names no request"),
     })
 }
 
@@ -104,7 +107,7 @@ pub(crate) fn operation(
         class::BUFFERED => Operation::Buffered(buffered(words, context)?),
         class::SEND => Operation::Send {
             envelope: envelope(words, context)?,
-            mode: send_mode(get(words, wire::send::MODE)?)?,
+            mode: send_mode(words)?,
             progress,
         },
         class::RECEIVE => receive(words, progress, context)?,
@@ -123,9 +126,10 @@ pub(crate) fn operation(
         },
         class::ONE_SIDED => one_sided(words, progress, context)?,
         class::CONTROL => control(words)?,
-        class::FORGET => {
-            Operation::Forget { token: token(get(words, wire::forget::TOKEN)?, next, context)? }
-        }
+        class::ON_REQUEST => Operation::OnRequest {
+            token: token(get(words, wire::on_request::TOKEN)?, next, context)?,
+            action: request_action(words),
+        },
         class::PROBE => probe(words, context)?,
         class::REQUEST => Operation::OneSided {
             kind: OneSided::Local,
@@ -226,8 +230,19 @@ fn send_receive(words: &[i64], progress: Progress, context: Context) -> Result<O
     Ok(Operation::SendReceive { send: envelope(words, context)?, receive, progress })
 }
 
-fn send_mode(word: i64) -> Result<SendMode, Wrong> {
-    match word {
+fn request_action(words: &[i64]) -> RequestAction {
+    use wire::on_request::{ACTION, CANCEL, READY};
+    match words.get(ACTION) {
+        Some(&CANCEL) => RequestAction::Cancel,
+        Some(&READY) => RequestAction::Ready,
+        _ => RequestAction::Free,
+    }
+}
+
+fn send_mode(words: &[i64]) -> Result<SendMode, Wrong> {
+    let flags = words.get(wire::send::FLAGS).copied().unwrap_or(0);
+    match get(words, wire::send::MODE)? {
+        _ if flags & wire::flag::PARTITIONED != 0 => Ok(SendMode::Partitioned),
         wire::send::STANDARD => Ok(SendMode::Standard),
         wire::send::BUFFERED => Ok(SendMode::Buffered),
         wire::send::SYNCHRONOUS => Ok(SendMode::Synchronous),

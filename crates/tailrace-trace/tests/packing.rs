@@ -3,7 +3,7 @@
 mod support;
 
 use support::{Stream, events, pack};
-use tailrace_trace::event::{Operation, Part, Progress, Shape, Token};
+use tailrace_trace::event::{Operation, Part, Progress, RequestAction, SendMode, Shape, Token};
 use tailrace_trace::offsets::Follower;
 use tailrace_trace::tables::Wait;
 use tailrace_trace::{Batch, open};
@@ -396,4 +396,23 @@ fn what_makes_a_communicator_says_who_makes_it() {
             (Part::Call, Some(split)),
         ]
     );
+}
+
+#[test]
+fn what_is_done_to_a_request_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = Stream::rank(0, 2, 0);
+    stream.name(1, 0, "MPI_Psend_init").name(2, 0, "MPI_Pready").name(3, 0, "MPI_Cancel");
+    // Partitioned and persistent; the distance to it is less than the action's number.
+    stream.define(1, 1, 2, &[0, 1, 5, 8, 0, 7]).define(2, 2, 11, &[1, 2]);
+    stream.define(3, 3, 11, &[1, 1]).define(4, 3, 11, &[1]);
+    stream.call(1, 1, 1).call(2, 1, 1).call(3, 1, 1).call(4, 1, 1);
+    stream.save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let found: Vec<Operation> =
+        events(trace.as_ref(), 0).into_iter().map(|(_, shape)| shape.operation).collect();
+    assert!(matches!(found[0], Operation::Send { mode: SendMode::Partitioned, .. }));
+    let token = Token { location: 0, number: 0 };
+    let actions = [RequestAction::Ready, RequestAction::Cancel, RequestAction::Free];
+    assert_eq!(found[1..], actions.map(|action| Operation::OnRequest { token, action }));
 }

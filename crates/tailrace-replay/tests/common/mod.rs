@@ -6,7 +6,8 @@ use std::collections::HashMap;
 
 use tailrace_trace::MemoryTrace;
 use tailrace_trace::event::{
-    Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress, SendMode, Token,
+    Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress, RequestAction,
+    SendMode, Token,
 };
 use tailrace_trace::tables::{Communicator, Location, Wait, Window};
 
@@ -181,7 +182,14 @@ impl Case {
             "probe" => Operation::Probe { envelope: envelope(words, "from") },
             "wait" => Operation::Complete { completed: self.tokens(location, plain), test: false },
             "start" => Operation::Start { requests: self.tokens(location, plain) },
-            "forget" => Operation::Forget { token: self.tokens(location, plain)[0] },
+            "cancel" | "free" | "ready" => Operation::OnRequest {
+                token: self.tokens(location, plain)[0],
+                action: match name {
+                    "cancel" => RequestAction::Cancel,
+                    "free" => RequestAction::Free,
+                    _ => RequestAction::Ready,
+                },
+            },
             "all" | "fromroot" | "toroot" | "prefix" | "neighbours" => Operation::Collective {
                 communicator,
                 flow: flow(name, number(words, "root", 0) as i32),
@@ -264,6 +272,7 @@ fn mode(plain: &[&str]) -> SendMode {
     match plain {
         words if words.contains(&"synchronous") => SendMode::Synchronous,
         words if words.contains(&"buffered") => SendMode::Buffered,
+        words if words.contains(&"partitioned") => SendMode::Partitioned,
         _ => SendMode::Standard,
     }
 }

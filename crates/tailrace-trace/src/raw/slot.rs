@@ -7,7 +7,7 @@ use crate::cursor::Cursor;
 use crate::event::{Layer, Part, Progress};
 use crate::limits::SHAPE_WORDS_MAX;
 use crate::wire::{self, class, file};
-use crate::words::{self, Context, Wrong, first_token, has_tokens};
+use crate::words::{self, Context, Wrong};
 
 use super::run::Stream;
 use super::scan::Define;
@@ -102,11 +102,8 @@ impl Slot {
             Ok(words) => (self.class, words),
             Err(_) => not_understandable(self.class, &self.raw, context),
         };
-        self.reach = if has_tokens(class) {
-            words.iter().skip(first_token(class)).copied().max().unwrap_or(0).max(0) as u64
-        } else {
-            0
-        };
+        let tokens = words::nameless(class, &words).map_or(&[][..], |(_, tokens)| tokens);
+        self.reach = tokens.iter().copied().max().unwrap_or(0).max(0) as u64;
         let coded =
             Arc::new(CodedShape { part, function: self.function, class, place: self.place, words });
         self.coded[part as usize] = Some(coded.clone());

@@ -58,7 +58,9 @@ impl Translation<'_> {
                 words.truncate(start::FIRST + count);
                 words[start::FIRST..].iter_mut().try_for_each(|token| self.token(token))?;
             }
-            class::FORGET => self.token(words.get_mut(wire::forget::TOKEN).ok_or(TOO_FEW)?)?,
+            class::ON_REQUEST => {
+                self.token(words.get_mut(wire::on_request::TOKEN).ok_or(TOO_FEW)?)?
+            }
             class::COMMUNICATOR => self.creation(&mut words)?,
             class::ONE_SIDED => self.one_sided(&mut words)?,
             _ => {}

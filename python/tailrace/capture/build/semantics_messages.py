@@ -137,11 +137,11 @@ def _completions() -> dict[str, Pieces]:
     }
 
 
-def _forgetting(request: str, cancelled: int) -> Pieces:
+def _acting(request: str, action: str) -> Pieces:
     return Pieces(
         declare="uint64_t key;",
-        before=f"key = forget_before({request});",
-        after=f"forget_after(stream, &call, result, key, {cancelled});",
+        before=f"key = {request};",
+        after=f"request_acted(stream, &call, result, key, REQUEST_{action});",
     )
 
 
@@ -153,8 +153,13 @@ def _starts_and_ends() -> dict[str, Pieces]:
     return {
         "MPI_Start": Pieces(after=f"start_after(stream, &call, result, 1, {single});"),
         "MPI_Startall": Pieces(after=f"start_after(stream, &call, result, $count, {many});"),
-        "MPI_Cancel": _forgetting(single, 1),
-        "MPI_Request_free": _forgetting(single, 0),
+        "MPI_Cancel": _acting(f"request_key({single})", "CANCEL"),
+        "MPI_Request_free": _acting(f"request_key({single})", "FREE"),
+        # The request is passed by value.
+        **dict.fromkeys(
+            ("MPI_Pready", "MPI_Pready_range", "MPI_Pready_list"),
+            _acting("KEY($request)", "READY"),
+        ),
     }
 
 
