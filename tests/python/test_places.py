@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.verdict.places import Places
+from tailrace.verdict.places import Places, of_interpreter
 from tests.conftest import find_mpi
 
 PROGRAM = Path(__file__).parent / "programs" / "places.c"
@@ -285,3 +285,9 @@ def test_calls_inside_mpi_are_the_programs(tmp_path, name):
     assert places_of(report, "alone.dat")[0].endswith(") ← main")
     if name == "mpich":  # Open MPI's writes are not its rank's file calls everywhere
         assert places_of(report, "together.dat")[0] == "together (model.c:10) ← main"
+
+
+def test_functions_of_an_interpreter_are_no_routines_of_the_program():
+    assert of_interpreter(("Rf_eval", "", 0, "/usr/lib/R/lib/libR.so"))
+    assert of_interpreter(("Perl_pp_print", "", 0, "/usr/bin/perl"))
+    assert not of_interpreter(("write_history", "", 0, SOLVER))

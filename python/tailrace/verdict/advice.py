@@ -129,8 +129,8 @@ ADVICE: dict[str, dict[str, str]] = {
     "between_layers": {
         "": "compare collective with independent calls, and numbers of aggregators (hint cb_nodes)",
         "set-up": "open the file and set the view once, outside the loop",
-        "set-up once": "use fewer files: to open and to close one is collective, and takes the "
-        "longer the more ranks there are",
+        "set-up once": "use fewer files: opening, setting views and closing are collective, and "
+        "take the longer the more ranks there are",
         "shared": _SHARED_POINTER,
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",
@@ -139,6 +139,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "write less often, or fewer values; binary numbers need no formatting, and nothing has "
         "to be gathered where all ranks write: MPI_File_write_at_all",
         "read": "read binary numbers, which need no parsing, or let all ranks read their part",
+        "write, one rank": "write less often, or fewer values; binary numbers need no formatting",
+        "read, one rank": "read binary numbers, which need no parsing, or read less",
     },
     "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {

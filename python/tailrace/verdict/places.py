@@ -34,6 +34,12 @@ LIBRARIES = (
     *("libfabric", "libhdf5", "libnetcdf", "libpnetcdf", "libcgns", "libadios", "libsz", "libz.so"),
     *("libpython", "python", "libffi", "libtailrace"),
 )
+# What runs programs of other languages: its functions are no routines of theirs.
+INTERPRETERS = (
+    *("libR.so", "libperl", "libruby", "liboctinterp", "libjvm", "libnode", "libtcl", "liblua"),
+    *("libjulia", "libphp", "libmono", "libcoreclr", "perl", "ruby", "node", "tclsh", "lua"),
+    *("php", "octave", "julia", "gawk", "mawk"),
+)
 # Where a system has the libraries of its packages; of a program that is a package, too, its own.
 SYSTEM = ("/usr/lib", "/lib")
 INSTALLED = ("/usr/", "/lib", "/bin", "/opt/conda", "/nix/store", "/gnu/store")
@@ -167,6 +173,10 @@ class Places:
         if not module or _is_standard(frame) or any(part in name for part in EXTENSIONS):
             return False
         return (module == self.program and not _is_python(name)) or not name.startswith(LIBRARIES)
+
+
+def of_interpreter(frame: Frame) -> bool:
+    return frame[3].rpartition("/")[2].startswith(INTERPRETERS)
 
 
 def _below_the_start(frames: list[Frame]) -> list[Frame]:

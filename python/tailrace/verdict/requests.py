@@ -52,7 +52,7 @@ _MPIIO_CALL = re.compile(
 ASYNCHRONOUS_WAITS = ("aio_suspend", "aio_suspend64", "lio_listio", "lio_listio64")
 _SYNC_NAMES = ("fsync", "fdatasync", "msync", "syncfs", "sync_file_range")
 # What they hand over counts as writes.
-_FLUSH_NAMES = ("fflush", "fflush_unlocked")
+FLUSH_NAMES = ("fflush", "fflush_unlocked")
 
 
 _GROUPS = {"other": OTHERS, "sync": {name: frozenset({name}) for name in _SYNC_NAMES}}
@@ -150,7 +150,7 @@ def plural_of(kind: str, functions: dict[str, Any]) -> str:
 
 def flushed(use: Use, functions: dict[str, Any]) -> int:
     """How many writes are a program's fflush, where most are; else 0."""
-    calls = sums_of(functions, _FLUSH_NAMES)[0]
+    calls = sums_of(functions, FLUSH_NAMES)[0]
     return calls if 2 * calls > use.calls("write") else 0
 
 
@@ -159,6 +159,11 @@ def sums_of(functions: dict[str, Any], names: Iterable[str]) -> tuple[int, int]:
     rows = zip(map(str, functions["name"]), functions["calls"], functions["time_ns"], strict=True)
     found = [(int(calls), int(time_ns)) for name, calls, time_ns in rows if name in set(names)]
     return sum(calls for calls, _ in found), sum(time_ns for _, time_ns in found)
+
+
+def bytes_of_functions(functions: dict[str, Any], names: Iterable[str]) -> int:
+    rows = zip(map(str, functions["name"]), functions["bytes"], strict=True)
+    return sum(int(size) for name, size in rows if name in set(names))
 
 
 def calls_of_functions(functions: dict[str, Any], names: Iterable[str]) -> int:

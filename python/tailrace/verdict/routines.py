@@ -15,7 +15,7 @@ from tailrace.names import base_name, printable
 from tailrace.units import count, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
-from tailrace.verdict.places import Frame, Places, shortened
+from tailrace.verdict.places import Frame, Places, of_interpreter, shortened
 
 # A file belongs to a routine through which at least so much of its bytes goes.
 OF_FILE = 0.9
@@ -98,8 +98,14 @@ class Routines:
     @cached_property
     def names_of_path(self) -> list[list[tuple[Name, int]]]:
         """By path: the program's own routines with their frame, the innermost first."""
-        paths = range(len(self.places.table["paths"]))
-        return [[(_name(frame), row) for row, frame in self.places.own(path)] for path in paths]
+        return [
+            [
+                (_name(frame), row)
+                for row, frame in self.places.own(path)
+                if not of_interpreter(frame)
+            ]
+            for path in range(len(self.places.table["paths"]))
+        ]
 
     @cached_property
     def bytes_from(self) -> dict[Name, int]:
@@ -235,7 +241,7 @@ def _finding(routines: Routines, output: Output) -> Finding | None:
         f"{', '.join(parts)}, {calls} in file calls; entered at least "
         f"{count(routine.entries, 'time')}",
         share,
-        advice=advice(Kind.OUTPUT_ROUTINE, output.way),
+        advice=advice(Kind.OUTPUT_ROUTINE, output.way + ", one rank" * (evidence.ranks == 1)),
         file=evidence.path_of(output.files[0]) if len(paths) == 1 else "",
         place=output.place,
     )

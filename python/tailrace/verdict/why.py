@@ -42,9 +42,11 @@ from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, whe
 from tailrace.verdict.evidence import STANDARD_STREAMS, Evidence, Finding, Kind
 from tailrace.verdict.names_of_files import are_modules, in_names
 from tailrace.verdict.requests import (
+    FLUSH_NAMES,
     KINDS,
     METADATA_KINDS,
     Use,
+    bytes_of_functions,
     calls_of,
     flushed,
     gathered_of,
@@ -310,7 +312,8 @@ def _flushed(evidence: Evidence, kind: str) -> Cause | None:
     calls = flushed(use, evidence.columns["functions"]) if kind == "write" else 0
     if calls < MANY_REQUESTS or 2 * use.pattern(kind, "small") < use.calls(kind):
         return None
-    mean = byte_count(use.bytes(kind) / use.calls(kind))
+    functions = evidence.columns["functions"]
+    mean = byte_count(bytes_of_functions(functions, FLUSH_NAMES) / calls)
     text = f"{calls:,} flushes of {mean} on average {part_of_io(evidence, use.time_ns(kind))}"
     facts = f"{nanoseconds(use.each_ns(kind))} each; fflush hands the buffer to the system"
     return Cause(Kind.SMALL_REQUESTS, text, facts, evidence.named_file(kind), ("fflush",), "flush")
