@@ -5,6 +5,7 @@ mod support;
 use support::{Stream, events, pack};
 use tailrace_trace::event::{Operation, Part, Progress, RequestAction, SendMode, Shape, Token};
 use tailrace_trace::offsets::Follower;
+use tailrace_trace::pack::pack_with;
 use tailrace_trace::tables::Wait;
 use tailrace_trace::{Batch, open};
 
@@ -67,11 +68,17 @@ fn the_loop_of_writes_takes_less_than_four_bytes_an_event() {
 }
 
 #[test]
-fn the_same_run_gives_the_same_bytes() {
+fn the_same_run_gives_the_same_bytes_by_any_number_of_threads() {
     let directory = tempfile::tempdir().unwrap();
     (0..6).for_each(|n| drop(writer(10 + n, 3000 * u64::from(n + 1)).save(directory.path(), 0)));
+    // The last is so long that its blocks are encoded while it is decoded.
+    writer(16, 5 * MANY).save(directory.path(), 0);
     let first = std::fs::read(pack(directory.path())).unwrap();
-    assert!(first == std::fs::read(pack(directory.path())).unwrap());
+    let output = directory.path().join("again.tailrace");
+    for threads in [0, 1, 2, 3, 3, 8, 8, 16] {
+        pack_with(directory.path(), &output, threads, &mut |_| {}).unwrap();
+        assert!(first == std::fs::read(&output).unwrap(), "{threads} threads");
+    }
 }
 
 /// A receive from anyone, completed so many calls later; rank 1 sent it.

@@ -1,9 +1,11 @@
 //! Packing: a run's raw streams become one file.
 //!
-//! Streams are worked on in parallel, each by one thread; a stream's blocks wait in a bounded queue
-//! until the file has come to it, so that the same run is always packed to the same bytes.
+//! Streams are decoded in parallel, each by one thread; threads without a stream encode the blocks of
+//! others. A stream's blocks wait in a bounded queue until the file has come to it, so that the same
+//! run is always packed to the same bytes.
 
 mod demangle;
+mod encoding;
 mod foresight;
 mod observe;
 mod stream;
@@ -15,10 +17,11 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use crate::error::TraceError;
-use crate::packed::Writer;
+use crate::packed::{Encoder, Writer};
 use crate::parallel;
 use crate::raw::run::Run;
 
+use encoding::{Bytes, Decoding, Encoding};
 use observe::Observed;
 
 /// Blocks of one stream that may wait for their turn: about 40 MB.
@@ -46,7 +49,7 @@ pub struct Summary {
 
 /// What a stream's worker sends.
 enum Parcel {
-    Block { events: usize, bytes: Vec<u8> },
+    Block { events: usize, bytes: Bytes },
     Done(Box<Observed>),
     Failed(TraceError),
 }
@@ -67,6 +70,19 @@ pub fn pack(
     output: &Path,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Vec<Summary>, TraceError> {
+    pack_with(directory, output, parallel::threads(), progress)
+}
+
+/// The same by so many threads, which makes no difference to the file.
+///
+/// # Errors
+/// As [`pack`].
+pub fn pack_with(
+    directory: &Path,
+    output: &Path,
+    threads: usize,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Vec<Summary>, TraceError> {
     let runs = Run::survey(directory)?;
     let events = |run: &Run| run.tables.capture.events as f64;
     let total = runs.iter().map(events).sum::<f64>().max(1.0);
@@ -75,7 +91,7 @@ pub fn pack(
     for (index, mut run) in runs.into_iter().enumerate() {
         let share = events(&run) / total;
         let mut told = |part: f64| progress(done + part * share);
-        summaries.push(pack_run(&mut run, &numbered(output, index + 1), &mut told)?);
+        summaries.push(pack_run(&mut run, &numbered(output, index + 1), threads, &mut told)?);
         done += share;
     }
     Ok(summaries)
@@ -97,10 +113,11 @@ fn numbered(output: &Path, number: usize) -> PathBuf {
 fn pack_run(
     run: &mut Run,
     output: &Path,
+    threads: usize,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Summary, TraceError> {
     let mut writer = Writer::create(output, run.streams.len())?;
-    let observed = write_blocks(run, &mut writer, progress)?;
+    let observed = write_blocks(run, &mut writer, threads.max(1), progress)?;
     for (location, observed) in run.tables.locations.iter_mut().zip(&observed) {
         location.events = observed.events;
     }
@@ -139,6 +156,7 @@ fn summary(run: &Run, output: &Path, bytes_packed: u64) -> Summary {
 fn write_blocks(
     run: &Run,
     writer: &mut Writer,
+    threads: usize,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Vec<Observed>, TraceError> {
     let (senders, receivers): (Vec<_>, Vec<_>) =
@@ -147,13 +165,22 @@ fn write_blocks(
     // that is under way.
     let jobs = Mutex::new(run.streams.iter().zip(senders));
     let next = || jobs.lock().ok().and_then(|mut jobs| jobs.next());
+    let encoders: Vec<Encoder> =
+        (0..threads).map(|_| Encoder::new()).collect::<Result<_, _>>().map_err(|cause| {
+            TraceError::new(format!("cannot compress: {cause}"), "free some memory and pack again")
+        })?;
+    let encoding = Encoding::new(threads);
     let mut events_done = 0;
     std::thread::scope(|scope| {
-        for _ in 0..parallel::threads().min(run.streams.len()) {
-            scope.spawn(|| {
+        let (next, encoding) = (&next, &encoding);
+        for mut encoder in encoders {
+            scope.spawn(move || {
+                let decoding = Decoding(encoding);
                 while let Some((stream, sender)) = next() {
-                    stream::pack(run, stream, &sender);
+                    stream::pack(run, stream, encoding, &mut encoder, &sender);
                 }
+                drop(decoding);
+                encoding.help(&mut encoder);
             });
         }
         let mut told = |events: usize| {
@@ -178,6 +205,7 @@ fn drain(
     for parcel in parcels {
         match parcel {
             Parcel::Block { events, bytes } => {
+                let Some(bytes) = bytes.get() else { break };
                 writer.block(location, events, &bytes)?;
                 told(events);
             }

@@ -6,7 +6,6 @@ use std::sync::mpsc::SyncSender;
 use hashbrown::HashMap;
 
 use crate::coded::CodedShape;
-use crate::error::TraceError;
 use crate::event::Part;
 use crate::packed::{Block, Encoder};
 use crate::raw::decode::{Decoded, Decoder};
@@ -14,6 +13,7 @@ use crate::raw::run::{Run, Stream};
 use crate::raw::translate::Completion;
 use crate::wire::{self, class};
 
+use super::encoding::Encoding;
 use super::foresight::{self, Matches};
 use super::observe::{Observed, Observer};
 use super::{Parcel, events_per_block};
@@ -23,8 +23,16 @@ use super::{Parcel, events_per_block};
 const BLOCKS_HELD: usize = 16;
 
 /// Decodes the stream and sends its blocks, then what was observed; an error ends it.
-pub(super) fn pack(run: &Run, stream: &Stream, to: &SyncSender<Parcel>) {
-    let parcel = match Packer::new(run, stream, to).map(Packer::run) {
+pub(super) fn pack(
+    run: &Run,
+    stream: &Stream,
+    encoding: &Encoding,
+    encoder: &mut Encoder,
+    to: &SyncSender<Parcel>,
+) {
+    let packer = Decoder::new(run, stream)
+        .map(|decoder| Packer::new(run, stream, decoder, (encoding, encoder), to));
+    let parcel = match packer.map(Packer::run) {
         Ok(observed) => Parcel::Done(Box::new(observed)),
         Err(error) => Parcel::Failed(error),
     };
@@ -37,7 +45,8 @@ struct Packer<'a> {
     stream: &'a Stream,
     decoder: Decoder<'a>,
     observer: Observer<'a>,
-    encoder: Encoder,
+    encoding: &'a Encoding,
+    encoder: &'a mut Encoder,
     to: &'a SyncSender<Parcel>,
     location: u32,
     events_max: usize,
@@ -71,17 +80,17 @@ impl<'a> Packer<'a> {
     fn new(
         run: &'a Run,
         stream: &'a Stream,
+        decoder: Decoder<'a>,
+        (encoding, encoder): (&'a Encoding, &'a mut Encoder),
         to: &'a SyncSender<Parcel>,
-    ) -> Result<Self, TraceError> {
-        let no_memory = |cause| {
-            TraceError::new(format!("cannot compress: {cause}"), "free some memory and pack again")
-        };
-        Ok(Self {
+    ) -> Self {
+        Self {
             run,
             stream,
-            decoder: Decoder::new(run, stream)?,
+            decoder,
             observer: Observer::new(&run.tables.functions),
-            encoder: Encoder::new().map_err(no_memory)?,
+            encoding,
+            encoder,
             to,
             location: stream.location,
             events_max: events_per_block(run.streams.len()),
@@ -90,7 +99,7 @@ impl<'a> Packer<'a> {
             posted: HashMap::new(),
             foreseen: None,
             entered: Vec::new(),
-        })
+        }
     }
 
     fn run(mut self) -> Observed {
@@ -216,7 +225,8 @@ impl<'a> Packer<'a> {
     fn send_first(&mut self) -> bool {
         let Some(Held { block, .. }) = self.held.pop_front() else { return true };
         self.sent += 1;
-        let bytes = self.encoder.encode(&block, self.location);
-        self.to.send(Parcel::Block { events: block.len(), bytes }).is_ok()
+        let events = block.len();
+        let bytes = self.encoding.encode(block, self.location, self.encoder);
+        self.to.send(Parcel::Block { events, bytes }).is_ok()
     }
 }

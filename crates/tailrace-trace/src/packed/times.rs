@@ -72,11 +72,15 @@ impl Spread {
         self.by_bits[(u32::BITS - time.wrapping_sub(self.least).leading_zeros()) as usize] += 1;
     }
 
+    fn events(&self) -> u64 {
+        self.by_bits.iter().map(|&count| u64::from(count)).sum()
+    }
+
     /// The width that makes bits and list shortest together.
     fn span(&self) -> Span {
         // A group of long times only: all are listed.
         let base = if self.least > LONG - (1 << BITS_MAX) { 0 } else { self.least };
-        let events = self.by_bits.iter().map(|&count| u64::from(count)).sum::<u64>();
+        let events = self.events();
         let cost = |bits: &u32| {
             let beyond = self.by_bits.iter().enumerate().skip(*bits as usize + 1);
             let listed =
@@ -140,8 +144,14 @@ impl TimesOut {
     fn put_bits(&mut self, rows: &Rows, times: &[Times]) {
         let (mut gaps, mut durations) =
             (Listed::new(&mut self.listed_gaps), Listed::new(&mut self.listed_durations));
+        // Room for all, and for a whole word at the end.
+        let bits = |(spreads, times): (&[Spread; 2], &Times)| {
+            spreads[0].events() * u64::from(times.gap.bits + times.duration.bits)
+        };
+        let bits: u64 = self.spreads.iter().zip(times).map(bits).sum();
         self.bits.clear();
-        let (mut word, mut filled) = (0u64, 0);
+        self.bits.resize(bits as usize / 8 + WORD_BYTES, 0);
+        let (mut word, mut filled, mut at) = (0u64, 0, 0);
         let mut long = rows.long.iter().peekable();
         let both = rows.gaps.iter().zip(rows.durations).zip(rows.group_of);
         for (row, ((&gap, &duration), &group)) in both.enumerate() {
@@ -161,15 +171,15 @@ impl TimesOut {
             });
             word |= (gap | duration << of_gap.bits) << filled;
             filled += of_gap.bits + of_duration.bits;
-            let whole = (filled / 8) as usize;
-            self.bits.extend_from_slice(&word.to_le_bytes()[..whole]);
-            // Seven bytes at most were filled: two times have 56 bits, and 7 were there.
-            word >>= 8 * whole as u32;
+            if let Some(next) = self.bits.get_mut(at..at + WORD_BYTES) {
+                next.copy_from_slice(&word.to_le_bytes());
+            }
+            // Seven bytes at most are full: two times have 56 bits, and 7 were there.
+            at += (filled / 8) as usize;
+            word >>= filled / 8 * 8;
             filled %= 8;
         }
-        if filled > 0 {
-            self.bits.push(word as u8);
-        }
+        self.bits.truncate(at + usize::from(filled > 0));
     }
 }
 
