@@ -284,7 +284,9 @@ def test_calls_inside_mpi_are_the_programs(tmp_path, name):
     assert places_of(report, "alone.dat")[0].startswith("alone (model.c:")
     assert places_of(report, "alone.dat")[0].endswith(") ← main")
     if name == "mpich":  # Open MPI's writes are not its rank's file calls everywhere
-        assert places_of(report, "together.dat")[0] == "together (model.c:10) ← main"
+        places = places_of(report, "together.dat")  # to open it may take longer
+        assert "together (model.c:10) ← main" in places
+        assert all(place.endswith((")", "← main")) for place in places)
 
 
 def test_functions_of_an_interpreter_are_no_routines_of_the_program():
