@@ -219,7 +219,7 @@ void request_started(struct stream *stream, MPI_Request request, uint32_t flags,
 int64_t request_token(const struct stream *stream, uint64_t number);
 
 /* Word "flags" of sends, receives, collectives. */
-enum { FLAG_STARTS = 1, FLAG_PERSISTENT = 2, FLAG_PARTITIONED = 4 };
+enum { FLAG_STARTS = 1, FLAG_PERSISTENT = 2, FLAG_PARTITIONED = 4, FLAG_EXCLUSIVE = 8 };
 static inline uint32_t request_flags(int flags)
 {
     return flags & FLAG_PERSISTENT ? REQUEST_PERSISTENT : REQUEST_ACTIVE;

@@ -61,8 +61,8 @@ def test_windows(run):
             == run.words(rank, "MPI_Win_free")
             == [[11, 0, -1, 0, 0, 0]]
         )
-        assert run.words(rank, "MPI_Win_fence") == [[3, 0, -1, 0, 0, 0]] * 2
-        assert run.words(rank, "MPI_Put") == [[0, 0, (rank + 1) % RANKS, 4 * INT, 0, 0]]
+        assert run.words(rank, "MPI_Win_fence") == [[3, 0, -1, 0, 0, 0, 0]] * 2
+        assert run.words(rank, "MPI_Put") == [[0, 0, (rank + 1) % RANKS, 4 * INT, 0, 0, 0]]
 
 
 def test_files(run, tmp_path):

@@ -34,6 +34,7 @@ mod edges;
 mod feed;
 mod levels;
 mod location;
+mod locks;
 mod longest;
 mod merge;
 mod messages;

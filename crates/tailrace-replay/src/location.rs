@@ -10,6 +10,7 @@ use crate::busy::Busy;
 use crate::clocks::Clocks;
 use crate::collectives::{Family, InstanceId};
 use crate::levels::Levels;
+use crate::locks::WindowId;
 use crate::messages::MessageId;
 use crate::patterns::Patterns;
 use crate::requests::{Requests, Role};
@@ -77,10 +78,10 @@ pub(crate) struct Location {
     /// When the receive was posted whose source becomes known at its end.
     pub late_post: Clocks,
     pub collectives: HashMap<(u32, Family), u64>,
-    /// By communicator of the window: notices awaited since the last Start, and whom it named.
-    pub access: HashMap<u32, (Epoch, Vec<u32>)>,
+    /// By window: notices awaited since the last Start, and whom it named.
+    pub access: HashMap<WindowId, (Epoch, Vec<u32>)>,
     /// … and whom the last Post named.
-    pub exposure: HashMap<u32, Vec<u32>>,
+    pub exposure: HashMap<WindowId, Vec<u32>>,
 
     /// The last moment at which the thread is known to be alive.
     pub last: i64,

@@ -11,6 +11,7 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::clocks::Clocks;
+use crate::locks::WindowId;
 
 /// Where messages overtake one another never: same communicator, source, destination and tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,10 +20,24 @@ pub(crate) struct Channel {
     source_and_destination: u64,
 }
 
+/// What ranks tell each other in one-sided epochs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Notice {
+    Post,
+    Complete,
+}
+
 impl Channel {
-    /// Tags that no message has: the notices of one-sided epochs travel on channels of their own.
-    pub(crate) const POST: i32 = i32::MIN;
-    pub(crate) const COMPLETE: i32 = i32::MIN + 1;
+    /// Notices travel on channels of their own, by tags that no message has.
+    pub(crate) fn of_notice(
+        window: WindowId,
+        source: u32,
+        destination: u32,
+        notice: Notice,
+    ) -> Self {
+        let tag = i32::MIN + (2 * (window.1 & 0x3fff_ffff)) as i32 + notice as i32;
+        Self::new(window.0, source, destination, tag)
+    }
 
     pub(crate) fn new(communicator: u32, source: u32, destination: u32, tag: i32) -> Self {
         let join = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);

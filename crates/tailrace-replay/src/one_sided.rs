@@ -1,76 +1,104 @@
 //! One-sided epochs: a post is a notice to each origin, a complete one to each target; start and
-//! wait receive them.
+//! wait receive them. Passive ones are locks.
 
 use tailrace_trace::event::{Flow, OneSided};
 
 use crate::collectives::Family;
-use crate::messages::{Channel, MessageId};
+use crate::locks::{Target, WindowId};
+use crate::messages::{Channel, MessageId, Notice};
 use crate::requests::Role;
 use crate::world::World;
 
 impl World<'_> {
-    pub(crate) fn begin_one_sided(&mut self, i: usize, kind: &OneSided, communicator: u32) -> Role {
+    pub(crate) fn begin_one_sided(&mut self, i: usize, kind: &OneSided, window: WindowId) -> Role {
+        let rank = self.locations[i].rank;
         match kind {
             OneSided::Collective => {
-                return self.enter_collective(i, communicator, Family::Window, Flow::All);
+                return self.enter_collective(i, window.0, Family::Window, Flow::All);
             }
             OneSided::Post(origins) => {
-                self.notify(i, communicator, origins, Channel::POST);
-                self.locations[i].exposure.insert(communicator, origins.clone());
+                self.notify(i, window, origins, Notice::Post);
+                self.locations[i].exposure.insert(window, origins.clone());
             }
             OneSided::Start(targets) => {
-                let posts = self.expect(i, communicator, targets, Channel::POST);
-                self.locations[i].access.insert(communicator, (posts, targets.clone()));
+                let posts = self.expect(i, window, targets, Notice::Post);
+                self.locations[i].access.insert(window, (posts, targets.clone()));
             }
             OneSided::Complete => {
                 let targets =
-                    self.locations[i].access.get(&communicator).map(|(_, targets)| targets.clone());
-                self.notify(i, communicator, &targets.unwrap_or_default(), Channel::COMPLETE);
+                    self.locations[i].access.get(&window).map(|(_, targets)| targets.clone());
+                self.notify(i, window, &targets.unwrap_or_default(), Notice::Complete);
             }
-            OneSided::Wait | OneSided::Local => {}
+            OneSided::Lock { target, exclusive } => {
+                let began = self.locations[i].at;
+                self.matching.locks.lock(window, *target, rank, began, *exclusive);
+            }
+            OneSided::Unlock { target } => {
+                let now = self.clocks(i);
+                self.matching.locks.release(window, *target, rank, now);
+            }
+            OneSided::Wait | OneSided::Flush { .. } | OneSided::Local => {}
         }
         Role::Nothing
     }
 
     /// Start may return before the posts came; Complete may not.
-    pub(crate) fn end_one_sided(&mut self, i: usize, kind: &OneSided, communicator: u32) {
+    pub(crate) fn end_one_sided(&mut self, i: usize, kind: &OneSided, window: WindowId) {
         match kind {
             OneSided::Start(_) => {
-                let posts =
-                    self.locations[i].access.get(&communicator).map(|(posts, _)| posts.clone());
+                let posts = self.locations[i].access.get(&window).map(|(posts, _)| posts.clone());
                 posts
                     .unwrap_or_default()
                     .into_iter()
                     .for_each(|post| self.wait_for_notice(i, post));
             }
             OneSided::Complete => {
-                let (posts, _) = self.locations[i].access.remove(&communicator).unwrap_or_default();
+                let (posts, _) = self.locations[i].access.remove(&window).unwrap_or_default();
                 self.take_notices(i, &posts);
             }
             OneSided::Wait => {
-                let origins = self.locations[i].exposure.remove(&communicator).unwrap_or_default();
-                let completes = self.expect(i, communicator, &origins, Channel::COMPLETE);
+                let origins = self.locations[i].exposure.remove(&window).unwrap_or_default();
+                let completes = self.expect(i, window, &origins, Notice::Complete);
                 self.take_notices(i, &completes);
+            }
+            OneSided::Lock { target, .. } | OneSided::Flush { target } => {
+                self.wait_for_lock(i, window, *target);
+            }
+            OneSided::Unlock { target } => {
+                self.wait_for_lock(i, window, *target);
+                let (rank, now) = (self.locations[i].rank, self.clocks(i));
+                self.matching.locks.released(window, *target, rank, now);
             }
             OneSided::Post(_) | OneSided::Collective | OneSided::Local => {}
         }
     }
 
-    fn notify(&mut self, i: usize, communicator: u32, ranks: &[u32], tag: i32) {
+    fn wait_for_lock(&mut self, i: usize, window: WindowId, target: Target) {
+        let granted = self.matching.locks.granted(window, target, self.locations[i].rank);
+        self.locations[i].wait_for(granted);
+    }
+
+    fn notify(&mut self, i: usize, window: WindowId, ranks: &[u32], notice: Notice) {
         let (own, now) = (self.locations[i].rank, self.clocks(i));
         for rank in ranks {
             let notice =
-                self.matching.messages.send(Channel::new(communicator, own, *rank, tag), now);
+                self.matching.messages.send(Channel::of_notice(window, own, *rank, notice), now);
             self.matching.messages.sender_done(notice);
         }
     }
 
-    fn expect(&mut self, i: usize, communicator: u32, ranks: &[u32], tag: i32) -> Vec<MessageId> {
+    fn expect(
+        &mut self,
+        i: usize,
+        window: WindowId,
+        ranks: &[u32],
+        notice: Notice,
+    ) -> Vec<MessageId> {
         let (own, now) = (self.locations[i].rank, self.clocks(i));
         ranks
             .iter()
             .map(|rank| {
-                self.matching.messages.post(Channel::new(communicator, *rank, own, tag), now)
+                self.matching.messages.post(Channel::of_notice(window, *rank, own, notice), now)
             })
             .collect()
     }

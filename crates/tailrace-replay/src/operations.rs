@@ -41,8 +41,8 @@ impl World<'_> {
                 self.start_persistent(i, requests);
                 Role::Nothing
             }
-            Operation::OneSided { kind, communicator, .. } => {
-                self.begin_one_sided(i, kind, *communicator)
+            Operation::OneSided { kind, communicator, window, .. } => {
+                self.begin_one_sided(i, kind, (*communicator, *window))
             }
             _ => self.communicate(i, operation, entered),
         }
@@ -298,8 +298,8 @@ impl World<'_> {
                 }
             }
             Operation::OnRequest { token, action } => self.act(i, *token, *action),
-            Operation::OneSided { kind, communicator, .. } => {
-                self.end_one_sided(i, kind, *communicator);
+            Operation::OneSided { kind, communicator, window, .. } => {
+                self.end_one_sided(i, kind, (*communicator, *window));
             }
             _ => {}
         }

@@ -12,6 +12,7 @@ use crate::clocks::Clocks;
 use crate::collectives::Collectives;
 use crate::levels::Levels;
 use crate::location::{Frame, Location};
+use crate::locks::Locks;
 use crate::longest::{Longest, Span};
 use crate::messages::Messages;
 use crate::options::Options;
@@ -44,6 +45,7 @@ pub(crate) struct Accounts {
 pub(crate) struct Matching {
     pub messages: Messages,
     pub collectives: Collectives,
+    pub locks: Locks,
     pub eager_limit_bytes: u64,
 }
 
@@ -85,6 +87,7 @@ impl<'a> World<'a> {
             matching: Matching {
                 messages: Messages::default(),
                 collectives: Collectives::new(options.collectives),
+                locks: Locks::default(),
                 eager_limit_bytes: options.eager_limit_bytes,
             },
         }

@@ -176,7 +176,7 @@ pub struct Buffered {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OneSided {
-    /// put, get, accumulate, flush, lock, unlock: local.
+    /// put, get, accumulate: local.
     Local,
     /// Collective over the window's communicator: fence, create, free.
     Collective,
@@ -188,6 +188,13 @@ pub enum OneSided {
     Complete,
     /// Ends the exposure epoch; waits for the completes of those that the last post named.
     Wait,
+    /// Opens a passive epoch at one world rank, or at all. What is exclusive excludes all others
+    /// at that rank, but the call may return before it is granted.
+    Lock { target: Option<u32>, exclusive: bool },
+    /// Completes what was done there: the lock was granted by then.
+    Flush { target: Option<u32> },
+    /// Ends the passive epoch.
+    Unlock { target: Option<u32> },
 }
 
 /// What a call means for the order of events and for the accounts.
@@ -240,6 +247,8 @@ pub enum Operation {
     OneSided {
         kind: OneSided,
         communicator: u32,
+        /// Which window of the communicator's.
+        window: u32,
         bytes: u64,
         progress: Progress,
     },

@@ -240,14 +240,20 @@ pub mod one_sided {
     pub const BYTES: usize = 3;
     pub const FLAGS: usize = 4;
     pub const COUNT: usize = 5;
-    /// The first of the world ranks that a post or start names.
+    /// The first of the world ranks that a post or start names; behind them is the window.
     pub const FIRST: usize = 6;
+
+    /// Flag of a lock.
+    pub const EXCLUSIVE: i64 = 8;
 
     pub const FENCE: i64 = 3;
     pub const POST: i64 = 4;
     pub const START: i64 = 5;
     pub const COMPLETE: i64 = 6;
     pub const WAIT: i64 = 7;
+    pub const LOCK: i64 = 8;
+    pub const UNLOCK: i64 = 9;
+    pub const FLUSH: i64 = 10;
     pub const CREATE: i64 = 11;
 }
 

@@ -134,6 +134,7 @@ pub(crate) fn operation(
         class::REQUEST => Operation::OneSided {
             kind: OneSided::Local,
             communicator: communicator(0, context)?,
+            window: 0,
             bytes: 0,
             progress,
         },
@@ -339,18 +340,27 @@ fn flow(kind: i64, root: i32) -> Flow {
 }
 
 fn one_sided(words: &[i64], progress: Progress, context: Context) -> Result<Operation, Wrong> {
-    use wire::one_sided::{BYTES, COMMUNICATOR, COMPLETE, CREATE, FENCE, OP, POST, START, WAIT};
+    use wire::one_sided::{
+        BYTES, COMMUNICATOR, COMPLETE, COUNT, CREATE, EXCLUSIVE, FENCE, FIRST, FLAGS, FLUSH, LOCK,
+        OP, POST, START, TARGET, UNLOCK, WAIT,
+    };
+    let target = u32::try_from(peer(get(words, TARGET)?, context)?).ok();
     let kind = match get(words, OP)? {
         FENCE | CREATE => OneSided::Collective,
         POST => OneSided::Post(world_ranks(words, context)?),
         START => OneSided::Start(world_ranks(words, context)?),
         COMPLETE => OneSided::Complete,
         WAIT => OneSided::Wait,
+        LOCK => OneSided::Lock { target, exclusive: get(words, FLAGS)? & EXCLUSIVE != 0 },
+        FLUSH => OneSided::Flush { target },
+        UNLOCK => OneSided::Unlock { target },
         _ => OneSided::Local,
     };
     let communicator = communicator(get(words, COMMUNICATOR)?, context)?;
     let bytes = byte_count(get(words, BYTES)?)?;
-    Ok(Operation::OneSided { kind, communicator, bytes, progress })
+    let behind = usize::try_from(get(words, COUNT)?).map_or(0, |ranks| FIRST.saturating_add(ranks));
+    let window = words.get(behind).and_then(|window| u32::try_from(*window).ok()).unwrap_or(0);
+    Ok(Operation::OneSided { kind, communicator, window, bytes, progress })
 }
 
 fn world_ranks(words: &[i64], context: Context) -> Result<Vec<u32>, Wrong> {

@@ -198,9 +198,11 @@ impl Case {
                 progress,
             },
             "dup" => Operation::CommunicatorCreation { communicator, progress },
-            "post" | "winstart" | "complete" | "winwait" | "fence" => {
-                let kind = one_sided(name, plain);
-                Operation::OneSided { kind, communicator, bytes: 0, progress }
+            "post" | "winstart" | "complete" | "winwait" | "fence" | "lock" | "flush"
+            | "unlock" => {
+                let kind = one_sided(name, plain, words);
+                let window = number(words, "window", 0) as u32;
+                Operation::OneSided { kind, communicator, window, bytes: 0, progress }
             }
             "init" => Operation::Initialize,
             "finalize" => Operation::Finalize,
@@ -287,9 +289,13 @@ fn flow(name: &str, root: i32) -> Flow {
     }
 }
 
-fn one_sided(name: &str, plain: &[&str]) -> OneSided {
-    let ranks = plain.iter().map(|word| word.parse().unwrap()).collect();
+fn one_sided(name: &str, plain: &[&str], words: &Words) -> OneSided {
+    let ranks = plain.iter().filter_map(|word| word.parse().ok()).collect();
+    let target = words.get("at").map(|rank| rank.parse().unwrap());
     match name {
+        "lock" => OneSided::Lock { target, exclusive: plain.contains(&"exclusive") },
+        "flush" => OneSided::Flush { target },
+        "unlock" => OneSided::Unlock { target },
         "post" => OneSided::Post(ranks),
         "winstart" => OneSided::Start(ranks),
         "complete" => OneSided::Complete,

@@ -12,11 +12,12 @@ def _pieces(
     type_: str = "predefined.datatype_null",
     request: str = "",
     group: str = "",
+    flags: str = "0",
 ) -> Pieces:
     fields = [
         f".window = $win, .op = WINDOW_{op}, .target = {target}, .count = {count}, .type = {type_}"
     ]
-    fields.append(f".flags = {'FLAG_STARTS' if request else '0'}")
+    fields.append(f".flags = {'FLAG_STARTS' if request else flags}")
     if group:
         fields.append(f".group = {group}, .has_group = 1")
     return Pieces(
@@ -61,7 +62,9 @@ def _synchronization() -> dict[str, Pieces]:
         "MPI_Win_complete": _pieces("COMPLETE"),
         "MPI_Win_wait": wait,
         "MPI_Win_test": Pieces(declare=wait.declare, before=wait.before, after=waited),
-        "MPI_Win_lock": _pieces("LOCK", "$rank"),
+        "MPI_Win_lock": _pieces(
+            "LOCK", "$rank", flags="$lock_type == MPI_LOCK_EXCLUSIVE ? FLAG_EXCLUSIVE : 0"
+        ),
         "MPI_Win_lock_all": _pieces("LOCK"),
         "MPI_Win_unlock": _pieces("UNLOCK", "$rank"),
         "MPI_Win_unlock_all": _pieces("UNLOCK"),
