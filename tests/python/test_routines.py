@@ -27,6 +27,7 @@ class Routine:
     io: int = 100
     mpi_calls: int = 40
     receivers: int = 1
+    unsure: int = 0
     entries: int = 8
     writing: int = 8
 
@@ -51,7 +52,7 @@ class Model:
         return verdict.headline, found[0] if found else None
 
     def tables(self) -> dict[str, Any]:
-        rows = [*self.routines, Routine("main", 15_000, 1000, 100, 1000, 2, 1, 1)]
+        rows = [*self.routines, Routine("main", 15_000, 1000, 100, 1000, 2, 0, 1, 1)]
         names = [row.name for row in rows]
         return {
             "places": {
@@ -68,7 +69,7 @@ class Model:
             },
             "routines": {
                 "useful_ns": [row.useful * MILLISECOND for row in rows],
-                "unsure_ns": [0] * len(rows),
+                "unsure_ns": [row.unsure * MILLISECOND for row in rows],
                 "mpi_ns": [row.mpi * MILLISECOND for row in rows],
                 "io_ns": [row.io * MILLISECOND for row in rows],
                 "mpi_calls": [row.mpi_calls for row in rows],
@@ -147,3 +148,14 @@ def test_nothing_is_said_of_a_step_of_the_computation():
 def test_nothing_is_said_where_file_calls_say_it_already():
     assert not _named([Routine("dump", 20, 0, io=5000)], [(["dump"], 80 * MB)])
     assert not _named([Routine("dump", 200, 0)], [(["dump"], 80 * MB)])
+
+
+def test_where_much_may_have_been_outside_nothing_between_calls_counts():
+    paths = [(["dump"], 80 * MB)]
+    _, finding = Model([Routine("dump", 3000, 1900, unsure=1000)], paths).judged()
+    assert finding is not None
+    assert finding.share_of_runtime == 0.1
+    assert finding.evidence.startswith("0 % between its calls")
+    _, finding = Model([Routine("dump", 3000, 1900, unsure=700)], paths).judged()
+    assert finding is not None
+    assert finding.share_of_runtime == 0.25

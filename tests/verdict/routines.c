@@ -352,6 +352,34 @@ ROUTINE run_between(void)
     }
 }
 
+/* --- The same, with another line that writes each second time --- */
+
+ROUTINE put_part(int part)
+{
+    double begin = MPI_Wtime();
+    if (rank == 0 && part % 2 == 0) {
+        fwrite(text, 1, LINES * WIDTH / 2, output);
+        fflush(output);
+    } else if (rank == 0) {
+        rewind(output);
+        fwrite(text, 1, LINES * WIDTH / 2, output);
+        fflush(output);
+    }
+    spent("put_part", begin);
+}
+
+ROUTINE run_alternate(void)
+{
+    format(0);
+    for (int step = 0; step < STEPS; step++) {
+        for (int part = 0; part < 4; part++) {
+            compute(0.01);
+            put_part(part);
+        }
+        halo();
+    }
+}
+
 static const struct program {
     const char *name;
     void (*run)(void);
@@ -359,7 +387,7 @@ static const struct program {
     {"dump", run_dump},       {"direct", run_direct}, {"step", run_step_direct},
     {"once", run_once},       {"nested", run_nested}, {"recursive", run_recursive},
     {"tail", run_tail},       {"two", run_two},       {"log", run_log},
-    {"between", run_between}, {"bulk", run_bulk},
+    {"between", run_between}, {"bulk", run_bulk},     {"alternate", run_alternate},
 };
 
 static void told(const char *name, double seconds)

@@ -133,12 +133,13 @@ def test_what_is_no_output_routine_is_not_named(mpi, binary, tmp_path, program):
     assert not run.named
 
 
-def test_what_lies_between_two_entries_is_never_a_routine_s(mpi, binary, tmp_path):
+@pytest.mark.parametrize(("program", "name"), [("between", "put_field"), ("alternate", "put_part")])
+def test_what_lies_between_two_entries_is_never_a_routine_s(mpi, binary, tmp_path, program, name):
     """It is entered 32 times, and only computation lies between: at the first sight of a trace the
     time in between might be its own."""
-    run = judged(mpi, 2, tmp_path, binary, "between", tmp_path)
-    row = run.routines["put_field"]
-    assert total_s(row) <= run.truth["put_field"] + CLOCKS_S
+    run = judged(mpi, 2, tmp_path, binary, program, tmp_path)
+    row = run.routines[name]
+    assert total_s(row) <= run.truth[name] + CLOCKS_S
     assert row["unsure_s"] >= 0.2
 
 

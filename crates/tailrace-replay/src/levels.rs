@@ -19,13 +19,14 @@ pub(crate) struct Level {
 
 impl Level {
     /// Whether the site lies behind another of the same routine: by its address, and by its line
-    /// where there are lines. A loop goes back, and so does a routine that is entered again.
+    /// where there are lines. A loop goes back, and so does a routine that is entered again;
+    /// compilers make copies of a loop's body, which have the same lines.
     pub(crate) fn is_behind(&self, other: &Self) -> bool {
         let lines_known = self.line > 0 && other.line > 0;
         if self.address == 0 && other.address == 0 {
             return lines_known && self.line > other.line; // of a script
         }
-        self.address > other.address && (!lines_known || self.line >= other.line)
+        self.address > other.address && (!lines_known || self.line > other.line)
     }
 }
 

@@ -35,6 +35,10 @@ SAME_COST = 0.9
 # Worth a word: so much of the run, and so many times what the file calls alone say.
 NOTABLE_SHARE = 0.02
 MORE_THAN_CALLS = 1.25
+# Where so much time may have been spent outside, so may have been what seems to be inside: a
+# routine that is entered again and again, with nothing but computation in between, goes back in its
+# code as often as on.
+MOST_UNSURE = 0.25
 # Rows of the JSON.
 MOST_ROUTINES = 20
 
@@ -195,6 +199,9 @@ def _routines(columns: dict[str, Any]) -> dict[Name, Routine]:
     for row, (function, module, source) in enumerate(names):
         name = _name((function, source, 0, module))
         numbers = {key: int(table[key][row]) for key in NUMBERS}
+        if numbers["unsure_ns"] > MOST_UNSURE * numbers["useful_ns"]:
+            numbers["unsure_ns"] += numbers["useful_ns"]
+            numbers["useful_ns"] = 0
         moves = {
             way: int(table[f"entries_with_{moves}"][row])
             / max(int(table[f"entries_of_{movers}"][row]), 1)
