@@ -426,11 +426,9 @@ bool tailrace_rank_starts(void)
 
 static void describe_earlier(void)
 {
-    char text[32];
-    unsigned long long earlier = usage_earlier_ns();
-    snprintf(text, sizeof text, "%llu", earlier);
-    if (earlier)
-        process_add_meta("earlier_ns", text);
+    char text[64];
+    if (usage_spell_earlier(text, sizeof text))
+        process_add_meta("earlier", text);
 }
 
 /* Go's programs call the system without the C library: nothing but MPI calls would be seen. */

@@ -129,7 +129,7 @@ void processor_describe(void);
 /* --- usage.c: what the kernel counts of the process in the run. --- */
 bool usage_spell(char *text, size_t room); /* false where it is not known */
 bool usage_children_left(void);
-unsigned long long usage_earlier_ns(void);
+bool usage_spell_earlier(char *text, size_t room);
 
 /* --- paths.c --- */
 /* Of a path that was opened, that is only named, and of what is open already (0 where that is no

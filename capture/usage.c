@@ -99,13 +99,17 @@ static unsigned long long age_ns(void)
 }
 
 /* For how long the process was another program that had others run, as a script's shell does before
- * its last command takes its place; 0 where it had none run. */
-unsigned long long usage_earlier_ns(void)
+ * its last command takes its place, and the bytes that they moved; false where it had none run. */
+bool usage_spell_earlier(char *text, size_t room)
 {
     struct rusage children;
-    if (system_call(SYS_getrusage, RUSAGE_CHILDREN, (long)&children, 0, 0, 0, 0))
-        return 0;
-    return children.ru_minflt ? age_ns() : 0;
+    if (system_call(SYS_getrusage, RUSAGE_CHILDREN, (long)&children, 0, 0, 0, 0) ||
+        !children.ru_minflt)
+        return false;
+    unsigned long long blocks =
+        (unsigned long long)children.ru_oublock + (unsigned long long)children.ru_inblock;
+    snprintf(text, room, "%llu %llu", age_ns(), blocks * BLOCK_BYTES);
+    return true;
 }
 
 /* The thread, for how long it ran, then bytes and time as above. */

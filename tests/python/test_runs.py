@@ -214,13 +214,13 @@ def test_processes_that_did_nothing_are_not_worth_a_word(captured, tmp_path):
     assert unseen == {"processes=1", "processes=2 left"}
 
 
-BOTH = "dd if=/dev/zero of=part.0 bs=100k count=1; sleep 0.3; dd if=/dev/zero of=part.1 count=1"
+BOTH = "dd if=/dev/zero of=part.0 bs=100k count=1; sleep 1; dd if=/dev/zero of=part.1 count=1"
 
 
 def test_what_a_script_ran_before_its_last_program_is_not_kept_quiet(captured, tmp_path):
     """The shell's last command takes its place."""
     columns, said = captured(None, ["bash", "-c", BOTH])
-    assert "Only dd, the last program of the command, was recorded, not what ran for 3" in said
+    assert "Only dd, the last program of the command, was recorded, not what ran for 1." in said
     assert "--processes all" in said
     (columns,) = columns.values()
     assert written(columns) == [512]

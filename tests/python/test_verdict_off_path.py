@@ -59,15 +59,20 @@ def test_processes_that_did_nothing_are_kept_quiet():
 
 def test_what_ran_before_the_recorded_program_is_named():
     """A shell's last command takes its place: only that is recorded."""
-    meta = {"earlier_ns": str(3 * SECOND), "program": "/usr/bin/samtools"}
+    meta = {"earlier": f"{3 * SECOND} 0", "program": "/usr/bin/samtools"}
     verdict = _judged(_quiet(ranks=1, meta=meta))
     assert verdict.headline == (
         "Only samtools, the last program of the command, was recorded, not what ran for 3.00 s "
         "before it. I/O takes 1.0 % of this run as far as it was recorded."
     )
     assert "--processes all" in verdict.findings[0].advice
-    meta = {"earlier_ns": str(MILLISECOND), "program": "/usr/bin/samtools"}
-    assert _judged(_quiet(ranks=1, meta=meta)).headline == FINE
+    for earlier, said in (
+        (f"{MILLISECOND} {MB}", False),
+        (f"{100 * MILLISECOND} 0", False),
+        (f"{100 * MILLISECOND} {MB}", True),
+    ):
+        headline = _judged(_quiet(ranks=1, meta=meta | {"earlier": earlier})).headline
+        assert ("the last program" in headline) == said, earlier
 
 
 def test_what_processes_wrote_comes_first_where_it_is_most():

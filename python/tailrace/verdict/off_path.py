@@ -23,6 +23,8 @@ NOTABLE_SLEEP = 0.02
 # Processes that moved nothing, and that the main threads waited for less than this share of the
 # run, are not worth a word.
 NOTABLE_WAIT = 0.05
+# What ran before the recorded program and moved little is worth a word from so long on.
+NOTABLE_EARLIER_NS = 1_000_000_000
 WAYS = {"io_uring": "io_uring", "native_aio": "Linux's native asynchronous I/O"}
 
 
@@ -110,10 +112,14 @@ def started_for_nothing(evidence: Evidence) -> bool:
 
 def earlier_ns(evidence: Evidence) -> int:
     """For how long the command ran other programs before it became the one that is recorded (a
-    shell's last command takes its place); 0 where it did not, or not for long."""
-    text = evidence.columns["meta"].get("earlier_ns", "")
-    before = int(text) if text.isdigit() else 0
-    return before if evidence.share(before) >= NOTABLE_WAIT else 0
+    shell's last command takes its place); 0 where it did not, or where they moved little and were
+    soon done, as in the scripts that start R."""
+    words = evidence.columns["meta"].get("earlier", "").split()
+    if len(words) != 2 or not all(map(str.isdigit, words)):
+        return 0
+    before_ns, moved = map(int, words)
+    notable = moved >= NOTABLE_BYTES or before_ns >= NOTABLE_EARLIER_NS
+    return before_ns if notable and evidence.share(before_ns) >= NOTABLE_WAIT else 0
 
 
 def ways(evidence: Evidence) -> list[str]:
