@@ -41,12 +41,20 @@ class Model:
     paths: list[tuple[list[str], int]]
     columns: dict[str, Any] = field(default_factory=dict)
 
+    # Of both ranks, for a processor, while useful, in I/O and in MPI.
+    waited_ms: tuple[int, int, int] = (0, 0, 0)
+
     def judged(self) -> tuple[str, Finding | None]:
         size = sum(size for _, size in self.paths)
         master = [useful(9 * SECOND), write(50 * MILLISECOND, size=size), mpi(950 * MILLISECOND)]
         other = [useful(9 * SECOND), mpi(SECOND)]
         ideal = 9 * SECOND + 50 * MILLISECOND
-        columns = Program([master, other], ideal, ideal - 25 * MILLISECOND, 9 * SECOND).columns()
+        waited: dict[str, Any] = {}
+        if any(self.waited_ms):
+            of_each = tuple(wait * MILLISECOND // 2 for wait in self.waited_ms)
+            waited = {"waited_ns": [of_each, of_each], "any_waited_ns": of_each}
+        program = Program([master, other], ideal, ideal - 25 * MILLISECOND, 9 * SECOND, **waited)
+        columns = program.columns()
         verdict = judge(Evidence(columns | self.tables()))
         found = [f for f in verdict.findings if f.code == "output_routine"]
         return verdict.headline, found[0] if found else None
@@ -105,8 +113,8 @@ def test_the_routine_and_its_whole_cost_are_named():
         "dump, from which history.nc is written, takes at least 25.0 % of the run"
     )
     assert finding.evidence == (
-        "15.0 % between its calls (formatting, or what else it does), 9.5 % in MPI (gathering, "
-        "waiting), 0.5 % in file calls; entered at least 8 times"
+        "of that 15.0 % between its calls (formatting, or what else it does), 9.5 % in MPI "
+        "(gathering, waiting), 0.5 % in file calls; entered at least 8 times"
     )
     assert finding.place == "dump (model.c:10) ← main"
     assert finding.share_of_runtime == 0.25
@@ -155,7 +163,16 @@ def test_where_much_may_have_been_outside_nothing_between_calls_counts():
     _, finding = Model([Routine("dump", 3000, 1900, unsure=1000)], paths).judged()
     assert finding is not None
     assert finding.share_of_runtime == 0.1
-    assert finding.evidence.startswith("0 % between its calls")
+    assert finding.evidence.startswith("of that 9.5 % in MPI")
     _, finding = Model([Routine("dump", 3000, 1900, unsure=700)], paths).judged()
     assert finding is not None
     assert finding.share_of_runtime == 0.25
+
+
+def test_waits_for_a_processor_are_taken_out():
+    """1 s of the useful time and 0.5 s of the time in MPI, wherever they were."""
+    model = Model([Routine("dump", 3000, 1900)], [(["dump"], 80 * MB)], waited_ms=(1000, 0, 500))
+    _, finding = model.judged()
+    assert finding is not None
+    assert finding.evidence.startswith("of that 10.0 % between its calls")
+    assert finding.share_of_runtime == (2000 + 1400 + 100) / 20_000

@@ -16,6 +16,7 @@ from tailrace.units import count, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.places import Frame, Places, of_interpreter, shortened
+from tailrace.verdict.processors import STATES
 
 # A file belongs to a routine through which at least so much of its bytes goes.
 OF_FILE = 0.9
@@ -43,6 +44,10 @@ MOST_UNSURE = 0.25
 MOST_ROUTINES = 20
 
 WAYS = {"read": ("bytes_read", "readers", "reads"), "write": ("bytes_written", "writers", "writes")}
+WORDS = {
+    "read": ("read", "parsing", "handing out"),
+    "write": ("written", "formatting", "gathering"),
+}
 NUMBERS = (
     "useful_ns",
     "unsure_ns",
@@ -225,30 +230,37 @@ def output_routines(evidence: Evidence) -> Finding | None:
 
 
 def _finding(routines: Routines, output: Output) -> Finding | None:
+    """Waits for a processor, wherever they were, are taken out: what is left is the routine's."""
     routine, evidence = output.routine, routines.evidence
-    share = routines.share(routine.total_ns)
-    if share < NOTABLE_SHARE or routine.total_ns < MORE_THAN_CALLS * routine.io_ns:
+    useful_ns, io_ns, mpi_ns = (
+        max(time_ns - evidence.waited_ns(state), 0)
+        for state, time_ns in zip(
+            STATES, (routine.useful_ns, routine.io_ns, routine.mpi_ns), strict=True
+        )
+    )
+    total_ns = useful_ns + io_ns + mpi_ns
+    share = routines.share(total_ns)
+    if share < NOTABLE_SHARE or total_ns < MORE_THAN_CALLS * io_ns:
         return None
     paths = [base_name(evidence.path_of(file)) for file in output.files]
-    files = paths[0] if len(paths) == 1 else count(len(paths), "file")
-    verb = {"read": "read", "write": "written"}[output.way]
-    between, mpi, calls = (
-        percent(routines.share(time_ns))
-        for time_ns in (routine.useful_ns, routine.mpi_ns, routine.io_ns)
-    )
-    is_are = "is" if len(paths) == 1 else "are"
-    work = {"read": "parsing", "write": "formatting"}[output.way]
-    parts = [f"{between} between its calls ({work}, or what else it does)"]
-    moving = {"read": "handing out", "write": "gathering"}[output.way]
-    parts += [f"{mpi} in MPI ({moving}, waiting)"] if routine.mpi_ns else []
+    files = f"{paths[0]} is" if len(paths) == 1 else f"{count(len(paths), 'file')} are"
+    done, work, moving = WORDS[output.way]
+    parts = [
+        f"{percent(routines.share(time_ns))} {what}"
+        for time_ns, what in (
+            (useful_ns, f"between its calls ({work}, or what else it does)"),
+            (mpi_ns, f"in MPI ({moving}, waiting)"),
+            (io_ns, "in file calls"),
+        )
+        if time_ns
+    ]
     return Finding(
         Kind.OUTPUT_ROUTINE,
-        f"{shortened(routine.name[0])}, from which {files} {is_are} {verb}, takes at least "
+        f"{shortened(routine.name[0])}, from which {files} {done}, takes at least "
         f"{percent(share)} of the run",
-        f"{', '.join(parts)}, {calls} in file calls; entered at least "
-        f"{count(routine.entries, 'time')}",
+        f"of that {', '.join(parts)}; entered at least {count(routine.entries, 'time')}",
         share,
-        advice=advice(Kind.OUTPUT_ROUTINE, output.way + ", one rank" * (evidence.ranks == 1)),
+        advice=advice(Kind.OUTPUT_ROUTINE, output.way),
         file=evidence.path_of(output.files[0]) if len(paths) == 1 else "",
         place=output.place,
     )
