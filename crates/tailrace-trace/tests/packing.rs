@@ -72,13 +72,31 @@ fn the_same_run_gives_the_same_bytes_by_any_number_of_threads() {
     let directory = tempfile::tempdir().unwrap();
     (0..6).for_each(|n| drop(writer(10 + n, 3000 * u64::from(n + 1)).save(directory.path(), 0)));
     // The last is so long that its blocks are encoded while it is decoded.
-    writer(16, 5 * MANY).save(directory.path(), 0);
+    writer(16, 2 * MANY).save(directory.path(), 0);
     let first = std::fs::read(pack(directory.path())).unwrap();
     let output = directory.path().join("again.tailrace");
     for threads in [0, 1, 2, 3, 3, 8, 8, 16] {
         pack_with(directory.path(), &output, threads, &mut |_| {}).unwrap();
         assert!(first == std::fs::read(&output).unwrap(), "{threads} threads");
     }
+}
+
+/// 5,000 calls that name 1,000 requests each: more than a reader takes of one block.
+#[test]
+fn calls_that_name_many_requests_fill_a_block() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stream = Stream::rank(0, 1, 0);
+    stream.name(1, 0, "MPI_Isend").name(2, 0, "MPI_Testall");
+    stream.define(1, 1, 2, &[0, 0, 7, 8, 0, 1]);
+    (0..1000).for_each(|_| drop(stream.call(1, 1, 1)));
+    // A long shape: function 2, class 5, no place, 3,002 = 23 * 128 + 58 words.
+    let mut payload = vec![2, 2, 0, 255, 5, 0, 58 | 0x80, 23];
+    let words = [0, 1000].into_iter().chain((1..=1000).flat_map(|i| [i, 0, 7]));
+    words.for_each(|word| support::put_word(&mut payload, word));
+    stream.record(240, &payload);
+    (0..5000).for_each(|_| drop(stream.call(2, 1, 1)));
+    stream.save(directory.path(), 0);
+    assert_eq!(open(&pack(directory.path())).unwrap().tables().locations[0].events, 6000);
 }
 
 /// A receive from anyone, completed so many calls later; rank 1 sent it.

@@ -66,18 +66,12 @@ impl Block {
     /// Returns the index of the shape in the block.
     #[inline]
     pub fn push(&mut self, begin_ns: i64, end_ns: i64, shape: &Arc<CodedShape>) -> u32 {
-        let tokens = if has_tokens(shape.class) { shape.words.len() as u32 } else { 0 };
+        if has_tokens(shape.class) {
+            self.tokens += shape.words.len();
+        }
         let shape = self.index(shape);
-        self.push_again(begin_ns, end_ns, shape, tokens);
-        shape
-    }
-
-    /// An event of a shape that is here already, with so many words if they are tokens.
-    #[inline]
-    pub(crate) fn push_again(&mut self, begin_ns: i64, end_ns: i64, shape: u32, tokens: u32) {
         let (gap_ns, duration_ns) = (begin_ns - self.reached_ns, end_ns - begin_ns);
         self.reached_ns = end_ns;
-        self.tokens += tokens as usize;
         self.shape_of.push(shape);
         let [gap, duration] = [gap_ns, duration_ns].map(|time| u32::try_from(time).unwrap_or(LONG));
         if gap == LONG || duration == LONG {
@@ -85,6 +79,24 @@ impl Block {
         }
         self.gaps.push(gap);
         self.durations.push(duration);
+        shape
+    }
+
+    /// How many more events it takes, and how many words that name requests fill it.
+    pub(crate) fn room(&self, events_max: usize) -> (usize, usize) {
+        let events = if self.is_full(events_max) { 0 } else { events_max - self.len() };
+        (events, SHAPE_WORDS_MAX.saturating_sub(self.tokens))
+    }
+
+    /// Events of shapes that are here already: their shapes, gaps and durations, none of them long,
+    /// the moment that they reach, and their words that name requests.
+    pub(crate) fn append(&mut self, columns: [&[u32]; 3], reached_ns: i64, tokens: usize) {
+        let [shapes, gaps, durations] = columns;
+        self.shape_of.extend_from_slice(shapes);
+        self.gaps.extend_from_slice(gaps);
+        self.durations.extend_from_slice(durations);
+        self.reached_ns = reached_ns;
+        self.tokens += tokens;
     }
 
     pub fn shape(&self, row: usize) -> &Arc<CodedShape> {

@@ -44,9 +44,10 @@ impl Used {
             number: vec![UNUSED; block.shapes.len()],
             events: vec![0; block.shapes.len()],
         };
-        for &shape in &block.shape_of {
-            let shape = shape as usize;
-            used.events[shape] += 1;
+        // A loop of one call has one run, which is counted at once.
+        for run in block.shape_of.chunk_by(|before, after| before == after) {
+            let shape = run[0] as usize;
+            used.events[shape] += run.len() as u32;
             if used.number[shape] == UNUSED {
                 used.number[shape] = used.order.len() as u32;
                 used.order.push(shape as u32);

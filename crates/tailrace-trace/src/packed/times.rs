@@ -58,7 +58,7 @@ impl Span {
 }
 
 /// How times are spread: the least of them, and of what is above it how many take how many bits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Spread {
     least: u32,
     by_bits: [u32; 33],
@@ -66,6 +66,21 @@ struct Spread {
 
 impl Spread {
     const EMPTY: Self = Self { least: LONG, by_bits: [0; 33] };
+
+    /// The spread of all these. Four are counted side by side, because one count of the same thing
+    /// has to wait for the other.
+    fn of(times: &[u32]) -> Self {
+        let least = times.iter().copied().min().unwrap_or(LONG);
+        let mut parts = [Self { least, ..Self::EMPTY }; 4];
+        for four in times.chunks(4) {
+            parts.iter_mut().zip(four).for_each(|(part, &time)| part.count(time));
+        }
+        let mut sum = [0; 33];
+        for part in &parts {
+            sum.iter_mut().zip(part.by_bits).for_each(|(sum, count)| *sum += count);
+        }
+        Self { least, by_bits: sum }
+    }
 
     #[inline]
     fn count(&mut self, time: u32) {
@@ -123,8 +138,19 @@ impl TimesOut {
     }
 
     fn measure(&mut self, rows: &Rows) -> Vec<Times> {
-        let both = || rows.gaps.iter().zip(rows.durations).zip(rows.group_of);
         self.spreads.clear();
+        if rows.groups == 1 {
+            self.spreads.push([Spread::of(rows.gaps), Spread::of(rows.durations)]);
+        } else {
+            self.measure_groups(rows);
+        }
+        let times =
+            |[gap, duration]: &[Spread; 2]| Times { gap: gap.span(), duration: duration.span() };
+        self.spreads.iter().map(times).collect()
+    }
+
+    fn measure_groups(&mut self, rows: &Rows) {
+        let both = || rows.gaps.iter().zip(rows.durations).zip(rows.group_of);
         self.spreads.resize(rows.groups, [Spread::EMPTY; 2]);
         for ((&gap, &duration), &group) in both() {
             let [gaps, durations] = &mut self.spreads[group as usize];
@@ -136,9 +162,6 @@ impl TimesOut {
             gaps.count(gap);
             durations.count(duration);
         }
-        let times =
-            |[gap, duration]: &[Spread; 2]| Times { gap: gap.span(), duration: duration.span() };
-        self.spreads.iter().map(times).collect()
     }
 
     fn put_bits(&mut self, rows: &Rows, times: &[Times]) {
@@ -152,21 +175,23 @@ impl TimesOut {
         self.bits.clear();
         self.bits.resize(bits as usize / 8 + WORD_BYTES, 0);
         let (mut word, mut filled, mut at) = (0u64, 0, 0);
-        let mut long = rows.long.iter().peekable();
+        let long = |row: usize| {
+            let place = rows.long.binary_search_by_key(&row, |long| long.row as usize);
+            place.ok().map(|place| &rows.long[place])
+        };
         let both = rows.gaps.iter().zip(rows.durations).zip(rows.group_of);
         for (row, ((&gap, &duration), &group)) in both.enumerate() {
             let Times { gap: of_gap, duration: of_duration } = times[group as usize];
-            let told = long.next_if(|long| long.row as usize == row);
-            let listed = |time: u32, ns: Option<i64>| match ns {
-                Some(ns) if time == LONG => ns as u64,
+            let listed = |time: u32, of: fn(&Long) -> i64| match time {
+                LONG => long(row).map_or(0, |long| of(long) as u64),
                 _ => time.into(),
             };
             let gap = of_gap.above(gap).unwrap_or_else(|| {
-                gaps.put(row, listed(gap, told.map(|long| long.gap_ns)));
+                gaps.put(row, listed(gap, |long| long.gap_ns));
                 0
             });
             let duration = of_duration.above(duration).unwrap_or_else(|| {
-                durations.put(row, listed(duration, told.map(|long| long.duration_ns)));
+                durations.put(row, listed(duration, |long| long.duration_ns));
                 0
             });
             word |= (gap | duration << of_gap.bits) << filled;

@@ -11,7 +11,7 @@ use crate::wire::{self, class};
 use crate::words::{self, Context};
 
 use super::clock::ClockMap;
-use super::quick::{Offsets, Quicks};
+use super::quick::{Offsets, Quicks, ROWS, Rows};
 use super::run::{Run, Stream};
 use super::scan::{Record, Scan, plain_call};
 use super::slot::Slot;
@@ -141,28 +141,44 @@ impl<'a> Decoder<'a> {
         let (mut at, mut events) = (0, 0);
         let mut stretch = self.clock.stretch(self.cursor_ticks);
         let nested = !self.open.is_empty();
-        while !block.is_full(events_max) {
-            let Some(call) = plain_call(ahead, at) else { break };
-            let Some(quick) = self.quick.get(call.shape, nested, matching) else { break };
-            let begin = self.cursor_ticks.saturating_add(call.gap);
-            let end = begin.saturating_add(call.duration);
-            if !stretch.holds(begin, end) {
-                stretch = self.clock.stretch(begin);
+        // What every call changes is kept at hand, not in memory.
+        let (mut cursor_ticks, mut reached_ns) = (self.cursor_ticks, self.reached_ns);
+        let mut rows = Rows::default();
+        loop {
+            let (room, room_for_tokens) = block.room(events_max);
+            let room = room.min(ROWS);
+            rows.clear();
+            while rows.len() < room && rows.tokens < room_for_tokens {
+                let Some(call) = plain_call(ahead, at) else { break };
+                let Some(quick) = self.quick.get(call.shape, nested, matching) else { break };
+                let begin = cursor_ticks.saturating_add(call.gap);
+                let end = begin.saturating_add(call.duration);
                 if !stretch.holds(begin, end) {
+                    stretch = self.clock.stretch(begin);
+                    if !stretch.holds(begin, end) {
+                        break;
+                    }
+                }
+                let begin_ns = stretch.ns(begin).max(reached_ns);
+                let end_ns =
+                    if call.duration == 0 { begin_ns } else { stretch.ns(end).max(begin_ns) };
+                if !Rows::takes(begin_ns - reached_ns, end_ns - begin_ns)
+                    || !self.offsets.follow(quick)
+                {
                     break;
                 }
+                rows.push(begin_ns - reached_ns, end_ns - begin_ns, quick);
+                (cursor_ticks, reached_ns) = (end, end_ns);
+                at += call.bytes;
             }
-            if !self.offsets.follow(quick) {
+            events += rows.len() as u64;
+            self.next_number += rows.started;
+            block.append(rows.columns(), reached_ns, rows.tokens);
+            if rows.len() < ROWS {
                 break;
             }
-            let begin_ns = stretch.ns(begin).max(self.reached_ns);
-            let end_ns = if call.duration == 0 { begin_ns } else { stretch.ns(end).max(begin_ns) };
-            block.push_again(begin_ns, end_ns, quick.index, quick.tokens);
-            self.next_number += u64::from(quick.starts);
-            (self.cursor_ticks, self.reached_ns) = (end, end_ns);
-            at += call.bytes;
-            events += 1;
         }
+        (self.cursor_ticks, self.reached_ns) = (cursor_ticks, reached_ns);
         self.scan.advance(at);
         events
     }

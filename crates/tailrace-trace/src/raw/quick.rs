@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::coded::CodedShape;
+use crate::columns::LONG;
 use crate::event::{Part, Progress};
 use crate::wire::{class, file};
 use crate::words::{has_tokens, progress};
@@ -91,6 +92,60 @@ impl Quicks {
             place,
             distance: place.map_or(0, |_| shape.words[file::OFFSET]),
         };
+    }
+}
+
+/// Rows that are put together at once.
+pub(super) const ROWS: usize = 128;
+
+/// Some rows on their way to a block.
+pub(super) struct Rows {
+    count: usize,
+    shapes: [u32; ROWS],
+    gaps: [u32; ROWS],
+    durations: [u32; ROWS],
+    /// Requests that they start, and words that name requests.
+    pub started: u64,
+    pub tokens: usize,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        let (shapes, gaps, durations) = ([0; ROWS], [0; ROWS], [0; ROWS]);
+        Self { count: 0, shapes, gaps, durations, started: 0, tokens: 0 }
+    }
+}
+
+impl Rows {
+    pub(super) fn clear(&mut self) {
+        (self.count, self.started, self.tokens) = (0, 0, 0);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether times are short enough: long ones are told elsewhere.
+    #[inline]
+    pub(super) fn takes(gap_ns: i64, duration_ns: i64) -> bool {
+        (gap_ns as u64 | duration_ns as u64) < u64::from(LONG)
+    }
+
+    /// A row, if there is room for it.
+    #[inline]
+    pub(super) fn push(&mut self, gap_ns: i64, duration_ns: i64, quick: &Quick) {
+        let at = self.count % ROWS;
+        self.shapes[at] = quick.index;
+        self.gaps[at] = gap_ns as u32;
+        self.durations[at] = duration_ns as u32;
+        self.started += u64::from(quick.starts);
+        self.tokens += quick.tokens as usize;
+        self.count += 1;
+    }
+
+    /// Shapes, gaps and durations.
+    pub(super) fn columns(&self) -> [&[u32]; 3] {
+        [&self.shapes, &self.gaps, &self.durations].map(|column| &column[..self.count])
     }
 }
 
