@@ -83,6 +83,9 @@ pub(crate) struct Location {
     /// … and whom the last Post named.
     pub exposure: HashMap<WindowId, Vec<u32>>,
 
+    /// Of another thread than the main one: when its last file call was over, on each clock.
+    pub own: Clocks,
+
     /// The last moment at which the thread is known to be alive.
     pub last: i64,
     pub overlapped_io: i64,
@@ -126,6 +129,7 @@ impl Location {
             file_call: None,
             requests: Requests::default(),
             late_post: Clocks::default(),
+            own: Clocks::default(),
             collectives: HashMap::new(),
             access: HashMap::new(),
             exposure: HashMap::new(),
@@ -216,9 +220,7 @@ impl Location {
         self.state = State::Io;
         if self.io_depth == 1 {
             self.io_begin = self.at;
-            if self.main {
-                self.io_area = busy.enter(self.at);
-            }
+            self.io_area = if self.main { busy.enter(self.at) } else { busy.area(self.at) };
         }
     }
 
@@ -233,7 +235,12 @@ impl Location {
         if self.main {
             self.ahead.even += (busy.leave(self.at) - self.io_area) / ranks;
         } else {
-            self.overlapped_io += self.at - self.io_begin;
+            let duration = self.at - self.io_begin;
+            self.overlapped_io += duration;
+            self.own.net += duration;
+            // k(t) counts the ranks whose main threads are in file calls
+            let area = busy.area(self.at) - self.io_area + duration;
+            self.own.even += (area / ranks).min(duration);
         }
         true
     }

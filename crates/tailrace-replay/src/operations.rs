@@ -205,7 +205,7 @@ impl World<'_> {
             location.advance(now, &mut self.accounts.timeline);
             location.wait_for(entry);
             location.waited();
-            location.enter_io(&mut self.accounts.busy);
+            self.enter_io(waiting as usize);
         }
     }
 

@@ -104,7 +104,8 @@ impl<'a> World<'a> {
         self.window.end_ns - self.window.begin_ns
     }
 
-    /// The replayed clocks of the location's rank, at the moment that the location has reached.
+    /// The replayed clocks of the location's rank, at the moment that the location has reached; of
+    /// another thread than the main one no earlier than its file calls were over.
     pub(crate) fn clocks(&self, i: usize) -> Clocks {
         let location = &self.locations[i];
         if location.main {
@@ -112,7 +113,9 @@ impl<'a> World<'a> {
         }
         match self.main[location.rank as usize] {
             Some(main) => {
-                self.locations[main].clocks_at(location.at, &self.accounts.busy, self.ranks)
+                let of_rank =
+                    self.locations[main].clocks_at(location.at, &self.accounts.busy, self.ranks);
+                of_rank.max(location.own)
             }
             None => Clocks::all(location.at),
         }
@@ -169,7 +172,7 @@ impl<'a> World<'a> {
         if location.file_call.is_some() {
             self.join_file_call(i);
         }
-        self.locations[i].enter_io(&mut self.accounts.busy);
+        self.enter_io(i);
     }
 
     /// … and ends.
@@ -219,7 +222,7 @@ impl<'a> World<'a> {
             self.locations[i].file_call = instance;
         }
         if io {
-            self.locations[i].enter_io(&mut self.accounts.busy);
+            self.enter_io(i);
         }
         if let (true, Some((instance, _))) = (waiting, instance) {
             self.wait_in_file_call(i, instance);
@@ -273,6 +276,16 @@ impl<'a> World<'a> {
             }
         }
         self.after(i, operation);
+    }
+
+    /// A file call begins at the location's moment. Whatever another thread than the main one waited
+    /// for before, it had by then.
+    #[inline]
+    pub(crate) fn enter_io(&mut self, i: usize) {
+        if !self.locations[i].main && !self.locations[i].in_io() {
+            self.locations[i].own = self.clocks(i);
+        }
+        self.locations[i].enter_io(&mut self.accounts.busy);
     }
 
     /// A file call ends at the location's moment: clocks, and the bytes that it moved.

@@ -178,6 +178,7 @@ fn trace(program: &Program, runtime: i64) -> MemoryTrace {
     let (mpi, posix) = (trace.function("MPI", Layer::Mpi), trace.function("write", Layer::Posix));
     trace.file(b"file", false);
     for (rank, calls) in program.iter().enumerate() {
+        trace.neighbours(0, rank as u32, &sources(rank, program.len()));
         for timed in calls {
             let function = if matches!(timed.call, Call::Write) { posix } else { mpi };
             trace.call(
@@ -320,7 +321,9 @@ impl Oracle<'_> {
                     Flow::FromRoot(root) => rank as i32 == root && place.0 != rank,
                     Flow::ToRoot(root) => place.0 as i32 == root,
                     Flow::Prefix => rank <= place.0,
-                    Flow::Neighbours => false,
+                    Flow::Neighbours => {
+                        sources(place.0, self.program.len()).contains(&(rank as u32))
+                    }
                 };
             if flows {
                 latest = latest.max(self.begun(other, end));
@@ -328,6 +331,11 @@ impl Oracle<'_> {
         }
         latest
     }
+}
+
+/// Whom a rank's neighbourhood collectives receive from, not the same as whom they send to.
+fn sources(rank: usize, ranks: usize) -> [u32; 2] {
+    [(rank + ranks - 1) % ranks, (rank + 2) % ranks].map(|rank| rank as u32)
 }
 
 fn rendezvous(bytes: u64, mode: SendMode) -> bool {

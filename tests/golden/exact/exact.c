@@ -31,7 +31,8 @@ static void run(const struct program *program, struct variables *variables)
 static void run(const struct program *program, struct variables *variables)
 {
     int provided, rank, ranks;
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    MPI_Init_thread(NULL, NULL, getenv("EXACT_THREADS") ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
+                    &provided);
     account.waited_ns = -waited_ns();
     account.begin_ns = now_ns();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -56,6 +56,9 @@ struct account {
 extern struct account account;
 extern char *outgoing, *incoming; /* BUFFER_BYTES each */
 
+/* What the thread of thread_write does when it has written, if anything. */
+extern void (*thread_wrote)(void);
+
 /* Operations marked by the program's structure, not run: repeat N, end. */
 extern const struct operation operation_repeat, operation_end;
 extern const struct operation operations_posix[], operations_message[], operations_collective[],

@@ -12,6 +12,7 @@
 #include "exact.h"
 
 struct account account;
+void (*thread_wrote)(void);
 
 static char file_names[32][64], stream_names[32][64];
 static int descriptors[32];
@@ -146,6 +147,8 @@ static void *write_in_background(void *unused)
     (void)unused;
     if (write(background.descriptor, outgoing, (size_t)background.bytes) != background.bytes)
         abort();
+    if (thread_wrote)
+        thread_wrote();
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 /* What becomes of requests beside their completion; exchanges and partitioned messages. */
 #include <mpi.h>
+#include <stddef.h>
 
 #include "exact.h"
 
@@ -41,7 +42,32 @@ static void pready(const struct call *call)
     MPI_Pready((int)value(call, 1), *named_request(call));
 }
 
+/* thread_tells: the thread of the next thread_write sends its rank a message; hear_thread waits for
+ * it. Needs EXACT_THREADS=multiple. */
+enum { THREAD_TAG = 9 };
+
+static void tell(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Send(NULL, 0, MPI_BYTE, rank, THREAD_TAG, MPI_COMM_WORLD);
+}
+
+static void thread_tells(const struct call *call)
+{
+    (void)call;
+    thread_wrote = tell;
+}
+
+static void hear_thread(const struct call *call)
+{
+    MPI_Recv(NULL, 0, MPI_BYTE, (int)call->variables.rank, THREAD_TAG, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+}
+
 const struct operation operations_request[] = {
-    {"isendrecv", 4, isendrecv},   {"cancel", 1, cancel}, {"psend_init", 3, psend_init},
-    {"precv_init", 3, precv_init}, {"pready", 2, pready}, {0},
+    {"isendrecv", 4, isendrecv},     {"cancel", 1, cancel},
+    {"psend_init", 3, psend_init},   {"precv_init", 3, precv_init},
+    {"pready", 2, pready},           {"thread_tells", 0, thread_tells},
+    {"hear_thread", 0, hear_thread}, {0},
 };

@@ -11,7 +11,10 @@ use crate::limits::RANKS_MAX;
 /// that a few bytes can claim.
 const MEMBERS_MAX: usize = 1 << 23;
 
-/// Ranks are those of the process's own MPI_COMM_WORLD.
+/// A member that is not in the process's MPI_COMM_WORLD.
+pub(crate) const OUTSIDE: u32 = u32::MAX;
+
+/// Ranks are those of the process's own MPI_COMM_WORLD, or [`OUTSIDE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawCommunicator {
     pub identity: u64,
@@ -69,15 +72,15 @@ fn expand(coded: &[u8], members_max: usize) -> Result<Vec<u32>, Damage> {
     let mut members = Vec::new();
     while from.left() > 0 {
         let (first, step, count) =
-            (i64::from(from.u32()?), i64::from(from.u32()? as i32), i64::from(from.u32()?));
+            (i64::from(from.u32()? as i32), i64::from(from.u32()? as i32), i64::from(from.u32()?));
         if count as usize > members_max - members.len() {
             return Err(from.damage("a communicator has too many members"));
         }
         let last = first + step * (count - 1).max(0);
-        if first.max(last) >= i64::from(RANKS_MAX) || last < 0 {
+        if first.max(last) >= i64::from(RANKS_MAX) || first.min(last) < -1 {
             return Err(from.damage("a communicator has a member that is not a rank"));
         }
-        members.extend((0..count).map(|i| (first + step * i) as u32));
+        members.extend((0..count).map(|i| (first + step * i) as u32)); // −1 is OUTSIDE
     }
     Ok(members)
 }
@@ -100,6 +103,7 @@ mod tests {
     fn a_few_bytes_claim_no_memory() {
         assert!(expand(&runs(&[(0, 0, u32::MAX)]), 1000).is_err());
         assert!(expand(&runs(&[(0, 1 << 30, 4)]), 1000).is_err());
-        assert!(expand(&runs(&[(0, -1, 2)]), 1000).is_err());
+        assert!(expand(&runs(&[(0, -1, 3)]), 1000).is_err());
+        assert_eq!(expand(&runs(&[(0, -1, 2)]), 1000).unwrap(), [0, OUTSIDE]);
     }
 }

@@ -158,7 +158,7 @@ impl Merge {
         Some(self.groups.entry(group.clone()).or_insert(group).clone())
     }
 
-    fn intern(
+    pub(super) fn intern(
         &mut self,
         identity: u64,
         members: Arc<[u32]>,

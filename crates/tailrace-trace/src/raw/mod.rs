@@ -10,6 +10,7 @@ pub(crate) mod communicator;
 pub(crate) mod decode;
 mod directory;
 mod domains;
+mod halves;
 pub(crate) mod header;
 pub(crate) mod merge;
 mod paths;

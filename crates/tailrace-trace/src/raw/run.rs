@@ -13,6 +13,7 @@ use crate::waits;
 use super::clock::ClockMap;
 use super::directory::{ended_by, name_of, read_all};
 use super::domains::Domains;
+use super::halves;
 use super::header::{ClockKind, Header};
 use super::merge::{Merge, Numbers};
 use super::places::MergePlaces;
@@ -140,6 +141,7 @@ impl Run {
             .iter()
             .map(|image| merge.numbers(image, &surveys, &mut self.tables))
             .collect();
+        halves::join(&self.images, &surveys, &mut merge, &mut self.tables, &mut self.numbers);
         self.threads = self.images.iter().map(|_| HashMap::new()).collect();
         let mut image_of: Vec<usize> = vec![0; surveys.len()];
         for (index, image) in self.images.iter().enumerate() {
