@@ -29,6 +29,7 @@ pub(crate) fn checked(
         bins: within("bins", bins, Options::BINS, defaults.bins)?,
         longest: within("longest", longest, Options::LONGEST, defaults.longest)?,
         threads: within("threads", threads, Options::THREADS, defaults.threads)?,
+        ..defaults
     })
 }
 

@@ -1,4 +1,4 @@
-//! How fast the sweep is, apart from the reading of traces: events made up on the fly.
+//! How fast the replay is, apart from the reading of traces: events made up on the fly.
 //!
 //! `cargo run --release -p tailrace-replay --example synthetic -- io|mixed|all-to-all RANKS
 //! MILLION_EVENTS THREADS`

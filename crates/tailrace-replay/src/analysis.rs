@@ -1,4 +1,4 @@
-//! The result: what the sweep's accounts come to. All times are nanoseconds, moments count from the
+//! The result: what the accounts come to. All times are nanoseconds, moments count from the
 //! window's begin.
 
 use std::collections::BTreeMap;
@@ -6,20 +6,21 @@ use std::collections::BTreeMap;
 use tailrace_trace::event::Layer;
 use tailrace_trace::tables::{Location as Table, Place};
 
-use crate::location::Location;
-use crate::timeline::State;
-use crate::world::World;
+use crate::accounts::longest::Longest;
+use crate::reduce::Rank;
+use crate::reduce::thread::Thread;
+use crate::run::Results;
 
-pub use crate::busy::IoPhase;
+pub use crate::accounts::longest::Span;
+pub use crate::accounts::patterns::Pattern;
+pub use crate::accounts::places::{PlaceAccount, PlaceTally};
+pub use crate::accounts::routines::RoutineAccount;
+pub use crate::accounts::tallies::{FileTally, FunctionTally, Sizes};
+pub use crate::accounts::timeline::{State, Timeline};
+pub use crate::accounts::uses::Kinds;
+pub use crate::accounts::waits::ByState;
 pub use crate::clocks::Clocks;
-pub use crate::longest::Span;
-pub use crate::patterns::Pattern;
-pub use crate::places::{PlaceAccount, PlaceTally};
-pub use crate::routines::RoutineAccount;
-pub use crate::tallies::{FileTally, FunctionTally, Sizes};
-pub use crate::timeline::Timeline;
-pub use crate::uses::Kinds;
-pub use crate::waits::ByState;
+pub use crate::graph::area::IoPhase;
 
 /// Something that the reader of the results should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,31 +151,35 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    pub(crate) fn new(world: &mut World<'_>) -> Self {
-        let runtime = world.runtime();
-        let ranks = ranks(world);
-        let (files, file_ranks) = files(world);
-        let latest = ranks.iter().map(|rank| rank.clocks).reduce(Clocks::max).unwrap_or_default();
+    pub(crate) fn new(results: &mut Results<'_>) -> Self {
+        let runtime = results.common.runtime();
+        let ranks = ranks(results);
+        let (files, file_ranks) = files(results);
+        let latest = |a: Clocks, b: Clocks| Clocks {
+            net: a.net.max(b.net),
+            even: a.even.max(b.even),
+            ideal: a.ideal.max(b.ideal),
+        };
+        let ideal = ranks.iter().map(|rank| rank.clocks).reduce(latest).unwrap_or_default();
+        let longest = std::mem::replace(&mut results.longest, Longest::new(0)).finish();
+        let threads = results.ranks.iter_mut().flat_map(|rank| &mut rank.threads);
+        let routines = crate::accounts::routines::accounts(threads.map(|t| &mut t.routines));
+        let places = results.threads().map(|(_, thread)| &thread.tallies.places);
+        let waits = results.ranks.iter().map(|rank| &rank.waits);
         Self {
             runtime,
-            ideal: latest,
+            ideal,
             ranks,
-            file_uses: file_uses(world, &files),
+            file_uses: file_uses(results, &files),
             files,
             file_ranks,
-            functions: functions(world),
-            places: crate::places::accounts(world.locations.iter().map(|l| &l.tallies.places)),
-            routines: crate::routines::accounts(
-                world.locations.iter_mut().map(|l| &mut l.routines),
-            ),
-            io_phases: world.accounts.busy.phases().to_vec(),
-            any_waited: crate::waits::by_any(world.locations.iter().map(|l| &l.waits), runtime),
-            timeline: std::mem::take(&mut world.accounts.timeline),
-            longest: std::mem::replace(
-                &mut world.accounts.longest,
-                crate::longest::Longest::new(0),
-            )
-            .finish(),
+            functions: functions(results),
+            places: crate::accounts::places::accounts(places),
+            routines,
+            io_phases: results.graph.area.phases().to_vec(),
+            any_waited: crate::accounts::waits::by_any(waits, runtime),
+            timeline: std::mem::take(&mut results.timeline),
+            longest,
             warnings: Vec::new(),
         }
     }
@@ -200,69 +205,86 @@ impl Analysis {
     }
 }
 
-fn ranks(world: &mut World<'_>) -> Vec<RankAccount> {
-    let mut ranks = vec![RankAccount::default(); world.tables.ranks as usize];
-    for (location, table) in world.locations.iter().zip(&world.tables.locations) {
-        let rank = &mut ranks[location.rank as usize];
-        rank.overlapped_io += location.overlapped_io;
-        rank.bytes_read = rank.bytes_read.saturating_add(location.bytes[0]);
-        rank.bytes_written = rank.bytes_written.saturating_add(location.bytes[1]);
-        rank.events += table.events;
-        if !location.main {
-            add_other(world, rank, location, table);
-        }
-        if location.main {
-            [rank.useful, rank.io, rank.mpi] = location.pen.totals();
-            rank.host.clone_from(&table.host);
-            rank.cores.clone_from(&table.cores);
-            rank.capture = table.capture_ns;
-            rank.waited = table.waits.is_some().then(|| location.waits.totals());
-            rank.mpiio = location.layers.mpiio;
-            rank.posix_in_mpiio = location.layers.posix;
-            rank.between = location.layers.between;
-            rank.clocks = location.clocks();
+fn ranks(results: &Results<'_>) -> Vec<RankAccount> {
+    let ranks = i64::from(results.common.tables.ranks.max(1));
+    let ends = results.graph.ahead().into_iter().zip(results.graph.area.shared());
+    results
+        .ranks
+        .iter()
+        .zip(ends)
+        .map(|(rank, (ahead, shared))| {
+            let mut account = account(rank);
+            let local = Clocks::of(account.useful, account.io, shared, ranks);
+            if rank.main.is_some() {
+                account.clocks = ahead.plus(local).in_nanoseconds(ranks);
+            }
+            account
+        })
+        .collect()
+}
+
+/// Of a rank of which nothing is known: others may have waited for it, so its time is MPI's.
+fn account(rank: &Rank<'_>) -> RankAccount {
+    let mut account = RankAccount { mpi: rank.common.runtime(), ..RankAccount::default() };
+    for (i, thread) in rank.threads.iter().enumerate() {
+        let table = &rank.common.tables.locations[rank.locations[i]];
+        account.overlapped_io += thread.overlapped_io;
+        account.bytes_read = account.bytes_read.saturating_add(thread.bytes[0]);
+        account.bytes_written = account.bytes_written.saturating_add(thread.bytes[1]);
+        account.events += table.events;
+        if thread.main {
+            [account.useful, account.io, account.mpi] = rank.pen.totals();
+            account.host.clone_from(&table.host);
+            account.cores.clone_from(&table.cores);
+            account.capture = table.capture_ns;
+            account.waited = table.waits.is_some().then(|| rank.waits.totals());
+            account.mpiio = thread.layers.mpiio;
+            account.posix_in_mpiio = thread.layers.posix;
+            account.between = thread.layers.between;
+        } else {
+            add_other(rank, &mut account, thread, table);
         }
     }
-    ranks_without_stream(world, &mut ranks);
-    ranks
+    account
 }
 
-fn add_other(world: &World<'_>, rank: &mut RankAccount, location: &Location, table: &Table) {
-    let functions = location.tallies.functions.iter().enumerate();
+fn add_other(rank: &Rank<'_>, account: &mut RankAccount, thread: &Thread, table: &Table) {
+    let tables = rank.common.tables;
+    let functions = thread.tallies.functions.iter().enumerate();
     let mpi = functions
-        .filter(|(function, _)| world.tables.functions[*function].layer == Layer::Mpi)
+        .filter(|(function, _)| tables.functions[*function].layer == Layer::Mpi)
         .fold(0, |calls, (_, tally)| calls + tally.calls);
-    let others = &mut rank.others;
+    let others = &mut account.others;
     others.in_mpi += u64::from(mpi > 0);
     others.mpi_calls += mpi;
-    others.mpi += location.overlapped_mpi;
-    let main = world.main[location.rank as usize].map(|main| &world.tables.locations[main]);
+    others.mpi += thread.overlapped_mpi;
+    let main = rank.main.map(|main| &tables.locations[rank.locations[main]]);
     let same = main.is_none_or(|main| (&main.host, main.process) == (&table.host, table.process));
     let bytes = if same { &mut others.bytes } else { &mut others.bytes_of_processes };
-    *bytes = bytes.saturating_add(location.bytes[0].saturating_add(location.bytes[1]));
+    *bytes = bytes.saturating_add(thread.bytes[0].saturating_add(thread.bytes[1]));
 }
 
-/// Of a rank whose stream was lost nothing is known: others may have waited for it, so its time is
-/// MPI's.
-fn ranks_without_stream(world: &mut World<'_>, ranks: &mut [RankAccount]) {
-    let runtime = world.runtime();
-    for rank in (0..ranks.len()).filter(|rank| world.main[*rank].is_none()) {
-        ranks[rank].mpi = runtime;
-        let row = world.accounts.timeline.row(rank as u32);
-        world.accounts.timeline.add(row, State::Mpi, 0, runtime);
+impl Results<'_> {
+    /// All threads, and the ranks that they belong to.
+    fn threads(&self) -> impl Iterator<Item = (u32, &Thread)> {
+        let of_rank = |rank| -> Box<dyn Iterator<Item = (u32, &Thread)>> {
+            let rank: &Rank<'_> = rank;
+            Box::new(rank.threads.iter().map(|thread| (rank.number, thread)))
+        };
+        self.ranks.iter().flat_map(of_rank)
     }
 }
 
 /// One row per file, and per file and rank. MPI-IO time alone makes no row: where its calls were
 /// the innermost layer, they have been counted as file calls.
-fn files(world: &World<'_>) -> (Vec<FileAccount>, Vec<FileRankAccount>) {
+fn files(results: &Results<'_>) -> (Vec<FileAccount>, Vec<FileRankAccount>) {
     let mut by_file: BTreeMap<u32, FileLayers> = BTreeMap::new();
-    for location in &world.locations {
-        for ((file, layer), tally) in &location.tallies.files {
-            by_file.entry(*file).or_default().add(*layer, location.rank, tally);
+    for (rank, thread) in results.threads() {
+        for ((file, layer), tally) in &thread.tallies.files {
+            by_file.entry(*file).or_default().add(*layer, rank, tally);
         }
-        for (file, patterns) in location.patterns.files() {
-            by_file.entry(file).or_default().add_patterns(location.rank, patterns);
+        for (file, patterns) in thread.patterns.files() {
+            by_file.entry(file).or_default().add_patterns(rank, patterns);
         }
     }
     let mut rows = (Vec::new(), Vec::new());
@@ -279,29 +301,29 @@ fn files(world: &World<'_>) -> (Vec<FileAccount>, Vec<FileRankAccount>) {
 /// Files whose use by rank and time is kept.
 const MOST_FILE_USES: usize = 8;
 
-fn file_uses(world: &World<'_>, files: &[FileAccount]) -> FileUses {
-    let (bin, bins) = crate::uses::bins(world.runtime());
+fn file_uses(results: &Results<'_>, files: &[FileAccount]) -> FileUses {
+    let (bin, bins) = crate::accounts::uses::bins(results.common.runtime());
     let on_file_system = |file: u32| {
-        let entry = world.tables.files.get(file as usize);
+        let entry = results.common.tables.files.get(file as usize);
         entry.is_some_and(|entry| entry.place() == Place::FileSystem)
     };
     let mut order: Vec<usize> =
         (0..files.len()).filter(|row| on_file_system(files[*row].file)).collect();
     order.sort_by_key(|row| std::cmp::Reverse(files[*row].total.total_time()));
     let uses = order.into_iter().filter_map(|row| {
-        let time = file_use(world, files[row].file, bins)?;
+        let time = file_use(results, files[row].file, bins)?;
         Some(FileUse { file: row as u32, time })
     });
     FileUses { bin, bins, files: uses.take(MOST_FILE_USES).collect() }
 }
 
 /// `None` where a location has given the file up.
-fn file_use(world: &World<'_>, file: u32, bins: usize) -> Option<Vec<Kinds>> {
-    let timeline = &world.accounts.timeline;
+fn file_use(results: &Results<'_>, file: u32, bins: usize) -> Option<Vec<Kinds>> {
+    let timeline = &results.timeline;
     let mut time = vec![[0; 3]; timeline.rows * bins];
-    for location in &world.locations {
-        let row = timeline.row(location.rank) * bins;
-        for mark in location.uses.of(file)? {
+    for (rank, thread) in results.threads() {
+        let row = timeline.row(rank) * bins;
+        for mark in thread.uses.of(file)? {
             let kinds = &mut time[row + mark.bin as usize];
             (0..kinds.len()).for_each(|kind| kinds[kind] += mark.time[kind]);
         }
@@ -348,13 +370,12 @@ impl FileLayers {
     }
 }
 
-fn functions(world: &World<'_>) -> Vec<FunctionAccount> {
+fn functions(results: &Results<'_>) -> Vec<FunctionAccount> {
     let mut by_rank: BTreeMap<(u16, u32), FunctionTally> = BTreeMap::new();
-    for location in &world.locations {
-        for (function, tally) in
-            location.tallies.functions.iter().enumerate().filter(|(_, tally)| tally.calls > 0)
-        {
-            add(by_rank.entry((function as u16, location.rank)).or_default(), tally);
+    for (rank, thread) in results.threads() {
+        let functions = thread.tallies.functions.iter().enumerate();
+        for (function, tally) in functions.filter(|(_, tally)| tally.calls > 0) {
+            add(by_rank.entry((function as u16, rank)).or_default(), tally);
         }
     }
     let mut rows: Vec<FunctionAccount> = Vec::new();

@@ -24,6 +24,8 @@ pub struct Options {
     pub longest: usize,
     /// Threads in all; 0: as many as there are cores. The result does not depend on it.
     pub threads: usize,
+    /// Events that are taken at a time, about. The result does not depend on it.
+    pub slab: u64,
 }
 
 impl Options {
@@ -41,6 +43,7 @@ impl Default for Options {
             bins: 4096,
             longest: 20_000,
             threads: 0,
+            slab: 1 << 16,
         }
     }
 }

@@ -2,24 +2,26 @@
 //! on every run.
 
 use crate::analysis::{Analysis, Warning};
-use crate::world::World;
+use crate::reduce::Omissions;
+use crate::run::Results;
 
 const RECORD_AGAIN: &str = "record the run again";
 const PART_OF_THE_RUN: &str = "to be expected if a rank ended early or MPI_Pcontrol selects a part \
      of the run; otherwise record the run again";
 const DEFECT: &str = "this is a defect of Tailrace: please report it together with the trace";
 
-pub(crate) fn collect(world: &World<'_>, analysis: &Analysis) -> Vec<Warning> {
+pub(crate) fn collect(results: &Results<'_>, analysis: &Analysis) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    omissions(world, &mut warnings);
-    matching(world, &mut warnings);
-    conservation(world, analysis, &mut warnings);
+    omissions(results, &mut warnings);
+    matching(results, &mut warnings);
+    conservation(results, analysis, &mut warnings);
     order(analysis, &mut warnings);
     warnings
 }
 
-fn omissions(world: &World<'_>, warnings: &mut Vec<Warning>) {
-    let found = &world.accounts.omissions;
+fn omissions(results: &Results<'_>, warnings: &mut Vec<Warning>) {
+    let mut found = Omissions::default();
+    results.ranks.iter().for_each(|rank| found.add(&rank.omissions));
     if found.unresolved_receives > 0 {
         let count = counted(found.unresolved_receives, "receive");
         warnings.push(Warning {
@@ -42,9 +44,9 @@ fn omissions(world: &World<'_>, warnings: &mut Vec<Warning>) {
             hint: RECORD_AGAIN,
         });
     }
-    if let Some((location, begin)) = found.first_disordered {
-        let table = &world.tables.locations[location];
-        let at = (begin - world.window.begin_ns) as f64 / 1e9;
+    if let Some((begin, location)) = found.first_disordered {
+        let table = &results.common.tables.locations[location];
+        let at = (begin - results.common.window.begin_ns) as f64 / 1e9;
         let count = counted(found.disordered, "call");
         warnings.push(Warning {
             code: "disordered-events",
@@ -59,8 +61,8 @@ fn omissions(world: &World<'_>, warnings: &mut Vec<Warning>) {
     }
 }
 
-fn matching(world: &World<'_>, warnings: &mut Vec<Warning>) {
-    let (sends, receives) = world.matching.messages.unmatched();
+fn matching(results: &Results<'_>, warnings: &mut Vec<Warning>) {
+    let (sends, receives) = results.graph.messages.unmatched();
     if sends + receives > 0 {
         let sends = counted(sends as u64, "message");
         let receives = counted(receives as u64, "receive");
@@ -70,8 +72,8 @@ fn matching(world: &World<'_>, warnings: &mut Vec<Warning>) {
             hint: PART_OF_THE_RUN,
         });
     }
-    if let Some((source, destination)) = world.matching.messages.first_received_before_sent {
-        let count = counted(world.matching.messages.received_before_sent, "message");
+    if let Some((_, source, destination)) = results.graph.messages.first_received_before_sent {
+        let count = counted(results.graph.messages.received_before_sent, "message");
         warnings.push(Warning {
             code: "received-before-sent",
             message: format!(
@@ -83,7 +85,7 @@ fn matching(world: &World<'_>, warnings: &mut Vec<Warning>) {
         });
     }
     let incomplete =
-        world.matching.collectives.incomplete() as u64 + world.matching.collectives.not_followed;
+        results.graph.collectives.incomplete() as u64 + results.graph.collectives.not_followed;
     if incomplete > 0 {
         let count = counted(incomplete, "collective call");
         warnings.push(Warning {
@@ -92,7 +94,7 @@ fn matching(world: &World<'_>, warnings: &mut Vec<Warning>) {
             hint: PART_OF_THE_RUN,
         });
     }
-    let missing = world.main.iter().filter(|main| main.is_none()).count() as u64;
+    let missing = results.ranks.iter().filter(|rank| rank.main.is_none()).count() as u64;
     if missing > 0 {
         let count = counted(missing, "rank");
         warnings.push(Warning {
@@ -104,8 +106,8 @@ fn matching(world: &World<'_>, warnings: &mut Vec<Warning>) {
 }
 
 /// useful + io + mpi = T for each rank.
-fn conservation(world: &World<'_>, analysis: &Analysis, warnings: &mut Vec<Warning>) {
-    let runtime = world.runtime();
+fn conservation(results: &Results<'_>, analysis: &Analysis, warnings: &mut Vec<Warning>) {
+    let runtime = results.common.runtime();
     let sums = analysis.ranks.iter().map(|rank| rank.useful + rank.io + rank.mpi);
     for (rank, sum) in sums.enumerate().filter(|(_, sum)| *sum != runtime) {
         warnings.push(Warning {

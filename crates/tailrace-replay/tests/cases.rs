@@ -118,11 +118,13 @@ fn cases_come_to_what_arithmetic_says() {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn threads_and_slabs_change_nothing() {
     for file in files() {
         let case = Case::parse(&std::fs::read_to_string(&file).unwrap());
         let alone = format!("{:?}", replay(&case, &Options { threads: 1, ..case.options }));
-        let together = format!("{:?}", replay(&case, &Options { threads: 4, ..case.options }));
-        assert_eq!(alone, together, "{}", file.display());
+        for slab in [1, 5, 1 << 16] {
+            let options = Options { threads: 4, slab, ..case.options };
+            assert_eq!(alone, format!("{:?}", replay(&case, &options)), "{}", file.display());
+        }
     }
 }

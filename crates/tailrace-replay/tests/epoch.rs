@@ -115,7 +115,7 @@ fn ideal_run_times_and_efficiencies_are_the_published_ones() {
             "T_net as Dimemas",
             micro(all.ideal.net),
             published.ideal_us,
-            0.0002 * published.ideal_us,
+            1e-5 * published.ideal_us,
         );
         close("T_net", micro(data.ideal.net), published.ideal_us, 0.002 * published.ideal_us);
         let useful: Vec<f64> = all.ranks.iter().map(|rank| micro(rank.useful)).collect();

@@ -1,4 +1,4 @@
-//! The sweep against a slow oracle that shares nothing with it: whole lists of events, a graph of
+//! The graph against a slow oracle that shares nothing with it: whole lists of events, a graph of
 //! dependencies, recursion.
 //!
 //! Programs are random: any times, any order among ranks, so that most of them contradict
@@ -6,13 +6,45 @@
 
 use std::collections::HashMap;
 
-use tailrace_replay::analysis::Clocks;
-use tailrace_replay::{CollectiveOrder, Options, analyze};
+use tailrace_replay::analysis;
+use tailrace_replay::{Options, analyze};
 use tailrace_trace::MemoryTrace;
 use tailrace_trace::event::{
     Envelope, FileCall, FileKind, Flow, Layer, Operation, Progress, SendMode, Token,
 };
 use tailrace_trace::tables::Window;
+
+/// The oracle's clocks; `even` in units of 1/P ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Clocks {
+    net: i64,
+    even: i64,
+    ideal: i64,
+}
+
+impl Clocks {
+    fn all(moment: i64, ranks: i64) -> Self {
+        Self { net: moment, even: moment * ranks, ideal: moment }
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self {
+            net: self.net.max(other.net),
+            even: self.even.max(other.even),
+            ideal: self.ideal.max(other.ideal),
+        }
+    }
+
+    fn plus(self, time: i64, ranks: i64) -> Self {
+        let Self { net, even, ideal } = self;
+        Self { net: net + time, even: even + time * ranks, ideal: ideal + time }
+    }
+
+    fn whole(self, ranks: i64) -> analysis::Clocks {
+        let Self { net, even, ideal } = self;
+        analysis::Clocks { net, even: even / ranks, ideal }
+    }
+}
 
 const EAGER_LIMIT_BYTES: u64 = 100;
 
@@ -237,18 +269,18 @@ fn matches(program: &Program) -> Matches {
 struct Oracle<'a> {
     program: &'a Program,
     matches: Matches,
-    all: bool,
     memory: HashMap<Place, Clocks>,
 }
 
 impl Oracle<'_> {
     /// The clocks at the begin of a call.
     fn begin(&mut self, (rank, index): Place) -> Clocks {
-        let begin = self.program[rank][index].begin;
-        match index {
-            0 => Clocks::all(begin),
-            _ => self.end((rank, index - 1)).plus(begin - self.program[rank][index - 1].end),
+        let (begin, ranks) = (self.program[rank][index].begin, self.program.len() as i64);
+        if index == 0 {
+            return Clocks::all(begin, ranks);
         }
+        let before = self.program[rank][index - 1].end;
+        self.end((rank, index - 1)).plus(begin - before, ranks)
     }
 
     /// The clocks at the end of a call.
@@ -278,10 +310,9 @@ impl Oracle<'_> {
         let writes =
             self.program.iter().flatten().filter(|other| matches!(other.call, Call::Write));
         let area: i64 = writes.map(overlap).sum();
-        let even = area / self.program.len() as i64;
         Clocks {
             net: begin.net + timed.end - timed.begin,
-            even: begin.even + even,
+            even: begin.even + area,
             ideal: begin.ideal,
         }
     }
@@ -315,16 +346,15 @@ impl Oracle<'_> {
             let others =
                 self.program[rank].iter().enumerate().filter(|(_, timed)| is_collective(timed));
             let other = others.map(|(index, _)| (rank, index)).nth(number);
-            let flows = self.all
-                || match flow {
-                    Flow::All => true,
-                    Flow::FromRoot(root) => rank as i32 == root && place.0 != rank,
-                    Flow::ToRoot(root) => place.0 as i32 == root,
-                    Flow::Prefix => rank <= place.0,
-                    Flow::Neighbours => {
-                        sources(place.0, self.program.len()).contains(&(rank as u32))
-                    }
-                };
+            let flows = match flow {
+                Flow::All => true,
+                Flow::FromRoot(root) => rank as i32 == root && place.0 != rank,
+                Flow::ToRoot(root) => place.0 as i32 == root,
+                Flow::Prefix => rank <= place.0,
+                Flow::Neighbours => {
+                    sources(place.0, self.program.len()).contains(&(rank as u32))
+                }
+            };
             if flows {
                 latest = latest.max(self.begun(other, end));
             }
@@ -347,16 +377,14 @@ fn compare(seed: u64) {
     let (ranks, calls) = (2 + random.below(5) as u32, 1 + random.below(40) as usize);
     let program = random.program(ranks, calls);
     let runtime = program.iter().flatten().map(|timed| timed.end).max().unwrap_or(0) + 10;
-    let all = random.below(2) == 0;
     let mut oracle =
-        Oracle { program: &program, matches: matches(&program), all, memory: HashMap::new() };
-    let collectives = if all { CollectiveOrder::All } else { CollectiveOrder::Data };
-    let options =
-        Options { eager_limit_bytes: EAGER_LIMIT_BYTES, collectives, ..Options::default() };
+        Oracle { program: &program, matches: matches(&program), memory: HashMap::new() };
+    let slab = [1, 7, 50, Options::default().slab][random.below(4) as usize];
+    let options = Options { eager_limit_bytes: EAGER_LIMIT_BYTES, slab, ..Options::default() };
     let analysis = analyze(&trace(&program, runtime), &options, &mut |_, _| true).unwrap();
     for (rank, calls) in program.iter().enumerate() {
-        let expected =
-            oracle.end((rank, calls.len() - 1)).plus(runtime - calls[calls.len() - 1].end);
+        let (last, ranks) = (calls.len() - 1, program.len() as i64);
+        let expected = oracle.end((rank, last)).plus(runtime - calls[last].end, ranks).whole(ranks);
         assert_eq!(
             analysis.ranks[rank].clocks, expected,
             "seed {seed}, rank {rank} of {program:?}"

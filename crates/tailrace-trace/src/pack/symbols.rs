@@ -186,9 +186,8 @@ impl<'data, 'file> Symbols<'data, 'file> {
     fn around(&self, call: u64) -> Option<&'data str> {
         let before = self.known.partition_point(|(begin, ..)| *begin <= call);
         let functions = self.known[..before].chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
-        let near = functions.rev().take(8).filter(|names| call < names[0].1);
-        near.filter_map(|names| names.iter().filter_map(|(.., symbol)| symbol.name().ok()).max())
-            .next()
+        let mut near = functions.rev().take(8).filter(|names| call < names[0].1);
+        near.find_map(|names| names.iter().filter_map(|(.., symbol)| symbol.name().ok()).max())
     }
 }
 

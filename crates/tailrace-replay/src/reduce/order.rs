@@ -1,7 +1,4 @@
-//! Which location comes next in measured time: a tournament tree of losers.
-//!
-//! Each step of a location costs one walk from its leaf to the root, without unpredictable
-//! branches: the sweep takes two steps per file call, so this walk decides how fast it is.
+//! Which of a rank's threads comes next in measured time: a tournament tree of losers.
 
 use std::hint::select_unpredictable;
 
@@ -52,6 +49,16 @@ impl Calendar {
     #[inline]
     pub(crate) fn location(&self, due: Due) -> usize {
         (due.0 & !(u64::MAX << self.location_bits)) as usize
+    }
+
+    /// The first time.
+    pub(crate) fn first(&self) -> i64 {
+        self.first
+    }
+
+    /// When it is due.
+    pub(crate) fn time(&self, due: Due) -> i64 {
+        (due.0 >> self.location_bits >> 2) as i64 + self.first
     }
 
     /// Whether it is due after the last time, or never.

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::timeline::State;
+use crate::accounts::timeline::State;
 
 /// A call of a rank's main thread; nanoseconds since the window's begin, cut to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,8 @@ impl Span {
     pub const NO_FILE: u32 = u32::MAX;
 
     fn order(&self) -> impl Ord + use<> {
-        (Reverse(self.end - self.begin), self.begin, self.rank, self.function, self.bytes)
+        let length = Reverse(self.end - self.begin);
+        (length, self.begin, self.rank, self.function, self.file, self.bytes)
     }
 }
 
@@ -32,7 +33,6 @@ impl Span {
 pub(crate) struct Longest {
     most: usize,
     spans: Vec<Span>,
-    /// Shorter spans are certain not to be among the longest.
     threshold: i64,
 }
 
@@ -41,14 +41,15 @@ impl Longest {
         Self { most, spans: Vec::new(), threshold: if most == 0 { i64::MAX } else { 1 } }
     }
 
-    /// Whether a call of that duration is worth an [`Longest::offer`].
-    #[inline]
-    pub(crate) fn wants(&self, duration: i64) -> bool {
-        duration >= self.threshold
+    /// Shorter spans are certain not to be among the longest.
+    pub(crate) fn threshold(&self) -> i64 {
+        self.threshold
     }
 
-    pub(crate) fn offer(&mut self, span: Span) {
-        self.spans.push(span);
+    /// Takes what may be among the longest, and leaves nothing.
+    pub(crate) fn offer(&mut self, spans: &mut Vec<Span>) {
+        let threshold = self.threshold;
+        self.spans.extend(spans.drain(..).filter(|span| span.end - span.begin >= threshold));
         if self.spans.len() >= 2 * self.most {
             self.drop_lesser_half();
         }
@@ -65,8 +66,7 @@ impl Longest {
     #[cold]
     fn drop_lesser_half(&mut self) {
         let (_, last, _) = self.spans.select_nth_unstable_by_key(self.most - 1, Span::order);
-        // of equals those seen first stay: they began first, rank by rank
-        self.threshold = last.end - last.begin + 1;
+        self.threshold = last.end - last.begin;
         self.spans.truncate(self.most);
     }
 }
@@ -80,18 +80,17 @@ mod tests {
         let duration = |i: i64| (i * 7919) % 10_007 + 1; // all different below 10,007
         let mut longest = Longest::new(10);
         for i in 0..5000 {
-            if longest.wants(duration(i)) {
-                let (begin, end) = (20_000 * i, 20_000 * i + duration(i));
-                longest.offer(Span {
-                    begin,
-                    end,
-                    rank: 0,
-                    function: 0,
-                    state: State::Io,
-                    file: 0,
-                    bytes: 0,
-                });
-            }
+            let (begin, end) = (20_000 * i, 20_000 * i + duration(i));
+            let (state, file) = (State::Io, 0);
+            longest.offer(&mut vec![Span {
+                begin,
+                end,
+                rank: 0,
+                function: 0,
+                state,
+                file,
+                bytes: 0,
+            }]);
         }
         let mut expected: Vec<i64> = (0..5000).map(duration).collect();
         expected.sort_unstable_by_key(|d| Reverse(*d));

@@ -13,10 +13,10 @@ use tailrace_trace::Batch;
 use tailrace_trace::event::{Envelope, Flow, Layer, Operation, Part, Progress, Shape};
 use tailrace_trace::tables::Window;
 
-use crate::edges::Edges;
-use crate::levels::{Level, Levels, shared};
-use crate::pairs::{Pair, Pairs};
-use crate::steps::{Course, Line};
+use crate::accounts::edges::Edges;
+use crate::accounts::levels::{Level, Levels, shared};
+use crate::accounts::pairs::{Pair, Pairs};
+use crate::reduce::steps::{Course, Line};
 
 /// Rows that are kept, those with most time.
 const MOST_ROWS: usize = 1 << 10;

@@ -1,15 +1,17 @@
-//! A batch's shapes, boiled down to what the sweep asks of every event, and what it adds up per
+//! A batch's shapes, boiled down to what a rank's reduction asks of every event, and what it adds up per
 //! shape.
 
-use tailrace_trace::event::{
-    Envelope, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape,
-};
+use tailrace_trace::event::{FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape};
 use tailrace_trace::tables::{FileEntry, Place};
 use tailrace_trace::{Batch, Tables};
 
-use crate::longest::Span;
+use crate::accounts::longest::Span;
+use crate::graph::Channel;
+use crate::reduce::calls::Call;
+use crate::reduce::channels::Channels;
+use crate::reduce::thread::Next;
 
-/// How the sweep treats an event.
+/// How an event is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Course {
     /// A call in MPI that depends on nobody and that nobody depends on: order among ranks does not
@@ -58,32 +60,18 @@ impl Access {
 pub(crate) enum Action {
     /// See the operation.
     Other,
+    /// On the rank's own channel of that number.
     Send {
-        to: Address,
+        channel: u32,
         mode: SendMode,
     },
     Receive {
-        from: Address,
+        channel: u32,
     },
     Collective {
         communicator: u32,
         flow: Flow,
     },
-}
-
-/// An [`Envelope`] without its bytes, which the step has.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Address {
-    pub communicator: u32,
-    pub peer: i32,
-    pub tag: i32,
-}
-
-impl From<&Envelope> for Address {
-    fn from(envelope: &Envelope) -> Self {
-        let Envelope { communicator, peer, tag, .. } = *envelope;
-        Self { communicator, peer, tag }
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -107,20 +95,6 @@ impl Step {
     pub(crate) fn is_on_file(&self) -> bool {
         self.file != Span::NO_FILE
     }
-
-    /// Of no event.
-    pub(crate) const NOTHING: Self = Self {
-        course: Course::Local,
-        action: Action::Other,
-        started: false,
-        io: false,
-        mpiio: false,
-        access: Access::Other,
-        function: 0,
-        file: Span::NO_FILE,
-        layer: Layer::Mpi,
-        bytes: 0,
-    };
 }
 
 /// Calls and time of one shape in one batch.
@@ -138,7 +112,7 @@ impl Sum {
     }
 }
 
-/// All that the sweep reads and writes of a shape at an event, in one line of the cache.
+/// All that is read and written of a shape at an event, in one line of the cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Line {
@@ -148,15 +122,41 @@ pub(crate) struct Line {
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// Fills `lines` with one line per shape of the batch.
-pub(crate) fn compile(tables: &Tables, batch: &Batch, lines: &mut Vec<Line>) {
-    lines.clear();
-    lines.extend(
-        batch.shapes.iter().map(|shape| Line { step: step(tables, shape), sum: Sum::default() }),
-    );
+/// A batch and what became of its shapes.
+#[derive(Default)]
+pub(crate) struct Load {
+    pub batch: Batch,
+    pub lines: Vec<Line>,
 }
 
-fn step(tables: &Tables, shape: &Shape) -> Step {
+impl Load {
+    /// The event with all that its shape is.
+    #[inline]
+    pub(crate) fn call(&mut self, next: &Next) -> Call<'_> {
+        let event = next.event;
+        let shape = &self.batch.shapes[event.shape as usize];
+        let Line { step, sum } = &mut self.lines[event.shape as usize];
+        Call { event, step, part: shape.part, operation: &shape.operation, sum }
+    }
+
+    /// Makes one line per shape of the batch. Channels that are new to the rank are added to
+    /// `fresh`.
+    pub(crate) fn compile(
+        &mut self,
+        tables: &Tables,
+        rank: u32,
+        channels: &mut Channels,
+        fresh: &mut Vec<Channel>,
+    ) {
+        self.lines.clear();
+        self.lines.extend(self.batch.shapes.iter().map(|shape| {
+            let action = action(&shape.operation, rank, |channel| channels.number(channel, fresh));
+            Line { step: step(tables, shape, action), sum: Sum::default() }
+        }));
+    }
+}
+
+fn step(tables: &Tables, shape: &Shape, action: Action) -> Step {
     let layer = tables.functions[shape.function as usize].layer;
     let file = shape.operation.file();
     let counts = matches!(shape.operation, Operation::Buffered(_));
@@ -164,7 +164,7 @@ fn step(tables: &Tables, shape: &Shape) -> Step {
         || file.is_some_and(|f| f.opaque);
     Step {
         course: course(tables, shape, io),
-        action: action(&shape.operation),
+        action,
         started: shape.operation.progress() == Progress::Started,
         io,
         mpiio: layer == Layer::MpiIo,
@@ -199,11 +199,17 @@ fn is_elsewhere(tables: &Tables, shape: &Shape) -> bool {
         && shape.operation.file().is_some_and(|call| !on_file_system(call.file))
 }
 
-fn action(operation: &Operation) -> Action {
+fn action(operation: &Operation, rank: u32, mut number: impl FnMut(Channel) -> u32) -> Action {
     match operation {
         _ if operation.progress() == Progress::Persistent => Action::Other,
-        Operation::Send { envelope, mode, .. } => Action::Send { to: envelope.into(), mode: *mode },
-        Operation::Receive { envelope, .. } => Action::Receive { from: envelope.into() },
+        Operation::Send { envelope, mode, .. } => match Channel::to(envelope, rank) {
+            Some(channel) => Action::Send { channel: number(channel), mode: *mode },
+            None => Action::Other,
+        },
+        Operation::Receive { envelope, .. } => match Channel::from(envelope, rank) {
+            Some(channel) => Action::Receive { channel: number(channel) },
+            None => Action::Other,
+        },
         Operation::Collective { communicator, flow, .. } => {
             Action::Collective { communicator: *communicator, flow: *flow }
         }

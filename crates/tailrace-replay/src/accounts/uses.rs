@@ -2,8 +2,8 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::longest::Span;
-use crate::steps::Access;
+use crate::accounts::longest::Span;
+use crate::reduce::steps::Access;
 
 /// Bins over the window at most.
 const BINS: i64 = 256;

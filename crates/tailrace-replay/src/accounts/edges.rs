@@ -2,7 +2,7 @@
 
 use hashbrown::HashSet;
 
-use crate::levels::Level;
+use crate::accounts::levels::Level;
 
 /// The sites from which routines were seen to call first, and last: when another routine's calls
 /// came before, or behind.

@@ -1,39 +1,20 @@
-//! Requests of one location by number: a short window of recent ones, and the few that outlive it.
+//! Requests of one thread by number: a short window of recent ones, and the few that outlive it.
 
 use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 use tailrace_trace::event::Operation;
 
-use crate::collectives::Part;
-use crate::messages::MessageId;
-
-/// What a call that has begun remembers for its end.
+/// What a call that has begun remembers for its end: the numbers of its roles in the graph.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Role {
     #[default]
     Nothing,
-    /// A send that completes no earlier than its receive is posted.
-    Send {
-        message: MessageId,
-    },
-    /// A send in parts, which has left when the last was ready.
-    Partitioned {
-        message: MessageId,
-        /// It completes no earlier than its receive is posted.
-        rendezvous: bool,
-    },
-    Receive {
-        message: MessageId,
-    },
-    SendReceive {
-        send: Option<MessageId>,
-        receive: Option<MessageId>,
-        late: bool,
-    },
-    Collective(Part),
-    /// A receive whose source becomes known at its end.
-    LateReceive,
+    One(u64),
+    /// A send and a receive.
+    Two(u64, u64),
+    /// A receive whose source becomes known at its end; and the send beside it.
+    LateReceive(Option<u64>),
     /// A Wait that completes only opaque file calls.
     FileWait,
 }
@@ -41,9 +22,8 @@ pub(crate) enum Role {
 /// A non-blocking operation between its start and its completion.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Plain,
     Active(Role),
-    OpaqueFile(Option<Part>),
+    OpaqueFile(Role),
     Persistent(Box<Persistent>),
 }
 
@@ -110,22 +90,22 @@ mod tests {
     #[test]
     fn an_old_request_stays_while_a_million_others_pass() {
         let mut requests = Requests::default();
-        requests.push(Request::OpaqueFile(None));
+        requests.push(Request::OpaqueFile(Role::Nothing));
         for number in 1..1_000_000 {
-            requests.push(Request::Plain);
-            assert!(matches!(requests.remove(number), Some(Request::Plain)));
+            requests.push(Request::Active(Role::Nothing));
+            assert!(matches!(requests.remove(number), Some(Request::Active(Role::Nothing))));
         }
         assert!(requests.recent.capacity() < 1000);
-        assert!(matches!(requests.remove(0), Some(Request::OpaqueFile(None))));
+        assert!(matches!(requests.remove(0), Some(Request::OpaqueFile(Role::Nothing))));
         assert!(requests.remove(0).is_none() && requests.get_mut(1_000_000).is_none());
     }
 
     #[test]
     fn completion_in_any_order() {
         let mut requests = Requests::default();
-        (0..100).for_each(|_| requests.push(Request::Plain));
+        (0..100).for_each(|_| requests.push(Request::Active(Role::Nothing)));
         assert!((0..100).rev().all(|number| requests.remove(number).is_some()));
-        requests.push(Request::OpaqueFile(None));
-        assert!(matches!(requests.get_mut(100), Some(Request::OpaqueFile(None))));
+        requests.push(Request::OpaqueFile(Role::Nothing));
+        assert!(matches!(requests.get_mut(100), Some(Request::OpaqueFile(Role::Nothing))));
     }
 }

@@ -5,7 +5,7 @@
 
 use tailrace_trace::tables::{Wait, Window};
 
-use crate::timeline::State;
+use crate::accounts::timeline::State;
 
 /// By [`State`], nanoseconds.
 pub type ByState = [i64; 3];
@@ -80,19 +80,6 @@ impl Waits {
         self.next = self.stretches.get(self.at).map_or(i64::MAX, |stretch| stretch.begin);
     }
 
-    /// Time that was put down as `from` turns out to have been `to`.
-    pub(crate) fn recolour(&mut self, from: State, to: State, begin: i64, end: i64) {
-        let reached = self.stretches.len().min(self.at + 1);
-        for stretch in self.stretches[..reached].iter_mut().rev() {
-            if stretch.end <= begin {
-                break;
-            }
-            let moved = stretch.overlap(begin, end);
-            stretch.spent[from as usize] -= moved;
-            stretch.spent[to as usize] += moved;
-        }
-    }
-
     /// Over all stretches.
     pub(crate) fn totals(&self) -> ByState {
         let mut totals = [0; 3];
@@ -153,8 +140,6 @@ mod tests {
         waits.pass(State::Io, 190, 520); // 3, and 20 of 100
         waits.pass(State::Mpi, 520, 1000); // 80
         assert_eq!(waits.totals(), [62, 23, 95]);
-        waits.recolour(State::Mpi, State::Io, 520, 560);
-        assert_eq!(waits.totals(), [62, 63, 55]);
     }
 
     #[test]

@@ -4,10 +4,10 @@ use hashbrown::HashMap;
 use tailrace_trace::Batch;
 use tailrace_trace::event::{Buffered, Layer, Operation, Part};
 
-use crate::longest::Span;
-use crate::patterns::Pattern;
-use crate::places::Places;
-use crate::steps::{Access, Line, Step, Sum};
+use crate::accounts::longest::Span;
+use crate::accounts::patterns::Pattern;
+use crate::accounts::places::Places;
+use crate::reduce::steps::{Access, Line, Step, Sum};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FunctionTally {

@@ -41,39 +41,31 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    pub fn new(runtime: i64, ranks: usize, most_bins: usize) -> Self {
+    /// Of rows that are to be added.
+    pub(crate) fn new(runtime: i64, ranks: usize, most_bins: usize) -> Self {
         let bin = (runtime + most_bins.max(1) as i64 - 1) / most_bins.max(1) as i64;
         let bin = bin.max(1);
         let bins = ((runtime + bin - 1) / bin).max(1) as usize;
         let ranks_per_row = ranks.div_ceil(MOST_ROWS).max(1);
-        let rows = ranks.div_ceil(ranks_per_row);
-        Self {
-            bin,
-            bins,
-            rows,
-            ranks_per_row,
-            time: vec![[0; 3]; rows * bins],
-            bytes: vec![[0; 2]; bins],
+        let (rows, bytes) = (ranks.div_ceil(ranks_per_row), vec![[0; 2]; bins]);
+        Self { bin, bins, rows, ranks_per_row, time: Vec::new(), bytes }
+    }
+
+    /// An empty row of this timeline.
+    pub(crate) fn row_to_fill(&self) -> Row {
+        Row { bin: self.bin, time: vec![[0; 3]; self.bins], bytes: vec![[0; 2]; self.bins] }
+    }
+
+    /// The next row is full.
+    pub(crate) fn add(&mut self, row: Row) {
+        self.time.extend(row.time);
+        for (bytes, of_row) in self.bytes.iter_mut().zip(row.bytes) {
+            (0..2).for_each(|direction| bytes[direction] += of_row[direction]);
         }
     }
 
     pub fn row(&self, rank: u32) -> usize {
         rank as usize / self.ranks_per_row
-    }
-
-    /// The bin of a moment; the window's end belongs to the last.
-    pub fn bin_of(&self, moment: i64) -> usize {
-        ((moment / self.bin) as usize).min(self.bins - 1)
-    }
-
-    /// Adds time in `state` from `begin` to `end` to the row.
-    pub fn add(&mut self, row: usize, state: State, begin: i64, end: i64) {
-        self.change(row, state, begin, end, 1);
-    }
-
-    /// Takes back what [`Timeline::add`] added.
-    pub fn remove(&mut self, row: usize, state: State, begin: i64, end: i64) {
-        self.change(row, state, begin, end, -1);
     }
 
     /// By bin: the mean number of ranks in a file call.
@@ -85,20 +77,36 @@ impl Timeline {
         };
         (0..self.bins).map(|bin| io(bin) as f64 / self.bin as f64).collect()
     }
+}
 
-    fn change(&mut self, row: usize, state: State, begin: i64, end: i64, sign: i64) {
+/// One row of a [`Timeline`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    bin: i64,
+    time: Vec<[i64; 3]>,
+    bytes: Vec<[u64; 2]>,
+}
+
+impl Row {
+    /// The bin of a moment; the window's end belongs to the last.
+    fn bin_of(&self, moment: i64) -> usize {
+        ((moment / self.bin) as usize).min(self.time.len() - 1)
+    }
+
+    /// Adds time in `state` from `begin` to `end`.
+    pub(crate) fn add(&mut self, state: State, begin: i64, end: i64) {
         let mut from = begin;
         while from < end {
             let bin = self.bin_of(from);
             let to = end.min((bin as i64 + 1) * self.bin);
-            self.time[row * self.bins + bin][state as usize] += sign * (to - from);
+            self.time[bin][state as usize] += to - from;
             from = to;
         }
     }
 
     /// Spreads `bytes` (direction 0: read, 1: written) over the bins from `begin` to `end`,
     /// exactly: no byte is lost.
-    pub fn spread(&mut self, direction: usize, bytes: u64, begin: i64, end: i64) {
+    pub(crate) fn spread(&mut self, direction: usize, bytes: u64, begin: i64, end: i64) {
         let (first, last) = (self.bin_of(begin), self.bin_of(end));
         let duration = i128::from((end - begin).max(1));
         let mut before = 0;
@@ -112,10 +120,9 @@ impl Timeline {
     }
 }
 
-/// The bin that a location is in, kept beside its clocks so that most calls touch nothing else.
+/// The bin that a rank is in, kept beside its clocks so that most calls touch nothing else.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pen {
-    row: usize,
     bin: usize,
     /// The moment at which the bin ends.
     edge: i64,
@@ -125,17 +132,30 @@ pub(crate) struct Pen {
 }
 
 impl Pen {
-    pub(crate) fn new(timeline: &Timeline, rank: u32) -> Self {
-        Self { row: timeline.row(rank), edge: timeline.bin, ..Self::default() }
+    pub(crate) fn new(row: &Row) -> Self {
+        Self { edge: row.bin, ..Self::default() }
     }
 
     /// Time in `state` from `begin`, where the last stroke ended, to `end`.
     #[inline]
-    pub(crate) fn stroke(&mut self, timeline: &mut Timeline, state: State, begin: i64, end: i64) {
+    pub(crate) fn stroke(&mut self, row: &mut Row, state: State, begin: i64, end: i64) {
         if end <= self.edge {
             self.time[state as usize] += end - begin;
         } else {
-            self.turn(timeline, state, begin, end);
+            self.turn(row, state, begin, end);
+        }
+    }
+
+    /// Useful time from `from`, where the last stroke ended, to `begin`, and time in a file call
+    /// until `end`.
+    #[inline]
+    pub(crate) fn strokes(&mut self, row: &mut Row, from: i64, begin: i64, end: i64) {
+        if end <= self.edge {
+            self.time[State::Useful as usize] += begin - from;
+            self.time[State::Io as usize] += end - begin;
+        } else {
+            self.stroke(row, State::Useful, from, begin);
+            self.stroke(row, State::Io, begin, end);
         }
     }
 
@@ -143,41 +163,25 @@ impl Pen {
     #[inline]
     pub(crate) fn moved(
         &mut self,
-        timeline: &mut Timeline,
+        row: &mut Row,
         direction: usize,
         bytes: u64,
         begin: i64,
         end: i64,
     ) {
-        if begin > self.edge - timeline.bin && end < self.edge {
+        if begin > self.edge - row.bin && end < self.edge {
             self.bytes[direction] += bytes;
         } else {
-            timeline.spread(direction, bytes, begin, end);
+            row.spread(direction, bytes, begin, end);
         }
     }
 
-    /// Time that was put down as `from` turns out to have been `to`.
-    pub(crate) fn recolour(
-        &mut self,
-        timeline: &mut Timeline,
-        from: State,
-        to: State,
-        begin: i64,
-        end: i64,
-    ) {
-        self.flush(timeline);
-        timeline.add(self.row, to, begin, end);
-        timeline.remove(self.row, from, begin, end);
-        self.totals[to as usize] += end - begin;
-        self.totals[from as usize] -= end - begin;
-    }
-
     /// Puts down what the pen holds.
-    pub(crate) fn flush(&mut self, timeline: &mut Timeline) {
-        let time = &mut timeline.time[self.row * timeline.bins + self.bin];
+    pub(crate) fn flush(&mut self, row: &mut Row) {
+        let time = &mut row.time[self.bin];
         (0..3).for_each(|state| time[state] += self.time[state]);
         (0..3).for_each(|state| self.totals[state] += self.time[state]);
-        (0..2).for_each(|direction| timeline.bytes[self.bin][direction] += self.bytes[direction]);
+        (0..2).for_each(|direction| row.bytes[self.bin][direction] += self.bytes[direction]);
         (self.time, self.bytes) = ([0; 3], [0; 2]);
     }
 
@@ -187,12 +191,12 @@ impl Pen {
     }
 
     #[cold]
-    fn turn(&mut self, timeline: &mut Timeline, state: State, begin: i64, end: i64) {
-        self.flush(timeline);
-        timeline.add(self.row, state, begin, end);
+    fn turn(&mut self, row: &mut Row, state: State, begin: i64, end: i64) {
+        self.flush(row);
+        row.add(state, begin, end);
         self.totals[state as usize] += end - begin;
-        self.bin = timeline.bin_of(end);
-        self.edge = (self.bin as i64 + 1) * timeline.bin;
+        self.bin = row.bin_of(end);
+        self.edge = (self.bin as i64 + 1) * row.bin;
     }
 }
 
@@ -200,27 +204,30 @@ impl Pen {
 mod tests {
     use super::*;
 
+    fn row(runtime: i64) -> Row {
+        Timeline::new(runtime, 1, 10).row_to_fill()
+    }
+
     #[test]
     fn strokes_fill_bins_and_conserve_time() {
-        let mut timeline = Timeline::new(100, 2, 10);
-        let mut pen = Pen::new(&timeline, 1);
-        pen.stroke(&mut timeline, State::Useful, 0, 8);
-        pen.stroke(&mut timeline, State::Io, 8, 35); // 2 in bin 0, 10 in 1, 10 in 2, 5 in 3
-        pen.stroke(&mut timeline, State::Mpi, 35, 100);
-        pen.flush(&mut timeline);
-        let row = &timeline.time[timeline.bins..];
-        assert_eq!(row[0], [8, 2, 0]);
-        assert_eq!((row[1], row[2], row[3]), ([0, 10, 0], [0, 10, 0], [0, 5, 5]));
-        assert_eq!(row.iter().flatten().sum::<i64>(), 100);
+        let mut row = row(100);
+        let mut pen = Pen::new(&row);
+        pen.stroke(&mut row, State::Useful, 0, 8);
+        pen.stroke(&mut row, State::Io, 8, 35); // 2 in bin 0, 10 in 1, 10 in 2, 5 in 3
+        pen.stroke(&mut row, State::Mpi, 35, 100);
+        pen.flush(&mut row);
+        assert_eq!(row.time[0], [8, 2, 0]);
+        assert_eq!(row.time[1..4], [[0, 10, 0], [0, 10, 0], [0, 5, 5]]);
+        assert_eq!(row.time.iter().flatten().sum::<i64>(), 100);
         assert_eq!(pen.totals(), [8, 27, 65]);
     }
 
     #[test]
     fn bytes_are_spread_by_time_and_none_is_lost() {
-        let mut timeline = Timeline::new(100, 1, 10);
+        let mut row = row(100);
         // 5 + 10 + 10 + 5 ns of 30: 1, 3 (of 5), 3 (of 8.33), the rest
-        timeline.spread(1, 10, 5, 35);
-        let written: Vec<u64> = timeline.bytes.iter().map(|b| b[1]).collect();
+        row.spread(1, 10, 5, 35);
+        let written: Vec<u64> = row.bytes.iter().map(|b| b[1]).collect();
         assert_eq!(written, [1, 4, 3, 2, 0, 0, 0, 0, 0, 0]);
     }
 

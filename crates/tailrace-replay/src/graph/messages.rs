@@ -1,0 +1,298 @@
+//! Point-to-point matching: on each channel the n-th send meets the n-th posted receive.
+
+use crate::graph::vertex::Source;
+
+/// Names a message from its first sight (send or posted receive) until both sides are done with it.
+pub(crate) type MessageId = u32;
+
+const NONE: MessageId = MessageId::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    channel: u32,
+    sent: Option<Source>,
+    posted: Option<Source>,
+    sender_done: bool,
+    /// … and when, in measured time.
+    receiver_done: Option<i64>,
+    /// The receive was cancelled: its place in the queue is void.
+    cancelled: bool,
+    /// One of its sources is not settled.
+    open: bool,
+    next: MessageId,
+}
+
+/// Messages that lack one side, all the same, in order.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    first: MessageId,
+    last: MessageId,
+    /// Source and destination.
+    ends: (u32, u32),
+}
+
+/// All messages that are under way. Memory grows with them, not with the trace.
+#[derive(Default)]
+pub(crate) struct Messages {
+    /// By channel.
+    queues: Vec<Queue>,
+    slots: Vec<Message>,
+    free: Vec<MessageId>,
+    /// Messages that may have sources that are not settled.
+    unsettled: Vec<MessageId>,
+    /// Receives that were over before their send began: clocks disagree, or the trace does.
+    pub received_before_sent: u64,
+    /// Source and destination of the first such message, by the time of its send.
+    pub first_received_before_sent: Option<(i64, u32, u32)>,
+}
+
+impl Messages {
+    /// A channel from a rank to another: where messages never overtake one another.
+    pub(crate) fn add_channel(&mut self, ends: (u32, u32)) -> u32 {
+        self.queues.push(Queue { first: NONE, last: NONE, ends });
+        self.queues.len() as u32 - 1
+    }
+
+    /// A send starts. The sender is to call [`Messages::sender_done`] with the answer.
+    #[inline]
+    pub(crate) fn send(&mut self, channel: u32, source: Source) -> MessageId {
+        let waiting = self.take_first(channel, |message| message.sent.is_none());
+        let id = waiting.unwrap_or_else(|| self.queue(channel));
+        self.slots[id as usize].sent = Some(source);
+        self.touch(id);
+        if self.slots[id as usize].receiver_done.is_some() {
+            self.note_received_before_sent(id);
+        }
+        id
+    }
+
+    /// A receive is posted. The receiver is to call [`Messages::receiver_done`] with the answer.
+    #[inline]
+    pub(crate) fn post(&mut self, channel: u32, source: Source) -> MessageId {
+        let waiting = self.take_first(channel, |message| message.posted.is_none());
+        let id = waiting.unwrap_or_else(|| self.queue(channel));
+        self.slots[id as usize].posted = Some(source);
+        self.touch(id);
+        id
+    }
+
+    /// When the message's send started, if it did so far.
+    #[inline]
+    pub(crate) fn sent(&self, id: MessageId) -> Option<Source> {
+        self.slots[id as usize].sent
+    }
+
+    /// When the message's receive was posted, if it was so far.
+    #[inline]
+    pub(crate) fn posted(&self, id: MessageId) -> Option<Source> {
+        self.slots[id as usize].posted
+    }
+
+    /// The first message that no receive was posted for.
+    pub(crate) fn first_unreceived(&self, channel: u32) -> Option<MessageId> {
+        let first = self.queues[channel as usize].first;
+        (first != NONE && self.slots[first as usize].sent.is_some()).then_some(first)
+    }
+
+    pub(crate) fn sender_done(&mut self, id: MessageId) {
+        self.slots[id as usize].sender_done = true;
+        self.release(id);
+    }
+
+    /// The receive ended at `at`.
+    #[inline]
+    pub(crate) fn receiver_done(&mut self, id: MessageId, at: i64) {
+        let message = &mut self.slots[id as usize];
+        message.receiver_done = Some(at);
+        if message.sent.is_some_and(|sent| sent.at > at) {
+            self.note_received_before_sent(id);
+        }
+        self.release(id);
+    }
+
+    /// A receive is cancelled at `at`: if nothing was sent to it, nothing will be.
+    pub(crate) fn cancel_receive(&mut self, id: MessageId, at: i64) {
+        if self.slots[id as usize].sent.is_some() {
+            self.receiver_done(id, at);
+        } else {
+            self.slots[id as usize].cancelled = true;
+        }
+    }
+
+    /// Makes replayed times of what can be told by now. `settle` answers whether it could.
+    pub(crate) fn settle(&mut self, settle: impl Fn(&mut Source) -> bool) {
+        let slots = &mut self.slots;
+        self.unsettled.retain(|id| {
+            let message = &mut slots[*id as usize];
+            let both = message.sent.as_mut().into_iter().chain(message.posted.as_mut());
+            message.open = both.filter_map(|source| (!settle(source)).then_some(())).count() > 0;
+            message.open
+        });
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unsettled.is_empty()
+    }
+
+    /// Sends never received and receives never satisfied.
+    pub(crate) fn unmatched(&self) -> (usize, usize) {
+        let (mut sends, mut receives) = (0, 0);
+        for queue in &self.queues {
+            let mut id = queue.first;
+            while id != NONE {
+                let message = &self.slots[id as usize];
+                sends += usize::from(message.sent.is_some());
+                receives += usize::from(message.sent.is_none() && !message.cancelled);
+                id = message.next;
+            }
+        }
+        (sends, receives)
+    }
+
+    /// Takes the queue's first message if it lacks the side that just came; drops cancelled ones
+    /// before it.
+    #[inline]
+    fn take_first(&mut self, channel: u32, lacks: fn(&Message) -> bool) -> Option<MessageId> {
+        loop {
+            let queue = &mut self.queues[channel as usize];
+            if queue.first == NONE {
+                return None;
+            }
+            let id = queue.first;
+            let message = &self.slots[id as usize];
+            if message.cancelled {
+                queue.first = message.next;
+                self.free.push(id);
+                continue;
+            }
+            if !lacks(message) {
+                return None;
+            }
+            queue.first = message.next;
+            return Some(id);
+        }
+    }
+
+    #[inline]
+    fn queue(&mut self, channel: u32) -> MessageId {
+        let message = Message {
+            channel,
+            sent: None,
+            posted: None,
+            sender_done: false,
+            receiver_done: None,
+            cancelled: false,
+            open: false,
+            next: NONE,
+        };
+        let id = self.free.pop().unwrap_or(self.slots.len() as MessageId);
+        match self.slots.get_mut(id as usize) {
+            Some(slot) => *slot = Message { open: slot.open, ..message },
+            None => self.slots.push(message),
+        }
+        let queue = &mut self.queues[channel as usize];
+        if queue.first == NONE {
+            queue.first = id;
+        } else {
+            self.slots[queue.last as usize].next = id;
+        }
+        queue.last = id;
+        id
+    }
+
+    #[inline]
+    fn touch(&mut self, id: MessageId) {
+        let message = &mut self.slots[id as usize];
+        if !message.open {
+            message.open = true;
+            self.unsettled.push(id);
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, id: MessageId) {
+        let message = &self.slots[id as usize];
+        let matched = message.sent.is_some() && message.posted.is_some();
+        if matched && message.sender_done && message.receiver_done.is_some() {
+            self.free.push(id);
+        }
+    }
+
+    #[cold]
+    fn note_received_before_sent(&mut self, id: MessageId) {
+        let Message { channel, sent, .. } = self.slots[id as usize];
+        let (source, destination) = self.queues[channel as usize].ends;
+        let found = (sent.map_or(0, |sent| sent.at), source, destination);
+        self.received_before_sent += 1;
+        let first = self.first_received_before_sent.get_or_insert(found);
+        *first = found.min(*first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clocks::Clocks;
+
+    fn source(at: i64) -> Source {
+        Source { clocks: Clocks::all(at, 1), at, rank: 0, waits: 0, tied: false, settled: true }
+    }
+
+    fn messages() -> Messages {
+        let mut messages = Messages::default();
+        messages.add_channel((1, 2));
+        messages
+    }
+
+    #[test]
+    fn sends_and_receives_match_first_in_first_out() {
+        let mut messages = messages();
+        let first = messages.send(0, source(10));
+        let second = messages.send(0, source(20));
+        assert_eq!(messages.first_unreceived(0), Some(first));
+        assert_eq!(messages.post(0, source(30)), first);
+        assert_eq!(messages.post(0, source(31)), second);
+        let third = messages.post(0, source(32));
+        assert!(messages.sent(third).is_none());
+        assert_eq!(messages.send(0, source(40)), third);
+        assert_eq!(messages.posted(third).map(|source| source.at), Some(32));
+        assert_eq!(messages.unmatched(), (0, 0));
+    }
+
+    #[test]
+    fn memory_follows_open_messages_only() {
+        let mut messages = messages();
+        for at in 0..1000 {
+            let id = messages.send(0, source(at));
+            messages.sender_done(id);
+            let id = messages.post(0, source(at));
+            messages.receiver_done(id, at);
+        }
+        messages.settle(|_| true);
+        assert_eq!((messages.slots.len(), messages.unsettled.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_receive_that_was_over_first_keeps_its_place_in_the_queue() {
+        let mut messages = messages();
+        let early = messages.post(0, source(0));
+        messages.receiver_done(early, 5);
+        assert_eq!(messages.send(0, source(9)), early);
+        assert_eq!(messages.received_before_sent, 1);
+        assert_eq!(messages.first_received_before_sent, Some((9, 1, 2)));
+        let next = messages.send(0, source(10));
+        assert_eq!(messages.post(0, source(11)), next);
+    }
+
+    #[test]
+    fn a_cancelled_receive_takes_no_message() {
+        let mut messages = messages();
+        let ids: Vec<_> = (0..3).map(|at| messages.post(0, source(at))).collect();
+        messages.cancel_receive(ids[1], 3);
+        messages.cancel_receive(ids[2], 4);
+        assert_eq!(messages.send(0, source(5)), ids[0]);
+        let sent = messages.send(0, source(6));
+        assert_eq!(messages.unmatched(), (1, 0));
+        assert!(messages.posted(sent).is_none());
+    }
+}

@@ -1,0 +1,349 @@
+//! The dependence graph: per rank, instants at which others may meet it with the sums of local time
+//! between them, and edges from messages and collectives.
+//!
+//! It is built and evaluated in slabs of measured time, of which the reducers hand over one after
+//! another: [`Graph::take`] matches what is in a slab, replays it, and forgets it but for what is
+//! still open.
+//! What is matched is told by order alone: the n-th send of a channel meets its n-th receive, the
+//! n-th collective of a rank the n-th of the others.
+//! Who waits for whom is told by comparing measured times ([`chains::Waiter::counts`]): a replay
+//! never assumes an order that they contradict. Without that guard ([`CollectiveOrder::All`]) a
+//! rank is replayed no further than what it waits for is known.
+
+pub(crate) mod area;
+pub(crate) mod chains;
+pub(crate) mod collectives;
+pub(crate) mod edges;
+pub(crate) mod messages;
+mod replay;
+pub(crate) mod roles;
+pub(crate) mod vertex;
+
+use hashbrown::HashMap;
+use tailrace_trace::Tables;
+use tailrace_trace::event::Envelope;
+
+use crate::clocks::Clocks;
+use crate::graph::area::Area;
+use crate::graph::chains::{Chain, Chains, Role};
+use crate::graph::collectives::Collectives;
+use crate::graph::messages::Messages;
+use crate::graph::vertex::{Deed, Source, Vertex};
+
+/// What a reducer hands over of one rank, in order of time.
+#[derive(Default)]
+pub(crate) struct Slab {
+    pub vertices: Vec<Vertex>,
+    /// The begins and ends of its file calls: see [`edges`].
+    pub edges: Vec<u64>,
+    /// … and what the call moved that ended, by end: twice the bytes, and 1 more where they were
+    /// written.
+    pub moved: Vec<u64>,
+    /// Channels that are new to the rank, in order of its own numbers.
+    pub channels: Vec<Channel>,
+    /// When receives were cancelled.
+    pub cuts: Vec<i64>,
+    pub has_probes: bool,
+}
+
+impl Slab {
+    /// Takes over what comes after; leaves nothing there.
+    pub(crate) fn append(&mut self, later: &mut Self) {
+        if self.vertices.is_empty() && self.edges.is_empty() && self.moved.is_empty() {
+            std::mem::swap(&mut self.vertices, &mut later.vertices);
+            std::mem::swap(&mut self.edges, &mut later.edges);
+            std::mem::swap(&mut self.moved, &mut later.moved);
+        } else {
+            self.vertices.append(&mut later.vertices);
+            self.edges.append(&mut later.edges);
+            self.moved.append(&mut later.moved);
+        }
+        self.channels.append(&mut later.channels);
+        self.cuts.append(&mut later.cuts);
+        self.has_probes |= std::mem::take(&mut later.has_probes);
+    }
+}
+
+/// Where messages overtake one another never: same communicator, source, destination and tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Channel {
+    pub communicator: u32,
+    pub tag: i32,
+    pub source: u32,
+    pub destination: u32,
+}
+
+impl Channel {
+    /// Tags that no message has: the notices of one-sided epochs travel on channels of their own.
+    pub(crate) const POST: i32 = i32::MIN;
+    pub(crate) const COMPLETE: i32 = i32::MIN + 1;
+
+    /// On which `rank` sends; `None` if it sends to nobody.
+    pub(crate) fn to(envelope: &Envelope, rank: u32) -> Option<Self> {
+        let Envelope { communicator, tag, .. } = *envelope;
+        let destination = u32::try_from(envelope.peer).ok()?;
+        Some(Self { communicator, tag, source: rank, destination })
+    }
+
+    /// On which `rank` receives; `None` where nobody sends, or a wildcard is not resolved.
+    pub(crate) fn from(envelope: &Envelope, rank: u32) -> Option<Self> {
+        let Envelope { communicator, tag, .. } = *envelope;
+        let source = u32::try_from(envelope.peer).ok().filter(|_| tag >= 0)?;
+        Some(Self { communicator, tag, source, destination: rank })
+    }
+}
+
+/// So many vertices are matched before they are replayed: what is touched twice should still be in
+/// the cache.
+const PART: usize = 4096;
+/// … and at least so many of each rank.
+const PART_OF_A_RANK: usize = 16;
+/// Without the guard so many vertices wait for what others have not come to, at most.
+const MOST_WAITING: usize = 1 << 22;
+
+pub(crate) struct Graph<'a> {
+    tables: &'a Tables,
+    ranks: i64,
+    /// A wait is for what happened before, as measured.
+    guarded: bool,
+    pub area: Area,
+    chains: Chains,
+    pub messages: Messages,
+    pub collectives: Collectives,
+    channels: HashMap<Channel, u32>,
+    /// Ranks whose replay waits for that of the next, and whether a rank is among them.
+    stack: Vec<usize>,
+    under_way: Vec<bool>,
+    /// Waits that were given up to get on.
+    pub forced: u64,
+}
+
+impl<'a> Graph<'a> {
+    /// `begins`: when each rank comes to life, in nanoseconds since the window's begin: no network
+    /// makes a process start earlier.
+    pub(crate) fn new(tables: &'a Tables, begins: &[i64], guarded: bool, area: Area) -> Self {
+        let ranks = i64::from(tables.ranks.max(1));
+        let chain = |begin: &i64| Chain {
+            ahead: vec![Clocks::all(*begin, ranks)],
+            shared: vec![0],
+            ..Chain::default()
+        };
+        Self {
+            tables,
+            ranks,
+            guarded,
+            area,
+            chains: Chains(begins.iter().map(chain).collect()),
+            messages: Messages::default(),
+            collectives: Collectives::default(),
+            channels: HashMap::new(),
+            stack: Vec::new(),
+            under_way: vec![false; begins.len()],
+            forced: 0,
+        }
+    }
+
+    /// Takes all that happened until `horizon` (nanoseconds since the window's begin); what is
+    /// later stays in the slabs, by rank.
+    pub(crate) fn take(&mut self, slabs: &mut [Slab], horizon: i64) {
+        self.area.pass(slabs, horizon, &mut self.chains.0);
+        for (rank, slab) in slabs.iter_mut().enumerate() {
+            self.add_channels(rank, slab);
+            let until = slab.vertices.partition_point(|vertex| vertex.at <= horizon);
+            let vertices = &mut self.chains.0[rank].vertices;
+            if vertices.is_empty() && until == slab.vertices.len() {
+                std::mem::swap(vertices, &mut slab.vertices);
+            } else {
+                vertices.extend(slab.vertices.drain(..until));
+            }
+        }
+        let mut cuts: Vec<i64> = slabs
+            .iter_mut()
+            .flat_map(|slab| slab.cuts.extract_if(.., |cut| *cut <= horizon))
+            .collect();
+        cuts.sort_unstable();
+        let has_probes = slabs.iter().any(|slab| slab.has_probes);
+        for slab in slabs.iter_mut().filter(|slab| slab.vertices.is_empty()) {
+            slab.has_probes = false;
+        }
+        for part in self.parts(horizon, cuts) {
+            self.match_until(part, has_probes);
+            self.replay();
+            self.settle();
+        }
+        self.chains.0.iter_mut().for_each(Chain::forget_replayed);
+        while self.waiting() > MOST_WAITING {
+            self.force();
+            self.settle();
+        }
+    }
+
+    /// There is no more: what waits in vain goes on.
+    pub(crate) fn finish(&mut self) {
+        while self.waiting() > 0 {
+            self.force();
+        }
+        self.settle();
+    }
+
+    /// By how much each rank's clocks are ahead of its local time, in the end.
+    pub(crate) fn ahead(&self) -> Vec<Clocks> {
+        self.chains.0.iter().map(Chain::ahead).collect()
+    }
+
+    fn add_channels(&mut self, rank: usize, slab: &mut Slab) {
+        let chain = &mut self.chains.0[rank];
+        for channel in slab.channels.drain(..) {
+            let ends = (channel.source, channel.destination);
+            let number = self.channels.entry(channel);
+            chain.channels.push(*number.or_insert_with(|| self.messages.add_channel(ends)));
+        }
+    }
+
+    /// Cuts what is to be matched into parts of about the same length, and where a receive is
+    /// cancelled: what was sent to it by then is known only if nothing later is matched.
+    fn parts(&self, horizon: i64, cuts: Vec<i64>) -> Vec<i64> {
+        let (mut first, mut last, mut vertices) = (horizon, i64::MIN, 0);
+        for chain in &self.chains.0 {
+            let fresh = &chain.vertices[chain.matched..];
+            vertices += fresh.len();
+            if let (Some(begin), Some(end)) = (fresh.first(), fresh.last()) {
+                (first, last) = (first.min(begin.at), last.max(end.at));
+            }
+        }
+        let most = PART.max(PART_OF_A_RANK * self.chains.0.len());
+        let parts = (vertices / most + 1) as i128;
+        let span = i128::from(last) - i128::from(first);
+        let mut parts: Vec<i64> =
+            (1..parts).map(|part| (i128::from(first) + span * part / parts) as i64).collect();
+        parts.extend(cuts);
+        parts.sort_unstable();
+        parts.dedup();
+        if vertices > 0 {
+            parts.push(horizon);
+        }
+        parts
+    }
+
+    fn match_until(&mut self, horizon: i64, has_probes: bool) {
+        if has_probes {
+            // A probe sees what was sent, whoever is matched first.
+            (0..self.chains.0.len()).for_each(|rank| self.match_sends_until(rank, horizon));
+        }
+        for rank in 0..self.chains.0.len() {
+            let chain = &self.chains.0[rank];
+            let fresh = &chain.vertices[chain.matched..];
+            let until = chain.matched + fresh.partition_point(|vertex| vertex.at <= horizon);
+            for place in chain.matched..until {
+                self.match_vertex(rank, place);
+            }
+            self.chains.0[rank].matched = until;
+        }
+    }
+
+    fn match_sends_until(&mut self, rank: usize, horizon: i64) {
+        let chain = &mut self.chains.0[rank];
+        let (mut waits, mut last_wait) = (chain.waits, chain.last_wait);
+        for vertex in chain.vertices[chain.matched..].iter().take_while(|v| v.at <= horizon) {
+            match vertex.deed {
+                Deed::Send { channel, .. } => {
+                    let source = Source {
+                        clocks: chain.local(vertex, self.ranks),
+                        at: vertex.at,
+                        rank: rank as u32,
+                        waits,
+                        tied: last_wait == vertex.at,
+                        settled: false,
+                    };
+                    let message = self.messages.send(chain.channels[channel as usize], source);
+                    chain.sent.push_back(message);
+                }
+                deed if deed.waits() => {
+                    waits = waits.wrapping_add(1);
+                    last_wait = vertex.at;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn settle(&mut self) {
+        let Self { chains, messages, collectives, .. } = self;
+        messages.settle(|source| chains.settle(source));
+        collectives.settle(chains);
+        let mut marked = true;
+        for rank in 0..chains.0.len() {
+            let mut marks = std::mem::take(&mut chains.0[rank].marks);
+            marked = marks.iter_mut().flatten().all(|mark| chains.settle(mark)) && marked;
+            chains.0[rank].marks = marks;
+        }
+        if marked && messages.is_settled() && collectives.is_settled() {
+            chains.0.iter_mut().for_each(Chain::forget_waits);
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.chains.0.iter().map(|chain| chain.matched - chain.replayed).sum()
+    }
+
+    #[inline]
+    fn match_vertex(&mut self, rank: usize, place: usize) {
+        let Self { chains, messages, collectives, tables, .. } = self;
+        let chain = &mut chains.0[rank];
+        let vertex = chain.vertices[place];
+        let source = |chain: &Chain| Source {
+            clocks: chain.local(&vertex, self.ranks),
+            at: vertex.at,
+            rank: rank as u32,
+            waits: chain.waits,
+            tied: chain.last_wait == vertex.at,
+            settled: false,
+        };
+        match vertex.deed {
+            Deed::Send { channel, rendezvous } => {
+                let message = chain.sent.pop_front().unwrap_or_else(|| {
+                    messages.send(chain.channels[channel as usize], source(chain))
+                });
+                if rendezvous {
+                    chain.roles.push(Role::Send(message));
+                } else {
+                    messages.sender_done(message);
+                }
+            }
+            Deed::Post { channel } => {
+                let message = messages.post(chain.channels[channel as usize], source(chain));
+                chain.roles.push(Role::Receive(message));
+            }
+            Deed::Mark { thread } => {
+                let thread = thread as usize;
+                if chain.marks.len() <= thread {
+                    chain.marks.resize(thread + 1, None);
+                }
+                chain.marks[thread] = Some(source(chain));
+            }
+            Deed::LatePost { channel, thread } => {
+                let mark = chain.marks.get_mut(thread as usize).and_then(Option::take);
+                let mut source = mark.unwrap_or_else(|| source(chain));
+                source.at = vertex.at;
+                let message = messages.post(chain.channels[channel as usize], source);
+                chain.roles.push(Role::Receive(message));
+            }
+            Deed::Enter(entry) => {
+                let part = collectives.enter(tables, &entry, source(chain));
+                chain.roles.push(part.map_or(Role::Nothing, Role::Collective));
+            }
+            Deed::FileEnded { role } => {
+                if let Some(Role::Collective(part)) = chain.roles.get(role) {
+                    collectives.file_call_ended(part.instance, source(chain));
+                }
+            }
+            Deed::Probe { channel } => {
+                let found = messages.first_unreceived(chain.channels[channel as usize]);
+                chain.probed.push_back(found);
+                chain.wait(vertex.at);
+            }
+            Deed::Await { .. } | Deed::Finish { .. } => chain.wait(vertex.at),
+            Deed::Release { .. } | Deed::Abandon { .. } => {}
+        }
+    }
+}

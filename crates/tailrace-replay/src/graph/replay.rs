@@ -1,0 +1,164 @@
+//! Replaying what is matched: a rank goes on until it waits for one that has to go on first.
+
+use crate::clocks::Clocks;
+use crate::graph::Graph;
+use crate::graph::chains::{Answer, Chain, Role, Waiter};
+use crate::graph::vertex::{Deed, Vertex};
+
+/// How far a rank's replay came.
+enum Reached {
+    /// All that is matched.
+    Everything,
+    /// It waits for that rank.
+    Needs(u32),
+    /// It waits for what is not matched yet.
+    Missing,
+}
+
+impl Graph<'_> {
+    /// Replays all that is matched, as far as it depends on nothing that is not.
+    pub(crate) fn replay(&mut self) {
+        let mut before = usize::MAX;
+        let mut waiting = self.waiting();
+        // Whoever waits for others in turn gets on each time that one of them does.
+        while (1..before).contains(&waiting) {
+            (0..self.chains.0.len()).for_each(|first| self.replay_rank(first));
+            before = std::mem::replace(&mut waiting, self.waiting());
+        }
+    }
+
+    /// Replays a rank, and before it those that it waits for, as far as that goes.
+    fn replay_rank(&mut self, first: usize) {
+        self.stack.push(first);
+        self.under_way[first] = true;
+        let mut gave_up = None;
+        while let Some(rank) = self.stack.last().copied() {
+            let before = self.chains.0[rank].replayed;
+            let reached = self.advance(rank, false);
+            if self.chains.0[rank].replayed > before {
+                gave_up = None;
+            }
+            match reached {
+                Reached::Needs(other)
+                    if !self.under_way[other as usize] && gave_up != Some(other as usize) =>
+                {
+                    self.under_way[other as usize] = true;
+                    self.stack.push(other as usize);
+                }
+                Reached::Needs(_) | Reached::Missing | Reached::Everything => {
+                    self.under_way[rank] = false;
+                    self.stack.pop();
+                    gave_up = Some(rank);
+                }
+            }
+        }
+    }
+
+    /// Lets the earliest wait that cannot go on, by measured time, wait for what is known alone.
+    pub(crate) fn force(&mut self) {
+        let waiting = self.chains.0.iter().enumerate();
+        let next = waiting
+            .filter(|(_, chain)| chain.replayed < chain.matched)
+            .min_by_key(|(rank, chain)| (chain.vertices[chain.replayed].at, *rank));
+        if let Some((rank, _)) = next {
+            self.advance(rank, true);
+            self.replay();
+        }
+    }
+
+    fn advance(&mut self, rank: usize, mut force: bool) -> Reached {
+        while let Some(vertex) = self.chains.0[rank].next() {
+            let answer = match vertex.deed {
+                Deed::Await { role } | Deed::Finish { role } => self.answer(rank, &vertex, role),
+                Deed::Probe { .. } => self.answer_probe(rank, &vertex),
+                Deed::Release { role } | Deed::Abandon { role } => {
+                    self.end_role(rank, &vertex, role);
+                    self.chains.0[rank].replayed += 1;
+                    continue;
+                }
+                _ => {
+                    self.chains.0[rank].replayed += 1;
+                    continue;
+                }
+            };
+            let moment = match answer {
+                Answer::After(moment) => moment,
+                _ if force => {
+                    self.forced += 1;
+                    Clocks::default()
+                }
+                Answer::Needs(other) => return Reached::Needs(other),
+                Answer::Missing => return Reached::Missing,
+            };
+            force = false;
+            self.chains.0[rank].go_on_after(moment, &vertex, self.ranks);
+            match vertex.deed {
+                Deed::Finish { role } => self.end_role(rank, &vertex, role),
+                Deed::Probe { .. } => drop(self.chains.0[rank].probed.pop_front()),
+                _ => {}
+            }
+        }
+        Reached::Everything
+    }
+
+    #[inline]
+    fn answer(&mut self, rank: usize, vertex: &Vertex, role: u64) -> Answer {
+        let Self { chains, messages, collectives, .. } = self;
+        let waiter = Waiter { chains, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
+        match chains.0[rank].roles.get(role) {
+            Some(Role::Send(message)) => waiter.wait_for(messages.posted(message)),
+            Some(Role::Receive(message)) => waiter.wait_for(messages.sent(message)),
+            Some(Role::Collective(part)) if matches!(vertex.deed, Deed::Await { .. }) => {
+                collectives.completed_entry(&part, &waiter)
+            }
+            Some(Role::Collective(part)) => collectives.dependency(&part, &waiter),
+            Some(Role::Nothing) | None => Answer::After(Clocks::default()),
+        }
+    }
+
+    fn answer_probe(&self, rank: usize, vertex: &Vertex) -> Answer {
+        let Self { chains, messages, .. } = self;
+        let waiter = Waiter { chains, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
+        match chains.0[rank].probed.front().copied().flatten() {
+            Some(message) => waiter.wait_for(messages.sent(message)),
+            None => Answer::After(Clocks::default()),
+        }
+    }
+
+    /// The rank is done with the role.
+    #[inline]
+    fn end_role(&mut self, rank: usize, vertex: &Vertex, number: u64) {
+        let roles = &mut self.chains.0[rank].roles;
+        let role = roles.get(number);
+        roles.remove(number);
+        match role {
+            Some(Role::Send(message)) => self.messages.sender_done(message),
+            Some(Role::Receive(message)) if matches!(vertex.deed, Deed::Abandon { .. }) => {
+                self.messages.cancel_receive(message, vertex.at);
+            }
+            Some(Role::Receive(message)) => self.messages.receiver_done(message, vertex.at),
+            Some(Role::Collective(part)) => self.collectives.leave(&part),
+            Some(Role::Nothing) | None => {}
+        }
+    }
+}
+
+impl Chain {
+    #[inline]
+    fn next(&self) -> Option<Vertex> {
+        (self.replayed < self.matched).then(|| self.vertices[self.replayed])
+    }
+
+    #[inline]
+    fn go_on_after(&mut self, moment: Clocks, vertex: &Vertex, ranks: i64) {
+        let local = self.local(vertex, ranks);
+        self.ahead.push(self.ahead().max(moment.minus(local)));
+        self.replayed += 1;
+    }
+
+    /// A vertex that waits is matched.
+    pub(crate) fn wait(&mut self, at: i64) {
+        self.waits = self.waits.wrapping_add(1);
+        self.last_wait = at;
+    }
+}

@@ -1,0 +1,158 @@
+//! The vertices of the graph: instants at which a rank does what others may wait for, or waits.
+//!
+//! Between two vertices of a rank there is nothing but local time; a vertex holds the sums of it
+//! since the window's begin, so that the time between any two is a difference.
+
+use crate::clocks::Clocks;
+
+/// A vertex of one rank; in order of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vertex {
+    /// Measured time, nanoseconds since the window's begin; not cut to the window.
+    pub at: i64,
+    /// Time of the rank's main thread outside of calls, and in file calls, until then.
+    pub useful: i64,
+    pub io: i64,
+    /// How many areas the rank asked for before: the last of them is what ∫k dt over its file calls
+    /// comes to here. Wraps.
+    pub areas: u32,
+    pub deed: Deed,
+}
+
+/// What a rank does at a vertex. Deeds that another may complete later take the rank's next *role*
+/// number: [`Deed::takes_role`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// Starts a send; a rendezvous completes no earlier than its receive is posted.
+    Send {
+        channel: u32,
+        rendezvous: bool,
+    },
+    /// Posts a receive.
+    Post {
+        channel: u32,
+    },
+    /// Posts a receive whose channel comes with the next [`Deed::LatePost`] of the thread.
+    Mark {
+        thread: u32,
+    },
+    LatePost {
+        channel: u32,
+        thread: u32,
+    },
+    /// Enters a collective.
+    Enter(Entry),
+    /// A file call ended that was made inside the collective call of that role.
+    FileEnded {
+        role: u64,
+    },
+    /// Waits for what the role stands for, and waits for it again later.
+    Await {
+        role: u64,
+    },
+    /// Waits for it, and is done with it.
+    Finish {
+        role: u64,
+    },
+    /// Another thread than the main one waited: the rank is done with the role.
+    Release {
+        role: u64,
+    },
+    /// Nobody will wait for it: cancelled, or freed.
+    Abandon {
+        role: u64,
+    },
+    /// Waits for the first message on the channel that no receive was posted for.
+    Probe {
+        channel: u32,
+    },
+}
+
+impl Deed {
+    pub(crate) fn takes_role(self) -> bool {
+        matches!(
+            self,
+            Self::Send { rendezvous: true, .. }
+                | Self::Post { .. }
+                | Self::LatePost { .. }
+                | Self::Enter(_)
+        )
+    }
+
+    pub(crate) fn waits(self) -> bool {
+        matches!(self, Self::Await { .. } | Self::Finish { .. } | Self::Probe { .. })
+    }
+}
+
+/// A rank's part in the `number`-th collective of the family on the communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub communicator: u32,
+    pub number: u32,
+    pub family: Family,
+    pub gives: Gives,
+    pub waits: Waits,
+}
+
+/// Collectives of different families on one communicator are counted apart: files and windows have
+/// communicators of their own, duplicates of the one that they name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(crate) enum Family {
+    #[default]
+    Ordinary,
+    File,
+    Window,
+}
+
+impl Family {
+    pub(crate) const COUNT: usize = Self::Window as usize + 1;
+}
+
+/// Who may wait for an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gives {
+    /// Nobody: it has no data for others.
+    Nothing,
+    /// Those that wait for all.
+    All,
+    /// Those that wait for the root.
+    Root,
+    /// Those that wait for its position in the communicator.
+    ByPosition,
+}
+
+/// What a rank waits for when it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    Nothing,
+    /// For all that entered so far; on an intercommunicator for those of the other group.
+    All,
+    /// For all, of both groups: an intercommunicator is made by both.
+    Both,
+    /// For the root, if it entered.
+    Root,
+    /// For those before it in the communicator.
+    Before,
+    /// For its neighbours.
+    Neighbours,
+    /// For everyone, but only if everyone entered: a collective file call need not synchronize.
+    AllIfComplete,
+    /// … and for the file calls that the others made inside: they read for this rank.
+    Readers,
+}
+
+/// What a wait may wait for: the moment of a vertex, as replayed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    /// Replayed time where it is settled, else the local sums.
+    pub clocks: Clocks,
+    /// Measured.
+    pub at: i64,
+    pub rank: u32,
+    /// How many waits the rank's graph has before. Wraps.
+    pub waits: u32,
+    /// The last of these was at the same nanosecond.
+    pub tied: bool,
+    pub settled: bool,
+}

@@ -1,0 +1,406 @@
+//! Each rank by itself: its events become accounts, and vertices of the graph.
+//!
+//! All that needs no other rank is done here, in parallel over ranks: time by state, functions,
+//! files, places, patterns, the rank's row of the timeline, the longest calls. What leaves is what
+//! others may meet ([`crate::graph::Slab`]): the begins and ends of file calls, and vertices with
+//! the sums of local time.
+//! [`Rank::reduce`] goes until a horizon of measured time, or until a rank has handed over
+//! enough.
+
+pub(crate) mod calls;
+pub(crate) mod channels;
+mod file_calls;
+mod one_sided;
+pub(crate) mod opaque;
+mod operations;
+pub(crate) mod order;
+pub(crate) mod requests;
+pub(crate) mod steps;
+pub(crate) mod thread;
+
+use std::sync::Arc;
+
+use tailrace_trace::event::{Event, Operation, Part, Shape};
+use tailrace_trace::tables::Window;
+use tailrace_trace::{EventStream, Tables, Trace, TraceError};
+
+use crate::accounts::levels::Levels;
+use crate::accounts::longest::Span;
+use crate::accounts::timeline::{Pen, Row, State};
+use crate::accounts::waits::Waits;
+use crate::graph::Slab;
+use crate::graph::edges::Keys;
+use crate::options::{CollectiveOrder, Options};
+use crate::reduce::channels::Channels;
+use crate::reduce::opaque::Opaque;
+use crate::reduce::order::{Calendar, Due, Tournament, Turn};
+use crate::reduce::steps::{Course, Load};
+use crate::reduce::thread::{Next, Thread};
+
+/// Ranks that have handed over so many vertices together wait for the others to come as far.
+const ENOUGH: usize = 1 << 18;
+/// … but not before each has handed over so many.
+const ENOUGH_OF_A_RANK: usize = 1 << 8;
+
+/// What all ranks have in common.
+pub(crate) struct Common<'a> {
+    pub tables: &'a Tables,
+    pub window: Window,
+    pub calendar: Calendar,
+    pub keys: Keys,
+    pub eager_limit_bytes: u64,
+    pub order: CollectiveOrder,
+    pub opaque: Opaque,
+    pub levels: Arc<Levels>,
+    /// A rank that has handed over so many vertices waits for the others to come as far.
+    enough: usize,
+}
+
+impl<'a> Common<'a> {
+    pub(crate) fn new(
+        tables: &'a Tables,
+        (window, calendar, keys): (Window, Calendar, Keys),
+        options: &Options,
+        opaque: Opaque,
+    ) -> Self {
+        let Options { eager_limit_bytes, collectives: order, .. } = *options;
+        let enough = (ENOUGH / tables.ranks.max(1) as usize).max(ENOUGH_OF_A_RANK);
+        let levels = Arc::new(Levels::new(&tables.places));
+        Self { tables, window, calendar, keys, eager_limit_bytes, order, opaque, levels, enough }
+    }
+
+    /// A measured time as nanoseconds since the window's begin, cut to the window.
+    #[inline]
+    pub(crate) fn clip(&self, time: i64) -> i64 {
+        time.clamp(self.window.begin_ns, self.window.end_ns) - self.window.begin_ns
+    }
+
+    /// The length of the window.
+    pub(crate) fn runtime(&self) -> i64 {
+        self.window.end_ns - self.window.begin_ns
+    }
+}
+
+/// What the replay had to leave out; each becomes a warning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Omissions {
+    /// Receives whose wildcard was never resolved.
+    pub unresolved_receives: u64,
+    /// Completions of requests that no event started.
+    pub unknown_requests: u64,
+    /// Events that begin before the one before them ended.
+    pub disordered: u64,
+    /// Begin and location of the first such event.
+    pub first_disordered: Option<(i64, usize)>,
+}
+
+impl Omissions {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.unresolved_receives += other.unresolved_receives;
+        self.unknown_requests += other.unknown_requests;
+        self.disordered += other.disordered;
+        let firsts = self.first_disordered.into_iter().chain(other.first_disordered);
+        self.first_disordered = firsts.min();
+    }
+}
+
+type Stream<'a> = Box<dyn EventStream + Send + 'a>;
+
+/// One rank: its threads, and what becomes of their events.
+pub(crate) struct Rank<'a> {
+    pub common: &'a Common<'a>,
+    pub number: u32,
+    /// By thread: its index among the trace's locations.
+    pub locations: Vec<usize>,
+    pub threads: Vec<Thread>,
+    streams: Vec<Stream<'a>>,
+    loads: Vec<Load>,
+    /// The thread whose time makes the rank's accounts.
+    pub main: Option<usize>,
+    pub pen: Pen,
+    pub waits: Waits,
+    pub omissions: Omissions,
+    /// The rank's row of the timeline, while it is its turn.
+    pub timeline: Row,
+    /// Calls that may be among the longest, and how long these are at least.
+    pub longest: Vec<Span>,
+    pub threshold: i64,
+
+    pub slab: Slab,
+    /// Areas that were asked for. Wraps.
+    pub areas: u32,
+    /// The next role's number.
+    pub roles: u64,
+    pub channels: Channels,
+    /// Measured time that the rank has reached, since the window's begin.
+    pub moment: i64,
+    /// Events that were taken.
+    pub done: u64,
+}
+
+impl<'a> Rank<'a> {
+    /// `locations`: its threads, by index among the trace's.
+    pub(crate) fn new(
+        trace: &'a dyn Trace,
+        common: &'a Common<'a>,
+        number: u32,
+        locations: Vec<usize>,
+    ) -> Self {
+        let Common { tables, window, .. } = *common;
+        let threads: Vec<Thread> =
+            locations.iter().map(|i| Thread::new(tables, *i, window, &common.levels)).collect();
+        let main = threads.iter().position(|thread| thread.main);
+        let waits = main.and_then(|main| tables.locations[locations[main]].waits.as_deref());
+        Self {
+            common,
+            number,
+            streams: locations.iter().map(|location| trace.events(*location)).collect(),
+            locations,
+            loads: threads.iter().map(|_| Load::default()).collect(),
+            threads,
+            main,
+            pen: Pen::default(),
+            waits: Waits::new(waits.unwrap_or_default(), window),
+            omissions: Omissions::default(),
+            timeline: Row::default(),
+            longest: Vec::new(),
+            threshold: 0,
+            slab: Slab::default(),
+            areas: 0,
+            roles: 0,
+            channels: Channels::default(),
+            moment: i64::MIN,
+            done: 0,
+        }
+    }
+
+    /// When the rank comes to life.
+    pub(crate) fn birth(&self) -> i64 {
+        self.main.map_or(0, |main| self.threads[main].first)
+    }
+
+    pub(crate) fn come_to_life(&mut self) {
+        self.pen = Pen::new(&self.timeline);
+        for i in 0..self.threads.len() {
+            self.advance(i, self.threads[i].first);
+            self.threads[i].settle();
+        }
+    }
+
+    /// Takes what happens until `horizon`, on the trace's clock. Until the answer nothing more will
+    /// come.
+    pub(crate) fn reduce(&mut self, horizon: i64) -> Result<i64, TraceError> {
+        let mut loads = std::mem::take(&mut self.loads);
+        let reached = match self.threads.len() {
+            0 => Ok(horizon),
+            1 => self.reduce_alone(&mut loads[0], horizon),
+            _ => self.reduce_together(&mut loads, horizon),
+        };
+        self.loads = loads;
+        reached
+    }
+
+    fn has_enough(&self) -> bool {
+        let enough = self.common.enough;
+        self.slab.vertices.len() >= enough || self.slab.edges.len() >= 2 * enough
+    }
+
+    fn reduce_alone(&mut self, load: &mut Load, horizon: i64) -> Result<i64, TraceError> {
+        loop {
+            self.file_calls(load, horizon);
+            if self.has_enough() {
+                return Ok(self.reached().min(horizon));
+            }
+            let next = match self.threads[0].next.take() {
+                Some(next) => next,
+                None => match self.next_event(0, load)? {
+                    Some(event) => Next { event, begun: false },
+                    None => return Ok(horizon),
+                },
+            };
+            let Next { event, begun } = next;
+            if !begun && event.begin > horizon {
+                self.threads[0].next = Some(next);
+                return Ok(horizon);
+            }
+            let mut call = load.call(&next);
+            self.wake(0, event.begin);
+            match call.step.course {
+                // They depend on nobody: they may end later than the horizon.
+                Course::Local if self.threads[0].wakes.is_none() => self.local(0, &mut call),
+                Course::Starts if self.threads[0].wakes.is_none() => self.start(0, &mut call),
+                _ => {
+                    if !begun {
+                        self.begin(0, &call);
+                    }
+                    if event.end > horizon {
+                        self.wake(0, horizon);
+                        self.threads[0].next = Some(Next { event, begun: true });
+                        return Ok(horizon);
+                    }
+                    self.wake(0, event.end);
+                    self.end(0, &mut call);
+                }
+            }
+        }
+    }
+
+    /// Until when nothing more will come, on the trace's clock: at the same nanosecond more may.
+    fn reached(&self) -> i64 {
+        self.moment.saturating_add(self.common.window.begin_ns).saturating_sub(1)
+    }
+
+    /// The threads' steps in order of time: one may complete what another has started, and the
+    /// main thread's time is asked for.
+    fn reduce_together(&mut self, loads: &mut [Load], horizon: i64) -> Result<i64, TraceError> {
+        let mut due = Vec::with_capacity(loads.len());
+        for (i, load) in loads.iter_mut().enumerate() {
+            due.push(self.next_due(i, load)?);
+        }
+        let mut tournament = Tournament::new(&due);
+        let calendar = self.common.calendar;
+        loop {
+            let first = tournament.first();
+            if first == Due::NEVER || calendar.time(first) > horizon {
+                return Ok(horizon);
+            }
+            let i = calendar.location(first);
+            self.step(i, &mut loads[i], calendar.time(first));
+            let next = self.next_due(i, &mut loads[i])?;
+            tournament.replace_first(i, next);
+            if self.has_enough() {
+                return Ok(self.reached().min(horizon));
+            }
+        }
+    }
+
+    /// Takes the thread's step that is due at `time`.
+    fn step(&mut self, i: usize, load: &mut Load, time: i64) {
+        if self.wake(i, time) {
+            return;
+        }
+        let Some(next) = self.threads[i].next.take() else { return };
+        let mut call = load.call(&next);
+        if next.begun {
+            self.end(i, &mut call);
+            return;
+        }
+        self.begin(i, &call);
+        if matches!(call.step.course, Course::Enter | Course::Leave) {
+            self.end(i, &mut call);
+        } else {
+            self.threads[i].next = Some(Next { begun: true, ..next });
+        }
+    }
+
+    /// When the thread's next step is due.
+    fn next_due(&mut self, i: usize, load: &mut Load) -> Result<Due, TraceError> {
+        if self.threads[i].next.is_none() {
+            let event = self.next_event(i, load)?;
+            self.threads[i].next = event.map(|event| Next { event, begun: false });
+        }
+        let calendar = self.common.calendar;
+        let due = match self.threads[i].next {
+            None => Due::NEVER,
+            Some(Next { event, begun }) => {
+                match (load.lines[event.shape as usize].step.course, begun) {
+                    (Course::Leave, false) => calendar.due(event.begin, Turn::DependentEnd, i),
+                    (_, false) => calendar.due(event.begin, Turn::Begin, i),
+                    (Course::File, true) => calendar.due(event.end, Turn::End, i),
+                    (_, true) => calendar.due(event.end, Turn::DependentEnd, i),
+                }
+            }
+        };
+        let due = if calendar.is_over(due) { Due::NEVER } else { due };
+        let wakes = self.threads[i].wakes.map(|time| calendar.due(time, Turn::End, i));
+        Ok(wakes.map_or(due, |wakes| due.min(wakes)))
+    }
+
+    /// The thread's next event; `None` if there is none in the window any more.
+    #[inline]
+    fn next_event(&mut self, i: usize, load: &mut Load) -> Result<Option<Event>, TraceError> {
+        loop {
+            let thread = &mut self.threads[i];
+            if let Some(event) = load.batch.events.get(thread.taken) {
+                if event.begin > self.common.window.end_ns {
+                    return Ok(None);
+                }
+                thread.taken += 1;
+                return Ok(Some(*event));
+            }
+            if !self.next_batch(i, load)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    #[cold]
+    fn next_batch(&mut self, i: usize, load: &mut Load) -> Result<bool, TraceError> {
+        if self.threads[i].over {
+            return Ok(false);
+        }
+        self.tally_batch(i, load);
+        self.threads[i].taken = 0;
+        if !self.streams[i].next_batch(&mut load.batch)? {
+            self.threads[i].over = true;
+            self.unfinished(i, load);
+        }
+        let Self { common, number, channels, slab, .. } = self;
+        load.compile(common.tables, *number, channels, &mut slab.channels);
+        Ok(!load.batch.events.is_empty())
+    }
+
+    /// The call that the thread's process was killed in, which the stream does not hold: it never
+    /// returned.
+    fn unfinished(&self, i: usize, load: &mut Load) {
+        let table = &self.common.tables.locations[self.locations[i]];
+        load.batch.clear();
+        let Some(unfinished) = &table.unfinished else { return };
+        let Some(function) = unfinished.function else { return };
+        load.batch.events.push(Event { begin: unfinished.begin_ns, end: i64::MAX, shape: 0 });
+        let operation = Operation::Plain;
+        load.batch.shapes.push(Shape { part: Part::Call, function, place: 0, operation });
+    }
+
+    /// What was summed up by shape.
+    fn tally_batch(&mut self, i: usize, load: &mut Load) {
+        let Thread { patterns, routines, tallies, .. } = &mut self.threads[i];
+        self.done += load.batch.events.len() as u64;
+        patterns.follow(&load.batch, &load.lines, self.common.window);
+        routines.follow(&load.batch, &load.lines, self.common.window);
+        tallies.take(&load.batch, &mut load.lines);
+    }
+
+    /// The window's end: what is under way ends here.
+    pub(crate) fn finish(&mut self) {
+        let mut loads = std::mem::take(&mut self.loads);
+        for (i, load) in loads.iter_mut().enumerate() {
+            self.wake(i, self.common.window.end_ns);
+            if let Some(next @ Next { begun: true, .. }) = self.threads[i].next.take() {
+                let mut call = load.call(&next);
+                call.event.end = call.event.end.max(self.common.window.end_ns);
+                self.end(i, &mut call);
+            }
+            self.tally_batch(i, load);
+            self.rest(i);
+        }
+        if self.main.is_some() {
+            self.pen.flush(&mut self.timeline);
+        } else {
+            self.timeline.add(State::Mpi, 0, self.common.runtime());
+        }
+    }
+
+    /// From the end of the thread to the end of the window.
+    fn rest(&mut self, i: usize) {
+        if !self.threads[i].in_io() {
+            // others wait for its rank at best, when the thread is over
+            self.advance(i, self.threads[i].last);
+            self.threads[i].state = State::Mpi;
+        }
+        self.advance(i, self.common.runtime());
+        while self.threads[i].in_io() {
+            self.leave_io(i);
+        }
+    }
+}

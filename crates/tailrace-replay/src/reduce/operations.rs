@@ -1,0 +1,359 @@
+//! What the operations of MPI are in the graph: what others may wait for, and what waits.
+
+use tailrace_trace::event::{
+    Envelope, FileCall, FileKind, Flow, Operation, Progress, SendMode, Token,
+};
+
+use crate::graph::Channel;
+use crate::graph::vertex::{Deed, Entry, Family, Gives, Waits};
+use crate::options::CollectiveOrder;
+use crate::reduce::Rank;
+use crate::reduce::requests::{Persistent, Request, Role};
+use crate::reduce::steps::{Action, Step, collective_file, is_shared};
+
+impl Rank<'_> {
+    /// `entered`: the call holds others, and what it waits for may be known only at its end.
+    #[inline]
+    pub(crate) fn begin_action(
+        &mut self,
+        i: usize,
+        step: &Step,
+        operation: &Operation,
+        entered: bool,
+    ) -> Role {
+        match step.action {
+            Action::Send { channel, mode } => {
+                self.send(i, channel, self.is_rendezvous(step.bytes, mode))
+            }
+            Action::Receive { channel } => Role::One(self.emit(i, Deed::Post { channel })),
+            Action::Collective { communicator, flow } => {
+                self.enter_collective(i, communicator, Family::Ordinary, flow)
+            }
+            Action::Other => self.begin_operation(i, operation, entered),
+        }
+    }
+
+    fn begin_operation(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
+        match operation {
+            _ if operation.progress() == Progress::Persistent => Role::Nothing,
+            Operation::Complete { completed, .. } if self.all_opaque_files(completed) => {
+                Role::FileWait
+            }
+            Operation::Start { requests } => {
+                self.start_persistent(i, requests);
+                Role::Nothing
+            }
+            Operation::OneSided { kind, communicator, .. } => {
+                self.begin_one_sided(i, kind, *communicator)
+            }
+            _ => self.communicate(i, operation, entered),
+        }
+    }
+
+    /// Starts sends, posts receives, enters collectives.
+    fn communicate(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
+        match operation {
+            Operation::Send { envelope, mode, .. } => {
+                let rendezvous = self.is_rendezvous(envelope.bytes, *mode);
+                match self.channel_to(envelope) {
+                    Some(channel) => self.send(i, channel, rendezvous),
+                    None => Role::Nothing,
+                }
+            }
+            Operation::Receive { envelope, .. } => self.receive(i, envelope, entered),
+            Operation::SendReceive { send, receive, .. } => {
+                self.send_receive(i, send, receive, entered)
+            }
+            Operation::Collective { communicator, flow, .. } => {
+                self.enter_collective(i, *communicator, Family::Ordinary, *flow)
+            }
+            Operation::CommunicatorCreation { communicator, .. } => {
+                self.enter(i, *communicator, Family::Ordinary, Gives::All, Waits::Both)
+            }
+            Operation::File(call) => self.enter_file_call(i, operation, call),
+            _ => Role::Nothing,
+        }
+    }
+
+    fn is_rendezvous(&self, bytes: u64, mode: SendMode) -> bool {
+        match mode {
+            SendMode::Synchronous => true,
+            SendMode::Buffered => false,
+            SendMode::Standard | SendMode::Ready => bytes > self.common.eager_limit_bytes,
+        }
+    }
+
+    fn send(&mut self, i: usize, channel: u32, rendezvous: bool) -> Role {
+        let role = self.emit(i, Deed::Send { channel, rendezvous });
+        if rendezvous { Role::One(role) } else { Role::Nothing }
+    }
+
+    fn receive(&mut self, i: usize, envelope: &Envelope, entered: bool) -> Role {
+        match self.channel_from(envelope) {
+            Some(channel) => Role::One(self.emit(i, Deed::Post { channel })),
+            None if envelope.peer == Envelope::NOBODY => Role::Nothing,
+            None if entered => {
+                self.emit(i, Deed::Mark { thread: i as u32 });
+                Role::LateReceive(None)
+            }
+            None => {
+                self.omissions.unresolved_receives += 1;
+                Role::Nothing
+            }
+        }
+    }
+
+    fn send_receive(
+        &mut self,
+        i: usize,
+        send: &Envelope,
+        receive: &Envelope,
+        entered: bool,
+    ) -> Role {
+        let rendezvous = self.is_rendezvous(send.bytes, SendMode::Standard);
+        let channel = self.channel_to(send);
+        let send = channel.map_or(Role::Nothing, |channel| self.send(i, channel, rendezvous));
+        match (send, self.receive(i, receive, entered)) {
+            (Role::One(send), Role::One(receive)) => Role::Two(send, receive),
+            (Role::One(send), Role::LateReceive(_)) => Role::LateReceive(Some(send)),
+            (send, Role::Nothing) => send,
+            (_, receive) => receive,
+        }
+    }
+
+    fn channel_to(&mut self, envelope: &Envelope) -> Option<u32> {
+        Channel::to(envelope, self.number).map(|channel| self.channel(channel))
+    }
+
+    /// `None` where nobody sends, or the wildcard is not resolved.
+    fn channel_from(&mut self, envelope: &Envelope) -> Option<u32> {
+        Channel::from(envelope, self.number).map(|channel| self.channel(channel))
+    }
+
+    pub(crate) fn channel(&mut self, channel: Channel) -> u32 {
+        self.channels.number(channel, &mut self.slab.channels)
+    }
+
+    pub(crate) fn enter_collective(
+        &mut self,
+        i: usize,
+        communicator: u32,
+        family: Family,
+        flow: Flow,
+    ) -> Role {
+        let (gives, waits) = gives_and_waits(self.common.order, flow, self.number);
+        self.enter(i, communicator, family, gives, waits)
+    }
+
+    fn enter(
+        &mut self,
+        i: usize,
+        communicator: u32,
+        family: Family,
+        gives: Gives,
+        waits: Waits,
+    ) -> Role {
+        if !is_shared(self.common.tables, communicator) {
+            return Role::Nothing;
+        }
+        let next = self.threads[i].collectives.entry((communicator, family)).or_insert(0);
+        let number = *next;
+        *next = next.wrapping_add(1);
+        Role::One(self.emit(i, Deed::Enter(Entry { communicator, number, family, gives, waits })))
+    }
+
+    /// It may synchronize, and a read brings others' data.
+    fn enter_file_call(&mut self, i: usize, operation: &Operation, call: &FileCall) -> Role {
+        let reads = call.kind == FileKind::Read;
+        let waits = if reads { Waits::Readers } else { Waits::AllIfComplete };
+        match collective_file(self.common.tables, operation) {
+            Some(communicator) => self.enter(i, communicator, Family::File, Gives::All, waits),
+            None => Role::Nothing,
+        }
+    }
+
+    /// The thread is done with the role; the rank waits for it, if it is its main thread.
+    pub(crate) fn finish_role(&mut self, i: usize, role: u64) {
+        let main = self.threads[i].main;
+        self.emit(i, if main { Deed::Finish { role } } else { Deed::Release { role } });
+    }
+
+    /// What began with `role` completes at the thread's moment. `operation`: the call itself, as
+    /// known at its end.
+    #[inline]
+    pub(crate) fn complete_role(&mut self, i: usize, role: Role, operation: Option<&Operation>) {
+        match role {
+            Role::Nothing | Role::FileWait => {}
+            Role::One(role) => self.finish_role(i, role),
+            Role::Two(send, receive) => {
+                self.finish_role(i, send);
+                self.finish_role(i, receive);
+            }
+            Role::LateReceive(send) => {
+                if let Some(send) = send {
+                    self.finish_role(i, send);
+                }
+                self.complete_late_receive(i, operation);
+            }
+        }
+    }
+
+    fn complete_late_receive(&mut self, i: usize, operation: Option<&Operation>) {
+        let Some(
+            Operation::Receive { envelope, .. } | Operation::SendReceive { receive: envelope, .. },
+        ) = operation
+        else {
+            return;
+        };
+        match self.channel_from(envelope) {
+            Some(channel) => {
+                let role = self.emit(i, Deed::LatePost { channel, thread: i as u32 });
+                self.finish_role(i, role);
+            }
+            None => {
+                self.omissions.unresolved_receives += u64::from(envelope.peer != Envelope::NOBODY);
+            }
+        }
+    }
+
+    /// What calls of other kinds do when they end.
+    pub(crate) fn after(&mut self, i: usize, operation: &Operation) {
+        match operation {
+            Operation::Complete { completed, .. } => {
+                for token in completed {
+                    self.complete(i, *token);
+                }
+            }
+            Operation::Probe { envelope } => {
+                if let (Some(channel), true) = (self.channel_from(envelope), self.threads[i].main) {
+                    self.slab.has_probes = true;
+                    self.emit(i, Deed::Probe { channel });
+                }
+            }
+            Operation::Forget { token } => self.forget(i, *token),
+            Operation::OneSided { kind, communicator, .. } => {
+                self.end_one_sided(i, kind, *communicator);
+            }
+            _ => {}
+        }
+    }
+
+    fn start_persistent(&mut self, i: usize, requests: &[Token]) {
+        for token in requests {
+            let Some(Request::Persistent(persistent)) = self.request(*token) else {
+                self.omissions.unknown_requests += 1;
+                continue;
+            };
+            let Persistent { operation, active } = &mut **persistent;
+            let (operation, unfinished) = (operation.clone(), active.take());
+            if let Some(role) = unfinished {
+                self.abandon(i, role);
+            }
+            let role = self.communicate(i, &operation, false);
+            if let Some(Request::Persistent(persistent)) = self.request(*token) {
+                persistent.active = Some(role);
+            }
+        }
+    }
+
+    fn complete(&mut self, i: usize, token: Token) {
+        match self.request(token) {
+            Some(Request::Persistent(persistent)) => {
+                let role = persistent.active.take();
+                if let Some(role) = role {
+                    self.complete_role(i, role, None);
+                }
+            }
+            Some(_) => {
+                if let Some(Request::Active(role) | Request::OpaqueFile(role)) =
+                    self.remove_request(token)
+                {
+                    self.complete_role(i, role, None);
+                }
+            }
+            None => self.omissions.unknown_requests += 1,
+        }
+    }
+
+    /// Cancelled or freed: nobody waits for it any more.
+    fn forget(&mut self, i: usize, token: Token) {
+        match self.remove_request(token) {
+            Some(Request::Active(role) | Request::OpaqueFile(role)) => self.abandon(i, role),
+            Some(Request::Persistent(persistent)) => {
+                persistent.active.into_iter().for_each(|role| self.abandon(i, role));
+            }
+            None => {}
+        }
+    }
+
+    fn abandon(&mut self, i: usize, role: Role) {
+        let roles = match role {
+            Role::One(role) | Role::LateReceive(Some(role)) => [Some(role), None],
+            Role::Two(send, receive) => [Some(send), Some(receive)],
+            Role::Nothing | Role::LateReceive(None) | Role::FileWait => [None, None],
+        };
+        for role in roles.into_iter().flatten() {
+            self.emit(i, Deed::Abandon { role });
+            self.slab.cuts.push(self.moment);
+        }
+    }
+
+    /// A thread of this rank, and the number of the request there.
+    fn owner(&self, token: Token) -> Option<usize> {
+        self.locations.iter().position(|location| *location == token.location as usize)
+    }
+
+    fn request(&mut self, token: Token) -> Option<&mut Request> {
+        let owner = self.owner(token)?;
+        self.threads[owner].requests.get_mut(token.number)
+    }
+
+    fn remove_request(&mut self, token: Token) -> Option<Request> {
+        let owner = self.owner(token)?;
+        self.threads[owner].requests.remove(token.number)
+    }
+
+    fn all_opaque_files(&mut self, tokens: &[Token]) -> bool {
+        !tokens.is_empty()
+            && tokens
+                .iter()
+                .all(|token| matches!(self.request(*token), Some(Request::OpaqueFile(_))))
+    }
+}
+
+/// What a rank's entry gives to others, and what it waits for when it leaves. Of rooted kinds on an
+/// intercommunicator, the root's own group but for the root takes no part (root −1).
+fn gives_and_waits(order: CollectiveOrder, flow: Flow, rank: u32) -> (Gives, Waits) {
+    match flow {
+        _ if order == CollectiveOrder::All => (Gives::All, Waits::All),
+        Flow::All => (Gives::All, Waits::All),
+        Flow::FromRoot(root) if root == rank as i32 => (Gives::Root, Waits::Nothing),
+        Flow::FromRoot(root) if root < 0 => (Gives::Nothing, Waits::Nothing),
+        Flow::FromRoot(_) => (Gives::Nothing, Waits::Root),
+        Flow::ToRoot(root) if root == rank as i32 => (Gives::All, Waits::All),
+        Flow::ToRoot(root) if root < 0 => (Gives::Nothing, Waits::Nothing),
+        Flow::ToRoot(_) => (Gives::All, Waits::Nothing),
+        Flow::Prefix => (Gives::ByPosition, Waits::Before),
+        Flow::Neighbours => (Gives::ByPosition, Waits::Neighbours),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_imposed_only_where_data_flow() {
+        let of = |flow, rank| gives_and_waits(CollectiveOrder::Data, flow, rank);
+        assert_eq!(of(Flow::All, 1), (Gives::All, Waits::All));
+        assert_eq!(of(Flow::FromRoot(1), 1), (Gives::Root, Waits::Nothing));
+        assert_eq!(of(Flow::FromRoot(1), 0), (Gives::Nothing, Waits::Root));
+        assert_eq!(of(Flow::ToRoot(1), 1), (Gives::All, Waits::All));
+        assert_eq!(of(Flow::ToRoot(1), 0), (Gives::All, Waits::Nothing));
+        assert_eq!(of(Flow::ToRoot(-1), 0), (Gives::Nothing, Waits::Nothing));
+        assert_eq!(of(Flow::Prefix, 0), (Gives::ByPosition, Waits::Before));
+        assert_eq!(of(Flow::Neighbours, 0), (Gives::ByPosition, Waits::Neighbours));
+        let all = gives_and_waits(CollectiveOrder::All, Flow::FromRoot(1), 0);
+        assert_eq!(all, (Gives::All, Waits::All));
+    }
+}

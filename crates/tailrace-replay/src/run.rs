@@ -1,0 +1,233 @@
+//! A run from its first event to its last: slabs go from the ranks to the graph.
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use tailrace_trace::{Trace, TraceError};
+
+use crate::accounts::longest::Longest;
+use crate::accounts::timeline::{Row, Timeline};
+use crate::graph::area::Area;
+use crate::graph::{Graph, Slab};
+use crate::options::{CollectiveOrder, Options};
+use crate::reduce::{Common, Rank};
+
+/// Told how many events of how many were taken; `false` stops the analysis.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+
+/// Events of a slab, but so many of each rank at least where there are many ranks.
+const SLAB_OF_A_RANK: u64 = 1 << 6;
+const MANY: u64 = 1 << 6;
+/// Threads are not worth their start for fewer events.
+const FEW: u64 = 1 << 15;
+
+/// All that became of a run's events.
+pub(crate) struct Results<'a> {
+    pub common: &'a Common<'a>,
+    /// By number.
+    pub ranks: Vec<Rank<'a>>,
+    pub graph: Graph<'a>,
+    pub timeline: Timeline,
+    pub longest: Longest,
+}
+
+/// The ranks of one row of the timeline, and the row.
+struct Lane<'a> {
+    row: Row,
+    ranks: Vec<Rank<'a>>,
+}
+
+pub(crate) fn run<'a>(
+    trace: &'a dyn Trace,
+    common: &'a Common<'a>,
+    options: &Options,
+    progress: Progress<'_>,
+) -> Result<Results<'a>, TraceError> {
+    let tables = common.tables;
+    let total = tables.locations.iter().map(|location| location.events).sum();
+    let mut timeline = Timeline::new(common.runtime(), tables.ranks as usize, options.bins);
+    let mut lanes = lanes(trace, common, &timeline);
+    let ranks = || lanes.iter().flat_map(|lane| &lane.ranks);
+    let begins: Vec<i64> = ranks().map(Rank::birth).collect();
+    let area = Area::new(common.keys, common.runtime(), begins.len());
+    let many = SLAB_OF_A_RANK * (begins.len() as u64).saturating_sub(MANY);
+    let guarded = options.collectives != CollectiveOrder::All;
+    let mut run = Run {
+        common,
+        graph: Graph::new(tables, &begins, guarded, area),
+        slabs: begins.iter().map(|_| Slab::default()).collect(),
+        longest: Longest::new(options.longest),
+        pool: pool(options, total)?,
+        total,
+        slab_events: options.slab.max(1).max(many),
+    };
+    run.all(&mut lanes, progress)?;
+    let mut ranks = Vec::with_capacity(begins.len());
+    for lane in lanes {
+        timeline.add(lane.row);
+        ranks.extend(lane.ranks);
+    }
+    let Run { graph, longest, .. } = run;
+    Ok(Results { common, ranks, graph, timeline, longest })
+}
+
+fn lanes<'a>(trace: &'a dyn Trace, common: &'a Common<'a>, timeline: &Timeline) -> Vec<Lane<'a>> {
+    let mut locations = vec![Vec::new(); common.tables.ranks as usize];
+    for (index, location) in common.tables.locations.iter().enumerate() {
+        locations[location.rank as usize].push(index);
+    }
+    let ranks = locations.into_iter().zip(0..);
+    let ranks = ranks.map(|(locations, number)| Rank::new(trace, common, number, locations));
+    let mut ranks = ranks.peekable();
+    std::iter::from_fn(|| {
+        ranks.peek()?;
+        let ranks = ranks.by_ref().take(timeline.ranks_per_row).collect();
+        Some(Lane { row: timeline.row_to_fill(), ranks })
+    })
+    .collect()
+}
+
+/// `None`: the calling thread is enough.
+fn pool(options: &Options, events: u64) -> Result<Option<ThreadPool>, TraceError> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = if options.threads == 0 { cores } else { options.threads };
+    if threads < 2 || options.threads == 0 && events < FEW {
+        return Ok(None);
+    }
+    let refused = |error| {
+        TraceError::new(
+            format!("{threads} threads could not be started: {error}"),
+            "ask for fewer, or raise the limit of processes (ulimit -u)",
+        )
+    };
+    ThreadPoolBuilder::new().num_threads(threads).build().map(Some).map_err(refused)
+}
+
+struct Run<'a> {
+    common: &'a Common<'a>,
+    graph: Graph<'a>,
+    /// By rank: what the graph has not taken yet.
+    slabs: Vec<Slab>,
+    longest: Longest,
+    pool: Option<ThreadPool>,
+    total: u64,
+    slab_events: u64,
+}
+
+impl<'a> Run<'a> {
+    fn all(&mut self, lanes: &mut [Lane<'a>], progress: Progress<'_>) -> Result<(), TraceError> {
+        lanes.iter_mut().for_each(Lane::come_to_life);
+        let (begin, end) = (self.common.calendar.first(), self.common.window.end_ns);
+        let mut width = self.first_width(end.saturating_sub(begin));
+        // Until then the slabs hold everything.
+        let (mut reached, mut done) = (begin.saturating_sub(1), 0);
+        while reached < end {
+            let horizon = reached.saturating_add(width).min(end);
+            let next = self.both(lanes, reached, horizon)?;
+            let before = std::mem::replace(&mut done, self.collect(lanes));
+            if !progress(done, self.total) {
+                return Err(TraceError::new("the analysis was interrupted", "run it again"));
+            }
+            width = self.next_width(width, done - before);
+            reached = next;
+        }
+        lanes.iter_mut().for_each(Lane::finish);
+        self.collect(lanes);
+        self.graph.take(&mut self.slabs, i64::MAX);
+        self.graph.finish();
+        Ok(())
+    }
+
+    /// The graph takes what happened until `reached`, and the ranks go on to `horizon`; how far
+    /// they all came.
+    fn both(
+        &mut self,
+        lanes: &mut [Lane<'a>],
+        reached: i64,
+        horizon: i64,
+    ) -> Result<i64, TraceError> {
+        let threshold = self.longest.threshold();
+        let until = reached.saturating_sub(self.common.window.begin_ns);
+        let Self { graph, slabs, pool, .. } = self;
+        let Some(pool) = pool else {
+            graph.take(slabs, until);
+            let mut reached = lanes.iter_mut().map(|lane| lane.reduce(horizon, threshold));
+            return reached.try_fold(horizon, |least, reached| Ok(least.min(reached?)));
+        };
+        let reduce = || {
+            let reached = lanes.par_iter_mut().with_max_len(1);
+            reached
+                .map(|lane| lane.reduce(horizon, threshold))
+                .try_reduce(|| horizon, |a, b| Ok(a.min(b)))
+        };
+        pool.join(|| graph.take(slabs, until), reduce).1
+    }
+
+    /// Takes over what the ranks have handed over; how many events they have taken.
+    fn collect(&mut self, lanes: &mut [Lane<'a>]) -> u64 {
+        let ranks = lanes.iter_mut().flat_map(|lane| &mut lane.ranks);
+        let mut done = 0;
+        for (rank, slab) in ranks.zip(&mut self.slabs) {
+            slab.append(&mut rank.slab);
+            self.longest.offer(&mut rank.longest);
+            done += rank.done;
+        }
+        done
+    }
+
+    fn first_width(&self, span: i64) -> i64 {
+        let slabs = self.total / self.slab_events + 1;
+        (span / slabs as i64).max(1)
+    }
+
+    /// Slabs are neither so small that handing them over costs much, nor so large that they leave
+    /// the cache.
+    fn next_width(&self, width: i64, events: u64) -> i64 {
+        match events {
+            events if events > 2 * self.slab_events => (width / 2).max(1),
+            events if events < self.slab_events / 2 => width.saturating_mul(2),
+            _ => width,
+        }
+    }
+}
+
+impl Lane<'_> {
+    fn come_to_life(&mut self) {
+        self.each(|rank| {
+            rank.come_to_life();
+            Ok(())
+        })
+        .expect("nothing is read yet");
+    }
+
+    fn reduce(&mut self, horizon: i64, threshold: i64) -> Result<i64, TraceError> {
+        let mut reached = horizon;
+        self.each(|rank| {
+            rank.threshold = threshold;
+            reached = reached.min(rank.reduce(horizon)?);
+            Ok(())
+        })?;
+        Ok(reached)
+    }
+
+    fn finish(&mut self) {
+        self.each(|rank| {
+            rank.finish();
+            Ok(())
+        })
+        .expect("nothing is read any more");
+    }
+
+    /// Lends the row to one rank after another.
+    fn each(
+        &mut self,
+        mut work: impl FnMut(&mut Rank<'_>) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        for rank in &mut self.ranks {
+            rank.timeline = std::mem::take(&mut self.row);
+            let done = work(rank);
+            self.row = std::mem::take(&mut rank.timeline);
+            done?;
+        }
+        Ok(())
+    }
+}
