@@ -12,7 +12,9 @@ use crate::graph::vertex::{Source, Vertex};
 /// What a role of a rank stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Role {
+    /// A send that waits for its receive to be posted, and one that waits for nothing.
     Send(MessageId),
+    Eager(MessageId),
     Receive(MessageId),
     Collective(Part),
     /// Not followed.

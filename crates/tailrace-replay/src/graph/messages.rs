@@ -17,6 +17,8 @@ struct Message {
     receiver_done: Option<i64>,
     /// The receive was cancelled: its place in the queue is void.
     cancelled: bool,
+    /// The receive was freed: it takes its message, but nobody waits for it.
+    freed: bool,
     /// One of its sources is not settled.
     open: bool,
     next: MessageId,
@@ -60,7 +62,8 @@ impl Messages {
         let id = waiting.unwrap_or_else(|| self.queue(channel));
         self.slots[id as usize].sent = Some(source);
         self.touch(id);
-        if self.slots[id as usize].receiver_done.is_some() {
+        let message = &self.slots[id as usize];
+        if message.receiver_done.is_some() && !message.freed {
             self.note_received_before_sent(id);
         }
         id
@@ -74,6 +77,12 @@ impl Messages {
         self.slots[id as usize].posted = Some(source);
         self.touch(id);
         id
+    }
+
+    /// Another part of a message that is sent in parts is ready.
+    pub(crate) fn ready(&mut self, id: MessageId, source: Source) {
+        self.slots[id as usize].sent = Some(source);
+        self.touch(id);
     }
 
     /// When the message's send started, if it did so far.
@@ -104,7 +113,7 @@ impl Messages {
     pub(crate) fn receiver_done(&mut self, id: MessageId, at: i64) {
         let message = &mut self.slots[id as usize];
         message.receiver_done = Some(at);
-        if message.sent.is_some_and(|sent| sent.at > at) {
+        if message.sent.is_some_and(|sent| sent.at > at) && !message.freed {
             self.note_received_before_sent(id);
         }
         self.release(id);
@@ -117,6 +126,12 @@ impl Messages {
         } else {
             self.slots[id as usize].cancelled = true;
         }
+    }
+
+    /// A receive is freed at `at`: nobody waits for what it takes.
+    pub(crate) fn free_receive(&mut self, id: MessageId, at: i64) {
+        self.slots[id as usize].freed = true;
+        self.receiver_done(id, at);
     }
 
     /// Makes replayed times of what can be told by now. `settle` answers whether it could.
@@ -182,6 +197,7 @@ impl Messages {
             sender_done: false,
             receiver_done: None,
             cancelled: false,
+            freed: false,
             open: false,
             next: NONE,
         };

@@ -28,7 +28,7 @@ use crate::graph::area::Area;
 use crate::graph::chains::{Chain, Chains, Role};
 use crate::graph::collectives::Collectives;
 use crate::graph::messages::Messages;
-use crate::graph::vertex::{Deed, Source, Vertex};
+use crate::graph::vertex::{Deed, Sending, Source, Vertex};
 
 /// What a reducer hands over of one rank, in order of time.
 #[derive(Default)]
@@ -300,14 +300,23 @@ impl<'a> Graph<'a> {
             settled: false,
         };
         match vertex.deed {
-            Deed::Send { channel, rendezvous } => {
+            Deed::Send { channel, sending } => {
                 let message = chain.sent.pop_front().unwrap_or_else(|| {
                     messages.send(chain.channels[channel as usize], source(chain))
                 });
-                if rendezvous {
-                    chain.roles.push(Role::Send(message));
-                } else {
-                    messages.sender_done(message);
+                match sending {
+                    Sending::Eager => messages.sender_done(message),
+                    Sending::InParts { rendezvous: false } => {
+                        chain.roles.push(Role::Eager(message));
+                    }
+                    Sending::Rendezvous | Sending::InParts { .. } => {
+                        chain.roles.push(Role::Send(message));
+                    }
+                }
+            }
+            Deed::Ready { role } => {
+                if let Some(Role::Send(message) | Role::Eager(message)) = chain.roles.get(role) {
+                    messages.ready(message, source(chain));
                 }
             }
             Deed::Post { channel } => {
@@ -343,7 +352,7 @@ impl<'a> Graph<'a> {
                 chain.wait(vertex.at);
             }
             Deed::Await { .. } | Deed::Finish { .. } => chain.wait(vertex.at),
-            Deed::Release { .. } | Deed::Abandon { .. } => {}
+            Deed::Release { .. } | Deed::Cancel { .. } | Deed::Free { .. } => {}
         }
     }
 }

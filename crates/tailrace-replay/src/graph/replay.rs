@@ -71,7 +71,7 @@ impl Graph<'_> {
             let answer = match vertex.deed {
                 Deed::Await { role } | Deed::Finish { role } => self.answer(rank, &vertex, role),
                 Deed::Probe { .. } => self.answer_probe(rank, &vertex),
-                Deed::Release { role } | Deed::Abandon { role } => {
+                Deed::Release { role } | Deed::Cancel { role } | Deed::Free { role } => {
                     self.end_role(rank, &vertex, role);
                     self.chains.0[rank].replayed += 1;
                     continue;
@@ -112,7 +112,7 @@ impl Graph<'_> {
                 collectives.completed_entry(&part, &waiter)
             }
             Some(Role::Collective(part)) => collectives.dependency(&part, &waiter),
-            Some(Role::Nothing) | None => Answer::After(Clocks::default()),
+            Some(Role::Eager(_) | Role::Nothing) | None => Answer::After(Clocks::default()),
         }
     }
 
@@ -132,11 +132,12 @@ impl Graph<'_> {
         let role = roles.get(number);
         roles.remove(number);
         match role {
-            Some(Role::Send(message)) => self.messages.sender_done(message),
-            Some(Role::Receive(message)) if matches!(vertex.deed, Deed::Abandon { .. }) => {
-                self.messages.cancel_receive(message, vertex.at);
-            }
-            Some(Role::Receive(message)) => self.messages.receiver_done(message, vertex.at),
+            Some(Role::Send(message) | Role::Eager(message)) => self.messages.sender_done(message),
+            Some(Role::Receive(message)) => match vertex.deed {
+                Deed::Cancel { .. } => self.messages.cancel_receive(message, vertex.at),
+                Deed::Free { .. } => self.messages.free_receive(message, vertex.at),
+                _ => self.messages.receiver_done(message, vertex.at),
+            },
             Some(Role::Collective(part)) => self.collectives.leave(&part),
             Some(Role::Nothing) | None => {}
         }

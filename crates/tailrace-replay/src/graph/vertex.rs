@@ -23,10 +23,14 @@ pub(crate) struct Vertex {
 /// number: [`Deed::takes_role`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
-    /// Starts a send; a rendezvous completes no earlier than its receive is posted.
+    /// Starts a send.
     Send {
         channel: u32,
-        rendezvous: bool,
+        sending: Sending,
+    },
+    /// Another part of a message that is sent in parts is ready.
+    Ready {
+        role: u64,
     },
     /// Posts a receive.
     Post {
@@ -58,8 +62,12 @@ pub(crate) enum Deed {
     Release {
         role: u64,
     },
-    /// Nobody will wait for it: cancelled, or freed.
-    Abandon {
+    /// Nobody will wait for it: a receive that is cancelled takes no message, one that is freed
+    /// does.
+    Cancel {
+        role: u64,
+    },
+    Free {
         role: u64,
     },
     /// Waits for the first message on the channel that no receive was posted for.
@@ -72,7 +80,7 @@ impl Deed {
     pub(crate) fn takes_role(self) -> bool {
         matches!(
             self,
-            Self::Send { rendezvous: true, .. }
+            Self::Send { sending: Sending::Rendezvous | Sending::InParts { .. }, .. }
                 | Self::Post { .. }
                 | Self::LatePost { .. }
                 | Self::Enter(_)
@@ -82,6 +90,18 @@ impl Deed {
     pub(crate) fn waits(self) -> bool {
         matches!(self, Self::Await { .. } | Self::Finish { .. } | Self::Probe { .. })
     }
+}
+
+/// How a message leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sending {
+    Eager,
+    /// It completes no earlier than its receive is posted.
+    Rendezvous,
+    /// When the last part was ready.
+    InParts {
+        rendezvous: bool,
+    },
 }
 
 /// A rank's part in the `number`-th collective of the family on the communicator.

@@ -4,7 +4,7 @@
 use tailrace_trace::event::{Flow, OneSided};
 
 use crate::graph::Channel;
-use crate::graph::vertex::{Deed, Family};
+use crate::graph::vertex::{Deed, Family, Sending};
 use crate::reduce::Rank;
 use crate::reduce::requests::Role;
 
@@ -62,7 +62,7 @@ impl Rank<'_> {
         for destination in ranks {
             let (source, destination) = (self.number, *destination);
             let channel = self.channel(Channel { communicator, tag, source, destination });
-            self.emit(i, Deed::Send { channel, rendezvous: false });
+            self.emit(i, Deed::Send { channel, sending: Sending::Eager });
         }
     }
 

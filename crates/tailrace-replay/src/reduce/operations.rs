@@ -1,11 +1,11 @@
 //! What the operations of MPI are in the graph: what others may wait for, and what waits.
 
 use tailrace_trace::event::{
-    Envelope, FileCall, FileKind, Flow, Operation, Progress, SendMode, Token,
+    Envelope, FileCall, FileKind, Flow, Operation, Progress, RequestAction, SendMode, Token,
 };
 
 use crate::graph::Channel;
-use crate::graph::vertex::{Deed, Entry, Family, Gives, Waits};
+use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Waits};
 use crate::options::CollectiveOrder;
 use crate::reduce::Rank;
 use crate::reduce::requests::{Persistent, Request, Role};
@@ -22,9 +22,7 @@ impl Rank<'_> {
         entered: bool,
     ) -> Role {
         match step.action {
-            Action::Send { channel, mode } => {
-                self.send(i, channel, self.is_rendezvous(step.bytes, mode))
-            }
+            Action::Send { channel, mode } => self.send(i, channel, self.sending(step.bytes, mode)),
             Action::Receive { channel } => Role::One(self.emit(i, Deed::Post { channel })),
             Action::Collective { communicator, flow } => {
                 self.enter_collective(i, communicator, Family::Ordinary, flow)
@@ -54,9 +52,9 @@ impl Rank<'_> {
     fn communicate(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
         match operation {
             Operation::Send { envelope, mode, .. } => {
-                let rendezvous = self.is_rendezvous(envelope.bytes, *mode);
+                let sending = self.sending(envelope.bytes, *mode);
                 match self.channel_to(envelope) {
-                    Some(channel) => self.send(i, channel, rendezvous),
+                    Some(channel) => self.send(i, channel, sending),
                     None => Role::Nothing,
                 }
             }
@@ -75,17 +73,21 @@ impl Rank<'_> {
         }
     }
 
-    fn is_rendezvous(&self, bytes: u64, mode: SendMode) -> bool {
+    fn sending(&self, bytes: u64, mode: SendMode) -> Sending {
+        let rendezvous = bytes > self.common.eager_limit_bytes;
         match mode {
-            SendMode::Synchronous => true,
-            SendMode::Buffered => false,
-            SendMode::Standard | SendMode::Ready => bytes > self.common.eager_limit_bytes,
+            SendMode::Synchronous => Sending::Rendezvous,
+            SendMode::Buffered => Sending::Eager,
+            SendMode::Partitioned => Sending::InParts { rendezvous },
+            SendMode::Standard | SendMode::Ready if rendezvous => Sending::Rendezvous,
+            SendMode::Standard | SendMode::Ready => Sending::Eager,
         }
     }
 
-    fn send(&mut self, i: usize, channel: u32, rendezvous: bool) -> Role {
-        let role = self.emit(i, Deed::Send { channel, rendezvous });
-        if rendezvous { Role::One(role) } else { Role::Nothing }
+    fn send(&mut self, i: usize, channel: u32, sending: Sending) -> Role {
+        let deed = Deed::Send { channel, sending };
+        let role = self.emit(i, deed);
+        if deed.takes_role() { Role::One(role) } else { Role::Nothing }
     }
 
     fn receive(&mut self, i: usize, envelope: &Envelope, entered: bool) -> Role {
@@ -110,9 +112,9 @@ impl Rank<'_> {
         receive: &Envelope,
         entered: bool,
     ) -> Role {
-        let rendezvous = self.is_rendezvous(send.bytes, SendMode::Standard);
+        let sending = self.sending(send.bytes, SendMode::Standard);
         let channel = self.channel_to(send);
-        let send = channel.map_or(Role::Nothing, |channel| self.send(i, channel, rendezvous));
+        let send = channel.map_or(Role::Nothing, |channel| self.send(i, channel, sending));
         match (send, self.receive(i, receive, entered)) {
             (Role::One(send), Role::One(receive)) => Role::Two(send, receive),
             (Role::One(send), Role::LateReceive(_)) => Role::LateReceive(Some(send)),
@@ -230,7 +232,7 @@ impl Rank<'_> {
                     self.emit(i, Deed::Probe { channel });
                 }
             }
-            Operation::Forget { token } => self.forget(i, *token),
+            Operation::OnRequest { token, action } => self.act(i, *token, *action),
             Operation::OneSided { kind, communicator, .. } => {
                 self.end_one_sided(i, kind, *communicator);
             }
@@ -247,7 +249,7 @@ impl Rank<'_> {
             let Persistent { operation, active } = &mut **persistent;
             let (operation, unfinished) = (operation.clone(), active.take());
             if let Some(role) = unfinished {
-                self.abandon(i, role);
+                self.abandon(i, role, |role| Deed::Free { role });
             }
             let role = self.communicate(i, &operation, false);
             if let Some(Request::Persistent(persistent)) = self.request(*token) {
@@ -275,26 +277,51 @@ impl Rank<'_> {
         }
     }
 
-    /// Cancelled or freed: nobody waits for it any more.
-    fn forget(&mut self, i: usize, token: Token) {
-        match self.remove_request(token) {
-            Some(Request::Active(role) | Request::OpaqueFile(role)) => self.abandon(i, role),
-            Some(Request::Persistent(persistent)) => {
-                persistent.active.into_iter().for_each(|role| self.abandon(i, role));
+    fn act(&mut self, i: usize, token: Token, action: RequestAction) {
+        match action {
+            RequestAction::Free => self.free(i, token),
+            RequestAction::Cancel => {
+                let role = match self.request(token) {
+                    Some(Request::Active(role)) => std::mem::take(role),
+                    Some(Request::Persistent(persistent)) => {
+                        persistent.active.as_mut().map(std::mem::take).unwrap_or_default()
+                    }
+                    _ => Role::Nothing,
+                };
+                self.abandon(i, role, |role| Deed::Cancel { role });
             }
-            None => {}
+            RequestAction::Ready => {
+                if let Some(Request::Persistent(persistent)) = self.request(token)
+                    && let Some(Role::One(role)) = persistent.active
+                {
+                    self.emit(i, Deed::Ready { role });
+                }
+            }
         }
     }
 
-    fn abandon(&mut self, i: usize, role: Role) {
+    /// What goes on goes on, but nobody waits for it any more.
+    fn free(&mut self, i: usize, token: Token) {
+        let role = match self.remove_request(token) {
+            Some(Request::Active(role) | Request::OpaqueFile(role)) => role,
+            Some(Request::Persistent(persistent)) => persistent.active.unwrap_or_default(),
+            None => Role::Nothing,
+        };
+        self.abandon(i, role, |role| Deed::Free { role });
+    }
+
+    fn abandon(&mut self, i: usize, role: Role, deed: fn(u64) -> Deed) {
         let roles = match role {
             Role::One(role) | Role::LateReceive(Some(role)) => [Some(role), None],
             Role::Two(send, receive) => [Some(send), Some(receive)],
             Role::Nothing | Role::LateReceive(None) | Role::FileWait => [None, None],
         };
         for role in roles.into_iter().flatten() {
-            self.emit(i, Deed::Abandon { role });
-            self.slab.cuts.push(self.moment);
+            let deed = deed(role);
+            self.emit(i, deed);
+            if matches!(deed, Deed::Cancel { .. }) {
+                self.slab.cuts.push(self.moment);
+            }
         }
     }
 
