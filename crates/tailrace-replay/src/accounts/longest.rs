@@ -50,7 +50,7 @@ impl Longest {
     pub(crate) fn offer(&mut self, spans: &mut Vec<Span>) {
         let threshold = self.threshold;
         self.spans.extend(spans.drain(..).filter(|span| span.end - span.begin >= threshold));
-        if self.spans.len() >= 2 * self.most {
+        if self.spans.len() >= 2 * self.most.max(1) {
             self.drop_lesser_half();
         }
     }
@@ -74,6 +74,13 @@ impl Longest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn none_are_kept_where_none_are_asked_for() {
+        let mut longest = Longest::new(0);
+        longest.offer(&mut Vec::new());
+        assert_eq!(longest.finish(), []);
+    }
 
     #[test]
     fn keeps_exactly_the_longest_whatever_the_order() {

@@ -59,7 +59,7 @@ impl Translation<'_> {
                 words[start::FIRST..].iter_mut().try_for_each(|token| self.token(token))?;
             }
             class::ON_REQUEST => {
-                self.token(words.get_mut(wire::on_request::TOKEN).ok_or(TOO_FEW)?)?
+                self.token(words.get_mut(wire::on_request::TOKEN).ok_or(TOO_FEW)?)?;
             }
             class::COMMUNICATOR => self.creation(&mut words)?,
             class::ONE_SIDED => self.one_sided(&mut words)?,
