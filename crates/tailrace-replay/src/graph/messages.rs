@@ -7,6 +7,7 @@ pub(crate) type MessageId = u32;
 
 const NONE: MessageId = MessageId::MAX;
 
+#[allow(clippy::struct_excessive_bools)] // facts that come in any order
 #[derive(Clone, Copy, Debug)]
 struct Message {
     channel: u32,

@@ -76,11 +76,10 @@ impl Rank<'_> {
     fn sending(&self, bytes: u64, mode: SendMode) -> Sending {
         let rendezvous = bytes > self.common.eager_limit_bytes;
         match mode {
-            SendMode::Synchronous => Sending::Rendezvous,
-            SendMode::Buffered => Sending::Eager,
             SendMode::Partitioned => Sending::InParts { rendezvous },
+            SendMode::Synchronous => Sending::Rendezvous,
             SendMode::Standard | SendMode::Ready if rendezvous => Sending::Rendezvous,
-            SendMode::Standard | SendMode::Ready => Sending::Eager,
+            SendMode::Standard | SendMode::Ready | SendMode::Buffered => Sending::Eager,
         }
     }
 
