@@ -351,9 +351,7 @@ impl Oracle<'_> {
                 Flow::FromRoot(root) => rank as i32 == root && place.0 != rank,
                 Flow::ToRoot(root) => place.0 as i32 == root,
                 Flow::Prefix => rank <= place.0,
-                Flow::Neighbours => {
-                    sources(place.0, self.program.len()).contains(&(rank as u32))
-                }
+                Flow::Neighbours => sources(place.0, self.program.len()).contains(&(rank as u32)),
             };
             if flows {
                 latest = latest.max(self.begun(other, end));

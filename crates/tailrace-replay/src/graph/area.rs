@@ -120,6 +120,13 @@ impl Area {
                         chains[rank].shared.push(*shared + self.sum - *begin);
                     }
                 }
+                Turn::Total => {
+                    let of = &mut self.ranks[rank];
+                    of.areas += 2;
+                    if ASKED {
+                        chains[rank].shared.extend([self.sum, of.shared]);
+                    }
+                }
                 Turn::End => {
                     let of = &mut self.ranks[rank];
                     of.shared += self.sum - of.begin;
@@ -213,7 +220,8 @@ mod tests {
             },
         ];
         slabs[0].edges.insert(1, keys.key(115, Turn::Sample, 0)); // 10 · 1 + 5 · 2
-        let vertex = Vertex { at: 0, useful: 0, io: 0, areas: 0, deed: Deed::Await { role: 0 } };
+        let deed = Deed::Await { role: 0 };
+        let vertex = Vertex { at: 0, useful: 0, io: 0, areas: 0, owns: 0, deed };
         let mut chains = [Chain::default(), Chain::default()];
         chains[0].vertices.push(vertex); // asks for areas
         area.pass(&mut slabs, 125, &mut chains);

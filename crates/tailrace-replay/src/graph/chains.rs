@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use crate::clocks::Clocks;
 use crate::graph::collectives::Part;
+use crate::graph::locks::Lock;
 use crate::graph::messages::MessageId;
 use crate::graph::roles::Roles;
 use crate::graph::vertex::{Source, Vertex};
@@ -40,6 +41,13 @@ pub(crate) struct Chain {
     pub first: u32,
     /// By the rank's own numbers of channels: the graph's.
     pub channels: Vec<u32>,
+    /// By the rank's own numbers.
+    pub locks: Vec<Lock>,
+    /// Beside the main thread: what their file calls came to after each begin and end, from the
+    /// `first_own`-th on; by thread the latest, and ∫k dt at its begin.
+    pub own: Vec<Clocks>,
+    pub first_own: u32,
+    pub threads: Vec<Own>,
     /// By thread: the receive whose channel is not known yet.
     pub marks: Vec<Option<Source>>,
     /// Sends that were matched before their turn.
@@ -63,11 +71,22 @@ impl Chain {
         *self.ahead.last().expect("there is one before the first wait")
     }
 
+    /// What the file calls of a thread came to, at the `number`-th begin or end of the rank; `None`
+    /// if that is not replayed.
+    fn own(&self, number: u32) -> Option<Clocks> {
+        match number.checked_sub(self.first_own + 1) {
+            Some(place) => self.own.get(place as usize).copied(),
+            None => self.threads.iter().find(|own| own.number == number).map(|own| own.clocks),
+        }
+    }
+
     /// Forgets the waits that no source names any more.
     pub(crate) fn forget_waits(&mut self) {
         let last = self.ahead.len() - 1;
         self.ahead.drain(..last);
         self.first = self.first.wrapping_add(last as u32);
+        self.first_own += self.own.len() as u32;
+        self.own.clear();
     }
 
     /// Forgets the vertices that are replayed, and areas that no other names.
@@ -83,6 +102,16 @@ impl Chain {
     }
 }
 
+/// File calls of another thread than the main one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Own {
+    /// What they came to at the last begin or end of one, and its number.
+    pub clocks: Clocks,
+    pub number: u32,
+    /// ∫k dt at the last begin.
+    pub begin: i64,
+}
+
 /// By rank.
 pub(crate) struct Chains(pub Vec<Chain>);
 
@@ -95,7 +124,11 @@ impl Chains {
         }
         let chain = &self.0[source.rank as usize];
         let ahead = chain.ahead.get(source.waits.wrapping_sub(chain.first) as usize)?;
-        Some(source.clocks.plus(*ahead))
+        let moment = source.clocks.plus(*ahead);
+        if source.owns == 0 {
+            return Some(moment);
+        }
+        Some(moment.max(chain.own(source.owns)?))
     }
 
     /// Makes a replayed time of the source; whether that can be told by now.

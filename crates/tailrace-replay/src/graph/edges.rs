@@ -14,6 +14,8 @@ pub(crate) enum Turn {
     /// ∫k dt is asked for in a file call.
     Sample = 1,
     End = 2,
+    /// ∫k dt over all of the run is asked for.
+    Total = 3,
 }
 
 /// Makes keys.
@@ -48,7 +50,8 @@ impl Keys {
         let turn = match key >> self.rank_bits & 3 {
             0 => Turn::Begin,
             1 => Turn::Sample,
-            _ => Turn::End,
+            2 => Turn::End,
+            _ => Turn::Total,
         };
         ((key >> self.rank_bits >> 2) as i64, turn, rank as u32)
     }

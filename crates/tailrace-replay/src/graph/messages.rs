@@ -252,7 +252,15 @@ mod tests {
     use crate::clocks::Clocks;
 
     fn source(at: i64) -> Source {
-        Source { clocks: Clocks::all(at, 1), at, rank: 0, waits: 0, tied: false, settled: true }
+        Source {
+            clocks: Clocks::all(at, 1),
+            at,
+            rank: 0,
+            waits: 0,
+            owns: 0,
+            tied: false,
+            settled: true,
+        }
     }
 
     fn messages() -> Messages {

@@ -14,6 +14,7 @@ pub(crate) mod area;
 pub(crate) mod chains;
 pub(crate) mod collectives;
 pub(crate) mod edges;
+pub(crate) mod locks;
 pub(crate) mod messages;
 mod replay;
 pub(crate) mod roles;
@@ -27,6 +28,7 @@ use crate::clocks::Clocks;
 use crate::graph::area::Area;
 use crate::graph::chains::{Chain, Chains, Role};
 use crate::graph::collectives::Collectives;
+use crate::graph::locks::{Lock, Locks, WindowId};
 use crate::graph::messages::Messages;
 use crate::graph::vertex::{Deed, Sending, Source, Vertex};
 
@@ -41,6 +43,8 @@ pub(crate) struct Slab {
     pub moved: Vec<u64>,
     /// Channels that are new to the rank, in order of its own numbers.
     pub channels: Vec<Channel>,
+    /// … and locks.
+    pub locks: Vec<Lock>,
     /// When receives were cancelled.
     pub cuts: Vec<i64>,
     pub has_probes: bool,
@@ -59,6 +63,7 @@ impl Slab {
             self.moved.append(&mut later.moved);
         }
         self.channels.append(&mut later.channels);
+        self.locks.append(&mut later.locks);
         self.cuts.append(&mut later.cuts);
         self.has_probes |= std::mem::take(&mut later.has_probes);
     }
@@ -73,10 +78,24 @@ pub(crate) struct Channel {
     pub destination: u32,
 }
 
+/// What ranks tell each other in one-sided epochs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Notice {
+    Post,
+    Complete,
+}
+
 impl Channel {
-    /// Tags that no message has: the notices of one-sided epochs travel on channels of their own.
-    pub(crate) const POST: i32 = i32::MIN;
-    pub(crate) const COMPLETE: i32 = i32::MIN + 1;
+    /// Notices travel on channels of their own, by tags that no message has.
+    pub(crate) fn of_notice(
+        window: WindowId,
+        source: u32,
+        destination: u32,
+        notice: Notice,
+    ) -> Self {
+        let tag = i32::MIN + (2 * (window.1 & 0x3fff_ffff)) as i32 + notice as i32;
+        Self { communicator: window.0, tag, source, destination }
+    }
 
     /// On which `rank` sends; `None` if it sends to nobody.
     pub(crate) fn to(envelope: &Envelope, rank: u32) -> Option<Self> {
@@ -110,6 +129,7 @@ pub(crate) struct Graph<'a> {
     chains: Chains,
     pub messages: Messages,
     pub collectives: Collectives,
+    locks: Locks,
     channels: HashMap<Channel, u32>,
     /// Ranks whose replay waits for that of the next, and whether a rank is among them.
     stack: Vec<usize>,
@@ -136,6 +156,7 @@ impl<'a> Graph<'a> {
             chains: Chains(begins.iter().map(chain).collect()),
             messages: Messages::default(),
             collectives: Collectives::default(),
+            locks: Locks::default(),
             channels: HashMap::new(),
             stack: Vec::new(),
             under_way: vec![false; begins.len()],
@@ -149,6 +170,7 @@ impl<'a> Graph<'a> {
         self.area.pass(slabs, horizon, &mut self.chains.0);
         for (rank, slab) in slabs.iter_mut().enumerate() {
             self.add_channels(rank, slab);
+            self.chains.0[rank].locks.append(&mut slab.locks);
             let until = slab.vertices.partition_point(|vertex| vertex.at <= horizon);
             let vertices = &mut self.chains.0[rank].vertices;
             if vertices.is_empty() && until == slab.vertices.len() {
@@ -252,6 +274,7 @@ impl<'a> Graph<'a> {
                         at: vertex.at,
                         rank: rank as u32,
                         waits,
+                        owns: vertex.owns,
                         tied: last_wait == vertex.at,
                         settled: false,
                     };
@@ -268,10 +291,10 @@ impl<'a> Graph<'a> {
     }
 
     fn settle(&mut self) {
-        let Self { chains, messages, collectives, .. } = self;
+        let Self { chains, messages, collectives, locks, .. } = self;
         messages.settle(|source| chains.settle(source));
         collectives.settle(chains);
-        let mut marked = true;
+        let mut marked = locks.settle(chains);
         for rank in 0..chains.0.len() {
             let mut marks = std::mem::take(&mut chains.0[rank].marks);
             marked = marks.iter_mut().flatten().all(|mark| chains.settle(mark)) && marked;
@@ -288,7 +311,7 @@ impl<'a> Graph<'a> {
 
     #[inline]
     fn match_vertex(&mut self, rank: usize, place: usize) {
-        let Self { chains, messages, collectives, tables, .. } = self;
+        let Self { chains, messages, collectives, locks, tables, .. } = self;
         let chain = &mut chains.0[rank];
         let vertex = chain.vertices[place];
         let source = |chain: &Chain| Source {
@@ -296,6 +319,7 @@ impl<'a> Graph<'a> {
             at: vertex.at,
             rank: rank as u32,
             waits: chain.waits,
+            owns: vertex.owns,
             tied: chain.last_wait == vertex.at,
             settled: false,
         };
@@ -351,8 +375,19 @@ impl<'a> Graph<'a> {
                 chain.probed.push_back(found);
                 chain.wait(vertex.at);
             }
-            Deed::Await { .. } | Deed::Finish { .. } => chain.wait(vertex.at),
-            Deed::Release { .. } | Deed::Cancel { .. } | Deed::Free { .. } => {}
+            Deed::Lock { lock } => {
+                locks.lock(chain.locks[lock as usize], rank as u32, vertex.at);
+            }
+            Deed::Release { lock } => locks.release(chain.locks[lock as usize], source(chain)),
+            Deed::Released { lock } => locks.released(chain.locks[lock as usize], source(chain)),
+            Deed::Await { .. } | Deed::Finish { .. } | Deed::Granted { .. } => {
+                chain.wait(vertex.at);
+            }
+            Deed::Leave { .. }
+            | Deed::Cancel { .. }
+            | Deed::Free { .. }
+            | Deed::OwnBegins { .. }
+            | Deed::OwnEnds { .. } => {}
         }
     }
 }

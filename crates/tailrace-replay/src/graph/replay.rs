@@ -2,7 +2,7 @@
 
 use crate::clocks::Clocks;
 use crate::graph::Graph;
-use crate::graph::chains::{Answer, Chain, Role, Waiter};
+use crate::graph::chains::{Answer, Chain, Own, Role, Waiter};
 use crate::graph::vertex::{Deed, Vertex};
 
 /// How far a rank's replay came.
@@ -71,7 +71,17 @@ impl Graph<'_> {
             let answer = match vertex.deed {
                 Deed::Await { role } | Deed::Finish { role } => self.answer(rank, &vertex, role),
                 Deed::Probe { .. } => self.answer_probe(rank, &vertex),
-                Deed::Release { role } | Deed::Cancel { role } | Deed::Free { role } => {
+                Deed::Granted { lock } => {
+                    let Self { chains, locks, .. } = &*self;
+                    let (at, whatever) = (vertex.at, !self.guarded);
+                    let waiter = Waiter { chains, rank: rank as u32, at, whatever };
+                    locks.granted(chains.0[rank].locks[lock as usize], &waiter)
+                }
+                Deed::OwnBegins { .. } | Deed::OwnEnds { .. } => {
+                    self.chains.0[rank].own_file_call(&vertex, self.ranks);
+                    continue;
+                }
+                Deed::Leave { role } | Deed::Cancel { role } | Deed::Free { role } => {
                     self.end_role(rank, &vertex, role);
                     self.chains.0[rank].replayed += 1;
                     continue;
@@ -145,6 +155,33 @@ impl Graph<'_> {
 }
 
 impl Chain {
+    /// A file call of another thread than the main one begins, when whatever it waited for before
+    /// was there; or it ends. K counts the ranks whose main threads are in file calls.
+    fn own_file_call(&mut self, vertex: &Vertex, ranks: i64) {
+        let (thread, ended) = match vertex.deed {
+            Deed::OwnBegins { thread } => (thread as usize, None),
+            Deed::OwnEnds { thread, duration } => (thread as usize, Some(duration)),
+            _ => return,
+        };
+        if self.threads.len() <= thread {
+            self.threads.resize(thread + 1, Own::default());
+        }
+        let total = vertex.areas.wrapping_sub(self.first_area) as usize + 1;
+        let total = self.shared.get(total).copied().unwrap_or(0);
+        let moment = self.ahead().plus(self.local(vertex, ranks));
+        let own = &mut self.threads[thread];
+        match ended {
+            None => (own.clocks, own.begin) = (own.clocks.max(moment), total),
+            Some(duration) => {
+                own.clocks.net += duration;
+                own.clocks.even += (total - own.begin + duration).min(duration * ranks);
+            }
+        }
+        own.number = vertex.owns;
+        self.own.push(own.clocks);
+        self.replayed += 1;
+    }
+
     #[inline]
     fn next(&self) -> Option<Vertex> {
         (self.replayed < self.matched).then(|| self.vertices[self.replayed])

@@ -16,6 +16,9 @@ pub(crate) struct Vertex {
     /// How many areas the rank asked for before: the last of them is what ∫k dt over its file calls
     /// comes to here. Wraps.
     pub areas: u32,
+    /// Of a thread beside the main one: how many begins and ends of such threads' file calls there
+    /// were in the rank up to the last of its own; 0 if there was none.
+    pub owns: u32,
     pub deed: Deed,
 }
 
@@ -59,7 +62,7 @@ pub(crate) enum Deed {
         role: u64,
     },
     /// Another thread than the main one waited: the rank is done with the role.
-    Release {
+    Leave {
         role: u64,
     },
     /// Nobody will wait for it: a receive that is cancelled takes no message, one that is freed
@@ -69,6 +72,28 @@ pub(crate) enum Deed {
     },
     Free {
         role: u64,
+    },
+    /// Asks for a lock, by the rank's own number of it; begins to give it back, and has.
+    Lock {
+        lock: u32,
+    },
+    Release {
+        lock: u32,
+    },
+    Released {
+        lock: u32,
+    },
+    /// Waits until its locks there are granted.
+    Granted {
+        lock: u32,
+    },
+    /// Another thread than the main one is in a file call, and was for so long.
+    OwnBegins {
+        thread: u32,
+    },
+    OwnEnds {
+        thread: u32,
+        duration: i64,
     },
     /// Waits for the first message on the channel that no receive was posted for.
     Probe {
@@ -88,7 +113,10 @@ impl Deed {
     }
 
     pub(crate) fn waits(self) -> bool {
-        matches!(self, Self::Await { .. } | Self::Finish { .. } | Self::Probe { .. })
+        matches!(
+            self,
+            Self::Await { .. } | Self::Finish { .. } | Self::Probe { .. } | Self::Granted { .. }
+        )
     }
 }
 
@@ -172,6 +200,8 @@ pub(crate) struct Source {
     pub rank: u32,
     /// How many waits the rank's graph has before. Wraps.
     pub waits: u32,
+    /// No earlier than its own thread's file calls: see [`Vertex::owns`].
+    pub owns: u32,
     /// The last of these was at the same nanosecond.
     pub tied: bool,
     pub settled: bool,

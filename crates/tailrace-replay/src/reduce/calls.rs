@@ -330,8 +330,22 @@ impl Rank<'_> {
             if thread.main {
                 let key = self.common.keys.key(thread.at, Turn::Begin, self.number);
                 self.slab.edges.push(key);
+            } else {
+                self.own_file_call(i, Deed::OwnBegins { thread: i as u32 });
             }
         }
+    }
+
+    /// A file call of another thread than the main one begins or ends.
+    #[cold]
+    fn own_file_call(&mut self, i: usize, deed: Deed) {
+        let Some(main) = self.main else { return };
+        self.owns += 1;
+        self.threads[i].owns = self.owns;
+        self.emit(i, deed);
+        let now = self.threads[i].at.max(self.threads[main].at);
+        self.slab.edges.push(self.common.keys.key(now, Turn::Total, self.number));
+        self.areas = self.areas.wrapping_add(2);
     }
 
     /// A file call ends at the thread's moment; whether it was the outermost.
@@ -348,7 +362,9 @@ impl Rank<'_> {
             self.slab.moved.push(0);
             self.areas = self.areas.wrapping_add(1);
         } else {
-            thread.overlapped_io += thread.at - thread.io_begin;
+            let duration = thread.at - thread.io_begin;
+            thread.overlapped_io += duration;
+            self.own_file_call(i, Deed::OwnEnds { thread: i as u32, duration });
         }
         true
     }
@@ -368,8 +384,8 @@ impl Rank<'_> {
     #[inline]
     pub(crate) fn emit(&mut self, i: usize, deed: Deed) -> u64 {
         let (useful, io) = self.local_time(i);
-        let (at, areas) = (self.moment, self.areas);
-        self.slab.vertices.push(Vertex { at, useful, io, areas, deed });
+        let (at, areas, owns) = (self.moment, self.areas, self.threads[i].owns);
+        self.slab.vertices.push(Vertex { at, useful, io, areas, owns, deed });
         let role = self.roles;
         self.roles += u64::from(deed.takes_role());
         role

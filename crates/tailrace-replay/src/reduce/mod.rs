@@ -20,6 +20,7 @@ pub(crate) mod thread;
 
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use tailrace_trace::event::{Event, Operation, Part, Shape};
 use tailrace_trace::tables::Window;
 use tailrace_trace::{EventStream, Tables, Trace, TraceError};
@@ -30,6 +31,7 @@ use crate::accounts::timeline::{Pen, Row, State};
 use crate::accounts::waits::Waits;
 use crate::graph::Slab;
 use crate::graph::edges::Keys;
+use crate::graph::locks::Lock;
 use crate::options::{CollectiveOrder, Options};
 use crate::reduce::channels::Channels;
 use crate::reduce::opaque::Opaque;
@@ -132,6 +134,9 @@ pub(crate) struct Rank<'a> {
     /// The next role's number.
     pub roles: u64,
     pub channels: Channels,
+    pub locks: HashMap<Lock, u32>,
+    /// Begins and ends of file calls of other threads than the main one.
+    pub owns: u32,
     /// Measured time that the rank has reached, since the window's begin.
     pub moment: i64,
     /// Events that were taken.
@@ -169,6 +174,8 @@ impl<'a> Rank<'a> {
             areas: 0,
             roles: 0,
             channels: Channels::default(),
+            locks: HashMap::new(),
+            owns: 0,
             moment: i64::MIN,
             done: 0,
         }

@@ -41,8 +41,8 @@ impl Rank<'_> {
                 self.start_persistent(i, requests);
                 Role::Nothing
             }
-            Operation::OneSided { kind, communicator, .. } => {
-                self.begin_one_sided(i, kind, *communicator)
+            Operation::OneSided { kind, communicator, window, .. } => {
+                self.begin_one_sided(i, kind, (*communicator, *window))
             }
             _ => self.communicate(i, operation, entered),
         }
@@ -176,7 +176,7 @@ impl Rank<'_> {
     /// The thread is done with the role; the rank waits for it, if it is its main thread.
     pub(crate) fn finish_role(&mut self, i: usize, role: u64) {
         let main = self.threads[i].main;
-        self.emit(i, if main { Deed::Finish { role } } else { Deed::Release { role } });
+        self.emit(i, if main { Deed::Finish { role } } else { Deed::Leave { role } });
     }
 
     /// What began with `role` completes at the thread's moment. `operation`: the call itself, as
@@ -232,8 +232,8 @@ impl Rank<'_> {
                 }
             }
             Operation::OnRequest { token, action } => self.act(i, *token, *action),
-            Operation::OneSided { kind, communicator, .. } => {
-                self.end_one_sided(i, kind, *communicator);
+            Operation::OneSided { kind, communicator, window, .. } => {
+                self.end_one_sided(i, kind, (*communicator, *window));
             }
             _ => {}
         }

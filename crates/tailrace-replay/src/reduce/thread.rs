@@ -13,6 +13,7 @@ use crate::accounts::routines::Routines;
 use crate::accounts::tallies::Tallies;
 use crate::accounts::timeline::State;
 use crate::accounts::uses::Uses;
+use crate::graph::locks::WindowId;
 use crate::graph::vertex::Family;
 use crate::reduce::requests::{Requests, Role};
 use crate::reduce::steps::Step;
@@ -86,10 +87,12 @@ pub(crate) struct Thread {
     pub requests: Requests,
     /// Collectives of each family on each communicator so far.
     pub collectives: HashMap<(u32, Family), u32>,
-    /// By communicator of the window: notices awaited since the last Start, and whom it named.
-    pub access: HashMap<u32, (Epoch, Vec<u32>)>,
+    /// The rank's number of the last begin or end of its file calls, if it is not the main one.
+    pub owns: u32,
+    /// By window: notices awaited since the last Start, and whom it named.
+    pub access: HashMap<WindowId, (Epoch, Vec<u32>)>,
     /// … and whom the last Post named.
-    pub exposure: HashMap<u32, Vec<u32>>,
+    pub exposure: HashMap<WindowId, Vec<u32>>,
 
     /// The first and the last moment at which the thread is known to be alive.
     pub first: i64,
@@ -134,6 +137,7 @@ impl Thread {
             opaque_calls: 0,
             collectives: HashMap::new(),
             requests: Requests::default(),
+            owns: 0,
             access: HashMap::new(),
             exposure: HashMap::new(),
             first: clip(table.begin_ns),

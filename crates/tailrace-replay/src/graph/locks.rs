@@ -1,0 +1,161 @@
+//! Locks of windows: what is exclusive is granted when all others gave theirs back, a shared one
+//! when the exclusive ones did.
+//!
+//! A library may ask for a lock long after the call that names it, and be granted it at any time
+//! until something done under it is complete. So a rank is taken to wait where it locks, flushes
+//! and unlocks, for whoever gave back before by measured time; and for whoever is giving back at
+//! that moment, if that one locked first.
+
+use hashbrown::HashMap;
+
+use crate::clocks::Clocks;
+use crate::graph::chains::{Answer, Chains, Waiter};
+use crate::graph::vertex::Source;
+
+/// A window: its communicator, and which of that one's windows it is.
+pub(crate) type WindowId = (u32, u32);
+
+/// The rank at which a lock is; `None`: at all.
+pub(crate) type Target = Option<u32>;
+
+/// What a rank locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lock {
+    pub window: WindowId,
+    pub target: Target,
+    pub exclusive: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    rank: u32,
+    /// Measured time at which it was asked for.
+    began: i64,
+    exclusive: bool,
+    /// When giving it back began, and when it was given back.
+    release: Option<Source>,
+    released: Option<Source>,
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    held: Vec<Held>,
+    /// The latest giving back that is settled, of all and of the exclusive ones.
+    released: Clocks,
+    released_exclusive: Clocks,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Locks {
+    windows: HashMap<WindowId, HashMap<Target, Place>>,
+}
+
+impl Locks {
+    /// `rank` asks for a lock.
+    pub(crate) fn lock(&mut self, lock: Lock, rank: u32, began: i64) {
+        let Lock { window, target, exclusive } = lock;
+        let place = self.windows.entry(window).or_default().entry(target).or_default();
+        place.held.push(Held { rank, began, exclusive, release: None, released: None });
+    }
+
+    /// It begins to give back what it holds there.
+    pub(crate) fn release(&mut self, lock: Lock, source: Source) {
+        if let Some(held) = self.held(lock, source.rank) {
+            held.release = Some(source);
+        }
+    }
+
+    /// … and has given it back.
+    pub(crate) fn released(&mut self, lock: Lock, source: Source) {
+        if let Some(held) = self.held(lock, source.rank) {
+            held.released = Some(source);
+        }
+    }
+
+    fn held(&mut self, lock: Lock, rank: u32) -> Option<&mut Held> {
+        let place = self.windows.get_mut(&lock.window)?.get_mut(&lock.target)?;
+        place.held.iter_mut().find(|held| held.rank == rank && held.released.is_none())
+    }
+
+    /// What the waiter had to wait for until its locks there were granted: those that it holds at
+    /// the target or at all; without a target all that it holds.
+    pub(crate) fn granted(&self, lock: Lock, waiter: &Waiter<'_>) -> Answer {
+        let Some(places) = self.windows.get(&lock.window) else {
+            return Answer::After(Clocks::default());
+        };
+        let meant = |at: Target| overlap(at, lock.target);
+        let own = places.iter().filter(|(at, _)| meant(**at)).flat_map(|(at, place)| {
+            let own = |held: &&Held| held.rank == waiter.rank && held.is_held(waiter);
+            place.held.iter().filter(own).map(|held| (*at, *held))
+        });
+        let mut latest = Clocks::default();
+        for (at, held) in own {
+            match before(places, at, &held, waiter) {
+                Ok(moment) => latest = latest.max(moment),
+                Err(rank) => return Answer::Needs(rank),
+            }
+        }
+        Answer::After(latest)
+    }
+
+    /// Makes replayed times of what can be told by now, and forgets who gave back.
+    pub(crate) fn settle(&mut self, chains: &Chains) -> bool {
+        let mut settled = true;
+        for place in self.windows.values_mut().flat_map(HashMap::values_mut) {
+            let Place { held, released, released_exclusive } = place;
+            held.retain_mut(|held| {
+                let release = held.release.as_mut().is_none_or(|source| chains.settle(source));
+                let over = held.released.as_mut().is_none_or(|source| chains.settle(source));
+                settled &= release && over;
+                let Some(source) = held.released.filter(|source| source.settled) else {
+                    return true;
+                };
+                *released = released.max(source.clocks);
+                if held.exclusive {
+                    *released_exclusive = released_exclusive.max(source.clocks);
+                }
+                false
+            });
+        }
+        settled
+    }
+}
+
+impl Held {
+    /// Whether the lock is held at the waiter's moment.
+    fn is_held(&self, waiter: &Waiter<'_>) -> bool {
+        self.began <= waiter.at && !self.released.is_some_and(|source| source.at < waiter.at)
+    }
+}
+
+fn overlap(one: Target, other: Target) -> bool {
+    one.is_none() || other.is_none() || one == other
+}
+
+/// When those gave back that came before this lock at this target; or whose replay has to go on
+/// first.
+fn before(
+    places: &HashMap<Target, Place>,
+    target: Target,
+    own: &Held,
+    waiter: &Waiter<'_>,
+) -> Result<Clocks, u32> {
+    let mut latest = Clocks::default();
+    for (_, place) in places.iter().filter(|(at, _)| overlap(**at, target)) {
+        latest = latest.max(if own.exclusive { place.released } else { place.released_exclusive });
+        for other in place.held.iter().filter(|other| own.exclusive || other.exclusive) {
+            let first = (other.began, other.rank) < (own.began, own.rank);
+            let source = match (other.released, other.release) {
+                (Some(released), _) if waiter.counts(&released) => released,
+                (_, Some(release))
+                    if first && other.rank != own.rank && waiter.counts(&release) =>
+                {
+                    release
+                }
+                _ => continue,
+            };
+            latest = latest.max(waiter.moment(&source)?);
+        }
+    }
+    Ok(latest)
+}
