@@ -33,6 +33,7 @@ mod graph;
 mod options;
 mod reduce;
 mod run;
+mod steps;
 mod warnings;
 
 pub use analysis::Analysis;

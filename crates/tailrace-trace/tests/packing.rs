@@ -88,13 +88,17 @@ fn calls_that_name_many_requests_fill_a_block() {
     let mut stream = Stream::rank(0, 1, 0);
     stream.name(1, 0, "MPI_Isend").name(2, 0, "MPI_Testall");
     stream.define(1, 1, 2, &[0, 0, 7, 8, 0, 1]);
-    (0..1000).for_each(|_| drop(stream.call(1, 1, 1)));
-    // A long shape: function 2, class 5, no place, 3,002 = 23 * 128 + 58 words.
-    let mut payload = vec![2, 2, 0, 255, 5, 0, 58 | 0x80, 23];
+    for _ in 0..1000 {
+        stream.call(1, 1, 1);
+    }
+    // A long shape: function 2, class 5, no place, 3,002 = 0x17 * 128 + 0x3a words.
+    let mut payload = vec![2, 2, 0, 255, 5, 0, 0x3a | 0x80, 0x17];
     let words = [0, 1000].into_iter().chain((1..=1000).flat_map(|i| [i, 0, 7]));
     words.for_each(|word| support::put_word(&mut payload, word));
     stream.record(240, &payload);
-    (0..5000).for_each(|_| drop(stream.call(2, 1, 1)));
+    for _ in 0..5000 {
+        stream.call(2, 1, 1);
+    }
     stream.save(directory.path(), 0);
     assert_eq!(open(&pack(directory.path())).unwrap().tables().locations[0].events, 6000);
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::accounts::timeline::State;
+use crate::steps::Step;
 
 /// A call of a rank's main thread; nanoseconds since the window's begin, cut to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Span {
 }
 
 impl Span {
-    pub const NO_FILE: u32 = u32::MAX;
+    pub const NO_FILE: u32 = Step::NO_FILE;
 
     fn order(&self) -> impl Ord + use<> {
         let length = Reverse(self.end - self.begin);

@@ -7,7 +7,7 @@ use tailrace_trace::event::{Event, Part};
 use tailrace_trace::offsets::Follower;
 use tailrace_trace::tables::Window;
 
-use crate::reduce::steps::Line;
+use crate::steps::Line;
 
 /// Requests below this size are small: they cost more by their number than by their bytes.
 const SMALL_BYTES: u64 = 64 * 1024;

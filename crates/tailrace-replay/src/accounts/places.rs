@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use crate::accounts::longest::Span;
-use crate::reduce::steps::{Access, Course, Step, Sum};
+use crate::steps::{Access, Course, Step, Sum};
 
 /// Rows that are kept, those with most time.
 const MOST_ROWS: usize = 1 << 14;

@@ -16,7 +16,7 @@ use tailrace_trace::tables::Window;
 use crate::accounts::edges::Edges;
 use crate::accounts::levels::{Level, Levels, shared};
 use crate::accounts::pairs::{Pair, Pairs};
-use crate::reduce::steps::{Course, Line};
+use crate::steps::{Course, Line};
 
 /// Rows that are kept, those with most time.
 const MOST_ROWS: usize = 1 << 10;

@@ -7,7 +7,7 @@ use tailrace_trace::event::{Buffered, Layer, Operation, Part};
 use crate::accounts::longest::Span;
 use crate::accounts::patterns::Pattern;
 use crate::accounts::places::Places;
-use crate::reduce::steps::{Access, Line, Step, Sum};
+use crate::steps::{Access, Line, Step, Sum};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FunctionTally {

@@ -3,7 +3,7 @@
 use hashbrown::{HashMap, HashSet};
 
 use crate::accounts::longest::Span;
-use crate::reduce::steps::Access;
+use crate::steps::Access;
 
 /// Bins over the window at most.
 const BINS: i64 = 256;

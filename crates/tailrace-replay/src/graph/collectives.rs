@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use tailrace_trace::Tables;
 
 use crate::clocks::Clocks;
-use crate::graph::chains::{Answer, Chains, Waiter};
+use crate::graph::replayed::{Answer, Replayed, Waiter};
 use crate::graph::vertex::{Entry, Family, Gives, Source, Waits};
 
 /// A rank's part in one instance.
@@ -193,11 +193,11 @@ impl Collectives {
     }
 
     /// Makes replayed times of what can be told by now.
-    pub(crate) fn settle(&mut self, chains: &Chains) {
+    pub(crate) fn settle(&mut self, replayed: &Replayed) {
         let slots = &mut self.slots;
         self.unsettled.retain(|id| {
             let instance = &mut slots[*id as usize];
-            instance.settle(chains);
+            instance.settle(replayed);
             instance.open
         });
     }
@@ -360,9 +360,9 @@ impl Instance {
         Ok(latest)
     }
 
-    fn settle(&mut self, chains: &Chains) {
+    fn settle(&mut self, replayed: &Replayed) {
         let settled = &mut self.settled;
-        self.fresh.retain(|entered| match chains.moment(&entered.source) {
+        self.fresh.retain(|entered| match replayed.moment(&entered.source) {
             Some(moment) => {
                 settled.add(entered.side, moment);
                 false
@@ -372,12 +372,12 @@ impl Instance {
         self.sorted = false;
         let latest = &mut self.file_calls;
         self.fresh_file_calls.retain(|source| {
-            let moment = chains.moment(source);
+            let moment = replayed.moment(source);
             *latest = latest.max(moment.unwrap_or_default());
             moment.is_none()
         });
         let single = self.by_position.iter_mut().flatten().chain(self.root.as_mut());
-        let open = single.filter_map(|source| (!chains.settle(source)).then_some(())).count();
+        let open = single.filter_map(|source| (!replayed.settle(source)).then_some(())).count();
         self.open = open + self.fresh.len() + self.fresh_file_calls.len() > 0;
     }
 }

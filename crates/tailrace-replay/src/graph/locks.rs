@@ -9,7 +9,7 @@
 use hashbrown::HashMap;
 
 use crate::clocks::Clocks;
-use crate::graph::chains::{Answer, Chains, Waiter};
+use crate::graph::replayed::{Answer, Replayed, Waiter};
 use crate::graph::vertex::Source;
 
 /// A window: its communicator, and which of that one's windows it is.
@@ -99,13 +99,13 @@ impl Locks {
     }
 
     /// Makes replayed times of what can be told by now, and forgets who gave back.
-    pub(crate) fn settle(&mut self, chains: &Chains) -> bool {
+    pub(crate) fn settle(&mut self, replayed: &Replayed) -> bool {
         let mut settled = true;
         for place in self.windows.values_mut().flat_map(HashMap::values_mut) {
             let Place { held, released, released_exclusive } = place;
             held.retain_mut(|held| {
-                let release = held.release.as_mut().is_none_or(|source| chains.settle(source));
-                let over = held.released.as_mut().is_none_or(|source| chains.settle(source));
+                let release = held.release.as_mut().is_none_or(|source| replayed.settle(source));
+                let over = held.released.as_mut().is_none_or(|source| replayed.settle(source));
                 settled &= release && over;
                 let Some(source) = held.released.filter(|source| source.settled) else {
                     return true;
@@ -124,7 +124,7 @@ impl Locks {
 impl Held {
     /// Whether the lock is held at the waiter's moment.
     fn is_held(&self, waiter: &Waiter<'_>) -> bool {
-        self.began <= waiter.at && !self.released.is_some_and(|source| source.at < waiter.at)
+        self.began <= waiter.at && self.released.is_none_or(|source| source.at >= waiter.at)
     }
 }
 

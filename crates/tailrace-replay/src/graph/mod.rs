@@ -17,6 +17,7 @@ pub(crate) mod edges;
 pub(crate) mod locks;
 pub(crate) mod messages;
 mod replay;
+pub(crate) mod replayed;
 pub(crate) mod roles;
 pub(crate) mod vertex;
 
@@ -26,10 +27,12 @@ use tailrace_trace::event::Envelope;
 
 use crate::clocks::Clocks;
 use crate::graph::area::Area;
-use crate::graph::chains::{Chain, Chains, Role};
+use crate::graph::chains::Chain;
 use crate::graph::collectives::Collectives;
 use crate::graph::locks::{Lock, Locks, WindowId};
 use crate::graph::messages::Messages;
+use crate::graph::replayed::{Pace, Replayed};
+use crate::graph::roles::Role;
 use crate::graph::vertex::{Deed, Sending, Source, Vertex};
 
 /// What a reducer hands over of one rank, in order of time.
@@ -126,7 +129,9 @@ pub(crate) struct Graph<'a> {
     /// A wait is for what happened before, as measured.
     guarded: bool,
     pub area: Area,
-    chains: Chains,
+    /// By rank.
+    chains: Vec<Chain>,
+    replayed: Replayed,
     pub messages: Messages,
     pub collectives: Collectives,
     locks: Locks,
@@ -143,17 +148,15 @@ impl<'a> Graph<'a> {
     /// makes a process start earlier.
     pub(crate) fn new(tables: &'a Tables, begins: &[i64], guarded: bool, area: Area) -> Self {
         let ranks = i64::from(tables.ranks.max(1));
-        let chain = |begin: &i64| Chain {
-            ahead: vec![Clocks::all(*begin, ranks)],
-            shared: vec![0],
-            ..Chain::default()
-        };
+        let chain = || Chain { shared: vec![0], ..Chain::default() };
+        let pace = |begin: &i64| Pace::new(Clocks::all(*begin, ranks));
         Self {
             tables,
             ranks,
             guarded,
             area,
-            chains: Chains(begins.iter().map(chain).collect()),
+            chains: begins.iter().map(|_| chain()).collect(),
+            replayed: Replayed(begins.iter().map(pace).collect()),
             messages: Messages::default(),
             collectives: Collectives::default(),
             locks: Locks::default(),
@@ -167,12 +170,12 @@ impl<'a> Graph<'a> {
     /// Takes all that happened until `horizon` (nanoseconds since the window's begin); what is
     /// later stays in the slabs, by rank.
     pub(crate) fn take(&mut self, slabs: &mut [Slab], horizon: i64) {
-        self.area.pass(slabs, horizon, &mut self.chains.0);
+        self.area.pass(slabs, horizon, &mut self.chains);
         for (rank, slab) in slabs.iter_mut().enumerate() {
             self.add_channels(rank, slab);
-            self.chains.0[rank].locks.append(&mut slab.locks);
+            self.chains[rank].locks.append(&mut slab.locks);
             let until = slab.vertices.partition_point(|vertex| vertex.at <= horizon);
-            let vertices = &mut self.chains.0[rank].vertices;
+            let vertices = &mut self.chains[rank].vertices;
             if vertices.is_empty() && until == slab.vertices.len() {
                 std::mem::swap(vertices, &mut slab.vertices);
             } else {
@@ -193,7 +196,7 @@ impl<'a> Graph<'a> {
             self.replay();
             self.settle();
         }
-        self.chains.0.iter_mut().for_each(Chain::forget_replayed);
+        self.chains.iter_mut().for_each(Chain::forget_replayed);
         while self.waiting() > MOST_WAITING {
             self.force();
             self.settle();
@@ -210,11 +213,11 @@ impl<'a> Graph<'a> {
 
     /// By how much each rank's clocks are ahead of its local time, in the end.
     pub(crate) fn ahead(&self) -> Vec<Clocks> {
-        self.chains.0.iter().map(Chain::ahead).collect()
+        self.replayed.0.iter().map(Pace::ahead).collect()
     }
 
     fn add_channels(&mut self, rank: usize, slab: &mut Slab) {
-        let chain = &mut self.chains.0[rank];
+        let chain = &mut self.chains[rank];
         for channel in slab.channels.drain(..) {
             let ends = (channel.source, channel.destination);
             let number = self.channels.entry(channel);
@@ -226,14 +229,14 @@ impl<'a> Graph<'a> {
     /// cancelled: what was sent to it by then is known only if nothing later is matched.
     fn parts(&self, horizon: i64, cuts: Vec<i64>) -> Vec<i64> {
         let (mut first, mut last, mut vertices) = (horizon, i64::MIN, 0);
-        for chain in &self.chains.0 {
+        for chain in &self.chains {
             let fresh = &chain.vertices[chain.matched..];
             vertices += fresh.len();
             if let (Some(begin), Some(end)) = (fresh.first(), fresh.last()) {
                 (first, last) = (first.min(begin.at), last.max(end.at));
             }
         }
-        let most = PART.max(PART_OF_A_RANK * self.chains.0.len());
+        let most = PART.max(PART_OF_A_RANK * self.chains.len());
         let parts = (vertices / most + 1) as i128;
         let span = i128::from(last) - i128::from(first);
         let mut parts: Vec<i64> =
@@ -250,21 +253,21 @@ impl<'a> Graph<'a> {
     fn match_until(&mut self, horizon: i64, has_probes: bool) {
         if has_probes {
             // A probe sees what was sent, whoever is matched first.
-            (0..self.chains.0.len()).for_each(|rank| self.match_sends_until(rank, horizon));
+            (0..self.chains.len()).for_each(|rank| self.match_sends_until(rank, horizon));
         }
-        for rank in 0..self.chains.0.len() {
-            let chain = &self.chains.0[rank];
+        for rank in 0..self.chains.len() {
+            let chain = &self.chains[rank];
             let fresh = &chain.vertices[chain.matched..];
             let until = chain.matched + fresh.partition_point(|vertex| vertex.at <= horizon);
             for place in chain.matched..until {
                 self.match_vertex(rank, place);
             }
-            self.chains.0[rank].matched = until;
+            self.chains[rank].matched = until;
         }
     }
 
     fn match_sends_until(&mut self, rank: usize, horizon: i64) {
-        let chain = &mut self.chains.0[rank];
+        let chain = &mut self.chains[rank];
         let (mut waits, mut last_wait) = (chain.waits, chain.last_wait);
         for vertex in chain.vertices[chain.matched..].iter().take_while(|v| v.at <= horizon) {
             match vertex.deed {
@@ -291,28 +294,26 @@ impl<'a> Graph<'a> {
     }
 
     fn settle(&mut self) {
-        let Self { chains, messages, collectives, locks, .. } = self;
-        messages.settle(|source| chains.settle(source));
-        collectives.settle(chains);
-        let mut marked = locks.settle(chains);
-        for rank in 0..chains.0.len() {
-            let mut marks = std::mem::take(&mut chains.0[rank].marks);
-            marked = marks.iter_mut().flatten().all(|mark| chains.settle(mark)) && marked;
-            chains.0[rank].marks = marks;
+        let Self { chains, replayed, messages, collectives, locks, .. } = self;
+        messages.settle(|source| replayed.settle(source));
+        collectives.settle(replayed);
+        let mut settled = locks.settle(replayed);
+        for mark in chains.iter_mut().flat_map(|chain| &mut chain.marks).flatten() {
+            settled = replayed.settle(mark) && settled;
         }
-        if marked && messages.is_settled() && collectives.is_settled() {
-            chains.0.iter_mut().for_each(Chain::forget_waits);
+        if settled && messages.is_settled() && collectives.is_settled() {
+            replayed.0.iter_mut().for_each(Pace::forget_waits);
         }
     }
 
     fn waiting(&self) -> usize {
-        self.chains.0.iter().map(|chain| chain.matched - chain.replayed).sum()
+        self.chains.iter().map(|chain| chain.matched - chain.replayed).sum()
     }
 
     #[inline]
     fn match_vertex(&mut self, rank: usize, place: usize) {
         let Self { chains, messages, collectives, locks, tables, .. } = self;
-        let chain = &mut chains.0[rank];
+        let chain = &mut chains[rank];
         let vertex = chain.vertices[place];
         let source = |chain: &Chain| Source {
             clocks: chain.local(&vertex, self.ranks),

@@ -2,7 +2,9 @@
 
 use crate::clocks::Clocks;
 use crate::graph::Graph;
-use crate::graph::chains::{Answer, Chain, Own, Role, Waiter};
+use crate::graph::chains::Chain;
+use crate::graph::replayed::{Answer, Own, Pace, Waiter};
+use crate::graph::roles::Role;
 use crate::graph::vertex::{Deed, Vertex};
 
 /// How far a rank's replay came.
@@ -22,7 +24,7 @@ impl Graph<'_> {
         let mut waiting = self.waiting();
         // Whoever waits for others in turn gets on each time that one of them does.
         while (1..before).contains(&waiting) {
-            (0..self.chains.0.len()).for_each(|first| self.replay_rank(first));
+            (0..self.chains.len()).for_each(|first| self.replay_rank(first));
             before = std::mem::replace(&mut waiting, self.waiting());
         }
     }
@@ -33,9 +35,9 @@ impl Graph<'_> {
         self.under_way[first] = true;
         let mut gave_up = None;
         while let Some(rank) = self.stack.last().copied() {
-            let before = self.chains.0[rank].replayed;
+            let before = self.chains[rank].replayed;
             let reached = self.advance(rank, false);
-            if self.chains.0[rank].replayed > before {
+            if self.chains[rank].replayed > before {
                 gave_up = None;
             }
             match reached {
@@ -56,7 +58,7 @@ impl Graph<'_> {
 
     /// Lets the earliest wait that cannot go on, by measured time, wait for what is known alone.
     pub(crate) fn force(&mut self) {
-        let waiting = self.chains.0.iter().enumerate();
+        let waiting = self.chains.iter().enumerate();
         let next = waiting
             .filter(|(_, chain)| chain.replayed < chain.matched)
             .min_by_key(|(rank, chain)| (chain.vertices[chain.replayed].at, *rank));
@@ -67,27 +69,29 @@ impl Graph<'_> {
     }
 
     fn advance(&mut self, rank: usize, mut force: bool) -> Reached {
-        while let Some(vertex) = self.chains.0[rank].next() {
+        while let Some(vertex) = self.chains[rank].next() {
             let answer = match vertex.deed {
                 Deed::Await { role } | Deed::Finish { role } => self.answer(rank, &vertex, role),
                 Deed::Probe { .. } => self.answer_probe(rank, &vertex),
                 Deed::Granted { lock } => {
-                    let Self { chains, locks, .. } = &*self;
+                    let Self { chains, replayed, locks, .. } = &*self;
                     let (at, whatever) = (vertex.at, !self.guarded);
-                    let waiter = Waiter { chains, rank: rank as u32, at, whatever };
-                    locks.granted(chains.0[rank].locks[lock as usize], &waiter)
+                    let waiter = Waiter { replayed, rank: rank as u32, at, whatever };
+                    locks.granted(chains[rank].locks[lock as usize], &waiter)
                 }
                 Deed::OwnBegins { .. } | Deed::OwnEnds { .. } => {
-                    self.chains.0[rank].own_file_call(&vertex, self.ranks);
+                    let chain = &mut self.chains[rank];
+                    chain.replayed += 1;
+                    self.replayed.0[rank].own_file_call(chain, &vertex, self.ranks);
                     continue;
                 }
                 Deed::Leave { role } | Deed::Cancel { role } | Deed::Free { role } => {
                     self.end_role(rank, &vertex, role);
-                    self.chains.0[rank].replayed += 1;
+                    self.chains[rank].replayed += 1;
                     continue;
                 }
                 _ => {
-                    self.chains.0[rank].replayed += 1;
+                    self.chains[rank].replayed += 1;
                     continue;
                 }
             };
@@ -101,10 +105,12 @@ impl Graph<'_> {
                 Answer::Missing => return Reached::Missing,
             };
             force = false;
-            self.chains.0[rank].go_on_after(moment, &vertex, self.ranks);
+            let local = self.chains[rank].local(&vertex, self.ranks);
+            self.replayed.0[rank].go_on_after(moment, local);
+            self.chains[rank].replayed += 1;
             match vertex.deed {
                 Deed::Finish { role } => self.end_role(rank, &vertex, role),
-                Deed::Probe { .. } => drop(self.chains.0[rank].probed.pop_front()),
+                Deed::Probe { .. } => drop(self.chains[rank].probed.pop_front()),
                 _ => {}
             }
         }
@@ -113,9 +119,9 @@ impl Graph<'_> {
 
     #[inline]
     fn answer(&mut self, rank: usize, vertex: &Vertex, role: u64) -> Answer {
-        let Self { chains, messages, collectives, .. } = self;
-        let waiter = Waiter { chains, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
-        match chains.0[rank].roles.get(role) {
+        let Self { chains, replayed, messages, collectives, .. } = self;
+        let waiter = Waiter { replayed, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
+        match chains[rank].roles.get(role) {
             Some(Role::Send(message)) => waiter.wait_for(messages.posted(message)),
             Some(Role::Receive(message)) => waiter.wait_for(messages.sent(message)),
             Some(Role::Collective(part)) if matches!(vertex.deed, Deed::Await { .. }) => {
@@ -127,9 +133,9 @@ impl Graph<'_> {
     }
 
     fn answer_probe(&self, rank: usize, vertex: &Vertex) -> Answer {
-        let Self { chains, messages, .. } = self;
-        let waiter = Waiter { chains, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
-        match chains.0[rank].probed.front().copied().flatten() {
+        let Self { chains, replayed, messages, .. } = self;
+        let waiter = Waiter { replayed, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
+        match chains[rank].probed.front().copied().flatten() {
             Some(message) => waiter.wait_for(messages.sent(message)),
             None => Answer::After(Clocks::default()),
         }
@@ -138,7 +144,7 @@ impl Graph<'_> {
     /// The rank is done with the role.
     #[inline]
     fn end_role(&mut self, rank: usize, vertex: &Vertex, number: u64) {
-        let roles = &mut self.chains.0[rank].roles;
+        let roles = &mut self.chains[rank].roles;
         let role = roles.get(number);
         roles.remove(number);
         match role {
@@ -154,10 +160,10 @@ impl Graph<'_> {
     }
 }
 
-impl Chain {
+impl Pace {
     /// A file call of another thread than the main one begins, when whatever it waited for before
     /// was there; or it ends. K counts the ranks whose main threads are in file calls.
-    fn own_file_call(&mut self, vertex: &Vertex, ranks: i64) {
+    fn own_file_call(&mut self, chain: &Chain, vertex: &Vertex, ranks: i64) {
         let (thread, ended) = match vertex.deed {
             Deed::OwnBegins { thread } => (thread as usize, None),
             Deed::OwnEnds { thread, duration } => (thread as usize, Some(duration)),
@@ -166,9 +172,9 @@ impl Chain {
         if self.threads.len() <= thread {
             self.threads.resize(thread + 1, Own::default());
         }
-        let total = vertex.areas.wrapping_sub(self.first_area) as usize + 1;
-        let total = self.shared.get(total).copied().unwrap_or(0);
-        let moment = self.ahead().plus(self.local(vertex, ranks));
+        let total = vertex.areas.wrapping_sub(chain.first_area) as usize + 1;
+        let total = chain.shared.get(total).copied().unwrap_or(0);
+        let moment = self.ahead().plus(chain.local(vertex, ranks));
         let own = &mut self.threads[thread];
         match ended {
             None => (own.clocks, own.begin) = (own.clocks.max(moment), total),
@@ -179,19 +185,18 @@ impl Chain {
         }
         own.number = vertex.owns;
         self.own.push(own.clocks);
-        self.replayed += 1;
     }
 
+    #[inline]
+    fn go_on_after(&mut self, moment: Clocks, local: Clocks) {
+        self.ahead.push(self.ahead().max(moment.minus(local)));
+    }
+}
+
+impl Chain {
     #[inline]
     fn next(&self) -> Option<Vertex> {
         (self.replayed < self.matched).then(|| self.vertices[self.replayed])
-    }
-
-    #[inline]
-    fn go_on_after(&mut self, moment: Clocks, vertex: &Vertex, ranks: i64) {
-        let local = self.local(vertex, ranks);
-        self.ahead.push(self.ahead().max(moment.minus(local)));
-        self.replayed += 1;
     }
 
     /// A vertex that waits is matched.

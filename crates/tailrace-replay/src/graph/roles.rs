@@ -4,7 +4,20 @@ use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 
-use crate::graph::chains::Role;
+use crate::graph::collectives::Part;
+use crate::graph::messages::MessageId;
+
+/// What a role of a rank stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Role {
+    /// A send that waits for its receive to be posted, and one that waits for nothing.
+    Send(MessageId),
+    Eager(MessageId),
+    Receive(MessageId),
+    Collective(Part),
+    /// Not followed.
+    Nothing,
+}
 
 /// Numbers come in order; most roles are over soon after they began. Memory follows the open ones.
 #[derive(Debug, Default)]

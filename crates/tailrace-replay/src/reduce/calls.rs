@@ -7,19 +7,10 @@ use crate::accounts::timeline::State;
 use crate::graph::edges::Turn;
 use crate::graph::vertex::{Deed, Family, Vertex};
 use crate::reduce::Rank;
+use crate::reduce::load::Call;
 use crate::reduce::requests::{Persistent, Request, Role};
-use crate::reduce::steps::{Action, Course, Step, Sum};
 use crate::reduce::thread::{FileCall, Frame};
-
-/// An event, and all that its shape is.
-pub(crate) struct Call<'a> {
-    pub event: Event,
-    pub step: &'a Step,
-    pub part: Part,
-    pub operation: &'a Operation,
-    /// What is summed up of the shape.
-    pub sum: &'a mut Sum,
-}
+use crate::steps::{Action, Course, Step, Sum};
 
 impl Rank<'_> {
     /// The event begins.

@@ -5,7 +5,8 @@ use crate::accounts::longest::Span;
 use crate::accounts::timeline::State;
 use crate::graph::edges::Turn;
 use crate::reduce::Rank;
-use crate::reduce::steps::{Course, Line, Load, Sum};
+use crate::reduce::load::Load;
+use crate::steps::{Course, Line, Sum};
 
 impl Rank<'_> {
     /// Takes the next events of a rank's only thread as long as they are file calls and end until

@@ -10,12 +10,12 @@
 pub(crate) mod calls;
 pub(crate) mod channels;
 mod file_calls;
+pub(crate) mod load;
 mod one_sided;
 pub(crate) mod opaque;
 mod operations;
 pub(crate) mod order;
 pub(crate) mod requests;
-pub(crate) mod steps;
 pub(crate) mod thread;
 
 use std::sync::Arc;
@@ -34,10 +34,11 @@ use crate::graph::edges::Keys;
 use crate::graph::locks::Lock;
 use crate::options::{CollectiveOrder, Options};
 use crate::reduce::channels::Channels;
+use crate::reduce::load::Load;
 use crate::reduce::opaque::Opaque;
 use crate::reduce::order::{Calendar, Due, Tournament, Turn};
-use crate::reduce::steps::{Course, Load};
 use crate::reduce::thread::{Next, Thread};
+use crate::steps::Course;
 
 /// Ranks that have handed over so many vertices together wait for the others to come as far.
 const ENOUGH: usize = 1 << 18;

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use tailrace_trace::event::{FileCall, Operation, Part, Progress, Shape};
 use tailrace_trace::{Batch, Tables, Trace, TraceError};
 
-use crate::reduce::steps::collective_file;
+use crate::steps::collective_file;
 
 /// Communicator, and the number of the collective file call on it.
 type Key = (u32, u32);

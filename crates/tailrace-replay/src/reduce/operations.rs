@@ -9,7 +9,7 @@ use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Waits};
 use crate::options::CollectiveOrder;
 use crate::reduce::Rank;
 use crate::reduce::requests::{Persistent, Request, Role};
-use crate::reduce::steps::{Action, Step, collective_file, is_shared};
+use crate::steps::{Action, Step, collective_file, is_shared};
 
 impl Rank<'_> {
     /// `entered`: the call holds others, and what it waits for may be known only at its end.

@@ -16,7 +16,7 @@ use crate::accounts::uses::Uses;
 use crate::graph::locks::WindowId;
 use crate::graph::vertex::Family;
 use crate::reduce::requests::{Requests, Role};
-use crate::reduce::steps::Step;
+use crate::steps::Step;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {

@@ -1,15 +1,11 @@
 //! A batch's shapes, boiled down to what a rank's reduction asks of every event, and what it adds up per
 //! shape.
 
+use tailrace_trace::Tables;
 use tailrace_trace::event::{FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape};
 use tailrace_trace::tables::{FileEntry, Place};
-use tailrace_trace::{Batch, Tables};
 
-use crate::accounts::longest::Span;
 use crate::graph::Channel;
-use crate::reduce::calls::Call;
-use crate::reduce::channels::Channels;
-use crate::reduce::thread::Next;
 
 /// How an event is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,15 +81,17 @@ pub(crate) struct Step {
     pub mpiio: bool,
     pub access: Access,
     pub function: u16,
-    /// Index into the trace's files, or [`Span::NO_FILE`].
+    /// Index into the trace's files, or [`Step::NO_FILE`].
     pub file: u32,
     pub layer: Layer,
     pub bytes: u64,
 }
 
 impl Step {
+    pub(crate) const NO_FILE: u32 = u32::MAX;
+
     pub(crate) fn is_on_file(&self) -> bool {
-        self.file != Span::NO_FILE
+        self.file != Step::NO_FILE
     }
 }
 
@@ -122,38 +120,15 @@ pub(crate) struct Line {
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// A batch and what became of its shapes.
-#[derive(Default)]
-pub(crate) struct Load {
-    pub batch: Batch,
-    pub lines: Vec<Line>,
-}
-
-impl Load {
-    /// The event with all that its shape is.
-    #[inline]
-    pub(crate) fn call(&mut self, next: &Next) -> Call<'_> {
-        let event = next.event;
-        let shape = &self.batch.shapes[event.shape as usize];
-        let Line { step, sum } = &mut self.lines[event.shape as usize];
-        Call { event, step, part: shape.part, operation: &shape.operation, sum }
-    }
-
-    /// Makes one line per shape of the batch. Channels that are new to the rank are added to
-    /// `fresh`.
-    pub(crate) fn compile(
-        &mut self,
-        tables: &Tables,
-        rank: u32,
-        channels: &mut Channels,
-        fresh: &mut Vec<Channel>,
-    ) {
-        self.lines.clear();
-        self.lines.extend(self.batch.shapes.iter().map(|shape| {
-            let action = action(&shape.operation, rank, |channel| channels.number(channel, fresh));
-            Line { step: step(tables, shape, action), sum: Sum::default() }
-        }));
-    }
+/// What the events of a shape are to `rank`; `number`: the rank's number of a channel.
+pub(crate) fn line(
+    tables: &Tables,
+    shape: &Shape,
+    rank: u32,
+    number: impl FnMut(Channel) -> u32,
+) -> Line {
+    let action = action(&shape.operation, rank, number);
+    Line { step: step(tables, shape, action), sum: Sum::default() }
 }
 
 fn step(tables: &Tables, shape: &Shape, action: Action) -> Step {
@@ -170,7 +145,7 @@ fn step(tables: &Tables, shape: &Shape, action: Action) -> Step {
         mpiio: layer == Layer::MpiIo,
         access: file.map_or(Access::Other, |f| access(f.kind)),
         function: shape.function,
-        file: file.map_or(Span::NO_FILE, |f| f.file),
+        file: file.map_or(Step::NO_FILE, |f| f.file),
         layer,
         bytes: shape.operation.bytes().unwrap_or(0),
     }
