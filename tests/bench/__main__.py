@@ -1,11 +1,11 @@
 """Prints every figure beside its bound. `python -m tests.bench
-[cheap|stdio|files|solver|fast|layer|page|start|study]…` does a part."""
+[cheap|stdio|files|solver|fast|pack|layer|page|start|study]…` does a part."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.bench import cheap, fast, layer, page, start, study
+from tests.bench import cheap, fast, layer, packing, page, start, study
 
 PARTS = {
     "cheap": cheap.figures,
@@ -13,6 +13,7 @@ PARTS = {
     "files": cheap.file_figures,
     "solver": cheap.solver_figures,
     "fast": fast.figures,
+    "pack": packing.figures,
     "layer": layer.figures,
     "page": page.figures,
     "start": start.figures,

@@ -11,6 +11,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::packed::{Block, Encoder};
 
+/// Shapes that are used less often than this on average are the work with a block, and freeing what
+/// another thread allocated takes longer than encoding: such blocks stay where they are.
+const EVENTS_PER_SHAPE: usize = 8;
+
 /// The bytes of a block, or where they will come from.
 pub(super) enum Bytes {
     Here(Vec<u8>),
@@ -60,7 +64,7 @@ impl Encoding {
 
     pub(super) fn encode(&self, block: Block, location: u32, encoder: &mut Encoder) -> Bytes {
         let mut state = self.state();
-        if state.jobs.len() >= state.idle {
+        if state.jobs.len() >= state.idle || block.shapes() > block.len() / EVENTS_PER_SHAPE {
             drop(state);
             return Bytes::Here(encoder.encode(&block, location));
         }

@@ -58,6 +58,11 @@ impl Block {
         self.shape_of.is_empty()
     }
 
+    /// How many shapes its events have, and had before they got others.
+    pub fn shapes(&self) -> usize {
+        self.shapes.len()
+    }
+
     #[inline]
     pub fn is_full(&self, events_max: usize) -> bool {
         self.len() >= events_max || self.words >= SHAPE_WORDS_MAX || self.tokens >= SHAPE_WORDS_MAX
