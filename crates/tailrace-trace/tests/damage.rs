@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 
 use support::{Stream, pack};
-use tailrace_trace::{TraceError, conforms, open};
+use tailrace_trace::{Batch, Columns, TraceError, conforms, open};
 
 /// Small, but with everything that a trace may hold.
 fn sample(directory: &Path) {
@@ -150,4 +150,67 @@ fn mutated_raw_streams_pack_to_good_traces() {
         }
     }
     assert!(packed > 200, "only {packed} of 300 mutations could be packed");
+}
+
+/// Blocks follow each other from the head on, each with its length in bytes 8..12: their checksums
+/// are made good, so that what is behind them is reached.
+fn mend_blocks(bytes: &mut [u8], end: usize) {
+    let (mut at, head) = (16, 40);
+    while at + head <= end {
+        let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+        if length < head || length > end - at {
+            return;
+        }
+        let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[at + 8..at + length]).to_le_bytes();
+        bytes[at..at + 8].copy_from_slice(&checksum);
+        at += length;
+    }
+}
+
+/// Blocks that say what they like, with checksums that are right: read or refused, and what was
+/// read keeps the promises but those on how many events there are and how they nest.
+#[test]
+fn mutated_blocks_are_read_or_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    sample(directory.path());
+    let path = pack(directory.path());
+    let good = std::fs::read(&path).unwrap();
+    let footer = good.len() - 80;
+    let tables = u64::from_le_bytes(good[footer..footer + 8].try_into().unwrap()) as usize;
+    let (mut noise, mut refused, mut read) = (Noise(362_436_069_362_436_069), 0, 0);
+    for _ in 0..1500 {
+        let mut bad = good.clone();
+        for _ in 0..=noise.below(4) {
+            let at = 16 + noise.below(tables - 16);
+            bad[at] = match noise.below(3) {
+                0 => noise.below(256) as u8,
+                1 => [0, 1, 0x7f, 0x80, 0xff][noise.below(5)],
+                _ => bad[at] ^ 1 << noise.below(8),
+            };
+        }
+        mend_blocks(&mut bad, tables);
+        std::fs::write(&path, &bad).unwrap();
+        let trace = open(&path).unwrap();
+        for location in 0..2 {
+            let (mut stream, mut columns) = (trace.events(location), Columns::default());
+            let mut reached_ns = i64::MIN;
+            loop {
+                match stream.next_columns(&mut columns) {
+                    Ok(true) => read += 1,
+                    Ok(false) => break,
+                    Err(error) => {
+                        assert!(error.message.contains("damaged at byte"), "{error}");
+                        refused += 1;
+                        break;
+                    }
+                }
+                assert!(reached_ns <= columns.begin_ns && columns.begin_ns <= columns.end_ns());
+                reached_ns = columns.end_ns();
+                let sound = |&shape: &u16| usize::from(shape) < columns.shapes.len();
+                assert!(columns.shape_of.iter().all(sound));
+                columns.move_to(&mut Batch::default());
+            }
+        }
+    }
+    assert!(refused > 300 && read > 300, "{refused} refused, {read} read");
 }
