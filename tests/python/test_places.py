@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tailrace.verdict.places import Places, of_interpreter
@@ -189,6 +190,12 @@ START = (
             + [("model::save", "/m/main.rs", 5, SOLVER), ("main", "", 0, SOLVER)],
             "model::save (main.rs:5) ← main",
         ),
+        # HDF5 that is linked statically.
+        (
+            [(n, "", 0, SOLVER) for n in ("H5FD__mpio_write", "H5F__accum_write", "H5Dwrite")]
+            + [("write_H5", "o.c", 7, SOLVER)],
+            "write_H5 (o.c:7)",
+        ),
         # An interpreter's inside is no place in the program.
         ([("get_data", "<frozen importlib._bootstrap_external>", 9, "")], ""),
         ([("save", "/usr/lib/python3/dist-packages/io.py", 9, "")], "save (io.py:9)"),
@@ -204,6 +211,19 @@ def test_a_package_of_the_system_has_its_libraries_as_parts():
     frames = [("Dump::write", "", 0, "/usr/lib/liblammps.so.0"), ("main", "", 0, "/usr/bin/lmp")]
     installed = columns(*frames) | {"meta": {"program": "/usr/bin/lmp"}}
     assert Places(installed).name(0) == "Dump::write ← main"
+
+
+def test_a_routine_that_writes_in_each_of_its_lines_is_named_without_them():
+    lines = [("save", "o.c", number, SOLVER) for number in range(1, 5)]
+    frames = [*lines, ("step", "s.c", 9, SOLVER), ("main", "", 0, SOLVER)]
+    table = columns(*frames)
+    table["places"] |= {"file": [0] * 5, "path": list(range(5))}
+    table["places"]["paths"] = [*([number, 5] for number in range(4)), [4, 5]]
+    places, every = Places(table), np.ones(5, dtype=bool)
+    assert places.most(every, np.array([20, 20, 20, 20, 20]), 100) == "save ← main"
+    assert places.most(every, np.array([60, 10, 10, 10, 10]), 100) == "save (o.c:1) ← main"
+    assert places.most(every, np.array([10, 10, 10, 10, 60]), 120) == "step (s.c:9) ← main"
+    assert places.most(every, np.array([10, 10, 10, 0, 30]), 100) == ""
 
 
 def test_a_trace_without_places_has_none():

@@ -48,6 +48,12 @@ HEADERS = ("/usr/include/", "/usr/lib/gcc/", "/usr/local/include/", "/rustc/")
 # Functions of C++'s and Rust's own libraries that the compiler made in the program: templates,
 # generics and implementations of their traits.
 STANDARD = re.compile(r"<?&?(mut )?(std|core|alloc)::|<.* as (std|core|alloc)::")
+# Functions of HDF5, MPI and PnetCDF, where these are linked statically.
+LINKED_IN = re.compile(
+    r"H5([A-Z]{1,2}(_|[a-z])|::)|P?MPI_[A-Z]|(ADIOI?|MPI[DIR]+|ompi|opal|mca|ncmpio?)_"
+)
+# What `_words` says of the line.
+LINE = re.compile(r" \([^()]*:\d+\)")
 # Python's own library, packages, and what of them is machine code.
 PACKAGES = ("/lib/python3", "/lib64/python3", "/site-packages/", "/dist-packages/")
 EXTENSIONS = (".cpython-", ".abi3.so")
@@ -109,8 +115,7 @@ class Places:
         by_name.pop("", None)
         if not by_name:
             return ""
-        name = max(by_name, key=lambda name: by_name[name])
-        return name if by_name[name] >= NAMED_PLACE_SHARE * whole_ns else ""
+        return _foremost(by_name, whole_ns) or _foremost(_without_lines(by_name), whole_ns)
 
     def of_file(self, file: int) -> list[dict[str, Any]]:
         """The places from which most time is spent on a row of "files"."""
@@ -175,6 +180,20 @@ class Places:
         return (module == self.program and not _is_python(name)) or not name.startswith(LIBRARIES)
 
 
+def _foremost(by_name: dict[str, int], whole_ns: float) -> str:
+    name = max(by_name, key=lambda name: by_name[name])
+    return name if by_name[name] >= NAMED_PLACE_SHARE * whole_ns else ""
+
+
+def _without_lines(by_name: dict[str, int]) -> dict[str, int]:
+    """A routine that writes a variable in each of its lines."""
+    by_routine: dict[str, int] = {}
+    for name, time_ns in by_name.items():
+        routine = LINE.sub("", name, count=1)
+        by_routine[routine] = by_routine.get(routine, 0) + time_ns
+    return by_routine
+
+
 def of_interpreter(frame: Frame) -> bool:
     return frame[3].rpartition("/")[2].startswith(INTERPRETERS)
 
@@ -195,7 +214,8 @@ def _is_script(frame: Frame, of_files: bool = False) -> bool:
 
 
 def _is_standard(frame: Frame) -> bool:
-    return frame[1].startswith(HEADERS) or bool(frame[3] and STANDARD.match(frame[0]))
+    by_name = STANDARD.match(frame[0]) or LINKED_IN.match(frame[0])
+    return frame[1].startswith(HEADERS) or bool(frame[3] and by_name)
 
 
 def _is_python(name: str) -> bool:
