@@ -3,6 +3,7 @@
 mod edges;
 pub(crate) mod levels;
 pub(crate) mod longest;
+mod made;
 mod pairs;
 pub(crate) mod patterns;
 pub(crate) mod places;

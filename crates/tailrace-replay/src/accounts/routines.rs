@@ -10,20 +10,17 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use tailrace_trace::Batch;
-use tailrace_trace::event::{Envelope, Flow, Layer, Operation, Part, Progress, Shape};
+use tailrace_trace::event::Part;
 use tailrace_trace::tables::Window;
 
 use crate::accounts::edges::Edges;
 use crate::accounts::levels::{Level, Levels, shared};
+use crate::accounts::made::{Call, Kind};
 use crate::accounts::pairs::{Pair, Pairs};
-use crate::steps::{Course, Line};
+use crate::steps::Line;
 
 /// Rows that are kept, those with most time.
 const MOST_ROWS: usize = 1 << 10;
-
-/// What is received by a call that is more than a token, and more than a sum or a maximum.
-const TOKEN_BYTES: u64 = 64;
-const SUM_BYTES: u64 = 4096;
 
 /// What one routine cost, called from wherever, with all that it calls, of all ranks' main threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,49 +64,6 @@ struct Own {
     receives: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// No call, but how many there were.
-    Count,
-    File,
-    /// On what is no file system.
-    Elsewhere,
-    Mpi,
-    MpiIo,
-}
-
-/// What counts of a shape.
-#[derive(Clone, Copy, Debug)]
-struct Call {
-    place: u32,
-    part: Part,
-    kind: Kind,
-    /// It gets data from another rank.
-    receives: bool,
-    /// It reads (0) or writes (1) some bytes.
-    way: Option<usize>,
-}
-
-impl Call {
-    fn new(shape: &Shape, line: &Line, places: usize) -> Self {
-        let step = &line.step;
-        let kind = match step.course {
-            _ if matches!(shape.operation, Operation::Buffered(_)) => Kind::Count,
-            Course::Local if step.io => Kind::Elsewhere,
-            _ if step.io => Kind::File,
-            _ if step.layer == Layer::Mpi => Kind::Mpi,
-            _ => Kind::MpiIo,
-        };
-        Self {
-            place: if (shape.place as usize) < places { shape.place } else { 0 },
-            part: shape.part,
-            kind,
-            receives: receives(&shape.operation),
-            way: step.access.direction().filter(|_| kind == Kind::File && step.bytes > 0),
-        }
-    }
-}
-
 /// A call that no other is around.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outer {
@@ -131,6 +85,7 @@ pub(crate) struct Routines {
     own: Vec<Own>,
     outer: Outer,
     depth: u32,
+    at: i64,
     /// Place and end of the last call.
     last: Option<(u32, i64)>,
     /// Of the last path's levels, how many from the outermost have read, and written, since they
@@ -155,7 +110,7 @@ impl Routines {
         let known = self.own.len();
         let calls = batch.shapes.iter().zip(lines);
         let calls: Vec<Call> = calls.map(|(shape, line)| Call::new(shape, line, known)).collect();
-        let clip = |time: i64| time.clamp(window.begin_ns, window.end_ns);
+        let clip = |time: i64| time.clamp(window.begin_ns, window.end_ns) - window.begin_ns;
         for event in &batch.events {
             self.take(&calls[event.shape as usize], clip(event.begin), clip(event.end));
         }
@@ -166,6 +121,10 @@ impl Routines {
         if call.kind == Kind::Count {
             return;
         }
+        // Where a reader breaks its promise of order, time stands still: sums stay in the window.
+        let begin = begin.max(self.at);
+        let end = end.max(begin);
+        self.at = end;
         if self.depth == 0 {
             self.outer = Outer { place: call.place, begin, ..Outer::default() };
         }
@@ -246,24 +205,6 @@ impl Routines {
         let mut end = Pair { before, place: Pair::END, count: 1, ..Pair::default() };
         (0..2).for_each(|way| end.left(way, self.moved[way]));
         self.pairs.rows.push(end);
-    }
-}
-
-/// Whether a call gets data from another rank.
-fn receives(operation: &Operation) -> bool {
-    let data =
-        |envelope: &Envelope| envelope.peer != Envelope::NOBODY && envelope.bytes > TOKEN_BYTES;
-    match operation {
-        Operation::Receive { envelope, progress, .. }
-        | Operation::SendReceive { receive: envelope, progress, .. } => {
-            *progress != Progress::Persistent && data(envelope)
-        }
-        Operation::Start { .. } | Operation::Collective { flow: Flow::Neighbours, .. } => true,
-        Operation::Collective { flow: Flow::All, bytes_received, .. } => {
-            *bytes_received > SUM_BYTES
-        }
-        Operation::OneSided { bytes, .. } => *bytes > TOKEN_BYTES,
-        _ => false,
     }
 }
 
@@ -495,5 +436,12 @@ mod tests {
         routines.take(&mpiio(Part::Leave), 20, 20);
         let row = accounts(std::iter::once(&mut routines))[0];
         assert_eq!((row.mpi, row.io, row.mpi_calls), (7, 3, 0));
+    }
+
+    #[test]
+    fn events_out_of_order_add_nothing() {
+        let calls = [(2, 10, 20, false), (3, 5, 12, false), (3, 25, 22, false)];
+        let dump = of(&[HALO, COUNT, SEND], &calls, "dump");
+        assert_eq!((dump.useful + dump.unsure, dump.mpi), (5, 10));
     }
 }
