@@ -2,12 +2,15 @@
 //! on every run.
 
 use crate::analysis::{Analysis, Warning};
+use crate::options::CollectiveOrder;
 use crate::reduce::Omissions;
 use crate::run::Results;
 
 const RECORD_AGAIN: &str = "record the run again";
 const PART_OF_THE_RUN: &str = "to be expected if a rank ended early or MPI_Pcontrol selects a part \
      of the run; otherwise record the run again";
+const LEAVES_EARLY: &str = "Dimemas' convention makes ranks wait that did not in the run; leave \
+     out --collectives all to wait only for what had happened";
 const DEFECT: &str = "this is a defect of Tailrace: please report it together with the trace";
 
 pub(crate) fn collect(results: &Results<'_>, analysis: &Analysis) -> Vec<Warning> {
@@ -16,6 +19,7 @@ pub(crate) fn collect(results: &Results<'_>, analysis: &Analysis) -> Vec<Warning
     matching(results, &mut warnings);
     conservation(results, analysis, &mut warnings);
     order(analysis, &mut warnings);
+    convention(results, analysis, &mut warnings);
     warnings
 }
 
@@ -121,22 +125,51 @@ fn conservation(results: &Results<'_>, analysis: &Analysis, warnings: &mut Vec<W
     }
 }
 
-/// max U ≤ T_ideal ≤ T_even ≤ T_net ≤ T, rank by rank.
+/// max U ≤ T_ideal ≤ T_even ≤ T_net, rank by rank.
 fn order(analysis: &Analysis, warnings: &mut Vec<Warning>) {
     for (rank, account) in analysis.ranks.iter().enumerate() {
         let clocks = account.clocks;
-        let chain = [account.useful, clocks.ideal, clocks.even, clocks.net, analysis.runtime];
+        let chain = [account.useful, clocks.ideal, clocks.even, clocks.net];
         if !chain.is_sorted() {
             warnings.push(Warning {
                 code: "replay-out-of-order",
                 message: format!(
                     "the times of rank {rank} are out of order: useful {}, ideal {}, ideal \
-                     network with even I/O {}, ideal network {}, measured {} ns",
-                    chain[0], chain[1], chain[2], chain[3], chain[4],
+                     network with even I/O {}, ideal network {} ns",
+                    chain[0], chain[1], chain[2], chain[3],
                 ),
                 hint: DEFECT,
             });
         }
+    }
+}
+
+/// T_net ≤ T, which only waits for what had happened, as measured, promise.
+fn convention(results: &Results<'_>, analysis: &Analysis, warnings: &mut Vec<Warning>) {
+    let (net, runtime) = (analysis.ideal.net, analysis.runtime);
+    let all = results.common.order == CollectiveOrder::All;
+    if net > runtime {
+        let (beyond, whole) = ((net - runtime) as f64 / 1e9, runtime as f64 / 1e9);
+        warnings.push(Warning {
+            code: if all { "ideal-beyond-run" } else { "replay-out-of-order" },
+            message: format!(
+                "with an ideal network the run would take {beyond:.9} s longer than the \
+                 {whole:.9} s that it took"
+            ),
+            hint: if all { LEAVES_EARLY } else { DEFECT },
+        });
+    }
+    let forced = results.graph.forced;
+    if forced > 0 {
+        let count = counted(forced, "wait");
+        warnings.push(Warning {
+            code: "waits-given-up",
+            message: format!(
+                "{count} could not be replayed, as what they wait for never comes or waits for \
+                 them in turn; the analysis treats those calls as if they waited for no rank"
+            ),
+            hint: PART_OF_THE_RUN,
+        });
     }
 }
 
