@@ -376,8 +376,9 @@ impl Instance {
             *latest = latest.max(moment.unwrap_or_default());
             moment.is_none()
         });
-        let single = self.by_position.iter_mut().flatten().chain(self.root.as_mut());
-        let open = single.filter_map(|source| (!replayed.settle(source)).then_some(())).count();
-        self.open = open + self.fresh.len() + self.fresh_file_calls.len() > 0;
+        self.open = !self.fresh.is_empty() || !self.fresh_file_calls.is_empty();
+        for source in self.by_position.iter_mut().flatten().chain(self.root.as_mut()) {
+            self.open |= !replayed.settle(source);
+        }
     }
 }

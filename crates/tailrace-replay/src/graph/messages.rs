@@ -140,8 +140,9 @@ impl Messages {
         let slots = &mut self.slots;
         self.unsettled.retain(|id| {
             let message = &mut slots[*id as usize];
-            let both = message.sent.as_mut().into_iter().chain(message.posted.as_mut());
-            message.open = both.filter_map(|source| (!settle(source)).then_some(())).count() > 0;
+            let sent = message.sent.as_mut().is_none_or(&settle);
+            let posted = message.posted.as_mut().is_none_or(&settle);
+            message.open = !(sent && posted);
             message.open
         });
     }

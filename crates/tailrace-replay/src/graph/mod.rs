@@ -6,7 +6,7 @@
 //! still open.
 //! What is matched is told by order alone: the n-th send of a channel meets its n-th receive, the
 //! n-th collective of a rank the n-th of the others.
-//! Who waits for whom is told by comparing measured times ([`chains::Waiter::counts`]): a replay
+//! Who waits for whom is told by comparing measured times ([`replayed::Waiter::counts`]): a replay
 //! never assumes an order that they contradict. Without that guard ([`CollectiveOrder::All`]) a
 //! rank is replayed no further than what it waits for is known.
 
