@@ -40,6 +40,7 @@ class Model:
     routines: list[Routine]
     paths: list[tuple[list[str], int]]
     columns: dict[str, Any] = field(default_factory=dict)
+    mpiio_ms: int = 0
 
     # Of both ranks, for a processor, while useful, in I/O and in MPI.
     waited_ms: tuple[int, int, int] = (0, 0, 0)
@@ -55,6 +56,7 @@ class Model:
             waited = {"waited_ns": [of_each, of_each], "any_waited_ns": of_each}
         program = Program([master, other], ideal, ideal - 25 * MILLISECOND, 9 * SECOND, **waited)
         columns = program.columns()
+        columns["files"]["mpiio_ns"][:] = self.mpiio_ms * MILLISECOND
         verdict = judge(Evidence(columns | self.tables()))
         found = [f for f in verdict.findings if f.code == "output_routine"]
         return verdict.headline, found[0] if found else None
@@ -102,6 +104,17 @@ def _frames(names: list[str]) -> dict[str, list]:
 def _named(routines: list[Routine], paths: list[tuple[list[str], int]]) -> str:
     _, finding = Model(routines, paths).judged()
     return finding.finding.split(",")[0] if finding else ""
+
+
+def test_whoever_writes_by_mpi_io_is_not_told_to():
+    model = Model([Routine("dump", 3000, 1900)], [(["dump"], 80 * MB)])
+    _, finding = model.judged()
+    assert finding is not None and "MPI_File_write_at_all" in finding.advice
+    model.mpiio_ms = 900
+    _, finding = model.judged()
+    assert finding is not None and finding.advice == (
+        "write less often, or fewer values, or while the ranks compute (calls that do not block)"
+    )
 
 
 def test_the_routine_and_its_whole_cost_are_named():

@@ -140,6 +140,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "to be gathered where all ranks write: MPI_File_write_at_all",
         "read": "read binary numbers, which need no parsing, or let all ranks read their part",
         "write, one rank": "write less often, or fewer values; binary numbers need no formatting",
+        "write, MPI-IO": "write less often, or fewer values, or while the ranks compute (calls "
+        "that do not block)",
+        "read, MPI-IO": "read less, or once, or while the ranks compute (calls that do not block)",
         "read, one rank": "read binary numbers, which need no parsing, or read less",
     },
     "outputs": {"": "write less often, or less each time, where that serves as well"},

@@ -260,10 +260,17 @@ def _finding(routines: Routines, output: Output) -> Finding | None:
         f"{percent(share)} of the run",
         f"of that {', '.join(parts)}; entered at least {count(routine.entries, 'time')}",
         share,
-        advice=advice(Kind.OUTPUT_ROUTINE, output.way),
+        advice=advice(Kind.OUTPUT_ROUTINE, _by(output, evidence)),
         file=evidence.path_of(output.files[0]) if len(paths) == 1 else "",
         place=output.place,
     )
+
+
+def _by(output: Output, evidence: Evidence) -> str:
+    """The way, and what there is no use in advising."""
+    if any(int(evidence.columns["files"]["mpiio_ns"][file]) for file in output.files):
+        return f"{output.way}, MPI-IO"
+    return f"{output.way}, one rank" if evidence.ranks == 1 else output.way
 
 
 def as_json(evidence: Evidence) -> list[dict[str, Any]]:
