@@ -206,7 +206,7 @@ def _names(attempt: Attempt, runs: list[store.Packed]) -> list[str]:
     if len(runs) > 1:
         tell(_several(attempt, runs))
     if len(runs) == 1 and not attempt.launch.is_script:
-        return [attempt.place.trace.stem]
+        return [attempt.launch.name]
     return [recorded_name(run.meta) or attempt.launch.name for run in runs]
 
 
