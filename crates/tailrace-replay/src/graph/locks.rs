@@ -39,6 +39,7 @@ struct Held {
 
 #[derive(Debug, Default)]
 struct Place {
+    /// Locks that are held, and those given back that are not settled.
     held: Vec<Held>,
     /// The latest giving back that is settled, of all and of the exclusive ones.
     released: Clocks,
@@ -48,6 +49,8 @@ struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     windows: HashMap<WindowId, HashMap<Target, Place>>,
+    /// Where some are held.
+    open: Vec<(WindowId, Target)>,
 }
 
 impl Locks {
@@ -55,6 +58,9 @@ impl Locks {
     pub(crate) fn lock(&mut self, lock: Lock, rank: u32, began: i64) {
         let Lock { window, target, exclusive } = lock;
         let place = self.windows.entry(window).or_default().entry(target).or_default();
+        if place.held.is_empty() {
+            self.open.push((window, target));
+        }
         place.held.push(Held { rank, began, exclusive, release: None, released: None });
     }
 
@@ -83,10 +89,9 @@ impl Locks {
         let Some(places) = self.windows.get(&lock.window) else {
             return Answer::After(Clocks::default());
         };
-        let meant = |at: Target| overlap(at, lock.target);
-        let own = places.iter().filter(|(at, _)| meant(**at)).flat_map(|(at, place)| {
+        let own = overlapping(places, lock.target).flat_map(|(at, place)| {
             let own = |held: &&Held| held.rank == waiter.rank && held.is_held(waiter);
-            place.held.iter().filter(own).map(|held| (*at, *held))
+            place.held.iter().filter(own).map(move |held| (at, *held))
         });
         let mut latest = Clocks::default();
         for (at, held) in own {
@@ -101,7 +106,9 @@ impl Locks {
     /// Makes replayed times of what can be told by now, and forgets who gave back.
     pub(crate) fn settle(&mut self, replayed: &Replayed) -> bool {
         let mut settled = true;
-        for place in self.windows.values_mut().flat_map(HashMap::values_mut) {
+        self.open.retain(|(window, target)| {
+            let place = self.windows.get_mut(window).and_then(|places| places.get_mut(target));
+            let Some(place) = place else { return false };
             let Place { held, released, released_exclusive } = place;
             held.retain_mut(|held| {
                 let release = held.release.as_mut().is_none_or(|source| replayed.settle(source));
@@ -116,7 +123,8 @@ impl Locks {
                 }
                 false
             });
-        }
+            !held.is_empty()
+        });
         settled
     }
 }
@@ -128,8 +136,15 @@ impl Held {
     }
 }
 
-fn overlap(one: Target, other: Target) -> bool {
-    one.is_none() || other.is_none() || one == other
+/// Where locks exclude one at this target.
+fn overlapping(
+    places: &HashMap<Target, Place>,
+    target: Target,
+) -> impl Iterator<Item = (Target, &Place)> {
+    let all = target.is_none().then(|| places.iter().map(|(at, place)| (*at, place)));
+    let some = target.and_then(|_| places.get(&target)).map(|place| (target, place));
+    let of_all = target.and_then(|_| places.get(&None)).map(|place| (None, place));
+    all.into_iter().flatten().chain(some).chain(of_all)
 }
 
 /// When those gave back that came before this lock at this target; or whose replay has to go on
@@ -141,7 +156,7 @@ fn before(
     waiter: &Waiter<'_>,
 ) -> Result<Clocks, u32> {
     let mut latest = Clocks::default();
-    for (_, place) in places.iter().filter(|(at, _)| overlap(**at, target)) {
+    for (_, place) in overlapping(places, target) {
         latest = latest.max(if own.exclusive { place.released } else { place.released_exclusive });
         for other in place.held.iter().filter(|other| own.exclusive || other.exclusive) {
             let first = (other.began, other.rank) < (own.began, own.rank);
