@@ -155,12 +155,7 @@ impl Analysis {
         let runtime = results.common.runtime();
         let ranks = ranks(results);
         let (files, file_ranks) = files(results);
-        let latest = |a: Clocks, b: Clocks| Clocks {
-            net: a.net.max(b.net),
-            even: a.even.max(b.even),
-            ideal: a.ideal.max(b.ideal),
-        };
-        let ideal = ranks.iter().map(|rank| rank.clocks).reduce(latest).unwrap_or_default();
+        let ideal = ranks.iter().map(|rank| rank.clocks).reduce(Clocks::max).unwrap_or_default();
         let longest = std::mem::replace(&mut results.longest, Longest::new(0)).finish();
         let threads = results.ranks.iter_mut().flat_map(|rank| &mut rank.threads);
         let routines = crate::accounts::routines::accounts(threads.map(|t| &mut t.routines));

@@ -30,6 +30,7 @@ mod accounts;
 pub mod analysis;
 mod clocks;
 mod graph;
+mod numbered;
 mod options;
 mod reduce;
 mod run;

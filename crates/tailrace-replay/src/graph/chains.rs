@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 use crate::clocks::Clocks;
 use crate::graph::locks::Lock;
 use crate::graph::messages::MessageId;
-use crate::graph::roles::Roles;
+use crate::graph::roles::Role;
 use crate::graph::vertex::{Source, Vertex};
+use crate::numbered::Numbered;
 
 /// One rank's part of the graph.
 #[derive(Default)]
@@ -19,10 +20,9 @@ pub(crate) struct Chain {
     /// ∫k dt over the rank's file calls, by number of the area from `first_area` on.
     pub shared: Vec<i64>,
     pub first_area: u32,
-    pub roles: Roles,
-    /// Waits of the rank that were matched, and when the last of them was.
-    pub waits: u32,
-    pub last_wait: i64,
+    pub roles: Numbered<Role>,
+    /// Waits of the rank that were matched.
+    pub waits: Waits,
     /// By the rank's own numbers of channels: the graph's.
     pub channels: Vec<u32>,
     /// By the rank's own numbers.
@@ -35,7 +35,35 @@ pub(crate) struct Chain {
     pub probed: VecDeque<Option<MessageId>>,
 }
 
+/// How many waits there were, which wraps, and when the last of them was.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waits {
+    number: u32,
+    last: i64,
+}
+
+impl Waits {
+    #[must_use]
+    pub(crate) fn and_one_at(self, at: i64) -> Self {
+        Self { number: self.number.wrapping_add(1), last: at }
+    }
+}
+
 impl Chain {
+    /// What others may wait for at a vertex that comes after so many waits.
+    #[inline]
+    pub(crate) fn source(&self, vertex: &Vertex, rank: usize, waits: Waits, ranks: i64) -> Source {
+        Source {
+            clocks: self.local(vertex, ranks),
+            at: vertex.at,
+            rank: rank as u32,
+            waits: waits.number,
+            owns: vertex.owns,
+            tied: waits.last == vertex.at,
+            settled: false,
+        }
+    }
+
     /// What local time comes to at a vertex.
     #[inline]
     pub(crate) fn local(&self, vertex: &Vertex, ranks: i64) -> Clocks {

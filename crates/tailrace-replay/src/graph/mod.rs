@@ -33,7 +33,7 @@ use crate::graph::locks::{Lock, Locks, WindowId};
 use crate::graph::messages::Messages;
 use crate::graph::replayed::{Pace, Replayed};
 use crate::graph::roles::Role;
-use crate::graph::vertex::{Deed, Sending, Source, Vertex};
+use crate::graph::vertex::{Deed, Sending, Vertex};
 
 /// What a reducer hands over of one rank, in order of time.
 #[derive(Default)]
@@ -268,26 +268,15 @@ impl<'a> Graph<'a> {
 
     fn match_sends_until(&mut self, rank: usize, horizon: i64) {
         let chain = &mut self.chains[rank];
-        let (mut waits, mut last_wait) = (chain.waits, chain.last_wait);
+        let mut waits = chain.waits;
         for vertex in chain.vertices[chain.matched..].iter().take_while(|v| v.at <= horizon) {
             match vertex.deed {
                 Deed::Send { channel, .. } => {
-                    let source = Source {
-                        clocks: chain.local(vertex, self.ranks),
-                        at: vertex.at,
-                        rank: rank as u32,
-                        waits,
-                        owns: vertex.owns,
-                        tied: last_wait == vertex.at,
-                        settled: false,
-                    };
+                    let source = chain.source(vertex, rank, waits, self.ranks);
                     let message = self.messages.send(chain.channels[channel as usize], source);
                     chain.sent.push_back(message);
                 }
-                deed if deed.waits() => {
-                    waits = waits.wrapping_add(1);
-                    last_wait = vertex.at;
-                }
+                deed if deed.waits() => waits = waits.and_one_at(vertex.at),
                 _ => {}
             }
         }
@@ -315,15 +304,7 @@ impl<'a> Graph<'a> {
         let Self { chains, messages, collectives, locks, tables, .. } = self;
         let chain = &mut chains[rank];
         let vertex = chain.vertices[place];
-        let source = |chain: &Chain| Source {
-            clocks: chain.local(&vertex, self.ranks),
-            at: vertex.at,
-            rank: rank as u32,
-            waits: chain.waits,
-            owns: vertex.owns,
-            tied: chain.last_wait == vertex.at,
-            settled: false,
-        };
+        let source = |chain: &Chain| chain.source(&vertex, rank, chain.waits, self.ranks);
         match vertex.deed {
             Deed::Send { channel, sending } => {
                 let message = chain.sent.pop_front().unwrap_or_else(|| {
@@ -341,7 +322,7 @@ impl<'a> Graph<'a> {
             }
             Deed::Ready { role } => {
                 if let Some(Role::Send(message) | Role::Eager(message)) = chain.roles.get(role) {
-                    messages.ready(message, source(chain));
+                    messages.ready(*message, source(chain));
                 }
             }
             Deed::Post { channel } => {
@@ -374,7 +355,7 @@ impl<'a> Graph<'a> {
             Deed::Probe { channel } => {
                 let found = messages.first_unreceived(chain.channels[channel as usize]);
                 chain.probed.push_back(found);
-                chain.wait(vertex.at);
+                chain.waits = chain.waits.and_one_at(vertex.at);
             }
             Deed::Lock { lock } => {
                 locks.lock(chain.locks[lock as usize], rank as u32, vertex.at);
@@ -382,7 +363,7 @@ impl<'a> Graph<'a> {
             Deed::Release { lock } => locks.release(chain.locks[lock as usize], source(chain)),
             Deed::Released { lock } => locks.released(chain.locks[lock as usize], source(chain)),
             Deed::Await { .. } | Deed::Finish { .. } | Deed::Granted { .. } => {
-                chain.wait(vertex.at);
+                chain.waits = chain.waits.and_one_at(vertex.at);
             }
             Deed::Leave { .. }
             | Deed::Cancel { .. }

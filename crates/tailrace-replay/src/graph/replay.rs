@@ -3,7 +3,7 @@
 use crate::clocks::Clocks;
 use crate::graph::Graph;
 use crate::graph::chains::Chain;
-use crate::graph::replayed::{Answer, Own, Pace, Waiter};
+use crate::graph::replayed::{Answer, Own, Pace};
 use crate::graph::roles::Role;
 use crate::graph::vertex::{Deed, Vertex};
 
@@ -74,10 +74,8 @@ impl Graph<'_> {
                 Deed::Await { role } | Deed::Finish { role } => self.answer(rank, &vertex, role),
                 Deed::Probe { .. } => self.answer_probe(rank, &vertex),
                 Deed::Granted { lock } => {
-                    let Self { chains, replayed, locks, .. } = &*self;
-                    let (at, whatever) = (vertex.at, !self.guarded);
-                    let waiter = Waiter { replayed, rank: rank as u32, at, whatever };
-                    locks.granted(chains[rank].locks[lock as usize], &waiter)
+                    let lock = self.chains[rank].locks[lock as usize];
+                    self.locks.granted(lock, &self.replayed.waiter(rank, &vertex, self.guarded))
                 }
                 Deed::OwnBegins { .. } | Deed::OwnEnds { .. } => {
                     let chain = &mut self.chains[rank];
@@ -120,8 +118,8 @@ impl Graph<'_> {
     #[inline]
     fn answer(&mut self, rank: usize, vertex: &Vertex, role: u64) -> Answer {
         let Self { chains, replayed, messages, collectives, .. } = self;
-        let waiter = Waiter { replayed, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
-        match chains[rank].roles.get(role) {
+        let waiter = replayed.waiter(rank, vertex, self.guarded);
+        match chains[rank].roles.get(role).copied() {
             Some(Role::Send(message)) => waiter.wait_for(messages.posted(message)),
             Some(Role::Receive(message)) => waiter.wait_for(messages.sent(message)),
             Some(Role::Collective(part)) if matches!(vertex.deed, Deed::Await { .. }) => {
@@ -133,10 +131,9 @@ impl Graph<'_> {
     }
 
     fn answer_probe(&self, rank: usize, vertex: &Vertex) -> Answer {
-        let Self { chains, replayed, messages, .. } = self;
-        let waiter = Waiter { replayed, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
-        match chains[rank].probed.front().copied().flatten() {
-            Some(message) => waiter.wait_for(messages.sent(message)),
+        let waiter = self.replayed.waiter(rank, vertex, self.guarded);
+        match self.chains[rank].probed.front().copied().flatten() {
+            Some(message) => waiter.wait_for(self.messages.sent(message)),
             None => Answer::After(Clocks::default()),
         }
     }
@@ -144,10 +141,7 @@ impl Graph<'_> {
     /// The rank is done with the role.
     #[inline]
     fn end_role(&mut self, rank: usize, vertex: &Vertex, number: u64) {
-        let roles = &mut self.chains[rank].roles;
-        let role = roles.get(number);
-        roles.remove(number);
-        match role {
+        match self.chains[rank].roles.remove(number) {
             Some(Role::Send(message) | Role::Eager(message)) => self.messages.sender_done(message),
             Some(Role::Receive(message)) => match vertex.deed {
                 Deed::Cancel { .. } => self.messages.cancel_receive(message, vertex.at),
@@ -197,11 +191,5 @@ impl Chain {
     #[inline]
     fn next(&self) -> Option<Vertex> {
         (self.replayed < self.matched).then(|| self.vertices[self.replayed])
-    }
-
-    /// A vertex that waits is matched.
-    pub(crate) fn wait(&mut self, at: i64) {
-        self.waits = self.waits.wrapping_add(1);
-        self.last_wait = at;
     }
 }

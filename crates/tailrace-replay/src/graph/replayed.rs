@@ -2,7 +2,7 @@
 //! wait. What a wait can know of others.
 
 use crate::clocks::Clocks;
-use crate::graph::vertex::Source;
+use crate::graph::vertex::{Source, Vertex};
 
 /// Of one rank.
 pub(crate) struct Pace {
@@ -75,6 +75,12 @@ impl Replayed {
             return Some(moment);
         }
         Some(moment.max(pace.own(source.owns)?))
+    }
+
+    /// `guarded`: it waits for what happened before alone, as measured.
+    #[inline]
+    pub(crate) fn waiter(&self, rank: usize, vertex: &Vertex, guarded: bool) -> Waiter<'_> {
+        Waiter { replayed: self, rank: rank as u32, at: vertex.at, whatever: !guarded }
     }
 
     /// Makes a replayed time of the source; whether that can be told by now.

@@ -15,7 +15,8 @@ use crate::accounts::timeline::State;
 use crate::accounts::uses::Uses;
 use crate::graph::locks::WindowId;
 use crate::graph::vertex::Family;
-use crate::reduce::requests::{Requests, Role};
+use crate::numbered::Numbered;
+use crate::reduce::requests::{Request, Role};
 use crate::steps::Step;
 
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +85,7 @@ pub(crate) struct Thread {
     /// Such calls so far that hold others.
     pub opaque_calls: usize,
 
-    pub requests: Requests,
+    pub requests: Numbered<Request>,
     /// Collectives of each family on each communicator so far.
     pub collectives: HashMap<(u32, Family), u32>,
     /// The rank's number of the last begin or end of its file calls, if it is not the main one.
@@ -136,7 +137,7 @@ impl Thread {
             wakes: None,
             opaque_calls: 0,
             collectives: HashMap::new(),
-            requests: Requests::default(),
+            requests: Numbered::default(),
             owns: 0,
             access: HashMap::new(),
             exposure: HashMap::new(),
