@@ -34,6 +34,7 @@ mod numbered;
 mod options;
 mod reduce;
 mod run;
+mod stamp;
 mod steps;
 mod warnings;
 

@@ -1,10 +1,11 @@
 //! Begins and ends of file calls as numbers that order like their times, and merging them.
 //!
 //! A key is the time (nanoseconds since the window's begin), then what happens ([`Turn`]), then the
-//! rank. The window's length and the number of ranks decide whether they fit: see
-//! [`Keys::new`].
+//! rank.
 
 use std::hint::select_unpredictable;
+
+use crate::stamp::Stamps;
 
 /// What happens first of what happens at the same nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,39 +22,36 @@ pub(crate) enum Turn {
 /// Makes keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keys {
-    rank_bits: u32,
+    stamps: Stamps,
+    runtime: i64,
 }
 
 impl Keys {
-    /// `None` if the window is too long for so many ranks: 2⁶⁰ ns (36 years) divided by the next
-    /// power of two. ∫k dt fits into 64 bits wherever keys do.
+    /// `None` if the window is too long for so many ranks. ∫k dt fits into 64 bits wherever keys
+    /// do.
     pub(crate) fn new(runtime: i64, ranks: usize) -> Option<Self> {
-        let rank_bits = ranks.next_power_of_two().trailing_zeros();
-        let fits = runtime >= 0 && (runtime as u64).leading_zeros() > 3 + rank_bits;
-        fits.then_some(Self { rank_bits })
+        Some(Self { stamps: Stamps::new(runtime, ranks)?, runtime })
     }
 
     #[inline]
     pub(crate) fn key(self, time: i64, turn: Turn, rank: u32) -> u64 {
-        ((time as u64) << 2 | turn as u64) << self.rank_bits | u64::from(rank)
+        self.stamps.stamp(time, turn as u8, rank)
     }
 
     /// Above all keys until `time`.
     pub(crate) fn after(self, time: i64) -> u64 {
-        let last = i64::MAX >> 3 >> self.rank_bits;
-        ((time.clamp(-1, last) + 1) as u64) << 2 << self.rank_bits
+        self.stamps.stamp(time.clamp(-1, self.runtime) + 1, 0, 0)
     }
 
     #[inline]
     pub(crate) fn parts(self, key: u64) -> (i64, Turn, u32) {
-        let rank = key & !(u64::MAX << self.rank_bits);
-        let turn = match key >> self.rank_bits & 3 {
+        let turn = match self.stamps.turn(key) {
             0 => Turn::Begin,
             1 => Turn::Sample,
             2 => Turn::End,
             _ => Turn::Total,
         };
-        ((key >> self.rank_bits >> 2) as i64, turn, rank as u32)
+        (self.stamps.time(key), turn, self.stamps.who(key))
     }
 }
 
@@ -110,27 +108,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_order_by_time_then_turn_then_rank() {
+    fn keys_until_a_time_are_told_apart() {
         let keys = Keys::new(1000, 5).unwrap();
         let order = [
             keys.key(5, Turn::Begin, 4),
             keys.key(5, Turn::Sample, 0),
-            keys.key(5, Turn::End, 0),
             keys.key(5, Turn::End, 3),
-            keys.key(6, Turn::Begin, 0),
+            keys.key(5, Turn::Total, 0),
+            keys.key(1000, Turn::End, 4),
         ];
-        assert!(order.is_sorted());
-        assert_eq!(keys.parts(order[3]), (5, Turn::End, 3));
-        assert_eq!(order.partition_point(|key| *key < keys.after(5)), 4);
-        assert_eq!(order.partition_point(|key| *key < keys.after(i64::MAX)), 5);
-        assert_eq!(order.partition_point(|key| *key < keys.after(-7)), 0);
-    }
-
-    #[test]
-    fn spans_that_no_run_has_are_refused() {
-        assert!(Keys::new(i64::MAX, 1).is_none());
-        assert!(Keys::new(1 << 58, 1 << 10).is_none());
-        assert!(Keys::new(1 << 49, 1 << 10).is_some());
+        assert_eq!(keys.parts(order[2]), (5, Turn::End, 3));
+        let until = |time| order.partition_point(|key| *key < keys.after(time));
+        assert_eq!([-7, 4, 5, 999, 1000, i64::MAX].map(until), [0, 0, 4, 4, 5, 5]);
     }
 
     #[test]

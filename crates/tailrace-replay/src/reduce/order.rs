@@ -2,6 +2,8 @@
 
 use std::hint::select_unpredictable;
 
+use crate::stamp::Stamps;
+
 /// Order of steps that happen at the same nanosecond: what begins can be waited for by what ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -22,33 +24,31 @@ impl Due {
     pub(crate) const NEVER: Due = Due(u64::MAX);
 }
 
-/// Makes [`Due`]s: how many bits the location takes depends on how many there are.
+/// Makes [`Due`]s.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Calendar {
     first: i64,
     last: i64,
-    location_bits: u32,
+    stamps: Stamps,
 }
 
 impl Calendar {
     /// For times from `first` to `last`; others are cut. `None` if they are too many for so many
-    /// locations: 2⁶⁰ ns (36 years) divided by the next power of two.
+    /// locations.
     pub(crate) fn new(first: i64, last: i64, locations: usize) -> Option<Self> {
-        let location_bits = locations.next_power_of_two().trailing_zeros();
         let span = last.checked_sub(first)?.checked_add(2)?;
-        let fits = span >= 0 && (span as u64).leading_zeros() > 2 + location_bits;
-        fits.then_some(Self { first, last, location_bits })
+        Some(Self { first, last, stamps: Stamps::new(span, locations)? })
     }
 
     #[inline]
     pub(crate) fn due(&self, time: i64, turn: Turn, location: usize) -> Due {
-        let time = (time.clamp(self.first, self.last.saturating_add(1)) - self.first) as u64;
-        Due((time << 2 | turn as u64) << self.location_bits | location as u64)
+        let time = time.clamp(self.first, self.last.saturating_add(1)) - self.first;
+        Due(self.stamps.stamp(time, turn as u8, location as u32))
     }
 
     #[inline]
     pub(crate) fn location(&self, due: Due) -> usize {
-        (due.0 & !(u64::MAX << self.location_bits)) as usize
+        self.stamps.who(due.0) as usize
     }
 
     /// The first time.
@@ -58,13 +58,13 @@ impl Calendar {
 
     /// When it is due.
     pub(crate) fn time(&self, due: Due) -> i64 {
-        (due.0 >> self.location_bits >> 2) as i64 + self.first
+        self.stamps.time(due.0) + self.first
     }
 
     /// Whether it is due after the last time, or never.
     #[inline]
     pub(crate) fn is_over(&self, due: Due) -> bool {
-        due.0 >> self.location_bits >> 2 > (self.last - self.first) as u64
+        due == Due::NEVER || self.time(due) > self.last
     }
 }
 
