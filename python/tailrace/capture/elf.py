@@ -3,6 +3,7 @@ run."""
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -39,43 +40,38 @@ def is_elf(path: Path) -> bool:
 
 def is_static(path: Path) -> bool:
     """Whether the program asks for no dynamic linker, so that nothing can be loaded into it."""
-    try:
-        return remembered("static", path, lambda: "yes" if _has_no_linker(path) else "no") == "yes"
-    except OSError:
-        return False
-
-
-def _has_no_linker(path: Path) -> bool:
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
-    try:
-        with path.open("rb") as file:
-            return not any(ELFFile(file).iter_segments("PT_INTERP"))
-    except (OSError, ELFError, ValueError):
-        return False
+    return _is("static", path, lambda elf: not any(elf.iter_segments("PT_INTERP")))
 
 
 def is_of_go(path: Path) -> bool:
     """Whether Go's linker made the program, which then calls the system without the C library."""
+    return _is("go", path, _has_note_of_go)
+
+
+def _is(fact: str, path: Path, holds: Callable[[Any], bool]) -> bool:
+    """Whether the fact holds of an ELF file; remembered until the file changes. False of others."""
+
+    def found() -> str:
+        from elftools.common.exceptions import ELFError
+        from elftools.elf.elffile import ELFFile
+
+        try:
+            with path.open("rb") as file:
+                return "yes" if holds(ELFFile(file)) else "no"
+        except (OSError, ELFError, ValueError):
+            return "no"
+
     try:
-        return remembered("go", path, lambda: "yes" if _has_note_of_go(path) else "no") == "yes"
+        return remembered(fact, path, found) == "yes"
     except OSError:
         return False
 
 
-def _has_note_of_go(path: Path) -> bool:
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
+def _has_note_of_go(elf: Any) -> bool:
     from elftools.elf.segments import NoteSegment
 
-    try:
-        with path.open("rb") as file:
-            segments = ELFFile(file).iter_segments("PT_NOTE")
-            notes = (s.iter_notes() for s in segments if isinstance(s, NoteSegment))
-            return any(note["n_name"] == "Go" for each in notes for note in each)
-    except (OSError, ELFError, ValueError, UnicodeDecodeError):
-        return False
+    notes = (s for s in elf.iter_segments("PT_NOTE") if isinstance(s, NoteSegment))
+    return any(note["n_name"] == "Go" for segment in notes for note in segment.iter_notes())
 
 
 def read_dynamic(path: Path) -> Dynamic:
