@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tailrace.page import render
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.requests import KINDS
@@ -46,6 +47,11 @@ class Model:
     waited_ms: tuple[int, int, int] = (0, 0, 0)
 
     def judged(self) -> tuple[str, Finding | None]:
+        verdict = judge(Evidence(self.all_columns()))
+        found = [f for f in verdict.findings if f.code == "output_routine"]
+        return verdict.headline, found[0] if found else None
+
+    def all_columns(self) -> dict[str, Any]:
         size = sum(size for _, size in self.paths)
         master = [useful(9 * SECOND), write(50 * MILLISECOND, size=size), mpi(950 * MILLISECOND)]
         other = [useful(9 * SECOND), mpi(SECOND)]
@@ -57,9 +63,7 @@ class Model:
         program = Program([master, other], ideal, ideal - 25 * MILLISECOND, 9 * SECOND, **waited)
         columns = program.columns()
         columns["files"]["mpiio_ns"][:] = self.mpiio_ms * MILLISECOND
-        verdict = judge(Evidence(columns | self.tables()))
-        found = [f for f in verdict.findings if f.code == "output_routine"]
-        return verdict.headline, found[0] if found else None
+        return columns | self.tables()
 
     def tables(self) -> dict[str, Any]:
         rows = [*self.routines, Routine("main", 15_000, 1000, 100, 1000, 2, 0, 1, 1)]
@@ -104,6 +108,13 @@ def _frames(names: list[str]) -> dict[str, list]:
 def _named(routines: list[Routine], paths: list[tuple[list[str], int]]) -> str:
     _, finding = Model(routines, paths).judged()
     return finding.finding.split(",")[0] if finding else ""
+
+
+def test_the_page_leaves_a_routine_s_name_as_it_is():
+    model = Model([Routine("dump", 3000, 1900)], [(["dump"], 80 * MB)])
+    text = render([model.all_columns()], ["model.tailrace"])
+    assert '<p class="what name">dump, from which' in text
+    assert ".what:not(.name)::first-letter" in text
 
 
 def test_whoever_writes_by_mpi_io_is_not_told_to():
