@@ -27,31 +27,38 @@ C_SOURCES = $(shell git ls-files '*.c' '*.h')
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
 
-demo: build build/solver/mpich ## the solver on 1, 2, 4 ranks, both ways of writing, and the page that explains it: demo/
+demo: build build/solver/mpich
+demo: ## the solver on 1, 2, 4 ranks, both ways of writing, and the page that explains it: demo/
 	@.venv/bin/python tools/demo.py
 
-test: build build/openmpi/.ready build/.system ## the crates, then tests/ with a sample of each matrix: 20 minutes on two cores
+test: build build/openmpi/.ready build/.system
+test: ## the crates, then tests/ with a sample of each matrix: 20 minutes on two cores
 	cargo test --quiet --workspace --exclude tailrace-python
 	.venv/bin/pytest -m "not alone and not whole" $(SIDE_BY_SIDE)
 	.venv/bin/pytest -m "alone and not whole"
 
-test-quick: build build/openmpi/.ready build/.system ## make test without what is marked slow: 2 minutes
+test-quick: build build/openmpi/.ready build/.system
+test-quick: ## make test without what is marked slow: 2 minutes
 	cargo test --quiet --workspace --exclude tailrace-python
 	.venv/bin/pytest -m "not slow and not alone and not whole" $(SIDE_BY_SIDE)
 	.venv/bin/pytest -m "alone and not slow and not whole"
 
-test-whole: build build/openmpi/.ready build/.system ## what make test leaves out, an hour or two: the rest of each matrix, mpi4py's own suite
+test-whole: build build/openmpi/.ready build/.system
+test-whole: ## what make test leaves out, an hour or two: the rest of each matrix, mpi4py's suite
 	.venv/bin/pytest -m "whole and not alone" $(SIDE_BY_SIDE)
 	.venv/bin/pytest -m "whole and alone"
 
-build: build/.engine build/mpich/.ready ## the tailrace command in .venv/bin, and an MPI to try it with
+build: build/.engine build/mpich/.ready
+build: ## the tailrace command in .venv/bin, and an MPI to try it with
 
-wheel: build/.python ## dist/tailrace-*.whl: capture, engine, kernels, workloads, studies in one package
+wheel: build/.python
+wheel: ## dist/tailrace-*.whl: capture, engine, kernels, workloads, studies in one package
 	rm -rf dist
 	maturin build --quiet --release --out dist
 	@ls dist/*.whl
 
-bench: build build/openmpi/.ready build/solver/mpich ## measures what docs/reference/performance.md states
+bench: build build/openmpi/.ready build/solver/mpich
+bench: ## measures what docs/reference/performance.md states
 	@.venv/bin/python -m tests.bench
 
 fmt: build/.python ## formats Python, Rust, C and the page's scripts as make lint wants it
@@ -61,7 +68,7 @@ fmt: build/.python ## formats Python, Rust, C and the page's scripts as make lin
 	clang-format -i $(C_SOURCES)
 	deno fmt --quiet
 
-lint: build/.python ## formats, clippy, types, the flow of imports, and no file over 500 lines
+lint: build/.python ## formats, clippy, types, the flow of imports, no long files or lines
 	ruff check
 	ruff format --check
 	cargo fmt --all --check
@@ -71,13 +78,14 @@ lint: build/.python ## formats, clippy, types, the flow of imports, and no file 
 	@deno lint --quiet
 	.venv/bin/python tools/file_length.py
 	mypy --no-error-summary
-	@PYTHONPATH=python lint-imports --no-logo >build/imports.log 2>&1 || { cat build/imports.log; false; }
+	@PYTHONPATH=python lint-imports --no-logo >build/imports.log 2>&1 \
+		|| { cat build/imports.log; false; }
 	.venv/bin/python tools/flow.py
 
 clean: ## removes what the verbs made: .venv, build, demo, target
 	rm -rf .venv build demo dist target python/tailrace/_engine*.so
 
-# --- set-up -----------------------------------------------------------------------------------------------------------
+# --- set-up ---------------------------------------------------------------------------------------
 
 build/.system: tools/system-packages
 	@mkdir -p build
@@ -92,7 +100,8 @@ build/.python: requirements.lock tools/requirements
 
 build/.engine: build/.python $(ENGINE_SOURCES)
 	@echo 'compiling the engine; the first time takes some minutes'
-	maturin develop --quiet --release >build/engine.log 2>&1 || { cat build/engine.log; exit 1; }
+	maturin develop --quiet --release >build/engine.log 2>&1 \
+		|| { cat build/engine.log; exit 1; }
 	@touch $@
 
 build/mpich/.ready:
@@ -106,6 +115,7 @@ build/openmpi/.ready:
 	@touch $@
 
 build/solver/mpich: build/.python build/mpich/.ready $(KERNEL_SOURCES)
-	cmake -S kernels -B $@ -G Ninja -DCMAKE_C_COMPILER=$(CURDIR)/build/mpich/bin/mpicc -DCMAKE_BUILD_TYPE=Release >/dev/null
+	cmake -S kernels -B $@ -G Ninja -DCMAKE_BUILD_TYPE=Release \
+		-DCMAKE_C_COMPILER=$(CURDIR)/build/mpich/bin/mpicc >/dev/null
 	cmake --build $@ -- --quiet
 	@touch $@

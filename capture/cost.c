@@ -85,8 +85,8 @@ void cost_spent(struct stream *stream, uint64_t ran_ns)
     publish(stream);
 }
 
-/* Calls that STDIO's buffer served. They come in loops, so that a loop of its own told what one
- * takes (calibrate.c). */
+/* Calls that are only counted. They come in loops, so that a loop of its own told what one takes
+ * (calibrate.c). */
 void cost_counted(struct stream *stream, uint32_t calls)
 {
     stream->cost.counted += calls;

@@ -11,6 +11,8 @@ void encode_end(struct stream *stream)
         return;
     stream->limit = stream->window + stream->window_bytes;
     stream->buffered_max = 1; /* what is counted from here on is written at once */
+    for (unsigned i = 0; i < COUNTED_SLOTS; i++)
+        stream->counted[i].most = 0;
     encode_clock(stream);
     encode_counters(stream);
     encode_wait(stream, true);

@@ -18,6 +18,13 @@ enum {
 
 /* --- Shapes --- */
 
+/* What a shape is of, beside its words. In numbers of one size: what is stored in small ones and
+ * read as one large is waited for. */
+struct call_key {
+    unsigned function, class_number;
+    uint32_t place;
+};
+
 static void define_name(struct stream *stream, unsigned function)
 {
     uint8_t payload[3];
@@ -29,7 +36,7 @@ static void define_name(struct stream *stream, unsigned function)
 
 /* Shapes of more than 255 words: the first 255, then more of them as long as there are any.
  * Payloads are written where they belong and not on the stack, which may be a small one. */
-static bool define_long(struct stream *stream, unsigned number, const struct shape *key,
+static bool define_long(struct stream *stream, unsigned number, const struct call_key *key,
                         const int64_t *words, unsigned count)
 {
     for (unsigned from = 0; from < count; from += SHAPE_WORDS_MAX) {
@@ -40,7 +47,7 @@ static bool define_long(struct stream *stream, unsigned number, const struct sha
         *at++ = (uint8_t)number;
         at = put_u16(at, key->function);
         *at++ = from ? CLASS_MORE : CLASS_LONG;
-        *at++ = from ? (uint8_t)n : key->class_number;
+        *at++ = (uint8_t)(from ? n : key->class_number);
         if (!from)
             at = put_varint(put_varint(at, key->place), count);
         at = put_words(at, words + from, n);
@@ -49,7 +56,7 @@ static bool define_long(struct stream *stream, unsigned number, const struct sha
     return true;
 }
 
-static bool define_short(struct stream *stream, unsigned number, const struct shape *key,
+static bool define_short(struct stream *stream, unsigned number, const struct call_key *key,
                          const int64_t *words, unsigned count)
 {
     uint8_t *at = encode_begin(stream, 16 + count * WORD_BYTES_MAX);
@@ -57,7 +64,7 @@ static bool define_short(struct stream *stream, unsigned number, const struct sh
         return false;
     *at++ = (uint8_t)number;
     at = put_u16(at, key->function);
-    *at++ = key->class_number;
+    *at++ = (uint8_t)key->class_number;
     *at++ = (uint8_t)count;
     at = put_words(at, words, count);
     encode_publish(stream, HEAD_DEFINE, key->place ? put_varint(at, key->place) : at);
@@ -74,25 +81,22 @@ static int64_t *long_words(struct stream *stream, unsigned number)
 /* Remembers what the shape number now stands for; shapes too long for that are left empty and
  * defined anew each time.
  */
-static void remember(struct stream *stream, unsigned number, const struct shape *key,
+static void remember(struct stream *stream, unsigned number, const struct call_key *key,
                      const int64_t *words, unsigned count)
 {
     struct shape *shape = &stream->shapes[number];
-    shape->function = 0;
+    shape->key = 0;
     int64_t *place = count <= SHAPE_WORDS_NEAR  ? shape->words
                      : count <= SHAPE_WORDS_MAX ? long_words(stream, number)
                                                 : NULL;
     if (!place)
         return;
     memcpy(place, words, count * sizeof *words);
-    shape->words_count = (uint8_t)count;
-    shape->class_number = key->class_number;
-    shape->place = key->place;
-    shape->function = key->function;
+    shape->key = shape_key(key->function, key->class_number, count, key->place);
 }
 
 /* The shape's number, 0 where the stream has no space. */
-static unsigned define(struct stream *stream, unsigned number, const struct shape *key,
+static unsigned define(struct stream *stream, unsigned number, const struct call_key *key,
                        const int64_t *words, unsigned count)
 {
     if (!(stream->named[key->function / 64] >> key->function % 64 & 1))
@@ -107,11 +111,11 @@ static unsigned define(struct stream *stream, unsigned number, const struct shap
 
 /* Always inline: where the number of words is a constant, comparing them takes no loop. */
 static ALWAYS_INLINE bool shape_is(const struct stream *stream, unsigned number,
-                                   const struct shape *key, const int64_t *words, unsigned count)
+                                   struct call_key key, const int64_t *words, unsigned count)
 {
     const struct shape *shape = &stream->shapes[number];
-    if (shape->function != key->function || shape->class_number != key->class_number ||
-        shape->words_count != count || shape->place != key->place)
+    if (count > SHAPE_WORDS_MAX ||
+        shape->key != shape_key(key.function, key.class_number, count, key.place))
         return false;
     const int64_t *known = count <= SHAPE_WORDS_NEAR ? shape->words : stream->long_words[number];
     uint64_t difference = 0;
@@ -123,14 +127,14 @@ static ALWAYS_INLINE bool shape_is(const struct stream *stream, unsigned number,
 
 /* Multipliers are odd numbers without pattern; independent of each other, so the products overlap
  * in the processor. */
-static inline unsigned shape_place(const struct shape *key, const int64_t *words, unsigned count)
+static inline unsigned shape_place(struct call_key key, const int64_t *words, unsigned count)
 {
     static const uint64_t multipliers[8] = {
         0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u, 0xd6e8feb86659fd93u,
         0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu, 0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u,
     };
     uint64_t hash =
-        (key->function * 31u + key->class_number) * multipliers[7] + key->place * multipliers[5];
+        (key.function * 31u + key.class_number) * multipliers[7] + key.place * multipliers[5];
     for (unsigned i = 0; i < count; i++)
         hash += (uint64_t)words[i] * (multipliers[i & 7] + 2 * (i >> 3));
     hash ^= hash >> 29;
@@ -140,19 +144,19 @@ static inline unsigned shape_place(const struct shape *key, const int64_t *words
 /* No shape where the first probe fails: looks at the next places, then gives the place of one of
  * them away. */
 static __attribute__((noinline)) unsigned find_or_define(struct stream *stream, unsigned place,
-                                                         const struct shape *key,
-                                                         const int64_t *words, unsigned count)
+                                                         struct call_key key, const int64_t *words,
+                                                         unsigned count)
 {
     unsigned empty = 0;
     for (unsigned probe = 0; probe < SHAPE_PROBES; probe++) {
         unsigned number = (place - 1 + probe) % SHAPES + 1;
         if (shape_is(stream, number, key, words, count))
             return number;
-        if (!empty && !stream->shapes[number].function)
+        if (!empty && !stream->shapes[number].key)
             empty = number;
     }
     unsigned victim = (place - 1 + (unsigned)(stream->cursor >> 4) % SHAPE_PROBES) % SHAPES + 1;
-    return define(stream, empty ? empty : victim, key, words, count);
+    return define(stream, empty ? empty : victim, &key, words, count);
 }
 
 static inline unsigned recent_place(unsigned function, uint32_t place)
@@ -160,13 +164,13 @@ static inline unsigned recent_place(unsigned function, uint32_t place)
     return (function + place * 61u) % RECENT;
 }
 
-static __attribute__((noinline)) unsigned
-look_up_shape(struct stream *stream, const struct shape *key, const int64_t *words, unsigned count)
+static __attribute__((noinline)) unsigned look_up_shape(struct stream *stream, struct call_key key,
+                                                        const int64_t *words, unsigned count)
 {
     unsigned place = shape_place(key, words, count);
     if (!shape_is(stream, place, key, words, count))
         place = find_or_define(stream, place, key, words, count);
-    stream->recent[recent_place(key->function, key->place)] = (uint8_t)place;
+    stream->recent[recent_place(key.function, key.place)] = (uint8_t)place;
     return place;
 }
 
@@ -175,14 +179,11 @@ static ALWAYS_INLINE unsigned find_shape(struct stream *stream, unsigned functio
                                          unsigned class_number, const int64_t *words,
                                          unsigned count)
 {
-    struct shape key;
-    key.function = (uint16_t)function;
-    key.class_number = (uint8_t)class_number;
-    key.place = place;
+    struct call_key key = {function, class_number, place};
     unsigned recent = stream->recent[recent_place(function, place)];
-    if (LIKELY(shape_is(stream, recent, &key, words, count)))
+    if (LIKELY(shape_is(stream, recent, key, words, count)))
         return recent;
-    return look_up_shape(stream, &key, words, count);
+    return look_up_shape(stream, key, words, count);
 }
 
 /* --- Calls --- */
@@ -301,11 +302,22 @@ static ALWAYS_INLINE bool write_ended(struct stream *stream, unsigned depth, uin
     return write_edge(stream, HEAD_LEAVE, shape, end);
 }
 
+/* One by one: the caller has just stored them so, and to load two at once would wait for that. */
+static ALWAYS_INLINE void copy_words(int64_t *words, const int64_t *from)
+{
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < FILE_WORDS; i++) {
+        int64_t word = from[i];
+        __asm__("" : "+r"(word));
+        words[i] = word;
+    }
+}
+
 static inline bool write_file_ended(struct stream *stream, unsigned depth, uint64_t end,
                                     const int64_t *absolute)
 {
     int64_t words[FILE_WORDS];
-    memcpy(words, absolute, sizeof words);
+    copy_words(words, absolute);
     make_latest(stream, words);
     if (!(words[FILE_WORD_FLAGS] & FILE_OFFSET))
         return write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS);
@@ -317,21 +329,49 @@ static inline bool write_file_ended(struct stream *stream, unsigned depth, uint6
     return true;
 }
 
-/* What was counted, as a call without a duration; the slot then counts anew. */
+/* What was counted, as a call without a duration. */
+static void write_count(struct stream *stream, unsigned function, unsigned class_number,
+                        const int64_t *words, unsigned count)
+{
+    uint64_t now = clock_now();
+    if (!enter_ancestors(stream, stream->depth + 1) ||
+        !write_call(stream, find_shape(stream, function, 0, class_number, words, count), now, now))
+        stream->header->lost++;
+}
+
+/* The slot then counts anew. */
 void encode_buffered(struct stream *stream, struct buffered *slot)
 {
     int64_t words[BUFFERED_WORDS] = {slot->op, slot->file, slot->calls, slot->bytes};
     if (!slot->calls)
         return;
-    uint64_t now = clock_now();
     cost_counted(stream, slot->calls);
     slot->calls = 0;
     slot->bytes = 0;
-    if (!enter_ancestors(stream, stream->depth + 1) ||
-        !write_call(stream,
-                    find_shape(stream, slot->function, 0, CLASS_BUFFERED, words, BUFFERED_WORDS),
-                    now, now))
-        stream->header->lost++;
+    write_count(stream, slot->function, CLASS_BUFFERED, words, BUFFERED_WORDS);
+}
+
+void encode_counted(struct stream *stream, struct counted *counted)
+{
+    int64_t calls = counted->calls;
+    if (!calls)
+        return;
+    cost_counted(stream, counted->calls);
+    counted->calls = 0;
+    write_count(stream, counted->function, CLASS_COUNTED, &calls, 1);
+}
+
+void tailrace_count_more(struct stream *stream, struct counted *counted, unsigned function)
+{
+    process.write_counted = encode_counted;
+    counted->function = (uint16_t)function;
+    counted->most = COUNTED_CALLS;
+    if ((counted->calls < COUNTED_CALLS && !stream->header->closed) || !stream_busy(stream))
+        return;
+    encode_counted(stream, counted);
+    if (stream->header->closed)
+        encode_end(stream); /* anew */
+    stream_ready(stream);
 }
 
 static void lose(struct stream *stream, unsigned depth)
@@ -392,12 +432,19 @@ static inline void count_again(struct stream *stream)
         tailrace_counters_start(stream->counters);
 }
 
+static void write_due(struct stream *stream, uint64_t now)
+{
+    for (unsigned i = 0; now >= stream->clock_due && i < COUNTED_SLOTS; i++)
+        encode_counted(stream, &stream->counted[i]);
+    encode_due(stream, now);
+}
+
 /* Only outside every call: inside one, the enter of those around is perhaps not written yet. */
 uint64_t tailrace_due_before(struct stream *stream, uint64_t now)
 {
     if (stream->depth || stream->header->closed || !stream_busy(stream))
         return now;
-    encode_due(stream, now);
+    write_due(stream, now);
     stream_ready(stream);
     return clock_now();
 }
@@ -421,7 +468,7 @@ void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsi
     if (UNLIKELY(!--stream->end_in))
         cost_end(stream, end);
     if (UNLIKELY(end >= stream->due) && stream->state == STREAM_BUSY)
-        encode_due(stream, end);
+        write_due(stream, end);
     __asm__ volatile("" ::: "memory");
     if (LIKELY(stream->state == STREAM_BUSY))
         stream->state = STREAM_READY;

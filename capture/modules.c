@@ -1,6 +1,8 @@
 /* modules.c: the files whose code is mapped, by /proc/self/maps and their own headers. */
 #include <elf.h>
+#include <gnu/libc-version.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "modules.h"
 #include "system.h"
@@ -253,6 +255,17 @@ static void read_headers(struct module *module)
     }
 }
 
+/* The program, the C library and capture: most of what is on a stack. */
+static bool stays(const struct module *module)
+{
+    const uintptr_t inside[] = {getauxval(AT_PHDR), (uintptr_t)gnu_get_libc_version,
+                                (uintptr_t)modules_read};
+    for (unsigned i = 0; i < sizeof inside / sizeof *inside; i++)
+        if (module->base <= inside[i] && inside[i] < module->end)
+            return true;
+    return false;
+}
+
 /* A library may have been closed since: its pages are asked for before they are looked at. */
 static bool is_mapped(const struct module *module)
 {
@@ -264,12 +277,13 @@ static bool is_mapped(const struct module *module)
 struct module *modules_examined(struct modules *modules, uint32_t number)
 {
     struct module *module = &modules->modules[number];
-    if (!number || (module->walk != modules->walk && !is_mapped(module)))
+    if (!number || (!module->stays && module->walk != modules->walk && !is_mapped(module)))
         return NULL;
     module->walk = modules->walk;
     if (!module->examined) {
         module->examined = true;
         read_headers(module);
+        module->stays = stays(module);
     }
     return module;
 }

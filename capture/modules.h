@@ -30,6 +30,7 @@ struct module {
     uint32_t number;            /* in the stream, 0 until it was written there */
     uint32_t walk;              /* the last one in which its pages were there */
     bool examined, judged, own; /* own: a part of capture */
+    bool stays;                 /* never unmapped */
     uint8_t build_id_bytes, build_id[BUILD_ID_MAX];
 };
 

@@ -240,6 +240,22 @@ void path_note(const char *key, int descriptor)
     give_back(paths);
 }
 
+void path_note_opened(const char *key, int directory, const char *path)
+{
+    struct stream *stream = own_stream();
+    struct path_cache *paths = take(stream);
+    struct start start = start_of(stream, paths, directory, path);
+    size_t bytes = strnlen(path, PATH_BYTES);
+    if (paths && start.bytes + bytes < PATH_BYTES) {
+        if (start.bytes)
+            memmove(paths->directory, start.text, start.bytes);
+        memcpy(paths->directory + start.bytes, path, bytes);
+        paths->directory[start.bytes + bytes] = 0;
+        tailrace_note(key, paths->directory);
+    }
+    give_back(paths);
+}
+
 uint32_t tailrace_file_open(const char *path)
 {
     return path_number(AT_FDCWD, path);

@@ -151,8 +151,10 @@ static __attribute__((noinline)) bool know_memory(struct places *places, uintptr
 struct walked {
     unsigned frames, slots; /* of the path, where a recursion counts once; return addresses */
     unsigned above_script;  /* frames inside the interpreter's innermost, if there is one */
+    unsigned slots_above;   /* likewise, and that one */
     bool cut, script;
-    bool lost; /* a frame is in no mapping that is known: a library that has just come, or code
+    bool lines; /* of the script, in place of the interpreter's frames */
+    bool lost;  /* a frame is in no mapping that is known: a library that has just come, or code
                   that was made while the program runs */
 };
 
@@ -193,6 +195,7 @@ static bool note_frame(struct places *places, struct place_slot *slots, struct w
     if (module && !walked->script && is_python(module->name)) {
         walked->script = true;
         walked->above_script = walked->frames;
+        walked->slots_above = walked->slots + 1;
     }
     if (walked->slots < PLACE_CHECKED)
         slots[walked->slots++] = (struct place_slot){unwinder->slot, (uintptr_t)address};
@@ -264,6 +267,7 @@ static __attribute__((noinline)) void add_script(struct stream *stream, struct p
     if (at > walked->above_script) {
         walked->frames = at;
         walked->cut = count == PYTHON_FRAMES;
+        walked->lines = true;
     }
 }
 
@@ -320,7 +324,11 @@ static uint32_t unwind(struct stream *stream, struct places *places, uintptr_t f
         return 0; /* the next call from there will know */
     add_script(stream, places, &walked);
     uint32_t place = walked.frames ? number_of(stream, places, walked.frames, walked.cut) : 0;
-    keep(places, frame, function, script, place, walked.slots);
+    /* Of a script that is told by its frames the interpreter's need not be compared. */
+    unsigned checked = script && walked.lines && walked.slots_above < walked.slots
+                           ? walked.slots_above
+                           : walked.slots;
+    keep(places, frame, function, script, place, checked);
     return place;
 }
 

@@ -30,6 +30,15 @@ static bool has_mode(int flags)
     return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
+/* What a write to such a file waits for, and that no read of it is served from memory. */
+static __attribute__((noinline)) void note_flags(int flags, int directory, const char *path)
+{
+    if (flags & O_DIRECT)
+        path_note_opened("direct", directory, path);
+    if (flags & O_DSYNC)
+        path_note_opened("synchronous", directory, path);
+}
+
 static void end_open(struct stream *stream, struct call *call, int result, int directory,
                      const char *path, int flags)
 {
@@ -38,6 +47,8 @@ static void end_open(struct stream *stream, struct call *call, int result, int d
     uint32_t file = descriptor_opened(result, directory, path, error);
     end_file_call(stream, call, end, FILE_OPEN, has_mode(flags) ? FILE_CREATES : 0, file, 0, 0,
                   error);
+    if (UNLIKELY(flags & (O_DIRECT | O_DSYNC)) && !error)
+        note_flags(flags, directory, path);
     if (error)
         errno = error;
 }

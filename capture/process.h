@@ -41,8 +41,10 @@ struct process {
     atomic_ulong lost;                    /* calls of threads that had no stream any more */
     unsigned event_cost_ps;
     unsigned count_cost; /* ticks that counting COUNTS_CALIBRATED calls takes */
-    /* encode_buffered(), which needs thread.c, for thread.c; NULL before the first call. */
+    /* encode_buffered() and encode_counted(), which need thread.c, for thread.c; NULL before the
+     * first call. */
     void (*write_count)(struct stream *stream, struct buffered *counted);
+    void (*write_counted)(struct stream *stream, struct counted *counted);
     struct function_range functions[FUNCTION_RANGES];
     unsigned function_ranges;
     size_t meta_bytes;
@@ -83,7 +85,9 @@ void encode_metas(struct stream *stream);
 bool encode_note(struct stream *stream, const char *key, const char *text);
 
 /* --- encode.c: likewise --- */
-void encode_buffered(struct stream *stream, struct buffered *slot); /* nothing where none counted */
+/* Nothing where none counted. */
+void encode_buffered(struct stream *stream, struct buffered *slot);
+void encode_counted(struct stream *stream, struct counted *counted);
 
 /* --- due.c --- */
 static inline void stream_set_due(struct stream *stream)
@@ -138,6 +142,8 @@ uint32_t path_number(int directory, const char *path);
 uint32_t path_number_named(int directory, const char *path);
 uint32_t path_number_found(int descriptor, bool is_deleted);
 void path_note(const char *key, int descriptor); /* its path as the text of a note */
+/* The path of a file that was opened, spelled as in its record. */
+void path_note_opened(const char *key, int directory, const char *path);
 bool path_is_readable(const char *path, int error);
 /* The working directory may be another one now, or from now on at any time (unseen). */
 void paths_directory_changes(bool unseen);

@@ -116,14 +116,18 @@ static inline const void *innermost(void)
     return frame && layout->then_frame >= 0 ? pointer_at(frame, layout->then_frame) : frame;
 }
 
+/* Instructions lie in the code objects that they are of. They differ by less than the rotation
+ * moves, so that what differs in one frame is not made up for by what differs in the next. */
 uint64_t python_hash(void)
 {
+    enum { ROTATION = 25 };
     uint64_t hash = 0;
     const void *frame = innermost();
+    long previous = layout->previous;
     for (int i = 0; frame && i < PYTHON_FRAMES; i++) {
-        hash = (hash ^ (uintptr_t)pointer_at(frame, INSTRUCTION)) * 0x9e3779b97f4a7c15u;
-        hash ^= (uintptr_t)pointer_at(frame, layout->code) + (hash >> 32);
-        frame = pointer_at(frame, layout->previous);
+        hash = (hash << ROTATION | hash >> (64 - ROTATION)) +
+               (uintptr_t)pointer_at(frame, INSTRUCTION);
+        frame = pointer_at(frame, previous);
     }
     return hash;
 }

@@ -47,6 +47,7 @@ enum call_class {
     CLASS_ON_REQUEST,
     CLASS_PROBE,
     CLASS_BUFFERED = 14,
+    CLASS_COUNTED,
     CLASS_MORE = 254,
     CLASS_LONG = 255,
 };

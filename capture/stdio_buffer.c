@@ -230,10 +230,11 @@ void stdio_got_unknown(struct request *request, int64_t place, int error)
 }
 
 /* glibc moves within the buffer where the new place lies before the buffer's end; else it reads the
- * block around that place, perhaps the same one again. */
-static bool is_filled_by_seek(const struct request *request)
+ * block around that place, perhaps the same one again. It always does after it has written what was
+ * pending, which empties the buffer. */
+static bool is_filled_by_seek(const struct request *request, int64_t written)
 {
-    return stdio_place(request->fp) != request->place ||
+    return written > 0 || stdio_place(request->fp) != request->place ||
            stdio_filling_end(request->fp) != request->filling_end || !stdio_available(request->fp);
 }
 
@@ -245,7 +246,7 @@ void stdio_sought(struct request *request, bool seeks, int flags, int64_t offset
         return;
     if (!error)
         record_beside(request, FILE_WRITE, written);
-    if (seeks && is_filled_by_seek(request))
+    if (seeks && is_filled_by_seek(request, written))
         record_beside(request, FILE_READ, stdio_filling(request->fp));
     end_file_call(request->stream, &request->call, end, FILE_SEEK, flags, request->file, 0, offset,
                   error);

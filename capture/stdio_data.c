@@ -52,10 +52,11 @@ static ALWAYS_INLINE size_t read_items(enum function function, void *data, size_
                                        size_t count, FILE *fp, uint32_t file, bool locks)
 {
     size_t result = count;
+    struct buffered *expected = stdio_expected(file, FILE_READ);
     bool locked = locks && stdio_lock(fp);
     int64_t total = bytes_of_items(bytes, count);
     if (LIKELY(total > 0 && total <= stdio_near(fp) && stdio_is_direct(fp))) {
-        stdio_count(file, FILE_READ, function, total);
+        stdio_count_expected(expected, file, FILE_READ, function, total);
         stdio_get_bytes(fp, data, (size_t)total);
     } else if (total > 0) {
         result = read_request(function, data, bytes, count, fp, file, locks, locked);
@@ -103,10 +104,11 @@ static ALWAYS_INLINE size_t write_items(enum function function, const void *data
                                         size_t count, FILE *fp, uint32_t file, bool locks)
 {
     size_t result = count;
+    struct buffered *expected = stdio_expected(file, FILE_WRITE);
     bool locked = locks && stdio_lock(fp);
     int64_t total = bytes_of_items(bytes, count);
     if (LIKELY(total > 0 && total <= stdio_room(fp) && stdio_is_direct(fp))) {
-        stdio_count(file, FILE_WRITE, function, total);
+        stdio_count_expected(expected, file, FILE_WRITE, function, total);
         stdio_put_bytes(fp, data, (size_t)total);
     } else if (total > 0) {
         result = write_request(function, data, bytes, count, fp, file, locks, locked);
@@ -155,11 +157,12 @@ static inline int put_text(enum function function, const char *text, bool newlin
                            uint32_t file, bool locks)
 {
     int result = 1; /* as glibc's */
+    struct buffered *expected = stdio_expected(file, FILE_WRITE);
     bool locked = locks && stdio_lock(fp);
     size_t length = strlen(text);
     int64_t bytes = (int64_t)length + newline;
     if (LIKELY(bytes <= stdio_room(fp) && stdio_is_direct(fp))) {
-        stdio_count(file, FILE_WRITE, function, bytes);
+        stdio_count_expected(expected, file, FILE_WRITE, function, bytes);
         stdio_put_bytes(fp, text, length);
         if (newline) {
             stdio_put_bytes(fp, "\n", 1);

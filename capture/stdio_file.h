@@ -255,6 +255,25 @@ static inline void stdio_count(uint32_t file, enum file_op op, enum function fun
     stdio_count_in(stdio_slot(file, op), function, bytes);
 }
 
+/* Where the count will be, looked for before the FILE is locked: what comes after that waits for it.
+ * A signal handler may give the place away meanwhile, so that it is looked at again. */
+static inline struct buffered *stdio_expected(uint32_t file, enum file_op op)
+{
+    struct stream *stream = tailrace_stream;
+    return LIKELY(stream && stream->state == STREAM_READY)
+               ? &stream->buffered[BUFFERED_SLOT(file, op)]
+               : NULL;
+}
+
+static inline void stdio_count_expected(struct buffered *expected, uint32_t file, enum file_op op,
+                                        enum function function, int64_t bytes)
+{
+    if (LIKELY(expected && expected->file == file && expected->op == op))
+        stdio_count_in(expected, function, bytes);
+    else
+        stdio_count(file, op, function, bytes);
+}
+
 void stdio_longer(struct buffered *slot, int64_t bytes);
 
 /* A call whose length was not known before. */

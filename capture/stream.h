@@ -27,6 +27,8 @@ enum {
     BUFFERED_CALLS = 1024,  /* so many counted calls make a record */
     BUFFERED_LONGEST = 256, /* a print is taken to be no longer until enough of them are known */
     BUFFERED_ENOUGH = 64,
+    COUNTED_SLOTS = 96,      /* functions that are counted and not timed */
+    COUNTED_CALLS = 1 << 16, /* so many counted calls of one make a record */
 };
 
 #define BUFFERED_SLOT(file, op) (((file) * 2 + (op)) % BUFFERED_SLOTS)
@@ -62,12 +64,17 @@ struct open_call {
 
 /* A call on a file needs only the first cache line. */
 struct __attribute__((aligned(64))) shape {
-    uint16_t function;
-    uint8_t class_number;
-    uint8_t words_count; /* 0 words of function 0: empty */
-    uint32_t place;      /* from where it is called */
+    uint64_t key; /* shape_key(); 0: empty */
     int64_t words[SHAPE_WORDS_NEAR];
 };
+
+/* Function (none is 0), class, number of words, and from where it is called, in one number: compared
+ * at once. */
+static inline uint64_t shape_key(unsigned function, unsigned class_number, unsigned count,
+                                 uint32_t place)
+{
+    return function | class_number << 16 | count << 24 | (uint64_t)place << 32;
+}
 
 /* What a thread asked of a FILE's buffer since the last record of that (class "buffered"). */
 struct buffered {
@@ -77,6 +84,13 @@ struct buffered {
     uint32_t longest;  /* bytes of the longest call whose length was not known before it */
     uint32_t foreseen; /* what the next one is taken to move at most */
     int64_t bytes;
+};
+
+/* How often a thread called a function that is counted and not timed, since the last record of that
+ * (class "counted"). */
+struct counted {
+    uint32_t calls, most; /* at `most` the slow way is gone, the first time at once */
+    uint16_t function;
 };
 
 struct counters;
@@ -108,7 +122,7 @@ struct cost {
     struct cost_sample begin, end;
     uint64_t rare; /* ticks of what is timed each time, and what they were at the last sample */
     uint64_t rare_seen;
-    uint64_t counted; /* calls that STDIO's buffer served */
+    uint64_t counted; /* calls that were only counted */
 };
 
 struct stream {
@@ -134,6 +148,8 @@ struct stream {
     uint8_t recent[RECENT];
     uint32_t buffered_max; /* counted calls that make a record */
     struct buffered buffered[BUFFERED_SLOTS];
+    uintptr_t counting; /* frame of a counted call in which others may be made; 0: none */
+    struct counted counted[COUNTED_SLOTS];
     /* What only the slow path needs. */
     struct stream *next; /* list of the process's streams */
     uint8_t *window;     /* the mapped part of the file: its address, size and place in the file */
@@ -230,6 +246,10 @@ TAILRACE_EXPORT uint64_t tailrace_due_before(struct stream *stream, uint64_t now
 /* At a call's begin: what it took since `entered`; returns the time after that. */
 TAILRACE_EXPORT uint64_t tailrace_cost_begin(struct stream *stream, uint64_t entered,
                                              uint64_t begin);
+
+/* A call was counted that is the first of its function, or one of so many that they are written. */
+TAILRACE_EXPORT void tailrace_count_more(struct stream *stream, struct counted *counted,
+                                         unsigned function);
 
 /* Leaves open calls that a longjmp left behind. */
 TAILRACE_EXPORT void tailrace_drop_stale(struct stream *stream, uintptr_t frame);

@@ -72,6 +72,11 @@ static void write_counts(struct stream *into, struct stream *of)
         of->buffered[i].bytes = 0;
         process.write_count(into, &counted);
     }
+    for (unsigned i = 0; process.write_counted && i < COUNTED_SLOTS; i++) {
+        struct counted counted = of->counted[i];
+        of->counted[i].calls = 0;
+        process.write_counted(into, &counted);
+    }
 }
 
 /* In a process that goes on (a late destructor may still write), records may follow: they replace

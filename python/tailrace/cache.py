@@ -22,23 +22,23 @@ def root() -> Path:
     home, as in some containers."""
     if named := os.environ.get("TAILRACE_CACHE"):
         return Path(named).absolute()
-    try:
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    except RuntimeError:
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    if home == "~/.cache":
         raise TailraceError(
             "there is no home directory to keep compiled things in",
             "name a directory in the variable TAILRACE_CACHE",
-        ) from None
-    return Path(home).absolute() / "tailrace"
+        )
+    return Path(home, "tailrace").absolute()
 
 
 def folder(name: str) -> Path:
     """The cache's directory of this name, made where it does not exist. Raises TailraceError."""
-    with writing(root()):
-        for place in (root(), root() / name):
+    wanted = root() / name
+    with writing(wanted.parent):
+        for place in (wanted.parent, wanted):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             refuse_foreign(place)
-    return root() / name
+    return wanted
 
 
 def refuse_foreign(path: Path) -> None:

@@ -21,7 +21,9 @@ class Calls:
     memory does not grow with the trace: `polars.DataFrame(run.calls())`,
     `pyarrow.RecordBatchReader.from_stream(run.calls())`. Rows come in order of rank, thread and end
     of the call. Columns: rank, thread, function, layer, depth (calls around it), begin_ns (from the
-    begin of the run), duration_ns, file, offset, bytes, peer (rank), communicator.
+    begin of the run), duration_ns, file, offset, bytes, peer (rank), tag, source and source_tag (of
+    a call that sends and receives), communicator, request (that the call starts) and completes (the
+    requests that it completes).
     """
 
     def __init__(

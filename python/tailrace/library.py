@@ -15,6 +15,7 @@ from tailrace.labels import labels_of
 from tailrace.names import printable
 from tailrace.store import opened_trace
 from tailrace.units import NANOSECONDS_PER_SECOND, count
+from tailrace.verdict import dependences
 from tailrace.verdict.as_json import report
 from tailrace.verdict.efficiencies import (
     Efficiencies,
@@ -26,6 +27,7 @@ from tailrace.verdict.efficiencies import (
 )
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import Verdict, judge
+from tailrace.verdict.phases import as_json as output_phases
 from tailrace.verdict.scaling import scaling_table
 
 if TYPE_CHECKING:
@@ -145,15 +147,35 @@ class Run:
 
     @cached_property
     def functions(self) -> "pd.DataFrame":
-        """One row per function, most time first: layer, calls, time_s summed over ranks, bytes."""
+        """One row per function, most time first: layer, calls, time_s summed over ranks, bytes;
+        `counted` of the calls were not timed."""
         table = frame(self.columns["functions"])
         return table.sort_values("time_s", ascending=False, kind="stable", ignore_index=True)
 
     @cached_property
     def phases(self) -> "pd.DataFrame":
-        """One row per phase (compute or io): begin_s, end_s, bytes moved, io_s over ranks, ranks in
-        I/O."""
+        """One row per phase (compute or io): begin_s, end_s, bytes moved, io_s over ranks, busy_s
+        with some rank in a file call, ranks in I/O."""
         return frame(self.columns["phases"]).rename_axis("phase")
+
+    @cached_property
+    def output_phases(self) -> "pd.DataFrame":
+        """One row per stretch in which ranks are in a routine that writes or reads files, where
+        these are known: routine, begin_s, end_s, io_s over ranks, ranks, bytes moved."""
+        rows = output_phases(Evidence(self.columns))
+        return frame_of_rows(rows, "begin_s", ascending=True).rename_axis("phase")
+
+    @cached_property
+    def critical_path(self) -> "pd.DataFrame":
+        """What lies on the critical path of the run (replay "measured") and of its ideal replays:
+        time_s by rank, state, function, place and file, most first."""
+        return frame_of_rows(dependences.path_rows(self.columns), "time_s")
+
+    @cached_property
+    def wait_states(self) -> "pd.DataFrame":
+        """How long ranks waited in a call (`function` at `place`) while rank `cause_rank`, for
+        which they waited, did `cause_…`: time_s summed over ranks, most first."""
+        return frame_of_rows(dependences.cause_rows(self.columns), "time_s")
 
     def calls(
         self,
@@ -192,6 +214,17 @@ class Run:
         from tailrace.notebook import run_html
 
         return run_html(self)
+
+
+def frame_of_rows(rows: list[dict[str, Any]], by: str, ascending: bool = False) -> "pd.DataFrame":
+    """The rows in order of a column."""
+    extras.need("data", "data frames")
+    import pandas as pd
+
+    table = pd.DataFrame(rows)
+    if table.empty:
+        return table
+    return table.sort_values(by, ascending=ascending, kind="stable", ignore_index=True)
 
 
 def frame(columns: dict[str, Any]) -> "pd.DataFrame":

@@ -9,8 +9,8 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tailrace.engine import pack, verify
 from tailrace.errors import TailraceError
@@ -80,8 +80,7 @@ def _default_output(raw: Path) -> Path:
     return home / f"{home.name}{SUFFIX}"
 
 
-@dataclass(frozen=True)
-class Packed:
+class Packed(NamedTuple):
     """A packed trace, and what it says about its run."""
 
     trace: Path

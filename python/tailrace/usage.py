@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, get_args
 
@@ -129,8 +128,10 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            import difflib
+
             verbs = self.list_commands(ctx)
-            close = get_close_matches(name, verbs, 1)
+            close = difflib.get_close_matches(name, verbs, 1)
             hint = f"did you mean `{ctx.command_path} {close[0]}`?" if close else ""
             raise TailraceError(
                 f"{ctx.command_path} has no command {printable(name)!r}",
@@ -160,6 +161,19 @@ def whole_output() -> Iterator[None]:
             f"standard output cannot be written: {error.strerror}",
             "write it to another file or file system",
         ) from None
+
+
+class Done(SystemExit):
+    """The status of a verb after which nothing is left to be done."""
+
+
+def end(done: Done) -> NoReturn:
+    """Ends the process: what Python gives back object by object, for 8 ms, the system takes back at
+    once."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none
+            stream.flush()
+    os._exit(int(done.code or 0) & 0xFF)
 
 
 def _drop_output() -> None:

@@ -1,15 +1,17 @@
-/* What capture adds to one MPI_Test of a request that is not complete: MPI_Test is wrapped,
- * PMPI_Test is the library's own.
+/* What capture adds to one call of MPI: MPI_Test of a request that is not complete, or MPI_Type_size.
+ * MPI_Test is wrapped, PMPI_Test is the library's own.
  *
- *     added_mpi CALLS PAIRS      on one rank; prints nanoseconds per call without and with
+ *     added_mpi FUNCTION CALLS PAIRS      on one rank; prints nanoseconds per call without and with
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef int test_function(MPI_Request *, int *, MPI_Status *);
+typedef int size_function(MPI_Datatype, int *);
 
-static double loop_ns(test_function *test, MPI_Request *request, long calls)
+static double tests_ns(test_function *test, MPI_Request *request, long calls)
 {
     const double begin = MPI_Wtime();
     for (long i = 0; i < calls; i++) {
@@ -21,18 +23,33 @@ static double loop_ns(test_function *test, MPI_Request *request, long calls)
     return (MPI_Wtime() - begin) * 1e9 / calls;
 }
 
+static double sizes_ns(size_function *size, long calls)
+{
+    const double begin = MPI_Wtime();
+    for (long i = 0; i < calls; i++) {
+        int bytes;
+        size(MPI_DOUBLE, &bytes);
+        if (bytes != sizeof(double))
+            abort();
+    }
+    return (MPI_Wtime() - begin) * 1e9 / calls;
+}
+
 int main(int count, char **words)
 {
     MPI_Init(&count, &words);
-    const long calls = atol(words[1]);
+    const int is_test = !strcmp(words[1], "MPI_Test");
+    const long calls = atol(words[2]);
     double without = 1e9, with = 1e9;
     const int sent = 7;
     int value = 0;
     MPI_Request request;
     MPI_Irecv(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
-    for (int pair = 0; pair < atoi(words[2]); pair++) {
-        const double plain = loop_ns(PMPI_Test, &request, calls),
-                     wrapped = loop_ns(MPI_Test, &request, calls);
+    for (int pair = 0; pair < atoi(words[3]); pair++) {
+        const double plain =
+            is_test ? tests_ns(PMPI_Test, &request, calls) : sizes_ns(PMPI_Type_size, calls);
+        const double wrapped =
+            is_test ? tests_ns(MPI_Test, &request, calls) : sizes_ns(MPI_Type_size, calls);
         without = plain < without ? plain : without;
         with = wrapped < with ? wrapped : with;
     }

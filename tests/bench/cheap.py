@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +24,12 @@ from tests.bench.workspace import (
     scratch,
 )
 
-CALLS = {"pwrite": 2_000_000, "MPI_Test": 1_000_000}
+CALLS = {
+    "pwrite": 2_000_000,
+    "MPI_Test": 1_000_000,
+    "MPI_Type_size": 1_000_000,
+    "os.write": 1_000_000,
+}
 # 10,000 files each way
 FILES, FILE_BATCHES = 250, 40
 PAIRS = 10
@@ -37,13 +45,15 @@ STDIO = {
     "getc": 10_000_000,
 }
 STDIO_SLOWDOWN, STDIO_ADDED_NS, STDIO_PAIRS = 1.15, 10, 7
-ADDED_NS, RAW_BYTES, PACKED_BYTES, SLOWDOWN, SLOWDOWN_OF_FILES = 60, 8, 4, 1.01, 1.02
+ADDED_NS, COUNTED_NS, RAW_BYTES, PACKED_BYTES = 60, 5, 8, 4
+SLOWDOWN, SLOWDOWN_OF_FILES, OVER_FLOOR = 1.01, 1.02, 1.5
 
 
 def figures() -> Iterator[Figure]:
     with scratch() as directory, scratch("/dev/shm") as memory:
         yield from pwrite(directory, memory)
-        yield from mpi_test(directory, memory)
+        yield from mpi_calls(directory, memory)
+        yield from python_calls(directory, memory)
 
 
 def stdio_figures() -> Iterator[Figure]:
@@ -84,13 +94,52 @@ def pwrite(directory: Path, memory: Path) -> Iterator[Figure]:
         yield from sizes(name, raw)
 
 
-def mpi_test(directory: Path, memory: Path) -> Iterator[Figure]:
+def mpi_calls(directory: Path, memory: Path) -> Iterator[Figure]:
+    """A call that is recorded, and one that is only counted."""
     program = compile_program(HERE / "added_mpi.c", directory, MPI.mpicc)
-    command = [MPI.mpiexec, "-n", "1", str(program), str(CALLS["MPI_Test"]), str(PAIRS)]
-    raw = memory / "raw-mpi-test"
-    without_ns, with_ns = map(float, output_of(command, capturing(command, raw, memory)).split())
-    yield Figure("MPI_Test: added by capture", with_ns - without_ns, "ns a call", ADDED_NS)
-    yield from sizes("MPI_Test", raw)
+    for function, bound in (("MPI_Test", ADDED_NS), ("MPI_Type_size", COUNTED_NS)):
+        calls = str(CALLS[function])
+        command = [MPI.mpiexec, "-n", "1", str(program), function, calls, str(PAIRS)]
+        raw = memory / f"raw-{function}"
+        libraries = memory / f"libraries-{function}"
+        libraries.mkdir()
+        answer = output_of(command, capturing(command, raw, libraries))
+        without_ns, with_ns = map(float, answer.split())
+        added_ns = with_ns - without_ns
+        yield Figure(f"{function}: added by capture", added_ns, "ns a call", bound)
+        if function == "MPI_Test":
+            yield from sizes(function, raw)
+
+
+def python_calls(directory: Path, memory: Path) -> Iterator[Figure]:
+    """os.write of a Python program, by itself and twenty functions deep, beside the floor: a
+    library that does no more than every recorder must."""
+    floor = directory / "floor.so"
+    source = [HERE / "floor.c", "-ldl"]
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", floor, *source], check=True)
+    raws = iter(range(1000))
+    for depth in (1, 20):
+        words = [str(HERE / "python_loop.py"), str(CALLS["os.write"]), str(depth)]
+        command = [sys.executable, *words]
+
+        def captured(command: list[str] = command) -> float:
+            raw = memory / f"raw-python-{next(raws)}"
+            libraries = memory / f"libraries-{raw.name}"
+            libraries.mkdir()
+            return float(output_of(command, capturing(command, raw, libraries)))
+
+        preloaded = {**os.environ, "LD_PRELOAD": str(floor)}
+        rounds = [
+            (float(output_of(command)), float(output_of(command, preloaded)), captured())
+            for _ in range(PAIRS)
+        ]
+        without_ns, floor_ns, with_ns = map(min, zip(*rounds, strict=True))
+        floor_ns -= without_ns
+        bound = max(ADDED_NS, OVER_FLOOR * floor_ns)
+        name = "os.write in Python" if depth == 1 else f"the same {depth} functions deep"
+        remark = f"the floor adds {floor_ns:.0f} ns to {without_ns:.0f} ns"
+        added = with_ns - without_ns
+        yield Figure(f"{name}: added by capture", added, "ns a call", bound, remark=remark)
 
 
 def small_files(where: str, target: Path, directory: Path, memory: Path) -> Iterator[Figure]:
@@ -100,11 +149,12 @@ def small_files(where: str, target: Path, directory: Path, memory: Path) -> Iter
     command = [str(program), str(place), str(FILES), str(FILE_BATCHES)]
     raw = memory / f"raw-files-{target.name}"
     answer = output_of(command, capturing(command, raw, memory)).split()
-    processor, elapsed, added_ns = map(float, answer)
+    processor, elapsed, added_ns, floor_ns = map(float, answer)
     what = f"{FILES * FILE_BATCHES:,} small files in {where}"
-    remark = f"{added_ns:,.0f} ns a file of 5 calls"
+    remark = f"{added_ns:,.0f} ns a file of 5 calls, whose floor is {floor_ns:,.0f} ns"
     yield Figure(f"{what}: processor time", processor, "of bare", SLOWDOWN_OF_FILES, remark=remark)
     yield Figure(f"{what}: elapsed time", elapsed, "of bare", SLOWDOWN_OF_FILES)
+    yield Figure(f"{what}: added over the floor", added_ns / floor_ns, "", OVER_FLOOR)
 
 
 def stdio(directory: Path, memory: Path) -> Iterator[Figure]:

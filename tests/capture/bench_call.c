@@ -15,17 +15,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#define TICKS() __rdtsc()
-#else
-static uint64_t TICKS(void)
-{
-    uint64_t count;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
-    return count;
-}
-#endif
+#include "../../capture/clock.h"
 
 typedef ssize_t (*pwrite_function)(int, const void *, size_t, off_t);
 
@@ -57,9 +47,9 @@ static double floor_ns(const char *path, long calls)
         return -1;
     double begin = seconds();
     for (long i = 0; i < calls; i++, record += 4) {
-        uint64_t first = TICKS();
+        uint64_t first = clock_counter();
         uint64_t words[4] = {first, 0, (uint64_t)i, 8};
-        words[1] = TICKS();
+        words[1] = clock_counter();
         memcpy(record, words, sizeof words);
     }
     double ns = (seconds() - begin) * 1e9 / calls;

@@ -71,6 +71,16 @@ class Buffered:
 
 
 @dataclass
+class Counted:
+    """Calls of a function that were counted and not timed."""
+
+    function: str
+    calls: int
+    begin: int
+    end: int
+
+
+@dataclass
 class Communicator:
     """World ranks of the members, of the remote group where there is one, and of those that
     neighbourhood collectives receive from, where there is a topology."""
@@ -103,6 +113,7 @@ class Stream:
     header: dict[str, int]
     calls: list[Call] = field(default_factory=list)  # in order of their ends
     buffered: list[Buffered] = field(default_factory=list)
+    questions: list[Counted] = field(default_factory=list)
     meta: dict[str, str] = field(default_factory=dict)  # the last value of each key
     values: dict[str, list[str]] = field(default_factory=dict)  # all of them
     notes: list[tuple[str, str]] = field(default_factory=list)
@@ -122,6 +133,10 @@ class Stream:
         """Calls and bytes that were counted for a file."""
         rows = [row for row in self.buffered if (row.op, row.file) == (op, file)]
         return sum(row.calls for row in rows), sum(row.bytes for row in rows)
+
+    def asked(self, function: str) -> int:
+        """How often a function was called that is counted and not timed."""
+        return sum(row.calls for row in self.questions if row.function == function)
 
     def of(self, function: str) -> list[Call]:
         return [call for call in self.calls if call.function == function]
@@ -266,6 +281,9 @@ class Decoder:
             op, file, calls, size = call.words
             row = Buffered(OPS[op], file, calls, size, call.function, call.begin)
             self.stream.buffered.append(row)
+        elif call.class_number == 15:
+            row = Counted(call.function, *call.words, call.begin, call.end)
+            self.stream.questions.append(row)
         else:
             self.stream.calls.append(call)
 

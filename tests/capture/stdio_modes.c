@@ -180,6 +180,12 @@ static void descriptor(void)
 
 /* --- Places --- */
 
+static void put_lines_at_end(FILE *file)
+{
+    fseek(file, 0, SEEK_END);
+    put_lines(file, 1);
+}
+
 static void seeks(void)
 {
     FILE *file = opened("r");
@@ -193,6 +199,26 @@ static void seeks(void)
     }
     fseek(file, -30, SEEK_END);
     get_lines(file, 4);
+    fclose(file);
+}
+
+/* As a data base does: looked up, changed in its place, looked up again in the same block. */
+static void changed_in_place(void)
+{
+    FILE *file = opened("r+");
+    for (int i = 0; i < 60; i++) {
+        long place = (i * 7919) % 23000;
+        fseek(file, place, SEEK_SET);
+        get_lines(file, 2);
+        fseek(file, place, SEEK_SET);
+        put_lines(file, 1);
+        fseek(file, place + (i % 3 - 1) * 12 * (place > 12), SEEK_SET);
+        get_lines(file, 1);
+        if (i % 4 == 0) {
+            put_lines_at_end(file);
+            rewind(file);
+        }
+    }
     fclose(file);
 }
 
@@ -306,6 +332,7 @@ static const struct {
     {"reopened", reopened},
     {"descriptor", descriptor},
     {"seeks", seeks},
+    {"changed_in_place", changed_in_place},
     {"pushed_back", pushed_back},
     {"lines_of_any_length", lines_of_any_length},
     {"scans", scans},

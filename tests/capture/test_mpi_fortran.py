@@ -73,6 +73,12 @@ def test_each_call_is_recorded_once(run):
         assert not nested
 
 
+def test_questions_are_counted_once(run):
+    """Likewise where the binding asks C's functions."""
+    for stream in run.ranks:
+        assert (stream.asked("MPI_Comm_rank"), stream.asked("MPI_Comm_size")) == (1, 1)
+
+
 def test_an_error_code_may_be_left_out(fortran, tmp_path):
     """mpi_f08's error argument is optional: the wrapper gets a null address."""
     program = fortran.folder / "without_error.f90"

@@ -30,6 +30,7 @@ def compiled(compiler, source, binary, *flags):
 
 def counts(run, rank):
     functions = [call.function for call in run.ranks[rank].calls]
+    functions += [row.function for row in run.ranks[rank].questions for _ in range(row.calls)]
     return {name: functions.count(name) for name in set(functions) if name.startswith("MPI_")}
 
 

@@ -3,6 +3,7 @@ children that share memory."""
 
 import os
 import platform
+import sys
 
 import pytest
 
@@ -55,3 +56,26 @@ def test_files_one_after_another_share_their_shapes(program, capture, tmp_path):
                for i, call in enumerate(stream.of("close")))  # fmt: skip
     text = sum(len(path) for path in stream.paths.values())
     assert stream.bytes_of_records - text < 40 * 1000
+
+
+OPENS = """
+import os
+for name, flags in (("plain", 0), ("sync", os.O_SYNC), ("data", os.O_DSYNC)):
+    for _ in range(3):
+        os.close(os.open(name, os.O_CREAT | os.O_WRONLY | flags))
+os.chdir("/")
+try:
+    os.close(os.open("{0}/direct", os.O_CREAT | os.O_WRONLY | os.O_DIRECT))
+except OSError:
+    print("none")
+"""
+
+
+def test_files_whose_requests_wait_for_the_device_are_noted(capture, tmp_path):
+    """Once each, by the paths of their records; where the file system knows O_DIRECT."""
+    done = capture(sys.executable, "-c", OPENS.format(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    noted = [note for stream in done.streams for note in stream.notes]
+    assert noted[:2] == [("synchronous", str(tmp_path / name)) for name in ("sync", "data")]
+    direct = [] if "none" in done.stdout else [("direct", str(tmp_path / "direct"))]
+    assert noted[2:] == direct

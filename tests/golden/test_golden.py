@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import Mpi, find_mpi
 from tests.golden import cases, harness
+from tests.golden.oracle import ideal_times
 
 CASES = [cases.read(path) for path in sorted((harness.HERE / "cases").glob("*.case"))]
 # One case of each family of dependency and of each way to do I/O; the others are marked slow.
@@ -201,6 +202,23 @@ def check_mpiio_of_files(columns: dict) -> None:
     assert int(columns["files"]["mpiio_ns"].sum()) == columns["layers"]["mpiio_ns"]
 
 
+# What these do is beyond the oracle: threads, one-sided and persistent calls, windows of time, …
+BEYOND = {
+    *("cancelled-persistent", "exclusive-lock", "fence", "intercommunicator", "isendrecv"),
+    *("neighbours", "neighbours-of-graph", "neighbours-of-ring", "overlapped-write"),
+    *("overlapped-write-too-long", "partitioned", "pcontrol", "persistent", "pscw"),
+    *("thread-waited-for", "thread-writer", "freed-active", "all-kinds", "serial", "wildcard"),
+}
+
+
+def check_oracle(case: cases.Case, trace: Path, columns: dict) -> None:
+    """The engine against a plain replay of the same calls: to the nanosecond."""
+    if case.name in BEYOND:
+        return
+    names = ("ideal_network_ns", "ideal_network_even_io_ns", "ideal_ns")
+    assert ideal_times(trace) == tuple(int(columns[name]) for name in names)
+
+
 def check_account(run: harness.Run, columns: dict, disturbed: float) -> None:
     """The trace against what the program itself measured: within 3 ms, and what may fall between
     the two readings: the run's disturbance, and what a rank waited for a processor."""
@@ -231,6 +249,7 @@ def check_run(case: cases.Case, run: harness.Run, disturbed: float, tailrace: li
     assert "ideal-beyond-run" not in {warning["code"] for warning in columns["warnings"]}
     check_invariants(analyze(run.trace, collectives="all"))
     check_mpiio_of_files(columns)
+    check_oracle(case, run.trace, columns)
     if case.name not in WINDOWED:
         check_account(run, columns, disturbed)
     found = measured(columns, report(tailrace, run.trace), bytes(run.directory / "files"))

@@ -381,4 +381,4 @@ def _function_columns(calls: list) -> dict[str, list]:
         )
         for key, value in zip(table, (*row, sum(c[4].size for c in mine), mine[0][0]), strict=True):
             table[key].append(value)
-    return table
+    return table | {"counted": [0] * len(names)}

@@ -94,3 +94,11 @@ def test_an_answer_is_remembered_for_all_its_files_and_what_it_is_about(tmp_path
     assert cache.remembered("flags", files, lambda: "another", "y") == "another"
     files[1].write_text("three")
     assert cache.remembered("flags", files, lambda: "again", "y") == "again"
+
+
+def test_a_user_without_a_home_is_told_to_name_a_place(monkeypatch):
+    for name in ("TAILRACE_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    with pytest.raises(TailraceError, match="no home directory"):
+        cache.root()

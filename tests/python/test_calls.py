@@ -65,17 +65,19 @@ def test_every_call_with_all_that_is_known(trace: Path) -> None:
     table = run.calls().to_arrow()
     assert table.column_names == [
         *("rank", "thread", "function", "layer", "depth", "begin_ns", "duration_ns"),
-        *("file", "offset", "bytes", "peer", "communicator"),
+        *("file", "offset", "bytes", "peer", "tag", "source", "source_tag", "communicator"),
+        *("request", "completes"),
     ]
     file = "/run/out.nc"
+    world = (None, None, None, None, 0)  # nobody in particular, on communicator 0
     assert rows(run.calls(ranks=[0])) == [
-        (0, 0, "MPI_Init", "mpi", 0, -1000, 1000, None, None, None, None, None),
-        (0, 0, "pwrite", "posix", 1, 110, 50, file, 64, 8, None, None),
-        (0, 0, "MPI_File_write_all", "mpiio", 0, 100, 100, file, None, 8, None, 0),
-        (0, 0, "pwrite", "posix", 0, 300, 30, file, 72, 4, None, None),
-        (0, 0, "pwrite", "posix", 0, 400, 30, file, 76, 4, None, None),
-        (0, 0, "MPI_Send", "mpi", 0, 500, 20, None, None, 32, 1, 0),
-        (0, 0, "MPI_Finalize", "mpi", 0, 600, 10, None, None, None, None, None),
+        (0, 0, "MPI_Init", "mpi", 0, -1000, 1000, *[None] * 9, []),
+        (0, 0, "pwrite", "posix", 1, 110, 50, file, 64, 8, *[None] * 6, []),
+        (0, 0, "MPI_File_write_all", "mpiio", 0, 100, 100, file, None, 8, *world, None, []),
+        (0, 0, "pwrite", "posix", 0, 300, 30, file, 72, 4, *[None] * 6, []),
+        (0, 0, "pwrite", "posix", 0, 400, 30, file, 76, 4, *[None] * 6, []),
+        (0, 0, "MPI_Send", "mpi", 0, 500, 20, None, None, 32, 1, 9, None, None, 0, None, []),
+        (0, 0, "MPI_Finalize", "mpi", 0, 600, 10, *[None] * 9, []),
     ]
     assert table.column("rank").to_pylist() == [0] * 7 + [1] * 7
     assert len(run.calls()) == table.num_rows == 14

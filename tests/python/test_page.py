@@ -4,18 +4,18 @@ nothing but text."""
 from __future__ import annotations
 
 import base64
-import errno
 import re
-import tempfile
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
+from markupsafe import Markup
+from minijinja import TemplateError
 
 from tailrace.page import render
 from tailrace.page.charts import line_chart
 from tailrace.page.data import pack, timeline_data
+from tailrace.page.templates import rendered
 
 from .chromium import open_page
 from .columns import MILLISECOND, SECOND, Program, open_close, read, useful, write
@@ -68,31 +68,18 @@ def test_the_verdict_comes_first(page):
     )
 
 
-@pytest.mark.parametrize("state", ["damaged", "cut", "full", "foreign", "homeless"])
-def test_a_page_needs_no_cache(tmp_path, monkeypatch, state):
-    """Templates are kept compiled where they can be; what is wrong with them there costs time."""
-    monkeypatch.setenv("TAILRACE_CACHE", str(tmp_path / "cache"))
-    columns = [serial_master(2).columns()]
-    whole = render(columns, ["run"])
-    kept = list((tmp_path / "cache" / "templates").iterdir())
-    assert len(kept) > 3
-    for file in kept:
-        file.write_bytes(
-            b"" if state == "full" else file.read_bytes()[: 300 if state == "cut" else 9]
-        )
-    if state == "full":
-        monkeypatch.setattr(tempfile, "NamedTemporaryFile", refuse)
-    if state == "foreign":
-        (tmp_path / "cache").chmod(0o777)
-    if state == "homeless":
-        for name in ("TAILRACE_CACHE", "XDG_CACHE_HOME"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setattr(Path, "home", refuse)
-    assert render(columns, ["run"]) == whole
-
-
-def refuse(*_words, **_named):
-    raise RuntimeError if not _words and not _named else OSError(errno.ENOSPC, "no space")
+def test_a_template_shows_what_is_there_and_nothing_else(tmp_path):
+    macro = "{% macro cell(x) %}<td>{{ x }}, {{ all }}</td>{% endmacro %}"
+    (tmp_path / "macros.j2").write_text(macro)
+    source = "{% from 'macros.j2' import cell %}{{ cell(name) }}{{ mark }}"
+    (tmp_path / "page.j2").write_text(source + "{{ 1.5 }}{{ 'no' if not mark }}")
+    values = {"name": "<a/b>'", "mark": Markup("<i>"), "all": "&"}
+    shown = rendered(tmp_path, "page.j2", {}, values)
+    assert shown == "<td>&lt;a/b&gt;&#39;, &amp;</td><i>1.5"
+    for undefined in ("{{ nothing }}", "{{ page.nothing }}", "{% if nothing %}{% endif %}"):
+        (tmp_path / "page.j2").write_text(undefined)
+        with pytest.raises(TemplateError, match="undefined value"):
+            rendered(tmp_path, "page.j2", {}, {"page": {}})
 
 
 def test_foreign_names_are_text(page):

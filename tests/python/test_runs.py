@@ -287,6 +287,7 @@ def test_a_run_that_is_stopped_says_so(tailrace, tmp_path):
     assert not (tmp_path / "run" / "raw").exists()
 
 
+@pytest.mark.slow
 def test_ranks_of_another_mpis_launcher_are_said_to_be_alone(captured, tmp_path):
     """The classic mistake: each process is a world of its own. (An MPICH program does not start
     under Open MPI's launcher.)"""

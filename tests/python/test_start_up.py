@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
+import tailrace
 from tailrace import blas, engine, page, store, terminal
+from tailrace.capture import libraries
 from tailrace.capture import run as verb
 from tailrace.errors import TailraceError
 
@@ -46,7 +48,7 @@ def test_a_run_without_a_report_loads_nothing_heavy(tmp_path):
     modules = loaded(["run", "--no-report", "-o", "run", "--", *WRITE], tmp_path)
     assert "tailrace.store" in modules
     assert (tmp_path / "run" / "dd.tailrace").is_file()
-    assert not modules & {"numpy", "rich", "jinja2", "tailrace.verdict"}
+    assert not modules & {"numpy", "rich", "minijinja", "tailrace.verdict"}
 
 
 def test_a_verdict_needs_nothing_that_draws_tables(tmp_path):
@@ -111,7 +113,7 @@ def test_the_verdict_stands_before_the_page_is_made(trace, tmp_path, monkeypatch
     with pytest.raises(TailraceError, match="no page today"):
         verb._report(trace, trace.parent, {})
     said = capfd.readouterr().err
-    assert "too short to judge" in said and "trace: run/dd.tailrace" in said
+    assert tailrace.open(trace).headline in said and "trace: run/dd.tailrace" in said
 
 
 @pytest.mark.parametrize(
@@ -142,3 +144,54 @@ def test_the_verdict_looks_as_in_reports_without_what_draws_them(variables, monk
     for text, style in lines:
         out.print(Text(text, style=style), soft_wrap=True)
     assert ours.getvalue() == drawn.getvalue()
+
+
+def test_nobody_waits_for_garbage_that_the_system_takes_back_anyway(tmp_path):
+    code = (
+        "import atexit, gc, sys; from tailrace.cli import main; sys.argv = ['tailrace', '--help'];"
+        "atexit.register(lambda: print(len(gc.get_objects()), gc.get_freeze_count())); main()"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    looked_at, left = map(int, answer.stdout.splitlines()[-1].split())
+    assert looked_at < left / 10
+
+
+def test_a_library_that_was_just_checked_is_not_read_again(tmp_path, monkeypatch):
+    """Unless it has changed since: damage is found in it at any time."""
+    reads = []
+    monkeypatch.setattr(
+        libraries, "_checksum", lambda content: str(len(reads.append(content) or content))
+    )
+    library = tmp_path / "library.so"
+    library.write_bytes(b"whole")
+    library.with_suffix(libraries.SUM).write_text("5")
+    library.chmod(0o700)
+    assert libraries.is_built(library) and libraries.is_built(library)
+    assert reads == [b"whole"]
+    library.write_bytes(b"damaged")
+    assert not libraries.is_built(library)
+
+
+def test_numpy_is_loaded_while_the_trace_is_packed():
+    code = (
+        "import os, sys, time; from tailrace import blas\n"
+        "with blas.loading_numpy():\n"
+        "    inside = 'OPENBLAS_NUM_THREADS' in os.environ\n"
+        "print(inside, 'OPENBLAS_NUM_THREADS' in os.environ, 'numpy' in sys.modules)"
+    )
+    clean = {key: value for key, value in os.environ.items() if key != blas.THREADS}
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=clean
+    )
+    assert answer.stdout.split() == ["True", "False", "True"]
+
+
+@pytest.mark.parametrize("status", [0, 3, 255])
+def test_a_run_ends_with_what_it_printed(tmp_path, status):
+    """The process ends at once; what is buffered is written before."""
+    code = (
+        "import sys; from tailrace import cli, usage; print('buffered', end='');"
+        f"cli.cli = lambda **_: (_ for _ in ()).throw(usage.Done({status})); cli.main()"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (status, "buffered", "")

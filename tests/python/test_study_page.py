@@ -71,7 +71,7 @@ def test_foreign_texts_are_nothing_but_text():
     assert "\x1b" not in printed(evil()) and "\x1b" not in summary.headline
 
 
-@pytest.mark.parametrize("make", [cmaq, evil])
+@pytest.mark.parametrize("make", [pytest.param(cmaq, marks=pytest.mark.slow), evil])
 def test_the_page_opens_without_complaint(make, tmp_path):
     page = tmp_path / "report.html"
     page.write_text(report_page.render(Summary(make())), "utf-8")

@@ -9,8 +9,9 @@ import pytest
 
 from tailrace.study.analysis import cautions, intervals
 from tailrace.study.analysis.contrasts import Family, by_block, ratio, slope
-from tailrace.study.analysis.crossover import crossovers, prior
+from tailrace.study.analysis.crossover import overtaking, prior
 from tailrace.study.analysis.effects import analyse, complete
+from tailrace.study.analysis.findings import find
 from tailrace.study.analysis.layout import Layout, StudyFactor, curves
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.trends import is_weak, speedup, trend
@@ -268,7 +269,7 @@ def crossover_of(measured):
         curve.where["method"]: curve for curve in curves(measured.table("elapsed_s"), "ranks")
     }
     pair = (by_method["serial"], by_method["collective"])
-    return crossovers(*pair, ("serial", "collective"), prior([pair]))
+    return overtaking(*pair, ("serial", "collective"), prior([pair]))[0]
 
 
 def test_a_planted_crossover_is_found():
@@ -330,6 +331,41 @@ def test_shapes_of_trends(times, shape):
         study({"ranks": [1, 2, 4]}, lambda w: by_ranks[w["ranks"]], blocks=5, scatter=0.005)
     )
     assert trend(family, family.curves[0]).shape == shape
+
+
+@pytest.mark.parametrize(
+    ("times", "says"),
+    [
+        ((10, 20, 15, 9), "elapsed time is lowest at 8 ranks, but rises from 1 to 2 ranks"),
+        ((10, 5, 12, 5.2, 10), "elapsed time is lowest at 2 ranks, but falls from 4 to 8 ranks"),
+        ((10, 5, 4.99, 5.01, 5), "elapsed time falls until 2 ranks, and is flat from there"),
+        ((10, 8, 6, 5), "elapsed time falls until 8 ranks, the most that was tried"),
+    ],
+)
+def test_trends_speak_of_every_level(times, says):
+    by_ranks = dict(zip((1, 2, 4, 8, 16), times, strict=False))
+    measured = study(
+        {"ranks": list(by_ranks)}, lambda w: by_ranks[w["ranks"]], blocks=5, scatter=0.005
+    )
+    found = find(measured, analyse(measured.table("elapsed_s")))
+    assert [finding.text for finding in found.findings if finding.kind == "trend"] == [says]
+
+
+def test_a_plateau_is_not_said_to_fall_until_one_of_its_levels():
+    """10, 5, 5, 5, 5, 5 with 5 % of scatter: which is least is chance."""
+    texts = [plateau(seed) for seed in range(40)]
+    assert sum("until 2 ranks, and" in text for text in texts) >= 36
+
+
+def plateau(seed):
+    measured = study(
+        {"ranks": [1, 2, 4, 8, 16, 32]},
+        lambda w: 10 if w["ranks"] == 1 else 5,
+        scatter=0.05,
+        seed=seed,
+    )
+    found = find(measured, analyse(measured.table("elapsed_s")))
+    return found.findings[0].text
 
 
 def test_of_a_rate_more_is_better():

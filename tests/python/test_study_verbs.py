@@ -37,6 +37,8 @@ print(f"said {{wait_s * (1 + 0.01 * (time.time_ns() % 7)):.6f}} s")
 ''', "{door}", "{messages}"]
 launcher = "none"
 output_pattern = "said (?P<said_s>[0-9.]+) s"
+[responses.said_s]
+better = "less"
 [factor.door]
 levels = ["quick", "slow"]
 [factor.messages]

@@ -7,7 +7,7 @@ import pytest
 from tailrace.verdict.as_json import report
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import Verdict, judge
-from tests.python.columns import MILLISECOND, SECOND, Program, useful, write
+from tests.python.columns import MILLISECOND, SECOND, Program, mpi, useful, write
 
 MB = 1_000_000
 FINE = "I/O does not hold this run back (1.0 % of the run time); nothing else does either."
@@ -139,6 +139,19 @@ def test_a_main_thread_that_sleeps_is_no_computation():
         "the run outside MPI and file calls."
     )
     assert _judged(_quiet(**_asleep(0.03))).headline == FINE  # below 5 %
+
+
+def test_sleep_is_a_least_where_the_thread_may_have_run_inside_mpi():
+    """It sleeps 0.5 s, computes 0.2 s, and then polls in MPI for 0.3 s: of the 0.5 s for which it
+    ran nobody knows what was where."""
+    each = [useful(700 * MILLISECOND), mpi(300 * MILLISECOND)]
+    ran = {"usage": "0 0 0 0 0", "ran_ns": ",".join([str(500 * MILLISECOND)] * 2)}
+    known = {"meta": ran, "waited_ns": [(0, 0, 0)] * 2}
+    verdict = _judged(Program([each] * 2, SECOND, SECOND, SECOND, **known))
+    (found,) = [finding for finding in verdict.findings if finding.code == "sleep"]
+    assert found.finding == (
+        "the ranks' main threads sleep at least 20.0 % of the run outside MPI and file calls"
+    )
 
 
 def test_threads_that_call_mpi_veil_the_efficiencies():

@@ -45,3 +45,15 @@ def test_not_where_sizes_or_distances_differ():
 def test_the_first_line_names_the_cause_and_not_the_outputs():
     found = _said([19 * MB] * 8, [1.6] * 8)
     assert {"outputs", "slow_file_system"} <= {finding.code for finding in found}
+
+
+def test_of_stretches_joined_over_pauses_it_is_said_how_much_is_file_calls():
+    """Four outputs of 580 ms, of which 180 are pauses shorter than 1 % of the run."""
+    rank = [useful(1600 * MILLISECOND), write(580 * MILLISECOND, size=20 * MB)] * 4
+    length = sum(interval.length_ns for interval in rank)
+    columns = Program([rank], length, length, length - 1600 * MILLISECOND).columns()
+    phases = columns["phases"]
+    phases["busy_ns"] = [min(busy, 400 * MILLISECOND) for busy in phases["busy_ns"]]
+    (found,) = [f for f in judge(Evidence(columns)).findings if f.code == "outputs"]
+    assert found.finding == "4 outputs of 20.0 MB, one every 2.18 s; each costs 400 ms"
+    assert found.evidence.endswith("; with the pauses between such calls it takes 580 ms")

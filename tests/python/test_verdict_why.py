@@ -336,6 +336,23 @@ def test_small_reads_that_wait_are_not_advised_about_writing():
     assert "O_SYNC" in first(write(SECOND, b"/run/in", 40 * 4096, 40)).advice
 
 
+def test_files_opened_to_wait_for_the_device_are_told_so():
+    calls = (write(SECOND, b"/run/log", 40 * 4096, 40),)
+
+    def opened(**meta: str) -> Finding:
+        run = Program([[useful(SECOND), *calls]] * RANKS, 2 * SECOND, 2 * SECOND, SECOND, meta=meta)
+        return judge(Evidence(run.columns())).findings[0]
+
+    assert opened(opened_direct="/run/other").advice.startswith("do not open with O_SYNC")
+    both = {"opened_direct": "/run/a\x1f/run/log", "opened_synchronous": "/run/log"}
+    assert opened(**both).advice.startswith("with O_DIRECT each request waits")
+    found = opened(opened_synchronous="/run/log")
+    assert found.evidence.endswith(
+        "; opened with O_SYNC or O_DSYNC; 50.0 % of all ranks' time is spent in file calls"
+    )
+    assert "call fsync once" in found.advice
+
+
 def test_whole_chunks_that_are_read_again_and_again():
     """One element of each chunk is wanted: HDF5 reads the chunk."""
     again = [useful(SECOND), read(SECOND, b"/run/r.h5", 120 * MB, 3000, reach=(0, 16 * MB))]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.phases import as_json as output_phases
 from tailrace.verdict.routines import as_json
 from tests.conftest import find_mpi, without_processor_waits
 from tests.real import inputs
@@ -36,3 +37,7 @@ def test_the_dump_of_lammps_costs_what_lammps_says(tmp_path: Path) -> None:
     said = 2 * float(line[1]) * (STEPS + 1) / STEPS
     seen = dump["useful_s"] + dump["mpi_s"] + dump["io_s"]
     assert 0.8 * said <= seen <= 1.1 * said
+    phases = [row for row in output_phases(evidence) if row["routine"] == dump["routine"]]
+    assert [row["ranks"] for row in phases] == [2] * (STEPS + 1)
+    length = 2 * sum(row["end_s"] - row["begin_s"] for row in phases)
+    assert 0.8 * said <= length <= 1.15 * said  # by the clock: a rank that has left may compute

@@ -16,6 +16,7 @@ import pytest
 import tailrace
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import Verdict, judge
+from tailrace.verdict.phases import as_json as output_phases
 from tailrace.verdict.routines import as_json
 from tests.conftest import Mpi, find_mpi, without_processor_waits
 from tests.processes import LONGEST_WAIT_S
@@ -38,6 +39,9 @@ class Judged:
     routines: dict[str, dict]
     verdict: Verdict
     evidence: Evidence
+
+    def phases(self, name: str) -> list[dict]:
+        return [row for row in output_phases(self.evidence) if row["routine"] == name]
 
     @property
     def named(self) -> str:
@@ -62,6 +66,19 @@ def judged(mpi: Mpi, ranks: int, folder: Path, *command: str | Path, **more: str
     evidence = Evidence(without_processor_waits(tailrace.open(trace)).columns)
     routines = {row["routine"]: row for row in as_json(evidence)}
     return Judged(truth, routines, judge(evidence), evidence)
+
+
+def check_phases(run: Judged, name: str, *entries: int, ranks: int = 2) -> None:
+    """One for each entry, with all ranks, as these wait for each other in it: not longer than both
+    ranks take together, and nearly as long as one of them takes."""
+    phases, truth = run.phases(name), run.truth[name]
+    assert len(phases) in entries
+    assert {row["ranks"] for row in phases} == {ranks}
+    length_s = sum(row["end_s"] - row["begin_s"] for row in phases)
+    assert SEEN * truth / ranks - CLOCKS_S <= length_s <= truth + CLOCKS_S
+    assert all(row["bytes_written"] for row in phases)
+    written = sum(run.evidence.columns["phases"]["bytes_written"])
+    assert sum(row["bytes_written"] for row in phases) >= 0.9 * written
 
 
 def total_s(row: dict) -> float:
@@ -99,6 +116,8 @@ def test_the_whole_cost_of_an_output_routine_is_known(mpi, binary, tmp_path, pro
     assert row["share_of_runtime"] <= share + 0.02
     assert run.named in {*run.truth, "gather"} - {"run"}
     assert row["useful_s"] > row["io_s"]
+    if program != "two":
+        check_phases(run, name, entries)
 
 
 def test_each_of_two_routines_has_its_own_cost(mpi, binary, tmp_path):
@@ -123,6 +142,7 @@ def test_the_innermost_routine_with_nearly_all_of_the_cost_is_named(mpi, binary,
     assert row["entries"] == {"write_field": 24, "write_history": 8}[run.named]
     assert total_s(row) <= run.truth[run.named] + CLOCKS_S
     assert total_s(row) >= SEEN * run.truth["write_history"] - CLOCKS_S
+    check_phases(run, run.named, 8, row["entries"])  # entries that follow at once may be one phase
 
 
 def test_a_routine_that_ends_with_a_jump_has_left(mpi, binary, tmp_path):
@@ -147,6 +167,8 @@ def test_what_lies_between_two_entries_is_never_a_routine_s(mpi, binary, tmp_pat
     row = run.routines[name]
     assert total_s(row) <= run.truth[name] + CLOCKS_S
     assert row["unsure_s"] >= 0.2
+    length_s = sum(row["end_s"] - row["begin_s"] for row in run.phases(name))
+    assert length_s <= run.truth[name] + CLOCKS_S
 
 
 FORTRAN = """
@@ -221,6 +243,7 @@ def test_a_module_procedure_of_fortran(tmp_path):
     assert row["useful_s"] > row["io_s"]
     (truth,) = run.truth.values()
     assert SEEN * truth - CLOCKS_S <= total_s(row) <= truth + CLOCKS_S
+    check_phases(run, "write_history", 6)
 
 
 def test_a_function_of_python(mpi, modules, tmp_path):
@@ -232,3 +255,4 @@ def test_a_function_of_python(mpi, modules, tmp_path):
     assert row["entries"] == 8
     assert row["place"].startswith("dump (routines.py:")
     assert SEEN * truth - CLOCKS_S <= total_s(row) <= truth + CLOCKS_S
+    check_phases(run, "dump", 8)

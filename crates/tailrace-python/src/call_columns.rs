@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::{ListBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+    ArrayRef, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+    UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use tailrace_trace::Tables;
@@ -32,6 +34,10 @@ impl Names {
     }
 }
 
+fn item() -> Arc<Field> {
+    Arc::new(Field::new_list_field(DataType::UInt64, false))
+}
+
 pub(crate) fn schema() -> Arc<Schema> {
     let text = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     Arc::new(Schema::new(vec![
@@ -46,7 +52,12 @@ pub(crate) fn schema() -> Arc<Schema> {
         Field::new("offset", DataType::Int64, true),
         Field::new("bytes", DataType::UInt64, true),
         Field::new("peer", DataType::Int32, true),
+        Field::new("tag", DataType::Int32, true),
+        Field::new("source", DataType::Int32, true),
+        Field::new("source_tag", DataType::Int32, true),
         Field::new("communicator", DataType::Int32, true),
+        Field::new("request", DataType::UInt64, true),
+        Field::new("completes", DataType::List(item()), false),
     ]))
 }
 
@@ -64,7 +75,14 @@ pub(crate) struct CallColumns {
     offset: Vec<Option<i64>>,
     bytes: Vec<Option<u64>>,
     peer: Vec<Option<i32>>,
+    tag: Vec<Option<i32>>,
+    source: Vec<Option<i32>>,
+    source_tag: Vec<Option<i32>>,
     communicator: Vec<Option<i32>>,
+    request: Vec<Option<u64>>,
+    completes: Vec<u64>,
+    /// By row: how many it completes.
+    completed: Vec<usize>,
 }
 
 impl CallColumns {
@@ -88,7 +106,13 @@ impl CallColumns {
         self.offset.push(call.offset);
         self.bytes.push(call.bytes);
         self.peer.push(call.peer.map(number));
+        self.tag.push(call.tag);
+        self.source.push(call.source.map(number));
+        self.source_tag.push(call.source_tag);
         self.communicator.push(call.communicator.map(number));
+        self.request.push(call.request);
+        self.completes.extend(&call.completes);
+        self.completed.push(call.completes.len());
     }
 
     /// The rows so far; none are left.
@@ -112,8 +136,25 @@ impl CallColumns {
             Arc::new(Int64Array::from(rows.offset)),
             Arc::new(UInt64Array::from(rows.bytes)),
             known(rows.peer),
+            known(rows.tag),
+            known(rows.source),
+            known(rows.source_tag),
             known(rows.communicator),
+            Arc::new(UInt64Array::from(rows.request)),
+            Arc::new(lists(&rows.completes, &rows.completed)),
         ];
         RecordBatch::try_new(schema(), columns)
     }
+}
+
+/// The values, cut into lists of these lengths.
+fn lists(values: &[u64], lengths: &[usize]) -> ListArray {
+    let mut lists = ListBuilder::new(UInt64Builder::new()).with_field(item());
+    let mut rest = values;
+    for length in lengths {
+        let (list, later) = rest.split_at(*length);
+        lists.append_value(list.iter().copied().map(Some));
+        rest = later;
+    }
+    lists.finish()
 }

@@ -8,7 +8,7 @@ use tailrace_replay::analysis::{FileUses, IoPhase, Span, Timeline};
 use tailrace_trace::Tables;
 
 use crate::arrays::{Dict, integers};
-use crate::{places, tables};
+use crate::{dependences, places, tables};
 
 /// Everything, under the names that `python/tailrace` expects.
 pub(crate) fn all<'py>(
@@ -31,8 +31,11 @@ pub(crate) fn all<'py>(
     columns.set_item("file_sizes", tables::file_sizes(py, analysis)?)?;
     columns.set_item("file_uses", file_uses(py, analysis)?)?;
     columns.set_item("functions", tables::functions(py, trace, analysis)?)?;
-    columns.set_item("places", places::places(py, trace, analysis)?)?;
+    let paths = places::paths(analysis);
+    columns.set_item("places", places::places(py, trace, analysis, &paths)?)?;
+    columns.set_item("dependences", dependences::dependences(py, trace, analysis, &paths)?)?;
     columns.set_item("routines", places::routines(py, trace, analysis)?)?;
+    columns.set_item("routine_phases", places::routine_phases(py, analysis)?)?;
     columns.set_item("phases", phases(py, analysis)?)?;
     columns.set_item("timeline", timeline(py, &analysis.timeline)?)?;
     columns.set_item("rates", rates(py, &analysis.timeline)?)?;

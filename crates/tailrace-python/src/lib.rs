@@ -7,6 +7,7 @@ mod arrays;
 mod call_columns;
 mod calls;
 mod columns;
+mod dependences;
 mod options;
 mod places;
 mod tables;

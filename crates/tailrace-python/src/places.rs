@@ -5,23 +5,40 @@ use std::collections::{BTreeMap, HashMap};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_replay::Analysis;
-use tailrace_replay::analysis::PlaceAccount;
+use tailrace_replay::analysis::{Dependences, PlaceAccount};
 use tailrace_trace::Tables;
 use tailrace_trace::places::Frame;
 
 use crate::arrays::{Dict, integers};
 use crate::tables::KINDS;
 
+/// By place of the trace: its row of "paths".
+pub(crate) type Paths = BTreeMap<u32, i64>;
+
+/// All places that the tables name.
+pub(crate) fn paths(analysis: &Analysis) -> Paths {
+    let Dependences { paths, waits, causes } = &analysis.dependences;
+    let on_paths = paths.iter().flat_map(|path| &path.shares).map(|share| share.site.place);
+    let waits = waits.iter().map(|(_, site, _)| site.place);
+    let causes = causes.iter().flat_map(|row| [row.site.place, row.cause.site.place]);
+    let places = analysis.places.iter().map(|row| row.place).chain(on_paths);
+    numbered(places.chain(waits).chain(causes).filter(|place| *place > 0))
+}
+
 /// One row per place and file, or place and MPI ("file" −1; "file" is a row of "files"): calls and
 /// time by kind, "path" an index into "paths", lists of rows of "frames" from the innermost.
-pub(crate) fn places<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
+pub(crate) fn places<'py>(
+    py: Python<'py>,
+    trace: &Tables,
+    analysis: &Analysis,
+    used: &Paths,
+) -> Dict<'py> {
     let columns = PyDict::new(py);
     let row_of: HashMap<u32, i64> =
         analysis.files.iter().enumerate().map(|(row, file)| (file.file, row as i64)).collect();
     // A file all of whose calls are in others has no row.
     let known = |row: &&PlaceAccount| row.file.is_none_or(|file| row_of.contains_key(&file));
     let rows: Vec<&PlaceAccount> = analysis.places.iter().filter(known).collect();
-    let used = numbered(rows.iter().map(|row| row.place));
     integers(&columns, "file", &rows, |row| row.file.map_or(-1, |file| row_of[&file]))?;
     integers(&columns, "path", &rows, |row| used[&row.place])?;
     for (kind, (calls, time)) in KINDS.into_iter().enumerate() {
@@ -62,6 +79,21 @@ pub(crate) fn routines<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis
     integers(&columns, "entries_with_reads", rows, |row| row.entries_with[0] as i64)?;
     integers(&columns, "entries_with_writes", rows, |row| row.entries_with[1] as i64)?;
     columns.set_item("frames", self::frames(py, trace, frames.iter())?)?;
+    Ok(columns)
+}
+
+/// One row per stretch in which ranks are in a routine ("routine" is a row of "routines") and use
+/// files, where that is known.
+pub(crate) fn routine_phases<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
+    let columns = PyDict::new(py);
+    let rows = &analysis.routine_phases;
+    integers(&columns, "routine", rows, |row| i64::from(row.routine))?;
+    integers(&columns, "begin_ns", rows, |row| row.begin)?;
+    integers(&columns, "end_ns", rows, |row| row.end)?;
+    integers(&columns, "ranks", rows, |row| i64::from(row.ranks))?;
+    integers(&columns, "io_ns", rows, |row| row.io)?;
+    integers(&columns, "bytes_read", rows, |row| row.bytes_read as i64)?;
+    integers(&columns, "bytes_written", rows, |row| row.bytes_written as i64)?;
     Ok(columns)
 }
 

@@ -197,6 +197,7 @@ pub(crate) fn functions<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysi
     integers(&columns, "calls", rows, |row| row.total.calls as i64)?;
     integers(&columns, "time_ns", rows, |row| row.total.time)?;
     integers(&columns, "bytes", rows, |row| row.total.bytes as i64)?;
+    integers(&columns, "counted", rows, |row| row.total.counted as i64)?;
     integers(&columns, "rank_max", rows, |row| i64::from(row.slowest_rank))?;
     integers(&columns, "rank_max_ns", rows, |row| row.slowest)?;
     Ok(columns)

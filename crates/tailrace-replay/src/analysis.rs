@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tailrace_trace::event::Layer;
 use tailrace_trace::tables::{Location as Table, Place};
 
-use crate::accounts::longest::Longest;
+use crate::longest::Longest;
 use crate::reduce::Rank;
 use crate::reduce::thread::Thread;
 use crate::run::Results;
@@ -15,12 +15,15 @@ pub use crate::accounts::longest::Span;
 pub use crate::accounts::patterns::Pattern;
 pub use crate::accounts::places::{PlaceAccount, PlaceTally};
 pub use crate::accounts::routines::RoutineAccount;
+pub use crate::accounts::stretches::RoutinePhase;
 pub use crate::accounts::tallies::{FileTally, FunctionTally, Sizes};
 pub use crate::accounts::timeline::{State, Timeline};
 pub use crate::accounts::uses::Kinds;
 pub use crate::accounts::waits::ByState;
 pub use crate::clocks::Clocks;
 pub use crate::graph::area::IoPhase;
+pub use crate::graph::vertex::Site;
+pub use crate::path::{Awaited, CriticalPath, Dependences, Replay, Share, WaitState, WaitSum};
 
 /// Something that the reader of the results should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,24 +144,29 @@ pub struct Analysis {
     pub functions: Vec<FunctionAccount>,
     pub places: Vec<PlaceAccount>,
     pub routines: Vec<RoutineAccount>,
+    /// In order of their routines, and of time.
+    pub routine_phases: Vec<RoutinePhase>,
     pub io_phases: Vec<IoPhase>,
     pub timeline: Timeline,
     /// How much of the run some rank waited for a processor in each state, at most.
     pub any_waited: ByState,
     pub longest: Vec<Span>,
+    /// Critical paths, and who waited for whom.
+    pub dependences: Dependences,
     /// What the reader of the results should know.
     pub warnings: Vec<Warning>,
 }
 
 impl Analysis {
-    pub(crate) fn new(results: &mut Results<'_>) -> Self {
+    pub(crate) fn new(results: &mut Results<'_>, dependences: Dependences) -> Self {
         let runtime = results.common.runtime();
         let ranks = ranks(results);
         let (files, file_ranks) = files(results);
         let ideal = ranks.iter().map(|rank| rank.clocks).reduce(Clocks::max).unwrap_or_default();
         let longest = std::mem::replace(&mut results.longest, Longest::new(0)).finish();
         let threads = results.ranks.iter_mut().flat_map(|rank| &mut rank.threads);
-        let routines = crate::accounts::routines::accounts(threads.map(|t| &mut t.routines));
+        let (routines, routine_phases) =
+            crate::accounts::routines::accounts(threads.map(|t| &mut t.routines));
         let places = results.threads().map(|(_, thread)| &thread.tallies.places);
         let waits = results.ranks.iter().map(|rank| &rank.waits);
         Self {
@@ -171,10 +179,12 @@ impl Analysis {
             functions: functions(results),
             places: crate::accounts::places::accounts(places),
             routines,
+            routine_phases,
             io_phases: results.graph.area.phases().to_vec(),
             any_waited: crate::accounts::waits::by_any(waits, runtime),
             timeline: std::mem::take(&mut results.timeline),
             longest,
+            dependences,
             warnings: Vec::new(),
         }
     }
@@ -201,20 +211,10 @@ impl Analysis {
 }
 
 fn ranks(results: &Results<'_>) -> Vec<RankAccount> {
-    let ranks = i64::from(results.common.tables.ranks.max(1));
-    let ends = results.graph.ahead().into_iter().zip(results.graph.area.shared());
-    results
-        .ranks
-        .iter()
-        .zip(ends)
-        .map(|(rank, (ahead, shared))| {
-            let mut account = account(rank);
-            let local = Clocks::of(account.useful, account.io, shared, ranks);
-            if rank.main.is_some() {
-                account.clocks = ahead.plus(local).in_nanoseconds(ranks);
-            }
-            account
-        })
+    let count = i64::from(results.common.tables.ranks.max(1));
+    let ranks = results.ranks.iter().zip(results.clocks());
+    ranks
+        .map(|(rank, clocks)| RankAccount { clocks: clocks.in_nanoseconds(count), ..account(rank) })
         .collect()
 }
 
@@ -248,7 +248,7 @@ fn add_other(rank: &Rank<'_>, account: &mut RankAccount, thread: &Thread, table:
     let functions = thread.tallies.functions.iter().enumerate();
     let mpi = functions
         .filter(|(function, _)| tables.functions[*function].layer == Layer::Mpi)
-        .fold(0, |calls, (_, tally)| calls + tally.calls);
+        .fold(0, |calls, (_, tally)| calls + (tally.calls - tally.counted));
     let others = &mut account.others;
     others.in_mpi += u64::from(mpi > 0);
     others.mpi_calls += mpi;
@@ -389,7 +389,8 @@ fn functions(results: &Results<'_>) -> Vec<FunctionAccount> {
 }
 
 fn add(to: &mut FunctionTally, tally: &FunctionTally) {
-    to.calls += tally.calls;
+    to.calls = to.calls.saturating_add(tally.calls);
+    to.counted = to.counted.saturating_add(tally.counted);
     to.time += tally.time;
     to.bytes = to.bytes.saturating_add(tally.bytes);
 }

@@ -23,15 +23,17 @@
 //! # Where
 //!
 //! [`reduce`] is a rank by itself, [`accounts`] what is summed up of it; [`graph`] is what ranks
-//! have to do with each other; [`run`] hands slabs from one to the other; [`analysis`] is the
+//! have to do with each other; [`path`] what the critical paths lead over; [`run`] hands slabs from one to the other; [`analysis`] is the
 //! result.
 
 mod accounts;
 pub mod analysis;
 mod clocks;
 mod graph;
+mod longest;
 mod numbered;
 mod options;
+mod path;
 mod reduce;
 mod run;
 mod stamp;
@@ -64,7 +66,8 @@ pub fn analyze(
     let (calendar, keys) = calendar(tables, window)?;
     let common = Common::new(tables, (window, calendar, keys), options, Opaque::new(trace)?);
     let mut results = run::run(trace, &common, options, progress)?;
-    let mut analysis = Analysis::new(&mut results);
+    let dependences = path::dependences(trace, &mut results)?;
+    let mut analysis = Analysis::new(&mut results, dependences);
     analysis.warnings = warnings::collect(&results, &analysis);
     Ok(analysis)
 }

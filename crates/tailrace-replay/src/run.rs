@@ -4,10 +4,12 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tailrace_trace::{Trace, TraceError};
 
-use crate::accounts::longest::Longest;
+use crate::accounts::longest::Span;
 use crate::accounts::timeline::{Row, Timeline};
+use crate::clocks::Clocks;
 use crate::graph::area::Area;
 use crate::graph::{Graph, Slab};
+use crate::longest::Longest;
 use crate::options::{CollectiveOrder, Options};
 use crate::reduce::{Common, Rank};
 
@@ -27,7 +29,22 @@ pub(crate) struct Results<'a> {
     pub ranks: Vec<Rank<'a>>,
     pub graph: Graph<'a>,
     pub timeline: Timeline,
-    pub longest: Longest,
+    pub longest: Longest<Span>,
+    pub pool: Option<ThreadPool>,
+}
+
+impl Results<'_> {
+    /// Where each rank's clocks stand at the window's end.
+    pub(crate) fn clocks(&self) -> Vec<Clocks> {
+        let count = i64::from(self.common.tables.ranks.max(1));
+        let ends = self.graph.ahead().into_iter().zip(self.graph.area.shared());
+        let clocks = self.ranks.iter().zip(ends).map(|(rank, (ahead, shared))| {
+            rank.main?;
+            let [useful, io, _] = rank.pen.totals();
+            Some(ahead.plus(Clocks::of(useful, io, shared, count)))
+        });
+        clocks.map(Option::unwrap_or_default).collect()
+    }
 }
 
 /// The ranks of one row of the timeline, and the row.
@@ -66,8 +83,8 @@ pub(crate) fn run<'a>(
         timeline.add(lane.row);
         ranks.extend(lane.ranks);
     }
-    let Run { graph, longest, .. } = run;
-    Ok(Results { common, ranks, graph, timeline, longest })
+    let Run { graph, longest, pool, .. } = run;
+    Ok(Results { common, ranks, graph, timeline, longest, pool })
 }
 
 fn lanes<'a>(trace: &'a dyn Trace, common: &'a Common<'a>, timeline: &Timeline) -> Vec<Lane<'a>> {
@@ -107,7 +124,7 @@ struct Run<'a> {
     graph: Graph<'a>,
     /// By rank: what the graph has not taken yet.
     slabs: Vec<Slab>,
-    longest: Longest,
+    longest: Longest<Span>,
     pool: Option<ThreadPool>,
     total: u64,
     slab_events: u64,
@@ -123,7 +140,7 @@ impl<'a> Run<'a> {
         while reached < end {
             let horizon = reached.saturating_add(width).min(end);
             let next = self.both(lanes, reached, horizon)?;
-            let before = std::mem::replace(&mut done, self.collect(lanes));
+            let before = std::mem::replace(&mut done, self.collect(lanes, next));
             if !progress(done, self.total) {
                 return Err(TraceError::new("the analysis was interrupted", "run it again"));
             }
@@ -131,7 +148,7 @@ impl<'a> Run<'a> {
             reached = next;
         }
         lanes.iter_mut().for_each(Lane::finish);
-        self.collect(lanes);
+        self.collect(lanes, i64::MAX);
         self.graph.take(&mut self.slabs, i64::MAX);
         self.graph.finish();
         Ok(())
@@ -162,14 +179,16 @@ impl<'a> Run<'a> {
         pool.join(|| graph.take(slabs, until), reduce).1
     }
 
-    /// Takes over what the ranks have handed over; how many events they have taken.
-    fn collect(&mut self, lanes: &mut [Lane<'a>]) -> u64 {
+    /// Takes over what the ranks have handed over until `reached`; how many events they have taken.
+    fn collect(&mut self, lanes: &mut [Lane<'a>], reached: i64) -> u64 {
+        let until = reached.saturating_sub(self.common.window.begin_ns);
         let ranks = lanes.iter_mut().flat_map(|lane| &mut lane.ranks);
         let mut done = 0;
         for (rank, slab) in ranks.zip(&mut self.slabs) {
             slab.append(&mut rank.slab);
+            slab.give_back(self.common.keys, until, &mut rank.slab);
             self.longest.offer(&mut rank.longest);
-            done += rank.done;
+            done += rank.done();
         }
         done
     }

@@ -70,6 +70,7 @@ pub(crate) enum Action {
     },
 }
 
+#[allow(clippy::struct_excessive_bools)] // facts that are independent of one another
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub course: Course,
@@ -84,11 +85,21 @@ pub(crate) struct Step {
     /// Index into the trace's files, or [`Step::NO_FILE`].
     pub file: u32,
     pub layer: Layer,
+    pub part: Part,
+    /// Outside of other calls it takes the time of one state and depends on nothing around it.
+    pub is_simple: bool,
+    /// Requests that each event names.
+    pub tokens: u32,
     pub bytes: u64,
 }
 
 impl Step {
     pub(crate) const NO_FILE: u32 = u32::MAX;
+
+    /// Of a call that reads or writes: see [`crate::graph::Slab::moved`].
+    pub(crate) fn moved(&self) -> u64 {
+        self.bytes.min(u64::MAX >> 1) << 1 | u64::from(self.access == Access::Write)
+    }
 
     pub(crate) fn is_on_file(&self) -> bool {
         self.file != Step::NO_FILE
@@ -120,25 +131,28 @@ pub(crate) struct Line {
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// What the events of a shape are to `rank`; `number`: the rank's number of a channel.
+/// What the events of a shape, which name so many requests, are to `rank`; `number`: the rank's number of a channel.
 pub(crate) fn line(
     tables: &Tables,
     shape: &Shape,
+    tokens: u32,
     rank: u32,
     number: impl FnMut(Channel) -> u32,
 ) -> Line {
     let action = action(&shape.operation, rank, number);
-    Line { step: step(tables, shape, action), sum: Sum::default() }
+    Line { step: step(tables, shape, tokens, action), sum: Sum::default() }
 }
 
-fn step(tables: &Tables, shape: &Shape, action: Action) -> Step {
+fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
     let layer = tables.functions[shape.function as usize].layer;
     let file = shape.operation.file();
     let counts = matches!(shape.operation, Operation::Buffered(_));
     let io = !counts && matches!(layer, Layer::Posix | Layer::Stdio | Layer::Asynchronous)
         || file.is_some_and(|f| f.opaque);
+    let course = course(tables, shape, tokens, io);
+    let only_mpi = shape.part == Part::Call && !io && layer != Layer::MpiIo;
     Step {
-        course: course(tables, shape, io),
+        course,
         action,
         started: shape.operation.progress() == Progress::Started,
         io,
@@ -147,11 +161,14 @@ fn step(tables: &Tables, shape: &Shape, action: Action) -> Step {
         function: shape.function,
         file: file.map_or(Step::NO_FILE, |f| f.file),
         layer,
+        part: shape.part,
+        is_simple: course == Course::File || only_mpi,
+        tokens,
         bytes: shape.operation.bytes().unwrap_or(0),
     }
 }
 
-fn course(tables: &Tables, shape: &Shape, io: bool) -> Course {
+fn course(tables: &Tables, shape: &Shape, tokens: u32, io: bool) -> Course {
     match shape.part {
         Part::Enter => Course::Enter,
         Part::Leave => Course::Leave,
@@ -159,7 +176,7 @@ fn course(tables: &Tables, shape: &Shape, io: bool) -> Course {
         Part::Call if shape.takes_number() => Course::Call,
         Part::Call if io && is_elsewhere(tables, shape) => Course::Local,
         Part::Call if io && collective_file(tables, &shape.operation).is_none() => Course::File,
-        Part::Call if orders_nothing(&shape.operation) => Course::Local,
+        Part::Call if orders_nothing(&shape.operation, tokens) => Course::Local,
         Part::Call => Course::Call,
     }
 }
@@ -208,15 +225,16 @@ pub(crate) fn is_shared(tables: &Tables, communicator: u32) -> bool {
     entry.is_some_and(|c| c.members.len() + c.remote.as_ref().map_or(0, |remote| remote.len()) > 1)
 }
 
-fn orders_nothing(operation: &Operation) -> bool {
+fn orders_nothing(operation: &Operation, tokens: u32) -> bool {
     match operation {
         Operation::Plain
         | Operation::Buffered(_)
+        | Operation::Counted { .. }
         | Operation::Initialize
         | Operation::Finalize
         | Operation::Control(_)
         | Operation::Abort => true,
-        Operation::Complete { completed, .. } => completed.is_empty(),
+        Operation::Complete { .. } => tokens == 0,
         Operation::File(call) => call.collective.is_none(),
         _ => false,
     }

@@ -5,8 +5,10 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::Case;
-use tailrace_replay::analysis::{Analysis, FileAccount, RankAccount};
+use common::{Case, wrong_paths};
+use tailrace_replay::analysis::{
+    Analysis, CriticalPath, Dependences, FileAccount, RankAccount, Share,
+};
 use tailrace_replay::{Options, analyze};
 
 fn files() -> Vec<PathBuf> {
@@ -79,17 +81,52 @@ fn of_file(file: &FileAccount, fact: &str) -> i64 {
     }
 }
 
+/// What a case may state about a critical path, or what lies of it on a rank.
+fn of_path(path: &CriticalPath, rank: Option<&i64>, fact: &str) -> i64 {
+    match fact {
+        "start" => path.start,
+        "crossings" => path.crossings as i64,
+        _ => of_shares(path.shares.iter(), rank, fact),
+    }
+}
+
+/// … or about waits.
+fn of_waits(dependences: &Dependences, awaited: i64, rank: Option<&i64>, fact: &str) -> i64 {
+    let waits = dependences.waits.iter().filter(|(of, ..)| *of as i64 == awaited);
+    match fact {
+        "number" => waits.map(|(.., sum)| sum.number as i64).sum(),
+        "time" => waits.map(|(.., sum)| sum.time).sum(),
+        _ => {
+            let causes = dependences.causes.iter().filter(|cause| cause.awaited as i64 == awaited);
+            of_shares(causes.map(|cause| &cause.cause), rank, fact)
+        }
+    }
+}
+
+fn of_shares<'a>(shares: impl Iterator<Item = &'a Share>, rank: Option<&i64>, state: &str) -> i64 {
+    let of =
+        |share: &&Share| i64::from(share.rank) == *rank.unwrap() && share.state.name() == state;
+    shares.filter(of).map(|share| share.time).sum()
+}
+
+/// What facts are about.
+const OF: [&str; 4] = ["rank", "file", "path", "waits"];
+
 /// What is not as the case states.
 fn differences(name: &str, case: &Case) -> Vec<String> {
-    let mut differences = Vec::new();
     let analysis = replay(case, &case.options);
+    let mut differences: Vec<String> =
+        wrong_paths(&analysis).into_iter().map(|wrong| format!("{name}: {wrong}")).collect();
     for facts in &case.expected {
-        for (fact, expected) in
-            facts.iter().filter(|(fact, _)| !["rank", "file"].contains(&fact.as_str()))
-        {
-            let found = match (facts.get("rank"), facts.get("file")) {
-                (Some(rank), _) => of_rank(&analysis.ranks[*rank as usize], fact),
-                (_, Some(row)) => of_file(&analysis.files[*row as usize], fact),
+        for (fact, expected) in facts.iter().filter(|(fact, _)| !OF.contains(&fact.as_str())) {
+            let [rank, file, path, waits] = OF.map(|of| facts.get(of));
+            let found = match (rank, file, path, waits) {
+                (.., Some(path), _) => {
+                    of_path(&analysis.dependences.paths[*path as usize], rank, fact)
+                }
+                (.., Some(waits)) => of_waits(&analysis.dependences, *waits, rank, fact),
+                (Some(rank), ..) => of_rank(&analysis.ranks[*rank as usize], fact),
+                (_, Some(row), ..) => of_file(&analysis.files[*row as usize], fact),
                 _ => of_run(&analysis, fact),
             };
             if found != *expected {

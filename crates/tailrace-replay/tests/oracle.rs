@@ -4,6 +4,8 @@
 //! Programs are random: any times, any order among ranks, so that most of them contradict
 //! themselves somewhere.
 
+mod common;
+
 use std::collections::HashMap;
 
 use tailrace_replay::analysis;
@@ -393,6 +395,7 @@ fn compare(seed: u64) {
         .iter()
         .find(|w| ["time-not-conserved", "replay-out-of-order"].contains(&w.code));
     assert_eq!(broken, None, "seed {seed}");
+    assert_eq!(common::wrong_paths(&analysis), Vec::<String>::new(), "seed {seed}");
 }
 
 #[test]

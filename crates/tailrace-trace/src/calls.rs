@@ -1,11 +1,11 @@
 //! The calls of a trace one by one, whole: what a table of calls lists.
 
-use crate::event::{Envelope, Event, FileCall, Flow, Operation, Part, Shape};
+use crate::event::{Envelope, Event, FileCall, Flow, Operation, Part, Shape, Token};
 use crate::offsets::Follower;
 use crate::{Batch, EventStream, Trace, TraceError};
 
 /// A call from begin to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// Index into the trace's locations.
     pub location: u32,
@@ -23,8 +23,23 @@ pub struct Call {
     pub bytes: Option<u64>,
     /// World rank of the other side, or of a collective's root.
     pub peer: Option<u32>,
+    pub tag: Option<i32>,
+    /// Of a call that sends and receives: from whom, where `peer` and `tag` are those of the send.
+    pub source: Option<u32>,
+    pub source_tag: Option<i32>,
     /// Index into the trace's communicators.
     pub communicator: Option<u32>,
+    /// The request that it starts or prepares.
+    pub request: Option<RequestId>,
+    /// The requests that it completes.
+    pub completes: Vec<RequestId>,
+}
+
+/// Names a request in all of the run.
+pub type RequestId = u64;
+
+fn request_id(token: Token) -> RequestId {
+    u64::from(token.location) << 40 | token.number & ((1 << 40) - 1)
 }
 
 /// Which calls are wanted.
@@ -65,6 +80,8 @@ pub struct Calls<'a> {
     taken: usize,
     /// Begin of each open call.
     open: Vec<i64>,
+    /// Requests of the location so far.
+    requests: u64,
     follower: Follower,
 }
 
@@ -82,6 +99,7 @@ impl<'a> Calls<'a> {
             batch: Batch::default(),
             taken: 0,
             open: Vec::new(),
+            requests: 0,
             follower: Follower::default(),
         }
     }
@@ -126,13 +144,20 @@ impl<'a> Calls<'a> {
             self.begun += 1;
             self.stream = Some(self.trace.events(*location));
             self.open.clear();
+            self.requests = 0;
             self.follower = Follower::default();
         }
     }
 
     fn take(&mut self, event: Event) -> Option<Call> {
-        let Shape { part, function, operation, .. } = &self.batch.shapes[event.shape as usize];
-        if matches!(operation, Operation::Buffered(_)) {
+        let shape = &self.batch.shapes[event.shape as usize];
+        let Shape { part, function, operation, .. } = shape;
+        let location = self.locations[self.begun - 1] as u32;
+        let request = shape.takes_number().then(|| {
+            self.requests += 1;
+            request_id(Token { location, number: self.requests - 1 })
+        });
+        if matches!(operation, Operation::Buffered(_) | Operation::Counted { .. }) {
             return None;
         }
         let offset = match operation {
@@ -147,9 +172,15 @@ impl<'a> Calls<'a> {
             }
             Part::Leave => self.open.pop()?,
         };
-        let (peer, communicator) = other_side(operation);
+        let completes = match operation {
+            Operation::Complete { completed, .. } => {
+                completed.iter().map(|token| request_id(*token)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let OtherSide { peer, tag, source, source_tag, communicator } = other_side(operation);
         Some(Call {
-            location: self.locations[self.begun - 1] as u32,
+            location,
             function: *function,
             depth: self.open.len() as u32,
             begin_ns,
@@ -158,7 +189,12 @@ impl<'a> Calls<'a> {
             offset,
             bytes: operation.bytes(),
             peer,
+            tag,
+            source,
+            source_tag,
             communicator,
+            request,
+            completes,
         })
     }
 }
@@ -171,24 +207,43 @@ fn offset(follower: &mut Follower, part: Part, call: &FileCall) -> Option<i64> {
     })
 }
 
-fn other_side(operation: &Operation) -> (Option<u32>, Option<u32>) {
-    let side = |envelope: &Envelope| (known(envelope.peer), Some(envelope.communicator));
+/// With whom a call has to do, and where.
+#[derive(Default)]
+struct OtherSide {
+    peer: Option<u32>,
+    tag: Option<i32>,
+    source: Option<u32>,
+    source_tag: Option<i32>,
+    communicator: Option<u32>,
+}
+
+fn other_side(operation: &Operation) -> OtherSide {
+    let tag = |envelope: &Envelope| (envelope.tag >= 0).then_some(envelope.tag);
+    let side = |envelope: &Envelope| OtherSide {
+        peer: known(envelope.peer),
+        tag: tag(envelope),
+        communicator: Some(envelope.communicator),
+        ..OtherSide::default()
+    };
+    let of_all = |communicator, peer| OtherSide { peer, communicator, ..OtherSide::default() };
     match operation {
+        Operation::SendReceive { send, receive, .. } => {
+            OtherSide { source: known(receive.peer), source_tag: tag(receive), ..side(send) }
+        }
         Operation::Send { envelope, .. }
         | Operation::Receive { envelope, .. }
-        | Operation::SendReceive { send: envelope, .. }
         | Operation::Probe { envelope } => side(envelope),
         Operation::Collective { communicator, flow, .. } => {
             let root = match flow {
                 Flow::FromRoot(root) | Flow::ToRoot(root) => known(*root),
                 _ => None,
             };
-            (root, Some(*communicator))
+            of_all(Some(*communicator), root)
         }
         Operation::CommunicatorCreation { communicator, .. }
-        | Operation::OneSided { communicator, .. } => (None, Some(*communicator)),
-        Operation::File(call) => (None, call.collective),
-        _ => (None, None),
+        | Operation::OneSided { communicator, .. } => of_all(Some(*communicator), None),
+        Operation::File(call) => of_all(call.collective, None),
+        _ => OtherSide::default(),
     }
 }
 

@@ -162,7 +162,7 @@ impl Columns {
                 self.shapes.push(nameless(shape));
                 (self.shapes.len() - 1) as u16
             });
-            self.tokens.extend(named(&shape.operation));
+            self.tokens.extend(shape.operation.requests());
             self.shape_of.push(place);
             self.push_times(row, gap_ns, duration_ns);
         }
@@ -179,7 +179,7 @@ impl Columns {
 }
 
 fn nameless(shape: &Shape) -> ColumnShape {
-    let tokens = named(&shape.operation).len() as u32;
+    let tokens = shape.operation.requests().len() as u32;
     ColumnShape { shape: Shape { operation: without(&shape.operation), ..*shape }, tokens }
 }
 
@@ -193,17 +193,6 @@ fn without(operation: &Operation) -> Operation {
             Operation::OnRequest { token: NO_TOKEN, action: *action }
         }
         other => other.clone(),
-    }
-}
-
-/// The requests that an operation names.
-fn named(operation: &Operation) -> &[Token] {
-    match operation {
-        Operation::Complete { completed: tokens, .. } | Operation::Start { requests: tokens } => {
-            tokens
-        }
-        Operation::OnRequest { token, .. } => std::slice::from_ref(token),
-        _ => &[],
     }
 }
 

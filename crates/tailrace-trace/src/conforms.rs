@@ -171,6 +171,7 @@ impl Place<'_> {
             | Operation::Initialize
             | Operation::Finalize
             | Operation::Control(_)
+            | Operation::Counted { .. }
             | Operation::Abort => {}
         }
     }

@@ -205,6 +205,11 @@ pub enum Operation {
     File(FileCall),
     /// No call, but how many there were since the location's last such event on this file.
     Buffered(Buffered),
+    /// No call, but how many calls of the function there were since the location's last such event
+    /// of it: calls that answer from memory, too short to be timed.
+    Counted {
+        calls: u64,
+    },
     Send {
         envelope: Envelope,
         mode: SendMode,
@@ -288,6 +293,15 @@ impl Operation {
         match self {
             Self::File(call) => Some(call),
             _ => None,
+        }
+    }
+
+    /// The requests that it names.
+    pub fn requests(&self) -> &[Token] {
+        match self {
+            Self::Complete { completed: tokens, .. } | Self::Start { requests: tokens } => tokens,
+            Self::OnRequest { token, .. } => std::slice::from_ref(token),
+            _ => &[],
         }
     }
 

@@ -20,6 +20,7 @@ pub mod class {
     /// Only in packed traces: something that names a request and is not understood otherwise.
     pub const REQUEST: u8 = 13;
     pub const BUFFERED: u8 = 14;
+    pub const COUNTED: u8 = 15;
     /// Only in raw streams: more words of the shape before.
     pub const MORE: u8 = 254;
     /// Only in raw streams: a shape whose words do not fit into one record.
@@ -124,6 +125,11 @@ pub mod buffered {
     pub const FILE: usize = 1;
     pub const CALLS: usize = 2;
     pub const BYTES: usize = 3;
+}
+
+/// Calls that were counted and not timed.
+pub mod counted {
+    pub const CALLS: usize = 0;
 }
 
 pub mod send {

@@ -105,6 +105,9 @@ pub(crate) fn operation(
     Ok(match class {
         class::FILE => Operation::File(file_call(words, function_layer, progress, context)?),
         class::BUFFERED => Operation::Buffered(buffered(words, context)?),
+        class::COUNTED => {
+            Operation::Counted { calls: call_count(get(words, wire::counted::CALLS)?)? }
+        }
         class::SEND => Operation::Send {
             envelope: envelope(words, context)?,
             mode: send_mode(words)?,
@@ -145,6 +148,10 @@ pub(crate) fn operation(
 
 fn get(words: &[i64], at: usize) -> Result<i64, Wrong> {
     words.get(at).copied().ok_or(TOO_FEW)
+}
+
+fn call_count(word: i64) -> Result<u64, Wrong> {
+    u64::try_from(word).map_err(|_| "a number of calls is negative")
 }
 
 fn byte_count(word: i64) -> Result<u64, Wrong> {
@@ -286,7 +293,7 @@ fn buffered(words: &[i64], context: Context) -> Result<Buffered, Wrong> {
     Ok(Buffered {
         file: file.ok_or("a file was never defined")? as u32,
         writes: wire::file::kind(get(words, OP)?) == FileKind::Write,
-        calls: u64::try_from(get(words, CALLS)?).map_err(|_| "a number of calls is negative")?,
+        calls: call_count(get(words, CALLS)?)?,
         bytes: byte_count(get(words, BYTES)?)?,
     })
 }

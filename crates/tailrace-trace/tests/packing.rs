@@ -373,6 +373,21 @@ fn what_is_not_recorded_is_said_in_a_sentence() {
 }
 
 #[test]
+fn files_that_were_opened_to_wait_for_the_device_are_known() {
+    let directory = tempfile::tempdir().unwrap();
+    launched(5, 0, 1, "first", &[])
+        .note("direct", "/data/./b")
+        .note("direct", "/data/a")
+        .note("synchronous", "/data/a")
+        .save(directory.path(), 0);
+    let trace = open(&pack(directory.path())).unwrap();
+    let tables = trace.tables();
+    assert_eq!(tables.meta["opened_direct"], "/data/a\x1f/data/b");
+    assert_eq!(tables.meta["opened_synchronous"], "/data/a");
+    assert!(tables.capture.notes.is_empty(), "it is nothing that is missing");
+}
+
+#[test]
 fn what_the_kernel_counted_is_the_difference_of_end_and_begin() {
     let directory = tempfile::tempdir().unwrap();
     // The thread that asks, how long it ran, bytes written and read, of processes, their time.

@@ -1,12 +1,11 @@
 """The command lines of `tailrace run` and `tailrace pack`."""
 
-import sys
 from pathlib import Path
 
 import click
 
 from tailrace.engine import Collectives
-from tailrace.usage import PATH, replay_options
+from tailrace.usage import PATH, Done, replay_options
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -75,7 +74,7 @@ def run(
         strict=strict,
         replay={"eager_limit_bytes": eager_limit_bytes, "collectives": collectives},
     )
-    sys.exit(run_command(list(command), options))
+    raise Done(run_command(list(command), options))
 
 
 @click.command(short_help="Pack the raw streams of a run that was killed.")

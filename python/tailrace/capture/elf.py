@@ -4,9 +4,8 @@ run."""
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tailrace.cache import remembered
 
@@ -20,8 +19,7 @@ MPI_FAMILIES = {
 }
 
 
-@dataclass(frozen=True)
-class Dynamic:
+class Dynamic(NamedTuple):
     """The dynamic section: needed sonames, search path with $ORIGIN replaced, own soname; empty
     where not ELF."""
 
@@ -78,7 +76,7 @@ def read_dynamic(path: Path) -> Dynamic:
     """The dynamic section of `path`; an empty one where the file is not a readable dynamic ELF
     file. Remembered, since to read it takes longer than many a program."""
     try:
-        text = remembered("dynamic", path, lambda: json.dumps(asdict(_read(path)), default=str))
+        text = remembered("dynamic", path, lambda: json.dumps(_read(path)._asdict(), default=str))
     except OSError:
         return Dynamic()
     kept = json.loads(text)

@@ -1,8 +1,8 @@
 """What a run under capture needs in its environment, and where its files go."""
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from tailrace.capture import libraries
 from tailrace.capture.launch import Launch, recorded_program, spans_nodes
@@ -12,8 +12,7 @@ from tailrace.terminal import tell
 OPEN_MPI_LIST = "OMPI_MCA_mca_base_env_list"
 
 
-@dataclass(frozen=True)
-class CaptureOptions:
+class CaptureOptions(NamedTuple):
     directory: Path | None = None
     processes: str = "ranks"
     counters: bool = False
@@ -21,11 +20,10 @@ class CaptureOptions:
     raw_dir: Path | None = None
     strict: bool = False
     label: str = ""
-    replay: ReplayOptions = field(default_factory=lambda: ReplayOptions())
+    replay: ReplayOptions = ReplayOptions()
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where this run's files go."""
 
     directory: Path

@@ -4,8 +4,8 @@ program they run."""
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tailrace.capture.elf import is_elf
 
@@ -42,8 +42,7 @@ MULTIPLE_NODE_OPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """`launcher`: the command's mpiexec or the like, None without. `program`: what the ranks run,
     None where not found.
 

@@ -41,8 +41,10 @@ def compiler() -> str:
 def _sources_hash() -> str:
     """Over capture's sources and the generator's, the standard's description included."""
     generator = Path(__file__).parent / "build"
-    sources = generator / "sources"
-    files = [*sources.rglob("*.[ch]"), *sources.rglob("*.def"), *generator.glob("*.py")]
+    folders = os.walk(generator / "sources")
+    files = [Path(folder, name) for folder, _, names in folders for name in names]
+    files = [file for file in files if file.suffix in (".c", ".h", ".def")]
+    files += generator.glob("*.py")
     files.sort()
 
     def contents() -> str:
@@ -69,7 +71,7 @@ def flavour_object(installation: Installation) -> Path:
     headers = [
         folder / name for folder in folders for name in ("mpi.h", "mpi_abi.h", "mpi_proto.h")
     ]
-    contents = [_checksum(header.read_bytes()) for header in headers if header.is_file()]
+    contents = [_checksum_of(header) for header in headers if header.is_file()]
     return _object(installation.soname, compiler, *flags, *contents)
 
 
@@ -153,9 +155,20 @@ def is_built(target: Path) -> bool:
     """Whether the library is there as it was compiled."""
     try:
         cache.refuse_foreign(target)
-        return target.with_suffix(SUM).read_text() == _checksum(target.read_bytes())
+        return target.with_suffix(SUM).read_text() == _checksum_of(target)
     except OSError:
         return False
+
+
+def _checksum_of(file: Path) -> str:
+    status = file.stat()
+    return _read_checksum(file, status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=64)
+def _read_checksum(file: Path, *_state: int) -> str:
+    """Once: what is found ready is prepared next."""
+    return _checksum(file.read_bytes())
 
 
 def _checksum(content: bytes) -> str:

@@ -4,8 +4,8 @@ launched."""
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tailrace.cache import remembered
 from tailrace.capture.elf import MPI_FAMILIES, find_mpi_library
@@ -14,8 +14,7 @@ from tailrace.capture.launch import Launch
 COMPILER_NAMES = ("mpicc", "mpicc_abi")
 
 
-@dataclass(frozen=True)
-class Installation:
+class Installation(NamedTuple):
     """One MPI to compile for: its compiler, the soname that programs built with it need, and the
     mpiexec beside it."""
 

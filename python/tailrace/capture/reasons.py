@@ -2,8 +2,8 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tailrace.capture.elf import is_elf, is_of_go, is_static
 from tailrace.capture.environment import CaptureOptions, Place
@@ -15,8 +15,7 @@ from tailrace.names import printable
 ROOM_BYTES = 1 << 20
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(NamedTuple):
     """A run whose program was started, and the status that it ended with."""
 
     command: list[str]

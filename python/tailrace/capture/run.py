@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from tailrace import store
+from tailrace.blas import loading_numpy
 from tailrace.capture import libraries
 from tailrace.capture.environment import CaptureOptions, Place, capture_environment
 from tailrace.capture.launch import Launch, executable, read_command, recorded_name
@@ -192,7 +193,8 @@ def _finish(attempt: Attempt) -> None:
         store.remove_empty(place.directory, place.raw)
         tell(str(reason))
         return
-    traces = store.pack_verified(place.raw, place.trace, partial(_names, attempt))
+    with loading_numpy() if options.report else contextlib.nullcontext():
+        traces = store.pack_verified(place.raw, place.trace, partial(_names, attempt))
     for trace in traces:
         if options.report:
             _report(trace, place.directory, options.replay)
@@ -226,9 +228,6 @@ def _several(attempt: Attempt, runs: list[store.Packed]) -> str:
 
 def _report(trace: Path, directory: Path, replay: ReplayOptions) -> None:
     """The verdict first: the page takes longer to make."""
-    from tailrace.blas import load_numpy
-
-    load_numpy()
     from tailrace.report.short import short_lines
     from tailrace.verdict.as_json import report
 

@@ -1,8 +1,8 @@
 """The report as one HTML page that opens without a network: template, styles and scripts of this
 folder put together.
 
-Names from the trace reach the page through Jinja's escaping, or through JSON whose `<`, `>` and `&`
-are spelled as escapes; scripts show them as text only. The content security policy admits this
+Names from the trace reach the page through MiniJinja's escaping, or through JSON whose `<`, `>` and
+`&` are spelled as escapes; scripts show them as text only. The content security policy admits this
 page's own script, by its hash, and nothing else, so that a name which slipped through could still
 run nothing.
 """
@@ -10,17 +10,16 @@ run nothing.
 import base64
 import hashlib
 import json
-from importlib.resources import files
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from tailrace import units
 from tailrace.labels import labels_of
 from tailrace.names import base_name, elided
 from tailrace.page.charts import line_chart
-from tailrace.page.compiled import templates
 from tailrace.page.data import timeline_data
 from tailrace.page.filemaps import (
     NOTABLE_SHARE,
@@ -30,12 +29,14 @@ from tailrace.page.filemaps import (
     is_on_file_system,
 )
 from tailrace.page.picture import MOST_MARKS, timeline_svg
-from tailrace.verdict import comparison, efficiencies, explanations
+from tailrace.page.templates import rendered
+from tailrace.verdict import comparison, dependences, efficiencies, explanations
 from tailrace.verdict.as_json import report
 from tailrace.verdict.explanations import SCALABILITY_NAMES, scaling_words
 from tailrace.verdict.scaling import scaling_table
 from tailrace.verdict.several import headline_of_several
 
+HERE = Path(__file__).parent
 STYLES = ("style.css", "run.css", "charts.css", "media.css")
 SCRIPTS = (
     "decode.js",
@@ -78,27 +79,24 @@ def render(
     order = scaling["trace_index"] if scaling else [0]
     runs = [_run(traces[i], documents[i], names[i], called[i], count) for i in order]
     script = _script()
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            runs=runs,
-            scaling=scaling,
-            scaling_words=scaling and scaling_words(scaling),
-            curves=scaling and _curves(scaling),
-            together=_together([traces[i] for i in order[:MOST_TOGETHER]]) if scaling else None,
-            comparison=_comparison([traces[i] for i in order]),
-            several=scaling and _several([traces[i] for i in order], runs, scaling),
-            reference=scaling and _reference(scaling),
-            scalability_names=scaling and _known(scaling),
-            style=style(),
-            script=script,
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            explanations=explanations,
-            efficiencies=efficiencies,
-            rows_shown=ROWS_SHOWN,
-        )
-    )
+    values = {
+        "runs": runs,
+        "scaling": scaling,
+        "scaling_words": scaling and scaling_words(scaling),
+        "curves": scaling and _curves(scaling),
+        "together": _together([traces[i] for i in order[:MOST_TOGETHER]]) if scaling else None,
+        "comparison": _comparison([traces[i] for i in order]),
+        "several": scaling and _several([traces[i] for i in order], runs, scaling),
+        "reference": scaling and _reference(scaling),
+        "scalability_names": scaling and _known(scaling),
+        "style": style(),
+        "script": script,
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "explanations": explanations,
+        "efficiencies": efficiencies,
+        "rows_shown": ROWS_SHOWN,
+    }
+    return rendered(HERE, "page.html.j2", FILTERS, values)
 
 
 def _run(
@@ -117,7 +115,7 @@ def _run(
         "picture": timeline_svg(columns, marks=MOST_MARKS // count),
         "data": safe_json(data),
         "files": _grouped(answer["files"]),
-        "maps": maps,
+        "maps": [shown._asdict() for shown in maps],
         "functions": _functions(columns["functions"]),
     }
 
@@ -175,7 +173,7 @@ def _several(
 
 
 def _functions(table: dict[str, Any]) -> list[dict[str, Any]]:
-    keys = ("name", "layer", "calls", "time_ns", "bytes")
+    keys = ("name", "layer", "calls", "counted", "time_ns", "bytes")
     rows = [
         dict(zip(keys, row, strict=True)) for row in zip(*(table[key] for key in keys), strict=True)
     ]
@@ -193,30 +191,13 @@ def _script() -> str:
 
 
 def _read(name: str) -> str:
-    return files(__name__).joinpath(name).read_text("utf-8")
+    return (HERE / name).read_text("utf-8")
 
 
 def safe_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _environment() -> jinja2.Environment:
-    environment = templates("tailrace", "page")
-    environment.filters |= {
-        "seconds": units.seconds,
-        "percent": units.percent,
-        "bytes": units.byte_count,
-        "nanoseconds": units.nanoseconds,
-        "count": units.count,
-        "elided": elided,
-        "mpi_name": _mpi_name,
-        "unbroken": units.unbroken,
-        "grade": explanations.grade,
-        "change": _change,
-    }
-    return environment
 
 
 def _mpi_name(version: str) -> str:
@@ -230,6 +211,23 @@ def _change(difference: comparison.Difference) -> str:
     show = {"s": units.seconds, "bytes": units.byte_count}.get(difference.unit, "{:,.0f}".format)
     sign = "+" if difference.change > 0 else "−" if difference.change < 0 else "±"
     return f"{sign}{show(abs(difference.change))}"
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "seconds": units.seconds,
+    "percent": units.percent,
+    "bytes": units.byte_count,
+    "nanoseconds": units.nanoseconds,
+    "count": units.count,
+    "elided": elided,
+    "mpi_name": _mpi_name,
+    "unbroken": units.unbroken,
+    "grade": explanations.grade,
+    "change": _change,
+    "part_words": dependences.part_words,
+    "wait_words": dependences.wait_words,
+    "causes_of": dependences.causes_of,
+}
 
 
 def _curves(scaling: dict[str, Any]) -> list[str]:

@@ -190,4 +190,4 @@ def _packed_calls(calls: dict[str, Any]) -> dict[str, Any]:
 
 def pack(values: np.ndarray) -> str:
     """An array's bytes, deflated (zlib) and base64-coded."""
-    return base64.b64encode(zlib.compress(values.tobytes(), 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(values.tobytes())).decode("ascii")

@@ -1,8 +1,7 @@
 """The files that take most time, each with who uses it when (drawn by filemaps.js) and the sizes of
 its requests."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -31,8 +30,7 @@ KINDS = ("read", "write", "other")
 WIDTH, HEIGHT, BASE = 320, 96, 76
 
 
-@dataclass(frozen=True)
-class FileMap:
+class FileMap(NamedTuple):
     path: str
     # Among the names of the page's calls, and among the uses; -1 where it is not there.
     number: int

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tailrace.names import base_name, elided
+from tailrace.report.dependences import critical_path, wait_states
 from tailrace.report.short import short_lines, what_to_do
 from tailrace.terminal import console, table
 from tailrace.units import byte_count, count, percent, seconds
@@ -46,6 +47,8 @@ def print_report(report: dict[str, Any], name: str, out: Console | None = None) 
     blocks = (
         summary,
         verdict,
+        critical_path,
+        wait_states,
         efficiency_tables,
         files_table,
         gathered,

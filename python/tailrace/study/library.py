@@ -107,7 +107,6 @@ class Study:
         """The chart of a column of `runs` [default: the study's response], as the page has it: a
         facet per size, a line per target or method."""
         extras.need("data", "plots")
-        from tailrace.study.analysis.responses import response as response_of
         from tailrace.study.report.plots import plot_response
 
         if self.done.empty:
@@ -118,7 +117,7 @@ class Study:
                 f"{printable(self.name)} has no numbers named {printable(column)!r}",
                 "Study.runs lists the columns",
             )
-        return plot_response(self.report, response_of(column))
+        return plot_response(self.report, self.measured().response_of(column))
 
     def measured(self, name: str = "") -> "Measured":
         """What a report is made of. `name`: what the study is called in it, if not its

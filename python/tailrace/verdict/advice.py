@@ -95,8 +95,12 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "slow_small_requests": {
         "": "do not open with O_SYNC, O_DSYNC or O_DIRECT; gather small requests into large ones",
+        "synchronous": "O_SYNC and O_DSYNC make each write wait for the device: open without them "
+        "and call fsync once where the data must be safe, or gather small requests into large ones",
+        "direct": "with O_DIRECT each request waits for the device: gather small requests into "
+        "large ones, or open without it",
         "reads": "read larger pieces, or have the system read ahead: posix_fadvise with "
-        "POSIX_FADV_WILLNEED; not with O_DIRECT",
+        "POSIX_FADV_WILLNEED",
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all",
         "collective": _COLLECTIVE,
         "shared": _SHARED_POINTER,
@@ -104,6 +108,7 @@ ADVICE: dict[str, dict[str, str]] = {
     "random_requests": {
         "": "sort the requests by offset, or read the file once into memory; "
         "posix_fadvise(POSIX_FADV_RANDOM) avoids needless read-ahead",
+        "direct": "sort the requests by offset, or read the file once into memory",
         "hdf5": "choose chunks that match the selection, and a larger H5Pset_chunk_cache",
         "netcdf": "choose chunks that match the selection, and a larger nc_set_chunk_cache",
     },

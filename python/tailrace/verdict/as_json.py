@@ -8,6 +8,7 @@ import numpy as np
 from tailrace.names import printable
 from tailrace.output import SCHEMA
 from tailrace.units import NANOSECONDS_PER_SECOND, to_seconds
+from tailrace.verdict.dependences import as_json as dependences
 from tailrace.verdict.efficiencies import (
     Times,
     as_numbers,
@@ -19,20 +20,29 @@ from tailrace.verdict.efficiencies import (
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.off_path import by_other_ways, by_processes, slept_ns, started, ways
+from tailrace.verdict.phases import as_json as output_phases
 from tailrace.verdict.places import Places
 from tailrace.verdict.processors import STATES, Processors
 from tailrace.verdict.requests import BUFFERED_COLUMNS, KINDS, PATTERN_COLUMNS
 from tailrace.verdict.routines import as_json as routines
 
 # Numbers that stand elsewhere in the report, in a form that people read.
-CODED_META = ("usage", "ran_ns", "unseen", "mapped_file")
+PHASE_TIMES = ("begin", "end", "io", "busy")
+CODED_META = (
+    "usage",
+    "ran_ns",
+    "unseen",
+    "mapped_file",
+    "opened_direct",
+    "opened_synchronous",
+)
 PATTERNS = tuple(name for name in PATTERN_COLUMNS if not name.endswith("_ns"))
 
 
 def report(columns: dict[str, Any]) -> dict[str, Any]:
     """One trace as the JSON object that docs/schema/report.json describes."""
     evidence = Evidence(columns)
-    times, verdict = evidence.times, judge(evidence)
+    times, verdict, places = evidence.times, judge(evidence), Places(columns)
     return {
         "schema": SCHEMA,
         "ranks": times.ranks,
@@ -46,8 +56,9 @@ def report(columns: dict[str, Any]) -> dict[str, Any]:
         "efficiency": as_numbers(efficiencies(times)),
         "pop": as_numbers(pop_efficiencies(times)),
         "losses_s": {key: to_seconds(float(ns)) for key, ns in by_key(evidence.losses).items()},
-        "files": _files(columns),
+        "files": _files(columns, places),
         "routines": routines(evidence),
+        **dependences(columns, places),
         "layers": {
             key.removesuffix("_ns") + "_s": to_seconds(value)
             for key, value in columns["layers"].items()
@@ -58,6 +69,7 @@ def report(columns: dict[str, Any]) -> dict[str, Any]:
         "unrecorded": _unrecorded(evidence),
         "processors": _processors(evidence),
         "per_rank": _per_rank(columns, evidence),
+        "output_phases": output_phases(evidence),
         "phases": _phases(columns["phases"]),
         "format": columns["format"],
         "meta": _meta(columns["meta"]),
@@ -98,9 +110,9 @@ def _spread(times: Times, values_ns: np.ndarray) -> dict[str, float]:
     }
 
 
-def _files(columns: dict[str, Any]) -> list[dict[str, Any]]:
+def _files(columns: dict[str, Any], places: Places) -> list[dict[str, Any]]:
     """Files with most time in calls first."""
-    table, places = columns["files"], Places(columns)
+    table = columns["files"]
     rows = [
         _file(table, index) | {"places": places.of_file(index)}
         for index in range(len(table["path"]))
@@ -205,7 +217,7 @@ def _phases(table: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "kind": str(table["kind"][i]),
-            **{f"{name}_s": to_seconds(table[f"{name}_ns"][i]) for name in ("begin", "end", "io")},
+            **{f"{name}_s": to_seconds(table[f"{name}_ns"][i]) for name in PHASE_TIMES},
             **{
                 name: int(table[name][i])
                 for name in ("bytes_read", "bytes_written", "ranks_in_io_max")

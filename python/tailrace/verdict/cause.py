@@ -1,6 +1,6 @@
 """A cause of slow file calls, and the words that causes share."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from tailrace.verdict.evidence import Evidence, Kind
 CAUSE_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(NamedTuple):
     """Why the I/O takes long: the finding's kind, its sentence, the facts behind it, and the file
     (a row of "files") that it is about."""
 

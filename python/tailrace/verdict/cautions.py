@@ -17,6 +17,7 @@ from tailrace.verdict.off_path import (
     of_others_mostly,
     overlapped_io_ns,
     slept_share,
+    slept_text,
     started,
     started_for_nothing,
     talk_of,
@@ -111,12 +112,11 @@ def _ways(evidence: Evidence) -> str:
 
 def _slept(evidence: Evidence, before: str) -> str:
     """How long the main threads did nothing that was recorded, where that is notable."""
-    share = slept_share(evidence)
-    if share < NOTABLE_SLEEP:
+    if slept_share(evidence) < NOTABLE_SLEEP:
         return ""
     who = "the main thread" if evidence.ranks == 1 else "the ranks' main threads"
     verb = "sleeps" if evidence.ranks == 1 else "sleep"
-    return f"{before}{who} {verb} {percent(share)} of the run"
+    return f"{before}{who} {verb} {slept_text(evidence)}"
 
 
 def other_threads(evidence: Evidence) -> Finding | None:

@@ -10,15 +10,14 @@ ideal for I/O: their serialization is max U / T_net, which is ours times the I/O
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(NamedTuple):
     """Run times of one trace, in nanoseconds; per-rank arrays have P entries."""
 
     runtime_ns: int
@@ -172,8 +171,7 @@ POP_FACTORS = (
 )
 
 
-@dataclass(frozen=True)
-class Efficiencies:
+class Efficiencies(NamedTuple):
     """Factors between 0 and 1; None where a factor is not defined (a run of no length)."""
 
     parallel: float | None
@@ -185,8 +183,7 @@ class Efficiencies:
     transfer: float | None
 
 
-@dataclass(frozen=True)
-class PopEfficiencies:
+class PopEfficiencies(NamedTuple):
     """The official factors, comparable with every tool that follows POP."""
 
     parallel: float | None
@@ -355,5 +352,6 @@ def conservation_errors(times: Times) -> list[str]:
 
 
 def as_numbers(record: Any) -> dict[str, float | None]:
-    """A dataclass of factors as a dict, in the order of definition."""
-    return {key: None if value is None else float(value) for key, value in asdict(record).items()}
+    """A record of factors as a dict, in the order of definition."""
+    factors = record._asdict().items()
+    return {key: None if value is None else float(value) for key, value in factors}

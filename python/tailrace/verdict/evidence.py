@@ -1,10 +1,9 @@
 """What the findings look at: a trace's columns with the few sums that several of them need."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,8 +75,7 @@ class Kind(StrEnum):
     STOPPED_EARLY = "stopped_early"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One reason why the run is slow, or may not be believed.
 
     `share_of_runtime` orders findings; shares of different findings overlap where one explains
@@ -100,8 +98,7 @@ class Finding:
     place: str = ""
 
 
-@dataclass(frozen=True)
-class RankUse:
+class RankUse(NamedTuple):
     """What each rank did by one kind of call: arrays with one entry per rank."""
 
     calls: np.ndarray
@@ -114,9 +111,9 @@ class RankUse:
         return self.bytes if self.bytes.any() else self.calls
 
 
-@dataclass(frozen=True)
 class Evidence:
-    columns: dict[str, Any]
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.columns = columns
 
     @cached_property
     def times(self) -> Times:
@@ -302,6 +299,15 @@ class Evidence:
         """Those of the rows that belong to `file`; all of them where it is None."""
         files = self.file_rank["file"]
         return [row for row in rows if file is None or files[row] == file]
+
+    def opened(self, rows: Iterable[int]) -> str:
+        """How the program opened all these files, where that makes each request wait for the
+        device: "direct" (O_DIRECT) or "synchronous" (O_SYNC, O_DSYNC)."""
+        paths = {bytes(self.files["path"][row]).decode("utf-8", "replace") for row in rows}
+        for way in ("direct", "synchronous"):
+            if paths and paths <= set(self.columns["meta"].get(f"opened_{way}", "").split("\x1f")):
+                return way
+        return ""
 
     def path_of(self, file: int | None) -> str:
         """The path of a row of "files", printable; empty where it is None."""

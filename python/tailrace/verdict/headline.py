@@ -2,7 +2,7 @@
 report."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tailrace.units import nanoseconds, percent
 from tailrace.verdict.cautions import CAUTIONS, goes_first, veils
@@ -30,8 +30,7 @@ SAME_LOSS = 0.5
 Check = Callable[[Evidence], Finding | None]
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """`headline`: whether I/O holds this run back, how much and why; if it does not, what does.
     `findings`: all that hold, the largest share of the run time first, and last what is no cause;
     at most one of a kind."""

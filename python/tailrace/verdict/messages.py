@@ -3,7 +3,7 @@ barriers. A message costs time where either side waits for it, so that all calls
 one group; every other function is one of its own."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tailrace.verdict.evidence import Evidence
 
@@ -21,8 +21,7 @@ _COLLECTIVE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Called:
+class Called(NamedTuple):
     """One MPI function outside file calls: its calls and bytes over all ranks, and their time."""
 
     name: str

@@ -6,13 +6,12 @@ whole pages when they are first written, so that for every recorded write and op
 taken off: what is left went another way.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tailrace.names import base_name
-from tailrace.units import byte_count, count
+from tailrace.units import byte_count, count, percent
 from tailrace.verdict.evidence import Evidence
 
 PAGE_BYTES = 4096
@@ -20,6 +19,7 @@ PAGE_BYTES = 4096
 NOTABLE_BYTES = 256 * 1024
 # About what two runs of one program differ by.
 NOTABLE_SLEEP = 0.02
+NOTABLE_INSIDE = 0.02
 # Processes that moved nothing, and that the main threads waited for less than this share of the
 # run, are not worth a word.
 NOTABLE_WAIT = 0.05
@@ -28,8 +28,7 @@ NOTABLE_EARLIER_NS = 1_000_000_000
 WAYS = {"io_uring": "io_uring", "native_aio": "Linux's native asynchronous I/O"}
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     """Bytes that the kernel wrote and read for the processes of the ranks, with the processes that
     they had started and waited for; those of the latter alone, and their processor time."""
 
@@ -40,8 +39,7 @@ class Usage:
     children_ns: int
 
 
-@dataclass(frozen=True)
-class Amount:
+class Amount(NamedTuple):
     written: int = 0
     read: int = 0
 
@@ -177,9 +175,19 @@ def slept_ns(evidence: Evidence) -> np.ndarray | None:
 
 
 def slept_share(evidence: Evidence) -> float:
-    """Of the run, on average over the ranks."""
+    """Of the run, on average over the ranks: at least so much."""
     slept = slept_ns(evidence)
     return evidence.share(float(slept.mean())) if slept is not None and len(slept) else 0.0
+
+
+def slept_text(evidence: Evidence) -> str:
+    """`20.0 % of the run`, or at least that: where a thread ran inside MPI and file calls, which is
+    not told apart, it slept for so much longer outside of them."""
+    times, inside = evidence.times, np.zeros(evidence.ranks, dtype=np.int64)
+    if (slept := slept_ns(evidence)) is not None:
+        inside = np.minimum(times.useful_ns - slept, times.mpi_ns + times.io_ns)
+    at_least = "at least " if evidence.share(float(inside.mean())) >= NOTABLE_INSIDE else ""
+    return f"{at_least}{percent(slept_share(evidence))} of the run"
 
 
 def _of_ranks(evidence: Evidence, key: str) -> np.ndarray:
@@ -188,8 +196,7 @@ def _of_ranks(evidence: Evidence, key: str) -> np.ndarray:
     return np.asarray(rank.get(key, np.zeros(evidence.ranks)), dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class Talk:
+class Talk(NamedTuple):
     """MPI calls of threads that are not the main ones."""
 
     threads: int

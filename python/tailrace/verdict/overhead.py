@@ -5,8 +5,7 @@ recording an event takes in a loop of its own. Nearly all of it lies between the
 useful time: what is said of uneven or late computation is said without it.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from tailrace.verdict.efficiencies import Times
 NOTABLE_OVERHEAD = 0.02
 
 
-@dataclass(frozen=True)
-class Overhead:
+class Overhead(NamedTuple):
     """`own_ns`: by rank, at most the run time. `measured`: where it was taken."""
 
     own_ns: np.ndarray
@@ -58,7 +56,9 @@ def overhead_of(columns: dict[str, Any], times: Times) -> Overhead:
 
 def _events_inside(columns: dict[str, Any], events: np.ndarray) -> np.ndarray:
     """Of a rank's events those that lie in the run: at most all ranks' calls there."""
-    return np.minimum(events, sum(map(int, columns["functions"]["calls"])))
+    functions = columns["functions"]
+    recorded = sum(map(int, functions["calls"])) - sum(map(int, functions["counted"]))
+    return np.minimum(events, recorded)
 
 
 def without_capture(useful_ns: np.ndarray, overhead: Overhead) -> np.ndarray:

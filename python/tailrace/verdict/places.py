@@ -6,7 +6,6 @@ the innermost function that is the program's own: what libraries do inside is le
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -250,7 +249,7 @@ def placed(evidence: Evidence, findings: Iterable[Finding]) -> list[Finding]:
     if not len(places.files):
         return list(findings)
     return [
-        replace(finding, place=finding.place or _place(evidence, places, finding))
+        finding._replace(place=finding.place or _place(evidence, places, finding))
         for finding in findings
     ]
 

@@ -7,9 +7,9 @@ for a processor in MPI, because the others poll meanwhile: at most so much of th
 processors'. File calls are shorter by their own waits, and so is what an ideal file system saves.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ STATES = ("useful", "io", "mpi")
 NOTABLE_WAIT = 0.02
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A host, its ranks, and the cores that they might use together (0 where not known)."""
 
     host: str
@@ -30,8 +29,7 @@ class Node:
     cores: int
 
 
-@dataclass(frozen=True)
-class Processors:
+class Processors(NamedTuple):
     """`waited_ns`: by rank and state. `known`: the ranks of which it is known.
     `any_waited_ns`: by state, for how long some rank waited, at most."""
 

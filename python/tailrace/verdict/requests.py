@@ -3,8 +3,7 @@ and the words for them."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,8 +57,7 @@ FLUSH_NAMES = ("fflush", "fflush_unlocked")
 _GROUPS = {"other": OTHERS, "sync": {name: frozenset({name}) for name in _SYNC_NAMES}}
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """Sums of the columns of a table of files. A time is summed over ranks."""
 
     sums: dict[str, int]

@@ -7,9 +7,8 @@ therefore "at least": what lies before a routine's first call and behind its las
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from tailrace.names import base_name, printable
 from tailrace.units import count, percent, to_seconds
@@ -64,10 +63,10 @@ Name = tuple[str, str, str]
 Rows = list[tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class Routine:
-    """Times are summed over ranks."""
+class Routine(NamedTuple):
+    """Times are summed over ranks. `row`: of the engine's table."""
 
+    row: int
     name: Name
     useful_ns: int
     unsure_ns: int
@@ -86,8 +85,7 @@ class Routine:
         return self.useful_ns + self.mpi_ns + self.io_ns
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """A routine and the files that are written (or read) from it."""
 
     routine: Routine
@@ -212,7 +210,7 @@ def _routines(columns: dict[str, Any]) -> dict[Name, Routine]:
             / max(int(table[f"entries_of_{movers}"][row]), 1)
             for way, (_, movers, moves) in WAYS.items()
         }
-        routines[name] = Routine(name, **numbers, moves=moves)
+        routines[name] = Routine(row, name, **numbers, moves=moves)
     return routines
 
 

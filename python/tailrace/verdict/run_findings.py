@@ -6,7 +6,7 @@ from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
-from tailrace.verdict.off_path import slept_share
+from tailrace.verdict.off_path import slept_share, slept_text
 
 # Ranks that compute less than this share of the longest do something else, where the others are
 # even: the longest takes no more than so many times the mean of them.
@@ -173,7 +173,7 @@ def sleep(evidence: Evidence) -> Finding | None:
     who = "the main thread sleeps" if evidence.ranks == 1 else "the ranks' main threads sleep"
     return Finding(
         Kind.SLEEP,
-        f"{who} {percent(share)} of the run outside MPI and file calls",
+        f"{who} {slept_text(evidence)} outside MPI and file calls",
         "that time counts as useful; Tailrace does not see what a thread waits for there",
         share,
         advice=advice(Kind.SLEEP),

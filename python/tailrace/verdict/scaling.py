@@ -10,8 +10,7 @@ for Pure MPI Applications" and "Computation scalability".
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from tailrace.errors import TailraceError
 from tailrace.units import NANOSECONDS_PER_SECOND
@@ -20,8 +19,7 @@ from tailrace.verdict.efficiencies import as_numbers, efficiencies, times_of
 Kind = Literal["auto", "strong", "weak"]
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """What one run computed, in sums over its ranks; instructions and cycles are 0 where not
     counted."""
 

@@ -22,7 +22,7 @@ both for each):
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,8 +58,7 @@ TURNS_OVERLAP = 0.25
 CHANCE_OVERLAP = 1.15
 
 
-@dataclass(frozen=True)
-class Culprits:
+class Culprits(NamedTuple):
     """The ranks whose file calls take longer, the kind of call in which they do, and the file that
     most of the time and of the work goes to (a row of "files", or None): one slow call among equal
     ones does not make its file the one that is written."""
@@ -70,8 +69,7 @@ class Culprits:
     rows: list[int]
 
 
-@dataclass(frozen=True)
-class Unevenness:
+class Unevenness(NamedTuple):
     """Which ranks do the I/O: the finding's kind, its sentence, the facts behind it, the file (a
     row of "files") and the ranks that it is about."""
 

@@ -67,6 +67,7 @@ SMALL_BYTES = 64 * 1024
 MANY_REQUESTS = 1000
 # A page cache takes a small request in microseconds: one that takes this waits for a device.
 WAITING_NS = 100_000
+OPENED_WITH = {"direct": "O_DIRECT", "synchronous": "O_SYNC or O_DSYNC"}
 # A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.
 CONTENDED_NS = 50_000
 # A synchronisation of so much takes longer for its bytes than for its call: at 1 GB/s, 4 ms.
@@ -294,7 +295,8 @@ def jumping(evidence: Evidence, kind: str) -> Cause | None:
     where = where_of(evidence, rows)
     text = f"{use.calls(kind):,} {noun} of {mean} on average {how} in {where}"
     facts = f"{part} go back; {evidence.described(use, kind)}"
-    return Cause(Kind.RANDOM_REQUESTS, text, facts, only_row(rows))
+    direct = "direct" if evidence.opened(rows) == "direct" else ""
+    return Cause(Kind.RANDOM_REQUESTS, text, facts, only_row(rows), advised=direct)
 
 
 def _is_small(evidence: Evidence, kind: str) -> np.ndarray:
@@ -334,16 +336,20 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
                 f"{gathered_of(use, kind)} and {nanoseconds(use.each_ns(kind))} each: they wait for"
             )
             text = f"{text} a device or a server"
-        advised = _advised_of_slow_reads(evidence, rows) if kind == "read" else ""
-        facts = _totals(use, kind)
+        advised, facts = _advised_of_slow(evidence, rows, kind), _totals(use, kind)
+        if how := evidence.opened(rows):
+            facts = f"{facts}; opened with {OPENED_WITH[how]}"
         return Cause(Kind.SLOW_SMALL_REQUESTS, text, facts, only_row(rows), advised=advised)
     return _small(evidence, kind, rows, use) if use.calls(kind) >= MANY_REQUESTS else None
 
 
-def _advised_of_slow_reads(evidence: Evidence, rows: np.ndarray) -> str:
-    """They wait for what is not in memory yet, however the file was opened."""
-    library = library_in(evidence.files, int(rows[0]))
-    return "" if library == "mpiio" else "reads"
+def _advised_of_slow(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
+    """Reads wait for what is not in memory yet, unless the file was opened so that no request is
+    served from memory; of MPI-IO there are better ways to say it."""
+    if library_in(evidence.files, int(rows[0])) == "mpiio":
+        return ""
+    how = evidence.opened(rows)
+    return "reads" if kind == "read" and how != "direct" else how
 
 
 def _totals(use: Use, kind: str) -> str:

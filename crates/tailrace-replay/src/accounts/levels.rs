@@ -109,9 +109,34 @@ impl<'a> Numbers<'a> {
     }
 }
 
+/// Whether the routine at this level is in none further out.
+pub(crate) fn is_first(path: &[Level], at: usize) -> bool {
+    path[..at].iter().all(|level| level.routine != path[at].routine)
+}
+
+/// What two paths have in common, whose calls came one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Relation {
+    /// Levels that they share.
+    pub shared: usize,
+    /// Of these, from the outermost, those around one that goes on in its code.
+    pub ahead: usize,
+    /// They are as long as that, and known.
+    pub whole: bool,
+}
+
+impl Relation {
+    pub(crate) fn of(before: &[Level], place: &[Level]) -> Self {
+        let shared = shared(before, place);
+        let goes_on = |at: &usize| place[*at].is_behind(&before[*at]);
+        let ahead = (0..shared).rev().find(goes_on).map_or(0, |at| at + 1);
+        Self { shared, ahead, whole: shared > 0 && shared == before.len().max(place.len()) }
+    }
+}
+
 /// How many routines of two paths are the same, from the outermost, called from the same sites: as
 /// far as paths tell, they may be the same activations.
-pub(crate) fn shared(one: &[Level], other: &[Level]) -> usize {
+fn shared(one: &[Level], other: &[Level]) -> usize {
     let mut count = 0;
     for (a, b) in one.iter().zip(other) {
         if a.routine != b.routine {

@@ -1,8 +1,9 @@
-//! The longest calls of the run, exactly, in bounded memory.
+//! The longest calls of the run.
 
 use std::cmp::Reverse;
 
 use crate::accounts::timeline::State;
+use crate::longest::Lasting;
 use crate::steps::Step;
 
 /// A call of a rank's main thread; nanoseconds since the window's begin, cut to the window.
@@ -21,64 +22,28 @@ pub struct Span {
 
 impl Span {
     pub const NO_FILE: u32 = Step::NO_FILE;
-
-    fn order(&self) -> impl Ord + use<> {
-        let length = Reverse(self.end - self.begin);
-        (length, self.begin, self.rank, self.function, self.file, self.bytes)
-    }
 }
 
-/// Keeps the `most` longest of all spans offered: twice as many are gathered, then the lesser half
-/// is dropped.
-#[derive(Debug)]
-pub(crate) struct Longest {
-    most: usize,
-    spans: Vec<Span>,
-    threshold: i64,
-}
+impl Lasting for Span {
+    type Order = (u32, Reverse<i64>, u16, u32, u64);
 
-impl Longest {
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most, spans: Vec::new(), threshold: if most == 0 { i64::MAX } else { 1 } }
+    fn span(&self) -> (i64, i64) {
+        (self.begin, self.end)
     }
 
-    /// Shorter spans are certain not to be among the longest.
-    pub(crate) fn threshold(&self) -> i64 {
-        self.threshold
-    }
-
-    /// Takes what may be among the longest, and leaves nothing.
-    pub(crate) fn offer(&mut self, spans: &mut Vec<Span>) {
-        let threshold = self.threshold;
-        self.spans.extend(spans.drain(..).filter(|span| span.end - span.begin >= threshold));
-        if self.spans.len() >= 2 * self.most.max(1) {
-            self.drop_lesser_half();
-        }
-    }
-
-    /// The longest, in order of begin.
-    pub(crate) fn finish(mut self) -> Vec<Span> {
-        self.spans.sort_unstable_by_key(Span::order);
-        self.spans.truncate(self.most);
-        self.spans.sort_unstable_by_key(|s| (s.begin, s.rank, Reverse(s.end), s.function, s.bytes));
-        self.spans
-    }
-
-    #[cold]
-    fn drop_lesser_half(&mut self) {
-        let (_, last, _) = self.spans.select_nth_unstable_by_key(self.most - 1, Span::order);
-        self.threshold = last.end - last.begin;
-        self.spans.truncate(self.most);
+    fn order(&self) -> Self::Order {
+        (self.rank, Reverse(self.end), self.function, self.file, self.bytes)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::longest::Longest;
 
     #[test]
     fn none_are_kept_where_none_are_asked_for() {
-        let mut longest = Longest::new(0);
+        let mut longest = Longest::<Span>::new(0);
         longest.offer(&mut Vec::new());
         assert_eq!(longest.finish(), []);
     }

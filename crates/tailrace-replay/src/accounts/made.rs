@@ -29,13 +29,14 @@ pub(crate) struct Call {
     pub receives: bool,
     /// It reads (0) or writes (1) some bytes.
     pub way: Option<usize>,
+    pub bytes: u64,
 }
 
 impl Call {
     pub(crate) fn new(shape: &Shape, line: &Line, places: usize) -> Self {
         let step = &line.step;
         let kind = match step.course {
-            _ if matches!(shape.operation, Operation::Buffered(_)) => Kind::Count,
+            _ if counts(&shape.operation) => Kind::Count,
             Course::Local if step.io => Kind::Elsewhere,
             _ if step.io => Kind::File,
             _ if step.layer == Layer::Mpi => Kind::Mpi,
@@ -47,8 +48,13 @@ impl Call {
             kind,
             receives: receives(&shape.operation),
             way: step.access.direction().filter(|_| kind == Kind::File && step.bytes > 0),
+            bytes: step.bytes,
         }
     }
+}
+
+fn counts(operation: &Operation) -> bool {
+    matches!(operation, Operation::Buffered(_) | Operation::Counted { .. })
 }
 
 /// Whether a call gets data from another rank.

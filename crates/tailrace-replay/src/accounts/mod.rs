@@ -8,6 +8,7 @@ mod pairs;
 pub(crate) mod patterns;
 pub(crate) mod places;
 pub(crate) mod routines;
+pub(crate) mod stretches;
 pub(crate) mod tallies;
 pub(crate) mod timeline;
 pub(crate) mod uses;

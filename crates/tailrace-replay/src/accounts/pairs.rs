@@ -2,6 +2,8 @@
 
 use hashbrown::HashMap;
 
+use crate::accounts::levels::Relation;
+
 /// Beyond, no more are kept.
 const PAIRS_MAX: usize = 1 << 18;
 /// Places that follow a place at once, remembered for each: a loop has one, or two.
@@ -14,8 +16,10 @@ pub(crate) struct Pair {
     pub count: u64,
     /// Between the calls.
     pub time: i64,
-    /// Levels that their paths share.
-    pub shared: usize,
+    /// Between the calls where that was no long time, and whether it was one at times.
+    pub short: i64,
+    pub any_long: bool,
+    pub relation: Relation,
     /// By way: how often so many levels of `before`, from the outermost, had read, and written, of
     /// which some are left.
     pub moved: [Vec<(usize, u64)>; 2],
@@ -57,25 +61,25 @@ impl Pairs {
         &mut self,
         before: u32,
         place: u32,
-        shared: impl FnOnce() -> usize,
+        relation: impl FnOnce() -> Relation,
     ) -> &mut Pair {
         let recent = self.recent.get(before as usize).copied().unwrap_or([Self::NONE; RECENT]);
         let row = match recent.iter().find(|(next, _)| *next == place) {
             Some((_, row)) => *row,
-            None => self.find(before, place, shared),
+            None => self.find(before, place, relation),
         };
         &mut self.rows[row as usize]
     }
 
     #[cold]
-    fn find(&mut self, before: u32, place: u32, shared: impl FnOnce() -> usize) -> u32 {
+    fn find(&mut self, before: u32, place: u32, relation: impl FnOnce() -> Relation) -> u32 {
         if self.rows.len() > PAIRS_MAX {
             *self = Self { lost: true, ..Self::default() };
         }
         let next = self.rows.len() as u32;
         let row = *self.index.entry((before, place)).or_insert(next);
         if row == next {
-            self.rows.push(Pair { before, place, shared: shared(), ..Pair::default() });
+            self.rows.push(Pair { before, place, relation: relation(), ..Pair::default() });
         }
         if self.recent.len() <= before as usize {
             self.recent.resize(before as usize + 1, [Self::NONE; RECENT]);

@@ -1,10 +1,11 @@
 //! How the reads and the writes of a location lie in its files: one after another or not, how far
 //! they reach, how large they are.
 
+use std::cmp::Ordering;
+
 use hashbrown::HashMap;
-use tailrace_trace::Batch;
-use tailrace_trace::event::{Event, Part};
-use tailrace_trace::offsets::Follower;
+use tailrace_trace::Columns;
+use tailrace_trace::event::{Part, Shape};
 use tailrace_trace::tables::Window;
 
 use crate::steps::Line;
@@ -49,72 +50,168 @@ impl Pattern {
         self.reach = Some((low.min(begin), high.max(end)));
     }
 
-    fn call(&mut self, event: &Event, bytes: u64) {
+    fn calls(&mut self, calls: u64, time: i64, bytes: u64) {
         if bytes < SMALL_BYTES {
-            self.small += 1;
-            self.small_time += event.end - event.begin;
+            self.small += calls;
+            self.small_time += time;
         }
     }
 
     /// The first call is consecutive: it has none before it.
+    #[inline]
     fn place(&mut self, begin: i64, bytes: u64, before: Option<i64>) {
-        match begin.cmp(&before.unwrap_or(begin)) {
-            std::cmp::Ordering::Equal => self.consecutive += 1,
-            std::cmp::Ordering::Greater => self.forward += 1,
-            std::cmp::Ordering::Less => self.backward += 1,
-        }
+        *self.of_order(begin.cmp(&before.unwrap_or(begin))) += 1;
         self.unaligned += u64::from(begin % BLOCK_BYTES != 0);
         self.stretch(begin, begin.saturating_add_unsigned(bytes));
     }
+
+    /// Calls that begin where the one before ended, after that, or before.
+    fn of_order(&mut self, order: Ordering) -> &mut u64 {
+        match order {
+            Ordering::Equal => &mut self.consecutive,
+            Ordering::Greater => &mut self.forward,
+            Ordering::Less => &mut self.backward,
+        }
+    }
 }
 
-/// A file's patterns, and where the last read and the last write ended.
-#[derive(Debug, Default)]
+/// A file's patterns, and where calls ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Track {
+    file: u32,
+    /// Where the last call ended: offsets are told from there.
+    reached: i64,
     patterns: [Pattern; 2],
+    /// Where the last read and the last write ended.
     ends: [Option<i64>; 2],
 }
 
-/// The patterns of one location, filled batch by batch.
+/// What the calls of a shape do to a file.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    /// Index into [`Patterns::tracks`].
+    track: u32,
+    distance: Option<i64>,
+    bytes: u64,
+    /// Read, or written: what counts.
+    way: Option<usize>,
+}
+
+impl Track {
+    /// So many calls one after another, which took `time`; `within` the window they count.
+    fn follow(&mut self, call: &Use, calls: usize, time: i64, within: bool) {
+        let way = call.way.filter(|_| within);
+        if let Some(way) = way {
+            self.patterns[way].calls(calls as u64, time, call.bytes);
+        }
+        let Some(distance) = call.distance else { return };
+        let places = way.filter(|_| call.bytes > 0);
+        let first = self.reached.wrapping_add(distance);
+        self.place(first, call.bytes, places);
+        let rest = calls - 1;
+        match places {
+            Some(way) if rest > 0 && self.is_near(call, rest) => self.place_all(call, rest, way),
+            _ => (0..rest).for_each(|_| {
+                self.place(self.reached.wrapping_add(distance), call.bytes, places);
+            }),
+        }
+    }
+
+    fn place(&mut self, begin: i64, bytes: u64, way: Option<usize>) {
+        self.reached = begin.wrapping_add(bytes as i64);
+        if let Some(way) = way {
+            self.patterns[way].place(begin, bytes, self.ends[way]);
+            self.ends[way] = Some(begin.saturating_add_unsigned(bytes));
+        }
+    }
+
+    /// Whether no offset of so many more calls is beyond what numbers hold.
+    fn is_near(&self, call: &Use, calls: usize) -> bool {
+        const FAR: u128 = 1 << 62;
+        let step = u128::from(call.distance.unwrap_or(0).unsigned_abs()) + u128::from(call.bytes);
+        u128::from(self.reached.unsigned_abs()) + step * (calls as u128) < FAR
+    }
+
+    /// More calls at the same distance, which are near: each is where the one before was, and
+    /// `step` further.
+    fn place_all(&mut self, call: &Use, calls: usize, way: usize) {
+        let (distance, bytes) = (call.distance.unwrap_or(0), call.bytes as i64);
+        let (first, step) = (self.reached + distance, distance + bytes);
+        let last = first + step * (calls as i64 - 1);
+        let unaligned = |call: u32| {
+            let low = (first as u32).wrapping_add((step as u32).wrapping_mul(call));
+            u32::from(!low.is_multiple_of(BLOCK_BYTES as u32))
+        };
+        let pattern = &mut self.patterns[way];
+        *pattern.of_order(distance.cmp(&0)) += calls as u64;
+        pattern.unaligned += u64::from((0..calls as u32).map(unaligned).sum::<u32>());
+        pattern.stretch(first.min(last), first.max(last) + bytes);
+        self.reached = last + bytes;
+        self.ends[way] = Some(self.reached);
+    }
+}
+
+/// The patterns of one location, filled block by block.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
-    follower: Follower,
-    tracks: HashMap<u32, Track>,
+    tracks: Vec<Track>,
+    index: HashMap<u32, u32>,
 }
 
 impl Patterns {
-    /// Adds a batch whose shapes are compiled to `lines`.
-    pub(crate) fn follow(&mut self, batch: &Batch, lines: &[Line], window: Window) {
+    /// Adds a block whose shapes are compiled to `lines`; no event ends after `end_ns`.
+    pub(crate) fn follow(
+        &mut self,
+        columns: &Columns,
+        end_ns: i64,
+        lines: &[Line],
+        window: Window,
+    ) {
         if !lines.iter().any(|line| line.step.is_on_file()) {
             return;
         }
-        for event in &batch.events {
-            let Line { step, .. } = &lines[event.shape as usize];
-            let shape = &batch.shapes[event.shape as usize];
-            let (Some(call), true) = (shape.operation.file(), shape.part != Part::Enter) else {
-                continue;
-            };
-            let place =
-                call.offset.map(|distance| self.follower.offset(call.file, distance, call.bytes));
-            let within = event.end >= window.begin_ns && event.begin <= window.end_ns;
-            if let (true, Some(direction)) = (step.io && within, step.access.direction()) {
-                self.count(event, call.file, (place, call.bytes), direction);
+        let shapes = columns.shapes.iter().zip(lines);
+        let uses: Vec<Option<Use>> =
+            shapes.map(|(shape, line)| self.find(&shape.shape, line)).collect();
+        let inside = columns.begin_ns >= window.begin_ns && end_ns <= window.end_ns;
+        if inside && columns.long.is_empty() {
+            self.follow_runs(columns, &uses);
+            return;
+        }
+        for event in columns.events() {
+            if let Some(call) = &uses[event.shape as usize] {
+                let within = event.end >= window.begin_ns && event.begin <= window.end_ns;
+                self.tracks[call.track as usize].follow(call, 1, event.end - event.begin, within);
             }
         }
     }
 
-    fn count(&mut self, event: &Event, file: u32, (place, bytes): (Option<i64>, u64), way: usize) {
-        let track = self.tracks.entry(file).or_default();
-        track.patterns[way].call(event, bytes);
-        if let (Some(begin), true) = (place, bytes > 0) {
-            track.patterns[way].place(begin, bytes, track.ends[way]);
-            track.ends[way] = Some(begin.saturating_add_unsigned(bytes));
+    /// Events that are all in the window and none of them long.
+    fn follow_runs(&mut self, columns: &Columns, uses: &[Option<Use>]) {
+        let mut row = 0;
+        for run in columns.shape_of.chunk_by(|shape, next| shape == next) {
+            let durations = &columns.durations[row..row + run.len()];
+            row += run.len();
+            if let Some(call) = &uses[usize::from(run[0])] {
+                let time = durations.iter().map(|&time| i64::from(time)).sum();
+                self.tracks[call.track as usize].follow(call, run.len(), time, true);
+            }
         }
+    }
+
+    fn find(&mut self, shape: &Shape, line: &Line) -> Option<Use> {
+        let call = shape.operation.file().filter(|_| shape.part != Part::Enter)?;
+        let track = *self.index.entry(call.file).or_insert_with(|| {
+            self.tracks.push(Track { file: call.file, ..Track::default() });
+            self.tracks.len() as u32 - 1
+        });
+        let way = line.step.access.direction().filter(|_| line.step.io);
+        Some(Use { track, distance: call.offset, bytes: call.bytes, way })
     }
 
     /// The patterns of reads and of writes of each file.
     pub(crate) fn files(&self) -> impl Iterator<Item = (u32, &[Pattern; 2])> {
-        self.tracks.iter().map(|(file, track)| (*file, &track.patterns))
+        self.tracks.iter().map(|track| (track.file, &track.patterns))
     }
 }
 
@@ -123,12 +220,12 @@ mod tests {
     use super::*;
 
     fn track(calls: &[(i64, u64)]) -> Pattern {
-        let mut patterns = Patterns::default();
+        let mut track = Track::default();
         for (offset, bytes) in calls {
-            let event = Event { begin: 10, end: 15, shape: 0 };
-            patterns.count(&event, 7, (Some(*offset), *bytes), 0);
+            let distance = Some(offset - track.reached);
+            track.follow(&Use { track: 0, distance, bytes: *bytes, way: Some(0) }, 1, 5, true);
         }
-        patterns.files().next().expect("a file was used").1[0]
+        track.patterns[0]
     }
 
     #[test]
@@ -148,12 +245,25 @@ mod tests {
 
     #[test]
     fn a_call_of_no_bytes_or_at_no_known_offset_reaches_nothing() {
-        let mut patterns = Patterns::default();
-        let event = Event { begin: 0, end: 1, shape: 0 };
-        patterns.count(&event, 7, (None, 100), 1);
-        patterns.count(&event, 7, (Some(50), 0), 1);
-        let (_, [_, writes]) = patterns.files().next().expect("a file was used");
+        let mut track = Track::default();
+        track.follow(&Use { track: 0, distance: None, bytes: 100, way: Some(1) }, 1, 1, true);
+        track.follow(&Use { track: 0, distance: Some(50), bytes: 0, way: Some(1) }, 1, 1, true);
+        let [_, writes] = track.patterns;
         assert_eq!((writes.reach, writes.consecutive, writes.small), (None, 0, 2));
+    }
+
+    #[test]
+    fn calls_of_a_run_are_as_if_one_by_one() {
+        for (distance, bytes) in [(0, 8), (-100, 8), (4096, 4096), (-4096, 100), (7, 0), (-8, 8)] {
+            for far in [0, i64::MAX - 1000, i64::MIN] {
+                let call = Use { track: 0, distance: Some(distance), bytes, way: Some(0) };
+                let start = Track { reached: far, ..Track::default() };
+                let (mut run, mut single) = (start, start);
+                run.follow(&call, 1000, 3000, true);
+                (0..1000).for_each(|_| single.follow(&call, 1, 3, true));
+                assert_eq!(run, single);
+            }
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct PlaceAccount {
     pub tally: PlaceTally,
 }
 
-/// Of one location, filled batch by batch.
+/// Of one location, filled block by block.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     tallies: HashMap<(u32, u32), PlaceTally>,

@@ -9,14 +9,15 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use tailrace_trace::Batch;
+use tailrace_trace::Columns;
 use tailrace_trace::event::Part;
 use tailrace_trace::tables::Window;
 
 use crate::accounts::edges::Edges;
-use crate::accounts::levels::{Level, Levels, shared};
+use crate::accounts::levels::{Level, Levels, Relation, is_first};
 use crate::accounts::made::{Call, Kind};
 use crate::accounts::pairs::{Pair, Pairs};
+use crate::accounts::stretches::{Doubts, RoutinePhase, Stretches, phases};
 use crate::steps::Line;
 
 /// Rows that are kept, those with most time.
@@ -74,9 +75,18 @@ struct Outer {
     io_depth: u32,
     io_begin: i64,
     moves: [bool; 2],
+    bytes: [u64; 2],
 }
 
-/// Of one location, filled batch by batch.
+impl Outer {
+    fn add(&mut self, call: &Call) {
+        if let Some(way) = call.way {
+            self.bytes[way] = self.bytes[way].saturating_add(call.bytes);
+        }
+    }
+}
+
+/// Of one location, filled block by block.
 #[derive(Debug, Default)]
 pub(crate) struct Routines {
     levels: Arc<Levels>,
@@ -92,26 +102,29 @@ pub(crate) struct Routines {
     /// were entered.
     moved: [usize; 2],
     first: u32,
+    stretches: Stretches,
 }
 
 impl Routines {
     /// Of threads beside the main one nothing is said.
-    pub(crate) fn new(levels: &Arc<Levels>, main: bool) -> Self {
+    pub(crate) fn new(levels: &Arc<Levels>, main: bool, runtime: i64) -> Self {
         let levels = if main { Arc::clone(levels) } else { Arc::default() };
         let own = vec![Own::default(); levels.places()];
-        Self { levels, own, ..Self::default() }
+        let stretches = Stretches::new(&levels, runtime);
+        Self { levels, own, stretches, ..Self::default() }
     }
 
-    /// Adds a batch whose shapes are compiled to `lines`.
-    pub(crate) fn follow(&mut self, batch: &Batch, lines: &[Line], window: Window) {
+    /// Adds a block whose shapes are compiled to `lines`.
+    pub(crate) fn follow(&mut self, columns: &Columns, lines: &[Line], window: Window) {
         if self.levels.is_empty() {
             return;
         }
         let known = self.own.len();
-        let calls = batch.shapes.iter().zip(lines);
-        let calls: Vec<Call> = calls.map(|(shape, line)| Call::new(shape, line, known)).collect();
+        let calls = columns.shapes.iter().zip(lines);
+        let calls: Vec<Call> =
+            calls.map(|(shape, line)| Call::new(&shape.shape, line, known)).collect();
         let clip = |time: i64| time.clamp(window.begin_ns, window.end_ns) - window.begin_ns;
-        for event in &batch.events {
+        for event in columns.events() {
             self.take(&calls[event.shape as usize], clip(event.begin), clip(event.end));
         }
     }
@@ -134,6 +147,7 @@ impl Routines {
         match call.part {
             Part::Call if call.kind == Kind::File && self.outer.io_depth == 0 => {
                 self.outer.io += end - begin;
+                self.outer.add(call);
             }
             Part::Call => {}
             Part::Enter => {
@@ -146,6 +160,7 @@ impl Routines {
                 if self.outer.io_depth == self.depth {
                     self.outer.io += end - self.outer.io_begin;
                     self.outer.io_depth = 0;
+                    self.outer.add(call);
                 }
                 self.depth = self.depth.saturating_sub(1);
             }
@@ -178,6 +193,7 @@ impl Routines {
                 self.moved[way] = self.levels.of(outer.place).len();
             }
         }
+        self.stretches.ended(outer.place, end, outer.io, outer.bytes);
         self.last = Some((outer.place, end));
     }
 
@@ -185,16 +201,19 @@ impl Routines {
     fn come_to(&mut self, place: u32, begin: i64) {
         let Some((before, end)) = self.last else {
             self.first = place;
+            self.stretches.go(&self.levels, place, 0, begin);
             return;
         };
         let levels = &self.levels;
-        let pair = self.pairs.get(before, place, || shared(levels.of(before), levels.of(place)));
+        let relation = || Relation::of(levels.of(before), levels.of(place));
+        let pair = self.pairs.get(before, place, relation);
         pair.count += 1;
         pair.time += begin - end;
+        self.stretches.come(levels, pair, begin);
         for (way, moved) in self.moved.iter_mut().enumerate() {
-            if *moved > pair.shared {
+            if *moved > pair.relation.shared {
                 pair.left(way, *moved);
-                *moved = pair.shared;
+                *moved = pair.relation.shared;
             }
         }
     }
@@ -205,12 +224,8 @@ impl Routines {
         let mut end = Pair { before, place: Pair::END, count: 1, ..Pair::default() };
         (0..2).for_each(|way| end.left(way, self.moved[way]));
         self.pairs.rows.push(end);
+        self.stretches.leave(&self.levels, 0);
     }
-}
-
-/// Whether the routine at this level is in none further out.
-fn is_first(path: &[Level], at: usize) -> bool {
-    path[..at].iter().all(|level| level.routine != path[at].routine)
 }
 
 /// How all routines were seen to begin and to end.
@@ -219,24 +234,27 @@ fn edges(levels: &Levels, all: &[&mut Routines]) -> Edges {
     for routines in all {
         edges.begin(levels.of(routines.first), 0);
         for pair in &routines.pairs.rows {
-            edges.end(levels.of(pair.before), pair.shared);
-            edges.begin(levels.of(pair.place), pair.shared);
+            edges.end(levels.of(pair.before), pair.relation.shared);
+            edges.begin(levels.of(pair.place), pair.relation.shared);
         }
     }
     edges
 }
 
-/// By routine, of all locations, those with most time first; nothing where something is missing.
-pub(crate) fn accounts<'a>(all: impl Iterator<Item = &'a mut Routines>) -> Vec<RoutineAccount> {
+/// By routine, of all locations, those with most time first, and their phases; nothing where
+/// something is missing.
+pub(crate) fn accounts<'a>(
+    all: impl Iterator<Item = &'a mut Routines>,
+) -> (Vec<RoutineAccount>, Vec<RoutinePhase>) {
     let mut all: Vec<&mut Routines> = all.filter(|routines| !routines.levels.is_empty()).collect();
     for routines in &mut all {
         routines.finish();
     }
     let Some(levels) = all.first().map(|routines| Arc::clone(&routines.levels)) else {
-        return Vec::new();
+        return Default::default();
     };
     if all.iter().any(|routines| routines.pairs.lost) {
-        return Vec::new();
+        return Default::default();
     }
     let edges = edges(&levels, &all);
     let mut rows = vec![RoutineAccount::default(); levels.routines.len()];
@@ -244,10 +262,19 @@ pub(crate) fn accounts<'a>(all: impl Iterator<Item = &'a mut Routines>) -> Vec<R
         add(&levels, &edges, routines, &mut rows);
     }
     rows.iter_mut().zip(&levels.routines).for_each(|(row, frame)| row.frame = *frame);
-    rows.retain(|row| row.ranks > 0);
-    rows.sort_by_key(|row| (-row.total(), row.frame));
-    rows.truncate(MOST_ROWS);
-    rows
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    order.retain(|routine| rows[*routine as usize].ranks > 0);
+    order.sort_by_key(|routine| {
+        let row = &rows[*routine as usize];
+        (-row.total(), row.frame)
+    });
+    order.truncate(MOST_ROWS);
+    let mut doubts = Doubts::new(&levels);
+    let pairs = all.iter().flat_map(|routines| &routines.pairs.rows);
+    pairs.for_each(|pair| doubts.add(&levels, &edges, pair));
+    let stretches: Vec<&Stretches> = all.iter().map(|routines| &routines.stretches).collect();
+    let phases = phases(&stretches, &doubts, &order);
+    (order.into_iter().map(|routine| rows[routine as usize]).collect(), phases)
 }
 
 fn add(levels: &Levels, edges: &Edges, routines: &Routines, rows: &mut [RoutineAccount]) {
@@ -264,16 +291,16 @@ fn add(levels: &Levels, edges: &Edges, routines: &Routines, rows: &mut [RoutineA
     }
     for pair in &routines.pairs.rows {
         let (before, place) = (levels.of(pair.before), levels.of(pair.place));
-        let sure = edges.sure(before, place, pair.shared);
-        each(&place[..pair.shared], |at, routine| {
+        let sure = edges.sure(before, place, pair.relation.shared);
+        each(&place[..pair.relation.shared], |at, routine| {
             let row = &mut rows[routine as usize];
             let time = if at < sure { &mut row.useful } else { &mut row.unsure };
             *time += pair.time;
         });
         // Where nothing is shared, a path is not known to its beginning: nobody knows what was left.
-        let left = if pair.shared > 0 || pair.place == Pair::END { before } else { &[] };
+        let left = if pair.relation.shared > 0 || pair.place == Pair::END { before } else { &[] };
         each(left, |at, routine| {
-            if at >= pair.shared.max(1) {
+            if at >= pair.relation.shared.max(1) {
                 let here = here.entry(routine).or_default();
                 here.entries += pair.count;
                 (0..2).for_each(|way| here.with[way] += pair.moved_at(way, at));
@@ -312,14 +339,16 @@ fn each(path: &[Level], mut take: impl FnMut(usize, u32)) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use tailrace_trace::places::{CallPath, Frame, Places};
 
     use super::*;
 
+    const RUNTIME: i64 = 1000;
+
     /// Paths of `main` and what it calls, from the outermost: the function and where in it the path
     /// goes on. Place 1 is the first.
-    fn levels(paths: &[&[(&str, u64)]]) -> Arc<Levels> {
+    pub(in crate::accounts) fn levels(paths: &[&[(&str, u64)]]) -> Arc<Levels> {
         let mut places = Places::default();
         for path in paths {
             let frame = |(function, address): &(&str, u64)| Frame {
@@ -337,7 +366,21 @@ mod tests {
     }
 
     fn mpi(place: u32) -> Call {
-        Call { place, part: Part::Call, kind: Kind::Mpi, receives: false, way: None }
+        Call { place, part: Part::Call, kind: Kind::Mpi, receives: false, way: None, bytes: 0 }
+    }
+
+    /// What becomes of calls: place, begin, end, and bytes that are written to a file, or 0 for a
+    /// call of MPI.
+    pub(in crate::accounts) fn taken(
+        levels: &Arc<Levels>,
+        calls: &[(u32, i64, i64, u64)],
+    ) -> Routines {
+        let mut routines = Routines::new(levels, true, RUNTIME);
+        for (place, begin, end, bytes) in calls {
+            let file = Call { kind: Kind::File, way: Some(1), bytes: *bytes, ..mpi(*place) };
+            routines.take(&if *bytes > 0 { file } else { mpi(*place) }, *begin, *end);
+        }
+        routines
     }
 
     /// `calls`: place, begin, end and whether it writes a file. What `function` cost.
@@ -347,14 +390,11 @@ mod tests {
         function: &str,
     ) -> RoutineAccount {
         let levels = levels(paths);
-        let mut routines = Routines::new(&levels, true);
-        for (place, begin, end, writes) in calls {
-            let file = Call { kind: Kind::File, way: Some(1), ..mpi(*place) };
-            routines.take(&if *writes { file } else { mpi(*place) }, *begin, *end);
-        }
+        let calls: Vec<_> = calls.iter().map(|c| (c.0, c.1, c.2, u64::from(c.3))).collect();
+        let mut routines = taken(&levels, &calls);
         let names: Vec<&str> =
             paths.iter().flat_map(|path| path.iter().rev().map(|(name, _)| *name)).collect();
-        let rows = accounts(std::iter::once(&mut routines));
+        let (rows, _) = accounts(std::iter::once(&mut routines));
         *rows.iter().find(|row| names[row.frame as usize] == function).expect("it was called")
     }
 
@@ -428,13 +468,13 @@ mod tests {
     #[test]
     fn file_calls_inside_mpi_are_no_mpi() {
         let levels = levels(&[PUT]);
-        let mut routines = Routines::new(&levels, true);
+        let mut routines = Routines::new(&levels, true, RUNTIME);
         let mpiio = |part| Call { part, kind: Kind::MpiIo, ..mpi(1) };
         let file = Call { kind: Kind::File, ..mpi(1) };
         routines.take(&mpiio(Part::Enter), 10, 10);
         routines.take(&file, 12, 15);
         routines.take(&mpiio(Part::Leave), 20, 20);
-        let row = accounts(std::iter::once(&mut routines))[0];
+        let row = accounts(std::iter::once(&mut routines)).0[0];
         assert_eq!((row.mpi, row.io, row.mpi_calls), (7, 3, 0));
     }
 

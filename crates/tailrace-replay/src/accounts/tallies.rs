@@ -1,7 +1,7 @@
 //! Calls, bytes and time by function and by file, per rank.
 
 use hashbrown::HashMap;
-use tailrace_trace::Batch;
+use tailrace_trace::columns::ColumnShape;
 use tailrace_trace::event::{Buffered, Layer, Operation, Part};
 
 use crate::accounts::longest::Span;
@@ -14,6 +14,8 @@ pub struct FunctionTally {
     pub calls: u64,
     pub time: i64,
     pub bytes: u64,
+    /// Of the calls those that were counted and not timed.
+    pub counted: u64,
 }
 
 /// How large the reads, or the writes, of a file are.
@@ -100,7 +102,7 @@ impl FileTally {
 /// A file and the layer of the calls.
 pub(crate) type FileKey = (u32, Layer);
 
-/// The tallies of one location, filled batch by batch.
+/// The tallies of one location, filled block by block.
 #[derive(Debug, Default)]
 pub(crate) struct Tallies {
     pub functions: Vec<FunctionTally>,
@@ -110,22 +112,25 @@ pub(crate) struct Tallies {
 
 impl Tallies {
     /// Takes over what was summed by shape, and clears it.
-    pub(crate) fn take(&mut self, batch: &Batch, lines: &mut [Line]) {
-        for (shape, Line { step, sum }) in batch.shapes.iter().zip(lines) {
+    pub(crate) fn take(&mut self, shapes: &[ColumnShape], lines: &mut [Line]) {
+        for (ColumnShape { shape, .. }, Line { step, sum }) in shapes.iter().zip(lines) {
             if sum.calls == 0 || shape.part == Part::Enter {
                 continue;
             }
-            if let Operation::Buffered(count) = &shape.operation {
-                self.add_counts(count, step.layer, sum.calls);
-                *sum = Sum::default();
-                continue;
-            }
-            self.add_function(step, *sum);
-            self.places.add(shape.place, step, *sum);
-            if step.file != Span::NO_FILE {
-                self.add_file(step, *sum);
+            match &shape.operation {
+                Operation::Buffered(count) => self.add_counts(count, step.layer, sum.calls),
+                Operation::Counted { calls } => self.add_counted(step.function, *calls, sum.calls),
+                _ => self.add_calls(shape.place, step, *sum),
             }
             *sum = Sum::default();
+        }
+    }
+
+    fn add_calls(&mut self, place: u32, step: &Step, sum: Sum) {
+        self.add_function(step, sum);
+        self.places.add(place, step, sum);
+        if step.file != Span::NO_FILE {
+            self.add_file(step, sum);
         }
     }
 
@@ -135,14 +140,25 @@ impl Tallies {
     }
 
     fn add_function(&mut self, step: &Step, sum: Sum) {
-        let function = step.function as usize;
-        if self.functions.len() <= function {
-            self.functions.resize(function + 1, FunctionTally::default());
-        }
-        let tally = &mut self.functions[function];
+        let tally = self.function(step.function);
         tally.calls += sum.calls;
         tally.time += sum.time;
         tally.bytes = tally.bytes.saturating_add(step.bytes.saturating_mul(sum.calls));
+    }
+
+    fn add_counted(&mut self, function: u16, calls: u64, events: u64) {
+        let tally = self.function(function);
+        let calls = calls.saturating_mul(events);
+        tally.calls = tally.calls.saturating_add(calls);
+        tally.counted = tally.counted.saturating_add(calls);
+    }
+
+    fn function(&mut self, function: u16) -> &mut FunctionTally {
+        let function = usize::from(function);
+        if self.functions.len() <= function {
+            self.functions.resize(function + 1, FunctionTally::default());
+        }
+        &mut self.functions[function]
     }
 
     fn add_counts(&mut self, count: &Buffered, layer: Layer, events: u64) {

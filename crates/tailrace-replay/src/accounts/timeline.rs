@@ -1,7 +1,7 @@
 //! Time by state, and bytes moved, in bins of equal width.
 
 /// What a rank's main thread does at an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum State {
     /// Outside every captured call.
@@ -146,17 +146,19 @@ impl Pen {
         }
     }
 
-    /// Useful time from `from`, where the last stroke ended, to `begin`, and time in a file call
-    /// until `end`.
-    #[inline]
-    pub(crate) fn strokes(&mut self, row: &mut Row, from: i64, begin: i64, end: i64) {
-        if end <= self.edge {
-            self.time[State::Useful as usize] += begin - from;
-            self.time[State::Io as usize] += end - begin;
-        } else {
-            self.stroke(row, State::Useful, from, begin);
-            self.stroke(row, State::Io, begin, end);
-        }
+    /// Until then time and bytes are only to be [`Pen::put`].
+    pub(crate) fn edge(&self) -> i64 {
+        self.edge
+    }
+
+    /// Time in the bin.
+    pub(crate) fn put(&mut self, state: State, time: i64) {
+        self.time[state as usize] += time;
+    }
+
+    /// Bytes that moved in the bin.
+    pub(crate) fn put_bytes(&mut self, direction: usize, bytes: u64) {
+        self.bytes[direction] += bytes;
     }
 
     /// `bytes` moved from `begin` to `end`, where the last stroke ended.

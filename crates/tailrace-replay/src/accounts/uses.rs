@@ -86,6 +86,27 @@ impl Uses {
         self.mark(file, kind(access), begin, end);
     }
 
+    /// Until when calls on the file that begin from `at` on are only to be [`Uses::put`]; `None` if
+    /// there is more to do.
+    pub(crate) fn same_until(&self, file: u32, at: i64) -> Option<i64> {
+        if file == Span::NO_FILE {
+            return Some(i64::MAX);
+        }
+        let track = self.tracks.get(self.latest).filter(|track| track.file == file)?;
+        let marked = !track.marks.is_empty() && (self.span.0..self.span.1).contains(&at);
+        marked.then_some(self.span.1)
+    }
+
+    /// Time in calls on the file, in the bin of the call before.
+    pub(crate) fn put(&mut self, file: u32, access: Access, time: i64) {
+        if file == Span::NO_FILE {
+            return;
+        }
+        let track = &mut self.tracks[self.latest];
+        track.time += time;
+        track.marks.last_mut().expect("there is a call before").time[kind(access)] += time;
+    }
+
     #[cold]
     fn mark(&mut self, file: u32, kind: usize, begin: i64, end: i64) {
         if self.given_up.contains(&file) {

@@ -60,6 +60,11 @@ impl Waits {
         Self { next, at: 0, stretches }
     }
 
+    /// Until then nothing is to be done.
+    pub(crate) fn next(&self) -> i64 {
+        self.next
+    }
+
     /// Time in `state` from `begin`, where the last such time ended, to `end`.
     #[inline]
     pub(crate) fn pass(&mut self, state: State, begin: i64, end: i64) {

@@ -31,26 +31,35 @@ pub(crate) struct Area {
     keys: Keys,
     merger: Merger,
     ranks: Vec<InRank>,
-    /// k, and K at `last`.
-    ranks_in_io: u32,
-    sum: i64,
-    last: i64,
-    /// Since when k > 0, where it is.
-    since: i64,
+    now: Now,
     /// Gaps at least this long end a phase.
     gap: i64,
     phases: Vec<IoPhase>,
 }
 
+/// At the last edge.
+#[derive(Clone, Copy, Debug, Default)]
+struct Now {
+    /// k, and K at `last`.
+    ranks_in_io: i64,
+    sum: i64,
+    last: i64,
+    /// Since when k > 0, where it is, and the most that it was since.
+    since: i64,
+    most: i64,
+}
+
 /// What K comes to in one rank's file calls.
 #[derive(Clone, Copy, Debug, Default)]
 struct InRank {
-    /// K at the begin of the call that it is in.
-    begin: i64,
-    /// Over all calls that are over.
+    /// K over all calls that are over, less K at the begin of the one that it is in.
     shared: i64,
-    /// Calls of the slab that ended, and areas of the slab.
+    /// K at that begin, or 0.
+    begin: i64,
+    /// Calls of the slab that ended, those of them whose bytes are in a phase, and areas of the
+    /// slab beside those at the ends.
     ended: usize,
+    moved: usize,
     areas: usize,
 }
 
@@ -61,10 +70,7 @@ impl Area {
             keys,
             merger: Merger::default(),
             ranks: vec![InRank::default(); ranks],
-            ranks_in_io: 0,
-            sum: 0,
-            last: 0,
-            since: 0,
+            now: Now::default(),
             gap: (runtime / 100).max(1),
             phases: Vec::new(),
         }
@@ -80,7 +86,7 @@ impl Area {
             .filter(|run| !run.is_empty())
             .collect();
         let mut merger = std::mem::take(&mut self.merger);
-        let keys = merger.merge(&runs);
+        let keys = merger.merge(self.keys, &runs);
         // Nobody asks for areas in between where there are no vertices: file calls alone.
         let asked = slabs.iter().any(|slab| !slab.vertices.is_empty())
             || chains.iter().any(|chain| !chain.vertices.is_empty());
@@ -89,57 +95,59 @@ impl Area {
         } else {
             self.take::<false>(keys, slabs, chains);
             for (chain, of) in chains.iter_mut().zip(&mut self.ranks) {
-                chain.shared[0] = of.shared;
-                chain.first_area = chain.first_area.wrapping_add(of.areas as u32);
+                chain.shared[0] = of.shared + of.begin;
+                chain.first_area = chain.first_area.wrapping_add((of.ended + of.areas) as u32);
             }
         }
         self.merger = merger;
+        self.add_moved(slabs);
         for (slab, of) in slabs.iter_mut().zip(&mut self.ranks) {
             slab.edges.drain(..slab.edges.partition_point(|key| *key < after));
             slab.moved.drain(..of.ended);
-            (of.ended, of.areas) = (0, 0);
+            (of.ended, of.moved, of.areas) = (0, 0, 0);
         }
     }
 
     /// `ASKED`: each area is added to its rank's chain.
     fn take<const ASKED: bool>(&mut self, keys: &[u64], slabs: &[Slab], chains: &mut [Chain]) {
+        let of_keys = self.keys;
+        let mut now = self.now;
         for key in keys {
-            let (time, turn, rank) = self.keys.parts(*key);
-            self.sum += i64::from(self.ranks_in_io) * (time - self.last);
-            self.last = time;
-            let rank = rank as usize;
-            match turn {
-                Turn::Begin => {
-                    self.ranks[rank].begin = self.sum;
-                    self.enter(time);
+            let (time, turn, rank) = of_keys.parts(*key);
+            now.sum += now.ranks_in_io * (time - now.last);
+            now.last = time;
+            let of = &mut self.ranks[rank as usize];
+            if turn == Turn::Sample || turn == Turn::Total {
+                let over = of.shared + of.begin;
+                let areas = if turn == Turn::Sample {
+                    &[of.shared + now.sum][..]
+                } else {
+                    &[now.sum, over]
+                };
+                of.areas += areas.len();
+                if ASKED {
+                    chains[rank as usize].shared.extend(areas);
                 }
-                Turn::Sample => {
-                    let InRank { begin, shared, areas, .. } = &mut self.ranks[rank];
-                    *areas += 1;
-                    if ASKED {
-                        chains[rank].shared.push(*shared + self.sum - *begin);
-                    }
-                }
-                Turn::Total => {
-                    let of = &mut self.ranks[rank];
-                    of.areas += 2;
-                    if ASKED {
-                        chains[rank].shared.extend([self.sum, of.shared]);
-                    }
-                }
-                Turn::End => {
-                    let of = &mut self.ranks[rank];
-                    of.shared += self.sum - of.begin;
-                    of.areas += 1;
-                    if ASKED {
-                        chains[rank].shared.push(of.shared);
-                    }
-                    let moved = slabs[rank].moved[of.ended];
-                    of.ended += 1;
-                    self.leave(time, moved);
-                }
+                continue;
+            }
+            // Who comes next is as good as random: no branch depends on whether a call begins or
+            // ends.
+            let begins = i64::from(turn == Turn::Begin);
+            let ends = 1 - begins;
+            of.shared += (ends - begins) * now.sum;
+            of.begin = begins * now.sum;
+            of.ended += ends as usize;
+            if ASKED && turn == Turn::End {
+                chains[rank as usize].shared.push(of.shared);
+            }
+            let fewer = now.ranks_in_io - ends;
+            now.ranks_in_io = fewer + begins;
+            now.most = now.most.max(now.ranks_in_io);
+            if fewer == 0 {
+                if turn == Turn::Begin { self.open(&mut now, slabs) } else { self.close(&now) }
             }
         }
+        self.now = now;
     }
 
     /// The sum of K over each rank's file calls.
@@ -151,42 +159,39 @@ impl Area {
         &self.phases
     }
 
-    #[inline]
-    fn enter(&mut self, now: i64) {
-        self.ranks_in_io += 1;
-        if self.ranks_in_io == 1 {
-            self.open(now);
-        }
-        let phase = self.phases.last_mut().expect("a phase is open while a rank is in a file call");
-        phase.ranks_in_io_max = phase.ranks_in_io_max.max(self.ranks_in_io);
-    }
-
-    /// `moved`: see [`Slab::moved`].
-    #[inline]
-    fn leave(&mut self, now: i64, moved: u64) {
-        self.ranks_in_io -= 1;
-        let phase = self.phases.last_mut().expect("a phase is open while a rank is in a file call");
-        let (read, written) = if moved & 1 == 0 { (moved >> 1, 0) } else { (0, moved >> 1) };
-        phase.bytes_read += read;
-        phase.bytes_written += written;
-        if self.ranks_in_io == 0 {
-            phase.end = now;
-            phase.io += self.sum;
-            phase.busy += now - self.since;
-        }
-    }
-
-    /// `io` holds −K(begin) until K(end) is added.
-    fn open(&mut self, now: i64) {
-        self.since = now;
+    /// k is no longer 0. `io` holds −K(begin) until K(end) is added.
+    #[cold]
+    fn open(&mut self, now: &mut Now, slabs: &[Slab]) {
+        (now.since, now.most) = (now.last, 1);
         match self.phases.last_mut() {
-            Some(phase) if now - phase.end < self.gap => phase.io -= self.sum,
-            _ => self.phases.push(IoPhase {
-                begin: now,
-                end: now,
-                io: -self.sum,
-                ..IoPhase::default()
-            }),
+            Some(phase) if now.last - phase.end < self.gap => phase.io -= now.sum,
+            _ => {
+                self.add_moved(slabs);
+                let (begin, end) = (now.last, now.last);
+                self.phases.push(IoPhase { begin, end, io: -now.sum, ..IoPhase::default() });
+            }
+        }
+    }
+
+    /// k is 0 again.
+    fn close(&mut self, now: &Now) {
+        let phase = self.phases.last_mut().expect("a phase is open while a rank is in a file call");
+        phase.end = now.last;
+        phase.io += now.sum;
+        phase.busy += now.last - now.since;
+        phase.ranks_in_io_max = phase.ranks_in_io_max.max(now.most as u32);
+    }
+
+    /// What calls moved that ended and is in no phase yet is the last phase's.
+    fn add_moved(&mut self, slabs: &[Slab]) {
+        let Some(phase) = self.phases.last_mut() else { return };
+        for (of, slab) in self.ranks.iter_mut().zip(slabs) {
+            for moved in &slab.moved[of.moved..of.ended] {
+                let writes = (moved & 1).wrapping_neg(); // all ones, or nothing
+                phase.bytes_written += moved >> 1 & writes;
+                phase.bytes_read += moved >> 1 & !writes;
+            }
+            of.moved = of.ended;
         }
     }
 }
@@ -194,7 +199,7 @@ impl Area {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::vertex::{Deed, Vertex};
+    use crate::graph::vertex::{Deed, Site, Vertex};
 
     #[test]
     fn area_and_phases_follow_the_ranks_in_io() {
@@ -221,7 +226,8 @@ mod tests {
         ];
         slabs[0].edges.insert(1, keys.key(115, Turn::Sample, 0)); // 10 · 1 + 5 · 2
         let deed = Deed::Await { role: 0 };
-        let vertex = Vertex { at: 0, useful: 0, io: 0, areas: 0, owns: 0, deed };
+        let (site, owns) = (Site::default(), 0);
+        let vertex = Vertex { at: 0, since: 0, useful: 0, io: 0, areas: 0, owns, site, deed };
         let mut chains = [Chain::default(), Chain::default()];
         chains[0].vertices.push(vertex); // asks for areas
         area.pass(&mut slabs, 125, &mut chains);

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use crate::clocks::Clocks;
 use crate::graph::locks::Lock;
 use crate::graph::messages::MessageId;
+use crate::graph::moment::Trails;
 use crate::graph::roles::Role;
 use crate::graph::vertex::{Source, Vertex};
 use crate::numbered::Numbered;
@@ -61,6 +62,7 @@ impl Chain {
             owns: vertex.owns,
             tied: waits.last == vertex.at,
             settled: false,
+            trails: Trails::default(),
         }
     }
 

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use tailrace_trace::Tables;
 
-use crate::clocks::Clocks;
+use crate::graph::moment::CrossingId;
 use crate::graph::replayed::{Answer, Replayed, Waiter};
+use crate::graph::trail::Latest;
 use crate::graph::vertex::{Entry, Family, Gives, Source, Waits};
 
 /// A rank's part in one instance.
@@ -37,21 +38,21 @@ struct Entered {
 
 /// The latest entries of some ranks, on each side.
 #[derive(Clone, Copy, Debug, Default)]
-struct Latest {
-    sides: [Clocks; 2],
+struct Entries {
+    sides: [Latest; 2],
     entries: u32,
 }
 
-impl Latest {
+impl Entries {
     #[inline]
-    fn add(&mut self, side: Side, moment: Clocks) {
+    fn add(&mut self, side: Side, moment: &Latest) {
         self.entries += 1;
         let latest = &mut self.sides[usize::from(side)];
         *latest = latest.max(moment);
     }
 
-    fn of_all(&self) -> Clocks {
-        self.sides[0].max(self.sides[1])
+    fn of_all(&self) -> Latest {
+        self.sides[0].max(&self.sides[1])
     }
 }
 
@@ -63,17 +64,17 @@ struct Instance {
     left: u32,
     root: Option<Source>,
     /// Entries that every later leaver can have waited for, with their replayed times.
-    settled: Latest,
+    settled: Entries,
     /// The others, by measured time once `sorted`.
     fresh: Vec<Entered>,
     sorted: bool,
     /// The settled ones and the first `known` of the fresh ones.
-    latest: Latest,
+    latest: Entries,
     known: usize,
     /// Of prefix and neighbourhood collectives: entries by position.
     by_position: Vec<Option<Source>>,
     /// The end of the latest settled file call that a rank made inside, and the others.
-    file_calls: Clocks,
+    file_calls: Latest,
     fresh_file_calls: Vec<Source>,
     /// Has sources that are not settled.
     open: bool,
@@ -153,7 +154,7 @@ impl Collectives {
             return Answer::Missing;
         }
         let found = match part.waits {
-            Waits::Nothing => Ok(Clocks::default()),
+            Waits::Nothing => Ok(Latest::default()),
             Waits::All => instance.latest(waiter).map(|latest| match part.side {
                 Some(side) => latest.sides[usize::from(1 - side)],
                 None => latest.of_all(),
@@ -204,6 +205,11 @@ impl Collectives {
 
     pub(crate) fn is_settled(&self) -> bool {
         self.unsettled.is_empty()
+    }
+
+    /// The ends of all trails.
+    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
+        self.slots.iter_mut().flat_map(Instance::crossings)
     }
 
     /// Instances that not all ranks entered.
@@ -296,7 +302,7 @@ type Found<T> = Result<T, u32>;
 
 impl Instance {
     /// The latest entries that the waiter can have waited for.
-    fn latest(&mut self, waiter: &Waiter<'_>) -> Found<Latest> {
+    fn latest(&mut self, waiter: &Waiter<'_>) -> Found<Entries> {
         if self.fresh.is_empty() {
             return Ok(self.settled);
         }
@@ -313,36 +319,36 @@ impl Instance {
             (self.latest, self.known) = (self.settled, 0);
         }
         for entered in &self.fresh[self.known..before] {
-            self.latest.add(entered.side, waiter.moment(&entered.source)?);
+            self.latest.add(entered.side, &waiter.moment(&entered.source)?);
             self.known += 1;
         }
         let mut latest = self.latest;
         let at_once = self.fresh[before..].iter().take_while(|e| e.source.at <= waiter.at);
         for entered in at_once.filter(|entered| waiter.counts(&entered.source)) {
-            latest.add(entered.side, waiter.moment(&entered.source)?);
+            latest.add(entered.side, &waiter.moment(&entered.source)?);
         }
         Ok(latest)
     }
 
     /// `None` as long as not all have entered.
-    fn everyone(&mut self, waiter: &Waiter<'_>) -> Found<Option<Clocks>> {
+    fn everyone(&mut self, waiter: &Waiter<'_>) -> Found<Option<Latest>> {
         let latest = self.latest(waiter)?;
         Ok((latest.entries >= self.size).then(|| latest.of_all()))
     }
 
-    fn everyone_and_file_calls(&mut self, waiter: &Waiter<'_>) -> Found<Clocks> {
-        let Some(everyone) = self.everyone(waiter)? else { return Ok(Clocks::default()) };
-        let mut latest = everyone.max(self.file_calls);
+    fn everyone_and_file_calls(&mut self, waiter: &Waiter<'_>) -> Found<Latest> {
+        let Some(everyone) = self.everyone(waiter)? else { return Ok(Latest::default()) };
+        let mut latest = everyone.max(&self.file_calls);
         for source in self.fresh_file_calls.iter().filter(|source| waiter.counts(source)) {
-            latest = latest.max(waiter.moment(source)?);
+            latest = latest.max(&waiter.moment(source)?);
         }
         Ok(latest)
     }
 
-    fn root(&self, waiter: &Waiter<'_>) -> Found<Clocks> {
+    fn root(&self, waiter: &Waiter<'_>) -> Found<Latest> {
         match &self.root {
             Some(root) if waiter.counts(root) => waiter.moment(root),
-            _ => Ok(Clocks::default()),
+            _ => Ok(Latest::default()),
         }
     }
 
@@ -351,20 +357,29 @@ impl Instance {
         &self,
         positions: impl Iterator<Item = u32>,
         waiter: &Waiter<'_>,
-    ) -> Found<Clocks> {
+    ) -> Found<Latest> {
         let sources = positions.filter_map(|place| self.by_position.get(place as usize)?.as_ref());
-        let mut latest = Clocks::default();
+        let mut latest = Latest::default();
         for source in sources.filter(|source| waiter.counts(source)) {
-            latest = latest.max(waiter.moment(source)?);
+            latest = latest.max(&waiter.moment(source)?);
         }
         Ok(latest)
+    }
+
+    fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
+        let fresh = self.fresh.iter_mut().map(|entered| &mut entered.source);
+        let sources = fresh.chain(&mut self.fresh_file_calls).chain(self.root.as_mut());
+        let sources = sources.chain(self.by_position.iter_mut().flatten());
+        let latest = self.settled.sides.iter_mut().chain([&mut self.file_calls]);
+        let settled = latest.flat_map(Latest::crossings);
+        sources.flat_map(|source| &mut source.trails).chain(settled)
     }
 
     fn settle(&mut self, replayed: &Replayed) {
         let settled = &mut self.settled;
         self.fresh.retain(|entered| match replayed.moment(&entered.source) {
             Some(moment) => {
-                settled.add(entered.side, moment);
+                settled.add(entered.side, &Latest::of(&entered.source, &moment));
                 false
             }
             None => true,
@@ -372,10 +387,11 @@ impl Instance {
         self.sorted = false;
         let latest = &mut self.file_calls;
         self.fresh_file_calls.retain(|source| {
-            let moment = replayed.moment(source);
-            *latest = latest.max(moment.unwrap_or_default());
-            moment.is_none()
+            let Some(moment) = replayed.moment(source) else { return true };
+            *latest = latest.max(&Latest::of(source, &moment));
+            false
         });
+        (self.latest, self.known) = (Entries::default(), 0);
         self.open = !self.fresh.is_empty() || !self.fresh_file_calls.is_empty();
         for source in self.by_position.iter_mut().flatten().chain(self.root.as_mut()) {
             self.open |= !replayed.settle(source);

@@ -43,6 +43,11 @@ impl Keys {
         self.stamps.stamp(time.clamp(-1, self.runtime) + 1, 0, 0)
     }
 
+    /// No later than any key of the same time.
+    fn at_time_of(self, key: u64) -> u64 {
+        self.stamps.stamp(self.stamps.time(key), 0, 0)
+    }
+
     #[inline]
     pub(crate) fn parts(self, key: u64) -> (i64, Turn, u32) {
         let turn = match self.stamps.turn(key) {
@@ -55,7 +60,7 @@ impl Keys {
     }
 }
 
-/// Merges sorted runs, two by two; buffers are kept from call to call.
+/// Merges runs that are in order of time, two by two; buffers are kept from call to call.
 #[derive(Default)]
 pub(crate) struct Merger {
     runs: Vec<Vec<u64>>,
@@ -64,19 +69,19 @@ pub(crate) struct Merger {
 }
 
 impl Merger {
-    /// All keys of the runs in order.
-    pub(crate) fn merge<'a>(&'a mut self, runs: &[&[u64]]) -> &'a [u64] {
+    /// All keys of the runs in order; those of one run that have the same time stay as they are.
+    pub(crate) fn merge<'a>(&'a mut self, keys: Keys, runs: &[&[u64]]) -> &'a [u64] {
         self.spare.append(&mut self.runs);
         for pair in runs.chunks(2) {
             let mut merged = self.spare.pop().unwrap_or_default();
-            merge_two(pair[0], pair.get(1).copied().unwrap_or_default(), &mut merged);
+            merge_two(keys, pair[0], pair.get(1).copied().unwrap_or_default(), &mut merged);
             self.runs.push(merged);
         }
         while self.runs.len() > 1 {
             for pair in self.runs.chunks(2) {
                 let mut merged = self.spare.pop().unwrap_or_default();
                 let second = pair.get(1).map(Vec::as_slice).unwrap_or_default();
-                merge_two(&pair[0], second, &mut merged);
+                merge_two(keys, &pair[0], second, &mut merged);
                 self.next.push(merged);
             }
             self.spare.append(&mut self.runs);
@@ -86,21 +91,69 @@ impl Merger {
     }
 }
 
-/// Which key comes next is as good as random: as a branch it would be mispredicted half of the
-/// time.
-fn merge_two(left: &[u64], right: &[u64], merged: &mut Vec<u64>) {
-    merged.clear();
-    merged.reserve(left.len() + right.len());
-    let (mut i, mut j) = (0, 0);
-    while i < left.len() && j < right.len() {
-        let (a, b) = (left[i], right[j]);
-        let takes_left = a <= b;
-        merged.push(select_unpredictable(takes_left, a, b));
-        i += usize::from(takes_left);
-        j += usize::from(!takes_left);
+/// Two halves are merged side by side: the next key of each has to wait for its last one, but not
+/// for the other's.
+fn merge_two(keys: Keys, left: &[u64], right: &[u64], merged: &mut Vec<u64>) {
+    merged.resize(left.len() + right.len(), 0);
+    let longer = if left.len() < right.len() { right } else { left };
+    let middle = longer.get(longer.len() / 2).map_or(0, |key| keys.at_time_of(*key));
+    let before = |run: &[u64]| run.partition_point(|key| *key < middle);
+    let (left, later_left) = left.split_at(before(left));
+    let (right, later_right) = right.split_at(before(right));
+    let (merged, later) = merged.split_at_mut(left.len() + right.len());
+    let (mut first, mut second) = (Strand::new(left, right), Strand::new(later_left, later_right));
+    let mut taken = 0;
+    for (key, later) in merged.iter_mut().zip(later.iter_mut()) {
+        if first.is_one_run() || second.is_one_run() {
+            break;
+        }
+        *key = first.take();
+        *later = second.take();
+        taken += 1;
     }
-    merged.extend_from_slice(&left[i..]);
-    merged.extend_from_slice(&right[j..]);
+    first.finish(&mut merged[taken..]);
+    second.finish(&mut later[taken..]);
+}
+
+/// What is left of two runs that are being merged.
+struct Strand<'a> {
+    left: &'a [u64],
+    right: &'a [u64],
+    i: usize,
+    j: usize,
+}
+
+impl<'a> Strand<'a> {
+    fn new(left: &'a [u64], right: &'a [u64]) -> Self {
+        Self { left, right, i: 0, j: 0 }
+    }
+
+    #[inline]
+    fn is_one_run(&self) -> bool {
+        self.i >= self.left.len() || self.j >= self.right.len()
+    }
+
+    /// Which key comes next is as good as random: as a branch it would be mispredicted half of the
+    /// time.
+    #[inline]
+    fn take(&mut self) -> u64 {
+        let (a, b) = (self.left[self.i], self.right[self.j]);
+        let takes_left = a <= b;
+        self.i += usize::from(takes_left);
+        self.j += usize::from(!takes_left);
+        select_unpredictable(takes_left, a, b)
+    }
+
+    fn finish(mut self, merged: &mut [u64]) {
+        let mut taken = 0;
+        while !self.is_one_run() {
+            merged[taken] = self.take();
+            taken += 1;
+        }
+        let (left, right) = (&self.left[self.i..], &self.right[self.j..]);
+        merged[taken..taken + left.len()].copy_from_slice(left);
+        merged[taken + left.len()..].copy_from_slice(right);
+    }
 }
 
 #[cfg(test)]
@@ -124,15 +177,31 @@ mod tests {
 
     #[test]
     fn any_number_of_runs_is_merged() {
+        let keys = Keys::new(100_000, 16).unwrap();
         let mut merger = Merger::default();
         for number in 0..9 {
+            let key =
+                |run: u32, i: i64| keys.key(i * i64::from(run + 1) % 97 + i * 97, Turn::End, run);
             let runs: Vec<Vec<u64>> = (0..number)
-                .map(|run| (0..10).map(|i| i * (run + 1) % 97 + i * 97).collect())
+                .map(|run| (0..100 * i64::from(run)).map(|i| key(run, i)).collect())
                 .collect();
             let slices: Vec<&[u64]> = runs.iter().map(Vec::as_slice).collect();
             let mut expected: Vec<u64> = runs.concat();
             expected.sort_unstable();
-            assert_eq!(merger.merge(&slices), expected);
+            assert_eq!(merger.merge(keys, &slices), expected);
+        }
+    }
+
+    #[test]
+    fn a_call_that_begins_when_the_one_before_ends_stays_behind_it() {
+        let keys = Keys::new(100_000, 2).unwrap();
+        let call = |rank, i| [keys.key(i, Turn::Begin, rank), keys.key(i + 1, Turn::End, rank)];
+        let run = |rank| (0..100).flat_map(|i| call(rank, i)).collect::<Vec<u64>>();
+        let runs = [run(0), run(1)];
+        let merged = Merger::default().merge(keys, &[&runs[0], &runs[1]]).to_vec();
+        for rank in 0..2 {
+            let own = merged.iter().copied().filter(|key| keys.parts(*key).2 == rank);
+            assert_eq!(own.collect::<Vec<u64>>(), runs[rank as usize]);
         }
     }
 }

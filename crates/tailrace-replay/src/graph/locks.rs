@@ -8,8 +8,9 @@
 
 use hashbrown::HashMap;
 
-use crate::clocks::Clocks;
+use crate::graph::moment::{CrossingId, Moment};
 use crate::graph::replayed::{Answer, Replayed, Waiter};
+use crate::graph::trail::Latest;
 use crate::graph::vertex::Source;
 
 /// A window: its communicator, and which of that one's windows it is.
@@ -42,8 +43,8 @@ struct Place {
     /// Locks that are held, and those given back that are not settled.
     held: Vec<Held>,
     /// The latest giving back that is settled, of all and of the exclusive ones.
-    released: Clocks,
-    released_exclusive: Clocks,
+    released: Latest,
+    released_exclusive: Latest,
 }
 
 #[derive(Debug, Default)]
@@ -87,20 +88,30 @@ impl Locks {
     /// the target or at all; without a target all that it holds.
     pub(crate) fn granted(&self, lock: Lock, waiter: &Waiter<'_>) -> Answer {
         let Some(places) = self.windows.get(&lock.window) else {
-            return Answer::After(Clocks::default());
+            return Answer::After(Latest::default());
         };
         let own = overlapping(places, lock.target).flat_map(|(at, place)| {
             let own = |held: &&Held| held.rank == waiter.rank && held.is_held(waiter);
             place.held.iter().filter(own).map(move |held| (at, *held))
         });
-        let mut latest = Clocks::default();
+        let mut latest = Latest::default();
         for (at, held) in own {
             match before(places, at, &held, waiter) {
-                Ok(moment) => latest = latest.max(moment),
+                Ok(moment) => latest = latest.max(&moment),
                 Err(rank) => return Answer::Needs(rank),
             }
         }
         Answer::After(latest)
+    }
+
+    /// The ends of all trails.
+    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
+        let places = self.windows.values_mut().flat_map(HashMap::values_mut);
+        places.flat_map(|Place { held, released, released_exclusive }| {
+            let held = held.iter_mut().flat_map(|held| [&mut held.release, &mut held.released]);
+            let held = held.flatten().flat_map(|source| &mut source.trails);
+            held.chain(released.crossings()).chain(released_exclusive.crossings())
+        })
     }
 
     /// Makes replayed times of what can be told by now, and forgets who gave back.
@@ -117,9 +128,11 @@ impl Locks {
                 let Some(source) = held.released.filter(|source| source.settled) else {
                     return true;
                 };
-                *released = released.max(source.clocks);
+                let Source { clocks, trails, .. } = source;
+                let latest = Latest::of(&source, &Moment { clocks, trails });
+                *released = released.max(&latest);
                 if held.exclusive {
-                    *released_exclusive = released_exclusive.max(source.clocks);
+                    *released_exclusive = released_exclusive.max(&latest);
                 }
                 false
             });
@@ -154,10 +167,11 @@ fn before(
     target: Target,
     own: &Held,
     waiter: &Waiter<'_>,
-) -> Result<Clocks, u32> {
-    let mut latest = Clocks::default();
+) -> Result<Latest, u32> {
+    let mut latest = Latest::default();
     for (_, place) in overlapping(places, target) {
-        latest = latest.max(if own.exclusive { place.released } else { place.released_exclusive });
+        let released = if own.exclusive { &place.released } else { &place.released_exclusive };
+        latest = latest.max(released);
         for other in place.held.iter().filter(|other| own.exclusive || other.exclusive) {
             let first = (other.began, other.rank) < (own.began, own.rank);
             let source = match (other.released, other.release) {
@@ -169,7 +183,7 @@ fn before(
                 }
                 _ => continue,
             };
-            latest = latest.max(waiter.moment(&source)?);
+            latest = latest.max(&waiter.moment(&source)?);
         }
     }
     Ok(latest)

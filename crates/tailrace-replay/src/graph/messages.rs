@@ -1,5 +1,6 @@
 //! Point-to-point matching: on each channel the n-th send meets the n-th posted receive.
 
+use crate::graph::moment::CrossingId;
 use crate::graph::vertex::Source;
 
 /// Names a message from its first sight (send or posted receive) until both sides are done with it.
@@ -147,6 +148,12 @@ impl Messages {
         });
     }
 
+    /// The ends of all trails.
+    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
+        let ends = self.slots.iter_mut().flat_map(|m| [&mut m.sent, &mut m.posted]);
+        ends.flatten().flat_map(|source| &mut source.trails)
+    }
+
     pub(crate) fn is_settled(&self) -> bool {
         self.unsettled.is_empty()
     }
@@ -229,9 +236,10 @@ impl Messages {
 
     #[inline]
     fn release(&mut self, id: MessageId) {
-        let message = &self.slots[id as usize];
+        let message = &mut self.slots[id as usize];
         let matched = message.sent.is_some() && message.posted.is_some();
         if matched && message.sender_done && message.receiver_done.is_some() {
+            (message.sent, message.posted) = (None, None);
             self.free.push(id);
         }
     }
@@ -251,6 +259,7 @@ impl Messages {
 mod tests {
     use super::*;
     use crate::clocks::Clocks;
+    use crate::graph::moment::Trails;
 
     fn source(at: i64) -> Source {
         Source {
@@ -261,6 +270,7 @@ mod tests {
             owns: 0,
             tied: false,
             settled: true,
+            trails: Trails::default(),
         }
     }
 

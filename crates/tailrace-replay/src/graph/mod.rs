@@ -16,10 +16,13 @@ pub(crate) mod collectives;
 pub(crate) mod edges;
 pub(crate) mod locks;
 pub(crate) mod messages;
+pub(crate) mod moment;
 mod replay;
 pub(crate) mod replayed;
 pub(crate) mod roles;
+pub(crate) mod trail;
 pub(crate) mod vertex;
+pub(crate) mod wait_states;
 
 use hashbrown::HashMap;
 use tailrace_trace::Tables;
@@ -29,11 +32,15 @@ use crate::clocks::Clocks;
 use crate::graph::area::Area;
 use crate::graph::chains::Chain;
 use crate::graph::collectives::Collectives;
+use crate::graph::edges::{Keys, Turn};
 use crate::graph::locks::{Lock, Locks, WindowId};
 use crate::graph::messages::Messages;
+use crate::graph::moment::{Moment, REPLAYS, Trails};
 use crate::graph::replayed::{Pace, Replayed};
 use crate::graph::roles::Role;
+use crate::graph::trail::Crossings;
 use crate::graph::vertex::{Deed, Sending, Vertex};
+use crate::graph::wait_states::WaitStates;
 
 /// What a reducer hands over of one rank, in order of time.
 #[derive(Default)]
@@ -69,6 +76,16 @@ impl Slab {
         self.locks.append(&mut later.locks);
         self.cuts.append(&mut later.cuts);
         self.has_probes |= std::mem::take(&mut later.has_probes);
+    }
+
+    /// Leaves what is later than `horizon` for the next slab, of which nothing is there yet.
+    pub(crate) fn give_back(&mut self, keys: Keys, horizon: i64, next: &mut Self) {
+        let late = self.vertices.partition_point(|vertex| vertex.at <= horizon);
+        next.vertices.extend(self.vertices.drain(late..));
+        let late = self.edges.partition_point(|key| *key < keys.after(horizon));
+        let ends = self.edges[late..].iter().filter(|key| keys.parts(**key).1 == Turn::End).count();
+        next.edges.extend(self.edges.drain(late..));
+        next.moved.extend(self.moved.drain(self.moved.len() - ends..));
     }
 }
 
@@ -141,6 +158,8 @@ pub(crate) struct Graph<'a> {
     under_way: Vec<bool>,
     /// Waits that were given up to get on.
     pub forced: u64,
+    pub crossings: Crossings,
+    pub wait_states: WaitStates,
 }
 
 impl<'a> Graph<'a> {
@@ -149,14 +168,16 @@ impl<'a> Graph<'a> {
     pub(crate) fn new(tables: &'a Tables, begins: &[i64], guarded: bool, area: Area) -> Self {
         let ranks = i64::from(tables.ranks.max(1));
         let chain = || Chain { shared: vec![0], ..Chain::default() };
-        let pace = |begin: &i64| Pace::new(Clocks::all(*begin, ranks));
+        let pace = |(rank, begin): (u32, &i64)| {
+            Pace::new(Moment { clocks: Clocks::all(*begin, ranks), trails: [rank; REPLAYS] })
+        };
         Self {
             tables,
             ranks,
             guarded,
             area,
             chains: begins.iter().map(|_| chain()).collect(),
-            replayed: Replayed(begins.iter().map(pace).collect()),
+            replayed: Replayed((0..).zip(begins).map(pace).collect()),
             messages: Messages::default(),
             collectives: Collectives::default(),
             locks: Locks::default(),
@@ -164,6 +185,8 @@ impl<'a> Graph<'a> {
             stack: Vec::new(),
             under_way: vec![false; begins.len()],
             forced: 0,
+            crossings: Crossings::new(begins),
+            wait_states: WaitStates::default(),
         }
     }
 
@@ -201,6 +224,9 @@ impl<'a> Graph<'a> {
             self.force();
             self.settle();
         }
+        if self.crossings.is_crowded() {
+            self.sweep();
+        }
     }
 
     /// There is no more: what waits in vain goes on.
@@ -213,7 +239,12 @@ impl<'a> Graph<'a> {
 
     /// By how much each rank's clocks are ahead of its local time, in the end.
     pub(crate) fn ahead(&self) -> Vec<Clocks> {
-        self.replayed.0.iter().map(Pace::ahead).collect()
+        self.replayed.0.iter().map(|pace| pace.ahead().clocks).collect()
+    }
+
+    /// … and how the rank came to that.
+    pub(crate) fn trails(&self, rank: usize) -> Trails {
+        self.replayed.0[rank].ahead().trails
     }
 
     fn add_channels(&mut self, rank: usize, slab: &mut Slab) {
@@ -293,6 +324,17 @@ impl<'a> Graph<'a> {
         if settled && messages.is_settled() && collectives.is_settled() {
             replayed.0.iter_mut().for_each(Pace::forget_waits);
         }
+    }
+
+    fn sweep(&mut self) {
+        let Self { chains, replayed, messages, collectives, locks, crossings, .. } = self;
+        crossings.sweep(|show| {
+            let marks = chains.iter_mut().flat_map(|chain| &mut chain.marks).flatten();
+            let marks = marks.flat_map(|source| &mut source.trails);
+            let paces = replayed.0.iter_mut().flat_map(Pace::crossings);
+            let met = messages.crossings().chain(collectives.crossings());
+            marks.chain(paces).chain(met).chain(locks.crossings()).for_each(show);
+        });
     }
 
     fn waiting(&self) -> usize {

@@ -3,9 +3,12 @@
 use crate::clocks::Clocks;
 use crate::graph::Graph;
 use crate::graph::chains::Chain;
+use crate::graph::moment::Moment;
 use crate::graph::replayed::{Answer, Own, Pace};
 use crate::graph::roles::Role;
+use crate::graph::trail::{Crossings, From, Lane, Latest};
 use crate::graph::vertex::{Deed, Vertex};
+use crate::graph::wait_states::{Awaited, Wait};
 
 /// How far a rank's replay came.
 enum Reached {
@@ -80,7 +83,8 @@ impl Graph<'_> {
                 Deed::OwnBegins { .. } | Deed::OwnEnds { .. } => {
                     let chain = &mut self.chains[rank];
                     chain.replayed += 1;
-                    self.replayed.0[rank].own_file_call(chain, &vertex, self.ranks);
+                    let (pace, crossings) = (&mut self.replayed.0[rank], &mut self.crossings);
+                    pace.own_file_call(rank as u32, chain, &vertex, self.ranks, crossings);
                     continue;
                 }
                 Deed::Leave { role } | Deed::Cancel { role } | Deed::Free { role } => {
@@ -93,18 +97,17 @@ impl Graph<'_> {
                     continue;
                 }
             };
-            let moment = match answer {
-                Answer::After(moment) => moment,
+            let latest = match answer {
+                Answer::After(latest) => latest,
                 _ if force => {
                     self.forced += 1;
-                    Clocks::default()
+                    Latest::default()
                 }
                 Answer::Needs(other) => return Reached::Needs(other),
                 Answer::Missing => return Reached::Missing,
             };
             force = false;
-            let local = self.chains[rank].local(&vertex, self.ranks);
-            self.replayed.0[rank].go_on_after(moment, local);
+            self.go_on_after(rank, &vertex, &latest);
             self.chains[rank].replayed += 1;
             match vertex.deed {
                 Deed::Finish { role } => self.end_role(rank, &vertex, role),
@@ -113,6 +116,45 @@ impl Graph<'_> {
             }
         }
         Reached::Everything
+    }
+
+    /// The rank goes on no earlier than the latest of what it waited for.
+    #[inline]
+    fn go_on_after(&mut self, rank: usize, vertex: &Vertex, latest: &Latest) {
+        let local = self.chains[rank].local(vertex, self.ranks);
+        let pace = &mut self.replayed.0[rank];
+        let Moment { clocks, mut trails } = pace.ahead();
+        let since = vertex.since.max(pace.waited);
+        let Clocks { net, even, ideal } = clocks.plus(local);
+        let deciding = latest.deciding([since, net, even, ideal]);
+        for (trail, from) in trails.iter_mut().zip(deciding) {
+            if let Some(from) = from.filter(|_| !self.crossings.too_many) {
+                *trail = self.crossings.cross(Lane::main(rank as u32), vertex.at, from);
+            }
+        }
+        pace.ahead.push(Moment { clocks: clocks.max(latest.clocks().minus(local)), trails });
+        if let Some(from) = deciding[0] {
+            let (begin, end) = (since.max(0), from.at.min(vertex.at));
+            pace.waited = end;
+            let cause = self.crossings.get(from.crossing).lane;
+            let (rank, site) = (rank as u32, vertex.site);
+            let awaited = self.awaited(rank, vertex);
+            self.wait_states.add(Wait { awaited, site, rank, cause, begin, end });
+        }
+    }
+
+    fn awaited(&self, rank: u32, vertex: &Vertex) -> Awaited {
+        match vertex.deed {
+            Deed::Await { role } | Deed::Finish { role } => {
+                match self.chains[rank as usize].roles.get(role) {
+                    Some(Role::Send(_)) => Awaited::Receiver,
+                    Some(Role::Collective(_)) => Awaited::Others,
+                    _ => Awaited::Sender,
+                }
+            }
+            Deed::Granted { .. } => Awaited::Lock,
+            _ => Awaited::Sender,
+        }
     }
 
     #[inline]
@@ -126,7 +168,7 @@ impl Graph<'_> {
                 collectives.completed_entry(&part, &waiter)
             }
             Some(Role::Collective(part)) => collectives.dependency(&part, &waiter),
-            Some(Role::Eager(_) | Role::Nothing) | None => Answer::After(Clocks::default()),
+            Some(Role::Eager(_) | Role::Nothing) | None => Answer::After(Latest::default()),
         }
     }
 
@@ -134,7 +176,7 @@ impl Graph<'_> {
         let waiter = self.replayed.waiter(rank, vertex, self.guarded);
         match self.chains[rank].probed.front().copied().flatten() {
             Some(message) => waiter.wait_for(self.messages.sent(message)),
-            None => Answer::After(Clocks::default()),
+            None => Answer::After(Latest::default()),
         }
     }
 
@@ -157,7 +199,14 @@ impl Graph<'_> {
 impl Pace {
     /// A file call of another thread than the main one begins, when whatever it waited for before
     /// was there; or it ends. K counts the ranks whose main threads are in file calls.
-    fn own_file_call(&mut self, chain: &Chain, vertex: &Vertex, ranks: i64) {
+    fn own_file_call(
+        &mut self,
+        rank: u32,
+        chain: &Chain,
+        vertex: &Vertex,
+        ranks: i64,
+        crossings: &mut Crossings,
+    ) {
         let (thread, ended) = match vertex.deed {
             Deed::OwnBegins { thread } => (thread as usize, None),
             Deed::OwnEnds { thread, duration } => (thread as usize, Some(duration)),
@@ -168,22 +217,28 @@ impl Pace {
         }
         let total = vertex.areas.wrapping_sub(chain.first_area) as usize + 1;
         let total = chain.shared.get(total).copied().unwrap_or(0);
-        let moment = self.ahead().plus(chain.local(vertex, ranks));
+        let Moment { clocks, trails } = self.ahead();
         let own = &mut self.threads[thread];
         match ended {
-            None => (own.clocks, own.begin) = (own.clocks.max(moment), total),
+            None => {
+                let lane = Lane { rank, thread: thread as u32 };
+                let cross = |crossing| {
+                    let from = From { at: vertex.at, rank, crossing };
+                    crossings.cross(lane, vertex.at, &from)
+                };
+                let clocks = clocks.plus(chain.local(vertex, ranks));
+                let main = Moment { clocks, trails: trails.map(cross) };
+                let is_first = own.number == 0;
+                own.moment = if is_first { main } else { own.moment.max(main) };
+                own.begin = total;
+            }
             Some(duration) => {
-                own.clocks.net += duration;
-                own.clocks.even += (total - own.begin + duration).min(duration * ranks);
+                own.moment.clocks.net += duration;
+                own.moment.clocks.even += (total - own.begin + duration).min(duration * ranks);
             }
         }
         own.number = vertex.owns;
-        self.own.push(own.clocks);
-    }
-
-    #[inline]
-    fn go_on_after(&mut self, moment: Clocks, local: Clocks) {
-        self.ahead.push(self.ahead().max(moment.minus(local)));
+        self.own.push(own.moment);
     }
 }
 

@@ -1,41 +1,51 @@
 //! How far each rank is replayed: by how much its clocks are ahead of its local time after each
 //! wait. What a wait can know of others.
 
-use crate::clocks::Clocks;
+use crate::graph::moment::{CrossingId, Moment};
+use crate::graph::trail::Latest;
 use crate::graph::vertex::{Source, Vertex};
 
 /// Of one rank.
 pub(crate) struct Pace {
     /// Replayed time minus local time after each wait, from the `first`-th on, and before the next.
-    pub ahead: Vec<Clocks>,
+    pub ahead: Vec<Moment>,
     pub first: u32,
+    /// Measured: until when the rank is known to have waited.
+    pub waited: i64,
     /// Beside the main thread: what their file calls came to after each begin and end, from the
     /// `first_own`-th on; by thread the latest, and ∫k dt at its begin.
-    pub own: Vec<Clocks>,
+    pub own: Vec<Moment>,
     pub first_own: u32,
     pub threads: Vec<Own>,
 }
 
 impl Pace {
     /// `ahead`: before the first wait.
-    pub(crate) fn new(ahead: Clocks) -> Self {
+    pub(crate) fn new(ahead: Moment) -> Self {
         let (own, threads) = (Vec::new(), Vec::new());
-        Self { ahead: vec![ahead], first: 0, own, first_own: 0, threads }
+        Self { ahead: vec![ahead], first: 0, waited: i64::MIN, own, first_own: 0, threads }
     }
 
     /// Since the last wait that was replayed.
     #[inline]
-    pub(crate) fn ahead(&self) -> Clocks {
+    pub(crate) fn ahead(&self) -> Moment {
         *self.ahead.last().expect("there is one before the first wait")
     }
 
     /// What the file calls of a thread came to, at the `number`-th begin or end of the rank; `None`
     /// if that is not replayed.
-    fn own(&self, number: u32) -> Option<Clocks> {
+    fn own(&self, number: u32) -> Option<Moment> {
         match number.checked_sub(self.first_own + 1) {
             Some(place) => self.own.get(place as usize).copied(),
-            None => self.threads.iter().find(|own| own.number == number).map(|own| own.clocks),
+            None => self.threads.iter().find(|own| own.number == number).map(|own| own.moment),
         }
+    }
+
+    /// The ends of its trails.
+    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
+        let threads = self.threads.iter_mut().map(|own| &mut own.moment);
+        let moments = self.ahead.iter_mut().chain(&mut self.own).chain(threads);
+        moments.flat_map(|moment| &mut moment.trails)
     }
 
     /// Forgets the waits that no source names any more.
@@ -52,7 +62,7 @@ impl Pace {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Own {
     /// What they came to at the last begin or end of one, and its number.
-    pub clocks: Clocks,
+    pub moment: Moment,
     pub number: u32,
     /// ∫k dt at the last begin.
     pub begin: i64,
@@ -64,13 +74,14 @@ pub(crate) struct Replayed(pub Vec<Pace>);
 impl Replayed {
     /// The replayed time of a source, once it is known.
     #[inline]
-    pub(crate) fn moment(&self, source: &Source) -> Option<Clocks> {
+    pub(crate) fn moment(&self, source: &Source) -> Option<Moment> {
         if source.settled {
-            return Some(source.clocks);
+            return Some(Moment { clocks: source.clocks, trails: source.trails });
         }
         let pace = &self.0[source.rank as usize];
         let ahead = pace.ahead.get(source.waits.wrapping_sub(pace.first) as usize)?;
-        let moment = source.clocks.plus(*ahead);
+        let clocks = source.clocks.plus(ahead.clocks);
+        let moment = Moment { clocks, trails: ahead.trails };
         if source.owns == 0 {
             return Some(moment);
         }
@@ -87,8 +98,8 @@ impl Replayed {
     #[inline]
     pub(crate) fn settle(&self, source: &mut Source) -> bool {
         match self.moment(source) {
-            Some(clocks) => {
-                (source.clocks, source.settled) = (clocks, true);
+            Some(Moment { clocks, trails }) => {
+                (source.clocks, source.trails, source.settled) = (clocks, trails, true);
                 true
             }
             None => false,
@@ -108,7 +119,7 @@ pub(crate) struct Waiter<'a> {
 /// What a waiter waits for.
 pub(crate) enum Answer {
     /// The moments before which it does not go on.
-    After(Clocks),
+    After(Latest),
     /// That rank has to be replayed further first.
     Needs(u32),
     /// What has not been matched yet.
@@ -118,8 +129,9 @@ pub(crate) enum Answer {
 impl Waiter<'_> {
     /// The source's replayed time, or the rank that has to be replayed further first.
     #[inline]
-    pub(crate) fn moment(&self, source: &Source) -> Result<Clocks, u32> {
-        self.replayed.moment(source).ok_or(source.rank)
+    pub(crate) fn moment(&self, source: &Source) -> Result<Latest, u32> {
+        let moment = self.replayed.moment(source).ok_or(source.rank)?;
+        Ok(Latest::of(source, &moment))
     }
 
     /// Whether it can have waited for the source: it happened before, or at the same nanosecond
@@ -145,7 +157,7 @@ impl Waiter<'_> {
                 self.moment(&source).map_or_else(Answer::Needs, Answer::After)
             }
             None if self.whatever => Answer::Missing,
-            _ => Answer::After(Clocks::default()),
+            _ => Answer::After(Latest::default()),
         }
     }
 }

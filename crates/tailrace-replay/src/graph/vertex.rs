@@ -4,12 +4,15 @@
 //! since the window's begin, so that the time between any two is a difference.
 
 use crate::clocks::Clocks;
+use crate::graph::moment::Trails;
 
 /// A vertex of one rank; in order of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vertex {
     /// Measured time, nanoseconds since the window's begin; not cut to the window.
     pub at: i64,
+    /// Since when the rank's main thread does nothing but wait in MPI, if it waits.
+    pub since: i64,
     /// Time of the rank's main thread outside of calls, and in file calls, until then.
     pub useful: i64,
     pub io: i64,
@@ -19,7 +22,18 @@ pub(crate) struct Vertex {
     /// Of a thread beside the main one: how many begins and ends of such threads' file calls there
     /// were in the rank up to the last of its own; 0 if there was none.
     pub owns: u32,
+    /// The call, if it waits.
+    pub site: Site,
     pub deed: Deed,
+}
+
+const _: () = assert!(size_of::<Vertex>() == 64);
+
+/// Which function is called, and from which place of the program: indices into the trace's tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Site {
+    pub place: u32,
+    pub function: u16,
 }
 
 /// What a rank does at a vertex. Deeds that another may complete later take the rank's next *role*
@@ -205,4 +219,6 @@ pub(crate) struct Source {
     /// The last of these was at the same nanosecond.
     pub tied: bool,
     pub settled: bool,
+    /// How it came to these, once settled.
+    pub trails: Trails,
 }

@@ -1,15 +1,15 @@
 //! What the begin and the end of a call do to its thread and its rank.
 
-use tailrace_trace::event::{Event, FileCall as File, FileKind, Operation, Part, Progress};
+use tailrace_trace::event::{Event, FileCall as File, FileKind, Operation, Part, Progress, Token};
 
 use crate::accounts::longest::Span;
 use crate::accounts::timeline::State;
 use crate::graph::edges::Turn;
-use crate::graph::vertex::{Deed, Family, Vertex};
+use crate::graph::vertex::{Deed, Family, Site, Vertex};
 use crate::reduce::Rank;
 use crate::reduce::load::Call;
 use crate::reduce::requests::{Persistent, Request, Role};
-use crate::reduce::thread::{FileCall, Frame};
+use crate::reduce::thread::{FileCall, Frame, Thread};
 use crate::steps::{Action, Course, Step, Sum};
 
 impl Rank<'_> {
@@ -52,9 +52,9 @@ impl Rank<'_> {
     #[inline]
     pub(crate) fn start(&mut self, i: usize, call: &mut Call<'_>) {
         let begin = self.reach(i, call.event.begin, &call.event);
-        let role = self.begin_action(i, call.step, call.operation, false);
+        let role = self.begin_action(i, call, false);
         self.pass_in_mpi(i, call, begin);
-        self.end_action(i, call.step, call.operation, role);
+        self.end_action(i, call, role);
         self.tally(i, call, begin, State::Mpi);
     }
 
@@ -104,9 +104,10 @@ impl Rank<'_> {
         if step.io {
             self.join_file_call(i);
         }
-        let role = self.begin_action(i, step, operation, step.course == Course::Enter);
+        (self.threads[i].since, self.threads[i].site) = (begin, call.site());
+        let role = self.begin_action(i, call, step.course == Course::Enter);
         let outer_file_call = self.threads[i].file_call;
-        let file_call = file_call(operation, role);
+        let file_call = file_call(operation, role, call.site());
         let waits = match file_call {
             Some(_) if step.io && operation.progress() == Progress::Blocking => {
                 self.until_all_entered(i, call)
@@ -132,7 +133,7 @@ impl Rank<'_> {
         let communicator = call.operation.file()?.collective?;
         let location = self.locations[i];
         let thread = &mut self.threads[i];
-        let left = if call.part == Part::Enter {
+        let left = if call.step.part == Part::Enter {
             thread.opaque_calls += 1;
             self.common.opaque.left(location, thread.opaque_calls - 1)?
         } else {
@@ -169,20 +170,24 @@ impl Rank<'_> {
         } else if frame.waiting {
             self.threads[i].wakes = None;
         }
-        self.end_action(i, call.step, call.operation, frame.role);
+        self.threads[i].site = call.site();
+        self.end_action(i, call, frame.role);
+        self.threads[i].since = self.threads[i].at;
         let state = if frame.io { State::Io } else { State::Mpi };
         self.tally(i, call, frame.begin, state);
     }
 
-    fn end_action(&mut self, i: usize, step: &Step, operation: &Operation, role: Role) {
-        match (step.action, role) {
-            (Action::Other, role) => self.end_operation(i, operation, role),
-            (_, role) if step.started => self.threads[i].requests.push(Request::Active(role)),
+    #[inline]
+    pub(crate) fn end_action(&mut self, i: usize, call: &Call<'_>, role: Role) {
+        let operation = call.operation;
+        match (call.step.action, role) {
+            (Action::Other, role) => self.end_operation(i, operation, call.tokens, role),
+            (_, role) if call.step.started => self.threads[i].requests.push(Request::Active(role)),
             (_, role) => self.complete_role(i, role, Some(operation)),
         }
     }
 
-    fn end_operation(&mut self, i: usize, operation: &Operation, role: Role) {
+    fn end_operation(&mut self, i: usize, operation: &Operation, tokens: &[Token], role: Role) {
         match operation.progress() {
             Progress::Blocking => self.complete_role(i, role, Some(operation)),
             Progress::Started => {
@@ -196,7 +201,7 @@ impl Rank<'_> {
                 self.threads[i].requests.push(Request::Persistent(Box::new(persistent)));
             }
         }
-        self.after(i, operation);
+        self.after(i, operation, tokens);
     }
 
     /// A file call ends at the thread's moment: time, and the bytes that it moved.
@@ -206,7 +211,7 @@ impl Rank<'_> {
         if let (true, Some(direction)) = (moved, call.step.access.direction()) {
             self.move_bytes(i, call.step, begin, direction);
         }
-        if let Some(FileCall { role, reads: true }) = self.threads[i].file_call {
+        if let Some(FileCall { role, reads: true, .. }) = self.threads[i].file_call {
             self.emit(i, Deed::FileEnded { role });
         }
     }
@@ -217,8 +222,7 @@ impl Rank<'_> {
         thread.bytes[direction] = thread.bytes[direction].saturating_add(step.bytes);
         if thread.main {
             self.pen.moved(&mut self.timeline, direction, step.bytes, begin, thread.at);
-            let moved = step.bytes.min(u64::MAX >> 1) << 1 | direction as u64;
-            *self.slab.moved.last_mut().expect("an end was just added") = moved;
+            *self.slab.moved.last_mut().expect("an end was just added") = step.moved();
         } else {
             self.timeline.spread(direction, step.bytes, begin, thread.at);
         }
@@ -299,6 +303,9 @@ impl Rank<'_> {
                 State::Io => thread.io += passed,
                 State::Mpi => {}
             }
+            if thread.state != State::Mpi {
+                thread.since = now;
+            }
             if thread.mpiio_depth > 0 {
                 thread.pass_in_mpiio(passed);
             }
@@ -364,9 +371,10 @@ impl Rank<'_> {
     /// last.
     #[inline]
     fn join_file_call(&mut self, i: usize) {
-        if let (Some(FileCall { role, .. }), true) =
+        if let (Some(FileCall { role, site, .. }), true) =
             (self.threads[i].file_call, self.threads[i].main)
         {
+            self.threads[i].site = site;
             self.emit(i, Deed::Await { role });
         }
     }
@@ -375,8 +383,9 @@ impl Rank<'_> {
     #[inline]
     pub(crate) fn emit(&mut self, i: usize, deed: Deed) -> u64 {
         let (useful, io) = self.local_time(i);
-        let (at, areas, owns) = (self.moment, self.areas, self.threads[i].owns);
-        self.slab.vertices.push(Vertex { at, useful, io, areas, owns, deed });
+        let (at, areas) = (self.moment, self.areas);
+        let Thread { since, owns, site, .. } = self.threads[i];
+        self.slab.vertices.push(Vertex { at, since, useful, io, areas, owns, site, deed });
         let role = self.roles;
         self.roles += u64::from(deed.takes_role());
         role
@@ -408,10 +417,10 @@ impl Rank<'_> {
 }
 
 /// The collective file call that begins, and whether it reads.
-fn file_call(operation: &Operation, role: Role) -> Option<FileCall> {
+fn file_call(operation: &Operation, role: Role, site: Site) -> Option<FileCall> {
     match (operation, role) {
         (Operation::File(call), Role::One(role)) => {
-            Some(FileCall { role, reads: call.kind == FileKind::Read })
+            Some(FileCall { role, reads: call.kind == FileKind::Read, site })
         }
         _ => None,
     }

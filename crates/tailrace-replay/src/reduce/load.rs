@@ -1,53 +1,176 @@
 //! The events at hand, and what became of their shapes.
 
-use tailrace_trace::event::{Event, Operation, Part};
-use tailrace_trace::{Batch, Tables};
+use tailrace_trace::columns::{ColumnShape, LONG};
+use tailrace_trace::event::{Event, Operation, Part, Shape, Token};
+use tailrace_trace::tables::Location;
+use tailrace_trace::{Batch, Columns};
 
 use crate::graph::Channel;
+use crate::graph::vertex::Site;
+use crate::reduce::Common;
 use crate::reduce::channels::Channels;
-use crate::reduce::thread::Next;
 use crate::steps::{self, Line, Step, Sum};
+
+/// How long a call takes that never returned: longer than any run.
+const NEVER_NS: i64 = i64::MAX / 2;
 
 /// An event, and all that its shape is.
 pub(crate) struct Call<'a> {
     pub event: Event,
     pub step: &'a Step,
-    pub part: Part,
+    pub place: u32,
     pub operation: &'a Operation,
+    /// The requests that it names: those in its operation are left out.
+    pub tokens: &'a [Token],
     /// What is summed up of the shape.
     pub sum: &'a mut Sum,
 }
 
-/// A batch and what became of its shapes.
+impl Call<'_> {
+    pub(crate) fn site(&self) -> Site {
+        Site { place: self.place, function: self.step.function }
+    }
+}
+
+/// An event that a thread takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    pub event: Event,
+    /// Where its requests begin among those of the block.
+    pub token: usize,
+    /// It has begun.
+    pub begun: bool,
+}
+
+/// A block and what became of its shapes.
 #[derive(Default)]
 pub(crate) struct Load {
-    pub batch: Batch,
+    pub columns: Columns,
     pub lines: Vec<Line>,
+    /// The event that comes next, and when the one before it ended.
+    pub row: usize,
+    pub reached: i64,
+    /// Of long events and of requests, those that were passed.
+    long: usize,
+    token: usize,
 }
 
 impl Load {
+    pub(crate) fn clear(&mut self) {
+        self.columns.clear();
+        self.lines.clear();
+        (self.row, self.long, self.token) = (0, 0, 0);
+    }
+
+    /// Takes the next event, if it begins until `horizon`.
+    #[inline]
+    pub(crate) fn next(&mut self, horizon: i64) -> Option<Next> {
+        let shape = u32::from(*self.columns.shape_of.get(self.row)?);
+        let (gap, duration) = self.times();
+        let begin = self.reached + gap;
+        if begin > horizon {
+            return None;
+        }
+        let event = Event { begin, end: begin + duration, shape };
+        let next = Next { event, token: self.token, begun: false };
+        self.long += usize::from(self.is_long());
+        self.pass(self.lines[shape as usize].step.tokens, next.event.end);
+        Some(next)
+    }
+
+    /// … and if it is simple, its times are short, and it ends until `until`.
+    #[inline]
+    pub(crate) fn next_simple(&mut self, horizon: i64, until: i64) -> Option<Next> {
+        let shape = u32::from(*self.columns.shape_of.get(self.row)?);
+        let step = &self.lines[shape as usize].step;
+        let (gap, duration) = (self.columns.gaps[self.row], self.columns.durations[self.row]);
+        let begin = self.reached + i64::from(gap);
+        let end = begin + i64::from(duration);
+        if !step.is_simple || self.is_long() || begin > horizon || end > until {
+            return None;
+        }
+        let event = Event { begin, end, shape };
+        let next = Next { event, token: self.token, begun: false };
+        self.pass(step.tokens, end);
+        Some(next)
+    }
+
+    fn is_long(&self) -> bool {
+        self.columns.gaps[self.row] == LONG || self.columns.durations[self.row] == LONG
+    }
+
+    /// Gap and duration of the event that comes next.
+    #[inline]
+    fn times(&self) -> (i64, i64) {
+        if self.is_long() {
+            let long = self.columns.long[self.long];
+            return (long.gap_ns, long.duration_ns);
+        }
+        (self.columns.gaps[self.row].into(), self.columns.durations[self.row].into())
+    }
+
+    /// Whether all events are taken.
+    pub(crate) fn is_over(&self) -> bool {
+        self.row >= self.columns.len()
+    }
+
+    /// The event that comes next, with so many requests, is taken; it ends at `end`.
+    #[inline]
+    fn pass(&mut self, tokens: u32, end: i64) {
+        self.row += 1;
+        self.token += tokens as usize;
+        self.reached = end;
+    }
+
+    /// The next events, with no requests and not long, are taken; the last ends at `end`.
+    pub(crate) fn pass_rows(&mut self, events: usize, end: i64) {
+        (self.row, self.reached) = (self.row + events, end);
+    }
+
     /// The event with all that its shape is.
     #[inline]
     pub(crate) fn call(&mut self, next: &Next) -> Call<'_> {
         let event = next.event;
-        let shape = &self.batch.shapes[event.shape as usize];
+        let shape = &self.columns.shapes[event.shape as usize].shape;
         let Line { step, sum } = &mut self.lines[event.shape as usize];
-        Call { event, step, part: shape.part, operation: &shape.operation, sum }
+        let tokens = &self.columns.tokens[next.token..][..step.tokens as usize];
+        let Shape { place, ref operation, .. } = *shape;
+        Call { event, step, place, operation, tokens, sum }
     }
 
-    /// Makes one line per shape of the batch. Channels that are new to the rank are added to
-    /// `fresh`.
+    /// Makes one line per shape of the block, of which no event is taken. Channels that are new to
+    /// the rank are added to `fresh`.
     pub(crate) fn compile(
         &mut self,
-        tables: &Tables,
+        common: &Common<'_>,
         rank: u32,
         channels: &mut Channels,
         fresh: &mut Vec<Channel>,
     ) {
+        // A Wait may be one for such files.
+        let opaque = !common.opaque.is_empty();
+        let mut line = |shape: &ColumnShape| {
+            let number = |channel| channels.number(channel, fresh);
+            let mut line = steps::line(common.tables, &shape.shape, shape.tokens, rank, number);
+            line.step.is_simple &= !(opaque && shape.tokens > 0);
+            line
+        };
         self.lines.clear();
-        let shapes = self.batch.shapes.iter();
-        self.lines.extend(shapes.map(|shape| {
-            steps::line(tables, shape, rank, |channel| channels.number(channel, fresh))
-        }));
+        self.lines.extend(self.columns.shapes.iter().map(&mut line));
+        (self.row, self.long, self.token) = (0, 0, 0);
+        self.reached = self.columns.begin_ns;
     }
+}
+
+/// The call that the thread's process was killed in, which the stream does not hold: it never
+/// returned. Whether there is one.
+pub(crate) fn unfinished(table: &Location, batch: &mut Batch) -> bool {
+    batch.clear();
+    let Some(unfinished) = &table.unfinished else { return false };
+    let Some(function) = unfinished.function else { return false };
+    let (begin, operation) = (unfinished.begin_ns, Operation::Plain);
+    let end = begin.saturating_add(NEVER_NS);
+    batch.events.push(Event { begin, end, shape: 0 });
+    batch.shapes.push(Shape { part: Part::Call, function, place: 0, operation });
+    true
 }

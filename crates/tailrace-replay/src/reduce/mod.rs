@@ -9,21 +9,22 @@
 
 pub(crate) mod calls;
 pub(crate) mod channels;
-mod file_calls;
+mod file_runs;
 pub(crate) mod load;
 mod one_sided;
 pub(crate) mod opaque;
 mod operations;
 pub(crate) mod order;
 pub(crate) mod requests;
+mod simple;
 pub(crate) mod thread;
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use tailrace_trace::event::{Event, Operation, Part, Shape};
+use tailrace_trace::event::Event;
 use tailrace_trace::tables::Window;
-use tailrace_trace::{EventStream, Tables, Trace, TraceError};
+use tailrace_trace::{Batch, EventStream, Tables, Trace, TraceError};
 
 use crate::accounts::levels::Levels;
 use crate::accounts::longest::Span;
@@ -34,10 +35,10 @@ use crate::graph::edges::Keys;
 use crate::graph::locks::Lock;
 use crate::options::{CollectiveOrder, Options};
 use crate::reduce::channels::Channels;
-use crate::reduce::load::Load;
+use crate::reduce::load::{Load, Next, unfinished};
 use crate::reduce::opaque::Opaque;
 use crate::reduce::order::{Calendar, Due, Tournament, Turn};
-use crate::reduce::thread::{Next, Thread};
+use crate::reduce::thread::Thread;
 use crate::steps::Course;
 
 /// Ranks that have handed over so many vertices together wait for the others to come as far.
@@ -130,6 +131,8 @@ pub(crate) struct Rank<'a> {
     pub threshold: i64,
 
     pub slab: Slab,
+    /// Vertices and edges in it that were too late for the slab before.
+    held: (usize, usize),
     /// Areas that were asked for. Wraps.
     pub areas: u32,
     /// The next role's number.
@@ -140,8 +143,8 @@ pub(crate) struct Rank<'a> {
     pub owns: u32,
     /// Measured time that the rank has reached, since the window's begin.
     pub moment: i64,
-    /// Events that were taken.
-    pub done: u64,
+    /// Events of the blocks that were taken.
+    done: u64,
 }
 
 impl<'a> Rank<'a> {
@@ -172,6 +175,7 @@ impl<'a> Rank<'a> {
             longest: Vec::new(),
             threshold: 0,
             slab: Slab::default(),
+            held: (0, 0),
             areas: 0,
             roles: 0,
             channels: Channels::default(),
@@ -199,6 +203,7 @@ impl<'a> Rank<'a> {
     /// come.
     pub(crate) fn reduce(&mut self, horizon: i64) -> Result<i64, TraceError> {
         let mut loads = std::mem::take(&mut self.loads);
+        self.held = (self.slab.vertices.len(), self.slab.edges.len());
         let reached = match self.threads.len() {
             0 => Ok(horizon),
             1 => self.reduce_alone(&mut loads[0], horizon),
@@ -208,45 +213,48 @@ impl<'a> Rank<'a> {
         reached
     }
 
-    fn has_enough(&self) -> bool {
-        let enough = self.common.enough;
-        self.slab.vertices.len() >= enough || self.slab.edges.len() >= 2 * enough
+    /// Events that were taken.
+    pub(crate) fn done(&self) -> u64 {
+        self.done + self.loads.iter().map(|load| load.row as u64).sum::<u64>()
     }
 
+    fn has_enough(&self) -> bool {
+        let (enough, (vertices, edges)) = (self.common.enough, self.held);
+        self.slab.vertices.len() >= vertices + enough || self.slab.edges.len() >= edges + 2 * enough
+    }
+
+    /// The events of the rank's only thread that begin until the horizon; they may end later.
     fn reduce_alone(&mut self, load: &mut Load, horizon: i64) -> Result<i64, TraceError> {
+        let until = horizon.min(self.common.window.end_ns);
         loop {
-            self.file_calls(load, horizon);
+            self.take_block(load, until);
+            if !load.is_over() {
+                self.wake(0, until);
+                return Ok(horizon);
+            }
             if self.has_enough() {
                 return Ok(self.reached().min(horizon));
             }
-            let next = match self.threads[0].next.take() {
-                Some(next) => next,
-                None => match self.next_event(0, load)? {
-                    Some(event) => Next { event, begun: false },
-                    None => return Ok(horizon),
-                },
-            };
-            let Next { event, begun } = next;
-            if !begun && event.begin > horizon {
-                self.threads[0].next = Some(next);
+            self.tally_block(0, load);
+            if !self.next_block(0, load)? {
                 return Ok(horizon);
             }
+        }
+    }
+
+    fn take_block(&mut self, load: &mut Load, until: i64) {
+        loop {
+            self.simple_calls(load, until);
+            let Some(next) = load.next(until) else { return };
             let mut call = load.call(&next);
-            self.wake(0, event.begin);
+            let Event { begin, end, .. } = next.event;
+            self.wake(0, begin);
             match call.step.course {
-                // They depend on nobody: they may end later than the horizon.
                 Course::Local if self.threads[0].wakes.is_none() => self.local(0, &mut call),
                 Course::Starts if self.threads[0].wakes.is_none() => self.start(0, &mut call),
                 _ => {
-                    if !begun {
-                        self.begin(0, &call);
-                    }
-                    if event.end > horizon {
-                        self.wake(0, horizon);
-                        self.threads[0].next = Some(Next { event, begun: true });
-                        return Ok(horizon);
-                    }
-                    self.wake(0, event.end);
+                    self.begin(0, &call);
+                    self.wake(0, end.min(self.common.window.end_ns));
                     self.end(0, &mut call);
                 }
             }
@@ -303,14 +311,23 @@ impl<'a> Rank<'a> {
 
     /// When the thread's next step is due.
     fn next_due(&mut self, i: usize, load: &mut Load) -> Result<Due, TraceError> {
-        if self.threads[i].next.is_none() {
-            let event = self.next_event(i, load)?;
-            self.threads[i].next = event.map(|event| Next { event, begun: false });
+        let until = self.common.window.end_ns;
+        while self.threads[i].next.is_none() {
+            self.threads[i].next = load.next(until);
+            if self.threads[i].next.is_none() {
+                if !load.is_over() {
+                    break;
+                }
+                self.tally_block(i, load);
+                if !self.next_block(i, load)? {
+                    break;
+                }
+            }
         }
         let calendar = self.common.calendar;
         let due = match self.threads[i].next {
             None => Due::NEVER,
-            Some(Next { event, begun }) => {
+            Some(Next { event, begun, .. }) => {
                 match (load.lines[event.shape as usize].step.course, begun) {
                     (Course::Leave, false) => calendar.due(event.begin, Turn::DependentEnd, i),
                     (_, false) => calendar.due(event.begin, Turn::Begin, i),
@@ -324,59 +341,30 @@ impl<'a> Rank<'a> {
         Ok(wakes.map_or(due, |wakes| due.min(wakes)))
     }
 
-    /// The thread's next event; `None` if there is none in the window any more.
-    #[inline]
-    fn next_event(&mut self, i: usize, load: &mut Load) -> Result<Option<Event>, TraceError> {
-        loop {
-            let thread = &mut self.threads[i];
-            if let Some(event) = load.batch.events.get(thread.taken) {
-                if event.begin > self.common.window.end_ns {
-                    return Ok(None);
-                }
-                thread.taken += 1;
-                return Ok(Some(*event));
-            }
-            if !self.next_batch(i, load)? {
-                return Ok(None);
-            }
-        }
-    }
-
-    #[cold]
-    fn next_batch(&mut self, i: usize, load: &mut Load) -> Result<bool, TraceError> {
+    fn next_block(&mut self, i: usize, load: &mut Load) -> Result<bool, TraceError> {
         if self.threads[i].over {
             return Ok(false);
         }
-        self.tally_batch(i, load);
-        self.threads[i].taken = 0;
-        if !self.streams[i].next_batch(&mut load.batch)? {
+        if !self.streams[i].next_columns(&mut load.columns)? {
             self.threads[i].over = true;
-            self.unfinished(i, load);
+            let mut batch = Batch::default();
+            unfinished(&self.common.tables.locations[self.locations[i]], &mut batch);
+            load.columns.take_from(&batch);
         }
         let Self { common, number, channels, slab, .. } = self;
-        load.compile(common.tables, *number, channels, &mut slab.channels);
-        Ok(!load.batch.events.is_empty())
-    }
-
-    /// The call that the thread's process was killed in, which the stream does not hold: it never
-    /// returned.
-    fn unfinished(&self, i: usize, load: &mut Load) {
-        let table = &self.common.tables.locations[self.locations[i]];
-        load.batch.clear();
-        let Some(unfinished) = &table.unfinished else { return };
-        let Some(function) = unfinished.function else { return };
-        load.batch.events.push(Event { begin: unfinished.begin_ns, end: i64::MAX, shape: 0 });
-        let operation = Operation::Plain;
-        load.batch.shapes.push(Shape { part: Part::Call, function, place: 0, operation });
+        load.compile(common, *number, channels, &mut slab.channels);
+        Ok(!load.columns.is_empty())
     }
 
     /// What was summed up by shape.
-    fn tally_batch(&mut self, i: usize, load: &mut Load) {
+    fn tally_block(&mut self, i: usize, load: &mut Load) {
         let Thread { patterns, routines, tallies, .. } = &mut self.threads[i];
-        self.done += load.batch.events.len() as u64;
-        patterns.follow(&load.batch, &load.lines, self.common.window);
-        routines.follow(&load.batch, &load.lines, self.common.window);
-        tallies.take(&load.batch, &mut load.lines);
+        self.done += load.columns.len() as u64;
+        let end_ns = if load.is_over() { load.reached } else { i64::MAX };
+        patterns.follow(&load.columns, end_ns, &load.lines, self.common.window);
+        routines.follow(&load.columns, &load.lines, self.common.window);
+        tallies.take(&load.columns.shapes, &mut load.lines);
+        load.clear();
     }
 
     /// The window's end: what is under way ends here.
@@ -389,7 +377,7 @@ impl<'a> Rank<'a> {
                 call.event.end = call.event.end.max(self.common.window.end_ns);
                 self.end(i, &mut call);
             }
-            self.tally_batch(i, load);
+            self.tally_block(i, load);
             self.rest(i);
         }
         if self.main.is_some() {

@@ -42,6 +42,10 @@ impl Opaque {
         Ok(opaque)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.leaves.is_empty()
+    }
+
     /// When the last rank entered; `None` if one never did.
     pub(crate) fn entered_by_all(&self, tables: &Tables, key: Key) -> Option<i64> {
         let entries = self.entries.get(&key)?;

@@ -8,37 +8,32 @@ use crate::graph::Channel;
 use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Waits};
 use crate::options::CollectiveOrder;
 use crate::reduce::Rank;
+use crate::reduce::load::Call;
 use crate::reduce::requests::{Persistent, Request, Role};
-use crate::steps::{Action, Step, collective_file, is_shared};
+use crate::steps::{Action, collective_file, is_shared};
 
 impl Rank<'_> {
     /// `entered`: the call holds others, and what it waits for may be known only at its end.
     #[inline]
-    pub(crate) fn begin_action(
-        &mut self,
-        i: usize,
-        step: &Step,
-        operation: &Operation,
-        entered: bool,
-    ) -> Role {
+    pub(crate) fn begin_action(&mut self, i: usize, call: &Call<'_>, entered: bool) -> Role {
+        let step = call.step;
         match step.action {
             Action::Send { channel, mode } => self.send(i, channel, self.sending(step.bytes, mode)),
             Action::Receive { channel } => Role::One(self.emit(i, Deed::Post { channel })),
             Action::Collective { communicator, flow } => {
                 self.enter_collective(i, communicator, Family::Ordinary, flow)
             }
-            Action::Other => self.begin_operation(i, operation, entered),
+            Action::Other => self.begin_operation(i, call, entered),
         }
     }
 
-    fn begin_operation(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
+    fn begin_operation(&mut self, i: usize, call: &Call<'_>, entered: bool) -> Role {
+        let operation = call.operation;
         match operation {
             _ if operation.progress() == Progress::Persistent => Role::Nothing,
-            Operation::Complete { completed, .. } if self.all_opaque_files(completed) => {
-                Role::FileWait
-            }
-            Operation::Start { requests } => {
-                self.start_persistent(i, requests);
+            Operation::Complete { .. } if self.all_opaque_files(call.tokens) => Role::FileWait,
+            Operation::Start { .. } => {
+                self.start_persistent(i, call.tokens);
                 Role::Nothing
             }
             Operation::OneSided { kind, communicator, window, .. } => {
@@ -218,10 +213,10 @@ impl Rank<'_> {
     }
 
     /// What calls of other kinds do when they end.
-    pub(crate) fn after(&mut self, i: usize, operation: &Operation) {
+    pub(crate) fn after(&mut self, i: usize, operation: &Operation, tokens: &[Token]) {
         match operation {
-            Operation::Complete { completed, .. } => {
-                for token in completed {
+            Operation::Complete { .. } => {
+                for token in tokens {
                     self.complete(i, *token);
                 }
             }
@@ -231,7 +226,11 @@ impl Rank<'_> {
                     self.emit(i, Deed::Probe { channel });
                 }
             }
-            Operation::OnRequest { token, action } => self.act(i, *token, *action),
+            Operation::OnRequest { action, .. } => {
+                for token in tokens {
+                    self.act(i, *token, *action);
+                }
+            }
             Operation::OneSided { kind, communicator, window, .. } => {
                 self.end_one_sided(i, kind, (*communicator, *window));
             }

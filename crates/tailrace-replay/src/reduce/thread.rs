@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use tailrace_trace::Tables;
-use tailrace_trace::event::Event;
 use tailrace_trace::tables::Window;
 
 use crate::accounts::levels::Levels;
@@ -14,8 +13,9 @@ use crate::accounts::tallies::Tallies;
 use crate::accounts::timeline::State;
 use crate::accounts::uses::Uses;
 use crate::graph::locks::WindowId;
-use crate::graph::vertex::Family;
+use crate::graph::vertex::{Family, Site};
 use crate::numbered::Numbered;
+use crate::reduce::load::Next;
 use crate::reduce::requests::{Request, Role};
 use crate::steps::Step;
 
@@ -37,6 +37,7 @@ pub(crate) struct Frame {
 pub(crate) struct FileCall {
     pub role: u64,
     pub reads: bool,
+    pub site: Site,
 }
 
 /// Time in MPI-IO calls of a rank's main thread.
@@ -52,14 +53,6 @@ pub(crate) struct Layers {
 /// A one-sided epoch: the roles of the notices that it waits for.
 pub(crate) type Epoch = Vec<u64>;
 
-/// The event that a thread takes next.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Next {
-    pub event: Event,
-    /// It has begun.
-    pub begun: bool,
-}
-
 /// What every step touches comes first.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
@@ -68,6 +61,9 @@ pub(crate) struct Thread {
     /// Outside of calls, and in file calls.
     pub useful: i64,
     pub io: i64,
+    /// Since when it does nothing but wait in MPI, where it is in MPI, and in which call.
+    pub since: i64,
+    pub site: Site,
     pub state: State,
     /// Its time makes the rank's accounts.
     pub main: bool,
@@ -77,8 +73,6 @@ pub(crate) struct Thread {
     pub bytes: [u64; 2],
     pub file_call: Option<FileCall>,
     pub stack: Vec<Frame>,
-    /// Events of the batch that were taken.
-    pub taken: usize,
     pub next: Option<Next>,
     /// When the opaque collective file call around becomes a file call.
     pub wakes: Option<i64>,
@@ -124,6 +118,8 @@ impl Thread {
             at: 0,
             useful: 0,
             io: 0,
+            since: 0,
+            site: Site::default(),
             state: State::Mpi, // until it comes to life
             main: table.main,
             io_depth: 0,
@@ -132,7 +128,6 @@ impl Thread {
             bytes: [0; 2],
             file_call: None,
             stack: Vec::new(),
-            taken: 0,
             next: None,
             wakes: None,
             opaque_calls: 0,
@@ -149,7 +144,7 @@ impl Thread {
             layers: Layers::default(),
             tallies: Tallies::default(),
             patterns: Patterns::default(),
-            routines: Routines::new(levels, table.main),
+            routines: Routines::new(levels, table.main, runtime),
             uses: Uses::new(runtime),
         }
     }

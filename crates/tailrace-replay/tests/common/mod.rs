@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use tailrace_replay::analysis::{Analysis, Clocks};
 use tailrace_trace::MemoryTrace;
 use tailrace_trace::event::{
     Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress, RequestAction,
@@ -68,9 +69,8 @@ impl Case {
             ),
             ["option", option] => self.option(option),
             ["expect", facts @ ..] => {
-                let fact = |word: &&str| {
-                    word.split_once('=').map(|(k, v)| (k.to_owned(), v.parse().unwrap()))
-                };
+                let fact =
+                    |word: &&str| word.split_once('=').map(|(k, v)| (k.to_owned(), value(v)));
                 self.expected.push(facts.iter().map(|word| fact(word).unwrap()).collect());
             }
             ["warns", code] => self.warnings.push((*code).to_owned()),
@@ -310,4 +310,27 @@ fn layer(name: &str, operation: &Operation) -> Layer {
         _ if name.starts_with("posix") => Layer::Posix,
         _ => Layer::Mpi,
     }
+}
+
+/// A number, or the place of a name in its list.
+fn value(word: &str) -> i64 {
+    const PATHS: [&str; 4] = ["measured", "net", "even", "ideal"];
+    const AWAITED: [&str; 4] = ["sender", "receiver", "others", "lock"];
+    let place = |names: [&str; 4]| names.iter().position(|name| *name == word);
+    let place = place(PATHS).or(place(AWAITED)).map(|place| place as i64);
+    place.unwrap_or_else(|| word.parse().unwrap())
+}
+
+/// What is not as it must be of every run's critical paths: the shares of each, and the time before
+/// it begins, come to the run time of its replay.
+pub(crate) fn wrong_paths(analysis: &Analysis) -> Vec<String> {
+    let Clocks { net, even, ideal } = analysis.ideal;
+    let paths = &analysis.dependences.paths;
+    let runtimes = [analysis.runtime, net, even, ideal];
+    let wrong = paths.iter().zip(runtimes).filter(|(path, runtime)| {
+        let time: i64 = path.shares.iter().map(|share| share.time).sum();
+        let negative = path.shares.iter().any(|share| share.time < 0);
+        negative || path.runtime != *runtime || path.start + time != *runtime
+    });
+    wrong.map(|(path, runtime)| format!("{runtime} is not that of {path:?}")).collect()
 }

@@ -181,7 +181,7 @@ impl Merge {
 
 /// `/run/./out//a` is `/run/out/a`: one file, however the program spells it. What `..` means, only
 /// the file system knows.
-fn tidy(path: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn tidy(path: &[u8]) -> Cow<'_, [u8]> {
     let needless = |part: &[u8]| part.is_empty() || part == b".";
     let parts = || path.split(|&byte| byte == b'/').skip(1);
     if path.first() != Some(&b'/') || !parts().any(needless) {

@@ -21,7 +21,8 @@ use super::ranks::{self, Image};
 use super::survey::Survey;
 use super::translate::Translation;
 use super::unseen::{
-    CHILDREN_LEFT, PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen, note, on_file_system,
+    CHILDREN_LEFT, OPENED, PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen, note,
+    on_file_system,
 };
 
 /// Notes that a trace keeps; what is beyond is counted.
@@ -403,6 +404,9 @@ fn noted(streams: &[Stream], tables: &Tables) -> Vec<String> {
         let rank = tables.locations[stream.location as usize].rank;
         let of_the_program =
             |(key, text): &&(String, String)| key != "mmap" || on_file_system(text);
+        let of_the_program = |note: &&(String, String)| {
+            of_the_program(note) && !OPENED.iter().any(|o| o.0 == note.0)
+        };
         for note in stream.survey.notes.iter().filter(of_the_program) {
             ranks_of.entry(note).or_default().insert(rank);
         }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::escape_controls;
 use crate::tables::{Location, Place};
 
+use super::merge::tidy;
 use super::ranks::Image;
 use super::survey::Survey;
 
@@ -26,6 +27,12 @@ pub(super) struct Source<'a> {
     pub image: usize,
     pub location: u32,
 }
+
+/// Ways to open a file, by the keys of their notes, and the metas with the paths.
+pub(super) const OPENED: [(&str, &str); 2] =
+    [("direct", "opened_direct"), ("synchronous", "opened_synchronous")];
+/// So many paths are kept.
+const OPENED_MAX: usize = 1000;
 
 pub(super) struct Unseen<'a> {
     streams: Vec<Source<'a>>,
@@ -73,8 +80,19 @@ impl<'a> Unseen<'a> {
         if let (Some(path), 1) = (self.mapped.first(), self.mapped.len()) {
             meta.insert("mapped_file".into(), (*path).into());
         }
+        meta.extend(self.opened());
         meta.extend(self.usage(ranks, locations));
         meta
+    }
+
+    /// Files that were opened in such a way.
+    fn opened(&self) -> impl Iterator<Item = (String, String)> {
+        OPENED.into_iter().filter_map(|(key, name)| {
+            let tidied = |path: &str| String::from_utf8_lossy(&tidy(path.as_bytes())).into_owned();
+            let paths: BTreeSet<String> = notes(&self.streams, key).map(tidied).collect();
+            let paths: Vec<String> = paths.into_iter().take(OPENED_MAX).collect();
+            (!paths.is_empty()).then(|| (name.into(), paths.join("\x1f")))
+        })
     }
 
     /// What ranks started and what has no stream.

@@ -3,7 +3,7 @@
 In the pieces ``$name`` is a parameter's value (of an output: after the call), ``$&name`` the
 parameter as it was passed, ``$string(name)`` a C string, ``$LANGUAGE`` how the caller passes
 things, ``$WIDE`` whether counts are MPI_Count. Names are those of the standard. A procedure without
-an entry is recorded as *plain*.
+an entry is recorded as *plain*, unless it is among the questions: those are counted.
 """
 
 from __future__ import annotations
@@ -116,6 +116,26 @@ def table() -> dict[str, Pieces]:
 
 
 PLAIN = Pieces(after="plain_after(stream, &call);")
+
+# What MPI answers from memory at once: it communicates with nobody, cannot wait, calls nothing of
+# the program, and takes no longer for more ranks or larger types. To time it takes longer than it
+# takes, and nothing depends on when it was asked; so it is counted.
+QUESTIONS = {
+    "MPI_Address", "MPI_Attr_get", "MPI_Cart_coords", "MPI_Cart_rank",
+    "MPI_Cart_shift", "MPI_Cartdim_get", "MPI_Comm_get_attr", "MPI_Comm_get_name",
+    "MPI_Comm_rank", "MPI_Comm_remote_size", "MPI_Comm_size", "MPI_Comm_test_inter",
+    "MPI_Dist_graph_neighbors_count", "MPI_Error_class", "MPI_Finalized", "MPI_Get_address",
+    "MPI_Get_count", "MPI_Get_elements", "MPI_Get_elements_x", "MPI_Get_version",
+    "MPI_Graph_neighbors_count", "MPI_Graphdims_get", "MPI_Group_rank", "MPI_Group_size",
+    "MPI_Initialized", "MPI_Is_thread_main", "MPI_Op_commutative", "MPI_Query_thread",
+    "MPI_Status_get_error", "MPI_Status_get_source", "MPI_Status_get_tag",
+    "MPI_Status_set_cancelled", "MPI_Status_set_elements", "MPI_Status_set_elements_x",
+    "MPI_Status_set_error", "MPI_Status_set_source", "MPI_Status_set_tag", "MPI_Test_cancelled",
+    "MPI_Topo_test", "MPI_Type_extent", "MPI_Type_get_attr", "MPI_Type_get_envelope",
+    "MPI_Type_get_extent", "MPI_Type_get_extent_x", "MPI_Type_get_name",
+    "MPI_Type_get_true_extent", "MPI_Type_get_true_extent_x", "MPI_Type_lb", "MPI_Type_size",
+    "MPI_Type_size_x", "MPI_Type_ub", "MPI_Win_get_attr", "MPI_Win_get_name",
+}  # fmt: skip
 
 
 def pieces(base: str) -> Pieces:

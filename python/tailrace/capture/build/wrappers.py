@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -171,6 +172,38 @@ def _guarded(text: str) -> str:
 
 def wrapper(binding: Binding, number: int) -> str:
     """The C of one wrapper and of the pointer to the function it wraps."""
+    body = (
+        _counts(binding, number)
+        if binding.base in semantics.QUESTIONS
+        else _records(binding, number)
+    )
+    head = f"static {binding.result} (*real_{binding.identifier})({binding.declaration});\n"
+    return f"{head}static {binding.result} wrap_{binding.identifier}({binding.declaration})\n{{\n{body}}}\n\n"
+
+
+def _counts(binding: Binding, number: int) -> str:
+    numbers = f"FUNCTION_FIRST + {number}, {_slots()[binding.function]}"
+    call = f"real_{binding.identifier}({', '.join(binding.parameters)})"
+    if binding.language == "C":
+        return f"    mpi_count({numbers});\n    return {call};\n"
+    return f"    struct stream *stream = mpi_count_outer({numbers});\n    {call};\n    mpi_counted(stream);\n"
+
+
+@functools.cache
+def _slots() -> dict[str, int]:
+    """The place of each question among them."""
+    procedures = standard.procedures()
+    bases = {
+        name: procedures[name].base if name in procedures else name
+        for name in standard.wrapped_names()
+    }
+    return {
+        name: slot
+        for slot, name in enumerate(name for name in bases if bases[name] in semantics.QUESTIONS)
+    }
+
+
+def _records(binding: Binding, number: int) -> str:
     pieces = semantics.pieces(binding.base)
     passed = [
         pieces.arguments.get(standard_name, name)
@@ -186,9 +219,7 @@ def wrapper(binding: Binding, number: int) -> str:
     body += _guarded(_expand(pieces.before, binding)) + _indent(pieces.ahead, 4)
     body += _call(binding, pieces, call)
     body += _indent(_expand(pieces.inside, binding), 4) + _guarded(_expand(pieces.after, binding))
-    body += "    return result;\n" if binding.result != "void" else ""
-    head = f"static {binding.result} (*real_{binding.identifier})({binding.declaration});\n"
-    return f"{head}static {binding.result} wrap_{binding.identifier}({binding.declaration})\n{{\n{body}}}\n\n"
+    return body + ("    return result;\n" if binding.result != "void" else "")
 
 
 def _with_standard_names(binding: Binding) -> list[tuple[str, str]]:
@@ -244,5 +275,6 @@ def source(prototypes: dict[str, Prototype]) -> str:
     text = (
         '/* Generated from the installed mpi.h. */\n#include "flavour.h"\n#include "wrapper.h"\n\n'
     )
+    text += f'_Static_assert({len(_slots())} <= COUNTED_SLOTS, "a slot for each question");\n\n'
     text += "".join(wrapper(binding, numbers[binding.function]) for binding in bindings)
     return text + names(functions) + table(bindings)

@@ -1,9 +1,13 @@
 """Where one level of a factor stops being better than another, along a numeric factor.
 
+A level is below another for sure at a measured place where the interval of their ratio excludes 1,
+by Bonferroni's correction over all such comparisons of a report. They cross where each is below
+the other for sure somewhere; where only one ever is, from some place on or up to it, that one has
+the lead there, and elsewhere the two cannot be told apart.
+
 Between two measured levels the logarithm of the ratio is interpolated linearly in the logarithm of
 the factor. The interval holds every place at which the ratio's own interval includes 1: Fieller's
-construction, whose coverage is that of the interval it inverts. It may be open to a side: then the
-measured levels do not bound the crossover there.
+construction, whose coverage is that of the interval it inverts.
 """
 
 from collections.abc import Sequence
@@ -25,19 +29,32 @@ STEPS = 200
 class Crossover:
     """Below `at` the response of `first` is the lower one, above it that of `second`.
 
-    `low`, `high`: the interval of `at`, None where the levels do not bound it. `between`: the
-    measured levels around.
+    `low`, `high`: the interval of `at`. `between`: the measured levels around.
     """
 
     where: dict[str, Any]
     first: Any
     second: Any
     at: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     between: tuple[Any, Any]
     blocks: int
     level: float = LEVEL
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The response of `first` is lower than that of `second` for sure up to `until`, or from
+    `since` on (the other is None); beyond, from `uncertain` on, the two cannot be told apart."""
+
+    where: dict[str, Any]
+    first: Any
+    second: Any
+    until: Any
+    since: Any
+    uncertain: Any
+    blocks: int
 
 
 def prior(curves: Sequence[tuple[Curve, Curve]]) -> Prior:
@@ -51,27 +68,41 @@ def prior(curves: Sequence[tuple[Curve, Curve]]) -> Prior:
     )
 
 
-def crossovers(
-    curve: Curve, other: Curve, names: tuple[Any, Any], known: Prior = NO_PRIOR
-) -> list[Crossover]:
-    """All places where the two curves change sides; their levels must be positive numbers.
+def overtaking(
+    curve: Curve,
+    other: Curve,
+    names: tuple[Any, Any],
+    known: Prior = NO_PRIOR,
+    comparisons: int = 0,
+) -> tuple[list[Crossover], Lead | None]:
+    """All places where the two curves change sides for sure; or, where there is none, which of the
+    two has the lead. Their levels must be positive numbers.
 
-    `names`: the levels that the curves belong to. Only such crossings are given of which both sides
-    are certain somewhere: on each side there is a measured level at which the interval of the ratio
-    excludes 1.
+    `names`: the levels that the curves belong to. `comparisons`: of how many measured places, of
+    all curves, something is to be said; these levels alone where it is not given.
     """
-    levels, ratios = _ratios(curve, other)
-    whole = np.isfinite(ratios).all(axis=0)
-    if len(levels) < 2 or whole.sum() < 2:
-        return []
-    band = _Band(np.log(np.array(levels, dtype=float)), ratios[:, whole], known)
-    steps = np.flatnonzero(np.diff(np.sign(band.mean)) != 0)
-    found = [band.crossing(int(step)) for step in steps]
-    return [
-        _named(crossing, curve, names, levels, int(whole.sum()))
-        for crossing in found
-        if crossing is not None
+    compared = _Compared(curve, other, known, comparisons)
+    crossings = [
+        _named(found, curve, names, compared.levels, compared.blocks)
+        for found in compared.crossings()
     ]
+    return crossings, None if crossings else _lead(compared, curve, names)
+
+
+def _lead(compared: "_Compared", curve: Curve, names: tuple[Any, Any]) -> Lead | None:
+    """Where one of the two is lower for sure, on one side, and nothing is sure on the other."""
+    certain, levels = np.flatnonzero(compared.sides), compared.levels
+    if not 0 < len(certain) < len(levels):
+        return None
+    first, second = names if compared.sides[certain[0]] < 0 else (names[1], names[0])
+    where, blocks = dict(curve.where), compared.blocks
+    if certain[-1] == len(certain) - 1:
+        until, uncertain = levels[certain[-1]], levels[certain[-1] + 1]
+        return Lead(where, first, second, until, None, uncertain, blocks)
+    if certain[0] == len(levels) - len(certain):
+        since, uncertain = levels[certain[0]], levels[certain[0] - 1]
+        return Lead(where, first, second, None, since, uncertain, blocks)
+    return None
 
 
 def _ratios(curve: Curve, other: Curve) -> tuple[list[Any], np.ndarray]:
@@ -84,51 +115,70 @@ def _ratios(curve: Curve, other: Curve) -> tuple[list[Any], np.ndarray]:
 @dataclass(frozen=True)
 class _Found:
     at: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     rising: bool
+
+
+class _Compared:
+    """Two curves against each other: `sides` says at which measured levels the first is the lower
+    one for sure (−1), or the other (1)."""
+
+    def __init__(self, curve: Curve, other: Curve, known: Prior, comparisons: int) -> None:
+        levels, ratios = _ratios(curve, other)
+        whole = np.isfinite(ratios).all(axis=0)
+        self.blocks = int(whole.sum())
+        enough = len(levels) > 1 and self.blocks > 1
+        self.levels = levels if enough else []
+        self.sides = np.zeros(len(self.levels), dtype=int)
+        self.places = np.log(np.array(self.levels, dtype=float))
+        if enough:
+            self.band = _Band(self.places, ratios[:, whole], known)
+            wrong = (1 - LEVEL) / max(comparisons, len(levels))
+            at = np.searchsorted(self.band.x, self.places)
+            self.sides = self.band.sides(1 - wrong)[at]
+
+    def crossings(self) -> list[_Found]:
+        """Between each level that is certain and the next that is certain of the opposite."""
+        certain = np.flatnonzero(self.sides)
+        return [
+            self.band.crossing(float(self.places[left]), float(self.places[right]))
+            for left, right in pairwise(certain)
+            if self.sides[left] != self.sides[right]
+        ]
 
 
 class _Band:
     """The interpolated ratio with its interval, at many places between the levels."""
 
     def __init__(self, places: np.ndarray, ratios: np.ndarray, known: Prior) -> None:
-        self.x = np.unique(
-            np.concatenate([np.linspace(a, b, STEPS + 1) for a, b in pairwise(places)])
-        )
+        between = [np.linspace(a, b, STEPS + 1) for a, b in pairwise(places)]
+        self.x = np.unique(np.concatenate([*between, places]))
         weights = np.array([np.interp(self.x, places, row) for row in np.eye(len(places))]).T
         by_block = weights @ ratios
         self.mean = by_block.mean(axis=1)
-        self.half = self._half(by_block, np.sum(weights**2, axis=1), known)
-        self.sides = np.where(
-            self.mean - self.half > 0, 1, np.where(self.mean + self.half < 0, -1, 0)
-        )
-
-    @staticmethod
-    def _half(by_block: np.ndarray, scale: np.ndarray, known: Prior) -> np.ndarray:
-        blocks = by_block.shape[1]
+        scale, blocks = np.sum(weights**2, axis=1), by_block.shape[1]
         own = np.var(by_block, axis=1, ddof=1) / scale
         pairs = np.array([moderated(variance, blocks - 1, known) for variance in own])
-        return stats.t.ppf(0.5 + LEVEL / 2, pairs[:, 1]) * np.sqrt(pairs[:, 0] * scale / blocks)
+        self.freedom = pairs[:, 1]
+        self.error = np.sqrt(pairs[:, 0] * scale / blocks)
 
-    def crossing(self, step: int) -> _Found | None:
-        """That between place `step` and the next; None where a side is not certain anywhere."""
-        a, b = self.mean[step], self.mean[step + 1]
-        at = self.x[step] + (self.x[step + 1] - self.x[step]) * (
-            abs(a) / (abs(a) + abs(b)) if a != b else 0.5
-        )
-        before, after = self.sides[: step + 1], self.sides[step + 1 :]
-        left, right = np.flatnonzero(before != 0), np.flatnonzero(after != 0)
-        sign = np.sign(b - a)
-        low = None if not len(left) else float(np.exp(self.x[left[-1]]))
-        high = None if not len(right) else float(np.exp(self.x[step + 1 + right[0]]))
-        certain_before = len(left) and before[left[-1]] == -sign
-        certain_after = len(right) and after[right[0]] == sign
-        if not (certain_before or certain_after):
-            return None
-        if (len(left) and not certain_before) or (len(right) and not certain_after):
-            return None
-        return _Found(float(np.exp(at)), low, high, sign > 0)
+    def sides(self, level: float) -> np.ndarray:
+        """Where the interval of that level is below 0 (−1) or above it (1)."""
+        half = stats.t.ppf(0.5 + level / 2, self.freedom) * self.error
+        return np.where(self.mean - half > 0, 1, np.where(self.mean + half < 0, -1, 0))
+
+    def crossing(self, left: float, right: float) -> _Found:
+        """Where the mean changes sides between two places, of which it is sure."""
+        inside = np.flatnonzero((self.x >= left) & (self.x <= right))
+        x, mean, sides = self.x[inside], self.mean[inside], self.sides(LEVEL)[inside]
+        step = int(np.flatnonzero(np.diff(np.sign(mean)) != 0)[-1])
+        a, b = mean[step], mean[step + 1]
+        at = x[step] + (x[step + 1] - x[step]) * abs(a) / (abs(a) + abs(b))
+        low = x[np.flatnonzero(sides == np.sign(mean[0]))[-1]]
+        high = x[np.flatnonzero(sides == np.sign(mean[-1]))[0]]
+        bounds = (float(np.exp(min(low, at))), float(np.exp(max(high, at))))
+        return _Found(float(np.exp(at)), *bounds, bool(mean[-1] > 0))
 
 
 def _named(

@@ -20,7 +20,6 @@ from tailrace.study.analysis.contrasts import Family
 from tailrace.study.analysis.intervals import Estimate, of_blocks
 from tailrace.study.analysis.layout import Curve, Layout, StudyFactor, curves
 from tailrace.study.analysis.measured import Measured
-from tailrace.study.analysis.responses import response
 from tailrace.study.definition.model import Expect, Faster, Matters, Scales, ShareOf, Turn
 
 # A change from end to end that is surely less than this is neither a rise nor a fall.
@@ -69,7 +68,7 @@ class _Statement:
 
     def __init__(self, study: Measured, expect: Expect) -> None:
         self.study, self.expect, self.where = study, expect, expect.where
-        self.response = response(expect.response or study.plan["response"])
+        self.response = study.response_of(expect.response or study.plan["response"])
         self.values: pd.Series = study.column(self.response.column)
         if expect.share is not None:
             self.values = self.values / study.column(expect.share.of)
@@ -223,7 +222,8 @@ class _Statement:
         text = (
             f"{self.response.words} is {share.value * 100:.1f} %"
             f" ({share.low * 100:.1f} to {share.high * 100:.1f} %) of the"
-            f" {response(asked.of).words}; expected {asked.low * 100:g} to {asked.high * 100:g} %"
+            f" {self.study.response_of(asked.of).words};"
+            f" expected {asked.low * 100:g} to {asked.high * 100:g} %"
         )
         inside = asked.low <= share.low and share.high <= asked.high
         outside = share.high < asked.low or share.low > asked.high

@@ -9,19 +9,26 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from tailrace.study.analysis import words
 from tailrace.study.analysis.contrasts import Family
-from tailrace.study.analysis.crossover import Crossover, crossovers
+from tailrace.study.analysis.crossover import overtaking
 from tailrace.study.analysis.crossover import prior as crossover_prior
 from tailrace.study.analysis.effects import COEFFICIENTS_AT_MOST, Analysis, Effect
-from tailrace.study.analysis.intervals import Estimate
+from tailrace.study.analysis.intervals import Estimate, Prior
 from tailrace.study.analysis.layout import RANK_KINDS, Curve, StudyFactor, curves
 from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.overtaking import (
+    FactorCrossover,
+    FactorLead,
+    crossover_words,
+    lead_words,
+)
 from tailrace.study.analysis.responses import SCALING
+from tailrace.study.analysis.trend_words import evidence, sentence
 from tailrace.study.analysis.trends import (
-    FLAT,
     Speedup,
     Trend,
     TrendShape,
@@ -53,6 +60,7 @@ class FindingKind(StrEnum):
     WRONG_DATA = "wrong data"
     TREND = "trend"
     CROSSOVER = "crossover"
+    LEAD = "lead"
     EFFECT = "effect"
     NO_EFFECT = "no effect"
     INTERACTION = "interaction"
@@ -70,14 +78,6 @@ class StudyFinding:
 
 
 @dataclass(frozen=True)
-class FactorCrossover:
-    """A crossover between two levels of `factor`."""
-
-    factor: str
-    crossover: Crossover
-
-
-@dataclass(frozen=True)
 class Found:
     """All of it, with what it was said from."""
 
@@ -85,28 +85,44 @@ class Found:
     trends: tuple[Trend, ...]
     speedups: tuple[Speedup, ...]
     crossovers: tuple[FactorCrossover, ...]
+    leads: tuple[FactorLead, ...]
     weak: bool
 
 
 def find(study: Measured, analysis: Analysis) -> Found:
     """Of the main response."""
     view = _View(study, analysis)
-    trends, speedups, crossings = view.trends(), view.speedups(), view.crossovers()
+    trends, speedups = view.trends(), view.speedups()
+    crossings, leads = view.overtaking()
     findings = [
         *_endings(study),
         *_trend_findings(study, trends),
-        *(_crossover_finding(study, crossing) for crossing in crossings),
+        *(
+            StudyFinding(FindingKind.CROSSOVER, *crossover_words(study, crossing))
+            for crossing in crossings
+        ),
+        *(StudyFinding(FindingKind.LEAD, *lead_words(study, ahead)) for ahead in leads),
         *(_effect_finding(study, effect) for effect in view.main_effects()),
         *(_interaction_finding(study, effect) for effect in view.interactions()),
         *_speedup_findings(study, speedups, view.weak),
         *(_quiet_finding(study, effect) for effect in view.quiet()),
     ]
-    return Found(tuple(findings), tuple(trends), tuple(speedups), tuple(crossings), view.weak)
+    compared = (tuple(crossings), tuple(leads))
+    return Found(tuple(findings), tuple(trends), tuple(speedups), *compared, view.weak)
 
 
 def is_size(factor: StudyFactor) -> bool:
     """Whether it says how large the problem is, rather than how it is solved."""
     return factor.kind == "size" or factor.numeric
+
+
+class _Pair(NamedTuple):
+    """The curves of two levels of a factor at one place."""
+
+    factor: str
+    curves: tuple[Curve, Curve]
+    levels: tuple[Any, Any]
+    known: Prior
 
 
 class _View:
@@ -140,7 +156,7 @@ class _View:
     def trends(self) -> list[Trend]:
         if self.axis is None:
             return []
-        family, more = self.family(self.axis), self.study.response.more_is_better
+        family, more = self.family(self.axis), bool(self.study.response.more_is_better)
         found = [trend(family, curve, more) for curve in family.curves]
         return [along for along in found if along is not None]
 
@@ -163,19 +179,33 @@ class _View:
         by_rank = moved.groupby(done[axis.name]).median()
         return is_weak([float(level) for level in by_rank.index], by_rank.to_list())
 
-    def crossovers(self) -> list[FactorCrossover]:
+    def overtaking(self) -> tuple[list[FactorCrossover], list[FactorLead]]:
         """Between what can be chosen: that a small problem overtakes a large one is of no use."""
+        crossings, leads = [], []
+        for pair in self._pairs:
+            found, ahead = overtaking(*pair.curves, pair.levels, pair.known, len(self._places))
+            crossings += [FactorCrossover(pair.factor, crossing) for crossing in found]
+            leads += [FactorLead(pair.factor, ahead)] if ahead is not None else []
+        return crossings, leads
+
+    @cached_property
+    def _places(self) -> list[Any]:
+        """All measured places at which two levels are compared."""
+        return [level for pair in self._pairs for level in pair.curves[0].levels]
+
+    @cached_property
+    def _pairs(self) -> list[_Pair]:
         if self.axis is None:
             return []
         chosen = [factor for factor in self.study.varied if not is_size(factor)]
         return [
-            FactorCrossover(factor.name, crossing)
+            pair
             for factor in chosen
             if self.acts_with(self.axis.name, factor.name)
-            for crossing in self._crossings(self.axis, factor)
+            for pair in self._pairs_of(self.axis, factor)
         ]
 
-    def _crossings(self, axis: StudyFactor, factor: StudyFactor) -> Iterator[Crossover]:
+    def _pairs_of(self, axis: StudyFactor, factor: StudyFactor) -> Iterator[_Pair]:
         places: dict[tuple[Any, ...], dict[Any, Curve]] = {}
         for curve in curves(self.table, axis.name, self.averaged(axis.name, factor.name)):
             place = tuple(level for name, level in curve.where.items() if name != factor.name)
@@ -191,8 +221,8 @@ class _View:
             known = crossover_prior(both)
             for curve, other in both:
                 where = {name: level for name, level in curve.where.items() if name != factor.name}
-                for crossing in crossovers(curve, other, (first, second), known):
-                    yield replace(crossing, where=where)
+                compared = (replace(curve, where=where), other)
+                yield _Pair(factor.name, compared, (first, second), known)
 
     def _effects(self, factors: int) -> list[Effect]:
         """Those of one factor, or of two, without the axis, which trends and crossovers speak
@@ -262,10 +292,12 @@ def _trend_findings(study: Measured, trends: Sequence[Trend]) -> list[StudyFindi
     """One for each shape and best level, and the places where it is so. The largest group is said
     last, as that of all other places, where it has most of them and is not a product of levels."""
     turning = (TrendShape.TURNS, TrendShape.IMPROVES, TrendShape.WORSENS_BEYOND)
-    groups: dict[tuple[TrendShape, Any], list[Trend]] = {}
+    groups: dict[tuple[Any, ...], list[Trend]] = {}
     for along in trends:
         best = along.best if along.shape in turning else None
-        groups.setdefault((along.shape, best), []).append(along)
+        settled = (along.settles, along.settles_flat) if along.settles is not None else ()
+        what = settled or (best, along.contrary[:1])
+        groups.setdefault((along.shape, *what), []).append(along)
     order = list(TrendShape)
     ordered = sorted(groups.values(), key=lambda group: order.index(group[0].shape))[:TRENDS_SHOWN]
     largest = max(ordered, key=len, default=[])
@@ -289,60 +321,9 @@ def _trend_finding(study: Measured, group: Sequence[Trend], where: str) -> Study
     unclear = group[0].shape is TrendShape.UNCLEAR
     return StudyFinding(
         FindingKind.UNKNOWN if unclear else FindingKind.TREND,
-        f"{where}{_trend_words(study, axis, group[0])}",
-        _trend_evidence(axis, group),
+        f"{where}{sentence(study, axis, group[0])}",
+        evidence(axis, group),
     )
-
-
-def _trend_words(study: Measured, axis: StudyFactor, along: Trend) -> str:
-    response, (first, *_, last) = study.response.words, along.curve.levels
-    best = words.named(axis, along.best)
-    down, up = words.better(study.response), words.worse(study.response)
-    match along.shape:
-        case TrendShape.TURNS:
-            return f"{response} {down} until {best} and {up} beyond"
-        case TrendShape.IMPROVES:
-            most = ", the most that was tried" if along.best == last else ""
-            return f"{response} {down} until {best}{most}"
-        case TrendShape.WORSENS:
-            return f"{response} {up} from {words.named(axis, first)} on"
-        case TrendShape.WORSENS_BEYOND:
-            return f"{response} {up} beyond {best}"
-        case TrendShape.FLAT:
-            span = f"from {words.plain(axis, first)} to {words.named(axis, last)}"
-            return f"{response} changes by less than {FLAT * 100:g} % {span}"
-        case TrendShape.UNCLEAR:
-            about = words.subject(axis)
-            return f"how {response} goes with {about} cannot be told from these runs"
-
-
-def _trend_evidence(axis: StudyFactor, group: Sequence[Trend]) -> str:
-    parts = []
-    head = group[0]
-    first, last = head.curve.levels[0], head.curve.levels[-1]
-    best = words.plain(axis, head.best)
-    if len({along.best for along in group}) == 1:
-        if until := [along.until for along in group if along.until is not None]:
-            parts.append(f"{best} against {words.named(axis, first)}: {_range(until)}")
-        if beyond := [along.beyond for along in group if along.beyond is not None]:
-            parts.append(f"{words.named(axis, last)} against {best}: {_range(beyond)}")
-    others = [level for along in group for level in along.between if level != along.best]
-    bounded = head.shape in (TrendShape.TURNS, TrendShape.WORSENS_BEYOND)
-    if others and len(group) == 1 and bounded:
-        texts = [words.plain(axis, level) for level in dict.fromkeys(others)]
-        parts.append(f"{words.joined(texts, 'or')} may be just as good")
-    return "; ".join(parts)
-
-
-def _range(changes: Sequence[Estimate]) -> str:
-    if len(changes) == 1:
-        return words.compared(changes[0])
-    values = sorted(change.value for change in changes)
-    span = f"{words.number(values[0])} to {words.number(values[-1])} times"
-    if not all(change.known for change in changes):
-        return f"{span} ({words.NO_INTERVAL})"
-    low, high = min(change.low for change in changes), max(change.high for change in changes)
-    return f"{span}, intervals from {words.number(low)} to {words.number(high)}"
 
 
 def where_words(study: Measured, places: Sequence[Mapping[str, Any]]) -> str:
@@ -424,36 +405,6 @@ def _quiet_finding(study: Measured, effect: Effect) -> StudyFinding:
         return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size)
     text = f"whether {about} matters to {response} cannot be told from these runs"
     return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size)
-
-
-def _crossover_finding(study: Measured, found: FactorCrossover) -> StudyFinding:
-    factor, axis, crossing = study.factor(found.factor), study.axis, found.crossover
-    assert axis is not None
-    lower, higher = crossing.first, crossing.second
-    if study.response.more_is_better:
-        lower, higher = higher, lower
-    varied = {factor.name for factor in study.varied}
-    place = {name: level for name, level in crossing.where.items() if name in varied}
-    where = f"{words.places(study.factors, place)}: " if place else ""
-    unit = axis.kind if axis.kind in RANK_KINDS else axis.unit or words.spaced(axis.name)
-    below, above = (words.plain(axis, level) for level in crossing.between)
-    between = f"interpolated between {below} and {above}"
-    return StudyFinding(
-        FindingKind.CROSSOVER,
-        f"{where}{words.named(factor, lower)} beats {words.plain(factor, higher)} below"
-        f" {words.number(crossing.at, 1)} {unit} (95 % interval {_bounds(crossing)}), and loses"
-        " above",
-        f"{between if below != above else f'measured at {below}'},"
-        f" {count(crossing.blocks, 'block')}",
-    )
-
-
-def _bounds(crossing: Crossover) -> str:
-    if crossing.low is None:
-        return f"up to {words.number(crossing.high or crossing.at, 1)}"
-    if crossing.high is None:
-        return f"from {words.number(crossing.low, 1)} on"
-    return f"{words.number(crossing.low, 1)} to {words.number(crossing.high, 1)}"
 
 
 def _speedup_findings(

@@ -11,7 +11,7 @@ import pandas as pd
 from tailrace.errors import TailraceError
 from tailrace.names import elided, printable
 from tailrace.study.analysis.layout import RANK_KINDS, Layout, StudyFactor, layout
-from tailrace.study.analysis.responses import Response, present, response
+from tailrace.study.analysis.responses import Given, Response, given_by, present, response
 from tailrace.study.definition.columns import RunStatus
 
 LEVEL_WIDTH = 40
@@ -49,11 +49,19 @@ class Measured:
 
     @cached_property
     def response(self) -> Response:
-        return response(self.plan["response"])
+        return self.response_of(self.plan["response"])
 
     @cached_property
     def responses(self) -> list[Response]:
-        return present(self.done, [factor.name for factor in self.factors], self.response.column)
+        factors = [factor.name for factor in self.factors]
+        return present(self.done, factors, self.response.column, self.given)
+
+    @cached_property
+    def given(self) -> Given:
+        return given_by(self.plan["study"])
+
+    def response_of(self, column: str) -> Response:
+        return response(column, self.given)
 
     @cached_property
     def varied(self) -> list[StudyFactor]:

@@ -17,7 +17,6 @@ from tailrace.study.analysis.effects import RESAMPLES, Analysis, Effect, analyse
 from tailrace.study.analysis.expect import Answer, Judgement, evaluate
 from tailrace.study.analysis.findings import (
     AVERAGED,
-    FactorCrossover,
     FindingKind,
     Found,
     StudyFinding,
@@ -26,6 +25,7 @@ from tailrace.study.analysis.findings import (
 from tailrace.study.analysis.intervals import LEVEL, Estimate
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.overtaking import FactorCrossover, FactorLead
 from tailrace.study.analysis.responses import Response
 from tailrace.study.analysis.trends import Speedup, Trend
 from tailrace.study.definition.columns import RunStatus
@@ -198,6 +198,7 @@ class Summary:
             "trends": [_trend(along) for along in found.trends],
             "speedups": [_speedup(gained, found.weak) for gained in found.speedups],
             "crossovers": [_crossover(crossing) for crossing in found.crossovers],
+            "leads": [_lead(ahead) for ahead in found.leads],
             "responses": [self._response(response) for response in study.responses],
             "warnings": [vars(caution) | {"runs": list(caution.runs)} for caution in self.cautions],
             "environment": dict(study.environment),
@@ -291,6 +292,8 @@ def _trend(along: Trend) -> dict[str, Any]:
         "may_be_best": list(along.between),
         "best_against_first": _numbers(along.until),
         "last_against_best": _numbers(along.beyond),
+        "contrary_steps": [list(step) for step in along.contrary],
+        "settles_at": along.settles,
     }
 
 
@@ -311,3 +314,7 @@ def _crossover(found: FactorCrossover) -> dict[str, Any]:
     crossing = found.crossover
     where, between = dict(crossing.where), list(crossing.between)
     return {"factor": found.factor} | vars(crossing) | {"where": where, "between": between}
+
+
+def _lead(found: FactorLead) -> dict[str, Any]:
+    return {"factor": found.factor} | vars(found.lead) | {"where": dict(found.lead.where)}

@@ -7,9 +7,10 @@ Bonferroni's correction over all levels that could have been chosen.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,9 @@ class Trend:
     `until`: the response at `best` over that at the first level, `beyond`: at the last level over
     that at `best`; None where they are the same level. `between`: the levels that may as well be
     the best, as far as the runs can tell. `flat`: every level is surely within FLAT of the best.
+    `contrary`: steps from a level to the next that surely go the other way than the shape says.
+    `settles`: the first level that is surely better than the first of all and from which on all may
+    as well be the best; `settles_flat`: and they surely are within FLAT of it.
     """
 
     curve: Curve
@@ -51,14 +55,17 @@ class Trend:
     between: tuple[Any, ...]
     flat: bool
     more_is_better: bool = False
+    contrary: tuple[tuple[Any, Any], ...] = ()
+    settles: Any = None
+    settles_flat: bool = False
 
     @property
     def improves_until(self) -> bool:
-        return self.until is not None and self._better(self.until)
+        return self.until is not None and self.is_better(self.until)
 
     @property
     def worsens_beyond(self) -> bool:
-        return self.beyond is not None and self._better(self.beyond.inverted())
+        return self.beyond is not None and self.is_better(self.beyond.inverted())
 
     @property
     def shape(self) -> TrendShape:
@@ -68,7 +75,7 @@ class Trend:
             return TrendShape.WORSENS if self.until is None else TrendShape.WORSENS_BEYOND
         return TrendShape.FLAT if self.flat else TrendShape.UNCLEAR
 
-    def _better(self, change: Estimate) -> bool:
+    def is_better(self, change: Estimate) -> bool:
         """For certain, and not by so little that it matters to nobody."""
         certain = change.beyond(1) if self.more_is_better else change.below(1)
         return certain and not change.within(FLAT)
@@ -95,7 +102,46 @@ def trend(family: Family, curve: Curve, more_is_better: bool = False) -> Trend |
     }
     between = tuple(level for level in usable if level == best or not against[level].decided)
     flat = all(change.within(FLAT) for change in against.values())
-    return Trend(curve, best, until, beyond, between, flat, more_is_better)
+    found = Trend(curve, best, until, beyond, between, flat, more_is_better)
+
+    def change(first: Any, second: Any) -> Estimate:
+        return family.compare(curve, ratio(second, first), careful)
+
+    settles = _settles(found, usable, change)
+    return replace(
+        found,
+        contrary=_contrary(found, usable, change),
+        settles=settles,
+        settles_flat=settles is not None
+        and all(against[level].within(FLAT) for level in _after(usable, settles) if level != best),
+    )
+
+
+Change = Callable[[Any, Any], Estimate]
+
+
+def _after(levels: list[Any], first: Any) -> list[Any]:
+    return levels[levels.index(first) :]
+
+
+def _contrary(found: Trend, levels: list[Any], change: Change) -> tuple[tuple[Any, Any], ...]:
+    """Before the best level a step to something worse, beyond it one to something better."""
+    best = levels.index(found.best)
+    return tuple(
+        (first, second)
+        for place, (first, second) in enumerate(pairwise(levels))
+        if found.is_better(change(second, first) if place < best else change(first, second))
+    )
+
+
+def _settles(found: Trend, levels: list[Any], change: Change) -> Any:
+    if found.shape is not TrendShape.IMPROVES:
+        return None
+    for level in levels[1 : levels.index(found.best) + 1]:
+        rest = _after(levels, level)
+        if len(rest) > 1 and all(one in found.between for one in rest):
+            return level if found.is_better(change(levels[0], level)) else None
+    return None
 
 
 @dataclass(frozen=True)

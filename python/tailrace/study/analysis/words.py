@@ -170,6 +170,10 @@ def better(response: Response) -> str:
     return "rises" if response.more_is_better else "falls"
 
 
+def extreme(response: Response) -> str:
+    return "highest" if response.more_is_better else "lowest"
+
+
 def p_short(p: float) -> str:
     """For a table, whose heading says what it is."""
     return p_value(p).removeprefix("p ").removeprefix("= ")

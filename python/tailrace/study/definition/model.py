@@ -112,6 +112,15 @@ class Target(DefinitionTable):
     rate_mb_per_s: PositiveNumber | None = None
 
 
+class ResponseDefinition(DefinitionTable):
+    """What a number is that the user's program prints. Without `better` nothing beats anything in
+    it."""
+
+    words: str = ""
+    unit: str | None = None
+    better: Literal["more", "less"] | None = None
+
+
 class Adaptive(DefinitionTable):
     """Further blocks until every combination's interval is narrow enough, or a bound is met."""
 
@@ -188,6 +197,7 @@ class StudyDefinition(DefinitionTable):
     from_paper: list[str] = []
     assumed: list[str] = []
     response: str = "elapsed_s"
+    responses: dict[str, ResponseDefinition] = {}
     run: RunDefinition
     slurm: Slurm | None = None
     factor: Annotated[dict[FactorName, FactorDefinition], Field(min_length=1)]

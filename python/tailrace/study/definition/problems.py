@@ -29,6 +29,11 @@ def problems(study: StudyDefinition) -> Iterator[Problem]:
     yield from _expectations(study)
     if study.response not in responses(study):
         yield ("response",), f"there is no response {study.response!r}"
+    named = pattern_names(study.run)
+    for name in study.responses:
+        if name not in named:
+            known = f"; it has {', '.join(named)}" if named else ""
+            yield ("responses", name), f"there is no such name in run.output_pattern{known}"
     if study.adaptive and study.adaptive.at_most < study.repetitions:
         yield ("adaptive", "at_most"), f"is less than repetitions, {study.repetitions}"
 
@@ -207,7 +212,18 @@ def _expectations(study: StudyDefinition) -> Iterator[Problem]:
         for response in filter(None, [expect.response, expect.share.of if expect.share else None]):
             if response not in responses(study):
                 yield (*key, "response"), f"there is no response {response!r}"
+        if expect.faster is not None and not _is_directed(study, expect.response or study.response):
+            name = expect.response or study.response
+            yield (
+                (*key, "faster"),
+                f'which is better of {name!r}? Say [responses.{name}] better = "more" or "less"',
+            )
         yield from (((*key, *rest), text) for rest, text in _comparison(study, expect))
+
+
+def _is_directed(study: StudyDefinition, response: str) -> bool:
+    given = study.responses.get(response)
+    return response in BY_NAME or (given is not None and given.better is not None)
 
 
 def _comparison(study: StudyDefinition, expect: Expect) -> Iterator[Problem]:

@@ -101,19 +101,16 @@ def _value(study: Measured, changed: Changed) -> str:
 
 
 def render(found: Comparison) -> str:
-    from tailrace.study.report.page import environment, style
+    from tailrace.study.report.page import page_of, style
 
-    return (
-        environment()
-        .get_template("comparison.html.j2")
-        .render(
-            found=found,
-            style=style(),
-            first=label(found.first),
-            second=label(found.second),
-            notes=notes(found),
-            levels=level_rows(found),
-            combinations=combination_rows(found)[:PAGE_ROWS],
-            combinations_title=_combinations_title(found, PAGE_ROWS),
-        )
-    )
+    values = {
+        "found": found,
+        "style": style(),
+        "first": label(found.first),
+        "second": label(found.second),
+        "notes": notes(found),
+        "levels": level_rows(found),
+        "combinations": combination_rows(found)[:PAGE_ROWS],
+        "combinations_title": _combinations_title(found, PAGE_ROWS),
+    }
+    return page_of("comparison.html.j2", values)

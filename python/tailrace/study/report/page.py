@@ -1,19 +1,17 @@
 """The report as one HTML page that opens without a network and has no script at all.
 
 What stands in it comes from outside (claims, names of factors, levels and targets, the
-environment); it reaches the page through Jinja's escaping only. The content security policy admits
-nothing but the page's own style.
+environment); it reaches the page through MiniJinja's escaping only. The content security policy
+admits nothing but the page's own style.
 """
 
 import re
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
-
-import jinja2
 
 from tailrace import page
 from tailrace.names import printable
-from tailrace.page.compiled import templates
+from tailrace.page.templates import rendered
 from tailrace.study.analysis import words
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
@@ -23,39 +21,43 @@ from tailrace.study.report.charts import chart, key
 from tailrace.study.report.facets import Figure, figures
 from tailrace.study.report.text import effect_row, effects_note
 
+TEMPLATES = Path(__file__).parent / "templates"
 ROWS_SHOWN = 400
 COMBINATION_RESPONSES = 6
 # Charts of other responses that are open from the beginning, beside those that an expectation
 # speaks of.
 OPEN_RESPONSES = 2
+FILTERS = {"printable": printable, "capital": lambda text: text[:1].upper() + text[1:]}
 
 
 def render(summary: Summary) -> str:
     study = summary.study
     drawn = [] if study.done.empty else figures(summary)
-    return (
-        environment()
-        .get_template("study.html.j2")
-        .render(
-            summary=summary,
-            name=printable(study.plan["name"]),
-            description=printable(study.plan.get("description") or ""),
-            paper=printable(study.plan.get("paper") or ""),
-            style=style(),
-            main=_figure(drawn[0]) if drawn else None,
-            others=[_figure(figure) for figure in drawn[1:]],
-            opened=_opened(summary),
-            effects={
-                name: [effect_row(study, effect) for effect in all_.effects]
-                for name, all_ in _analyses(summary)
-            },
-            effects_note=effects_note(summary) if drawn else "",
-            speedups=_speedups(summary),
-            combinations=_combinations(summary) if drawn else None,
-            targets=machine.targets(study.environment),
-            environment=list(machine.rows(study.environment)),
-        )
-    )
+    values = {
+        "summary": summary,
+        "name": printable(study.plan["name"]),
+        "description": printable(study.plan.get("description") or ""),
+        "paper": printable(study.plan.get("paper") or ""),
+        "style": style(),
+        "main": _figure(drawn[0]) if drawn else None,
+        "others": [_figure(figure) for figure in drawn[1:]],
+        "opened": _opened(summary),
+        "effects": {
+            name: [effect_row(study, effect) for effect in all_.effects]
+            for name, all_ in _analyses(summary)
+        },
+        "effects_note": effects_note(summary) if drawn else "",
+        "speedups": _speedups(summary),
+        "combinations": _combinations(summary) if drawn else None,
+        "targets": machine.targets(study.environment),
+        "environment": list(machine.rows(study.environment)),
+    }
+    return page_of("study.html.j2", values)
+
+
+def page_of(name: str, values: dict[str, Any]) -> str:
+    """A template of studies with these values."""
+    return rendered(TEMPLATES, name, FILTERS, values)
 
 
 def _opened(summary: Summary) -> set[str]:
@@ -70,14 +72,7 @@ def _analyses(summary: Summary) -> list[tuple[str, Any]]:
 
 
 def style() -> str:
-    own = files("tailrace.study.report").joinpath("templates", "study.css").read_text("utf-8")
-    return page.style() + own
-
-
-def environment() -> jinja2.Environment:
-    made = templates("tailrace.study.report", "templates")
-    made.filters |= {"printable": printable, "capital": lambda text: text[:1].upper() + text[1:]}
-    return made
+    return page.style() + (TEMPLATES / "study.css").read_text("utf-8")
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -1,0 +1,83 @@
+//! Waits as measured: who waited in which call, for whom, and from when to when.
+//!
+//! A rank waits in MPI from the moment at which it does nothing else until what it waits for has
+//! happened; what is left of the call is transfer.
+
+use hashbrown::HashMap;
+
+use crate::graph::trail::Lane;
+use crate::graph::vertex::Site;
+use crate::longest::{Lasting, Longest};
+
+/// What a rank waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Awaited {
+    /// A message's send: the sender is late.
+    Sender,
+    /// The receive of a message that is sent only when it is received: the receiver is late.
+    Receiver,
+    /// Others in a collective call.
+    Others,
+    /// The lock of a window.
+    Lock,
+}
+
+/// One wait; nanoseconds since the window's begin, cut to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    pub awaited: Awaited,
+    pub site: Site,
+    pub rank: u32,
+    pub cause: Lane,
+    pub begin: i64,
+    pub end: i64,
+}
+
+impl Lasting for Wait {
+    type Order = (u32, u32, Awaited, Site);
+
+    fn span(&self) -> (i64, i64) {
+        (self.begin, self.end)
+    }
+
+    fn order(&self) -> Self::Order {
+        (self.rank, self.cause.rank, self.awaited, self.site)
+    }
+}
+
+/// Number and length of waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitSum {
+    pub number: u64,
+    pub time: i64,
+}
+
+/// Of how many waits, the longest, it is asked what those did that they were for.
+const MOST_FOLLOWED: usize = 1 << 18;
+
+pub(crate) struct WaitStates {
+    /// Of all waits.
+    pub sums: HashMap<(Awaited, Site), WaitSum>,
+    longest: Longest<Wait>,
+}
+
+impl Default for WaitStates {
+    fn default() -> Self {
+        Self { sums: HashMap::new(), longest: Longest::new(MOST_FOLLOWED) }
+    }
+}
+
+impl WaitStates {
+    #[inline]
+    pub(crate) fn add(&mut self, wait: Wait) {
+        let sum = self.sums.entry((wait.awaited, wait.site)).or_default();
+        sum.number += 1;
+        sum.time += wait.end - wait.begin;
+        self.longest.take(wait);
+    }
+
+    pub(crate) fn longest(&mut self) -> Vec<Wait> {
+        std::mem::replace(&mut self.longest, Longest::new(0)).finish()
+    }
+}

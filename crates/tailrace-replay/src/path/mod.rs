@@ -1,0 +1,250 @@
+//! Critical paths, and what those did whom others waited for.
+//!
+//! The graph says which stretches of which ranks a path leads over, and from when to when a rank
+//! kept others waiting ([`stretches`]). What the ranks did there is read from the trace again
+//! ([`walk`]), from those ranks alone, and summed up ([`sums`]).
+
+pub(crate) mod stretches;
+pub(crate) mod sums;
+mod walk;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use tailrace_trace::{Trace, TraceError};
+
+use crate::accounts::timeline::State;
+use crate::clocks::Clocks;
+use crate::graph::trail::Lane;
+use crate::graph::vertex::Site;
+use crate::path::stretches::{Route, Stretch};
+use crate::path::sums::{Asked, Change, Doing, Times, Toggle};
+use crate::path::walk::Walk;
+use crate::run::Results;
+
+pub use crate::graph::moment::Replay;
+pub use crate::graph::wait_states::{Awaited, WaitSum};
+
+/// What a rank did on a critical path, or while others waited for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share {
+    pub rank: u32,
+    pub state: State,
+    /// The call, where `state` is not [`State::Useful`].
+    pub site: Site,
+    /// Index into the trace's files, or [`crate::analysis::Span::NO_FILE`].
+    pub file: u32,
+    /// In nanoseconds.
+    pub time: i64,
+}
+
+/// The longest chain of what waited for what: without it the run, or its replay, would have been
+/// shorter. Its shares and `start` come to `runtime`, exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CriticalPath {
+    pub replay: Replay,
+    pub runtime: i64,
+    /// From the window's begin to that of the rank on which the path begins.
+    pub start: i64,
+    /// How often it goes from one rank to another.
+    pub crossings: u64,
+    pub shares: Vec<Share>,
+}
+
+/// Time that ranks waited in a call, and for what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitState {
+    pub awaited: Awaited,
+    /// The call in which they waited.
+    pub site: Site,
+    /// What the ranks did meanwhile that they waited for; summed over those that waited.
+    pub cause: Share,
+}
+
+/// All that there is to say of who held up whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependences {
+    /// By [`Replay`]; none of a run of one rank, or where a path has too many crossings.
+    pub paths: Vec<CriticalPath>,
+    /// All waits, by call.
+    pub waits: Vec<(Awaited, Site, WaitSum)>,
+    /// The longest of them by what they were for.
+    pub causes: Vec<WaitState>,
+}
+
+/// # Errors
+/// Where the trace is damaged.
+pub(crate) fn dependences(
+    trace: &dyn Trace,
+    results: &mut Results<'_>,
+) -> Result<Dependences, TraceError> {
+    if results.ranks.len() < 2 {
+        return Ok(Dependences::default());
+    }
+    let mut asked: Vec<Asked> = Vec::new();
+    asked.resize_with(results.common.tables.locations.len(), Asked::default);
+    let mut routes = Vec::new();
+    if !results.graph.crossings.too_many {
+        for replay in Replay::ALL {
+            let (route, stretches) = stretches::route(results, replay);
+            ask_of_path(results, &mut asked, replay, &stretches);
+            routes.push(route);
+        }
+    }
+    let questions = ask_of_waits(results, &mut asked);
+    let answers = answer(trace, results, &mut asked)?;
+    Ok(Dependences {
+        paths: routes.iter().map(|route| critical_path(results, route, &answers)).collect(),
+        waits: all_waits(results),
+        causes: causes(&questions, &answers),
+    })
+}
+
+fn ask_of_path(results: &Results<'_>, asked: &mut [Asked], replay: Replay, stretches: &[Stretch]) {
+    for Stretch { lane, begin, end } in stretches.iter().filter(|one| one.begin < one.end) {
+        if let Some(location) = location(results, *lane) {
+            let toggles = [*begin, *end].map(|at| Toggle::new(at, replay as usize));
+            asked[location].toggles.extend(toggles);
+        }
+    }
+    for asked in asked {
+        Toggle::merge(&mut asked.toggles);
+    }
+}
+
+/// Of the longest waits; the questions by number.
+fn ask_of_waits(results: &mut Results<'_>, asked: &mut [Asked]) -> Vec<(Awaited, Site)> {
+    let waits = results.graph.wait_states.longest();
+    let mut questions: Vec<(Awaited, Site)> =
+        waits.iter().map(|wait| (wait.awaited, wait.site)).collect();
+    questions.sort_unstable();
+    questions.dedup();
+    for wait in waits.iter().filter(|wait| wait.begin < wait.end) {
+        let question = questions.binary_search(&(wait.awaited, wait.site));
+        let question = ABOUT_WAITS + question.expect("it is one of them") as u32;
+        if let Some(location) = location(results, wait.cause) {
+            let changes = [(wait.begin, true), (wait.end, false)];
+            let changes = changes.map(|(at, opens)| Change { at, question, opens });
+            asked[location].changes.extend(changes);
+        }
+    }
+    for asked in asked {
+        asked.changes.sort_unstable();
+    }
+    questions
+}
+
+/// The question what lies on a path, on ranks' main threads or on others.
+fn about_path(replay: Replay, main: bool) -> u32 {
+    2 * replay as u32 + u32::from(!main)
+}
+
+/// The first question about waits.
+const ABOUT_WAITS: u32 = 2 * Replay::ALL.len() as u32;
+
+/// By question, rank and what it did.
+type Answers = BTreeMap<(u32, u32, Doing), i64>;
+
+fn answer(
+    trace: &dyn Trace,
+    results: &Results<'_>,
+    asked: &mut [Asked],
+) -> Result<Answers, TraceError> {
+    let common = results.common;
+    let walk = |(location, asked): (usize, &Asked)| {
+        if asked.toggles.is_empty() && asked.changes.is_empty() {
+            return Ok(Times::default());
+        }
+        Walk::new(common, location, asked).all(trace)
+    };
+    let found: Vec<Result<Times, TraceError>> = match &results.pool {
+        Some(pool) => pool.install(|| asked.par_iter().enumerate().map(walk).collect()),
+        None => asked.iter().enumerate().map(walk).collect(),
+    };
+    let mut answers = Answers::new();
+    for (location, times) in found.into_iter().enumerate() {
+        let table = &common.tables.locations[location];
+        let Times { on_paths, asked } = times?;
+        for ((paths, doing), time) in on_paths {
+            for replay in Replay::ALL.into_iter().filter(|replay| paths >> *replay as u8 & 1 > 0) {
+                let question = about_path(replay, table.main);
+                *answers.entry((question, table.rank, doing)).or_default() += time;
+            }
+        }
+        for ((question, doing), time) in asked {
+            *answers.entry((question, table.rank, doing)).or_default() += time;
+        }
+    }
+    Ok(answers)
+}
+
+fn location(results: &Results<'_>, lane: Lane) -> Option<usize> {
+    let rank = results.ranks.get(lane.rank as usize)?;
+    let thread = if lane.thread == Lane::MAIN { rank.main? } else { lane.thread as usize };
+    rank.locations.get(thread).copied()
+}
+
+fn shares(answers: &Answers, question: u32) -> impl Iterator<Item = Share> {
+    let all = (question, 0, Doing::FIRST)..(question + 1, 0, Doing::FIRST);
+    answers.range(all).map(|(&(_, rank, Doing { state, site, file }), &time)| Share {
+        rank,
+        state,
+        site,
+        file,
+        time,
+    })
+}
+
+fn critical_path(results: &Results<'_>, route: &Route, answers: &Answers) -> CriticalPath {
+    let Route { replay, start, crossings, .. } = *route;
+    // Other threads' time counts in replays where it is in file calls.
+    let on_path = |state: State, main: bool| match replay {
+        Replay::Measured => true,
+        Replay::Net | Replay::Even => state == State::Io || main && state == State::Useful,
+        Replay::Ideal => main && state == State::Useful,
+    };
+    let of = |main| {
+        let all = shares(answers, about_path(replay, main));
+        all.filter(move |share| on_path(share.state, main))
+    };
+    let mut shares: Vec<Share> = of(true).chain(of(false)).collect();
+    let ranks = i64::from(results.common.tables.ranks.max(1));
+    let Clocks { net, even, ideal } = route.end.in_nanoseconds(ranks);
+    let runtime = [results.common.runtime(), net, even, ideal][replay as usize];
+    if replay == Replay::Even {
+        scale_io(&mut shares, runtime - start);
+    }
+    CriticalPath { replay, runtime, start, crossings, shares }
+}
+
+/// Spread evenly, file calls take other times than measured: those on the path are taken to take
+/// more, or less, in proportion.
+fn scale_io(shares: &mut [Share], runtime: i64) {
+    let of = |shares: &[Share], state| -> i64 {
+        shares.iter().filter(|share| share.state == state).map(|share| share.time).sum()
+    };
+    let (useful, measured) = (of(shares, State::Useful), of(shares, State::Io));
+    let (mut before, mut scaled) = (0, 0);
+    for share in shares.iter_mut().filter(|share| share.state == State::Io) {
+        before += share.time;
+        let until = (i128::from(before) * i128::from(runtime - useful)
+            / i128::from(measured.max(1))) as i64;
+        share.time = until - scaled;
+        scaled = until;
+    }
+}
+
+fn all_waits(results: &Results<'_>) -> Vec<(Awaited, Site, WaitSum)> {
+    let sums = &results.graph.wait_states.sums;
+    let mut waits: Vec<_> =
+        sums.iter().map(|(&(awaited, site), &sum)| (awaited, site, sum)).collect();
+    waits.sort_unstable_by_key(|&(awaited, site, _)| (awaited, site));
+    waits
+}
+
+fn causes(questions: &[(Awaited, Site)], answers: &Answers) -> Vec<WaitState> {
+    let of_one = |(&(awaited, site), question)| {
+        shares(answers, question).map(move |cause| WaitState { awaited, site, cause })
+    };
+    questions.iter().zip(ABOUT_WAITS..).flat_map(of_one).collect()
+}

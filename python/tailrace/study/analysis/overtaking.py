@@ -1,0 +1,83 @@
+"""Who overtakes whom along the axis, in words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tailrace.study.analysis import words
+from tailrace.study.analysis.crossover import Crossover, Lead
+from tailrace.study.analysis.layout import RANK_KINDS, StudyFactor
+from tailrace.study.analysis.measured import Measured
+from tailrace.units import count
+
+
+class Sentence(NamedTuple):
+    text: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class FactorCrossover:
+    """A crossover between two levels of `factor`."""
+
+    factor: str
+    crossover: Crossover
+
+
+@dataclass(frozen=True)
+class FactorLead:
+    """Between two levels of `factor` that do not cross for sure."""
+
+    factor: str
+    lead: Lead
+
+
+def crossover_words(study: Measured, found: FactorCrossover) -> Sentence:
+    factor, axis, crossing = study.factor(found.factor), study.axis, found.crossover
+    assert axis is not None
+    who, does, otherwise = _against(study, factor, crossing.first, crossing.second)
+    unit = axis.kind if axis.kind in RANK_KINDS else axis.unit or words.spaced(axis.name)
+    below, above = (words.plain(axis, level) for level in crossing.between)
+    between = f"interpolated between {below} and {above}"
+    bounds = f"{words.number(crossing.low, 1)} to {words.number(crossing.high, 1)}"
+    return Sentence(
+        f"{_there(study, found.factor, crossing.where)}{who} {does} below"
+        f" {words.number(crossing.at, 1)} {unit} (95 % interval {bounds}), and {otherwise} above",
+        f"{between if below != above else f'measured at {below}'},"
+        f" {count(crossing.blocks, 'block')}",
+    )
+
+
+def lead_words(study: Measured, found: FactorLead) -> Sentence:
+    factor, axis, ahead = study.factor(found.factor), study.axis, found.lead
+    assert axis is not None
+    who, does, _ = _against(study, factor, ahead.first, ahead.second)
+    uncertain = words.named(axis, ahead.uncertain)
+    if ahead.until is not None:
+        until = words.named(axis, ahead.until)
+        text = f"{who} {does} until {until}; from {uncertain} on they cannot be told apart"
+    else:
+        since = words.named(axis, ahead.since)
+        text = f"{who} {does} from {since} on; until {uncertain} they cannot be told apart"
+    return Sentence(
+        f"{_there(study, found.factor, ahead.where)}{text}", count(ahead.blocks, "block")
+    )
+
+
+def _against(study: Measured, factor: StudyFactor, lower: Any, higher: Any) -> tuple[str, str, str]:
+    """Who is spoken of, what it does where the response of `lower` is the lower one, and what it
+    does elsewhere."""
+    response = study.response
+    if response.more_is_better is None:
+        other = words.plain(factor, higher)
+        does = f"has a lower {response.words} than {other}"
+        return words.named(factor, lower), does, "a higher one"
+    if response.more_is_better:
+        lower, higher = higher, lower
+    return words.named(factor, lower), f"beats {words.plain(factor, higher)}", "loses"
+
+
+def _there(study: Measured, factor: str, where: Mapping[str, Any]) -> str:
+    varied = {one.name for one in study.varied if one.name != factor}
+    place = {name: level for name, level in where.items() if name in varied}
+    return f"{words.places(study.factors, place)}: " if place else ""

@@ -1,0 +1,115 @@
+"""Who overtakes whom: crossovers are claimed where there are some, and not where curves merge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tailrace.study.analysis.effects import analyse
+from tailrace.study.analysis.findings import Found, find
+from tailrace.study.analysis.measured import Measured
+
+from .study_data import study
+
+RANKS = [1, 2, 4, 8, 16, 32]
+STUDIES = 100
+
+
+def merging(gain: Callable[[int], float]) -> Callable[[Any], float]:
+    """x takes less time than y by that share."""
+    return lambda where: 10.0 * (1 - gain(where["ranks"]) * (where["tool"] == "x"))
+
+
+SHAPES = {
+    "equal from 4 on": merging(lambda ranks: {1: 0.3, 2: 0.2}.get(ranks, 0.0)),
+    "equal until 8": merging(lambda ranks: {16: 0.2, 32: 0.3}.get(ranks, 0.0)),
+    "never equal": merging(lambda ranks: 0.4 / ranks),
+}
+
+
+def found_in(measured: Measured) -> Found:
+    return find(measured, analyse(measured.table(measured.response)))
+
+
+def of_shape(time_s: Callable[[Any], float], seed: int, blocks: int = 3) -> Measured:
+    levels = {"ranks": RANKS, "tool": ["x", "y"]}
+    return study(levels, time_s, blocks=blocks, scatter=0.05, seed=seed)
+
+
+def claims(time_s: Callable[[Any], float], studies: int, blocks: int = 3) -> int:
+    return sum(bool(found_in(of_shape(time_s, seed, blocks)).crossovers) for seed in range(studies))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blocks", [3, 10])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_crossover_is_claimed_where_curves_merge(shape: str, blocks: int) -> None:
+    """At most 5 %: of 100 studies no more than 10, which such a rate exceeds once in 90 times."""
+    assert claims(SHAPES[shape], STUDIES, blocks) <= 10
+
+
+@pytest.mark.slow
+def test_a_planted_crossover_is_found_where_its_size_allows() -> None:
+    def crosses(where: Any) -> float:
+        return 10.0 if where["tool"] == "x" else 10.0 * (6 / where["ranks"]) ** 0.4
+
+    assert claims(crosses, STUDIES) >= 95
+
+
+def sentences(measured: Measured, kind: str) -> list[str]:
+    return [finding.text for finding in found_in(measured).findings if finding.kind == kind]
+
+
+def test_where_one_side_is_uncertain_that_is_said() -> None:
+    """The numbers of the ranks are those of the truth in most studies, and never beyond."""
+    assert sentences(of_shape(SHAPES["equal from 4 on"], 1, 10), "lead") == [
+        "tool x beats y until 2 ranks; from 4 ranks on they cannot be told apart"
+    ]
+    assert sentences(of_shape(SHAPES["equal until 8"], 1, 10), "lead") == [
+        "tool x beats y from 16 ranks on; until 8 ranks they cannot be told apart"
+    ]
+
+
+# --- a number of the user's program: gflops, of which y has fewer until about 5 nodes
+
+
+def gflops(better: str | None) -> Measured:
+    def value(where: Any, _: float) -> float:
+        power = 0.5 if where["tool"] == "x" else 0.9
+        return (1.0 if where["tool"] == "x" else 0.53) * where["ranks"] ** power
+
+    measured = study(
+        {"ranks": RANKS, "tool": ["x", "y"]},
+        lambda where: 10.0,
+        blocks=5,
+        others={"gflops": lambda where, elapsed: value(where, elapsed) * (elapsed / 10) ** 0.1},
+        response="gflops",
+    )
+    given = {} if better is None else {"gflops": {"words": "speed", "better": better}}
+    return Measured(measured.plan | {"study": {"expect": [], "responses": given}}, measured.runs)
+
+
+@pytest.mark.parametrize(
+    ("better", "says"),
+    [
+        ("more", r"tool x beats y below "),
+        ("less", r"tool y beats x below "),
+        (None, r"tool y has a lower gflops than x below "),
+    ],
+)
+def test_nobody_beats_anybody_unless_the_study_says_what_is_better(
+    better: str | None, says: str
+) -> None:
+    """0.53 · n^0.9 = n^0.5 at n = (1 / 0.53)^2.5 = 4.9."""
+    measured = gflops(better)
+    (sentence,) = sentences(measured, "crossover")
+    assert sentence.startswith(says)
+    assert sentence.endswith(", and a higher one above" if better is None else ", and loses above")
+    (crossing,) = found_in(measured).crossovers
+    assert crossing.crossover.at == pytest.approx(math.pow(1 / 0.53, 2.5), rel=0.02)
+    assert crossing.crossover.where == {}
+    text = " ".join(finding.text for finding in found_in(measured).findings)
+    assert better is not None or not any(word in text for word in ("beats", "loses", "best"))
