@@ -289,10 +289,12 @@ def test_killed_twenty_times_nothing_is_lost_and_nothing_repeated(tmp_path: Path
     kills, before = 0, []
     while kills < 20:
         process = start(path, directory)
-        time.sleep(lot.uniform(0.2, 1.6))
-        if process.poll() is not None:
-            assert process.returncode == 0, (tmp_path / "said").read_text()[-2000:]
-            break
+        # by runs stored, not by the clock: a fast machine would be done before the last kill
+        more = lot.randrange(6)
+        while process.poll() is None and len(whole_lines(directory)) < len(before) + more:
+            time.sleep(0.005)
+        time.sleep(lot.uniform(0, 0.15))
+        assert process.poll() is None, (tmp_path / "said").read_text()[-2000:]
         process.send_signal(signal.SIGKILL)
         process.wait()
         kills += 1
@@ -301,7 +303,7 @@ def test_killed_twenty_times_nothing_is_lost_and_nothing_repeated(tmp_path: Path
         before = now
     assert start(path, directory).wait() == 0, (tmp_path / "said").read_text()[-2000:]
     made = [line["run"] for line in lines(directory)]
-    assert sorted(made) == list(range(RUNS)) and kills == 20
+    assert sorted(made) == list(range(RUNS))
     begun = Counter(executed(tmp_path))
     assert set(begun) == set(range(RUNS))
     assert sum(begun.values()) - RUNS <= kills  # at most the run in flight, each time
