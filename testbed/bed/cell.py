@@ -31,12 +31,15 @@ LOOKS_IN_VAIN = 3
 
 @dataclass(frozen=True)
 class Cell:
-    """`record` is the file in which the holder says who it is."""
+    """`record` is the file in which the holder says who it is. `node`: its hostname, where it is a
+    node of the cluster; then its CLOCK_MONOTONIC is ahead by `clock_offset_s`."""
 
     record: Path
     net: bool = True
     mount: bool = True
     processes: bool = True
+    node: str = ""
+    clock_offset_s: int = 0
 
     def start(
         self,
@@ -54,6 +57,8 @@ class Cell:
             "mount": self.mount,
             "binds": [[str(source), target] for source, target in binds],
             "memory": [str(memory[0]), memory[1]] if memory else None,
+            "node": self.node,
+            "clock_offset_s": self.clock_offset_s,
         }
         command = [
             sys.executable,
@@ -104,6 +109,7 @@ class Cell:
         if pid is None:
             raise TestbedError(f"{self.record.stem} has ended")
         spaces = ["--pid"] * self.processes + ["--net"] * self.net + ["--mount"] * self.mount
+        spaces += ["--uts", "--ipc", "--time"] if self.node else []
         return ["nsenter", "--target", str(pid), *spaces, "--", *command]
 
     def run(self, command: list[str], **options: object) -> str:

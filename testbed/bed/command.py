@@ -17,8 +17,10 @@ from pathlib import Path
 
 from bed import links
 from bed.beds import BEDS, IS, IS_NOT
+from bed.cell import Cell
+from bed.cluster import Cluster
 from bed.errors import TestbedError
-from bed.network_bed import Wishes
+from bed.network_bed import NetworkBed, Wishes
 from bed.room import Room
 
 DEFAULT_DIRECTORY = Path(__file__).resolve().parents[2] / "build" / "testbed"
@@ -29,6 +31,18 @@ FIXED = {
     "client": "client",
     "nodes": "nodes",
     "cpus_per_node": "cpus-per-node",
+    "servers": "servers",
+    "drift_ppm": "clock-drift",
+    "disk_bytes_per_s": "disk-rate",
+    "slurm": "slurm",
+}
+FIXED_OF = {
+    "local": (),
+    "nfs": ("capacity_bytes", "client"),
+    "single": ("capacity_bytes",),
+    "striped": ("capacity_bytes", "servers"),
+    "slurm": ("nodes", "cpus_per_node"),
+    "cluster": ("nodes", "cpus_per_node", "drift_ppm", "disk_bytes_per_s", "slurm"),
 }
 
 
@@ -80,11 +94,19 @@ def parser() -> argparse.ArgumentParser:
         "--client", choices=["auto", "kernel", "fuse"], default="auto", help="of nfs [%(default)s]"
     )
     up.add_argument(
-        "--nodes", type=_positive, default=2, metavar="N", help="of slurm [%(default)s]"
+        "--servers", type=_servers, default=4, metavar="N", help="of striped, 3 to 8 [%(default)s]"
     )
     up.add_argument(
-        "--cpus-per-node", type=_positive, default=4, metavar="N", help="of slurm [%(default)s]"
+        "--nodes", type=_positive, default=2, metavar="N", help="of slurm or cluster [%(default)s]"
     )
+    up.add_argument(
+        "--cpus-per-node",
+        type=_positive,
+        default=4,
+        metavar="N",
+        help="of slurm or cluster, as Slurm counts them [%(default)s]",
+    )
+    _add_cluster(up)
     down = _verb(
         verbs,
         "down",
@@ -95,7 +117,36 @@ def parser() -> argparse.ArgumentParser:
         "--force", action="store_true", help="also where programs still use the mounts"
     )
     _verb(verbs, "status", "what stands; 1 where a named bed is not up", "*")
+    for name, text in (
+        ("enter", "run a command on a node of the cluster, from the directory it is called in"),
+        ("fail", "end everything on a node of the cluster at once, as if its power had failed"),
+    ):
+        verb = verbs.add_parser(name, help=text, description=text)
+        verb.add_argument("--directory", type=Path, default=DEFAULT_DIRECTORY)
+        verb.add_argument("node", metavar="NODE", help="node1, node2, ...")
+        if name == "enter":
+            verb.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     return top
+
+
+def _add_cluster(up: argparse.ArgumentParser) -> None:
+    up.add_argument(
+        "--latency",
+        type=_microseconds,
+        metavar="TIME",
+        help="of a round trip over a node's link, e.g. 200us; needs the kernel's netem [-]",
+    )
+    up.add_argument(
+        "--disk-rate", type=_size, metavar="SIZE", help="of a node's disk, a second, e.g. 35mb [-]"
+    )
+    up.add_argument(
+        "--clock-drift",
+        type=_drift,
+        default=0.0,
+        metavar="PPM",
+        help="clocks of nodes drift by up to so much, in parts per million [%(default)g]",
+    )
+    up.add_argument("--slurm", action="store_true", help="one slurmd on each node of the cluster")
 
 
 def _verb(verbs: object, name: str, text: str, count: str) -> argparse.ArgumentParser:
@@ -122,6 +173,25 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _servers(text: str) -> int:
+    if not re.fullmatch(r"[3-8]", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 3 to 8")
+    return int(text)
+
+
+def _microseconds(text: str) -> int:
+    match = re.fullmatch(r"([0-9]+)(us|ms)", text)
+    if not match or int(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 200us or 1ms")
+    return int(match[1]) * (1000 if match[2] == "ms" else 1)
+
+
+def _drift(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of parts per million, to 999")
+    return float(text)
+
+
 def _size(text: str) -> int:
     match = re.fullmatch(r"([0-9]+)(kb|mb|gb|tb)", text.lower())
     if not match:
@@ -140,6 +210,11 @@ def up(arguments: argparse.Namespace) -> int:
         arguments.client,
         arguments.nodes,
         arguments.cpus_per_node,
+        arguments.servers,
+        arguments.latency,
+        arguments.clock_drift,
+        arguments.disk_rate,
+        arguments.slurm,
     )
     room = Room(arguments.directory)
     for name in arguments.names:
@@ -147,6 +222,7 @@ def up(arguments: argparse.Namespace) -> int:
     with room.locked(make=True):
         for name in dict.fromkeys(arguments.names):
             _bring_up(room, name, wishes)
+        _join_cluster(room)
         found = [look(room, name) for name in dict.fromkeys(arguments.names)]
     tell(room, found, arguments.json)
     return 0 if all(bed["state"] == "up" for bed in found) else 1
@@ -172,6 +248,18 @@ def _bring_up(room: Room, name: str, wishes: Wishes) -> None:
     room.write_record(name, {**asked, "complete": True})
 
 
+def _join_cluster(room: Room) -> None:
+    """Every file system that is up is on every node."""
+    if (room.record("cluster") or {}).get("complete"):
+        for bed in _network_beds(room):
+            BEDS["cluster"](room).reach(bed)
+
+
+def _network_beds(room: Room) -> list[NetworkBed]:
+    up = [name for name in BEDS if (room.record(name) or {}).get("complete")]
+    return [BEDS[name](room) for name in up if issubclass(BEDS[name], NetworkBed)]
+
+
 def _recorded(bed: object, wishes: Wishes) -> dict:
     client = bed.client(wishes.client) if bed.name == "nfs" else "fuse"
     return {**vars(wishes), "client": client}
@@ -180,10 +268,7 @@ def _recorded(bed: object, wishes: Wishes) -> dict:
 def _change(room: Room, name: str, wishes: Wishes, record: dict) -> None:
     bed = BEDS[name](room)
     asked = _recorded(bed, wishes)
-    relevant = (
-        FIXED if name == "slurm" else [key for key in FIXED if key in ("capacity_bytes", "client")]
-    )
-    for key in relevant if name != "local" else []:
+    for key in FIXED_OF[name]:
         if record[key] != asked[key]:
             raise TestbedError(
                 f"{name} is up with another --{FIXED[key]} ({record[key]})",
@@ -210,7 +295,7 @@ def down(arguments: argparse.Namespace) -> int:
     if os.geteuid() != 0:
         raise TestbedError("ending beds needs root", "run it with sudo", 2)
     with room.locked(make=False):
-        # Slurm first: its jobs use the others
+        # the cluster and Slurm first: their programs use the others
         names = arguments.names or [name for name in reversed(BEDS) if room.record(name)]
         for name in dict.fromkeys(names):
             if room.record(name):
@@ -222,6 +307,8 @@ def down(arguments: argparse.Namespace) -> int:
 
 
 def _take_down(room: Room, name: str, force: bool) -> None:
+    if issubclass(BEDS[name], NetworkBed) and (room.record("cluster") or {}).get("complete"):
+        BEDS["cluster"](room).leave(BEDS[name](room), force)
     BEDS[name](room).down(force)
     room.remove(name)
 
@@ -270,17 +357,25 @@ def tell(room: Room, found: list[dict], as_json: bool) -> None:
 def _described(bed: dict) -> list[str]:
     if bed["state"] != "up":
         return [f"{bed['name']}: {bed['state']}" + (f": {bed['reason']}" if bed["reason"] else "")]
-    lines = [f"{bed['name']}: up, {_rate(bed)}{' '.join(bed['mounts'])}".rstrip(", ")]
+    lines = [
+        f"{bed['name']}: up, {_size_of(bed)}{_rate(bed)}{' '.join(bed['mounts'])}".rstrip(", ")
+    ]
+    lines += [f"    {key}: {bed[key]}" for key in ("disk", "ssh", "slurm_conf") if bed.get(key)]
     lines += [f"    export {key}={value}" for key, value in bed.get("environment", {}).items()]
     return [*lines, f"    is {bed['is']}", f"    is not {bed['is_not']}"]
 
 
+def _size_of(bed: dict) -> str:
+    return f"{bed['nodes']} nodes, " if "nodes" in bed else ""
+
+
 def _rate(bed: dict) -> str:
-    if not bed["servers"]:
+    links = bed["servers"] or len(bed.get("hosts", []))
+    if not links:
         return ""
     if bed["rate_bit_per_s"] is None:
         return "links not shaped, "
-    return f"{bed['servers']} x {bed['rate_bit_per_s'] / 1e6:g} Mb/s, "
+    return f"{links} x {bed['rate_bit_per_s'] / 1e6:g} Mb/s, "
 
 
 def _progress(text: str) -> None:
@@ -288,4 +383,44 @@ def _progress(text: str) -> None:
         print(f"testbed: {text}", file=sys.stderr, flush=True)
 
 
-VERBS: dict[str, Callable[[argparse.Namespace], int]] = {"up": up, "down": down, "status": status}
+# --- nodes ----------------------------------------------------------------------------------------
+
+
+def enter(arguments: argparse.Namespace) -> int:
+    """Becomes the command, on the node, with our environment."""
+    cluster, node = _node(arguments)
+    command = arguments.command[arguments.command[:1] == ["--"] :]
+    if not command:
+        raise TestbedError("there is no command", "testbed enter node1 mpiexec -n 4 ./program", 2)
+    words = ["env", f"--chdir={Path.cwd()}", f"TMPDIR={cluster.disk}", *command]
+    inside = node.inside(words)
+    os.execvp(inside[0], inside)
+
+
+def fail(arguments: argparse.Namespace) -> int:
+    cluster, node = _node(arguments)
+    cluster.fail(int(node.node.removeprefix("node")))
+    return 0
+
+
+def _node(arguments: argparse.Namespace) -> tuple[Cluster, Cell]:
+    room = Room(arguments.directory)
+    if os.geteuid() != 0:
+        raise TestbedError("entering nodes needs root", "run it with sudo", 2)
+    if not (room.record("cluster") or {}).get("complete"):
+        raise TestbedError("cluster is not up", "testbed up cluster --nodes 4")
+    cluster = BEDS["cluster"](room)
+    for node in cluster.nodes:
+        if node.node == arguments.node:
+            return cluster, node
+    known = f"node1 to node{cluster.count()}"
+    raise TestbedError(f"there is no node {arguments.node!r}", f"there are {known}", 2)
+
+
+VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "up": up,
+    "down": down,
+    "status": status,
+    "enter": enter,
+    "fail": fail,
+}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from bed import links, needs
+from bed import needs
 from bed.cell import Cell
 from bed.errors import TestbedError
 from bed.network_bed import NetworkBed, Wishes
@@ -41,7 +41,7 @@ class Gluster(NetworkBed):
         for cell in self.server_cells:
             self._until(cell, "answer", ["peer", "status"], lambda text: True)
         for number in range(2, self.servers + 1):
-            self._gluster("peer", "probe", links.server_address(number))
+            self._gluster("peer", "probe", self.address(number))
         joined = "Peer in Cluster (Connected)"
         for cell in self.server_cells:
             self._until(
@@ -55,9 +55,7 @@ class Gluster(NetworkBed):
     def _make_volume(self) -> None:
         bricks = []
         for number in range(1, self.servers + 1):
-            bricks.append(
-                f"{links.server_address(number)}:{self.own(number) / 'storage' / 'brick'}"
-            )
+            bricks.append(f"{self.address(number)}:{self.own(number) / 'storage' / 'brick'}")
         self._gluster("volume", "create", VOLUME, *self.layout, *bricks, "force")
         self._gluster(
             "volume", "set", VOLUME, *(word for option in OPTIONS.items() for word in option)
@@ -86,9 +84,9 @@ class Gluster(NetworkBed):
             f" {self.directory}"
         )
 
-    def mount_one(self, point: Path, log: Path, client: str) -> None:
+    def mount_one(self, cell: Cell, point: Path, log: Path, client: str) -> None:
         server = [
-            f"--volfile-server={links.server_address(1)}",
+            f"--volfile-server={self.address(1)}",
             f"--volfile-id={VOLUME}",
             "--fopen-keep-cache=off",
         ]
@@ -102,7 +100,7 @@ class Gluster(NetworkBed):
             "-p",
             str(log.with_suffix(".pid")),
         ]
-        self.hub.run(["glusterfs", *server, *options, str(point)])
+        cell.run(["glusterfs", *server, *options, str(point)])
 
     def check(self, record: dict) -> dict:
         return {**super().check(record), "client": "fuse", "file_system": self.file_system}
@@ -111,15 +109,29 @@ class Gluster(NetworkBed):
 class Single(Gluster):
     name = "single"
     servers = 1
+    network = 2
     file_system = "GlusterFS, one brick on one server"
 
 
 class Striped(Gluster):
+    """All parts but one are data and one is redundancy: each stripe lies on all servers, 512 bytes
+    on each."""
+
     name = "striped"
-    servers = 4
-    # three parts of data and one of redundancy: each stripe of 1,536 bytes lies on all four servers
-    layout = ("disperse-data", "3", "redundancy", "1")
-    file_system = "GlusterFS, dispersed 3+1 over four servers"
+    network = 3
+
+    @property
+    def servers(self) -> int:
+        record = self.room.record(self.name)
+        return record["servers"] if record else 0
+
+    @property
+    def layout(self) -> tuple[str, ...]:
+        return ("disperse-data", str(self.servers - 1), "redundancy", "1")
+
+    @property
+    def file_system(self) -> str:
+        return f"GlusterFS, dispersed {self.servers - 1}+1 over {self.servers} servers"
 
     def check(self, record: dict) -> dict:
         """A dispersed volume drops the lock of a closed file only once that has been idle for a

@@ -2,7 +2,8 @@
 token bucket.
 
 The hub has a network namespace of its own too, so that the machine's own network is neither used
-nor changed, and two beds never meet.
+nor changed. Each kind of bed has addresses of its own in one network, so that nodes of the cluster
+reach all of them; beds in different directories never meet.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from bed import system
 from bed.cell import Cell
 from bed.errors import TestbedError
 
-NETWORK = "10.78.0"
+NETWORK, PREFIX = "10.78", 16
 # A bucket of 64 kB is a few milliseconds at these rates; 50 ms of queue is what small switches
 # have.
 BUCKET = ["burst", "64kb", "latency", "50ms"]
+REPLACE = ["tc", "qdisc", "replace", "dev"]
 UNITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 
 
@@ -36,58 +38,74 @@ def rate_bit_per_s(text: str) -> int | None:
     return rate
 
 
-def server_address(number: int) -> str:
-    return f"{NETWORK}.{10 + number}"
+def address(network: int, number: int) -> str:
+    """Of a server of a bed, or of a node, counted from 1; 0 is the hub."""
+    return f"{NETWORK}.{network}.{10 + number if number else 1}"
 
 
-def make_hub(hub: Cell) -> None:
+def make_hub(hub: Cell, network: int) -> None:
     for command in (
         "ip link add hub type bridge",
-        f"ip address add {NETWORK}.1/24 dev hub",
+        f"ip address add {address(network, 0)}/{PREFIX} dev hub",
         "ip link set hub up",
     ):
         _in_network(hub, command.split())
 
 
-def join(hub: Cell, server: Cell, number: int) -> None:
-    near = f"server{number}"
-    _in_network(
-        hub,
-        [
-            "ip",
-            "link",
-            "add",
-            near,
-            "type",
-            "veth",
-            "peer",
-            "name",
-            "eth0",
-            "netns",
-            str(server.pid()),
-        ],
-    )
+def join(hub: Cell, far: Cell, near: str, far_address: str) -> None:
+    """A link from the hub, where its end is called `near`, to the cell's eth0."""
+    _add_pair(hub, near, far, "eth0")
     _in_network(hub, ["ip", "link", "set", near, "master", "hub", "up"])
-    _in_network(server, ["ip", "address", "add", f"{server_address(number)}/24", "dev", "eth0"])
-    _in_network(server, ["ip", "link", "set", "eth0", "up"])
+    _in_network(far, ["ip", "address", "add", f"{far_address}/{PREFIX}", "dev", "eth0"])
+    _in_network(far, ["ip", "link", "set", "eth0", "up"])
 
 
-def shape(hub: Cell, servers: list[Cell], rate: int | None) -> None:
-    """Both directions of every server's link: what it is sent at the hub's end, what it sends at
-    its own."""
-    for number, server in enumerate(servers, 1):
-        _shape_end(hub, f"server{number}", rate)
-        _shape_end(server, "eth0", rate)
+def connect(hub: Cell, other: Cell, name: str) -> None:
+    """Two hubs become one network, without a limit of their own between them; `name` is the link's
+    in both."""
+    if not has(hub, name):
+        _add_pair(hub, name, other, name)
+        for end in (hub, other):
+            _in_network(end, ["ip", "link", "set", name, "master", "hub", "up"])
+
+
+def has(cell: Cell, device: str) -> bool:
+    found = json.loads(_in_network(cell, ["ip", "-json", "link", "show"]) or "[]")
+    return any(link["ifname"] == device for link in found)
+
+
+def _add_pair(near: Cell, name: str, far: Cell, far_name: str) -> None:
+    pair = f"ip link add {name} type veth peer name {far_name} netns {far.pid()}"
+    _in_network(near, pair.split())
+
+
+def shape(
+    hub: Cell, far: list[Cell], prefix: str, rate: int | None, delay_us: int | None = None
+) -> None:
+    """Both directions of every link: what is sent there at the hub's end, what comes from there at
+    its own. Half of `delay_us`, in microseconds of a round trip, is spent at each end."""
+    for number, cell in enumerate(far, 1):
+        for end, device in ((hub, f"{prefix}{number}"), (cell, "eth0")):
+            _shape_end(end, device, rate)
+            if delay_us is not None:
+                _delay_end(end, device, rate, delay_us)
 
 
 def _shape_end(cell: Cell, device: str, rate: int | None) -> None:
     if rate is not None:
         _in_network(
             cell,
-            ["tc", "qdisc", "replace", "dev", device, "root", "tbf", "rate", f"{rate}bit", *BUCKET],
+            [*REPLACE, device, "root", "handle", "1:", "tbf", "rate", f"{rate}bit", *BUCKET],
         )
     elif rates_of_end(cell, device):
         _in_network(cell, ["tc", "qdisc", "delete", "dev", device, "root"])
+
+
+def _delay_end(cell: Cell, device: str, rate: int | None, delay_us: int) -> None:
+    """Behind the bucket, where there is one."""
+    place = ["root"] if rate is None else ["parent", "1:1"]
+    delay = ["netem", "limit", "10000", "delay", f"{delay_us / 2:g}us"]
+    _in_network(cell, [*REPLACE, device, *place, *delay])
 
 
 def rates_of_end(cell: Cell, device: str) -> list[int]:
@@ -98,10 +116,10 @@ def rates_of_end(cell: Cell, device: str) -> list[int]:
     return [8 * int(found["options"]["rate"]) for found in disciplines if found["kind"] == "tbf"]
 
 
-def rate_in_force(hub: Cell, servers: list[Cell]) -> int | None:
+def rate_in_force(hub: Cell, far: list[Cell], prefix: str) -> int | None:
     """In bit/s; None where no link is shaped. Raises TestbedError where the ends differ."""
-    ends = [rates_of_end(hub, f"server{number}") for number in range(1, len(servers) + 1)]
-    ends += [rates_of_end(server, "eth0") for server in servers]
+    ends = [rates_of_end(hub, f"{prefix}{number}") for number in range(1, len(far) + 1)]
+    ends += [rates_of_end(cell, "eth0") for cell in far]
     if any(end != ends[0] for end in ends):
         raise TestbedError("its links are not all shaped alike")
     return ends[0][0] if ends[0] else None

@@ -26,6 +26,7 @@ PACKAGE_OF_PROGRAM = {
     "slurmctld": "slurmctld",
     "slurmd": "slurmd",
     "sinfo": "slurm-client",
+    "mkfs.ext4": "e2fsprogs",
 }
 PACKAGE_OF_LIBRARY = {"fuse3": "libfuse3-dev", "libnfs": "libnfs-dev"}
 
@@ -77,6 +78,20 @@ def _check_namespaces(name: str) -> None:
         raise TestbedError(
             f"{name} needs namespaces, and this system does not let root make them",
             "in a container, it has to be run with --privileged",
+            2,
+        )
+
+
+def check_delay(name: str) -> None:
+    """Raises TestbedError where the kernel has no netem, which is tried in a network of its own."""
+    delay = "ip link set lo up; tc qdisc add dev lo root netem delay 1ms"
+    if shutil.which("modprobe"):
+        subprocess.run(["modprobe", "--quiet", "sch_netem"], capture_output=True)
+    tried = subprocess.run(["unshare", "--net", "sh", "-ec", delay], capture_output=True)
+    if tried.returncode != 0:
+        raise TestbedError(
+            f"--latency of {name} needs netem, which this kernel does not have",
+            "a kernel with CONFIG_NET_SCH_NETEM; or leave --latency out",
             2,
         )
 

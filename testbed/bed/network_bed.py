@@ -22,6 +22,11 @@ class Wishes:
     client: str
     nodes: int
     cpus_per_node: int
+    servers: int = 4
+    latency_us: int | None = None
+    drift_ppm: float = 0
+    disk_bytes_per_s: int | None = None
+    slurm: bool = False
 
 
 class NetworkBed:
@@ -29,6 +34,8 @@ class NetworkBed:
 
     name: str
     servers: int
+    # the third part of its addresses
+    network: int
     # what a server keeps where it would keep it on a machine of its own
     private_directories: tuple[str, ...]
 
@@ -48,6 +55,10 @@ class NetworkBed:
             for number in range(1, self.servers + 1)
         ]
 
+    def address(self, number: int) -> str:
+        """Of a server, counted from 1."""
+        return links.address(self.network, number)
+
     def mount_points(self, count: int) -> list[Path]:
         return [self.directory / "mnt" / str(number) for number in range(count)]
 
@@ -55,11 +66,11 @@ class NetworkBed:
 
     def up(self, wishes: Wishes) -> None:
         self.hub.start(self.room.lock)
-        links.make_hub(self.hub)
+        links.make_hub(self.hub, self.network)
         for number, cell in enumerate(self.server_cells, 1):
             self._start_cell(number, cell, wishes.capacity_bytes)
-            links.join(self.hub, cell, number)
-        links.shape(self.hub, self.server_cells, wishes.rate_bit_per_s)
+            links.join(self.hub, cell, f"server{number}", self.address(number))
+        links.shape(self.hub, self.server_cells, "server", wishes.rate_bit_per_s)
         self.serve(wishes)
         self.mount(wishes)
 
@@ -83,18 +94,20 @@ class NetworkBed:
         for number, point in enumerate(self.mount_points(wishes.mounts)):
             if not mounts.mounted_below(point):
                 point.mkdir(exist_ok=True)
-                self.mount_one(point, self.directory / "log" / f"client{number}.log", wishes.client)
+                log = self.directory / "log" / f"client{number}.log"
+                self.mount_one(self.hub, point, log, wishes.client)
                 mounts.wait_until_it_answers(point)
 
     def serve(self, wishes: Wishes) -> None:
         raise NotImplementedError
 
-    def mount_one(self, point: Path, log: Path, client: str) -> None:
+    def mount_one(self, cell: Cell, point: Path, log: Path, client: str) -> None:
+        """A client in `cell`, which is on the bed's network."""
         raise NotImplementedError
 
     def change(self, wishes: Wishes) -> None:
         """Of a bed that is up: another rate, more mounts."""
-        links.shape(self.hub, self.server_cells, wishes.rate_bit_per_s)
+        links.shape(self.hub, self.server_cells, "server", wishes.rate_bit_per_s)
         self.mount(wishes)
 
     # --- down ---
@@ -123,7 +136,7 @@ class NetworkBed:
         for point in points:
             if not mounts.mounted_below(point) or not mounts.answers(point):
                 raise TestbedError(f"{point} does not answer")
-        rate = links.rate_in_force(self.hub, self.server_cells)
+        rate = links.rate_in_force(self.hub, self.server_cells, "server")
         return {
             "mounts": [str(point) for point in points],
             "rate_bit_per_s": rate,

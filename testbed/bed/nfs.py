@@ -9,7 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from bed import links, needs
+from bed import needs
+from bed.cell import Cell
 from bed.errors import TestbedError
 from bed.network_bed import NetworkBed, Wishes
 
@@ -33,6 +34,7 @@ EXPORT {{ Export_Id = 1; Path = "{storage}"; Pseudo = "{export}"; Filesystem_Id 
 class Nfs(NetworkBed):
     name = "nfs"
     servers = 1
+    network = 1
     private_directories = ("/run", "/var/lib/nfs", "/var/log/ganesha")
 
     @staticmethod
@@ -101,27 +103,25 @@ class Nfs(NetworkBed):
         command = ["cc", *options, "-o", str(self.directory / "nfs_client"), *sources, *flags]
         self.hub.run(command, environment={"TMPDIR": str(self.directory)})
 
-    def mount_one(self, point: Path, log: Path, client: str) -> None:
+    def mount_one(self, cell: Cell, point: Path, log: Path, client: str) -> None:
         mount = self._mount_by_kernel if self.client(client) == "kernel" else self._mount_by_fuse
         end = time.monotonic() + 20
         while True:
             try:
-                return mount(point, log)
+                return mount(cell, point, log)
             except TestbedError:  # the server is still starting
                 if time.monotonic() > end:
                     raise
             time.sleep(0.1)
 
-    def _mount_by_fuse(self, point: Path, log: Path) -> None:
+    def _mount_by_fuse(self, cell: Cell, point: Path, log: Path) -> None:
         ports = [str(NFS_PORT), str(MOUNT_PORT)]
         program = str(self.directory / "nfs_client")
-        self.hub.run([program, links.server_address(1), *ports, EXPORT, str(point), str(log)])
+        cell.run([program, self.address(1), *ports, EXPORT, str(point), str(log)])
 
-    def _mount_by_kernel(self, point: Path, log: Path) -> None:
+    def _mount_by_kernel(self, cell: Cell, point: Path, log: Path) -> None:
         options = f"vers=3,proto=tcp,mountproto=tcp,nolock,port={NFS_PORT},mountport={MOUNT_PORT}"
-        self.hub.run(
-            ["mount", "-t", "nfs", "-o", options, f"{links.server_address(1)}:{EXPORT}", str(point)]
-        )
+        cell.run(["mount", "-t", "nfs", "-o", options, f"{self.address(1)}:{EXPORT}", str(point)])
 
     def check(self, record: dict) -> dict:
         client = record["client"]

@@ -23,9 +23,9 @@ LONGEST_SOCKET_PATH = 107
 
 CONFIGURATION = """\
 ClusterName=testbed
-SlurmctldHost={host}(127.0.0.1)
+SlurmctldHost={host}({address})
 SlurmctldPort={controller_port}
-CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+{communication}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -92,37 +92,26 @@ class Slurm:
         for part in ("state", "spool", "munge"):
             (self.directory / part).mkdir(mode=0o755)
         self._configure(wishes)
-        commands = [self._munge(), ["slurmctld", "-c", "-f", str(self.configuration)]]
+        commands = [
+            munge_command(self.directory / "munge"),
+            ["slurmctld", "-c", "-f", str(self.configuration)],
+        ]
         for number in range(1, wishes.nodes + 1):
             (self.directory / "spool" / f"node{number}").mkdir()
             commands.append(["slurmd", "-N", f"node{number}", "-f", str(self.configuration)])
         self.cell.start(self.room.lock, commands=commands)
         self._wait_until_idle(wishes.nodes)
 
-    def _munge(self) -> list[str]:
-        """With a key of its own. It refuses directories that others may write, as /tmp above us,
-        unless forced."""
-        munge = self.directory / "munge"
-        key = os.open(munge / "key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        os.write(key, os.urandom(1024))
-        os.close(key)
-        files = {
-            "key-file": "key",
-            "socket": "socket",
-            "pid-file": "pid",
-            "log-file": "log",
-            "seed-file": "seed",
-        }
-        return [
-            "munged",
-            "--force",
-            *(f"--{option}={munge / name}" for option, name in files.items()),
-        ]
-
     def _configure(self, wishes: Wishes) -> None:
         host = socket.gethostname().partition(".")[0]
         ports = free_ports(1 + wishes.nodes)
-        text = CONFIGURATION.format(host=host, directory=self.directory, controller_port=ports[0])
+        text = CONFIGURATION.format(
+            host=host,
+            address="127.0.0.1",
+            communication="CommunicationParameters=NoInAddrAny,NoCtldInAddrAny",
+            directory=self.directory,
+            controller_port=ports[0],
+        )
         for number, port in enumerate(ports[1:], 1):
             text += NODE.format(number=number, host=host, port=port, cpus=wishes.cpus_per_node)
         self.configuration.write_text(text + PARTITION.format(nodes=wishes.nodes))
@@ -171,6 +160,22 @@ class Slurm:
             "cpus_per_node": record["cpus_per_node"],
             "environment": {"SLURM_CONF": str(self.configuration)},
         }
+
+
+def munge_command(munge: Path) -> list[str]:
+    """With a key of its own. It refuses directories that others may write, as /tmp above us,
+    unless forced."""
+    key = os.open(munge / "key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    os.write(key, os.urandom(1024))
+    os.close(key)
+    files = {
+        "key-file": "key",
+        "socket": "socket",
+        "pid-file": "pid",
+        "log-file": "log",
+        "seed-file": "seed",
+    }
+    return ["munged", "--force", *(f"--{option}={munge / name}" for option, name in files.items())]
 
 
 def free_ports(count: int) -> list[int]:

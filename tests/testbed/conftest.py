@@ -21,6 +21,7 @@ PROGRAMS = {
     "striped": ["glusterd", "glusterfs", "gluster"],
     "slurm": ["munged", "slurmctld", "slurmd", "sinfo"],
     "local": [],
+    "cluster": ["ip", "tc", "nsenter"],
 }
 SBIN = os.environ["PATH"] + ":/usr/sbin:/sbin"
 

@@ -39,7 +39,7 @@ def test_what_is_down(testbed: Testbed) -> None:
     assert everything.returncode == 0
     assert {
         bed["name"]: bed["state"] for bed in answered(everything.stdout)["beds"]
-    } == dict.fromkeys(["local", "nfs", "single", "striped", "slurm"], "down")
+    } == dict.fromkeys(["local", "nfs", "single", "striped", "slurm", "cluster"], "down")
     assert testbed.call("status", "nfs").returncode == 1
     assert testbed.call("down").returncode == 0
     assert not testbed.directory.exists()
@@ -53,6 +53,10 @@ def test_what_is_down(testbed: Testbed) -> None:
         (["up", "local", "--rate", "10bit"], "the rate '10bit' is not a rate of a link"),
         (["up", "local", "--mounts", "0"], "'0' is not a number from 1 to 999"),
         (["up", "local", "--capacity", "much"], "'much' is not a size"),
+        (["up", "striped", "--servers", "9"], "'9' is not a number from 3 to 8"),
+        (["up", "cluster", "--latency", "3"], "'3' is not a time such as 200us or 1ms"),
+        (["up", "cluster", "--clock-drift", "-1"], "'-1' is not a number of parts per million"),
+        (["up", "cluster", "--nodes", "65"], "a cluster has at most 64 nodes"),
         (["up"], "the following arguments are required: NAME"),
     ],
 )
@@ -119,7 +123,7 @@ def test_local_comes_and_goes(testbed: Testbed) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nfs", "single", "striped", "slurm"])
+@pytest.mark.parametrize("name", ["nfs", "single", "striped", "slurm", "cluster"])
 def test_up_twice_is_up_once_and_down_leaves_nothing(testbed: Testbed, name: str) -> None:
     require(name)
     outside = links_outside()
@@ -138,7 +142,7 @@ def test_up_twice_is_up_once_and_down_leaves_nothing(testbed: Testbed, name: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nfs", "striped", "slurm"])
+@pytest.mark.parametrize("name", ["nfs", "striped", "slurm", "cluster"])
 def test_killed_while_coming_up(testbed: Testbed, name: str) -> None:
     """SIGKILL at any moment: `down` finds everything, and `up` starts afresh over what was left."""
     require(name)
@@ -317,5 +321,5 @@ def test_more_mounts_and_another_capacity_of_a_bed_that_is_up(testbed: Testbed) 
 
 def test_the_guide_names_every_bed() -> None:
     text = (ROOT / "testbed" / "README.md").read_text()
-    for name in ("local", "nfs", "single", "striped", "slurm"):
+    for name in ("local", "nfs", "single", "striped", "slurm", "cluster"):
         assert f"`{name}`" in text
