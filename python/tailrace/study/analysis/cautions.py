@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
 from tailrace.study.analysis.intervals import LEVEL
-from tailrace.study.analysis.layout import RANK_KINDS, Layout, StudyFactor
+from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.responses import Response
 from tailrace.study.analysis.words import joined, p_value, signed, spaced
 from tailrace.units import count

@@ -17,8 +17,9 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.study.analysis import words
 from tailrace.study.analysis.expect import Answer, evaluate
+from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.intervals import LEVEL, Estimate, holm
-from tailrace.study.analysis.layout import Layout, StudyFactor
+from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.units import count
 

@@ -2,12 +2,13 @@
 in common cancels."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from tailrace.study.analysis.intervals import LEVEL, Estimate, Prior, of_blocks, prior_of
+from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, Prior, of_blocks, prior_of
 from tailrace.study.analysis.layout import Curve
 
 Weights = Mapping[Any, float]
@@ -35,20 +36,22 @@ def by_block(curve: Curve, weights: Weights) -> np.ndarray:
     return values[np.isfinite(values)]
 
 
-def scale(weights: Weights) -> float:
-    """How many times the variance of a single run such a comparison has."""
-    return float(sum(weight**2 for weight in weights.values()))
+def scale(curve: Curve, weights: Weights) -> float:
+    """How many times the variance of a typical run such a comparison has there."""
+    return float(sum(weight**2 * curve.spread_at(level) for level, weight in weights.items()))
 
 
-def scatter(curve: Curve) -> list[np.ndarray]:
-    """All that the runs of one curve say of the scatter of a single one: orthonormal comparisons of
-    its levels, in each block that is whole. What a block has in common, and any true difference
-    between levels, is not in their variances.
+def scatter(curve: Curve) -> list[tuple[np.ndarray, float]]:
+    """All that the runs of one curve say of the scatter of a typical one: orthonormal comparisons
+    of its levels, in each block that is whole, and the scale of each. What a block has in common,
+    and any true difference between levels, is not in their variances.
     """
     whole = curve.logs[:, np.isfinite(curve.logs).all(axis=0)]
     if whole.shape[0] < 2 or whole.shape[1] < 2:
         return []
-    return list(linalg.helmert(whole.shape[0]) @ whole)
+    rows = linalg.helmert(whole.shape[0])
+    spread = np.array([curve.spread_at(level) for level in curve.levels])
+    return list(zip(rows @ whole, (rows**2 @ spread).tolist(), strict=True))
 
 
 class Family:
@@ -63,10 +66,11 @@ class Family:
 
     def compare(self, curve: Curve, weights: Weights, level: float = LEVEL) -> Estimate:
         """The ratio that `weights` say, in one place."""
-        return of_blocks(by_block(curve, weights), self.prior(curve), scale(weights), level)
+        found = of_blocks(by_block(curve, weights), self.prior(curve), scale(curve, weights), level)
+        return _with_bounds(found, curve, weights)
 
     def prior(self, curve: Curve) -> Prior:
-        """Of the variance of a single run where this curve is."""
+        """Of the variance of a typical run where this curve is."""
         place = tuple(curve.where[name] for name in self.alike)
         if place not in self._priors:
             similar = [
@@ -74,9 +78,18 @@ class Family:
                 for other in self.curves
                 if tuple(other.where[name] for name in self.alike) == place
             ]
-            samples = [values for other in similar for values in scatter(other)]
-            variances = np.array([np.var(values, ddof=1) for values in samples])
+            samples = [sample for other in similar for sample in scatter(other)]
+            variances = np.array([np.var(values, ddof=1) / of for values, of in samples])
             self._priors[place] = prior_of(
-                variances, np.array([len(values) - 1 for values in samples])
+                variances, np.array([len(values) - 1 for values, _ in samples])
             )
         return self._priors[place]
+
+
+def _with_bounds(found: Estimate, curve: Curve, weights: Weights) -> Estimate:
+    """A run that was ended took at least so long: the ratio is then at least, or at most, what the
+    runs say."""
+    ended = [weight for level, weight in weights.items() if found.blocks and curve.is_bound(level)]
+    if any(weight > 0 for weight in ended):
+        found = replace(found, high=UNBOUNDED)
+    return replace(found, low=1 / UNBOUNDED) if any(weight < 0 for weight in ended) else found

@@ -11,7 +11,7 @@ construction, whose coverage is that of the interval it inverts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -29,7 +29,8 @@ STEPS = 200
 class Crossover:
     """Below `at` the response of `first` is the lower one, above it that of `second`.
 
-    `low`, `high`: the interval of `at`. `between`: the measured levels around.
+    `low`, `high`: the interval of `at`. `between`: the measured levels around. `gap`: the largest
+    logarithm of their ratio that is certain at a measured level.
     """
 
     where: dict[str, Any]
@@ -41,6 +42,7 @@ class Crossover:
     between: tuple[Any, Any]
     blocks: int
     level: float = LEVEL
+    gap: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,23 @@ class Lead:
     since: Any
     uncertain: Any
     blocks: int
+    gap: float = 0.0
 
 
 def prior(curves: Sequence[tuple[Curve, Curve]]) -> Prior:
     """From the ratios at every level in all these places."""
-    rows = [row[np.isfinite(row)] for curve, other in curves for row in _ratios(curve, other)[1]]
-    rows = [row for row in rows if len(row) > 1]
+    found = [_ratios(curve, other) for curve, other in curves]
+    rows = [
+        (row[np.isfinite(row)], scale)
+        for _, ratios, scales in found
+        for row, scale in zip(ratios, scales, strict=True)
+    ]
+    rows = [(row, scale) for row, scale in rows if len(row) > 1]
     if not rows:
         return NO_PRIOR
     return prior_of(
-        np.array([np.var(row, ddof=1) for row in rows]), np.array([len(row) - 1 for row in rows])
+        np.array([np.var(row, ddof=1) / scale for row, scale in rows]),
+        np.array([len(row) - 1 for row, _ in rows]),
     )
 
 
@@ -83,10 +92,13 @@ def overtaking(
     """
     compared = _Compared(curve, other, known, comparisons)
     crossings = [
-        _named(found, curve, names, compared.levels, compared.blocks)
+        replace(_named(found, curve, names, compared.levels, compared.blocks), gap=compared.gap)
         for found in compared.crossings()
     ]
-    return crossings, None if crossings else _lead(compared, curve, names)
+    if crossings:
+        return crossings, None
+    ahead = _lead(compared, curve, names)
+    return [], None if ahead is None else replace(ahead, gap=compared.gap)
 
 
 def _lead(compared: "_Compared", curve: Curve, names: tuple[Any, Any]) -> Lead | None:
@@ -105,11 +117,13 @@ def _lead(compared: "_Compared", curve: Curve, names: tuple[Any, Any]) -> Lead |
     return None
 
 
-def _ratios(curve: Curve, other: Curve) -> tuple[list[Any], np.ndarray]:
-    """Logarithms of one over other, levels × blocks, at the levels that both have."""
+def _ratios(curve: Curve, other: Curve) -> tuple[list[Any], np.ndarray, np.ndarray]:
+    """Logarithms of one over other, levels × blocks, at the levels that both have, and how many
+    times the variance of a typical run each has."""
     levels = [level for level in curve.levels if level in other.levels]
     rows = [curve.at(level) - other.at(level) for level in levels]
-    return levels, np.array(rows) if rows else np.empty((0, 0))
+    scales = np.array([curve.spread_at(level) + other.spread_at(level) for level in levels])
+    return levels, np.array(rows) if rows else np.empty((0, 0)), scales
 
 
 @dataclass(frozen=True)
@@ -125,18 +139,22 @@ class _Compared:
     one for sure (−1), or the other (1)."""
 
     def __init__(self, curve: Curve, other: Curve, known: Prior, comparisons: int) -> None:
-        levels, ratios = _ratios(curve, other)
+        levels, ratios, scales = _ratios(curve, other)
         whole = np.isfinite(ratios).all(axis=0)
         self.blocks = int(whole.sum())
         enough = len(levels) > 1 and self.blocks > 1
         self.levels = levels if enough else []
-        self.sides = np.zeros(len(self.levels), dtype=int)
+        self.sides, self.gap = np.zeros(len(self.levels), dtype=int), 0.0
         self.places = np.log(np.array(self.levels, dtype=float))
         if enough:
-            self.band = _Band(self.places, ratios[:, whole], known)
+            self.band = _Band(self.places, ratios[:, whole], scales, known)
             wrong = (1 - LEVEL) / max(comparisons, len(levels))
             at = np.searchsorted(self.band.x, self.places)
             self.sides = self.band.sides(1 - wrong)[at]
+            self.sides[_hidden(self.levels, curve, self.sides < 0)] = 0
+            self.sides[_hidden(self.levels, other, self.sides > 0)] = 0
+            surely = self.band.surely(1 - wrong)[at][self.sides != 0]
+            self.gap = float(surely.max(initial=0.0))
 
     def crossings(self) -> list[_Found]:
         """Between each level that is certain and the next that is certain of the opposite."""
@@ -148,16 +166,23 @@ class _Compared:
         ]
 
 
+def _hidden(levels: list[Any], curve: Curve, lower: np.ndarray) -> np.ndarray:
+    """Where a curve that seems to be the lower one has runs that were ended: it may not be."""
+    return lower & np.array([curve.is_bound(level) for level in levels])
+
+
 class _Band:
     """The interpolated ratio with its interval, at many places between the levels."""
 
-    def __init__(self, places: np.ndarray, ratios: np.ndarray, known: Prior) -> None:
+    def __init__(
+        self, places: np.ndarray, ratios: np.ndarray, scales: np.ndarray, known: Prior
+    ) -> None:
         between = [np.linspace(a, b, STEPS + 1) for a, b in pairwise(places)]
         self.x = np.unique(np.concatenate([*between, places]))
         weights = np.array([np.interp(self.x, places, row) for row in np.eye(len(places))]).T
         by_block = weights @ ratios
         self.mean = by_block.mean(axis=1)
-        scale, blocks = np.sum(weights**2, axis=1), by_block.shape[1]
+        scale, blocks = weights**2 @ scales, by_block.shape[1]
         own = np.var(by_block, axis=1, ddof=1) / scale
         pairs = np.array([moderated(variance, blocks - 1, known) for variance in own])
         self.freedom = pairs[:, 1]
@@ -167,6 +192,11 @@ class _Band:
         """Where the interval of that level is below 0 (−1) or above it (1)."""
         half = stats.t.ppf(0.5 + level / 2, self.freedom) * self.error
         return np.where(self.mean - half > 0, 1, np.where(self.mean + half < 0, -1, 0))
+
+    def surely(self, level: float) -> np.ndarray:
+        """How far from 0 it is at least."""
+        half = stats.t.ppf(0.5 + level / 2, self.freedom) * self.error
+        return np.maximum(np.abs(self.mean) - half, 0.0)
 
     def crossing(self, left: float, right: float) -> _Found:
         """Where the mean changes sides between two places, of which it is sure."""

@@ -1,52 +1,45 @@
-"""Which factors and which interactions of two matter, and by how much.
+"""Which factors and which interactions matter, and by how much.
 
-A linear model on logarithms (main effects and interactions of two) is fitted in every block on its
-own; how its coefficients differ between blocks is the error of each effect. That is the analysis of
-variance of a randomised complete block design with an error of its own for each effect: neither
-what a block has in common nor what makes one block favour a level is taken for an effect.
+A linear model of logarithms (main effects and interactions of two) is fitted to the means of the
+combinations; F allows for runs that scatter differently in each (box.py). What the combinations say
+beyond that model is tested too: only where there is something, interactions of three are looked
+for, and the combinations that still do not follow are named.
 
-Whether a factor matters is decided by a randomisation test: levels are exchanged at random among
-the runs of one block that differ in nothing else. It assumes nothing of the scatter, only that the
-order of runs was random, which it was. Of an interaction there is no exact such test; there it is
-F, as it is of responses that are not the study's main one. p values are Holm's over all effects of
-the response: the chance that a study without any effect is said to have one is at most 5 %. A
-factor must also pass F, uncorrected: a file system that was slow during one block only differs
-within that block, and not in general.
+p values are Holm's over all effects of the response and the lack of fit: the chance that a study
+without any effect is said to have one is at most 5 %. An effect must also pass an F whose error is
+how it differs from block to block, uncorrected: a file system that was slow during one block only
+differs within that block, and not in general. Where that error is surely larger than the scatter of
+runs, it is the error.
 
-Sizes are ratios between the two levels that differ most, with Scheffé's interval, which allows for
+Sizes are ratios between the levels that differ most, with Scheffé's interval, which allows for
 having chosen them; of two levels it is Student's. Of an interaction it is the ratio of two such
-ratios.
+ratios, of three factors the ratio of those.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 from scipy import linalg, stats
 
+from tailrace.study.analysis import box
+from tailrace.study.analysis.cells import Cells, cells, smoothed
 from tailrace.study.analysis.intervals import LEVEL, Estimate, exponential, holm
 from tailrace.study.analysis.layout import Layout
+from tailrace.study.analysis.model import Model, Term, model, triples
 
 ERROR_RATE = 0.05
-RESAMPLES, RESAMPLES_LEAST = 9999, 499
-# So many for each effect that is tested: the smallest p that there can be must survive Holm's
-# correction over them.
-RESAMPLES_PER_EFFECT = 60
-# Random numbers that one randomisation test may draw: it then takes about a second.
-DRAWS_AT_MOST = 4_000_000
-BATCH_DRAWS = 1_000_000
-SHOWN_LEVELS = 60
-# An interaction of more coefficients is not looked at: nobody reads it, and fitting it takes
-# minutes.
-COEFFICIENTS_AT_MOST = 500
+SHOWN_LEVELS, SHOWN_LEVELS_OF_THREE = 60, 10
+# So many combinations that do not follow the model are named.
+STRANGE_AT_MOST = 3
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A factor, or two. `p` is that of F, `p_holm` of the test that counts, corrected.
+    """A factor, or two, or three. `p` is that of F from block to block, `p_runs` that of F over
+    runs, `p_holm` the same corrected.
 
     `high` and `low` are the levels that differ most: of each factor, numbers of levels. `size` is
     the ratio of the response at `high` to that at `low`; of an interaction, that ratio of the first
@@ -59,8 +52,8 @@ class Effect:
     f: float
     error_freedom: float
     p: float
+    p_runs: float
     p_holm: float
-    p_randomisation: float | None
     size: Estimate
     high: tuple[int, ...]
     low: tuple[int, ...]
@@ -70,9 +63,26 @@ class Effect:
     def matters(self) -> bool:
         return self.p_holm <= ERROR_RATE and self.p <= ERROR_RATE
 
+
+@dataclass(frozen=True)
+class Strange:
+    """A combination that does not follow the model: the response over what the model says."""
+
+    where: dict[str, object]
+    ratio: float
+
+
+@dataclass(frozen=True)
+class LackOfFit:
+    """What the combinations say beyond factors and interactions of two. `strange`: those that do
+    not follow, where interactions of three do not explain it."""
+
+    p_holm: float
+    strange: tuple[Strange, ...] = ()
+
     @property
-    def test(self) -> str:
-        return "F" if self.p_randomisation is None else "randomisation"
+    def certain(self) -> bool:
+        return self.p_holm <= ERROR_RATE
 
 
 @dataclass(frozen=True)
@@ -85,269 +95,216 @@ class Analysis:
     combinations_all: int
     blocks: int
     not_estimable: tuple[tuple[str, ...], ...] = ()
+    lack_of_fit: LackOfFit | None = None
 
     def find(self, *names: str) -> Effect | None:
         return next((effect for effect in self.effects if set(effect.factors) == set(names)), None)
 
-
-@dataclass(frozen=True)
-class _Term:
-    """Columns of the model that belong together, and the codings they came from (levels × columns
-    each)."""
-
-    positions: tuple[int, ...]
-    columns: np.ndarray
-    codings: tuple[np.ndarray, ...]
-    levels: tuple[np.ndarray, ...]
-
-
-def analyse(table: Layout, resamples: int = 0, seed: int = 0) -> Analysis:
-    """All main effects and interactions of two; `resamples` of a randomisation test at most, 0 for
-    none.
-
-    Needs two complete blocks; without, there are no effects.
-    """
-    whole = complete(table)
-    combinations, blocks = whole.logs.shape
-    if blocks < 2 or combinations < 2:
-        return Analysis((), combinations, len(table.logs), blocks)
-    terms, left_out = _terms(whole)
-    found = _fit(whole, terms)
-    if resamples:
-        least = max(RESAMPLES_LEAST, RESAMPLES_PER_EFFECT * len(found))
-        found = [
-            replace(
-                effect,
-                p_randomisation=_randomised(whole, effect.factors, seed, range(least, resamples)),
-            )
-            for effect in found
+    def act_together(self, *names: str) -> list[Effect]:
+        """The interactions that matter and have all these factors."""
+        return [
+            effect
+            for effect in self.effects
+            if effect.matters and len(effect.factors) > 1 and set(names) <= set(effect.factors)
         ]
-    corrected = holm(
-        [effect.p if effect.p_randomisation is None else effect.p_randomisation for effect in found]
-    )
-    found = [replace(effect, p_holm=float(p)) for effect, p in zip(found, corrected, strict=True)]
-    names = tuple(tuple(whole.factors[index].name for index in positions) for positions in left_out)
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing is known that the effects do not say."""
+        return self.lack_of_fit is None or not self.lack_of_fit.strange
+
+
+def analyse(table: Layout) -> Analysis:
+    """Main effects, interactions of two, and of three where the first two do not suffice.
+
+    Needs two runs of some combination; without, there are no effects.
+    """
+    combinations_all, blocks = table.logs.shape
+    known = np.isfinite(table.logs).any(axis=1)
+    table = Layout(table.factors, table.codes[known], table.logs[known])
+    enough = blocks > 1 and len(table.codes) > 1
+    found = cells(table.logs, table.spread) if enough else None
+    if found is None:
+        return Analysis((), len(table.codes), combinations_all, blocks)
+    found = smoothed(found, table.spread)
+    fitted = model(table.codes)
+    effects = [_Fit(table, found, *pair).effect() for pair in _pairs(fitted)]
+    lack = _lack_of_fit(fitted, found)
+    raw = [effect.p_runs for effect in effects] + ([] if lack is None else [lack])
+    corrected = [float(p) for p in holm(raw)]
+    effects = _corrected(effects, corrected[: len(effects)])
+    misfit = None
+    if lack is not None:
+        misfit, more = _explained(table, found, corrected[-1])
+        effects += more
     return Analysis(
-        tuple(sorted(found, key=lambda effect: -effect.share)),
-        combinations,
-        len(table.logs),
+        tuple(sorted(effects, key=lambda effect: -effect.share)),
+        len(table.codes),
+        combinations_all,
         blocks,
-        names,
+        tuple(tuple(table.factors[i].name for i in term) for term in fitted.left_out),
+        misfit,
     )
 
 
-def complete(table: Layout) -> Layout:
-    """The largest part without gaps that is found by leaving out, one by one, the block or the
-    combination with the largest share of missing runs.
-    """
-    codes, logs = table.codes, table.logs
-    while logs.size and np.isnan(logs).any():
-        missing = np.isnan(logs)
-        combinations, blocks = missing.mean(axis=1), missing.mean(axis=0)
-        if blocks.max() >= combinations.max():
-            logs = np.delete(logs, int(blocks.argmax()), axis=1)
-        else:
-            keep = np.arange(len(logs)) != int(combinations.argmax())
-            codes, logs = codes[keep], logs[keep]
-    return Layout(table.factors, codes, logs)
+def _corrected(effects: Sequence[Effect], p: Sequence[float]) -> list[Effect]:
+    return [replace(effect, p_holm=one) for effect, one in zip(effects, p, strict=True)]
 
 
-def _terms(table: Layout) -> tuple[list[_Term], list[tuple[int, ...]]]:
-    """The model's terms; an interaction that the combinations left out keep from being told apart
-    is left out too, as is one of too many levels.
-    """
-    shape = table.codes.shape
-    return _terms_of(np.ascontiguousarray(table.codes, dtype=np.int64).tobytes(), shape)
+def _pairs(fitted: Model) -> list[tuple[Term, np.ndarray]]:
+    return list(zip(fitted.terms, fitted.rows, strict=True))
 
 
-@lru_cache(maxsize=8)  # the responses of a study have the same combinations
-def _terms_of(codes: bytes, shape: tuple[int, int]) -> tuple[list[_Term], list[tuple[int, ...]]]:
-    table = np.frombuffer(codes, dtype=np.int64).reshape(shape)
-    varied = [index for index, column in enumerate(table.T) if len(np.unique(column)) > 1]
-    basis = np.full((shape[0], 1), 1 / math.sqrt(shape[0]))
-    terms: list[_Term] = []
-    left_out: list[tuple[int, ...]] = []
-    for positions in (*((position,) for position in varied), *combinations(varied, 2)):
-        term = _term(table, positions)
-        new = _independent(basis, term.columns)
-        if new is None:
-            left_out.append(positions)
-        else:
-            basis = np.hstack([basis, new])
-            terms.append(term)
-    return terms, left_out
-
-
-def _independent(basis: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
-    """Orthonormal directions that the columns add to the basis; None where they add fewer than
-    there are columns, or are too many.
-    """
-    if basis.shape[1] + columns.shape[1] > len(basis) or columns.shape[1] > COEFFICIENTS_AT_MOST:
+def _lack_of_fit(fitted: Model, found: Cells) -> float | None:
+    """p; None where the model says all that there is to say."""
+    if len(fitted.basis) <= fitted.basis.shape[1]:
         return None
-    rest = columns - basis @ (basis.T @ columns)
-    left, values, _ = linalg.svd(rest, full_matrices=False)
-    return left if values[-1] > 1e-8 * math.sqrt(len(basis)) else None
+    return box.beyond(fitted.basis, found).p
 
 
-def _term(combinations: np.ndarray, positions: tuple[int, ...]) -> _Term:
-    """Sum-to-zero coding; an interaction's columns are the products of its factors' columns."""
-    codings, levels, parts = [], [], []
-    for position in positions:
-        present, row = np.unique(combinations[:, position], return_inverse=True)
-        coding = np.vstack([np.eye(len(present) - 1), -np.ones(len(present) - 1)])
-        codings.append(coding)
-        levels.append(present)
-        parts.append(coding[row.reshape(-1)])
-    columns = parts[0]
-    for part in parts[1:]:
-        columns = (columns[:, :, None] * part[:, None, :]).reshape(len(columns), -1)
-    return _Term(positions, columns, tuple(codings), tuple(levels))
+def _explained(table: Layout, found: Cells, p: float) -> tuple[LackOfFit, list[Effect]]:
+    """Which interactions of three explain the lack of fit, and what remains then. They are looked
+    for only where there is one for certain, so that p is Holm's over them alone."""
+    if p > ERROR_RATE:
+        return LackOfFit(p), []
+    whole = model(table.codes, triples(table.codes))
+    of_three = [pair for pair in _pairs(whole) if len(pair[0].positions) == 3]
+    effects = [_Fit(table, found, *pair).effect() for pair in of_three]
+    effects = _corrected(effects, [float(one) for one in holm([e.p_runs for e in effects])])
+    certain = tuple(
+        pair[0].positions for pair, effect in zip(of_three, effects, strict=True) if effect.matters
+    )
+    with_them = model(table.codes, certain)
+    left = _lack_of_fit(with_them, found)
+    if left is None or (certain and left > ERROR_RATE):
+        return LackOfFit(p), effects
+    return LackOfFit(p, _strange(table, found, with_them.basis)), effects
 
 
-def _fit(table: Layout, terms: list[_Term]) -> list[Effect]:
-    design = np.hstack([np.ones((len(table.logs), 1)), *(term.columns for term in terms)])
-    solve = linalg.pinv(design)
-    ends = np.cumsum([1, *(term.columns.shape[1] for term in terms)])
-    rows = [solve[begin:end] for begin, end in pairwise(ends)]
-    fits = [_Fit(term, own, table.logs) for term, own in zip(terms, rows, strict=True)]
-    total = float(np.sum((table.logs - table.logs.mean()) ** 2))
-    return [fit.effect(total, table) for fit in fits]
+def _strange(table: Layout, found: Cells, basis: np.ndarray) -> tuple[Strange, ...]:
+    """The combinations that lie farthest from the model, in units of their errors."""
+    away = found.means - basis @ (basis.T @ found.means)
+    # what a single odd combination does to its own residual
+    freedom = np.maximum(1 - np.sum(basis**2, axis=1), 1e-9)
+    surely = np.abs(away) / np.sqrt(
+        np.maximum(found.squared_errors, np.median(found.squared_errors)) * freedom
+    )
+    chosen = np.argsort(-surely)[:STRANGE_AT_MOST]
+    return tuple(Strange(table.where[at], math.exp(away[at] / freedom[at])) for at in chosen)
 
 
 class _Fit:
-    """One effect: its coefficients in each block, made equally uncertain and uncorrelated, and
-    their error."""
+    """One effect: what the means say of it, and its error, over runs and from block to block."""
 
-    def __init__(self, term: _Term, solve: np.ndarray, logs: np.ndarray) -> None:
-        self.term = term
-        self.blocks = logs.shape[1]
-        self.columns = len(solve)
-        self.covariance = solve @ solve.T
-        coefficients = solve @ logs
-        self.mean = coefficients.mean(axis=1)
-        white = linalg.solve_triangular(
-            linalg.cholesky(self.covariance, lower=True), coefficients, lower=True
-        )
-        centre = white.mean(axis=1, keepdims=True)
-        self.between = float(self.blocks * np.sum(centre**2) / self.columns)
-        self.error_freedom = self.columns * (self.blocks - 1)
-        self.error = float(np.sum((white - centre) ** 2) / self.error_freedom)
+    def __init__(self, table: Layout, found: Cells, term: Term, rows: np.ndarray) -> None:
+        self.table, self.found, self.term, self.rows = table, found, term, rows
+        self.columns = len(rows)
+        self.coefficients = rows @ found.means
+        directions, _ = linalg.qr(rows.T, mode="economic")
+        self.runs = box.within(directions, found)
+        self._between_blocks()
 
-    def effect(self, total: float, table: Layout) -> Effect:
-        ratio = _over(self.between, self.error)
-        p = float(stats.f.sf(ratio, self.columns, self.error_freedom))
-        size, high, low = self._largest(p)
-        explained = (
-            self.blocks * float(np.sum((self.term.columns @ self.mean) ** 2))
-            - self.columns * self.error
+    def _between_blocks(self) -> None:
+        """How the coefficients differ from block to block: gaps are filled by what the model of
+        combinations and blocks says, and cost degrees of freedom (Yates)."""
+        there = np.isfinite(self.found.residuals)
+        blocks = there.shape[1]
+        away = self.rows @ np.where(there, self.found.residuals, 0.0)
+        factor = linalg.cholesky(self.rows @ self.rows.T, lower=True)
+        white = linalg.solve_triangular(factor, away, lower=True)
+        centre = linalg.solve_triangular(factor, self.coefficients, lower=True)
+        self.blocks_freedom = max(self.columns * (blocks - 1) * float(there.mean()), 1.0)
+        self.variance = float(np.sum(white**2)) / self.blocks_freedom
+        between = blocks * float(np.sum(centre**2)) / self.columns
+        self.blocks_f = _over(between, self.variance)
+        self.blocks_p = float(stats.f.sf(self.blocks_f, self.columns, self.blocks_freedom))
+        ratio = _over(self.variance / blocks, self.runs.scale)
+        self.of_blocks = bool(
+            stats.f.sf(ratio, self.blocks_freedom, self.runs.error_freedom) <= ERROR_RATE
         )
+
+    def effect(self) -> Effect:
+        table, term = self.table, self.term
+        size, high, low = self._largest()
+        by_runs = (self.runs.f, self.runs.error_freedom, self.runs.p)
+        by_blocks = (self.blocks_f, self.blocks_freedom, max(self.blocks_p, self.runs.p))
+        f, error_freedom, p_runs = by_blocks if self.of_blocks else by_runs
         return Effect(
-            factors=tuple(table.factors[position].name for position in self.term.positions),
+            factors=tuple(table.factors[position].name for position in term.positions),
             freedom=self.columns,
-            f=ratio,
-            error_freedom=self.error_freedom,
-            p=p,
+            f=f,
+            error_freedom=error_freedom,
+            p=self.blocks_p,
+            p_runs=p_runs,
             p_holm=math.nan,
-            p_randomisation=None,
             size=size,
-            high=tuple(int(of[at]) for of, at in zip(self.term.levels, high, strict=True)),
-            low=tuple(int(of[at]) for of, at in zip(self.term.levels, low, strict=True)),
-            share=max(0.0, _over(explained, total)) if total > 0 else 0.0,
+            high=tuple(int(of[at]) for of, at in zip(term.levels, high, strict=True)),
+            low=tuple(int(of[at]) for of, at in zip(term.levels, low, strict=True)),
+            share=self._share(),
         )
 
-    def _largest(self, p: float) -> tuple[Estimate, tuple[int, ...], tuple[int, ...]]:
+    def _share(self) -> float:
+        logs = self.table.logs
+        runs = self.found.runs
+        total = float(np.nansum((logs - np.nanmean(logs)) ** 2))
+        fitted = self.term.columns @ self.coefficients
+        noise = self.columns * self.runs.scale * float(runs.mean())
+        return max(0.0, _over(float(np.sum(runs * fitted**2)) - noise, total)) if total else 0.0
+
+    def _largest(self) -> tuple[Estimate, tuple[int, ...], tuple[int, ...]]:
         """The ratio between the levels that differ most, with Scheffé's interval."""
-        high, low = self._extremes()
-        rows = [
-            coding[i] - coding[j] for coding, i, j in zip(self.term.codings, high, low, strict=True)
-        ]
-        weights = rows[0]
-        for row in rows[1:]:
-            weights = np.outer(weights, row).reshape(-1)
-        value = float(weights @ self.mean)
-        half = math.sqrt(float(weights @ self.covariance @ weights) * self.error / self.blocks)
-        half *= math.sqrt(
-            self.columns * float(stats.f.ppf(LEVEL, self.columns, self.error_freedom))
-        )
+        high, low = _extremes(self.term, self.coefficients)
+        weights = np.ones(1)
+        for coding, i, j in zip(self.term.codings, high, low, strict=True):
+            weights = np.outer(weights, coding[i] - coding[j]).reshape(-1)
+        value, (error, freedom) = float(weights @ self.coefficients), self._error(weights)
+        scheffe = math.sqrt(self.columns * float(stats.f.ppf(LEVEL, self.columns, freedom)))
         size = Estimate(
             exponential(value),
-            exponential(value - half),
-            exponential(value + half),
-            p,
-            self.blocks,
-            self.error_freedom,
+            exponential(value - scheffe * error),
+            exponential(value + scheffe * error),
+            self.runs.p,
+            self.table.logs.shape[1],
+            freedom,
         )
         return size, high, low
 
-    def _extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Numbers of the present levels between which the fitted effect is largest; the ratio is
-        above 1."""
-        if len(self.term.codings) == 1:
-            effect = self.term.codings[0] @ self.mean
-            return (int(effect.argmax()),), (int(effect.argmin()),)
-        first, second = self.term.codings
-        grid = first @ self.mean.reshape(first.shape[1], second.shape[1]) @ second.T
-        best = max(_widest(grid), key=lambda pair: pair[0])
-        return best[1], best[2]
+    def _error(self, weights: np.ndarray) -> tuple[float, float]:
+        """The standard error of these coefficients' sum, and its degrees of freedom."""
+        cells_weights = weights @ self.rows
+        if not self.of_blocks:
+            return box.of_contrast(cells_weights, self.found)
+        blocks = self.table.logs.shape[1]
+        square = float(np.sum(cells_weights**2)) * self.variance / blocks
+        return math.sqrt(square), self.blocks_freedom
 
 
-def _widest(grid: np.ndarray) -> list[tuple[float, tuple[int, int], tuple[int, int]]]:
-    """For each two rows, the two columns between which their difference changes most."""
-    answer = []
-    rows = range(min(len(grid), SHOWN_LEVELS))
-    for i, j in [(i, j) for i in rows for j in rows if i > j]:
+def _extremes(term: Term, coefficients: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Places of the levels between which the fitted effect is largest; the ratio is above 1."""
+    grid = coefficients.reshape([coding.shape[1] for coding in term.codings])
+    for axis, coding in enumerate(term.codings):
+        grid = np.moveaxis(np.tensordot(coding, grid, axes=(1, axis)), 0, axis)
+    if grid.ndim == 1:
+        return (int(grid.argmax()),), (int(grid.argmin()),)
+    if grid.ndim == 2:
+        return _widest(grid)[1:]
+    grid = grid[(slice(None, SHOWN_LEVELS_OF_THREE),) * 3]
+    pairs = combinations(range(grid.shape[2]), 2)
+    found = [(_widest(grid[:, :, i] - grid[:, :, j]), i, j) for i, j in pairs]
+    (_, high, low), i, j = max(found, key=lambda one: one[0][0])
+    return (*high, i), (*low, j)
+
+
+def _widest(grid: np.ndarray) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
+    """The two rows and columns between which the difference of the rows changes most."""
+    best: tuple[float, tuple[int, ...], tuple[int, ...]] = (-1.0, (0, 0), (0, 0))
+    for j, i in combinations(range(min(len(grid), SHOWN_LEVELS)), 2):
         difference = grid[i] - grid[j]
         a, b = int(difference.argmax()), int(difference.argmin())
-        answer.append((float(difference[a] - difference[b]), (i, a), (j, b)))
-    return answer
+        change = float(difference[a] - difference[b])
+        best = max(best, (change, (i, a), (j, b)), key=lambda one: one[0])
+    return best
 
 
 def _over(part: float, whole: float) -> float:
     return part / whole if whole > 0 else math.inf if part > 0 else 0.0
-
-
-def _randomised(table: Layout, names: Sequence[str], seed: int, resamples: range) -> float | None:
-    """p of the randomisation test of a factor; None of an interaction, for which there is no exact
-    one, and of a study so small that no exchange of levels could give a p that survives Holm's
-    correction.
-    """
-    samples = _matched(table, table.position(names[0])) if len(names) == 1 else None
-    if samples is None or _different_exchanges(samples) < resamples.start:
-        return None
-    number = max(resamples.start, min(resamples.stop, DRAWS_AT_MOST // samples.size))
-    answer = stats.permutation_test(
-        tuple(samples),
-        _spread,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=number,
-        batch=max(1, BATCH_DRAWS // samples.size),
-        alternative="greater",
-        rng=np.random.default_rng(seed),
-    )
-    return float(answer.pvalue)
-
-
-def _different_exchanges(samples: np.ndarray) -> float:
-    """How many there are: all orders of the levels in each set, of which those that rename the
-    levels are one."""
-    levels, sets = samples.shape
-    return math.exp(min(math.lgamma(levels + 1) * (sets - 1), 700.0))
-
-
-def _spread(*levels: np.ndarray, axis: int) -> np.ndarray:
-    """How far the means of the levels lie apart."""
-    return np.var([level.mean(axis=axis) for level in levels], axis=0)
-
-
-def _matched(table: Layout, along: int) -> np.ndarray | None:
-    """Levels × sets of runs of one block that differ in this factor only; places without all levels
-    are left out."""
-    present = np.unique(table.codes[:, along])
-    places: dict[tuple[int, ...], dict[int, np.ndarray]] = {}
-    for row, logs in zip(table.codes, table.logs, strict=True):
-        places.setdefault(tuple(np.delete(row, along)), {})[int(row[along])] = logs
-    whole = [place for place in places.values() if len(place) == len(present)]
-    if not whole:
-        return None
-    return np.array([np.concatenate([place[int(level)] for place in whole]) for level in present])

@@ -1,24 +1,16 @@
-"""What a study found, in words. Each finding is a sentence and its evidence.
-
-Only effects that pass the analysis of the main response are spoken of, and factors that do not act
-together with others are averaged over, so that a sentence says as much as the runs allow and no
-more.
-"""
+"""What a study found, in words. Each finding is a sentence and its evidence; they come in the order
+of what they are worth: the ratio that is certain, whatever it is of."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from tailrace.study.analysis import words
-from tailrace.study.analysis.contrasts import Family
-from tailrace.study.analysis.crossover import overtaking
-from tailrace.study.analysis.crossover import prior as crossover_prior
-from tailrace.study.analysis.effects import COEFFICIENTS_AT_MOST, Analysis, Effect
-from tailrace.study.analysis.intervals import Estimate, Prior
-from tailrace.study.analysis.layout import RANK_KINDS, Curve, StudyFactor, curves
+from tailrace.study.analysis.effects import Analysis, Effect
+from tailrace.study.analysis.factors import StudyFactor
+from tailrace.study.analysis.intervals import Estimate
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.overtaking import (
     FactorCrossover,
@@ -26,25 +18,19 @@ from tailrace.study.analysis.overtaking import (
     crossover_words,
     lead_words,
 )
-from tailrace.study.analysis.responses import SCALING
+from tailrace.study.analysis.places import product, where_words
 from tailrace.study.analysis.trend_words import evidence, sentence
-from tailrace.study.analysis.trends import (
-    Speedup,
-    Trend,
-    TrendShape,
-    is_weak,
-    speedup,
-    trend,
-)
+from tailrace.study.analysis.trends import Speedup, Trend, TrendShape
+from tailrace.study.analysis.view import IRRELEVANT, View
 from tailrace.study.definition.columns import RunStatus
 from tailrace.units import count
 
-# A smaller change than this does not matter to anybody, however certain.
-IRRELEVANT = 0.05
-INTERACTIONS_SHOWN = 3
-SHARE_LEAST = 0.005
-PAIRS_AT_MOST = 15
+__all__ = ["IRRELEVANT", "FindingKind", "Found", "StudyFinding", "find"]
+
+INTERACTIONS_SHOWN = 4
 TRENDS_SHOWN = 10
+# So many runs that did not end well belong into the first line.
+MANY_FAILED = 0.1
 AVERAGED = ", averaged over everything else"
 ELSEWHERE = "everywhere else"
 ENDINGS = {
@@ -55,26 +41,41 @@ ENDINGS = {
 
 
 class FindingKind(StrEnum):
-    """In the order in which they are worth a place in the first line."""
-
     WRONG_DATA = "wrong data"
     TREND = "trend"
     CROSSOVER = "crossover"
     LEAD = "lead"
     EFFECT = "effect"
-    NO_EFFECT = "no effect"
     INTERACTION = "interaction"
+    COMBINATION = "combination"
     SPEEDUP = "speedup"
     RUNS = "runs"
+    NO_EFFECT = "no effect"
     UNKNOWN = "unknown"
+
+
+# What has no size comes after what has, in this order.
+_LAST = (FindingKind.SPEEDUP, FindingKind.RUNS, FindingKind.NO_EFFECT, FindingKind.UNKNOWN)
 
 
 @dataclass(frozen=True)
 class StudyFinding:
+    """`worth`: the logarithm of the ratio that is certain; infinite of what must be said first."""
+
     kind: FindingKind
     text: str
     evidence: str = ""
     estimate: Estimate | None = None
+    worth: float = 0.0
+
+    @property
+    def place(self) -> tuple[float, ...]:
+        """In the order of findings."""
+        if self.kind is FindingKind.WRONG_DATA or math.isinf(self.worth):
+            return (0, self.kind is not FindingKind.WRONG_DATA)
+        if self.kind in _LAST:
+            return (2, _LAST.index(self.kind))
+        return (1, -self.worth)
 
 
 @dataclass(frozen=True)
@@ -91,182 +92,39 @@ class Found:
 
 def find(study: Measured, analysis: Analysis) -> Found:
     """Of the main response."""
-    view = _View(study, analysis)
+    view = View(study, analysis)
     trends, speedups = view.trends(), view.speedups()
     crossings, leads = view.overtaking()
     findings = [
         *_endings(study),
         *_trend_findings(study, trends),
-        *(
-            StudyFinding(FindingKind.CROSSOVER, *crossover_words(study, crossing))
-            for crossing in crossings
-        ),
-        *(StudyFinding(FindingKind.LEAD, *lead_words(study, ahead)) for ahead in leads),
+        *(_crossover_finding(study, crossing) for crossing in crossings),
+        *(_lead_finding(study, ahead) for ahead in leads),
         *(_effect_finding(study, effect) for effect in view.main_effects()),
-        *(_interaction_finding(study, effect) for effect in view.interactions()),
+        *_interaction_findings(study, view),
+        *_combination_findings(study, analysis),
         *_speedup_findings(study, speedups, view.weak),
-        *(_quiet_finding(study, effect) for effect in view.quiet()),
+        *(_quiet_finding(study, view, effect) for effect in view.quiet()),
     ]
+    findings.sort(key=lambda finding: finding.place)
     compared = (tuple(crossings), tuple(leads))
     return Found(tuple(findings), tuple(trends), tuple(speedups), *compared, view.weak)
 
 
-def is_size(factor: StudyFactor) -> bool:
-    """Whether it says how large the problem is, rather than how it is solved."""
-    return factor.kind == "size" or factor.numeric
-
-
-class _Pair(NamedTuple):
-    """The curves of two levels of a factor at one place."""
-
-    factor: str
-    curves: tuple[Curve, Curve]
-    levels: tuple[Any, Any]
-    known: Prior
-
-
-class _View:
-    """The main response as the analysis allows to look at it."""
-
-    def __init__(self, study: Measured, analysis: Analysis) -> None:
-        self.study, self.analysis = study, analysis
-        self.table = study.table(study.response)
-        self.axis = study.axis
-        self.weak = self._weak()
-
-    def acts_with(self, name: str, other: str) -> bool:
-        """Whether how much one matters depends on the other. Where combinations that are left out
-        keep that from being told, it is taken so; where there are too many levels to look at, it is
-        not.
-        """
-        found = self.analysis.find(name, other)
-        if found is not None:
-            return found.matters and not found.size.within(IRRELEVANT)
-        levels = [len(self.study.factor(factor).levels) for factor in (name, other)]
-        return 0 < math.prod(number - 1 for number in levels) <= COEFFICIENTS_AT_MOST
-
-    def averaged(self, *names: str) -> list[str]:
-        """The factors that act together with none of these."""
-        others = [factor.name for factor in self.study.factors if factor.name not in names]
-        return [other for other in others if not any(self.acts_with(name, other) for name in names)]
-
-    def family(self, axis: StudyFactor) -> Family:
-        return Family(curves(self.table, axis.name, self.averaged(axis.name)), self.study.alike)
-
-    def trends(self) -> list[Trend]:
-        if self.axis is None:
-            return []
-        family, more = self.family(self.axis), bool(self.study.response.more_is_better)
-        found = [trend(family, curve, more) for curve in family.curves]
-        return [along for along in found if along is not None]
-
-    def speedups(self) -> list[Speedup]:
-        axis = self.axis
-        if axis is None or axis.kind not in RANK_KINDS:
-            return []
-        if self.study.response.column not in SCALING:
-            return []
-        family = self.family(axis)
-        found = [speedup(family, curve, self.weak) for curve in family.curves]
-        return [gained for gained in found if gained is not None]
-
-    def _weak(self) -> bool:
-        done, axis = self.study.done, self.axis
-        columns = [name for name in ("bytes_written", "bytes_read") if name in done]
-        if axis is None or not columns:
-            return False
-        moved = sum(done[name].fillna(0) for name in columns)
-        by_rank = moved.groupby(done[axis.name]).median()
-        return is_weak([float(level) for level in by_rank.index], by_rank.to_list())
-
-    def overtaking(self) -> tuple[list[FactorCrossover], list[FactorLead]]:
-        """Between what can be chosen: that a small problem overtakes a large one is of no use."""
-        crossings, leads = [], []
-        for pair in self._pairs:
-            found, ahead = overtaking(*pair.curves, pair.levels, pair.known, len(self._places))
-            crossings += [FactorCrossover(pair.factor, crossing) for crossing in found]
-            leads += [FactorLead(pair.factor, ahead)] if ahead is not None else []
-        return crossings, leads
-
-    @cached_property
-    def _places(self) -> list[Any]:
-        """All measured places at which two levels are compared."""
-        return [level for pair in self._pairs for level in pair.curves[0].levels]
-
-    @cached_property
-    def _pairs(self) -> list[_Pair]:
-        if self.axis is None:
-            return []
-        chosen = [factor for factor in self.study.varied if not is_size(factor)]
-        return [
-            pair
-            for factor in chosen
-            if self.acts_with(self.axis.name, factor.name)
-            for pair in self._pairs_of(self.axis, factor)
-        ]
-
-    def _pairs_of(self, axis: StudyFactor, factor: StudyFactor) -> Iterator[_Pair]:
-        places: dict[tuple[Any, ...], dict[Any, Curve]] = {}
-        for curve in curves(self.table, axis.name, self.averaged(axis.name, factor.name)):
-            place = tuple(level for name, level in curve.where.items() if name != factor.name)
-            places.setdefault(place, {})[curve.where[factor.name]] = curve
-        levels = factor.levels
-        pairs = [(first, second) for i, first in enumerate(levels) for second in levels[i + 1 :]]
-        for first, second in pairs[:PAIRS_AT_MOST]:
-            both = [
-                (place[first], place[second])
-                for place in places.values()
-                if first in place and second in place
-            ]
-            known = crossover_prior(both)
-            for curve, other in both:
-                where = {name: level for name, level in curve.where.items() if name != factor.name}
-                compared = (replace(curve, where=where), other)
-                yield _Pair(factor.name, compared, (first, second), known)
-
-    def _effects(self, factors: int) -> list[Effect]:
-        """Those of one factor, or of two, without the axis, which trends and crossovers speak
-        of."""
-        axis = self.axis.name if self.axis else ""
-        return [
-            effect
-            for effect in self.analysis.effects
-            if len(effect.factors) == factors and axis not in effect.factors
-        ]
-
-    def main_effects(self) -> list[Effect]:
-        """Large enough to matter; what can be chosen first, then sizes of the problem."""
-        found = [
-            effect
-            for effect in self._effects(1)
-            if effect.matters and not effect.size.within(IRRELEVANT)
-        ]
-        return sorted(found, key=lambda effect: is_size(self.study.factor(effect.factors[0])))
-
-    def interactions(self) -> list[Effect]:
-        found = [effect for effect in self._effects(2) if self.acts_with(*effect.factors)]
-        return [effect for effect in found if effect.share >= SHARE_LEAST][:INTERACTIONS_SHOWN]
-
-    def quiet(self) -> list[Effect]:
-        """Factors that do not matter, or of which that cannot be told, neither alone nor together
-        with others."""
-        spoken = {effect.factors[0] for effect in self.main_effects()}
-        varied = [factor.name for factor in self.study.varied]
-        alone = [
-            name
-            for name in varied
-            if name not in spoken and not any(self.acts_with(name, other) for other in varied)
-        ]
-        found = [effect for name in alone if (effect := self.analysis.find(name)) is not None]
-        axis = self.axis.name if self.axis else ""
-        return [effect for effect in found if not (effect.matters and axis in effect.factors)]
+def certain_ratio(change: Estimate | None) -> float:
+    """The logarithm of how far from 1 a ratio is at least."""
+    if change is None or not change.decided:
+        return 0.0
+    return abs(math.log(change.low if change.low > 1 else change.high))
 
 
 def _endings(study: Measured) -> Iterator[StudyFinding]:
-    """Runs that did not end well are the first thing to know; which levels they have in common says
-    most: `, all of them with collective, writing to nfs`."""
+    """Runs that did not end well; which levels they have in common says most: `, all of them with
+    collective, writing to nfs`."""
+    statuses = study.runs["status"]
+    many = (statuses != RunStatus.DONE).mean() > MANY_FAILED if len(statuses) else False
     for status, text in ENDINGS.items():
-        bad = study.runs[study.runs["status"] == status]
+        bad = study.runs[statuses == status]
         if bad.empty:
             continue
         shared = {
@@ -282,6 +140,7 @@ def _endings(study: Measured) -> Iterator[StudyFinding]:
             FindingKind.WRONG_DATA if status is RunStatus.WRONG else FindingKind.RUNS,
             f"{count(len(bad), 'run')} of {len(study.runs)} {text}{where}",
             f"most often: {reason.iloc[0]}" if len(reason) else "",
+            worth=math.inf if many else 0.0,
         )
 
 
@@ -291,18 +150,14 @@ def _endings(study: Measured) -> Iterator[StudyFinding]:
 def _trend_findings(study: Measured, trends: Sequence[Trend]) -> list[StudyFinding]:
     """One for each shape and best level, and the places where it is so. The largest group is said
     last, as that of all other places, where it has most of them and is not a product of levels."""
-    turning = (TrendShape.TURNS, TrendShape.IMPROVES, TrendShape.WORSENS_BEYOND)
     groups: dict[tuple[Any, ...], list[Trend]] = {}
     for along in trends:
-        best = along.best if along.shape in turning else None
-        settled = (along.settles, along.settles_flat) if along.settles is not None else ()
-        what = settled or (best, along.contrary[:1])
-        groups.setdefault((along.shape, *what), []).append(along)
+        groups.setdefault((along.shape, *along.says), []).append(along)
     order = list(TrendShape)
     ordered = sorted(groups.values(), key=lambda group: order.index(group[0].shape))[:TRENDS_SHOWN]
     largest = max(ordered, key=len, default=[])
     several = 1 < len(largest) < len(trends) < 2 * len(largest)
-    rest = largest if several and _product(study, _places(largest)) is None else None
+    rest = largest if several and product(study, _places(largest)) is None else None
     findings = []
     for group in ordered:
         if group is not rest:
@@ -318,42 +173,24 @@ def _places(trends: Sequence[Trend]) -> list[Mapping[str, Any]]:
 def _trend_finding(study: Measured, group: Sequence[Trend], where: str) -> StudyFinding:
     axis = study.axis
     assert axis is not None
-    unclear = group[0].shape is TrendShape.UNCLEAR
+    shape = group[0].shape
+    kinds = {TrendShape.UNCLEAR: FindingKind.UNKNOWN, TrendShape.FLAT: FindingKind.NO_EFFECT}
+    changes = [change for along in group for change in (along.until, along.beyond)]
     return StudyFinding(
-        FindingKind.UNKNOWN if unclear else FindingKind.TREND,
+        kinds.get(shape, FindingKind.TREND),
         f"{where}{sentence(study, axis, group[0])}",
         evidence(axis, group),
+        worth=max(map(certain_ratio, changes), default=0.0),
     )
 
 
-def where_words(study: Measured, places: Sequence[Mapping[str, Any]]) -> str:
-    """The places in words, as a product of levels where they are one; factors with all their levels
-    are not named."""
-    product = _product(study, places)
-    if product is not None:
-        named = {
-            factor.name: product[factor.name]
-            for factor in study.varied
-            if 0 < len(product.get(factor.name, ())) < len(factor.levels)
-        }
-        return words.conditions(study.factors, named) or "everywhere"
-    varied = [factor.name for factor in study.varied]
-    kept = [{name: place[name] for name in varied if name in place} for place in places]
-    texts = [words.places(study.factors, place) for place in kept[:4]]
-    return "; ".join(texts + ["…"] * (len(kept) > 4))
+def _crossover_finding(study: Measured, crossing: FactorCrossover) -> StudyFinding:
+    said = crossover_words(study, crossing)
+    return StudyFinding(FindingKind.CROSSOVER, *said, worth=crossing.crossover.gap)
 
 
-def _product(study: Measured, places: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | None:
-    """The levels of each factor whose combinations these places are; None where they are no such
-    product."""
-    levels = {
-        factor.name: [
-            level for level in factor.levels if any(place[factor.name] == level for place in places)
-        ]
-        for factor in study.varied
-        if factor.name in places[0]
-    }
-    return levels if math.prod(map(len, levels.values())) == len(places) else None
+def _lead_finding(study: Measured, ahead: FactorLead) -> StudyFinding:
+    return StudyFinding(FindingKind.LEAD, *lead_words(study, ahead), worth=ahead.lead.gap)
 
 
 # --- levels against each other
@@ -362,12 +199,12 @@ def _product(study: Measured, places: Sequence[Mapping[str, Any]]) -> dict[str, 
 def _effect_finding(study: Measured, effect: Effect) -> StudyFinding:
     high, low = _extremes(study, effect)
     verb = "takes" if study.response.is_time else "has"
-    share = f"{effect.share * 100:.0f} %" if effect.share >= 0.01 else "under 1 %"
     return StudyFinding(
         FindingKind.EFFECT,
         f"{high} {verb} {words.times(effect.size)} the {study.response.words} of {low}{AVERAGED}",
-        f"{share} of all variation, {_tests(effect)}",
+        _tests(effect),
         effect.size,
+        certain_ratio(effect.size),
     )
 
 
@@ -377,63 +214,123 @@ def _extremes(study: Measured, effect: Effect) -> tuple[str, str]:
     return words.named(factor, high), words.named(factor, low)
 
 
+def _interaction_findings(study: Measured, view: View) -> list[StudyFinding]:
+    found = [_interaction_finding(study, effect) for effect in view.interactions()]
+    return sorted(found, key=lambda finding: finding.place)[:INTERACTIONS_SHOWN]
+
+
 def _interaction_finding(study: Measured, effect: Effect) -> StudyFinding:
-    first, second = (study.factor(name) for name in effect.factors)
+    factors = [study.factor(name) for name in effect.factors]
+    first, *others = factors
     high, low = (words.plain(first, first.levels[codes[0]]) for codes in (effect.high, effect.low))
-    there, here = (
-        words.named(second, second.levels[codes[1]]) for codes in (effect.high, effect.low)
-    )
+    if len(others) == 2:
+        text = _of_three(factors, effect, f"{high} to {low}")
+    else:
+        there, here = (
+            words.named(others[0], others[0].levels[codes[1]])
+            for codes in (effect.high, effect.low)
+        )
+        text = (
+            f"{words.subject(first)} matters differently with {there} and with {here}: the ratio"
+            f" of {high} to {low} is {words.times(effect.size)} as large there as here"
+        )
     return StudyFinding(
-        FindingKind.INTERACTION,
-        f"{words.subject(first)} matters differently with {there} and with {here}: the ratio of"
-        f" {high} to {low} is {words.times(effect.size)} as large there as here",
-        f"{effect.share * 100:.0f} % of all variation, {_tests(effect)}",
-        effect.size,
+        FindingKind.INTERACTION, text, _tests(effect), effect.size, certain_ratio(effect.size)
+    )
+
+
+def _of_three(factors: Sequence[StudyFactor], effect: Effect, ratio: str) -> str:
+    _, second, third = factors
+    (there, here), (with_, without) = (
+        [words.named(factor, factor.levels[codes[at]]) for codes in (effect.high, effect.low)]
+        for at, factor in ((1, second), (2, third))
+    )
+    names = words.joined([words.subject(factor) for factor in factors])
+    return (
+        f"{names} act together, all three: by what {there} changes the ratio of {ratio} against"
+        f" {here} is {words.times(effect.size)} as large with {with_} as with {without}"
     )
 
 
 def _tests(effect: Effect) -> str:
-    return f"{words.p_value(effect.p_holm)} ({effect.test} test, Holm)"
+    share = f"{effect.share * 100:.0f} %" if effect.share >= 0.01 else "under 1 %"
+    return f"{words.p_value(effect.p_holm)}; {share} of the variation between the runs made here"
 
 
-def _quiet_finding(study: Measured, effect: Effect) -> StudyFinding:
+def _combination_findings(study: Measured, analysis: Analysis) -> Iterator[StudyFinding]:
+    """Combinations that follow from nothing that was said so far."""
+    lack = analysis.lack_of_fit
+    if lack is None or not lack.strange:
+        return
+    named = [
+        f"{words.places(study.varied, _varied(study, strange.where))}"
+        f" ({words.number(strange.ratio)} times)"
+        for strange in lack.strange
+    ]
+    ratios = [abs(math.log(strange.ratio)) for strange in lack.strange]
+    yield StudyFinding(
+        FindingKind.COMBINATION,
+        f"some combinations do not follow from what the factors do alone and together: most of all"
+        f" {'; '.join(named)}",
+        f"times what they would give; lack of fit {words.p_value(lack.p_holm)}: nothing is said"
+        " not to matter, and nothing is averaged",
+        worth=max(ratios),
+    )
+
+
+def _varied(study: Measured, where: Mapping[str, Any]) -> dict[str, Any]:
+    names = {factor.name for factor in study.varied}
+    return {name: level for name, level in where.items() if name in names}
+
+
+def _quiet_finding(study: Measured, view: View, effect: Effect) -> StudyFinding:
     high, low = _extremes(study, effect)
     evidence = f"{high} against {low}: {words.compared(effect.size)}, {_tests(effect)}"
-    about, response = words.subject(study.factor(effect.factors[0])), study.response.words
-    if effect.size.within(IRRELEVANT):
-        text = f"{about} does not matter to {response}"
+    factor, response = study.factor(effect.factors[0]), study.response.words
+    about = words.subject(factor)
+    if view.does_not_matter(effect):
+        where = "" if view.matters_nowhere(factor.name) else "on the average of everything else, "
+        text = f"{where}{about} does not matter to {response}"
         return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size)
     text = f"whether {about} matters to {response} cannot be told from these runs"
     return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size)
+
+
+# --- speedup
 
 
 def _speedup_findings(
     study: Measured, speedups: Sequence[Speedup], weak: bool
 ) -> list[StudyFinding]:
     """The best and the worst place, with what would be ideal."""
-    if not speedups or study.axis is None:
-        return []
-    ranked = sorted(speedups, key=lambda gained: gained.by_level[gained.best].value)
-    chosen = [ranked[-1]] if len(ranked) == 1 else [ranked[-1], ranked[0]]
-    return [_speedup_finding(study, study.axis, gained, weak) for gained in chosen]
+    ranked = sorted(
+        (gained for gained in speedups if gained.by_level[gained.best].known),
+        key=lambda gained: gained.by_level[gained.best].value,
+    )
+    chosen = ranked[-1:] if len(ranked) < 2 else [ranked[-1], ranked[0]]
+    return [_speedup_finding(study, gained, weak) for gained in chosen]
 
 
-def _speedup_finding(
-    study: Measured, axis: StudyFactor, gained: Speedup, weak: bool
-) -> StudyFinding:
+def _speedup_finding(study: Measured, gained: Speedup, weak: bool) -> StudyFinding:
+    axis = study.axis
+    assert axis is not None
     best, at = gained.by_level[gained.best], words.named(axis, gained.best)
     base = f"{words.named(axis, gained.base)} ({study.response.text(gained.base_value.value)})"
     where = where_words(study, [gained.curve.where])
     place = "" if where == "everywhere" else f"{where}: "
-    if best.below(1) or (not best.known and best.value < 1):
-        text, evidence = (
-            f"{place}nothing is faster than {base}",
-            f"{at}: {words.times(best)} as fast",
+    if best.beyond(1):
+        text = (
+            f"{place}the best {'scaled ' if weak else ''}speedup over {base} is"
+            f" {words.number(best.value)} ({words.interval(best)}) at {at}, where"
+            f" {words.number(gained.ideal[gained.best], 0)} would be ideal"
         )
-        return StudyFinding(FindingKind.SPEEDUP, text, evidence, best)
-    text = (
-        f"{place}the best {'scaled ' if weak else ''}speedup over {base} is"
-        f" {words.number(best.value)} ({words.interval(best)}) at {at}, where"
-        f" {words.number(gained.ideal[gained.best], 0)} would be ideal"
-    )
-    return StudyFinding(FindingKind.SPEEDUP, text, "", best)
+        return StudyFinding(
+            FindingKind.SPEEDUP, text, "an interval that allows for the best being chosen", best
+        )
+    evidence = f"{at}: {words.times(best)} as fast"
+    if all(other.below(1) for other in gained.by_level.values()):
+        return StudyFinding(
+            FindingKind.SPEEDUP, f"{place}nothing is faster than {base}", evidence, best
+        )
+    text = f"{place}whether anything is faster than {base} cannot be told from these runs"
+    return StudyFinding(FindingKind.UNKNOWN, text, evidence, best)

@@ -24,6 +24,8 @@ from scipy import optimize, special, stats
 LEVEL = 0.95
 # Fewer comparisons than this say too little of how much their variances differ.
 SIMILAR_AT_LEAST = 4
+# The end of an interval that is open.
+UNBOUNDED = 1e300
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class Estimate:
     def known(self) -> bool:
         """Whether there is an interval at all: one block has none."""
         return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def open(self) -> bool:
+        """Whether one end is not known: a run was ended before it was over."""
+        return self.high >= UNBOUNDED or self.low <= 1 / UNBOUNDED
 
     def inverted(self) -> "Estimate":
         """Of the ratio the other way round."""

@@ -1,51 +1,52 @@
 """The runs of a study as an array: the logarithm of a response, combinations of levels × blocks."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-RANK_KINDS = ("ranks", "threads")
-
-
-@dataclass(frozen=True)
-class StudyFactor:
-    """What is varied: its levels in the study's order, and the texts that the study gives them."""
-
-    name: str
-    kind: str
-    levels: tuple[Any, ...]
-    unit: str = ""
-    labels: Mapping[Any, str] = field(default_factory=dict)
-
-    @property
-    def numeric(self) -> bool:
-        """Whether it makes sense to speak of what lies between two levels."""
-        return all(
-            isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels
-        )
-
-    @property
-    def positive(self) -> bool:
-        return self.numeric and min(self.levels) > 0
+from tailrace.study.analysis import cells
+from tailrace.study.analysis.factors import StudyFactor
 
 
 @dataclass(frozen=True)
 class Layout:
     """`codes`: combinations × factors, the number of each level. `logs`: combinations × blocks, NaN
-    where no run
-    finished.
+    where no run finished.
 
-    `runs`: the numbers of these runs, -1 where there is none.
+    `runs`: the numbers of these runs, -1 where there is none. `censored`: where the logarithm is
+    the least that it can be, of a run that was ended. `known_spread`: `spread` of the study that
+    this is a part of.
     """
 
     factors: tuple[StudyFactor, ...]
     codes: np.ndarray
     logs: np.ndarray
     runs: np.ndarray | None = None
+    censored: np.ndarray | None = None
+    known_spread: np.ndarray | None = None
+
+    @cached_property
+    def spread(self) -> np.ndarray:
+        """The variance of a run of each combination, relative to that of others."""
+        if self.known_spread is not None:
+            return self.known_spread
+        return cells.spread(self.factors, self.codes, self.logs)
+
+    @cached_property
+    def adjusted(self) -> np.ndarray:
+        """`logs` without what each block has in common."""
+        return self.logs - cells.block_effects(self.logs, self.spread)
+
+    @cached_property
+    def bounds(self) -> np.ndarray:
+        """Which combinations have a run that was ended before it was over."""
+        if self.censored is None:
+            return np.zeros(len(self.codes), dtype=bool)
+        return np.any(self.censored, axis=1)
 
     def position(self, name: str) -> int:
         return next(index for index, factor in enumerate(self.factors) if factor.name == name)
@@ -65,17 +66,21 @@ class Layout:
         ]
 
     def restricted(self, where: Mapping[str, Any]) -> "Layout":
-        """The combinations with these levels; a list stands for any of its levels."""
+        """The combinations with these levels; a list stands for any of its levels that there
+        are."""
         keep = np.ones(len(self.codes), dtype=bool)
         for name, wanted in where.items():
             levels = wanted if isinstance(wanted, list | tuple | set) else [wanted]
-            codes = [self.factor(name).levels.index(level) for level in levels]
+            known = self.factor(name).levels
+            codes = [known.index(level) for level in levels if level in known]
             keep &= np.isin(self.codes[:, self.position(name)], codes)
         return Layout(
             self.factors,
             self.codes[keep],
             self.logs[keep],
             None if self.runs is None else self.runs[keep],
+            None if self.censored is None else self.censored[keep],
+            self.spread[keep],
         )
 
     def varied(self) -> tuple[StudyFactor, ...]:
@@ -87,9 +92,14 @@ class Layout:
         )
 
 
-def layout(runs: pd.DataFrame, factors: Sequence[StudyFactor], values: str | pd.Series) -> Layout:
+def layout(
+    runs: pd.DataFrame,
+    factors: Sequence[StudyFactor],
+    values: str | pd.Series,
+    censored: pd.Series | None = None,
+) -> Layout:
     """Of the finished runs. `values`: a column, or a series aligned with `runs`; only positive ones
-    have logarithms."""
+    have logarithms. `censored`: which values are the least that they can be."""
     series = runs[values] if isinstance(values, str) else values
     numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     codes = np.column_stack([_codes(runs[factor.name], factor) for factor in factors])
@@ -97,11 +107,15 @@ def layout(runs: pd.DataFrame, factors: Sequence[StudyFactor], values: str | pd.
     codes, numbers = codes[usable], numbers[usable]
     combinations, row = np.unique(codes, axis=0, return_inverse=True)
     blocks, column = np.unique(runs["block"].to_numpy()[usable], return_inverse=True)
+    at = row.reshape(-1), column
     logs = np.full((len(combinations), len(blocks)), np.nan)
-    logs[row.reshape(-1), column] = np.log(numbers)
+    logs[at] = np.log(numbers)
     numbered = np.full(logs.shape, -1)
-    numbered[row.reshape(-1), column] = runs["run"].to_numpy(dtype=np.int64)[usable]
-    return Layout(tuple(factors), combinations, logs, numbered)
+    numbered[at] = runs["run"].to_numpy(dtype=np.int64)[usable]
+    ended = np.zeros(logs.shape, dtype=bool)
+    if censored is not None:
+        ended[at] = censored.to_numpy(dtype=bool)[usable]
+    return Layout(tuple(factors), combinations, logs, numbered, ended)
 
 
 def _codes(column: pd.Series, factor: StudyFactor) -> np.ndarray:
@@ -115,16 +129,25 @@ class Curve:
     factors.
 
     `where` holds the levels of the factors that are not averaged over, `averaged` the number of
-    combinations that were.
+    combinations that were. `spread`: the variance of the values at each level, relative to that of
+    a run elsewhere. `bounds`: at which levels the values are the least that they can be.
     """
 
     where: Mapping[str, Any]
     levels: tuple[Any, ...]
     logs: np.ndarray
     averaged: int = 1
+    spread: np.ndarray | None = None
+    bounds: tuple[bool, ...] = ()
 
     def at(self, level: Any) -> np.ndarray:
         return self.logs[self.levels.index(level)]
+
+    def spread_at(self, level: Any) -> float:
+        return 1.0 if self.spread is None else float(self.spread[self.levels.index(level)])
+
+    def is_bound(self, level: Any) -> bool:
+        return bool(self.bounds) and self.bounds[self.levels.index(level)]
 
     def means(self) -> np.ndarray:
         """Mean logarithm of each level over the blocks that have it."""
@@ -153,20 +176,42 @@ def _curve(
     present = np.unique(codes[:, along])
     parts = [tuple(part) for part in np.unique(codes[:, over], axis=0)]
     stack = np.full((len(parts), len(present), table.logs.shape[1]), np.nan)
+    spread, bounds = np.full(stack.shape[:2], np.nan), np.zeros(stack.shape[:2], dtype=bool)
     for combination, row in zip(combinations, codes, strict=True):
-        stack[parts.index(tuple(row[over])), np.searchsorted(present, row[along])] = table.logs[
-            combination
-        ]
-    logs, number = _mean(stack)
+        at = parts.index(tuple(row[over])), int(np.searchsorted(present, row[along]))
+        stack[at], spread[at] = table.adjusted[combination], table.spread[combination]
+        bounds[at] = table.bounds[combination]
+    kept = _with_all_levels(stack)
     where = {
         table.factors[index].name: table.factors[index].levels[codes[0, index]] for index in others
     }
-    return Curve(where, tuple(table.factors[along].levels[code] for code in present), logs, number)
+    number = len(kept)
+    return Curve(
+        where,
+        tuple(table.factors[along].levels[code] for code in present),
+        _mean(stack[kept]),
+        number,
+        np.nan_to_num(spread[kept], nan=1.0).mean(axis=0) / number,
+        tuple(bounds[kept].any(axis=0).tolist()),
+    )
 
 
-def _mean(stack: np.ndarray) -> tuple[np.ndarray, int]:
-    """Over the first axis, of the parts that have every level in some block: all levels must mean
-    the same parts."""
-    whole = [part for part in stack if np.isfinite(part).any(axis=1).all()]
-    parts = np.array(whole) if whole else stack
-    return np.mean(parts, axis=0), len(parts)
+def _with_all_levels(stack: np.ndarray) -> np.ndarray:
+    """The parts that have every level in some block: all levels must mean the same parts. All of
+    them where none has."""
+    whole = np.isfinite(stack).any(axis=2).all(axis=1)
+    return np.flatnonzero(whole) if whole.any() else np.arange(len(stack))
+
+
+def _mean(stack: np.ndarray) -> np.ndarray:
+    """Over the first axis. Where a part lacks a run, the others say how the block differs from the
+    mean: a run that failed costs itself."""
+    counts = np.isfinite(stack).sum(axis=2)
+    means = np.where(counts > 0, np.nansum(stack, axis=2) / np.maximum(counts, 1), np.nan)
+    away = stack - means[:, :, None]
+    there = np.isfinite(away).sum(axis=0)
+    return np.where(
+        there > 0,
+        means.mean(axis=0)[:, None] + np.nansum(away, axis=0) / np.maximum(there, 1),
+        np.nan,
+    )

@@ -10,11 +10,14 @@ import pandas as pd
 
 from tailrace.errors import TailraceError
 from tailrace.names import elided, printable
-from tailrace.study.analysis.layout import RANK_KINDS, Layout, StudyFactor, layout
+from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
+from tailrace.study.analysis.layout import Layout, layout
 from tailrace.study.analysis.responses import Given, Response, given_by, present, response
 from tailrace.study.definition.columns import RunStatus
 
 LEVEL_WIDTH = 40
+# Times of a whole run, of which the limit says something.
+WHOLE_RUN = ("elapsed_s", "launch_to_end_s")
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,31 @@ class Measured:
 
     def table(self, column: str | Response | pd.Series) -> Layout:
         """Of a column, of which nothing may have been measured, or of numbers for each finished
-        run."""
+        run. A run that did not end in time took at least as long as it was allowed to."""
         name = column.column if isinstance(column, Response) else column
-        return layout(self.done, self.factors, self.column(name) if isinstance(name, str) else name)
+        if isinstance(name, pd.Series):
+            return layout(self.done, self.factors, name)
+        if name not in WHOLE_RUN or self.ended.empty:
+            return layout(self.done, self.factors, self.column(name))
+        runs = pd.concat([self.done, self.ended.assign(**{name: self.time_limit_s})])
+        runs = runs.reset_index(drop=True)
+        return layout(runs, self.factors, name, runs["status"] == RunStatus.TIMEOUT)
+
+    @cached_property
+    def ended(self) -> pd.DataFrame:
+        """The runs that were ended when their time was over; none where that is not known."""
+        late = self.runs[self.runs["status"] == RunStatus.TIMEOUT]
+        return late if math.isfinite(self.time_limit_s) else late.head(0)
+
+    @property
+    def time_limit_s(self) -> float:
+        run = self.plan["study"].get("run") or {}
+        return float(run.get("time_limit_s") or math.nan)
+
+    @property
+    def is_fraction(self) -> bool:
+        """Whether only a fraction of the combinations is run, by design."""
+        return bool(self.plan["study"].get("fraction"))
 
     def column(self, name: str) -> pd.Series:
         """Of the finished runs; NaN where there is no such column."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tailrace.study.analysis import words
 from tailrace.study.analysis.crossover import Crossover, Lead
-from tailrace.study.analysis.layout import RANK_KINDS, StudyFactor
+from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
 from tailrace.study.analysis.measured import Measured
 from tailrace.units import count
 

@@ -13,7 +13,7 @@ from tailrace.names import printable
 from tailrace.output import SCHEMA
 from tailrace.study.analysis import words
 from tailrace.study.analysis.cautions import Caution, busy, cautions, crowded, side_by_side
-from tailrace.study.analysis.effects import RESAMPLES, Analysis, Effect, analyse
+from tailrace.study.analysis.effects import Analysis, Effect, analyse
 from tailrace.study.analysis.expect import Answer, Judgement, evaluate
 from tailrace.study.analysis.findings import (
     AVERAGED,
@@ -71,14 +71,8 @@ class Summary:
 
     @cached_property
     def analyses(self) -> dict[str, Analysis]:
-        """By response; the randomisation test is of the main one."""
-        main, seed = self.study.response.column, int(self.study.plan.get("seed") or 0)
-        return {
-            response.column: analyse(
-                self.table(response), RESAMPLES if response.column == main else 0, seed
-            )
-            for response in self.study.responses
-        }
+        """By response."""
+        return {response.column: analyse(self.table(response)) for response in self.study.responses}
 
     @property
     def analysis(self) -> Analysis:
@@ -125,21 +119,22 @@ class Summary:
         return ". ".join([*sentences, *self._verdict()]) + "."
 
     def _telling(self) -> list[StudyFinding]:
-        """The first findings; one of another kind where they are all alike; and one that says what
-        does not matter. None where nothing is certain yet."""
-        order = list(FindingKind)
-        findings = sorted(self.found.findings, key=lambda finding: order.index(finding.kind))
+        """What must be said first, the findings that are worth most, and one that says what does
+        not matter. None where nothing is certain yet."""
+        findings = self.found.findings
         kinds = {finding.kind for finding in findings}
-        certain = self.analysis.blocks > 1 and kinds - {FindingKind.UNKNOWN}
-        if FindingKind.WRONG_DATA not in kinds and not certain:
-            return []
-        first, others = findings[:HEADLINE_FINDINGS], findings[HEADLINE_FINDINGS:]
-        chosen = list(first)
-        if len({finding.kind for finding in first}) == 1:
-            different = (FindingKind.CROSSOVER, FindingKind.EFFECT)
-            chosen += [finding for finding in others if finding.kind in different][:1]
-        quiet = [finding for finding in others if finding.kind is FindingKind.NO_EFFECT]
-        return chosen + quiet[:1]
+        certain = self.analysis.blocks > 1 and kinds - {FindingKind.UNKNOWN, FindingKind.RUNS}
+        first = [finding for finding in findings if finding.place[0] == 0]
+        if not certain:
+            return first
+        quiet = [finding for finding in findings if finding.kind is FindingKind.NO_EFFECT]
+        worth = [
+            finding
+            for finding in findings
+            if finding not in first
+            and finding.kind not in (FindingKind.UNKNOWN, FindingKind.NO_EFFECT, FindingKind.RUNS)
+        ]
+        return first + worth[:HEADLINE_FINDINGS] + quiet[:1]
 
     def _uncertain(self) -> str:
         """What can be said all the same."""
@@ -156,14 +151,17 @@ class Summary:
         """How the expectations came out, in one sentence."""
         if not self.answers:
             return []
+        asked = [answer for answer in self.answers if answer.answer is not Judgement.SKIPPED]
+        if not asked:
+            return []
         number = {
-            judgement: sum(answer.answer is judgement for answer in self.answers)
+            judgement: sum(answer.answer is judgement for answer in asked)
             for judgement in Judgement
         }
         held, undecided = number[Judgement.HELD], number[Judgement.UNDECIDED]
-        if held == len(self.answers) > 1:
+        if held == len(asked) > 1:
             return [f"{'Both' if held == 2 else f'All {held}'} expectations held"]
-        parts = [f"Of {count(len(self.answers), 'expectation')} {held or 'none'} held"]
+        parts = [f"Of {count(len(asked), 'expectation')} {held or 'none'} held"]
         if number[Judgement.NOT_HELD]:
             parts.append(f"{number[Judgement.NOT_HELD]} did not")
         if undecided:
@@ -219,6 +217,7 @@ class Summary:
             "combinations_analysed": analysis.combinations,
             "blocks_analysed": analysis.blocks,
             "not_estimable": [list(names) for names in analysis.not_estimable],
+            "lack_of_fit": _lack_of_fit(analysis),
             "effects": [_effect(self.study, effect) for effect in analysis.effects],
             "combinations": _combinations(typical_values(self.table(response))),
         }
@@ -246,6 +245,14 @@ def _combinations(found: TypicalValues) -> list[dict[str, Any]]:
     ]
 
 
+def _lack_of_fit(analysis: Analysis) -> dict[str, Any] | None:
+    lack = analysis.lack_of_fit
+    if lack is None:
+        return None
+    strange = [{"levels": one.where, "ratio": one.ratio} for one in lack.strange]
+    return {"p_holm": lack.p_holm, "combinations": strange}
+
+
 def _effect(study: Measured, effect: Effect) -> dict[str, Any]:
     def levels(codes: tuple[int, ...]) -> dict[str, Any]:
         return {
@@ -265,8 +272,7 @@ def _effect(study: Measured, effect: Effect) -> dict[str, Any]:
         "f": _number(effect.f),
         "p": effect.p,
         "p_holm": effect.p_holm,
-        "p_randomisation": effect.p_randomisation,
-        "test": effect.test,
+        "p_runs": effect.p_runs,
     }
 
 
@@ -276,7 +282,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def _finding(finding: StudyFinding) -> dict[str, Any]:
-    return vars(finding) | {"estimate": _numbers(finding.estimate)}
+    worth = finding.worth if math.isfinite(finding.worth) else None
+    return vars(finding) | {"estimate": _numbers(finding.estimate), "worth": worth}
 
 
 def _numbers(estimate: Estimate | None) -> dict[str, Any] | None:
@@ -293,6 +300,7 @@ def _trend(along: Trend) -> dict[str, Any]:
         "best_against_first": _numbers(along.until),
         "last_against_best": _numbers(along.beyond),
         "contrary_steps": [list(step) for step in along.contrary],
+        "doubtful_steps": [list(step) for step in along.doubtful],
         "settles_at": along.settles,
     }
 

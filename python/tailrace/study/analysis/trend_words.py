@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from tailrace.study.analysis import words
+from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.intervals import Estimate
-from tailrace.study.analysis.layout import StudyFactor
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.trends import FLAT, Trend, TrendShape
 
@@ -16,32 +16,52 @@ def sentence(study: Measured, axis: StudyFactor, along: Trend) -> str:
     best = words.named(axis, along.best)
     down, up = words.better(study.response), words.worse(study.response)
     match along.shape:
-        case TrendShape.TURNS | TrendShape.IMPROVES if along.contrary:
-            (a, b), *_ = along.contrary
-            goes = up if levels.index(a) < levels.index(along.best) else down
-            step = f"{words.plain(axis, a)} to {words.named(axis, b)}"
-            return (
-                f"{response} is {words.extreme(study.response)} at {best}, but {goes} from {step}"
-            )
-        case TrendShape.TURNS:
-            return f"{response} {down} until {best} and {up} beyond"
-        case TrendShape.IMPROVES if along.settles is not None:
-            until = words.named(axis, along.settles)
-            after = "is flat from there" if along.settles_flat else "no further change can be told"
-            return f"{response} {down} until {until}, and {after}"
-        case TrendShape.IMPROVES:
-            most = ", the most that was tried" if along.best == last else ""
-            return f"{response} {down} until {best}{most}"
-        case TrendShape.WORSENS:
-            return f"{response} {up} from {words.named(axis, first)} on"
-        case TrendShape.WORSENS_BEYOND:
-            return f"{response} {up} beyond {best}"
         case TrendShape.FLAT:
             span = f"from {words.plain(axis, first)} to {words.named(axis, last)}"
             return f"{response} changes by less than {FLAT * 100:g} % {span}"
         case TrendShape.UNCLEAR:
             about = words.subject(axis)
             return f"how {response} goes with {about} cannot be told from these runs"
+        case TrendShape.IMPROVES if along.settles is not None and not along.contrary:
+            until = words.named(axis, along.settles)
+            after = "is flat from there" if along.settles_flat else "no further change can be told"
+            return f"{response} {down} until {until}, and {after}"
+        case _ if along.contrary or along.doubtful:
+            lowest = f"{response} is {words.extreme(study.response)} at {best}"
+            return f"{lowest}, but {_against(axis, along, down, up)}"
+        case TrendShape.TURNS:
+            until, beyond = _turn(axis, along)
+            return f"{response} {down} until {until} and {up} beyond{beyond}"
+        case TrendShape.IMPROVES if along.between == (last,):
+            return f"{response} {down} until {best}, the most that was tried"
+        case TrendShape.IMPROVES:
+            lower = f"{response} is {words.lower(study.response)} at {best} than at"
+            stop = f"where it stops {words.falling(study.response)} cannot be told"
+            return f"{lower} {words.plain(axis, first)}; {stop}"
+        case TrendShape.WORSENS:
+            return f"{response} {up} from {words.named(axis, first)} on"
+        case _:
+            return f"{response} {up} beyond {_turn(axis, along)[0]}"
+
+
+def _against(axis: StudyFactor, along: Trend, down: str, up: str) -> str:
+    """The first step that goes, or seems to go, another way than the rest."""
+    levels = along.curve.levels
+    (a, b), *_ = along.contrary or along.doubtful
+    goes = up if levels.index(a) < levels.index(along.best) else down
+    step = f"from {words.plain(axis, a)} to {words.named(axis, b)}"
+    if along.contrary:
+        return f"{goes} {step}"
+    return f"whether it {up if goes == down else down} {step} cannot be told"
+
+
+def _turn(axis: StudyFactor, along: Trend) -> tuple[str, str]:
+    """Where the best may be, and from where on it is surely over, where those differ."""
+    if len(along.between) == 1:
+        return words.named(axis, along.best), ""
+    *some, last = along.between
+    texts = [*(words.plain(axis, level) for level in some), words.named(axis, last)]
+    return words.joined(texts, "or"), f" {words.plain(axis, last)}"
 
 
 def evidence(axis: StudyFactor, group: Sequence[Trend]) -> str:
@@ -55,11 +75,6 @@ def evidence(axis: StudyFactor, group: Sequence[Trend]) -> str:
             parts.append(f"{best} against {words.named(axis, first)}: {_range(until)}")
         if beyond := [along.beyond for along in group if along.beyond is not None]:
             parts.append(f"{words.named(axis, last)} against {best}: {_range(beyond)}")
-    others = [level for along in group for level in along.between if level != along.best]
-    bounded = head.shape in (TrendShape.TURNS, TrendShape.WORSENS_BEYOND)
-    if others and len(group) == 1 and bounded:
-        texts = [words.plain(axis, level) for level in dict.fromkeys(others)]
-        parts.append(f"{words.joined(texts, 'or')} may be just as good")
     return "; ".join(parts)
 
 

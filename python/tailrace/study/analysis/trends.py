@@ -7,7 +7,7 @@ Bonferroni's correction over all levels that could have been chosen.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -44,8 +44,10 @@ class Trend:
     that at `best`; None where they are the same level. `between`: the levels that may as well be
     the best, as far as the runs can tell. `flat`: every level is surely within FLAT of the best.
     `contrary`: steps from a level to the next that surely go the other way than the shape says.
-    `settles`: the first level that is surely better than the first of all and from which on all may
-    as well be the best; `settles_flat`: and they surely are within FLAT of it.
+    `doubtful`: steps that seem to, by more than FLAT. `settles`: the first level that is surely
+    better than the first of all and from which on all may as well be the best; `settles_flat`: and
+    they surely are within FLAT of it. `told`: whether the analysis of the study allows to say that
+    it changes at all.
     """
 
     curve: Curve
@@ -56,8 +58,20 @@ class Trend:
     flat: bool
     more_is_better: bool = False
     contrary: tuple[tuple[Any, Any], ...] = ()
+    doubtful: tuple[tuple[Any, Any], ...] = ()
     settles: Any = None
     settles_flat: bool = False
+    told: bool = True
+
+    @property
+    def says(self) -> tuple[Any, ...]:
+        """What its sentence depends on beside its shape."""
+        if self.shape in (TrendShape.FLAT, TrendShape.UNCLEAR):
+            return ()
+        if self.settles is not None:
+            return (self.settles, self.settles_flat)
+        best = None if self.shape is TrendShape.WORSENS else self.best
+        return (best, self.contrary[:1], self.doubtful[:1], len(self.between) > 1 and self.between)
 
     @property
     def improves_until(self) -> bool:
@@ -69,6 +83,8 @@ class Trend:
 
     @property
     def shape(self) -> TrendShape:
+        if not self.told:
+            return TrendShape.FLAT if self.flat else TrendShape.UNCLEAR
         if self.improves_until:
             return TrendShape.TURNS if self.worsens_beyond else TrendShape.IMPROVES
         if self.worsens_beyond:
@@ -81,8 +97,15 @@ class Trend:
         return certain and not change.within(FLAT)
 
 
-def trend(family: Family, curve: Curve, more_is_better: bool = False) -> Trend | None:
-    """None where fewer than two levels have runs."""
+def trend(
+    family: Family,
+    curve: Curve,
+    more_is_better: bool = False,
+    level: float = LEVEL,
+    told: bool = True,
+) -> Trend | None:
+    """None where fewer than two levels have runs. `level`: of intervals, before they allow for the
+    choice of the best."""
     means = curve.means()
     usable = [level for level, mean in zip(curve.levels, means, strict=True) if math.isfinite(mean)]
     if len(usable) < 2:
@@ -91,29 +114,33 @@ def trend(family: Family, curve: Curve, more_is_better: bool = False) -> Trend |
         level: (-1 if more_is_better else 1) * means[curve.levels.index(level)] for level in usable
     }
     best = min(usable, key=lambda level: signed[level])
-    careful = 1 - (1 - LEVEL) / max(len(usable) - 1, 1)
-    first, last = usable[0], usable[-1]
-    until = family.compare(curve, ratio(best, first), careful) if best != first else None
-    beyond = family.compare(curve, ratio(last, best), careful) if best != last else None
-    against = {
-        level: family.compare(curve, ratio(level, best), careful)
-        for level in usable
-        if level != best
-    }
-    between = tuple(level for level in usable if level == best or not against[level].decided)
-    flat = all(change.within(FLAT) for change in against.values())
-    found = Trend(curve, best, until, beyond, between, flat, more_is_better)
+    careful = 1 - (1 - level) / max(len(usable) - 1, 1)
 
     def change(first: Any, second: Any) -> Estimate:
         return family.compare(curve, ratio(second, first), careful)
 
+    against = {level: change(best, level) for level in usable if level != best}
+    alike = {level: family.compare(curve, ratio(level, best)) for level in against}
+    found = Trend(
+        curve,
+        best,
+        change(usable[0], best) if best != usable[0] else None,
+        change(best, usable[-1]) if best != usable[-1] else None,
+        tuple(level for level in usable if level == best or not against[level].decided),
+        # each alone: all of them must be so
+        all(change.within(FLAT) for change in alike.values()),
+        more_is_better,
+        told=told,
+    )
     settles = _settles(found, usable, change)
+    contrary = _contrary(found, usable, change)
     return replace(
         found,
-        contrary=_contrary(found, usable, change),
+        contrary=contrary,
+        doubtful=tuple(step for step in _wrong_way(usable, best, signed) if step not in contrary),
         settles=settles,
         settles_flat=settles is not None
-        and all(against[level].within(FLAT) for level in _after(usable, settles) if level != best),
+        and all(alike[level].within(FLAT) for level in _after(usable, settles) if level != best),
     )
 
 
@@ -132,6 +159,16 @@ def _contrary(found: Trend, levels: list[Any], change: Change) -> tuple[tuple[An
         for place, (first, second) in enumerate(pairwise(levels))
         if found.is_better(change(second, first) if place < best else change(first, second))
     )
+
+
+def _wrong_way(levels: list[Any], best: Any, signed: Mapping[Any, float]) -> list[tuple[Any, Any]]:
+    """Before the best level steps that seem to go up, beyond it those that seem to go down."""
+    place = levels.index(best)
+    steps = [
+        (first, second, (1 if number < place else -1) * (signed[second] - signed[first]))
+        for number, (first, second) in enumerate(pairwise(levels))
+    ]
+    return [(first, second) for first, second, up in steps if up > math.log(1 + FLAT)]
 
 
 def _settles(found: Trend, levels: list[Any], change: Change) -> Any:
@@ -157,18 +194,25 @@ class Speedup:
 
     @property
     def best(self) -> Any:
-        return max(self.by_level, key=lambda level: self.by_level[level].value)
+        known = [level for level, found in self.by_level.items() if math.isfinite(found.value)]
+        return max(known or self.by_level, key=lambda level: self.by_level[level].value)
 
 
-def speedup(family: Family, curve: Curve, weak: bool = False) -> Speedup | None:
-    """Of a time; where the problem grows with the ranks (`weak`), scaled: ideal is the same."""
+def speedup(
+    family: Family, curve: Curve, weak: bool = False, level: float = LEVEL
+) -> Speedup | None:
+    """Of a time; where the problem grows with the ranks (`weak`), scaled: ideal is the same.
+    Intervals hold for all levels together, so that the best may be chosen among them."""
     if len(curve.levels) < 2:
         return None
     base, *others = curve.levels
     base_runs = curve.at(base)
+    careful = 1 - (1 - level) / len(others)
     found = {
-        level: family.compare(curve, ratio(base, level)).scaled(level / base if weak else 1.0)
-        for level in others
+        other: family.compare(curve, ratio(base, other), careful).scaled(
+            other / base if weak else 1.0
+        )
+        for other in others
     }
     ideal = {level: level / base for level in others}
     value = typical(np.exp(base_runs[np.isfinite(base_runs)]))

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tailrace.study.analysis.intervals import Estimate
-from tailrace.study.analysis.layout import StudyFactor
+from tailrace.study.analysis.factors import StudyFactor
+from tailrace.study.analysis.intervals import UNBOUNDED, Estimate
 from tailrace.study.analysis.responses import Response
 
 _OF_KIND = {
@@ -107,7 +107,13 @@ def times(estimate: Estimate) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    return f"{number(estimate.low)} to {number(estimate.high)}" if estimate.known else NO_INTERVAL
+    if not estimate.known:
+        return NO_INTERVAL
+    if estimate.high >= UNBOUNDED:
+        return f"at least {number(estimate.low)}" if estimate.low > 1 / UNBOUNDED else "anything"
+    if estimate.low <= 1 / UNBOUNDED:
+        return f"at most {number(estimate.high)}"
+    return f"{number(estimate.low)} to {number(estimate.high)}"
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -137,6 +143,8 @@ def signed(ratio: float) -> str:
 
 def short(estimate: Estimate) -> str:
     """For a table: `1.83 (1.71–1.96)`."""
+    if estimate.known and estimate.open:
+        return f"{number(estimate.value)} ({interval(estimate)})"
     if not estimate.known:
         return number(estimate.value)
     return f"{number(estimate.value)} ({number(estimate.low)}–{number(estimate.high)})"
@@ -146,7 +154,7 @@ def becomes(estimate: Estimate) -> str:
     """What a change does to something, after its name."""
     if _near(estimate):
         return f"changes by {change(estimate)}"
-    to = f"{number(estimate.low)}–{number(estimate.high)}" if estimate.known else NO_INTERVAL
+    to = interval(estimate).replace(" to ", "–")
     return f"{'rises' if estimate.value > 1 else 'falls'} to {number(estimate.value)}× ({to})"
 
 
@@ -168,6 +176,14 @@ def worse(response: Response) -> str:
 
 def better(response: Response) -> str:
     return "rises" if response.more_is_better else "falls"
+
+
+def lower(response: Response) -> str:
+    return "higher" if response.more_is_better else "lower"
+
+
+def falling(response: Response) -> str:
+    return "rising" if response.more_is_better else "falling"
 
 
 def extreme(response: Response) -> str:

@@ -4,7 +4,7 @@ size and with changes. What is wrong in it is told with file, line and key.
 
 import copy
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ def _checked(source: Source, size: str, changes: dict[str, object]) -> StudyDefi
         _merge(values, _nested(key.split("."), value))
     try:
         study = StudyDefinition.model_validate(values)
-        found = next(problems(study), None)
+        found = next(problems(study, list(_all_levels(source.values))), None)
     except ValidationError as error:
         found = first_problem(error)
     if found is None and study.name != source.path.stem and source.path.name != "study.toml":
@@ -92,6 +92,18 @@ def _checked(source: Source, size: str, changes: dict[str, object]) -> StudyDefi
     if found is not None:
         raise _failure(source, size, changes, values, found)
     return study
+
+
+def _all_levels(values: Mapping[str, Any]) -> Iterator[dict[str, list[Any]]]:
+    """The factors' levels as the file has them, in itself and in its sizes."""
+    sizes = values.get("size", {})
+    for table in [values, *(sizes.values() if isinstance(sizes, dict) else ())]:
+        factors = table.get("factor", {}) if isinstance(table, dict) else {}
+        yield {
+            name: factor["levels"]
+            for name, factor in (factors.items() if isinstance(factors, dict) else ())
+            if isinstance(factor, dict) and isinstance(factor.get("levels"), list)
+        }
 
 
 def _failure(

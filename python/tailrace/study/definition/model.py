@@ -4,7 +4,15 @@ docs/reference/studies.md explains the keys."""
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, StringConstraints, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 SCHEMA = 1
 Level = str | int | float | bool
@@ -156,16 +164,41 @@ class ShareOf(DefinitionTable):
 
 
 class Scales(DefinitionTable):
+    """The exponent of a power law lies between these."""
+
     factor: str
-    exponent_at_least: float
+    exponent_at_least: float | None = None
+    exponent_at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> "Scales":
+        if self.exponent_at_least is None and self.exponent_at_most is None:
+            raise ValueError("needs exponent_at_least or exponent_at_most, or both")
+        return self
+
+
+class MattersMore(DefinitionTable):
+    """What `level` of a factor does against `to`, as a ratio, is more where `with` is so than where
+    `than` is."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+    factor: str
+    with_: Annotated[dict[str, Level], Field(alias="with", min_length=1)]
+    than: Annotated[dict[str, Level], Field(min_length=1)]
+    level: Level | None = None
+    to: Level | None = None
 
 
 class Expect(DefinitionTable):
-    """What the study's document found, as a comparison that the report checks."""
+    """What the study's document found, as a comparison that the report checks. `everywhere`: in
+    each place, rather than on their average. `ours`: it is not in the document."""
 
     claim: str
     paper_value: str = ""
+    ours: bool = False
     where: dict[str, Level | list[Level]] = {}
+    everywhere: bool = False
     response: str | None = None
     rises_beyond: Turn | None = None
     falls_until: Turn | None = None
@@ -173,6 +206,7 @@ class Expect(DefinitionTable):
     faster: Faster | None = None
     matters: Matters | None = None
     does_not_matter: Matters | None = None
+    matters_more: MattersMore | None = None
     share: ShareOf | None = None
     scales: Scales | None = None
 
@@ -180,10 +214,28 @@ class Expect(DefinitionTable):
     def given(self) -> dict[str, DefinitionTable]:
         return {kind: table for kind in EXPECTATIONS if (table := getattr(self, kind)) is not None}
 
+    @property
+    def named(self) -> dict[str, list[Level]]:
+        """All levels that it speaks of, by factor."""
+        found = {
+            name: list(wanted) if isinstance(wanted, list) else [wanted]
+            for name, wanted in self.where.items()
+        }
+        for table in self.given.values():
+            if (name := getattr(table, "factor", None)) is not None:
+                levels = [getattr(table, key, None) for key in ("level", "than", "to")]
+                plain = [level for level in levels if isinstance(level, str | int | float | bool)]
+                found.setdefault(name, []).extend(plain)
+        if self.matters_more is not None:
+            for condition in (self.matters_more.with_, self.matters_more.than):
+                for name, level in condition.items():
+                    found.setdefault(name, []).append(level)
+        return found
+
 
 EXPECTATIONS = (
     *("rises_beyond", "falls_until", "flat_beyond", "faster"),
-    *("matters", "does_not_matter", "share", "scales"),
+    *("matters", "does_not_matter", "matters_more", "share", "scales"),
 )
 
 

@@ -2,7 +2,7 @@
 path and a text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from tailrace.study.definition import placeholders, setups
 from tailrace.study.definition.columns import BY_NAME, MEASURED
@@ -10,6 +10,7 @@ from tailrace.study.definition.model import (
     Expect,
     FactorDefinition,
     Level,
+    MattersMore,
     RunDefinition,
     StudyDefinition,
 )
@@ -20,22 +21,35 @@ ONLY_WORKLOADS = ("size", "method", "format", "set", "hints", "settings")
 ONLY_COMMANDS = ("environment", "working_directory", "output_pattern", "expected_files", "reads")
 
 
-def problems(study: StudyDefinition) -> Iterator[Problem]:
-    """In the order in which a reader meets them."""
+# By factor, the levels that may be spoken of.
+Known = Mapping[str, Sequence[Level]]
+
+
+def problems(study: StudyDefinition, others: Sequence[Known] = ()) -> Iterator[Problem]:
+    """In the order in which a reader meets them. `others`: the factors' levels in the study's other
+    sizes, and before changes: what is said of them is skipped and is no problem."""
+    known = {
+        name: list(dict.fromkeys([*factor.levels, *_levels_of(others, name)]))
+        for name, factor in study.factor.items()
+    }
     yield from _run(study)
     yield from _factors(study)
     yield from _targets(study)
-    yield from _leave_outs(study)
-    yield from _expectations(study)
+    yield from _leave_outs(study, known)
+    yield from _expectations(study, known)
     if study.response not in responses(study):
         yield ("response",), f"there is no response {study.response!r}"
     named = pattern_names(study.run)
     for name in study.responses:
         if name not in named:
-            known = f"; it has {', '.join(named)}" if named else ""
-            yield ("responses", name), f"there is no such name in run.output_pattern{known}"
+            there = f"; it has {', '.join(named)}" if named else ""
+            yield ("responses", name), f"there is no such name in run.output_pattern{there}"
     if study.adaptive and study.adaptive.at_most < study.repetitions:
         yield ("adaptive", "at_most"), f"is less than repetitions, {study.repetitions}"
+
+
+def _levels_of(others: Sequence[Known], name: str) -> Iterator[Level]:
+    return (level for other in others for level in other.get(name, ()))
 
 
 def responses(study: StudyDefinition) -> frozenset[str]:
@@ -185,27 +199,27 @@ def _targets(study: StudyDefinition) -> Iterator[Problem]:
         )
 
 
-def _leave_outs(study: StudyDefinition) -> Iterator[Problem]:
+def _leave_outs(study: StudyDefinition, known: Known) -> Iterator[Problem]:
     for place, left_out in enumerate(study.leave_out):
         key = ("leave_out", place, "when")
-        yield from (((*key, *rest), text) for rest, text in _conditions(study, left_out.when))
+        yield from (((*key, *rest), text) for rest, text in _conditions(known, left_out.when))
 
 
-def _conditions(study: StudyDefinition, when: dict[str, Level | list[Level]]) -> Iterator[Problem]:
+def _conditions(known: Known, when: Mapping[str, Level | list[Level]]) -> Iterator[Problem]:
     for name, wanted in when.items():
-        if name not in study.factor:
-            yield (name,), f"there is no factor {name!r}; there are {', '.join(study.factor)}"
+        if name not in known:
+            yield (name,), f"there is no factor {name!r}; there are {', '.join(known)}"
             continue
         for level in wanted if isinstance(wanted, list) else [wanted]:
-            if level not in study.factor[name].levels:
+            if level not in known[name]:
                 yield (name,), f"{level!r} is not a level of {name}"
 
 
-def _expectations(study: StudyDefinition) -> Iterator[Problem]:
+def _expectations(study: StudyDefinition, known: Known) -> Iterator[Problem]:
     for place, expect in enumerate(study.expect):
         key = ("expect", place)
         yield from (
-            ((*key, "where", *rest), text) for rest, text in _conditions(study, expect.where)
+            ((*key, "where", *rest), text) for rest, text in _conditions(known, expect.where)
         )
         if len(expect.given) != 1:
             yield key, f"needs exactly one comparison, but has {', '.join(expect.given) or 'none'}"
@@ -218,7 +232,7 @@ def _expectations(study: StudyDefinition) -> Iterator[Problem]:
                 (*key, "faster"),
                 f'which is better of {name!r}? Say [responses.{name}] better = "more" or "less"',
             )
-        yield from (((*key, *rest), text) for rest, text in _comparison(study, expect))
+        yield from (((*key, *rest), text) for rest, text in _comparison(known, expect))
 
 
 def _is_directed(study: StudyDefinition, response: str) -> bool:
@@ -226,18 +240,23 @@ def _is_directed(study: StudyDefinition, response: str) -> bool:
     return response in BY_NAME or (given is not None and given.better is not None)
 
 
-def _comparison(study: StudyDefinition, expect: Expect) -> Iterator[Problem]:
+def _comparison(known: Known, expect: Expect) -> Iterator[Problem]:
     for kind, table in expect.given.items():
         name = getattr(table, "factor", None)
         if name is None:
             continue
-        if name not in study.factor:
+        if name not in known:
             yield (
                 (kind, "factor"),
-                f"there is no factor {name!r}; there are {', '.join(study.factor)}",
+                f"there is no factor {name!r}; there are {', '.join(known)}",
             )
             continue
-        for key in ("level", "than"):
+        if isinstance(table, MattersMore):
+            for key, condition in (("with", table.with_), ("than", table.than)):
+                yield from (((kind, key, *rest), t) for rest, t in _conditions(known, condition))
+            if len(known[name]) != 2 and (table.level is None or table.to is None):
+                yield (kind,), f"needs level and to: {name} has {len(known[name])} levels"
+        for key in ("level", "than", "to"):
             level = getattr(table, key, None)
-            if level is not None and level not in study.factor[name].levels:
+            if isinstance(level, Level) and level not in known[name]:
                 yield (kind, key), f"{level!r} is not a level of {name}"

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tailrace.study.analysis import words
-from tailrace.study.analysis.layout import RANK_KINDS, Layout, StudyFactor
+from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
+from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.responses import SCALING, Response
 from tailrace.study.analysis.summary import Summary, TypicalValues, typical_values

@@ -48,7 +48,8 @@ def expectations(summary: Summary) -> RenderableType | None:
     for answer in summary.answers:
         claim = elided(printable(answer.claim), CLAIM_WIDTH)
         style = STYLES.get(answer.answer, "yellow")
-        lines.append(Text.assemble((f"{answer.answer:>9}", style), f"  {claim}"))
+        ours = " (ours, not the paper's)" if answer.ours else ""
+        lines.append(Text.assemble((f"{answer.answer:>9}", style), f"  {claim}{ours}"))
         lines.append(_indented(answer.evidence, 11, "dim"))
         if answer.paper_value:
             there = elided(printable(answer.paper_value), CLAIM_WIDTH)
@@ -100,7 +101,7 @@ def effects(summary: Summary) -> RenderableType | None:
         return None
     title = f"What matters to {summary.study.response.words}"
     result = table(
-        title, "factor", ">of variation", "between", "ratio (95 % interval)", ">p", "by", "matters"
+        title, "factor", ">of variation", "between", "ratio (95 % interval)", ">p", "matters"
     )
     for effect in analysis.effects[:EFFECTS_SHOWN]:
         result.add_row(*effect_row(summary.study, effect))
@@ -116,7 +117,6 @@ def effect_row(study: Measured, effect: Effect) -> tuple[str, ...]:
         between(study, effect),
         words.short(effect.size),
         words.p_short(effect.p_holm),
-        effect.test,
         "yes" if effect.matters else negligible,
     )
 
@@ -132,6 +132,12 @@ def between(study: Measured, effect: Effect) -> str:
     )
     if len(effect.factors) == 1:
         return f"{high[0]} / {low[0]}"
+    if len(effect.factors) == 3:
+        first = f"({high[0]} / {low[0]}) at {high[1]} / at {low[1]}"
+        return f"({first}) with {high[2]} / with {low[2]}"
+    if len(effect.factors) == 3:
+        first = f"({high[0]} / {low[0]}) at {high[1]} / at {low[1]}"
+        return f"({first}) with {high[2]} / with {low[2]}"
     return f"({high[0]} / {low[0]}) at {high[1]} / at {low[1]}"
 
 
@@ -140,9 +146,8 @@ def effects_note(summary: Summary) -> str:
     analysis = summary.analysis
     text = (
         f"{analysis.combinations} of {analysis.combinations_all} combinations in"
-        f" {analysis.blocks} whole blocks; logarithms, compared"
-        " within blocks; p with Holm's correction, by exchanging levels at random within blocks,"
-        " of interactions by F;"
+        f" {analysis.blocks} blocks; logarithms, without what a block has in common; p by F that"
+        " allows for unequal scatter, with Holm's correction over all rows;"
         " the ratio is between the levels that differ most (Scheffé's interval)."
     )
     if analysis.not_estimable:

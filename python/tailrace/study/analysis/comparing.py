@@ -1,0 +1,318 @@
+"""The comparisons of [[expect]], each in one place."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tailrace.study.analysis import contrasts, words
+from tailrace.study.analysis.contrasts import Family
+from tailrace.study.analysis.factors import StudyFactor
+from tailrace.study.analysis.intervals import LEVEL, Estimate, of_blocks
+from tailrace.study.analysis.layout import Curve
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.responses import Response
+from tailrace.study.definition.model import (
+    Expect,
+    Faster,
+    Matters,
+    MattersMore,
+    Scales,
+    ShareOf,
+    Turn,
+)
+
+# A step that is surely less than this is neither a rise nor a fall.
+STEADY = 0.05
+
+
+class Judgement(StrEnum):
+    HELD = "held"
+    NOT_HELD = "not held"
+    UNDECIDED = "undecided"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What the runs say of a statement: the answer, the evidence in words, and what was
+    compared."""
+
+    answer: Judgement
+    evidence: str
+    estimate: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A statement about one curve. `level`: of the intervals."""
+
+    study: Measured
+    response: Response
+    expect: Expect
+    family: Family
+    curve: Curve
+    level: float = LEVEL
+
+    def ratio(self, of: Any, to: Any, level: float | None = None) -> Estimate:
+        return self.family.compare(self.curve, contrasts.ratio(of, to), level or self.level)
+
+
+def assess(compared: Compared) -> Assessment:
+    match compared.expect:
+        case Expect(rises_beyond=Turn() as turn):
+            return _goes(compared, turn, beyond=True)
+        case Expect(falls_until=Turn() as turn):
+            return _goes(compared, turn, beyond=False)
+        case Expect(flat_beyond=Turn() as turn):
+            return _flat_beyond(compared, turn)
+        case Expect(faster=Faster() as faster):
+            return _faster(compared, faster)
+        case Expect(matters=Matters() as matters):
+            return _opposite(_does_not_matter(compared, matters))
+        case Expect(does_not_matter=Matters() as matters):
+            return _does_not_matter(compared, matters)
+        case Expect(scales=Scales() as scales):
+            return _scales(compared, scales)
+    raise AssertionError(f"{compared.expect.claim}: an [[expect]] without a comparison")
+
+
+# --- along a factor
+
+
+def _goes(compared: Compared, turn: Turn, beyond: bool) -> Assessment:
+    """A rise beyond the named level, or a fall until there: each step must surely be one. It does
+    not hold where a step surely is none, all steps being looked at."""
+    factor, curve = compared.study.factor(turn.factor), compared.curve
+    side = _side(curve, turn.level, beyond)
+    if len(side) < 2:
+        nothing = f"on that side of {words.named(factor, turn.level)} there is nothing to compare"
+        return Assessment(Judgement.UNDECIDED, nothing)
+    steps = list(pairwise(side))
+    careful = 1 - (1 - compared.level) / len(steps)
+    plain = [_onwards(compared.ratio(b, a), beyond) for a, b in steps]
+    against = [_onwards(compared.ratio(b, a, careful), beyond) for a, b in steps]
+    whole = compared.ratio(side[-1], side[0])
+    wrong = [at for at, step in enumerate(against) if _is_no_rise(step)]
+    open_ = [at for at, step in enumerate(plain) if not step.beyond(1)]
+    answer = _judged(not open_, bool(wrong))
+    span = f"from {words.plain(factor, side[0])} to {words.named(factor, side[-1])}"
+    text = f"{span}, {compared.response.words} {words.becomes(whole)}{_p(whole)}"
+    if chosen := wrong or open_:
+        a, b = steps[chosen[0]]
+        step = words.becomes(compared.ratio(b, a))
+        text += f"; from {words.plain(factor, a)} to {words.plain(factor, b)} it {step}"
+    return Assessment(answer, f"{text}; {_least(compared, factor)}", whole)
+
+
+def _onwards(change: Estimate, rise: bool) -> Estimate:
+    """As a ratio that should be above 1."""
+    return change if rise else change.inverted()
+
+
+def _is_no_rise(step: Estimate) -> bool:
+    if not step.known or step.beyond(1):
+        return False
+    return step.below(1) or step.within(STEADY)
+
+
+def _least(compared: Compared, factor: StudyFactor) -> str:
+    means = compared.curve.means()
+    if not np.isfinite(means).any():
+        return "no block is whole"
+    best = compared.curve.levels[int(np.nanargmin(means))]
+    value = compared.response.text(math.exp(float(np.nanmin(means))))
+    return f"the lowest, {value}, is at {words.named(factor, best)}"
+
+
+def _flat_beyond(compared: Compared, turn: Turn) -> Assessment:
+    curve = compared.curve
+    found = _against(compared, turn.level, _side(curve, turn.level, beyond=True))
+    if turn.level not in curve.levels or not found:
+        nothing = "there are no runs to compare with beyond that level"
+        return Assessment(Judgement.UNDECIDED, nothing)
+    return _all_within(compared, compared.study.factor(turn.factor), turn.level, found, turn.within)
+
+
+def _all_within(
+    compared: Compared,
+    factor: StudyFactor,
+    base: Any,
+    found: Mapping[Any, Estimate],
+    within: float,
+) -> Assessment:
+    """Each by its own interval: all must be within. One is surely beyond by an interval that allows
+    for all of them."""
+    careful = 1 - (1 - compared.level) / len(found)
+    surely = [level for level in found if compared.ratio(level, base, careful).outside(within)]
+    held = all(change.within(within) for change in found.values())
+    farthest = max(surely or found, key=lambda level: _reach(found[level], surely=bool(surely)))
+    against = f"{words.named(factor, farthest)} against {words.plain(factor, base)}"
+    text = (
+        f"{compared.response.words}, {against}: {words.compared(found[farthest])};"
+        f" expected within {within * 100:g} %"
+    )
+    return Assessment(_judged(held, bool(surely)), text, found[farthest])
+
+
+# --- between levels
+
+
+def _faster(compared: Compared, faster: Faster) -> Assessment:
+    response, curve = compared.response, compared.curve
+    factor, more = compared.study.factor(faster.factor), response.more_is_better
+    first, second = faster.level, faster.than
+    gain = compared.ratio(first, second) if more else compared.ratio(second, first)
+    if not gain.blocks:
+        nothing = "one of the two has no finished runs in a block with the other"
+        return Assessment(Judgement.UNDECIDED, nothing)
+    means = dict(zip(curve.levels, curve.means(), strict=True))
+    values = [
+        f"{words.named(factor, level)} {response.text(math.exp(float(means[level])))}"
+        for level in (first, second)
+    ]
+    gained = f"the first is {words.times(gain)} {'as high' if more else 'as fast'}{_p(gain)}"
+    asked = f"; expected at least {faster.by:g} times" if faster.by != 1 else ""
+    return Assessment(
+        _judged(gain.low >= faster.by, gain.high < faster.by),
+        f"{response.words}: {', '.join(values)}; {gained}{asked}",
+        gain,
+    )
+
+
+def _does_not_matter(compared: Compared, matters: Matters) -> Assessment:
+    """Every level against the first: all within the named share, or one surely beyond it."""
+    curve, factor = compared.curve, compared.study.factor(matters.factor)
+    base = curve.levels[0]
+    found = _against(compared, base, curve.levels)
+    if not found:
+        nothing = f"there are runs at one level of {words.spaced(factor.name)} only"
+        return Assessment(Judgement.UNDECIDED, nothing)
+    return _all_within(compared, factor, base, found, matters.within)
+
+
+def matters_more(
+    study: Measured,
+    response: Response,
+    more: MattersMore,
+    curves: tuple[Curve, Curve],
+    level: float,
+) -> Assessment:
+    """Of the logarithms a and b of what the factor does in the one place and in the other: |a| is
+    larger than |b| where a − b and a + b have the same sign."""
+    factor = study.factor(more.factor)
+    high = factor.levels[-1] if more.level is None else more.level
+    low = factor.levels[0] if more.to is None else more.to
+    weights = contrasts.ratio(high, low)
+    sides = [_by_number(curve, weights) for curve in curves]
+    whole = np.isfinite(sides[0]) & np.isfinite(sides[1]) if all(map(len, sides)) else np.zeros(0)
+    if int(whole.sum()) < 2:
+        return Assessment(Judgement.UNDECIDED, "fewer than two blocks have both")
+    a, b = sides[0][whole.astype(bool)], sides[1][whole.astype(bool)]
+    first, second = (of_blocks(values, level=level) for values in (a, b))
+    difference, total = of_blocks(a - b, level=level), of_blocks(a + b, level=level)
+    sign = _sign(difference) * _sign(total)
+    names = [words.places(study.factors, condition) for condition in (more.with_, more.than)]
+    ratio = f"{words.plain(factor, high)} over {words.plain(factor, low)}"
+    text = (
+        f"{response.words}, {ratio}: {words.times(first)} with {names[0]},"
+        f" {words.times(second)} with {names[1]}; the first is {words.times(difference)} as large"
+    )
+    return Assessment(_judged(sign > 0, sign < 0), text, difference)
+
+
+def _by_number(curve: Curve, weights: contrasts.Weights) -> np.ndarray:
+    """The weighted sum in each block, NaN where a level is missing."""
+    if any(level not in curve.levels for level in weights):
+        return np.empty(0)
+    return np.sum([weight * curve.at(level) for level, weight in weights.items()], axis=0)
+
+
+def _sign(change: Estimate) -> int:
+    return 0 if not change.known else 1 if change.beyond(1) else -1 if change.below(1) else 0
+
+
+# --- of all runs
+
+
+def share(
+    logs: np.ndarray, asked: ShareOf, response: Response, whole: Response, level: float = LEVEL
+) -> Assessment:
+    """Of combinations × blocks: the mean over combinations in each block that has all of them, then
+    over blocks."""
+    rows = logs[:, np.isfinite(logs).all(axis=0)]
+    found = of_blocks(rows.mean(axis=0) if rows.size else np.empty(0), level=level)
+    if not found.known:
+        return Assessment(Judgement.UNDECIDED, "fewer than two blocks are whole", None)
+    text = (
+        f"{response.words} is {found.value * 100:.1f} % ({found.low * 100:.1f} to"
+        f" {found.high * 100:.1f} %) of the {whole.words};"
+        f" expected {asked.low * 100:g} to {asked.high * 100:g} %"
+    )
+    inside = asked.low <= found.low and found.high <= asked.high
+    outside = found.high < asked.low or found.low > asked.high
+    return Assessment(_judged(inside, outside), text, found)
+
+
+def _scales(compared: Compared, scales: Scales) -> Assessment:
+    """The exponent e of response ~ factor^e, by least squares on logarithms."""
+    curve = compared.curve
+    if len(curve.levels) < 2:
+        return Assessment(Judgement.UNDECIDED, "there are runs at one level only", None)
+    found = compared.family.compare(curve, contrasts.slope(curve.levels), compared.level)
+    if not found.blocks:
+        return Assessment(Judgement.UNDECIDED, "no block has all levels", None)
+    exponent, low, high = (math.log(end) for end in (found.value, found.low, found.high))
+    least = -math.inf if scales.exponent_at_least is None else scales.exponent_at_least
+    most = math.inf if scales.exponent_at_most is None else scales.exponent_at_most
+    span = f"{low:.2f} to {high:.2f}" if found.known else words.NO_INTERVAL
+    text = (
+        f"{compared.response.words} goes as {words.spaced(scales.factor)} to the power"
+        f" {exponent:.2f} ({span}); expected {_range(least, most)}"
+    )
+    return Assessment(
+        _judged(low >= least and high <= most, high < least or low > most), text, found
+    )
+
+
+def _range(least: float, most: float) -> str:
+    if math.isinf(most):
+        return f"at least {least:g}"
+    return f"at most {most:g}" if math.isinf(least) else f"{least:g} to {most:g}"
+
+
+def _side(curve: Curve, level: Any, beyond: bool) -> list[Any]:
+    """The levels from the named one on, or up to it, that have runs."""
+    return [other for other in curve.levels if (other >= level if beyond else other <= level)]
+
+
+def _against(compared: Compared, base: Any, levels: Iterable[Any]) -> dict[Any, Estimate]:
+    """The levels' ratios to the base, of those that have runs in a block with it."""
+    found = {level: compared.ratio(level, base) for level in levels if level != base}
+    return {level: change for level, change in found.items() if change.blocks}
+
+
+def _judged(held: bool, not_held: bool) -> Judgement:
+    if not_held:
+        return Judgement.NOT_HELD
+    return Judgement.HELD if held else Judgement.UNDECIDED
+
+
+def _opposite(found: Assessment) -> Assessment:
+    held, not_held = found.answer is Judgement.NOT_HELD, found.answer is Judgement.HELD
+    return replace(found, answer=_judged(held, not_held))
+
+
+def _reach(change: Estimate, surely: bool) -> float:
+    """How far from 1 a ratio is, as a logarithm: surely, or at most."""
+    bounds = (change.low, change.high) if change.known else (change.value,)
+    ends = [abs(math.log(bound)) for bound in bounds]
+    return min(ends) if surely else max(ends)
+
+
+def _p(estimate: Estimate) -> str:
+    return f", {words.p_value(estimate.p)}" if math.isfinite(estimate.p) else ""

@@ -1,0 +1,104 @@
+"""The linear model of the logarithms: factors, interactions of two, and of three where asked for.
+
+Sum-to-zero coding; an interaction's columns are the products of its factors' columns. What the
+combinations that were left out keep from being told apart is left out too.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, pairwise
+
+import numpy as np
+from scipy import linalg
+
+# An interaction of more coefficients is not looked at: nobody reads it, and fitting it takes
+# minutes.
+COEFFICIENTS_AT_MOST = 500
+
+
+@dataclass(frozen=True)
+class Term:
+    """Columns of the model that belong together, and the codings they came from (levels × columns
+    each)."""
+
+    positions: tuple[int, ...]
+    columns: np.ndarray
+    codings: tuple[np.ndarray, ...]
+    levels: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class Model:
+    """`rows`: of each term, the weights of the combinations' means that give its coefficients.
+    `basis`: orthonormal, of all that the model can say. `left_out`: what cannot be told apart."""
+
+    terms: tuple[Term, ...]
+    rows: tuple[np.ndarray, ...]
+    basis: np.ndarray
+    left_out: tuple[tuple[int, ...], ...]
+
+
+def model(codes: np.ndarray, extra: Sequence[tuple[int, ...]] = ()) -> Model:
+    """Of combinations × factors. `extra`: interactions of three that are wanted too."""
+    plain = np.ascontiguousarray(codes, dtype=np.int64)
+    return _model(plain.tobytes(), plain.shape, tuple(extra))
+
+
+def triples(codes: np.ndarray) -> list[tuple[int, ...]]:
+    """All interactions of three that there could be."""
+    return list(combinations(_varied(codes), 3))
+
+
+def _varied(codes: np.ndarray) -> list[int]:
+    return [index for index, column in enumerate(codes.T) if len(np.unique(column)) > 1]
+
+
+@lru_cache(maxsize=16)  # the responses of a study have the same combinations
+def _model(data: bytes, shape: tuple[int, int], extra: tuple[tuple[int, ...], ...]) -> Model:
+    codes = np.frombuffer(data, dtype=np.int64).reshape(shape)
+    varied = _varied(codes)
+    basis = np.full((shape[0], 1), 1 / math.sqrt(shape[0]))
+    terms: list[Term] = []
+    left_out: list[tuple[int, ...]] = []
+    for positions in (*((position,) for position in varied), *combinations(varied, 2), *extra):
+        term = _term(codes, positions)
+        new = None if term is None else _independent(basis, term.columns)
+        if term is None or new is None:
+            left_out.append(positions)
+        else:
+            basis = np.hstack([basis, new])
+            terms.append(term)
+    design = np.hstack([np.ones((shape[0], 1)), *(term.columns for term in terms)])
+    solve = linalg.pinv(design)
+    ends = np.cumsum([1, *(term.columns.shape[1] for term in terms)])
+    rows = tuple(solve[begin:end] for begin, end in pairwise(ends))
+    return Model(tuple(terms), rows, basis, tuple(left_out))
+
+
+def _independent(basis: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
+    """Orthonormal directions that the columns add to the basis; None where they add fewer than
+    there are columns."""
+    if basis.shape[1] + columns.shape[1] > len(basis):
+        return None
+    rest = columns - basis @ (basis.T @ columns)
+    left, values, _ = linalg.svd(rest, full_matrices=False)
+    return left if values[-1] > 1e-8 * math.sqrt(len(basis)) else None
+
+
+def _term(codes: np.ndarray, positions: tuple[int, ...]) -> Term | None:
+    """None where it has too many columns."""
+    codings, levels, parts = [], [], []
+    for position in positions:
+        present, row = np.unique(codes[:, position], return_inverse=True)
+        coding = np.vstack([np.eye(len(present) - 1), -np.ones(len(present) - 1)])
+        codings.append(coding)
+        levels.append(present)
+        parts.append(coding[row.reshape(-1)])
+    if math.prod(part.shape[1] for part in parts) > COEFFICIENTS_AT_MOST:
+        return None
+    columns = parts[0]
+    for part in parts[1:]:
+        columns = (columns[:, :, None] * part[:, None, :]).reshape(len(columns), -1)
+    return Term(positions, columns, tuple(codings), tuple(levels))

@@ -1,0 +1,106 @@
+"""[[expect]]: statements are answered by what their words say, in each place and at each step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tailrace.study.analysis.expect import evaluate
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.summary import Summary
+
+from .study_data import study
+
+
+def answer_of(levels, time_s, given, scatter=0.01, **options):
+    expect = [{"claim": "?", **given}]
+    (found,) = evaluate(study(levels, time_s, scatter=scatter, expect=expect, **options))
+    return found
+
+
+TWO_PLACES = {"ranks": [1, 2, 4], "target": ["local", "remote"]}
+
+
+def falls_in_one_place(where):
+    return 10.0 * where["ranks"] ** (-0.9 if where["target"] == "local" else 0.3)
+
+
+def test_everywhere_is_not_the_average():
+    """It falls to 0.29 times on local and rises 1.5 times on remote: 0.66 times on the average."""
+    falls = {"falls_until": {"factor": "ranks", "level": 4}}
+    assert answer_of(TWO_PLACES, falls_in_one_place, falls).answer == "held"
+    found = answer_of(TWO_PLACES, falls_in_one_place, falls | {"everywhere": True})
+    assert found.answer == "not held" and "in 1 of 2 places; writing to remote" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("times", "level", "answer"),
+    [
+        ((10, 4, 7, 9), 8, "not held"),  # lower at the end, but it rises from 2 on
+        ((10, 5, 5, 5), 8, "not held"),  # flat from 2 on
+        ((10, 5, 5, 5), 2, "held"),
+        ((10, 7, 5, 4), 8, "held"),
+    ],
+)
+def test_a_fall_is_one_at_each_step(times, level, answer):
+    by_ranks = dict(zip((1, 2, 4, 8), times, strict=True))
+    given = {"falls_until": {"factor": "ranks", "level": level}}
+    found = answer_of({"ranks": list(by_ranks)}, lambda w: by_ranks[w["ranks"]], given, blocks=5)
+    assert found.answer == answer, found.evidence
+
+
+@pytest.mark.parametrize(
+    ("exponent", "answer"), [(0.95, "held"), (1.6, "not held"), (0.3, "not held")]
+)
+def test_a_power_has_two_ends(exponent, answer):
+    scales = {"factor": "ranks", "exponent_at_least": 0.7, "exponent_at_most": 1.3}
+    found = answer_of({"ranks": [1, 2, 4, 8]}, lambda w: w["ranks"] ** exponent, {"scales": scales})
+    assert found.answer == answer and "expected 0.7 to 1.3" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("serial", "collective", "answer"),
+    [(1.1, 1.4, "held"), (1.4, 1.1, "not held"), (0.9, 1.4, "held"), (1.2, 1.2, "undecided")],
+)
+def test_two_effects_are_compared(serial, collective, answer):
+    """What remote does to serial and to collective runs; 1 / 0.9 is less than 1.4."""
+    by_method = {"serial": serial, "collective": collective}
+    more = {
+        "factor": "target",
+        "with": {"method": "collective"},
+        "than": {"method": "serial"},
+    }
+    found = answer_of(
+        {"method": list(by_method), "target": ["local", "remote"]},
+        lambda w: by_method[w["method"]] if w["target"] == "remote" else 1.0,
+        {"matters_more": more},
+        blocks=6,
+    )
+    assert found.answer == answer, found.evidence
+
+
+def test_what_was_not_run_is_skipped():
+    found = answer_of(
+        TWO_PLACES, falls_in_one_place, {"rises_beyond": {"factor": "ranks", "level": 32}}
+    )
+    assert (found.answer, found.evidence) == ("skipped", "it was run without ranks 32")
+
+
+def test_a_run_that_was_ended_took_at_least_so_long():
+    """All on remote with 4 ranks: it may have been any time beyond 20 s."""
+    measured = study(
+        TWO_PLACES,
+        falls_in_one_place,
+        expect=[{"claim": "?", "does_not_matter": {"factor": "target", "within": 99.0}}],
+    )
+    late = (measured.runs["target"] == "remote") & (measured.runs["ranks"] == 4)
+    runs = measured.runs.assign(
+        status=np.where(late, "timeout", "done"),
+        elapsed_s=np.where(late, np.nan, measured.runs["elapsed_s"]),
+    )
+    plan = measured.plan | {"study": {**measured.plan["study"], "run": {"time_limit_s": 20.0}}}
+    summary = Summary(Measured(plan, runs))
+    assert summary.headline.startswith("3 runs of 18 did not end in time, all of them with")
+    assert not any("does not matter" in one.text for one in summary.found.findings)
+    (found,) = summary.answers
+    assert found.answer == "undecided"
