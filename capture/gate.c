@@ -16,6 +16,7 @@
 #include <sys/auxv.h>
 
 #include "functions.h"
+#include "node.h"
 #include "process.h"
 #include "system.h"
 #include "thread.h"
@@ -403,6 +404,7 @@ static void start_recording(void)
     if (!prepared) {
         prepared = true;
         describe_ancestors();
+        node_starts();
         clock_choose();
         functions_register();
         stdio_prepare();
@@ -471,4 +473,5 @@ __attribute__((destructor)) static void program_ends(void)
 {
     stdio_process_ends();
     thread_process_ends();
+    node_process_ends();
 }

@@ -260,7 +260,8 @@ static int map_window(struct stream *stream, int file, size_t least, size_t wish
  * tries again then. */
 static void stop(struct stream *stream, int error)
 {
-    say_why(error);
+    if (!stream->header->closed) /* then the node's streams may have been collected: node.c */
+        say_why(error);
     stream->header->full_at = stream->cursor;
     stream->retry = error == -EMFILE || error == -ENFILE;
     stream->lost_at_full = stream->header->lost;

@@ -1,8 +1,12 @@
 /* clocks.c: how far the clock of this rank's node is from rank 0's.
  *
  * Nodes are told apart by what their clocks depend on: host, boot, time namespace. The first rank
- * of every other node and rank 0 play ping-pong; of about twenty round trips the fastest counts,
- * and half of it bounds the error (Cristian 1989).
+ * of every other node and rank 0 play ping-pong, in groups of a few round trips, within which no
+ * clock drifts notably. What the fastest way there and the fastest way back differ by is twice the
+ * offset, and half of their sum bounds the error (Cristian 1989); ways that met a delay do not
+ * count, and the two need not be of one round trip. The group with the least sum counts, and there
+ * are as many as find a lesser one now and then. Whoever is not at it sleeps: on a node with more
+ * ranks than cores, one that polls would take its turn from the two that measure.
  *
  * These are the only messages capture sends. They cannot meet the program's: at MPI_Init no other
  * message exists yet, the rest goes over a duplicate of MPI_COMM_WORLD, made while no attribute
@@ -20,7 +24,19 @@
 #include "../system.h"
 #include "flavour.h"
 
-enum { ROUND_TRIPS = 20, TAG = 1 };
+enum {
+    GROUP = 10,          /* round trips, a fraction of a millisecond */
+    GROUPS_IN_VAIN = 20, /* that find none better than before: it is as good as it gets */
+    LONGEST_NS = 50000000,
+    LONGEST_OF_ALL_NS = 1000000000, /* rank 0 serves one node after the other */
+    SLEEP_NS = 200000,
+    TAG = 1,
+    TAG_TURN = 2,
+    TAG_RESULT = 3,
+};
+
+/* In place of a time: no round trip follows. */
+#define NO_MORE INT64_MIN
 
 struct offset {
     int64_t monotonic_ns, add_ns, uncertainty_ns;
@@ -28,7 +44,6 @@ struct offset {
 
 static MPI_Comm clocks_comm;
 static uint64_t *nodes; /* of every rank; NULL: one clock */
-static struct offset *offsets;
 static int rank, ranks;
 
 static int64_t now_ns(void)
@@ -105,17 +120,13 @@ static bool exchange_nodes(void)
 static void hold_memory(void)
 {
     nodes = system_map_memory((size_t)ranks * sizeof *nodes);
-    offsets = system_map_memory((size_t)ranks * sizeof *offsets);
 }
 
 static void release_memory(void)
 {
     if (nodes)
         system_unmap(nodes, (size_t)ranks * sizeof *nodes);
-    if (offsets)
-        system_unmap(offsets, (size_t)ranks * sizeof *offsets);
     nodes = NULL;
-    offsets = NULL;
 }
 
 /* --- measuring --- */
@@ -128,57 +139,117 @@ static int leader_of(int member)
     return leader;
 }
 
-static void answer(int leader)
+/* As Recv, but without polling until there is something. */
+static void receive_asleep(void *data, int bytes, int from, int tag)
 {
-    int64_t ignored, now;
+    const struct timespec a_while = {0, SLEEP_NS};
     MPI_Status status;
-    for (int i = 0; i < ROUND_TRIPS; i++) {
-        mpi.Recv(&ignored, sizeof ignored, predefined.byte, leader, TAG, clocks_comm, &status);
+    int there = 0;
+    while (mpi.Iprobe(from, tag, clocks_comm, &there, &status) == MPI_SUCCESS && !there)
+        nanosleep(&a_while, NULL);
+    mpi.Recv(data, bytes, predefined.byte, from, tag, clocks_comm, &status);
+}
+
+static void send(const void *data, int bytes, int to, int tag)
+{
+    mpi.Send(data, bytes, predefined.byte, to, tag, clocks_comm);
+}
+
+/* Rank 0's part, until the other has enough. */
+static void answer(int leader, int64_t longest_ns)
+{
+    int64_t asked = 0, now;
+    MPI_Status status;
+    send(&longest_ns, sizeof longest_ns, leader, TAG_TURN);
+    receive_asleep(&asked, sizeof asked, leader, TAG);
+    while (asked != NO_MORE) {
         now = now_ns();
-        mpi.Send(&now, sizeof now, predefined.byte, leader, TAG, clocks_comm);
+        send(&now, sizeof now, leader, TAG);
+        mpi.Recv(&asked, sizeof asked, predefined.byte, leader, TAG, clocks_comm, &status);
     }
+}
+
+/* One round trip: how far rank 0's clock seems ahead of ours on the way there, and behind on the way
+ * back; our time in its middle. */
+static int64_t ask_once(int64_t *there, int64_t *back)
+{
+    MPI_Status status;
+    int64_t of_rank_0 = 0, begin = now_ns();
+    mpi.Send(&begin, sizeof begin, predefined.byte, 0, TAG, clocks_comm);
+    mpi.Recv(&of_rank_0, sizeof of_rank_0, predefined.byte, 0, TAG, clocks_comm, &status);
+    int64_t end = now_ns();
+    *there = of_rank_0 - begin;
+    *back = end - of_rank_0;
+    return begin + (end - begin) / 2;
+}
+
+static struct offset ask_group(void)
+{
+    int64_t least_there = INT64_MAX, least_back = INT64_MAX, there, back, first = 0, middle = 0;
+    for (int i = 0; i < GROUP; i++) {
+        middle = ask_once(&there, &back);
+        first = i ? first : middle;
+        least_there = there < least_there ? there : least_there;
+        least_back = back < least_back ? back : least_back;
+    }
+    return (struct offset){first + (middle - first) / 2, (least_there - least_back) / 2,
+                           (least_there + least_back) / 2 + 1};
 }
 
 static struct offset ask(void)
 {
-    struct offset best = {0, 0, INT64_MAX};
-    MPI_Status status;
-    for (int i = 0; i < ROUND_TRIPS; i++) {
-        int64_t there = 0, begin = now_ns();
-        mpi.Send(&begin, sizeof begin, predefined.byte, 0, TAG, clocks_comm);
-        mpi.Recv(&there, sizeof there, predefined.byte, 0, TAG, clocks_comm, &status);
-        int64_t end = now_ns(), middle = begin + (end - begin) / 2;
-        if (end - begin < 2 * best.uncertainty_ns || i == 0)
-            best = (struct offset){middle, there - middle, (end - begin) / 2 + 1};
+    int64_t longest_ns = 0, none = NO_MORE;
+    receive_asleep(&longest_ns, sizeof longest_ns, 0, TAG_TURN);
+    int64_t begin = now_ns();
+    struct offset best = ask_group();
+    for (int in_vain = 0; in_vain < GROUPS_IN_VAIN && now_ns() - begin < longest_ns; in_vain++) {
+        struct offset found = ask_group();
+        if (found.uncertainty_ns < best.uncertainty_ns) {
+            best = found;
+            in_vain = 0;
+        }
     }
+    send(&none, sizeof none, 0, TAG);
     return best;
+}
+
+static bool is_leader(int member)
+{
+    return nodes[member] != nodes[0] && leader_of(member) == member;
 }
 
 static void answer_all(void)
 {
+    int leaders = 0;
     for (int i = 1; i < ranks; i++)
-        if (nodes[i] != nodes[0] && leader_of(i) == i)
-            answer(i);
+        leaders += is_leader(i);
+    int64_t each_ns = leaders ? LONGEST_OF_ALL_NS / leaders : 0;
+    for (int i = 1; i < ranks; i++)
+        if (is_leader(i))
+            answer(i, each_ns < LONGEST_NS ? each_ns : LONGEST_NS);
 }
 
-/* Every rank learns what its node's first rank found. */
-static void spread(const struct offset *own, struct offset *found)
+/* A node's other ranks learn what its first found. */
+static void spread(struct offset *found)
 {
-    *found = *own;
-    if (mpi.Allgather(own, sizeof *own, predefined.byte, offsets, sizeof *own, predefined.byte,
-                      clocks_comm) == MPI_SUCCESS)
-        *found = offsets[leader_of(rank)];
+    int leader = leader_of(rank);
+    if (leader != rank)
+        receive_asleep(found, sizeof *found, leader, TAG_RESULT);
+    else
+        for (int i = rank + 1; i < ranks; i++)
+            if (nodes[i] == nodes[rank])
+                send(found, sizeof *found, i, TAG_RESULT);
 }
 
 static void align(const char *when)
 {
-    struct offset own = {now_ns(), 0, 0}, found;
+    struct offset found = {now_ns(), 0, 0};
     char text[128];
     if (rank == 0)
         answer_all();
-    else if (leader_of(rank) == rank && nodes[rank] != nodes[0])
-        own = ask();
-    spread(&own, &found);
+    else if (is_leader(rank))
+        found = ask();
+    spread(&found);
     snprintf(text, sizeof text, "%s,%lld,%lld,%lld", when, (long long)found.monotonic_ns,
              (long long)found.add_ns, (long long)found.uncertainty_ns);
     tailrace_meta("clock_offset", text);
@@ -192,7 +263,7 @@ void clocks_align_begin(void)
         return;
     tailrace_suppress_begin();
     hold_memory();
-    if (!nodes || !offsets || !exchange_nodes() ||
+    if (!nodes || !exchange_nodes() ||
         mpi.Comm_dup(predefined.comm_world, &clocks_comm) != MPI_SUCCESS)
         release_memory();
     tailrace_suppress_end();

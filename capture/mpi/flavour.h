@@ -37,7 +37,7 @@ enum language {
     X(Comm_compare) X(Comm_dup) X(Comm_free) X(Comm_group) X(Comm_rank) X(Comm_remote_group) X(Comm_remote_size)       \
     X(Comm_size) X(Comm_test_inter) X(Comm_get_parent) X(Group_free) X(Group_rank) X(Group_size)                        \
     X(Group_translate_ranks) X(Type_size) X(Query_thread) X(Initialized) X(Finalized) X(Get_library_version)           \
-    X(Get_count) X(Allgather) X(Send) X(Recv) X(File_get_byte_offset) X(Topo_test) X(Cartdim_get)                      \
+    X(Get_count) X(Allgather) X(Send) X(Recv) X(Iprobe) X(File_get_byte_offset) X(Topo_test) X(Cartdim_get)                      \
     X(Cart_shift) X(Graph_neighbors_count) X(Graph_neighbors) X(Dist_graph_neighbors_count)                            \
     X(Dist_graph_neighbors) X(Error_class)
 

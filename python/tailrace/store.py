@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tailrace import nodes
 from tailrace.engine import pack, verify
 from tailrace.errors import TailraceError
 from tailrace.names import printable, shown_path
@@ -39,7 +40,13 @@ OTHERS = {
 
 
 def streams(directory: Path) -> list[Path]:
-    return sorted(directory.glob(STREAMS)) if directory.is_dir() else []
+    """Each a file, or several in the file of a node."""
+    found = directory.is_dir() and [*directory.glob(STREAMS), *directory.glob(nodes.FILES)]
+    return sorted(found or [])
+
+
+def has_streams(directory: Path) -> bool:
+    return bool(streams(directory))
 
 
 def free_name(wanted: Path) -> Path:
@@ -52,8 +59,12 @@ def free_name(wanted: Path) -> Path:
 
 
 def raw_directory(place: Path) -> Path | None:
-    """The directory with the raw streams: DIR or DIR/raw."""
-    return next((folder for folder in (place, place / RAW) if streams(folder)), None)
+    """The directory with the raw streams, or with word of them on nodes: DIR or DIR/raw."""
+    return next((folder for folder in (place, place / RAW) if _holds(folder)), None)
+
+
+def _holds(folder: Path) -> bool:
+    return has_streams(folder) or (folder / nodes.NAME).is_file()
 
 
 def pack_directory(place: Path, output: Path | None = None) -> list[Path]:
@@ -71,6 +82,8 @@ def pack_directory(place: Path, output: Path | None = None) -> list[Path]:
         )
     if is_running(raw):
         tell("the program is still running: what it recorded so far is packed")
+    else:
+        nodes.collect(raw)
     with packed(raw, output or _default_output(raw)) as runs:
         return [publish(run.trace, output or _default_output(raw)) for run in runs]
 
@@ -145,8 +158,9 @@ def pack_verified(
             publish(run.trace, output.with_name(f"{name}{SUFFIX}"))
             for run, name in zip(runs, names, strict=True)
         ]
-    for stream in (*streams(raw), raw / RUNNING, raw / ENDED_BY):
-        stream.unlink(missing_ok=True)
+    kept = nodes.awaited(raw)  # what is still to come has to be packed with what there is
+    for path in [] if kept else (*streams(raw), raw / RUNNING, raw / ENDED_BY, raw / nodes.NAME):
+        path.unlink(missing_ok=True)
     if raw.is_dir() and not any(raw.iterdir()):
         raw.rmdir()
     return traces
@@ -259,7 +273,8 @@ def is_running(raw: Path) -> bool:
 
 def remove_empty(directory: Path, raw: Path) -> None:
     """Takes back the directories of a run that recorded nothing, if nothing else is in them."""
-    (raw / RUNNING).unlink(missing_ok=True)
+    for name in (RUNNING, nodes.NAME):
+        (raw / name).unlink(missing_ok=True)
     for candidate in (raw, directory):
         if candidate.is_dir() and not any(candidate.iterdir()):
             candidate.rmdir()

@@ -83,6 +83,11 @@ def test_a_run_is_called_by_harmless_characters(here, name):
     assert called and all(c.isalnum() or c in "-_." for c in called) and called[0] not in "-."
 
 
+def test_programs_that_launchers_are_told_of_are_not_the_ranks(here):
+    words = ["mpiexec", "-launcher", "sh", "-launcher-exec", "/bin/ls", "-n", "2", "./model.exe"]
+    assert read_command(words).program == Path("model.exe")
+
+
 def test_several_nodes_are_told_by_options_and_batch_system(monkeypatch):
     monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
     assert not spans_nodes(["mpiexec", "-n", "4", "./model"])

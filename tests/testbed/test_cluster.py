@@ -33,11 +33,15 @@ class Nodes:
     mounts: dict[str, Path]
 
 
-def enter(testbed: Testbed, node: str, *command: str | Path, **variables: str) -> str:
+def entering(testbed: Testbed, node: str, *command: str | Path) -> list[str]:
+    """The words that run the command on the node."""
     words = [sys.executable, str(ROOT / "testbed" / "testbed"), "enter"]
-    words += ["--directory", str(testbed.directory), node, "--", *map(str, command)]
+    return [*words, "--directory", str(testbed.directory), node, "--", *map(str, command)]
+
+
+def enter(testbed: Testbed, node: str, *command: str | Path, **variables: str) -> str:
     done = subprocess.run(
-        words,
+        entering(testbed, node, *command),
         capture_output=True,
         text=True,
         timeout=LONGEST_WAIT_S,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailrace import store
+from tailrace import nodes, store
 from tailrace.capture import libraries
 from tailrace.capture.environment import CaptureOptions, Place, capture_environment
-from tailrace.capture.launch import read_command
+from tailrace.capture.launch import read_command, spans_nodes
 from tailrace.capture.mpi import Installation
 from tailrace.engine import ReplayOptions
 from tailrace.terminal import Tell
@@ -52,10 +52,12 @@ def prepare(
     trace = store.free_name(directory / f"{name}{store.SUFFIX}")
     raw = store.free_name(directory / store.RAW)
     raw.mkdir(mode=0o700)
-    place = Place(directory, raw, trace)
+    launch = read_command(command)
+    several = launch.launcher is not None and spans_nodes(command)
+    place = Place(directory, raw, trace, nodes.name_run(raw) if several else "")
     environment = capture_environment(
         command,
-        read_command(command),
+        launch,
         CaptureOptions(),
         place,
         libraries.preloadable(prepared, scratch),
@@ -72,7 +74,8 @@ def finish(
     from tailrace.report.command import write_page
     from tailrace.verdict.as_json import report
 
-    if not store.streams(capture.raw):
+    nodes.collect(capture.raw)
+    if not store.has_streams(capture.raw):
         store.remove_empty(capture.directory, capture.raw)
         return None
     trace = store.pack_verified(capture.raw, capture.trace)[0]

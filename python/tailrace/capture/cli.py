@@ -77,6 +77,38 @@ def run(
     raise Done(run_command(list(command), options))
 
 
+@click.command(short_help="Fetch what this node still holds of a run.")
+@click.argument("directory", type=PATH, metavar="DIR")
+def collect(directory: Path) -> None:
+    """Fetch the streams of a run that this node still holds, after a crash.
+
+    DIR is the run's directory, or its raw directory. Run it on each node that the report names;
+    `tailrace pack` then makes the trace.
+    """
+    from tailrace import nodes
+    from tailrace.errors import TailraceError
+    from tailrace.names import printable
+    from tailrace.store import is_running, raw_directory
+
+    raw = raw_directory(directory)
+    if raw is None:
+        raise TailraceError(
+            f"{printable(str(directory))} holds no run on several nodes",
+            "give the directory of `tailrace run`, or its raw directory",
+        )
+    if is_running(raw):
+        raise TailraceError(
+            f"{printable(str(directory))}: the program is still running",
+            "each node's streams are collected at its end",
+        )
+    found = nodes.collect(raw)
+    streams = "1 stream" if found.streams == 1 else f"{found.streams} streams"
+    click.echo(f"{streams} collected")
+    for node, place in found.awaited.items():
+        click.echo(f"{printable(node)} still holds its streams in {printable(place)}", err=True)
+    raise Done(1 if found.awaited else 0)
+
+
 @click.command(short_help="Pack the raw streams of a run that was killed.")
 @click.argument("raw", type=PATH, metavar="RAWDIR")
 @click.option("-o", "output", type=PATH, help="The packed trace [default: beside RAWDIR].")

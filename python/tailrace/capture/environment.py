@@ -29,6 +29,8 @@ class Place(NamedTuple):
     directory: Path
     raw: Path
     trace: Path
+    # Of the run's directories on the nodes; empty where ranks write to `raw` itself.
+    on_nodes: str = ""
 
 
 def capture_environment(
@@ -50,6 +52,8 @@ def capture_environment(
         variables["TAILRACE_PARENT"] = str(os.getpid())
     if options.processes == "all":
         variables["TAILRACE_PROCESSES"] = "all"
+    if place.on_nodes:
+        variables["TAILRACE_NODE"] = place.on_nodes
     if options.label:
         variables["TAILRACE_LABEL"] = options.label
     if options.counters:

@@ -29,6 +29,13 @@ WITH_COMMANDS = frozenset({"perf"})
 STARTERS = frozenset({"make", "gmake", "ninja", "ctest", "cmake", "xargs", "parallel"})
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"})
 # fmt: on
+# Options of launchers whose value is a program, or its name, that is not the ranks'.
+WITH_PROGRAMS = frozenset(
+    f"{dashes}{name}{part}"
+    for dashes in ("-", "--")
+    for name in ("launcher", "bootstrap")
+    for part in ("", "-exec")
+)
 MULTIPLE_NODE_OPTIONS = (
     "-H",
     "-host",
@@ -39,6 +46,11 @@ MULTIPLE_NODE_OPTIONS = (
     "-f",
     "-machinefile",
     "--machinefile",
+)
+HOST_FILE_VARIABLES = (
+    "HYDRA_HOST_FILE",
+    "OMPI_MCA_orte_default_hostfile",
+    "PRTE_MCA_prte_default_hostfile",
 )
 
 
@@ -84,6 +96,7 @@ def read_command(command: list[str]) -> Launch:
     launcher, skips = None, False
     for place, word in enumerate(command):
         if word.startswith("-"):
+            skips = word in WITH_PROGRAMS
             continue
         skipped, skips = skips, False
         if skipped or (path := executable(word)) is None:
@@ -163,4 +176,5 @@ def spans_nodes(command: list[str]) -> bool:
     """Whether ranks may start on other nodes: hosts are named, or the batch system gave more than
     one."""
     nodes = os.environ.get("SLURM_JOB_NUM_NODES") or os.environ.get("PBS_NUM_NODES") or "1"
-    return nodes != "1" or any(word in MULTIPLE_NODE_OPTIONS for word in command)
+    named = any(os.environ.get(variable) for variable in HOST_FILE_VARIABLES)
+    return nodes != "1" or named or any(word in MULTIPLE_NODE_OPTIONS for word in command)

@@ -14,11 +14,17 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from tailrace import store
+from tailrace import nodes, store
 from tailrace.blas import loading_numpy
 from tailrace.capture import libraries
 from tailrace.capture.environment import CaptureOptions, Place, capture_environment
-from tailrace.capture.launch import Launch, executable, read_command, recorded_name
+from tailrace.capture.launch import (
+    Launch,
+    executable,
+    read_command,
+    recorded_name,
+    spans_nodes,
+)
 from tailrace.capture.mpi import for_command
 from tailrace.capture.reasons import Attempt, why_nothing
 from tailrace.engine import ReplayOptions, analyze
@@ -106,7 +112,7 @@ def _prepare(
     plain = dict(os.environ)
     strictly = contextlib.nullcontext() if options.strict else _never_harming(WITHOUT)
     with strictly:
-        place = _make_place(launch, options)
+        place = _make_place(command, launch, options)
         try:
             prepared = libraries.prepare(for_command(launch) or libraries.ready(), tell)
             preload = libraries.preloadable(prepared, scratch)
@@ -117,20 +123,35 @@ def _prepare(
     return None, plain
 
 
-def _make_place(launch: Launch, options: CaptureOptions) -> Place:
+def _make_place(command: list[str], launch: Launch, options: CaptureOptions) -> Place:
     """Makes DIR and DIR/raw, readable by the owner only."""
     directory = (options.directory or _default_directory(launch)).absolute()
     trace = store.free_name(directory / f"{launch.name}{store.SUFFIX}")
     raw = options.raw_dir.absolute() / trace.stem if options.raw_dir else directory / store.RAW
+    several = launch.launcher is not None and spans_nodes(command)
+    if several and nodes.only_here(raw):
+        raw = _seen_by_all(raw, trace.stem)
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         raw = _fresh(raw)
+        return Place(directory, raw, trace, nodes.name_run(raw) if several else "")
     except OSError as error:
         raise TailraceError(
             f"{shown_path(error.filename or directory)} cannot be made: {error.strerror}",
             f"choose another place with {'--raw-dir' if options.raw_dir else '-o'}",
         ) from None
-    return Place(directory, raw, trace)
+
+
+def _seen_by_all(raw: Path, name: str) -> Path:
+    """Ranks on other nodes cannot write to `raw`. The program lies where all nodes find it, and it
+    is mostly started from there: what nodes leave is put beside it until it is packed."""
+    here = Path.cwd()
+    if nodes.only_here(here):
+        raise TailraceError(
+            f"{shown_path(raw.parent)} is on this node only, and the ranks are on several",
+            "name a directory that all nodes see with -o",
+        )
+    return here / f".tailrace-{name}"
 
 
 def _default_directory(launch: Launch) -> Path:
@@ -188,7 +209,8 @@ def _finish(attempt: Attempt) -> None:
     """Packs, verifies, writes the page, prints the verdict. Raw streams stay until the packed trace
     was read back."""
     place, options = attempt.place, attempt.options
-    if not store.streams(place.raw):
+    nodes.collect(place.raw)
+    if not store.has_streams(place.raw):
         reason = why_nothing(attempt)
         store.remove_empty(place.directory, place.raw)
         tell(str(reason))
@@ -200,6 +222,19 @@ def _finish(attempt: Attempt) -> None:
             _report(trace, place.directory, options.replay)
         else:
             tell(f"trace: {_from_here(trace)}")
+    _tell_of_nodes(place)
+
+
+def _tell_of_nodes(place: Place) -> None:
+    awaited = nodes.awaited(place.raw)
+    if awaited:
+        names = ", ".join(map(printable, awaited))
+        tell(
+            f"what was recorded on {names} is still there (a node died, or its ranks were killed);"
+            " the trace is without it\n\n"
+            f"hint: on each of them `tailrace collect {_from_here(place.raw)}`, then"
+            f" `tailrace pack {_from_here(place.raw)}`"
+        )
 
 
 def _names(attempt: Attempt, runs: list[store.Packed]) -> list[str]:

@@ -171,10 +171,12 @@ def missing_ranks(evidence: Evidence) -> Finding | None:
     numbers = ", ".join(map(str, missing[:NAMED_RANKS]))
     more = "" if len(missing) <= NAMED_RANKS else f" and {len(missing) - NAMED_RANKS} more"
     ranks = "rank" if len(missing) == 1 else "ranks"
+    nodes = printable(evidence.columns["meta"].get("nodes_awaited", "").replace(",", ", "))
+    held = f"; {nodes} still held what was recorded there" if nodes else ""
     return Finding(
         Kind.MISSING_RANKS,
         f"nothing was found of {ranks} {numbers}{more}, left out of every average",
-        f"{count(len(missing), 'rank')} of {evidence.ranks} left no events",
+        f"{count(len(missing), 'rank')} of {evidence.ranks} left no events{held}",
         len(missing) / evidence.ranks,
         ranks=missing,
     )

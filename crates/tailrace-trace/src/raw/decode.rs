@@ -91,7 +91,7 @@ impl<'a> Decoder<'a> {
     /// # Errors
     /// If the stream can no longer be opened.
     pub(crate) fn new(run: &'a Run, stream: &'a Stream) -> Result<Self, TraceError> {
-        let scan = Scan::open(&stream.survey.path)?;
+        let scan = Scan::open(&stream.survey.file)?;
         Ok(Self {
             cursor_ticks: scan.header.start,
             reached_ns: run.clock(stream).ns(scan.header.start),

@@ -13,6 +13,7 @@ mod domains;
 mod halves;
 pub(crate) mod header;
 pub(crate) mod merge;
+pub(crate) mod node_file;
 mod paths;
 pub(crate) mod places;
 mod quick;

@@ -11,7 +11,7 @@ use crate::tables::{Location, Tables, Unfinished, Wait};
 use crate::waits;
 
 use super::clock::ClockMap;
-use super::directory::{ended_by, name_of, read_all};
+use super::directory::{awaited_nodes, ended_by, name_of, read_all};
 use super::domains::Domains;
 use super::halves;
 use super::header::{ClockKind, Header};
@@ -88,6 +88,10 @@ impl Run {
             runs.map(|surveys| Self::new(surveys, std::mem::take(&mut notes))).collect();
         if let (Some(signal), Some(last)) = (ended_by(directory), runs.last_mut()) {
             last.tables.meta.insert("ended_by".into(), signal);
+        }
+        let awaited = awaited_nodes(directory);
+        if let (false, Some(last)) = (awaited.is_empty(), runs.last_mut()) {
+            last.tables.meta.insert("nodes_awaited".into(), awaited.join(","));
         }
         Ok(runs)
     }

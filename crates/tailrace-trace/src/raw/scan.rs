@@ -1,14 +1,15 @@
 //! The records of one raw stream, read through a buffer of bounded size.
 
 use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::io::{Read, Take};
+use std::path::PathBuf;
 
 use crate::cursor::{Cursor, Damage};
 use crate::error::TraceError;
 use crate::wire::class;
 
 use super::header::{HEADER_BYTES, Header};
+use super::node_file::StreamFile;
 
 /// A record's two first bytes and its longest payload with its length.
 const RECORD_BYTES_MAX: usize = 2 + 2 + u16::MAX as usize;
@@ -96,7 +97,7 @@ pub(crate) struct Define<'a> {
 
 pub(crate) struct Scan {
     path: PathBuf,
-    file: File,
+    file: Take<File>,
     pub header: Header,
     buffer: Vec<u8>,
     /// What of the buffer is yet to be read, and where in the file that begins.
@@ -108,9 +109,9 @@ pub(crate) struct Scan {
 impl Scan {
     /// # Errors
     /// If the file cannot be read or has no header of a raw stream.
-    pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
-        let mut file =
-            File::open(path).map_err(|cause| TraceError::system("open", path, &cause))?;
+    pub(crate) fn open(stream: &StreamFile) -> Result<Self, TraceError> {
+        let path = &stream.path;
+        let mut file = stream.open()?;
         let mut head = Vec::with_capacity(HEADER_BYTES);
         let read = file.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut head);
         read.map_err(|cause| TraceError::system("read", path, &cause))?;

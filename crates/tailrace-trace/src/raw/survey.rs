@@ -2,7 +2,6 @@
 //! the process than its use.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
 
@@ -12,6 +11,7 @@ use crate::waits;
 
 use super::communicator::{Groups, RawCommunicator};
 use super::header::Header;
+use super::node_file::StreamFile;
 use super::paths::Paths;
 use super::places::{self, Module, RawPlace};
 use super::scan::{Record, Scan, plain_call};
@@ -35,7 +35,7 @@ pub(crate) struct Reading {
 }
 
 pub(crate) struct Survey {
-    pub path: PathBuf,
+    pub file: StreamFile,
     pub header: Header,
     pub meta: BTreeMap<String, String>,
     /// Values of the meta `clock_offset`, of which there are several.
@@ -68,9 +68,9 @@ pub(crate) struct Survey {
 ///
 /// # Errors
 /// If the file cannot be read or has no header of a raw stream.
-pub(crate) fn survey(path: &Path) -> Result<Survey, TraceError> {
-    let mut scan = Scan::open(path)?;
-    let mut survey = Survey::new(path, scan.header.clone());
+pub(crate) fn survey(file: &StreamFile) -> Result<Survey, TraceError> {
+    let mut scan = Scan::open(file)?;
+    let mut survey = Survey::new(file, scan.header.clone());
     let mut groups = Groups::default();
     loop {
         if let Ok(ahead) = scan.ahead() {
@@ -92,9 +92,9 @@ pub(crate) fn survey(path: &Path) -> Result<Survey, TraceError> {
 }
 
 impl Survey {
-    fn new(path: &Path, header: Header) -> Self {
+    fn new(file: &StreamFile, header: Header) -> Self {
         Self {
-            path: path.into(),
+            file: file.clone(),
             last_ticks: header.start,
             header,
             meta: BTreeMap::new(),
