@@ -39,11 +39,14 @@ def study(
     others: Mapping[str, Callable[[Levels, float], float]] | None = None,
     expect: Sequence[Mapping[str, Any]] = (),
     response: str = "elapsed_s",
+    noise: Callable[[np.random.Generator, Levels], float] | None = None,
+    failing: float = 0.0,
 ) -> Measured:
     """`time_s`: the true median of a combination. `scatter`: standard deviation of its logarithm.
     `drift`: by what the logarithm rises from the first run to the last. `in_order`: combination
     after combination instead of random blocks. `others`: further columns, from levels and elapsed
-    time.
+    time. `noise`: of the logarithm of a run, instead of what is normal. `failing`: the share of
+    runs that fail.
     """
     random = np.random.default_rng(seed)
     places = [dict(zip(levels, some, strict=True)) for some in itertools.product(*levels.values())]
@@ -53,13 +56,17 @@ def study(
     for place, (block, combination) in enumerate(order):
         where = places[combination]
         spread = scatter(where) if callable(scatter) else scatter
-        noise = random.normal(0, spread) + offsets[block] + drift * place / len(order)
-        elapsed = time_s(where) * float(np.exp(noise))
+        away = noise(random, where) if noise else random.normal(0, spread)
+        away += offsets[block] + drift * place / len(order)
+        elapsed = time_s(where) * float(np.exp(away))
         more = {name: value(where, elapsed) for name, value in (others or {}).items()}
         rows.append(
             {"run": place, "block": block, "order": place, **where, "elapsed_s": elapsed, **more}
         )
     runs = pd.DataFrame(rows).assign(status="done", reason="")
+    if failing:
+        bad = random.random(len(runs)) < failing
+        runs.loc[bad, ["status", "elapsed_s"]] = ["failed", np.nan]
     return Measured(plan(levels, expect, response), runs)
 
 

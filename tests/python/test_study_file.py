@@ -67,7 +67,7 @@ def test_a_size_and_then_a_change_override_any_key(tmp_path: Path) -> None:
 def test_braces_are_placeholders_unless_doubled() -> None:
     values = {"a": "1", "b": "x y; rm -rf {a}"}
     assert placeholders.filled("{{{a}}} {b}", values) == "{1} x y; rm -rf {a}"
-    assert placeholders.shell_filled("echo {b}", values) == "echo 'x y; rm -rf {a}'"
+    assert placeholders.shell_filled("echo {b}", values, {}) == "echo 'x y; rm -rf {a}'"
     assert list(placeholders.names("{{no}} {a}{b}")) == ["a", "b"]
     with pytest.raises(ValueError, match="single }"):
         list(placeholders.names("a}"))

@@ -50,6 +50,13 @@ def study() -> None:
 )
 @click.option("--keep", is_flag=True, help="Keep the files that the runs wrote.")
 @click.option(
+    "--redo",
+    multiple=True,
+    type=click.IntRange(min=0),
+    metavar="RUN",
+    help="Make this run again, and leave its first result out.",
+)
+@click.option(
     "--report/--no-report",
     default=True,
     show_default=True,

@@ -44,6 +44,7 @@ class StudyOptions:
     targets: tuple[str, ...] = ()
     keep: bool = False
     report: bool = True
+    redo: tuple[int, ...] = ()
 
 
 def run(word: str, options: StudyOptions) -> int:
@@ -52,6 +53,7 @@ def run(word: str, options: StudyOptions) -> int:
     try:
         with store.made(), store.lock(), _ending_as_stop(), leftovers.adopted():
             made = plan.make(store, loaded, options.seed, _given(options))
+            store.set_aside(options.redo)
             runner = _checked(store, made, options)
             plan.write(store, loaded, made)
             with testbed.environment(made.study.target, runner.targets.directories):

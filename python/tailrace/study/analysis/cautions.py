@@ -217,6 +217,37 @@ def _wide(table: Layout, words: str) -> Caution | None:
     )
 
 
+def rebuilt(runs: pd.DataFrame) -> Caution | None:
+    """Where the program was another one in some of the runs."""
+    if "program" not in runs:
+        return None
+    marks = runs["program"].replace("", None).dropna()
+    if marks.nunique() < 2:
+        return None
+    several = joined([f"{number} of {mark}" for mark, number in marks.value_counts().items()])
+    others = runs.loc[marks[marks != marks.mode().iloc[0]].index, "run"]
+    return Caution(
+        "program has changed",
+        f"the runs are not all of one program ({several}): its files changed between them",
+        "`tailrace study run DIR --redo RUN` makes a run again; the column `program` says which",
+        tuple(int(run) for run in others),
+    )
+
+
+def bounded(table: Layout, limit_s: float, words: str) -> Caution | None:
+    """Where runs were ended before they were over."""
+    if table.censored is None or not table.censored.any():
+        return None
+    number = int(table.censored.sum())
+    counts = "counts" if number == 1 else "count"
+    return Caution(
+        "runs that were ended",
+        f"{count(number, 'run')} that did not end in {limit_s:g} s {counts} as {limit_s:g} s of"
+        f" {words}, and took longer: ratios are at least, or at most, what is said",
+        "a longer run.time_limit_s lets them end",
+    )
+
+
 def busy(environment: Mapping[str, Any]) -> Caution | None:
     """Where something else ran when the study began."""
     load = environment.get("load_average") or [0.0]

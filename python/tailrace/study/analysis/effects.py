@@ -44,7 +44,8 @@ class Effect:
     `high` and `low` are the levels that differ most: of each factor, numbers of levels. `size` is
     the ratio of the response at `high` to that at `low`; of an interaction, that ratio of the first
     factor at the second's `high` over the same at its `low`. `share` is that of the variation of
-    the logarithms in the study.
+    the logarithms in the study. `aliases`: interactions that a fraction of a design mixes up with
+    it.
     """
 
     factors: tuple[str, ...]
@@ -58,6 +59,7 @@ class Effect:
     high: tuple[int, ...]
     low: tuple[int, ...]
     share: float
+    aliases: tuple[tuple[str, ...], ...] = ()
 
     @property
     def matters(self) -> bool:
@@ -105,7 +107,11 @@ class Analysis:
         return [
             effect
             for effect in self.effects
-            if effect.matters and len(effect.factors) > 1 and set(names) <= set(effect.factors)
+            if effect.matters
+            and any(
+                len(factors) > 1 and set(names) <= set(factors)
+                for factors in (effect.factors, *effect.aliases)
+            )
         ]
 
     @property
@@ -114,20 +120,21 @@ class Analysis:
         return self.lack_of_fit is None or not self.lack_of_fit.strange
 
 
-def analyse(table: Layout) -> Analysis:
-    """Main effects, interactions of two, and of three where the first two do not suffice.
+def analyse(table: Layout, interactions: bool = True) -> Analysis:
+    """Main effects, interactions of two, and of three where the first two do not suffice; without
+    `interactions` the factors alone.
 
     Needs two runs of some combination; without, there are no effects.
     """
     combinations_all, blocks = table.logs.shape
     known = np.isfinite(table.logs).any(axis=1)
-    table = Layout(table.factors, table.codes[known], table.logs[known])
+    table = Layout(table.factors, table.codes[known], table.logs[known], balanced=table.balanced)
     enough = blocks > 1 and len(table.codes) > 1
     found = cells(table.logs, table.spread) if enough else None
     if found is None:
         return Analysis((), len(table.codes), combinations_all, blocks)
     found = smoothed(found, table.spread)
-    fitted = model(table.codes)
+    fitted = model(table.codes, interactions=interactions)
     effects = [_Fit(table, found, *pair).effect() for pair in _pairs(fitted)]
     lack = _lack_of_fit(fitted, found)
     raw = [effect.p_runs for effect in effects] + ([] if lack is None else [lack])
@@ -135,8 +142,10 @@ def analyse(table: Layout) -> Analysis:
     effects = _corrected(effects, corrected[: len(effects)])
     misfit = None
     if lack is not None:
-        misfit, more = _explained(table, found, corrected[-1])
+        misfit, more = _explained(table, found, corrected[-1], interactions)
         effects += more
+    if table.balanced:
+        effects = [_with_aliases(effect, fitted, table) for effect in effects]
     return Analysis(
         tuple(sorted(effects, key=lambda effect: -effect.share)),
         len(table.codes),
@@ -162,12 +171,25 @@ def _lack_of_fit(fitted: Model, found: Cells) -> float | None:
     return box.beyond(fitted.basis, found).p
 
 
-def _explained(table: Layout, found: Cells, p: float) -> tuple[LackOfFit, list[Effect]]:
+def _with_aliases(effect: Effect, fitted: Model, table: Layout) -> Effect:
+    names = [factor.name for factor in table.factors]
+    for term in fitted.terms:
+        if tuple(names[i] for i in term.positions) == effect.factors:
+            mixed = fitted.aliases(term, table.codes)
+            return replace(effect, aliases=tuple(tuple(names[i] for i in one) for one in mixed))
+    return effect
+
+
+def _explained(
+    table: Layout, found: Cells, p: float, interactions: bool
+) -> tuple[LackOfFit, list[Effect]]:
     """Which interactions of three explain the lack of fit, and what remains then. They are looked
     for only where there is one for certain, so that p is Holm's over them alone."""
     if p > ERROR_RATE:
         return LackOfFit(p), []
-    whole = model(table.codes, triples(table.codes))
+    if not interactions:
+        return LackOfFit(p, _strange(table, found, model(table.codes, (), False).basis)), []
+    whole = model(table.codes, () if table.balanced else triples(table.codes))
     of_three = [pair for pair in _pairs(whole) if len(pair[0].positions) == 3]
     effects = [_Fit(table, found, *pair).effect() for pair in of_three]
     effects = _corrected(effects, [float(one) for one in holm([e.p_runs for e in effects])])

@@ -29,6 +29,7 @@ __all__ = ["IRRELEVANT", "FindingKind", "Found", "StudyFinding", "find"]
 
 INTERACTIONS_SHOWN = 4
 TRENDS_SHOWN = 10
+ALIASES_SHOWN = 4
 # So many runs that did not end well belong into the first line.
 MANY_FAILED = 0.1
 AVERAGED = ", averaged over everything else"
@@ -202,7 +203,7 @@ def _effect_finding(study: Measured, effect: Effect) -> StudyFinding:
     return StudyFinding(
         FindingKind.EFFECT,
         f"{high} {verb} {words.times(effect.size)} the {study.response.words} of {low}{AVERAGED}",
-        _tests(effect),
+        _tests(effect) + _mixed_up(study, effect),
         effect.size,
         certain_ratio(effect.size),
     )
@@ -235,8 +236,23 @@ def _interaction_finding(study: Measured, effect: Effect) -> StudyFinding:
             f" of {high} to {low} is {words.times(effect.size)} as large there as here"
         )
     return StudyFinding(
-        FindingKind.INTERACTION, text, _tests(effect), effect.size, certain_ratio(effect.size)
+        FindingKind.INTERACTION,
+        text,
+        _tests(effect) + _mixed_up(study, effect),
+        effect.size,
+        certain_ratio(effect.size),
     )
+
+
+def _mixed_up(study: Measured, effect: Effect) -> str:
+    """What a fraction of a design cannot tell from an effect."""
+    if not study.is_fraction or not (effect.aliases or study.only_factors):
+        return ""
+    names = [" × ".join(map(words.spaced, names)) for names in effect.aliases]
+    if not names:
+        return "; this design mixes it up with parts of all interactions of other factors"
+    more = ", …" if len(names) > ALIASES_SHOWN else ""
+    return f"; this design cannot tell it from {', '.join(names[:ALIASES_SHOWN])}{more}"
 
 
 def _of_three(factors: Sequence[StudyFactor], effect: Effect, ratio: str) -> str:

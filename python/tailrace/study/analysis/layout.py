@@ -19,7 +19,8 @@ class Layout:
 
     `runs`: the numbers of these runs, -1 where there is none. `censored`: where the logarithm is
     the least that it can be, of a run that was ended. `known_spread`: `spread` of the study that
-    this is a part of.
+    this is a part of. `balanced`: a fraction of all combinations, chosen so that the means over a
+    factor's levels are comparable.
     """
 
     factors: tuple[StudyFactor, ...]
@@ -28,6 +29,7 @@ class Layout:
     runs: np.ndarray | None = None
     censored: np.ndarray | None = None
     known_spread: np.ndarray | None = None
+    balanced: bool = False
 
     @cached_property
     def spread(self) -> np.ndarray:
@@ -81,6 +83,7 @@ class Layout:
             None if self.runs is None else self.runs[keep],
             None if self.censored is None else self.censored[keep],
             self.spread[keep],
+            self.balanced,
         )
 
     def varied(self) -> tuple[StudyFactor, ...]:
@@ -189,11 +192,17 @@ def _curve(
     return Curve(
         where,
         tuple(table.factors[along].levels[code] for code in present),
-        _mean(stack[kept]),
+        _mean(stack[kept], table.balanced),
         number,
-        np.nan_to_num(spread[kept], nan=1.0).mean(axis=0) / number,
+        _of_mean(spread[kept]),
         tuple(bounds[kept].any(axis=0).tolist()),
     )
+
+
+def _of_mean(spread: np.ndarray) -> np.ndarray:
+    """Of parts × levels: the variance of the mean over the parts that there are."""
+    there = np.maximum(np.isfinite(spread).sum(axis=0), 1)
+    return np.nansum(spread, axis=0) / there**2
 
 
 def _with_all_levels(stack: np.ndarray) -> np.ndarray:
@@ -203,11 +212,14 @@ def _with_all_levels(stack: np.ndarray) -> np.ndarray:
     return np.flatnonzero(whole) if whole.any() else np.arange(len(stack))
 
 
-def _mean(stack: np.ndarray) -> np.ndarray:
+def _mean(stack: np.ndarray, balanced: bool) -> np.ndarray:
     """Over the first axis. Where a part lacks a run, the others say how the block differs from the
     mean: a run that failed costs itself."""
     counts = np.isfinite(stack).sum(axis=2)
     means = np.where(counts > 0, np.nansum(stack, axis=2) / np.maximum(counts, 1), np.nan)
+    if balanced:
+        known = np.maximum(np.isfinite(means).sum(axis=0), 1)
+        means = np.where(np.isfinite(means), means, np.nansum(means, axis=0) / known)
     away = stack - means[:, :, None]
     there = np.isfinite(away).sum(axis=0)
     return np.where(

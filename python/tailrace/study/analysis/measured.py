@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -85,6 +85,9 @@ class Measured:
     def table(self, column: str | Response | pd.Series) -> Layout:
         """Of a column, of which nothing may have been measured, or of numbers for each finished
         run. A run that did not end in time took at least as long as it was allowed to."""
+        return replace(self._table(column), balanced=self.is_fraction)
+
+    def _table(self, column: str | Response | pd.Series) -> Layout:
         name = column.column if isinstance(column, Response) else column
         if isinstance(name, pd.Series):
             return layout(self.done, self.factors, name)
@@ -110,6 +113,12 @@ class Measured:
         """Whether only a fraction of the combinations is run, by design."""
         return bool(self.plan["study"].get("fraction"))
 
+    @property
+    def only_factors(self) -> bool:
+        """Whether interactions of two are mixed up with the factors themselves, by design."""
+        fraction = self.plan["study"].get("fraction") or {}
+        return bool(fraction.get("screening")) or fraction.get("resolution") == 3
+
     def column(self, name: str) -> pd.Series:
         """Of the finished runs; NaN where there is no such column."""
         return self.done[name] if name in self.done else pd.Series(math.nan, index=self.done.index)
@@ -118,7 +127,13 @@ class Measured:
     def axis(self) -> StudyFactor | None:
         """What goes along the horizontal axis: ranks or threads, else the numbers with most
         levels."""
-        ranks = [factor for factor in self.varied if factor.kind in RANK_KINDS and factor.positive]
+        # in a fraction of a design two levels are a factor like others
+        least = 2 if self.is_fraction else 1
+        ranks = [
+            factor
+            for factor in self.varied
+            if factor.kind in RANK_KINDS and factor.positive and len(factor.levels) > least
+        ]
         numbers = [factor for factor in self.varied if factor.positive and len(factor.levels) > 2]
         return next(iter(ranks), None) or max(
             numbers, key=lambda factor: len(factor.levels), default=None

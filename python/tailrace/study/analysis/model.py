@@ -16,6 +16,7 @@ from scipy import linalg
 # An interaction of more coefficients is not looked at: nobody reads it, and fitting it takes
 # minutes.
 COEFFICIENTS_AT_MOST = 500
+ALIASED = 0.5
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,29 @@ class Model:
     basis: np.ndarray
     left_out: tuple[tuple[int, ...], ...]
 
+    def aliases(self, term: Term, codes: np.ndarray) -> list[tuple[int, ...]]:
+        """The interactions left out that a fraction of a design mixes up with a term, so that
+        either may be the cause: those whose columns go with the term's own at least by half."""
+        found = []
+        for positions in self.left_out:
+            other = _term(codes, positions)
+            if other is not None and _correlation(term.columns, other.columns) > ALIASED:
+                found.append(positions)
+        return found
 
-def model(codes: np.ndarray, extra: Sequence[tuple[int, ...]] = ()) -> Model:
-    """Of combinations × factors. `extra`: interactions of three that are wanted too."""
+
+def _correlation(first: np.ndarray, second: np.ndarray) -> float:
+    norms = np.linalg.norm(first) * np.linalg.norm(second)
+    return float(np.linalg.norm(first.T @ second) / norms) if norms else 0.0
+
+
+def model(
+    codes: np.ndarray, extra: Sequence[tuple[int, ...]] = (), interactions: bool = True
+) -> Model:
+    """Of combinations × factors. `extra`: interactions of three that are wanted too. Without
+    `interactions` there are only the factors themselves."""
     plain = np.ascontiguousarray(codes, dtype=np.int64)
-    return _model(plain.tobytes(), plain.shape, tuple(extra))
+    return _model(plain.tobytes(), plain.shape, tuple(extra), interactions)
 
 
 def triples(codes: np.ndarray) -> list[tuple[int, ...]]:
@@ -56,14 +75,17 @@ def _varied(codes: np.ndarray) -> list[int]:
 
 
 @lru_cache(maxsize=16)  # the responses of a study have the same combinations
-def _model(data: bytes, shape: tuple[int, int], extra: tuple[tuple[int, ...], ...]) -> Model:
+def _model(
+    data: bytes, shape: tuple[int, int], extra: tuple[tuple[int, ...], ...], interactions: bool
+) -> Model:
     codes = np.frombuffer(data, dtype=np.int64).reshape(shape)
     varied = _varied(codes)
     basis = np.full((shape[0], 1), 1 / math.sqrt(shape[0]))
     terms: list[Term] = []
     left_out: list[tuple[int, ...]] = []
     for positions in (*((position,) for position in varied), *combinations(varied, 2), *extra):
-        term = _term(codes, positions)
+        wanted = interactions or len(positions) == 1
+        term = _term(codes, positions) if wanted else None
         new = None if term is None else _independent(basis, term.columns)
         if term is None or new is None:
             left_out.append(positions)

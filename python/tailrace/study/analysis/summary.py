@@ -12,7 +12,15 @@ from scipy import stats
 from tailrace.names import printable
 from tailrace.output import SCHEMA
 from tailrace.study.analysis import words
-from tailrace.study.analysis.cautions import Caution, busy, cautions, crowded, side_by_side
+from tailrace.study.analysis.cautions import (
+    Caution,
+    bounded,
+    busy,
+    cautions,
+    crowded,
+    rebuilt,
+    side_by_side,
+)
 from tailrace.study.analysis.effects import Analysis, Effect, analyse
 from tailrace.study.analysis.expect import Answer, Judgement, evaluate
 from tailrace.study.analysis.findings import (
@@ -72,7 +80,10 @@ class Summary:
     @cached_property
     def analyses(self) -> dict[str, Analysis]:
         """By response."""
-        return {response.column: analyse(self.table(response)) for response in self.study.responses}
+        return {
+            response.column: analyse(self.table(response), not self.study.only_factors)
+            for response in self.study.responses
+        }
 
     @property
     def analysis(self) -> Analysis:
@@ -93,6 +104,8 @@ class Summary:
             return []
         done, varied = self.study.done, self.study.varied
         found = cautions(done, varied, response, self.table(response), self.study.planned)
+        limit = bounded(self.table(response), self.study.time_limit_s, response.words)
+        found += [caution for caution in (rebuilt(done), limit) if caution is not None]
         # it ran on nodes that this environment does not describe
         if self.study.plan["study"].get("slurm"):
             return found
@@ -273,6 +286,7 @@ def _effect(study: Measured, effect: Effect) -> dict[str, Any]:
         "p": effect.p,
         "p_holm": effect.p_holm,
         "p_runs": effect.p_runs,
+        "aliases": [list(names) for names in effect.aliases],
     }
 
 

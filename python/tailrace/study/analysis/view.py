@@ -209,6 +209,8 @@ class View:
 
     def matters_nowhere(self, name: str) -> bool:
         """Whether in every place all its levels are surely alike."""
+        if self.study.is_fraction:
+            return False
         family = Family(curves(self.table, name), self.study.alike)
         return len(family.curves) <= PLACES_AT_MOST and all(
             family.compare(curve, ratio(second, first)).within(IRRELEVANT)

@@ -113,6 +113,7 @@ COLUMNS = (
     _about("verified", "verified", "", ColumnKind.CIRCUMSTANCE),
     _about("cache", "page cache", "", ColumnKind.CIRCUMSTANCE),
     _about("load_average", "load average", "", ColumnKind.CIRCUMSTANCE),
+    _about("program", "mark of the program", "", ColumnKind.CIRCUMSTANCE),
 )
 BY_NAME = {column.name: column for column in COLUMNS}
 

@@ -54,18 +54,25 @@ class Design:
 
 def combinations(study: StudyDefinition) -> tuple[Mapping[str, Level], ...]:
     """The combinations in the order of the file, the last factor varying fastest."""
-    names = list(study.factor)
-    count = 1
+    fractional = fraction(study)
+    names = [name for name in study.factor if not fractional or name not in fractional[0]]
+    count = max(len(fractional), 1)
     for name in names:
         count *= len(study.factor[name].levels)
     if count > COMBINATIONS_AT_MOST:
         raise TailraceError(
             f"{study.name} has {count:,} combinations, more than {COMBINATIONS_AT_MOST:,}",
-            "use fewer levels or factors",
+            "[fraction] runs a part of them, chosen so that factors can be told apart; or use"
+            " fewer levels or factors",
         )
-    every = (
+    crossed = (
         dict(zip(names, levels, strict=True))
         for levels in itertools.product(*(study.factor[name].levels for name in names))
+    )
+    every = (
+        {name: (some | part)[name] for name in study.factor}
+        for some in crossed
+        for part in fractional or [{}]
     )
     kept = tuple(combination for combination in every if not _left_out(study, combination))
     if not kept:
@@ -74,6 +81,36 @@ def combinations(study: StudyDefinition) -> tuple[Mapping[str, Level], ...]:
             "docs/reference/studies.md explains leave_out",
         )
     return kept
+
+
+def fraction(study: StudyDefinition) -> list[dict[str, Level]]:
+    """The runs of a fractional or screening design over the factors of two levels; none where the
+    study wants all combinations. Made by pyDOE: regular fractions with generators for the wanted
+    resolution, or Plackett and Burman's designs."""
+    wanted = study.fraction
+    if wanted is None:
+        return []
+    from pydoe import fracfact_by_res, pbdesign
+
+    names = wanted.factors or [n for n, factor in study.factor.items() if len(factor.levels) == 2]
+    if wanted.screening:
+        rows = pbdesign(len(names))
+    else:
+        try:
+            rows = fracfact_by_res(len(names), min(wanted.resolution, len(names)))
+        except ValueError as error:
+            raise TailraceError(
+                f"{study.name}: there is no fraction of resolution {wanted.resolution} of"
+                f" {len(names)} factors: {error}",
+                "choose a lower resolution",
+            ) from None
+    return [
+        {
+            name: study.factor[name].levels[int(sign > 0)]
+            for name, sign in zip(names, row, strict=True)
+        }
+        for row in rows
+    ]
 
 
 def _left_out(study: StudyDefinition, combination: Mapping[str, Level]) -> bool:

@@ -2,22 +2,28 @@
 docs/reference/studies.md explains the keys."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    NonNegativeInt,
     PositiveInt,
     StringConstraints,
     field_validator,
     model_validator,
 )
 
+from tailrace.study.definition.placeholders import as_text
+
 SCHEMA = 1
 Level = str | int | float | bool
 PositiveNumber = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
+# One or several words for each level.
+Arguments = list[str | list[str]]
 # A factor becomes a column, a placeholder and an argument of a query.
 FactorName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$", max_length=60)]
@@ -100,6 +106,30 @@ class FactorDefinition(DefinitionTable):
     ) = None
     unit: str = ""
     labels: list[str] = []
+    arguments: Arguments | dict[str, Arguments] = []
+    by: str | None = None
+
+    def words(self, levels: Mapping[str, Level], level: Level) -> list[str]:
+        """What a command gets for this level, in a run of these levels."""
+        place = self.levels.index(level)
+        given = self.arguments
+        if isinstance(given, dict):
+            given = given.get(as_text(levels[self.by or ""]), [])
+        if not given:
+            return [as_text(level)]
+        found = given[place]
+        return [found] if isinstance(found, str) else list(found)
+
+
+class Fraction(DefinitionTable):
+    """Of all combinations of the factors of two levels, a fraction: main effects are then mixed up
+    with interactions of `resolution` − 1 factors at the fewest. `screening`: Plackett and Burman's,
+    of the fewest runs, in which each interaction of two is mixed up with all other factors a bit.
+    """
+
+    resolution: Annotated[int, Field(ge=3, le=6)] = 4
+    screening: bool = False
+    factors: list[str] = []
 
 
 class LeaveOut(DefinitionTable):
@@ -253,9 +283,11 @@ class StudyDefinition(DefinitionTable):
     run: RunDefinition
     slurm: Slurm | None = None
     factor: Annotated[dict[FactorName, FactorDefinition], Field(min_length=1)]
+    fraction: Fraction | None = None
     leave_out: list[LeaveOut] = []
     target: dict[Name, Target] = {}
     repetitions: PositiveInt = 3
+    warm_up: NonNegativeInt = 0
     blocks_at_once: PositiveInt = 1
     adaptive: Adaptive | None = None
     cache: Literal["cold", "warm", "as-is"] = "as-is"

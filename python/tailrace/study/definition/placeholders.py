@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z][A-Za-z0-9_]*)\}|[{}]")
 
@@ -26,10 +26,23 @@ def filled(text: str, values: Mapping[str, str], quote: Callable[[str], str] = s
     return _TOKEN.sub(value, text)
 
 
-def shell_filled(text: str, values: Mapping[str, str]) -> str:
+def shell_filled(text: str, values: Mapping[str, str], words: Mapping[str, list[str]]) -> str:
     """For a command that the user wants a shell to read: every value is one word of it, whatever it
-    holds."""
-    return filled(text, values, shlex.quote)
+    holds, or as many as `words` has."""
+    quoted = {name: shlex.quote(value) for name, value in values.items()}
+    return filled(text, quoted | {name: shlex.join(some) for name, some in words.items()})
+
+
+def words_filled(
+    texts: Iterable[str], values: Mapping[str, str], words: Mapping[str, list[str]]
+) -> list[str]:
+    """Of a command without a shell: a placeholder that stands alone may be several words, or
+    none."""
+    answer: list[str] = []
+    for text in texts:
+        name = text[1:-1] if text[:1] == "{" and text[-1:] == "}" else ""
+        answer += words[name] if name in words else [filled(text, values)]
+    return answer
 
 
 def as_text(level: object) -> str:

@@ -35,6 +35,7 @@ def problems(study: StudyDefinition, others: Sequence[Known] = ()) -> Iterator[P
     yield from _run(study)
     yield from _factors(study)
     yield from _targets(study)
+    yield from _fraction(study, known)
     yield from _leave_outs(study, known)
     yield from _expectations(study, known)
     if study.response not in responses(study):
@@ -142,6 +143,7 @@ def _factors(study: StudyDefinition) -> Iterator[Problem]:
             yield (*key, "kind"), f"{seen[kind]!r} already varies the {kind}"
         seen[kind] = name
         yield from (((*key, *rest), text) for rest, text in _levels(factor, kind))
+        yield from (((*key, *rest), text) for rest, text in _depends(study, name))
 
 
 def _levels(factor: FactorDefinition, kind: str) -> Iterator[Problem]:
@@ -167,8 +169,51 @@ def _levels(factor: FactorDefinition, kind: str) -> Iterator[Problem]:
             )
         if any(ord(character) < 32 for character in texts[place]):
             yield ("levels", place), "must not contain line breaks or tabs"
+    yield from _arguments(factor, kind)
     if factor.labels and len(factor.labels) != len(factor.levels):
         yield ("labels",), f"has {len(factor.labels)} texts for {len(factor.levels)} levels"
+
+
+def _arguments(factor: FactorDefinition, kind: str) -> Iterator[Problem]:
+    given = factor.arguments
+    if given and kind != "placeholder":
+        yield ("arguments",), "is only valid where the factor is a placeholder of a command"
+    if isinstance(given, dict) != (factor.by is not None):
+        yield ("by",), "names the factor on whose levels arguments depend: both or neither"
+    for name, words in given.items() if isinstance(given, dict) else [("", given)]:
+        if words and len(words) != len(factor.levels):
+            key = ("arguments", name) if name else ("arguments",)
+            yield key, f"has {len(words)} entries for {len(factor.levels)} levels"
+
+
+def _depends(study: StudyDefinition, name: str) -> Iterator[Problem]:
+    by, given = study.factor[name].by, study.factor[name].arguments
+    if by is None or not isinstance(given, dict):
+        return
+    if by not in study.factor or by == name:
+        yield ("by",), f"there is no other factor {by!r}"
+        return
+    levels = [placeholders.as_text(level) for level in study.factor[by].levels]
+    yield from (
+        (("arguments", key), f"is not a level of {by}") for key in given if key not in levels
+    )
+    for level in levels:
+        if level not in given:
+            yield ("arguments",), f"has nothing for {by} {level}"
+
+
+def _fraction(study: StudyDefinition, known: Known) -> Iterator[Problem]:
+    fraction = study.fraction
+    if fraction is None:
+        return
+    for place, name in enumerate(fraction.factors):
+        if name not in known:
+            yield ("fraction", "factors", place), f"there is no factor {name!r}"
+        elif len(study.factor[name].levels) != 2:
+            yield ("fraction", "factors", place), f"{name} has not two levels"
+    two = fraction.factors or [n for n, f in study.factor.items() if len(f.levels) == 2]
+    if len(two) < 3:
+        yield ("fraction",), f"needs three factors of two levels at least, and has {len(two)}"
 
 
 def _sort(level: Level) -> str:

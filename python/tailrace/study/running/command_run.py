@@ -25,6 +25,7 @@ from tailrace.study.definition.columns import RunStatus
 from tailrace.study.definition.model import StudyDefinition
 from tailrace.study.definition.setups import Setup
 from tailrace.study.running import leftovers, page_cache, results
+from tailrace.study.running.program import mark
 from tailrace.study.running.results import Number, Result, StoppedError
 from tailrace.study.running.targets import Targets, run_name
 from tailrace.terminal import tell
@@ -70,6 +71,7 @@ class CommandRuns:
         with self._places(number, setup, directory) as values:
             state = self._cache(setup, values)
             words = self._words(setup, values)
+            program = mark(self._program_words(words), self._working_directory(values))
             capture = self._capture(words, directory)
             ending = self._execute(words, setup, values, directory, capture)
             if ending.stopped is Stopped.INTERRUPTED:
@@ -78,7 +80,16 @@ class CommandRuns:
             status, reason, printed = self._ending(ending, values, directory)
             numbers = _usage(ending) | results.of_capture(seen) | results.of_files(seen) | printed
             details = {"status": ending.status, "capture": seen}
-            return Result(status, reason, numbers, details=details, cache=state)
+            return Result(status, reason, numbers, details=details, cache=state, program=program)
+
+    def _program_words(self, words: list[str]) -> list[str]:
+        """Those that may name programs: of a shell's text all that look like words."""
+        if not self.study.run.shell:
+            return words
+        try:
+            return shlex.split(words[-1], comments=True)
+        except ValueError:
+            return words
 
     def _execute(
         self,
@@ -120,7 +131,7 @@ class CommandRuns:
         if not isinstance(command, list) or set(placeholders.names(command[0])) - set(setup.levels):
             return ""
         return placeholders.filled(
-            command[0], {name: placeholders.as_text(v) for name, v in setup.levels.items()}
+            command[0], {name: " ".join(some) for name, some in self._arguments(setup).items()}
         )
 
     def _from_start(self, word: str) -> Path | str:
@@ -136,7 +147,8 @@ class CommandRuns:
             shutil.rmtree(path, ignore_errors=True)
             path.mkdir(parents=True)
         try:
-            yield {name: placeholders.as_text(level) for name, level in setup.levels.items()} | {
+            arguments = {name: " ".join(words) for name, words in self._arguments(setup).items()}
+            yield arguments | {
                 "target": str(target),
                 "read_target": str(self.targets.directory(setup.read_target)),
                 "directory": str(scratch),
@@ -166,13 +178,20 @@ class CommandRuns:
         )
 
     def _words(self, setup: Setup, values: Mapping[str, str]) -> list[str]:
-        command = self.study.run.command
+        command, several = self.study.run.command, self._arguments(setup)
         if isinstance(command, str):
-            words = [SHELL, "-c", placeholders.shell_filled(command, values)]
+            words = [SHELL, "-c", placeholders.shell_filled(command, values, several)]
         else:
-            words = [placeholders.filled(word, values) for word in command or []]
+            words = placeholders.words_filled(command or [], values, several)
             words[0] = str(self._from_start(words[0]))
         return [*self._launcher(setup.ranks), *words]
+
+    def _arguments(self, setup: Setup) -> dict[str, list[str]]:
+        """What each factor's level is on the command line."""
+        return {
+            name: self.study.factor[name].words(setup.levels, level)
+            for name, level in setup.levels.items()
+        }
 
     def _launcher(self, ranks: int) -> list[str]:
         if self.study.run.launcher == "none":

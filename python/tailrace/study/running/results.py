@@ -13,8 +13,8 @@ Number = float | int | None
 @dataclass(frozen=True)
 class Result:
     """`numbers` by column; `phases` as rows in the order of columns.PHASE_COLUMNS, without the run;
-    `details` is kept beside the run's output. A run that did not succeed has the numbers that are
-    true all the same.
+    `details` is kept beside the run's output; `program` marks what was run. A run that did not
+    succeed has the numbers that are true all the same.
     """
 
     status: RunStatus
@@ -24,6 +24,7 @@ class Result:
     phases: Sequence[Sequence[Any]] = ()
     details: Mapping[str, Any] | None = None
     cache: str = "as is"
+    program: str = ""
 
 
 class StoppedError(Exception):

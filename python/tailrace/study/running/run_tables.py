@@ -15,7 +15,9 @@ from tailrace.study.definition.problems import pattern_names
 from tailrace.study.running.store import Line, Store, durable_replace
 
 TABLES = ("runs", "phases")
-WHOLE_NUMBERS = ("run", "block", "order", *columns.AMOUNTS)
+# Types that statistics programs take for numbers: where one may be missing, it is a float.
+WHOLE_NUMBERS = ("run", "block", "order")
+TEXTS = (*columns.ENDING, "verified", "cache", "program")
 
 
 def runs(study: StudyDefinition, lines: Iterable[Line]) -> pd.DataFrame:
@@ -40,12 +42,10 @@ def _row(line: Line) -> dict[str, Any]:
 def _type(study: StudyDefinition, name: str) -> str:
     """Levels keep the type that the study file gives them."""
     if name in WHOLE_NUMBERS:
-        return "Int64"
-    if name == "verified":
-        return "boolean"
+        return "int64"
     if name in study.factor:
         return _level_type(study.factor[name].levels)
-    return "string" if name in (*columns.ENDING, "cache") else "float64"
+    return "object" if name in TEXTS else "float64"
 
 
 def _level_type(levels: list[Any]) -> str:
@@ -55,7 +55,7 @@ def _level_type(levels: list[Any]) -> str:
             for level in levels
         ):
             return name
-    return "string"
+    return "object"
 
 
 def phases(lines: Iterable[Line]) -> pd.DataFrame:

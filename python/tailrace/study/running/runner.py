@@ -27,6 +27,7 @@ from tailrace.study.running.progress import Display, Remaining
 from tailrace.study.running.results import Number, Result
 from tailrace.study.running.store import ENVIRONMENT, Line, Store
 from tailrace.study.running.targets import Targets
+from tailrace.terminal import tell
 
 DETAILS = "bench.json"
 
@@ -51,10 +52,15 @@ class State:
     numbers: set[int] = field(default_factory=set)
     responses: dict[int, list[float]] = field(default_factory=dict)
     spent_s: float = 0.0
+    made: int = 0
+    programs: dict[str, int] = field(default_factory=dict)
     remaining: Remaining = field(default_factory=Remaining)
 
     def add(self, line: dict[str, Any], response: str) -> None:
         self.numbers.add(line["run"])
+        self.made = max(self.made, line["order"] + 1)
+        if line.get("program"):
+            self.programs.setdefault(line["program"], line["run"])
         self.spent_s += line["spent_s"]
         self.remaining.add(line["combination"], line["spent_s"])
         value = line["numbers"].get(response)
@@ -107,9 +113,13 @@ class Runner:
         """Makes what is missing; whether all is done, or the budget ended it before. Raises
         StoppedError."""
         with Display(self.plan.study.name) as display:
+            block = -1
             for planned in self._missing():
                 if self._exceeds(planned):
                     return False
+                if planned.block != block:
+                    block = planned.block
+                    self._warm_up(planned)
                 self._one(planned, display)
         return True
 
@@ -163,10 +173,14 @@ class Runner:
     def run_block(self, number: int) -> None:
         """Of such a job: what is missing of one block."""
         with Display(self.plan.study.name) as display:
+            warm = False
             for planned in self._block(number):
                 if self.plan.study.blocks_at_once > 1:
                     self._read()  # what others have made meanwhile
                 if planned.run not in self.state.numbers:
+                    if not warm:
+                        self._warm_up(planned)
+                    warm = True
                     self._one(planned, display)
 
     def _missing(self) -> Iterator[Planned]:
@@ -210,17 +224,36 @@ class Runner:
             (directory / DETAILS).write_text(
                 json.dumps(result.details, ensure_ascii=False, default=str)
             )
+        self._notice(planned, result)
         line = self._line(planned, result) | begun | {"spent_s": time.monotonic() - clock}
         self.store.append(line)
         self.state.add(line, self.plan.study.response)
         display.ended(len(self.state.numbers), self._total(), levels, result, self._left_s())
+
+    def _notice(self, planned: Planned, result: Result) -> None:
+        """That the program is another one than before."""
+        known = self.state.programs
+        if result.program and known and result.program not in known:
+            first = next(iter(known.values()))
+            tell(
+                f"the program has changed: run {planned.run} is of another one than run {first};"
+                " the report says which runs are of which"
+            )
+
+    def _warm_up(self, planned: Planned) -> None:
+        """Runs that nobody looks at, before the first of a block."""
+        levels = self.design.combinations[planned.combination]
+        for _ in range(self.plan.study.warm_up):
+            directory = self.store.run_directory(planned.run)
+            directory.mkdir(exist_ok=True)
+            self.executor.run(planned.run, setup(self.plan.study, levels), directory)
 
     def _line(self, planned: Planned, result: Result) -> Line:
         """As docs/schema/study-run.json has it."""
         return {
             "run": planned.run,
             "block": planned.block,
-            "order": len(self.state.numbers),
+            "order": self.state.made,
             "combination": planned.combination,
             "levels": self.design.combinations[planned.combination],
             "status": result.status,
@@ -228,6 +261,7 @@ class Runner:
             "numbers": _finite(result.numbers),
             "verified": result.verified,
             "cache": result.cache,
+            "program": result.program,
             "phases": result.phases,
         }
 

@@ -16,7 +16,7 @@ import fcntl
 import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +128,28 @@ class Store:
         """Of the finished runs."""
         return self.runs_path.stat().st_size if self.runs_path.exists() else 0
 
-    def runs(self) -> Iterator[Line]:
-        """The finished runs in the order in which they were made. Of a study that is running: those
-        so far."""
+    def runs(self) -> list[Line]:
+        """The finished runs in the order in which they were made, without those that were set
+        aside. Of a study that is running: those so far."""
+        found: dict[int, Line] = {}
+        for line in self._lines():
+            found.pop(line["run"], None)
+            if not line.get("set_aside"):
+                found[line["run"]] = line
+        return list(found.values())
+
+    def set_aside(self, runs: Iterable[int]) -> None:
+        """So that they are made again. What they were stays in the file."""
+        known = {line["run"] for line in self.runs()}
+        for run in runs:
+            if run not in known:
+                raise TailraceError(
+                    f"{printable(str(self.directory))} has no run {run}",
+                    "the column `run` of runs.csv has their numbers",
+                )
+            self.append({"run": run, "set_aside": True})
+
+    def _lines(self) -> Iterator[Line]:
         try:
             with self.runs_path.open("rb") as file:
                 for number, line in enumerate(file, 1):

@@ -1,0 +1,405 @@
+"""How often the sentences of a study's report are false, by simulation.
+
+    .venv/bin/python -m tests.python.simulated_studies [STUDIES [WORD]]
+
+prints the figures of docs/reference/study-report.md. Each case simulates studies whose truth is
+known and counts those that say something false of it (at most 5 %), or those that find what was
+planted (at least so many).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tailrace.study.analysis.effects import analyse
+from tailrace.study.analysis.expect import Judgement, evaluate
+from tailrace.study.analysis.findings import Found, find
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.trends import FLAT, Trend, TrendShape
+
+from .study_data import study
+
+Where = Mapping[str, Any]
+Noise = Callable[[np.random.Generator, Where], float]
+RANKS = [1, 2, 4, 8, 16, 32]
+
+# --- how runs scatter
+
+NOISES: dict[str, Noise] = {
+    "normal": lambda random, where: random.normal(0, 0.05),
+    "grows with ranks": lambda random, where: random.normal(0, 0.01 * where["ranks"] ** 0.75),
+    "one target scatters": lambda random, where: random.normal(
+        0, 0.1 if where["target"] == "nfs" else 0.02
+    ),
+    "Laplace": lambda random, where: random.laplace(0, 0.05),
+    "Student's, 2 degrees": lambda random, where: 0.05 * random.standard_t(2),
+    "waits only": lambda random, where: math.log1p(0.1 * random.exponential()),
+    "1 of 30 takes 10 times": lambda random, where: (
+        random.normal(0, 0.03) + math.log(10) * (random.random() < 1 / 30)
+    ),
+    "two modes": lambda random, where: random.normal(0, 0.02) + 0.3 * (random.random() < 0.3),
+}
+LAYOUTS: dict[str, dict[str, list[Any]]] = {
+    "6 × 2": {"ranks": RANKS, "target": ["local", "nfs"]},
+    "4 × 2 × 3": {"ranks": [1, 2, 4, 8], "target": ["local", "nfs"], "method": ["a", "b", "c"]},
+    "3 × 2 × 2 × 2": {
+        "ranks": [1, 8, 64],
+        "target": ["local", "nfs"],
+        "method": ["a", "b"],
+        "size": ["s", "l"],
+    },
+}
+
+
+def found_in(measured: Measured) -> Found:
+    return find(measured, analyse(measured.table(measured.response)))
+
+
+CLAIMS = ("trend", "crossover", "lead", "effect", "interaction", "combination", "speedup")
+
+
+def says_something(found: Found) -> bool:
+    return any(finding.kind in CLAIMS for finding in found.findings)
+
+
+def nothing(layout: str, noise: str, blocks: int, failing: float) -> Callable[[int], bool]:
+    def false(seed: int) -> bool:
+        measured = study(
+            LAYOUTS[layout],
+            lambda where: 10.0,
+            blocks=blocks,
+            noise=NOISES[noise],
+            block_scatter=0.05,
+            failing=failing,
+            seed=seed,
+        )
+        return says_something(found_in(measured))
+
+    return false
+
+
+# --- trends
+
+TRUTHS = {
+    "falls": (10, 8, 6.4, 5.1, 4.1, 3.3),
+    "falls, then flat": (10, 5, 5, 5, 5, 5),
+    "falls ever less": (10, 7, 5.8, 5.2, 5.0, 4.9),
+    "turns": (10, 7, 5, 5.2, 7, 10),
+    "flat bottom": (10, 6, 5, 5, 5, 8),
+    "rises first": (10, 11.5, 8, 6, 5, 4),
+    "saw": (10, 8, 9, 7, 8, 6),
+    "rises": (5, 5, 5.5, 6, 7, 9),
+}
+
+
+def false_trend(along: Trend, truth: Mapping[int, float]) -> bool:
+    """Whether its sentence says of some level what is not so by more than 1 %."""
+    levels = list(along.curve.levels)
+    first, last, best = levels[0], levels[-1], along.best
+    if along.shape is TrendShape.UNCLEAR:
+        return False
+    if along.shape is TrendShape.FLAT:
+        return max(truth.values()) / min(truth.values()) > 1 + FLAT
+    if along.contrary:
+        (a, b), *_ = along.contrary
+        rises = levels.index(a) < levels.index(best)
+        return (truth[b] / truth[a] > 1) != rises
+    if along.settles is not None:
+        after = [truth[level] for level in levels if level >= along.settles]
+        too_uneven = along.settles_flat and max(after) / min(after) > (1 + FLAT) ** 2
+        return truth[first] <= truth[along.settles] or too_uneven
+    if along.doubtful:
+        return False
+    if along.shape is TrendShape.IMPROVES and along.between != (last,):
+        return truth[best] >= truth[first]
+    turn = [level for level in along.between if truth[level] <= min(truth.values()) * 1.01]
+    down = [b for b in levels if b <= min(along.between)]
+    up = [b for b in levels if b >= max(along.between)]
+    falls = all(truth[b] < truth[a] * (1 + FLAT) for a, b in pairwise(down))
+    rises = all(truth[b] > truth[a] / (1 + FLAT) for a, b in pairwise(up))
+    if along.shape is TrendShape.WORSENS:
+        return truth[last] <= truth[first] or not all(
+            truth[b] > truth[a] / (1 + FLAT) for a, b in pairwise(levels)
+        )
+    if along.shape is TrendShape.WORSENS_BEYOND:
+        return truth[last] <= truth[max(along.between)] or not rises
+    return not turn or not falls or not rises
+
+
+def trends(name: str, scatter: float, blocks: int) -> Callable[[int], bool]:
+    truth = dict(zip(RANKS, TRUTHS[name], strict=True))
+
+    def false(seed: int) -> bool:
+        measured = study(
+            {"ranks": RANKS},
+            lambda where: truth[where["ranks"]],
+            blocks=blocks,
+            scatter=scatter,
+            block_scatter=0.05,
+            seed=seed,
+        )
+        return any(false_trend(along, truth) for along in found_in(measured).trends)
+
+    return false
+
+
+# --- who overtakes whom
+
+
+def x_gains(gain: Callable[[int], float]) -> Callable[[Where], float]:
+    """x takes less time than y by that share."""
+    return lambda where: 10.0 * (1 - gain(where["ranks"]) * (where["tool"] == "x"))
+
+
+CURVES = {
+    "equal from 4 on": x_gains(lambda ranks: {1: 0.3, 2: 0.2}.get(ranks, 0.0)),
+    "equal until 8": x_gains(lambda ranks: {16: 0.2, 32: 0.3}.get(ranks, 0.0)),
+    "ever nearer": x_gains(lambda ranks: 0.4 / ranks),
+    "equal in between": x_gains(lambda ranks: 0.0 if ranks in (4, 8) else 0.25),
+    "always 30 %": x_gains(lambda ranks: 0.3),
+}
+
+
+def crossovers(name: str, blocks: int, growing: bool) -> Callable[[int], bool]:
+    """A crossover, or a lead where x is not ahead."""
+    gain = CURVES[name]
+
+    def false(seed: int) -> bool:
+        found = found_in(
+            study(
+                {"ranks": RANKS, "tool": ["x", "y"]},
+                gain,
+                blocks=blocks,
+                scatter=lambda where: 0.01 * where["ranks"] ** 0.75 if growing else 0.05,
+                seed=seed,
+            )
+        )
+        wrong = any(ahead.lead.first != "x" for ahead in found.leads)
+        return bool(found.crossovers) or wrong
+
+    return false
+
+
+def crossing(seed: int) -> bool:
+    """Planted at 6 ranks."""
+    measured = study(
+        {"ranks": RANKS, "tool": ["x", "y"]},
+        lambda w: 10.0 if w["tool"] == "x" else 10.0 * (6 / w["ranks"]) ** 0.4,
+        scatter=0.05,
+        seed=seed,
+    )
+    found = found_in(measured).crossovers
+    return len(found) == 1 and found[0].crossover.low <= 6 <= found[0].crossover.high
+
+
+# --- factors
+
+EIGHT = {"a": ["0", "1"], "b": ["0", "1"], "c": ["0", "1"]}
+
+
+def parity(where: Where) -> float:
+    sign = math.prod(1 if where[name] == "1" else -1 for name in "abc")
+    return 10.0 * 1.3**sign
+
+
+def three_together(seed: int) -> bool:
+    analysis = analyse(study(EIGHT, parity, scatter=0.05, seed=seed).table("elapsed_s"))
+    return bool(analysis.act_together("a", "b", "c"))
+
+
+def denied(time_s: Callable[[Where], float], levels: Mapping[str, Any], scatter: float):
+    """Something that matters is said not to."""
+
+    def false(seed: int) -> bool:
+        found = found_in(study(levels, time_s, scatter=scatter, seed=seed))
+        return any("does not matter" in finding.text for finding in found.findings)
+
+    return false
+
+
+def six_percent(where: Where) -> float:
+    return 10.0 * (1.06 if where["target"] == "nfs" else 1.0)
+
+
+def odd_combination(seed: int) -> bool:
+    """One of 24 takes twice as long; it is named first, or an interaction of three is."""
+    measured = study(
+        LAYOUTS["4 × 2 × 3"],
+        lambda w: 20.0 if (w["ranks"], w["target"], w["method"]) == (4, "nfs", "b") else 10.0,
+        scatter=0.05,
+        seed=seed,
+    )
+    kinds = {finding.kind for finding in found_in(measured).findings}
+    return bool(kinds & {"combination", "interaction"})
+
+
+def best_speedup_missed(seed: int) -> bool:
+    """The best of nine curves that all end on a plateau of 3.5: its interval lacks 3.5."""
+    measured = study(
+        {"ranks": [1, 2, 4, 8, 16], "target": ["a", "b", "c"], "method": ["x", "y", "z"]},
+        lambda w: {1: 35.0, 2: 18.0}.get(w["ranks"], 10.0) * (1 + (w["target"] == "b")),
+        scatter=0.05,
+        seed=seed,
+    )
+    found = [gained.by_level[gained.best] for gained in found_in(measured).speedups]
+    return any(not best.low <= 3.5 <= best.high for best in found)
+
+
+# --- expectations
+
+PLACES = {"ranks": [1, 2, 4], "target": ["a", "b", "c"], "method": ["x", "y"]}
+
+
+def expected(
+    given: Mapping[str, Any],
+    time_s: Callable[[Where], float],
+    levels: Mapping[str, Any],
+    wrong: Judgement,
+    others: Mapping[str, Callable[[Where, float], float]] | None = None,
+) -> Callable[[int], bool]:
+    def false(seed: int) -> bool:
+        expect = [{"claim": "?", **given}]
+        options = {"expect": expect, "others": others, "blocks": 4, "scatter": 0.04}
+        (answer,) = evaluate(study(levels, time_s, seed=seed, block_scatter=0.05, **options))
+        return answer.answer is wrong
+
+    return false
+
+
+def falls_but_in_one(where: Where) -> float:
+    flat = where["target"] == "b" and where["method"] == "y"
+    return 10.0 * (1.0 if flat else where["ranks"] ** -0.5)
+
+
+FALLS = {"falls_until": {"factor": "ranks", "level": 4}, "everywhere": True}
+MORE = {
+    "matters_more": {"factor": "method", "with": {"target": "b"}, "than": {"target": "a"}},
+}
+TWICE = {"target": ["a", "b"], "method": ["x", "y"], "ranks": [1, 2]}
+
+
+def steps(*times: float) -> Callable[[Where], float]:
+    return lambda where: dict(zip(RANKS, times, strict=False))[where["ranks"]]
+
+
+EXPECTED = {
+    "everywhere, but not in 1 of 6 places: held": expected(
+        FALLS, falls_but_in_one, PLACES, Judgement.HELD
+    ),
+    "everywhere, and so it is: not held": expected(
+        FALLS, lambda w: 10.0 * w["ranks"] ** -0.5, PLACES, Judgement.NOT_HELD
+    ),
+    "falls at each step, but one: held": expected(
+        {"falls_until": {"factor": "ranks", "level": 8}},
+        steps(10, 7, 7, 5),
+        {"ranks": [1, 2, 4, 8]},
+        Judgement.HELD,
+    ),
+    "falls at each step by 8 %: not held": expected(
+        {"falls_until": {"factor": "ranks", "level": 8}},
+        steps(10, 9.2, 8.5, 7.8),
+        {"ranks": [1, 2, 4, 8]},
+        Judgement.NOT_HELD,
+    ),
+    "does not matter by 10 %, but 10.5 % in one place: held": expected(
+        {"does_not_matter": {"factor": "method", "within": 0.1}, "everywhere": True},
+        lambda w: 11.05 if (w["method"], w["target"]) == ("y", "c") else 10.0,
+        PLACES,
+        Judgement.HELD,
+    ),
+    "power of 0.7 to 1.3, but 1.35: held": expected(
+        {"scales": {"factor": "ranks", "exponent_at_least": 0.7, "exponent_at_most": 1.3}},
+        lambda w: w["ranks"] ** 1.35,
+        {"ranks": [1, 2, 4, 8]},
+        Judgement.HELD,
+    ),
+    "matters more, but as much: held": expected(
+        MORE, lambda w: 12.0 if w["method"] == "y" else 10.0, TWICE, Judgement.HELD
+    ),
+    "matters more, but as much the other way round: held": expected(
+        MORE,
+        lambda w: 10.0 * 1.2 ** ((w["method"] == "y") * (1 if w["target"] == "b" else -1)),
+        TWICE,
+        Judgement.HELD,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """`happens`: whether it does in the study of that seed. It should in `at_most` of all, or, of
+    what is planted, in `at_least`."""
+
+    happens: Callable[[int], bool]
+    at_most: float = 0.05
+    at_least: float = 0.0
+
+    def share(self, studies: int) -> float:
+        return float(np.mean([self.happens(seed) for seed in range(studies)]))
+
+    def tolerates(self, share: float, studies: int) -> bool:
+        """Within three standard errors of the simulation itself."""
+        if self.at_least:
+            rate = self.at_least
+            return share >= rate - 3 * math.sqrt(rate * (1 - rate) / studies)
+        rate = self.at_most
+        return share <= rate + 3 * math.sqrt(rate * (1 - rate) / studies)
+
+
+def _cases() -> dict[str, Case]:
+    found = {
+        f"no effect, {layout}, {noise}, {blocks} blocks{', 10 % fail' if failing else ''}": Case(
+            nothing(layout, noise, blocks, failing)
+        )
+        for layout in LAYOUTS
+        for noise in NOISES
+        for blocks, failing in ((3, 0.0), (5, 0.1))
+    }
+    found |= {
+        f"trend, {name}, scatter {scatter:.0%}, {blocks} blocks": Case(
+            trends(name, scatter, blocks)
+        )
+        for name in TRUTHS
+        for scatter, blocks in ((0.03, 3), (0.1, 5))
+    }
+    found |= {
+        f"crossover, {name}, {blocks} blocks{', scatter grows' if growing else ''}": Case(
+            crossovers(name, blocks, growing)
+        )
+        for name in CURVES
+        for blocks, growing in ((3, False), (3, True), (8, False))
+    }
+    found |= {f"expectation, {name}": Case(false) for name, false in EXPECTED.items()}
+    return found | {
+        "does not matter, but 6 %": Case(denied(six_percent, LAYOUTS["4 × 2 × 3"], 0.03)),
+        "does not matter, but three act together": Case(denied(parity, EIGHT, 0.05)),
+        "best of nine speedups, not in its interval": Case(best_speedup_missed),
+        "planted: a crossover, in its interval": Case(crossing, at_least=0.9),
+        "planted: three act together": Case(three_together, at_least=0.95),
+        "planted: one odd combination of 24": Case(odd_combination, at_least=0.95),
+    }
+
+
+CASES = _cases()
+
+
+def main() -> None:
+    studies = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    word = sys.argv[2] if len(sys.argv) > 2 else ""
+    for name, case in CASES.items():
+        if word in name:
+            share = case.share(studies)
+            bound = f"≥ {case.at_least:.0%}" if case.at_least else f"≤ {case.at_most:.0%}"
+            bad = "" if case.tolerates(share, studies) else "   !"
+            print(f"{share:6.1%}  {bound:7} {name}{bad}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

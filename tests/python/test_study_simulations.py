@@ -1,0 +1,24 @@
+"""Of each sentence that a study's report can say, how often it is false (simulated_studies.py)."""
+
+from __future__ import annotations
+
+import pytest
+
+from .simulated_studies import CASES
+
+STUDIES, FEW = 300, 15
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", CASES)
+def test_at_most_five_in_a_hundred_sentences_are_false(name):
+    share = CASES[name].share(STUDIES)
+    assert CASES[name].tolerates(share, STUDIES), share
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", CASES)
+def test_few_sentences_of_few_studies_are_false(name):
+    share = CASES[name].share(FEW)
+    assert CASES[name].tolerates(share, FEW), share
