@@ -10,6 +10,7 @@ mod columns;
 mod dependences;
 mod options;
 mod places;
+mod predict;
 mod tables;
 mod watch;
 
@@ -133,6 +134,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add("EAGER_LIMIT_BYTES", Options::EAGER_LIMIT_BYTES)?;
     module.add_class::<calls::TraceCalls>()?;
+    module.add_class::<predict::RunSteps>()?;
+    module.add_function(wrap_pyfunction!(predict::model_times, module)?)?;
     module.add_function(wrap_pyfunction!(pack, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(analyze, module)?)

@@ -24,7 +24,7 @@
 //!
 //! [`reduce`] is a rank by itself, [`accounts`] what is summed up of it; [`graph`] is what ranks
 //! have to do with each other; [`path`] what the critical paths lead over; [`run`] hands slabs from one to the other; [`analysis`] is the
-//! result.
+//! result. [`program`] is the same before any replay, for those that change it.
 
 mod accounts;
 pub mod analysis;
@@ -34,6 +34,7 @@ mod longest;
 mod numbered;
 mod options;
 mod path;
+pub mod program;
 mod reduce;
 mod run;
 mod stamp;
@@ -41,8 +42,12 @@ mod steps;
 mod warnings;
 
 pub use analysis::Analysis;
+pub use graph::Channel;
+pub use graph::vertex;
 pub use options::{CollectiveOrder, Options};
+pub use program::{Program, program};
 pub use run::Progress;
+pub use steps::Access;
 
 use tailrace_trace::tables::Window;
 use tailrace_trace::{Tables, Trace, TraceError};

@@ -27,7 +27,7 @@ pub(crate) enum Course {
 /// What kind of file access a call makes, as the tables per file tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Access {
+pub enum Access {
     Read,
     Write,
     /// Also creates.
@@ -42,10 +42,10 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    pub(crate) const KINDS: usize = Self::Other as usize + 1;
+    pub const KINDS: usize = Self::Other as usize + 1;
 
     /// 0 for reads, 1 for writes.
-    pub(crate) fn direction(self) -> Option<usize> {
+    pub fn direction(self) -> Option<usize> {
         matches!(self, Self::Read | Self::Write).then_some(self as usize)
     }
 }

@@ -21,7 +21,7 @@ mod replay;
 pub(crate) mod replayed;
 pub(crate) mod roles;
 pub(crate) mod trail;
-pub(crate) mod vertex;
+pub mod vertex;
 pub(crate) mod wait_states;
 
 use hashbrown::HashMap;
@@ -91,7 +91,7 @@ impl Slab {
 
 /// Where messages overtake one another never: same communicator, source, destination and tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Channel {
+pub struct Channel {
     pub communicator: u32,
     pub tag: i32,
     pub source: u32,

@@ -8,7 +8,7 @@ use crate::graph::moment::Trails;
 
 /// A vertex of one rank; in order of time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Vertex {
+pub struct Vertex {
     /// Measured time, nanoseconds since the window's begin; not cut to the window.
     pub at: i64,
     /// Since when the rank's main thread does nothing but wait in MPI, if it waits.
@@ -39,7 +39,7 @@ pub struct Site {
 /// What a rank does at a vertex. Deeds that another may complete later take the rank's next *role*
 /// number: [`Deed::takes_role`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub enum Deed {
     /// Starts a send.
     Send {
         channel: u32,
@@ -116,7 +116,7 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
-    pub(crate) fn takes_role(self) -> bool {
+    pub fn takes_role(self) -> bool {
         matches!(
             self,
             Self::Send { sending: Sending::Rendezvous | Sending::InParts { .. }, .. }
@@ -126,7 +126,7 @@ impl Deed {
         )
     }
 
-    pub(crate) fn waits(self) -> bool {
+    pub fn waits(self) -> bool {
         matches!(
             self,
             Self::Await { .. } | Self::Finish { .. } | Self::Probe { .. } | Self::Granted { .. }
@@ -136,7 +136,7 @@ impl Deed {
 
 /// How a message leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sending {
+pub enum Sending {
     Eager,
     /// It completes no earlier than its receive is posted.
     Rendezvous,
@@ -148,7 +148,7 @@ pub(crate) enum Sending {
 
 /// A rank's part in the `number`-th collective of the family on the communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub communicator: u32,
     pub number: u32,
     pub family: Family,
@@ -160,7 +160,7 @@ pub(crate) struct Entry {
 /// communicators of their own, duplicates of the one that they name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub(crate) enum Family {
+pub enum Family {
     #[default]
     Ordinary,
     File,
@@ -168,12 +168,12 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    pub(crate) const COUNT: usize = Self::Window as usize + 1;
+    pub const COUNT: usize = Self::Window as usize + 1;
 }
 
 /// Who may wait for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gives {
+pub enum Gives {
     /// Nobody: it has no data for others.
     Nothing,
     /// Those that wait for all.
@@ -186,7 +186,7 @@ pub(crate) enum Gives {
 
 /// What a rank waits for when it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waits {
+pub enum Waits {
     Nothing,
     /// For all that entered so far; on an intercommunicator for those of the other group.
     All,

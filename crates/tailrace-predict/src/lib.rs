@@ -1,0 +1,45 @@
+//! Replays of a run with resources in place of ideals: what it would take on another machine.
+//!
+//! [`Steps`] are what each rank did, without when: its own time, its file calls, and its waits with
+//! what they were for ([`matching`], [`building`]). [`replay()`] takes them again, at another
+//! [`Pace`] and with another [`FileSystem`], in the order in which they happen then. Steps that are
+//! taken as measured end when the run did, to the nanosecond; with an ideal network and an ideal
+//! file system they end at T_net and T_ideal of the replay crate, which shares no code with this
+//! one beyond what a rank is reduced to.
+
+mod building;
+mod extents;
+mod files;
+mod matching;
+pub mod model;
+mod replay;
+mod steps;
+
+pub use files::{Overlapped, Scaled};
+pub use model::{Modelled, Parameters, Rereads};
+pub use replay::{FileSystem, Pace, RankTimes, Replayed, replay};
+pub use steps::Steps;
+
+use tailrace_replay::{CollectiveOrder, Options};
+use tailrace_trace::{Tables, Trace, TraceError};
+
+/// The steps of a trace.
+///
+/// # Errors
+/// Where the trace is damaged, or its times are beyond reason.
+pub fn steps(trace: &dyn Trace, options: &Options) -> Result<Steps, TraceError> {
+    let program = tailrace_replay::program(trace, options)?;
+    let guarded = options.collectives != CollectiveOrder::All;
+    Ok(building::steps(trace.tables(), program, guarded))
+}
+
+/// By rank: the node that its main thread is on, numbered as they come.
+pub fn nodes(tables: &Tables) -> Vec<u32> {
+    let mut known: hashbrown::HashMap<&str, u32> = hashbrown::HashMap::new();
+    let mut nodes = vec![0; tables.ranks as usize];
+    for location in tables.locations.iter().filter(|location| location.main) {
+        let next = known.len() as u32;
+        nodes[location.rank as usize] = *known.entry(&location.host).or_insert(next);
+    }
+    nodes
+}

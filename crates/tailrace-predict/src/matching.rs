@@ -1,0 +1,387 @@
+//! Who meets whom: the n-th send of a channel its n-th receive, the n-th collective call of a rank
+//! the n-th of the others. All of a run is at hand, so each side is written down first, and asked
+//! for afterwards.
+
+use hashbrown::HashMap;
+use tailrace_replay::Channel;
+use tailrace_replay::program::Program;
+use tailrace_replay::vertex::{Deed, Entry, Family, Gives, Sending, Vertex, Waits};
+use tailrace_trace::Tables;
+
+use crate::steps::MomentId;
+
+/// An instant that others may wait for, as measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub at: i64,
+    pub rank: u32,
+    /// Place among the rank's vertices.
+    pub place: u32,
+    /// The rank waited at the same nanosecond before.
+    pub tied: bool,
+}
+
+/// What a rank's role stands for.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    /// The n-th send or receive of the channel.
+    Send {
+        channel: u32,
+        number: u32,
+    },
+    /// … which is complete whoever receives it.
+    Eager {
+        channel: u32,
+        number: u32,
+    },
+    Receive {
+        channel: u32,
+        number: u32,
+    },
+    Collective {
+        instance: u32,
+        waits: Waits,
+        position: u32,
+    },
+}
+
+/// One side of a channel: the instants, by number, and those whose receive was cancelled.
+#[derive(Clone, Copy, Debug)]
+struct Posted {
+    moment: MomentId,
+    cancelled_at: Option<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Messages {
+    sends: Vec<MomentId>,
+    posts: Vec<Posted>,
+    /// By number of the receive that of its send, and the other way around.
+    send_of: Vec<Option<u32>>,
+    receive_of: Vec<Option<u32>>,
+}
+
+/// The n-th call of a family on a communicator.
+#[derive(Debug, Default)]
+struct Instance {
+    communicator: u32,
+    size: u32,
+    entered: u32,
+    /// Those that others wait for: instant and position.
+    entries: Vec<(MomentId, u32)>,
+    root: Option<MomentId>,
+    /// Ends of file calls that were made inside.
+    file_calls: Vec<MomentId>,
+}
+
+/// What a wait is for, before it is known which entries happened in time.
+#[derive(Debug, Default)]
+pub(crate) struct Dependence {
+    pub moments: Vec<MomentId>,
+    /// All entries of that instance.
+    pub entries: Option<u32>,
+    /// … but only if every rank has entered.
+    pub if_complete: bool,
+}
+
+pub(crate) struct Matching<'a> {
+    tables: &'a Tables,
+    pub moments: Vec<Moment>,
+    channels: HashMap<Channel, u32>,
+    messages: Vec<Messages>,
+    instance_of: HashMap<(u32, Family, u32), u32>,
+    instances: Vec<Instance>,
+    /// By rank and number.
+    roles: Vec<Vec<Option<Role>>>,
+    /// By rank: its channels by its own numbers.
+    own_channels: Vec<Vec<u32>>,
+    /// By rank and place of a vertex: the instant that it is.
+    pub moment_of: Vec<HashMap<u32, MomentId>>,
+    positions: HashMap<u32, HashMap<u32, u32>>,
+}
+
+impl<'a> Matching<'a> {
+    pub(crate) fn new(tables: &'a Tables, program: &Program) -> Self {
+        let ranks = program.ranks.len();
+        let mut matching = Self {
+            tables,
+            moments: Vec::new(),
+            channels: HashMap::new(),
+            messages: Vec::new(),
+            instance_of: HashMap::new(),
+            instances: Vec::new(),
+            roles: vec![Vec::new(); ranks],
+            own_channels: vec![Vec::new(); ranks],
+            moment_of: vec![HashMap::new(); ranks],
+            positions: HashMap::new(),
+        };
+        for rank in 0..ranks {
+            matching.write_down(program, rank);
+        }
+        matching.pair();
+        matching
+    }
+
+    /// The instants of one rank, and which side of what they are.
+    fn write_down(&mut self, program: &Program, rank: usize) {
+        let known = &program.ranks[rank];
+        for channel in &known.channels {
+            let next = self.messages.len() as u32;
+            let number = *self.channels.entry(*channel).or_insert(next);
+            if number == next {
+                self.messages.push(Messages::default());
+            }
+            self.own_channels[rank].push(number);
+        }
+        let mut marks: HashMap<u32, MomentId> = HashMap::new();
+        let mut waited_at = i64::MIN;
+        for (place, vertex) in known.vertices.iter().enumerate() {
+            let tied = waited_at == vertex.at;
+            if vertex.deed.waits() {
+                waited_at = vertex.at;
+            }
+            let moment = Moment { at: vertex.at, rank: rank as u32, place: place as u32, tied };
+            self.deed(rank, vertex, moment, &mut marks);
+        }
+    }
+
+    fn deed(
+        &mut self,
+        rank: usize,
+        vertex: &Vertex,
+        moment: Moment,
+        marks: &mut HashMap<u32, MomentId>,
+    ) {
+        match vertex.deed {
+            Deed::Send { channel, sending } => {
+                let id = self.moment(moment);
+                let channel = self.own_channels[rank][channel as usize];
+                let sends = &mut self.messages[channel as usize].sends;
+                let number = sends.len() as u32;
+                sends.push(id);
+                let role = match sending {
+                    Sending::InParts { rendezvous: false } => Role::Eager { channel, number },
+                    _ => Role::Send { channel, number },
+                };
+                if vertex.deed.takes_role() {
+                    self.roles[rank].push(Some(role));
+                }
+            }
+            Deed::Ready { role } => {
+                if let Some(Role::Send { channel, number } | Role::Eager { channel, number }) =
+                    self.role(rank, role)
+                {
+                    let id = self.moment(moment);
+                    self.messages[channel as usize].sends[number as usize] = id;
+                }
+            }
+            Deed::Post { channel } => {
+                let id = self.moment(moment);
+                self.post(rank, channel, id);
+            }
+            Deed::Mark { thread } => {
+                marks.insert(thread, self.moment(moment));
+            }
+            Deed::LatePost { channel, thread } => {
+                let id = marks.remove(&thread).unwrap_or_else(|| self.moment(moment));
+                self.moments[id as usize].at = vertex.at; // known no earlier
+                self.post(rank, channel, id);
+            }
+            Deed::Enter(entry) => self.enter(rank, &entry, moment),
+            Deed::FileEnded { role } => {
+                if let Some(Role::Collective { instance, .. }) = self.role(rank, role) {
+                    let id = self.moment(moment);
+                    self.instances[instance as usize].file_calls.push(id);
+                }
+            }
+            Deed::Cancel { role } => {
+                if let Some(Role::Receive { channel, number }) = self.role(rank, role) {
+                    let posted = &mut self.messages[channel as usize].posts[number as usize];
+                    posted.cancelled_at = Some(vertex.at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn moment(&mut self, moment: Moment) -> MomentId {
+        let id = self.moments.len() as MomentId;
+        self.moment_of[moment.rank as usize].insert(moment.place, id);
+        self.moments.push(moment);
+        id
+    }
+
+    fn post(&mut self, rank: usize, channel: u32, moment: MomentId) {
+        let channel = self.own_channels[rank][channel as usize];
+        let posts = &mut self.messages[channel as usize].posts;
+        self.roles[rank].push(Some(Role::Receive { channel, number: posts.len() as u32 }));
+        posts.push(Posted { moment, cancelled_at: None });
+    }
+
+    fn enter(&mut self, rank: usize, entry: &Entry, moment: Moment) {
+        let key = (entry.communicator, entry.family, entry.number);
+        let next = self.instances.len() as u32;
+        let instance = *self.instance_of.entry(key).or_insert(next);
+        let position = self.position(entry.communicator, rank as u32);
+        if instance == next {
+            let size = self.positions[&entry.communicator].len() as u32;
+            let communicator = entry.communicator;
+            self.instances.push(Instance { communicator, size, ..Instance::default() });
+        }
+        let id = self.moment(moment);
+        let known = &mut self.instances[instance as usize];
+        known.entered += 1;
+        match entry.gives {
+            Gives::Nothing => {}
+            Gives::Root => known.root = Some(id),
+            Gives::All | Gives::ByPosition => known.entries.push((id, position)),
+        }
+        let role = Role::Collective { instance, waits: entry.waits, position };
+        self.roles[rank].push(Some(role));
+    }
+
+    /// The rank's place in the communicator; the remote group follows the members.
+    fn position(&mut self, communicator: u32, rank: u32) -> u32 {
+        let tables = self.tables;
+        let positions = self.positions.entry(communicator).or_insert_with(|| {
+            let entry = &tables.communicators[communicator as usize];
+            let remote = entry.remote.as_deref().unwrap_or_default();
+            let ranks = entry.members.iter().chain(remote).enumerate();
+            ranks.map(|(position, rank)| (*rank, position as u32)).collect()
+        });
+        positions.get(&rank).copied().unwrap_or(0)
+    }
+
+    fn role(&self, rank: usize, role: u64) -> Option<Role> {
+        self.roles[rank].get(role as usize).copied().flatten()
+    }
+
+    fn pair(&mut self) {
+        let at = |moments: &[Moment], id: MomentId| moments[id as usize].at;
+        for messages in &mut self.messages {
+            messages.receive_of = vec![None; messages.sends.len()];
+            messages.send_of = vec![None; messages.posts.len()];
+            let mut send = 0;
+            for (receive, posted) in messages.posts.iter().enumerate() {
+                let Some(id) = messages.sends.get(send) else { break };
+                let sent_at = at(&self.moments, *id);
+                // a receive that was cancelled before anything came takes nothing
+                if posted.cancelled_at.is_some_and(|cancelled| sent_at > cancelled) {
+                    continue;
+                }
+                messages.send_of[receive] = Some(send as u32);
+                messages.receive_of[send] = Some(receive as u32);
+                send += 1;
+            }
+        }
+    }
+
+    /// What the rank waits for at a vertex; `probed`: receives posted so far on each of its
+    /// channels.
+    pub(crate) fn dependence(
+        &self,
+        rank: usize,
+        vertex: &Vertex,
+        probed: &HashMap<u32, u32>,
+    ) -> Dependence {
+        match vertex.deed {
+            Deed::Await { role } => match self.role(rank, role) {
+                Some(Role::Collective { instance, .. }) => Dependence::of_complete(instance),
+                role => self.of_role(role),
+            },
+            Deed::Finish { role } => self.of_role(self.role(rank, role)),
+            Deed::Probe { channel } => {
+                let posted = probed.get(&channel).copied().unwrap_or(0);
+                let channel = self.own_channels[rank][channel as usize];
+                let sent = self.messages[channel as usize].sends.get(posted as usize);
+                Dependence::of(sent.copied())
+            }
+            _ => Dependence::default(),
+        }
+    }
+
+    fn of_role(&self, role: Option<Role>) -> Dependence {
+        match role {
+            Some(Role::Send { channel, number }) => {
+                let messages = &self.messages[channel as usize];
+                let receive = messages.receive_of[number as usize];
+                Dependence::of(receive.map(|number| messages.posts[number as usize].moment))
+            }
+            Some(Role::Receive { channel, number }) => {
+                let messages = &self.messages[channel as usize];
+                let send = messages.send_of[number as usize];
+                Dependence::of(send.map(|number| messages.sends[number as usize]))
+            }
+            Some(Role::Collective { instance, waits, position }) => {
+                self.of_collective(instance, waits, position)
+            }
+            Some(Role::Eager { .. }) | None => Dependence::default(),
+        }
+    }
+
+    fn of_collective(&self, number: u32, waits: Waits, position: u32) -> Dependence {
+        let instance = &self.instances[number as usize];
+        match waits {
+            Waits::Nothing => Dependence::default(),
+            Waits::Root => Dependence::of(instance.root),
+            Waits::All if self.remote(instance.communicator).is_some() => {
+                let members =
+                    self.tables.communicators[instance.communicator as usize].members.len();
+                let is_remote = |position: u32| position as usize >= members;
+                let own = is_remote(position);
+                Self::of_positions(instance, |other| is_remote(other) != own)
+            }
+            Waits::All | Waits::Both => {
+                Dependence { entries: Some(number), ..Dependence::default() }
+            }
+            Waits::AllIfComplete => Dependence::of_complete(number),
+            Waits::Readers => Dependence {
+                moments: instance.file_calls.clone(),
+                ..Dependence::of_complete(number)
+            },
+            Waits::Before => Self::of_positions(instance, |other| other <= position),
+            Waits::Neighbours => {
+                let sources = self.neighbours(instance.communicator, position);
+                Self::of_positions(instance, |other| sources.contains(&other))
+            }
+        }
+    }
+
+    fn of_positions(instance: &Instance, wanted: impl Fn(u32) -> bool) -> Dependence {
+        let entries = instance.entries.iter().filter(|(_, position)| wanted(*position));
+        let moments = entries.map(|(moment, _)| *moment).collect();
+        Dependence { moments, ..Dependence::default() }
+    }
+
+    /// The positions that the one receives from.
+    fn neighbours(&self, communicator: u32, position: u32) -> Vec<u32> {
+        let positions = &self.positions[&communicator];
+        let rank = positions.iter().find(|(_, other)| **other == position).map(|(rank, _)| *rank);
+        let ranks = rank.and_then(|rank| self.tables.neighbours.get(&(communicator, rank)));
+        let ranks = ranks.into_iter().flat_map(|ranks| ranks.iter());
+        ranks.filter_map(|rank| positions.get(rank).copied()).collect()
+    }
+
+    /// The other group of an intercommunicator.
+    fn remote(&self, communicator: u32) -> Option<&[u32]> {
+        self.tables.communicators[communicator as usize].remote.as_deref()
+    }
+
+    pub(crate) fn entries(&self, instance: u32) -> Vec<MomentId> {
+        self.instances[instance as usize].entries.iter().map(|(moment, _)| *moment).collect()
+    }
+
+    pub(crate) fn size(&self, instance: u32) -> u32 {
+        self.instances[instance as usize].size
+    }
+}
+
+impl Dependence {
+    fn of(moment: Option<MomentId>) -> Self {
+        Self { moments: moment.into_iter().collect(), ..Self::default() }
+    }
+
+    fn of_complete(instance: u32) -> Self {
+        Self { entries: Some(instance), if_complete: true, ..Self::default() }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a rank does, as steps that can be taken in another time than they were.
+
+use tailrace_replay::program::FileCall;
+
+/// Names an instant of some rank that others may wait for.
+pub(crate) type MomentId = u32;
+
+/// Names instants of several ranks that others wait for together.
+pub(crate) type GatheringId = u32;
+
+/// One step of a rank; times in nanoseconds, as measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// Time of its own: outside of calls, in file calls that are not told one by one, and in MPI
+    /// without waiting for anyone.
+    Local { useful: i64, io: i64, mpi: i64 },
+    /// The rank's file call of that number.
+    File { call: u32 },
+    /// Others may wait for this instant.
+    Mark { moment: MomentId },
+    /// Goes on when all of `awaited` has happened, and `transfer` later.
+    Wait { awaited: (u32, u32), transfer: i64 },
+}
+
+/// What a wait is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    Moment(MomentId),
+    /// The first `entries` of the gathering, by measured time.
+    Gathering {
+        id: GatheringId,
+        entries: u32,
+    },
+}
+
+/// A run as steps: what happens stays the same, and when is to be found.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// By rank.
+    pub(crate) ranks: Vec<RankSteps>,
+    /// What waits are for; each names a range.
+    pub(crate) awaited: Vec<Awaited>,
+    pub(crate) moments: u32,
+    /// By gathering: the instants, in order of measured time.
+    pub(crate) gatherings: Vec<Vec<MomentId>>,
+    /// By moment: the gathering that it is in, and its place there.
+    pub(crate) gathered: Vec<Option<(GatheringId, u32)>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct RankSteps {
+    pub birth: i64,
+    pub steps: Vec<Step>,
+    pub calls: Vec<FileCall>,
+}

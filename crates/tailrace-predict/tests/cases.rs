@@ -1,0 +1,45 @@
+//! The golden cases of the replay, by way of steps: as measured they take the run time, with an
+//! ideal network T_net, and with an ideal file system too T_ideal. The engine found these another
+//! way.
+
+#[path = "../../tailrace-replay/tests/common/mod.rs"]
+mod common;
+
+use std::path::Path;
+
+use common::Case;
+use tailrace_predict::{Pace, Scaled, replay, steps};
+use tailrace_replay::analyze;
+
+/// Cases that do what steps do not tell: a rank that waits in MPI for its own thread's file calls;
+/// and one by Dimemas' convention, in which the run as measured is impossible.
+const BEYOND: [&str; 3] =
+    ["dimemas-convention.txt", "thread-computes-between.txt", "thread-waited-for.txt"];
+
+#[test]
+fn steps_taken_as_measured_or_ideally_end_where_the_engine_says() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/replay/cases");
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.extension().is_none_or(|e| e != "txt") || BEYOND.contains(&name.as_str()) {
+            continue;
+        }
+        let case = Case::parse(&std::fs::read_to_string(&path).unwrap());
+        let analysis = analyze(&case.trace, &case.options, &mut |_, _| true).unwrap();
+        let steps = steps(&case.trace, &case.options).unwrap();
+        let network = Pace { network: 0., ..Pace::AS_MEASURED };
+        let found = [
+            replay(&steps, Pace::AS_MEASURED, &mut Scaled(1.)).runtime(),
+            replay(&steps, network, &mut Scaled(1.)).runtime(),
+            replay(&steps, Pace { io: 0., ..network }, &mut Scaled(0.)).runtime(),
+        ];
+        let expected = [analysis.runtime, analysis.ideal.net, analysis.ideal.ideal];
+        if found != expected {
+            wrong.push(format!("{name}: {found:?}, not {expected:?}"));
+        }
+    }
+    wrong.sort();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,161 @@
+//! Replays of a run with resources: what it would take with another file system, or at another
+//! pace.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tailrace_predict::{
+    FileSystem, Modelled, Overlapped, Pace, Parameters, RankTimes, Rereads, Scaled, Steps,
+};
+use tailrace_replay::Access;
+use tailrace_replay::program::FileCall;
+
+use crate::{options, trace_error};
+
+/// What each rank of a trace did, to be taken again in another time.
+///
+/// `eager_limit_bytes` is that of `analyze`. Raises TraceError(message, hint).
+#[pyclass(module = "tailrace._engine", name = "Steps", frozen)]
+pub struct RunSteps {
+    steps: Steps,
+    /// By rank: the node that it is on.
+    nodes: Vec<u32>,
+}
+
+#[pymethods]
+impl RunSteps {
+    #[new]
+    #[pyo3(signature = (path, *, eager_limit_bytes=None))]
+    fn new(py: Python<'_>, path: PathBuf, eager_limit_bytes: Option<i64>) -> PyResult<Self> {
+        let options = options::checked(eager_limit_bytes, None, None, None, None)?;
+        py.detach(|| {
+            let trace = tailrace_trace::open(&path)?;
+            let nodes = tailrace_predict::nodes(trace.tables());
+            Ok(Self { steps: tailrace_predict::steps(&*trace, &options)?, nodes })
+        })
+        .map_err(trace_error)
+    }
+
+    /// Takes them so many times as slowly as measured (0: in no time), with file calls as measured
+    /// (`files`, a number) or by a model (a dictionary: see `model_times`); `overlapped`: file
+    /// calls but reads are made beside the rank.
+    ///
+    /// Returns {"runtime_ns", "forced"} and by rank the lists "useful_ns", "io_ns", "waiting_ns",
+    /// "transfer_ns". `forced`: waits in a circle that were given up.
+    #[pyo3(signature = (*, useful=1.0, network=1.0, files=1.0, model=None, overlapped=false))]
+    fn replay<'py>(
+        &self,
+        py: Python<'py>,
+        useful: f64,
+        network: f64,
+        files: f64,
+        model: Option<Bound<'py, PyDict>>,
+        overlapped: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let parameters = model.map(|model| parameters(&model)).transpose()?;
+        let replayed = py.detach(|| {
+            let mut scaled = Scaled(files);
+            let mut modelled = parameters.as_ref().map(|p| Modelled::new(p, &self.nodes));
+            let under: &mut dyn FileSystem = match &mut modelled {
+                Some(modelled) => modelled,
+                None => &mut scaled,
+            };
+            let pace = Pace { useful, network, io: files };
+            let mut beside = Overlapped::new(under, self.nodes.len());
+            if overlapped {
+                return tailrace_predict::replay(&self.steps, pace, &mut beside);
+            }
+            tailrace_predict::replay(&self.steps, pace, under)
+        });
+        let answer = PyDict::new(py);
+        answer.set_item("runtime_ns", replayed.runtime())?;
+        answer.set_item("forced", replayed.forced)?;
+        let columns: [(&str, fn(&RankTimes) -> i64); 4] = [
+            ("useful_ns", |rank| rank.useful),
+            ("io_ns", |rank| rank.io),
+            ("waiting_ns", |rank| rank.waiting),
+            ("transfer_ns", |rank| rank.transfer),
+        ];
+        for (name, of) in columns {
+            answer.set_item(name, replayed.ranks.iter().map(of).collect::<Vec<i64>>())?;
+        }
+        Ok(answer)
+    }
+}
+
+/// What the calls of one process take by a model, one after another, ns: each is (kind, file,
+/// offset, bytes), the kind one of "read", "write", "open", "close", "look_up", "synchronize",
+/// "lock", "truncate", "other".
+///
+/// The model's keys are those of `Parameters` in the crate tailrace-predict: "calls" by kind and
+/// "scattered_write" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in
+/// bytes; "room_by_file", "close_drains", "look_up_drains" bool; "rereads" "never", "while_open" or
+/// "always". Raises KeyError, TypeError and ValueError for others.
+#[pyfunction]
+pub(crate) fn model_times(
+    model: Bound<'_, PyDict>,
+    calls: Vec<(String, u32, i64, u64)>,
+) -> PyResult<Vec<i64>> {
+    let parameters = parameters(&model)?;
+    let mut files = Modelled::new(&parameters, &[0]);
+    let mut now = 0;
+    let mut time = |(kind, file, offset, bytes): (String, u32, i64, u64)| {
+        let access = access(&kind)?;
+        let offset = Some(offset);
+        let call = FileCall { begin: now, end: now, access, file, bytes, offset };
+        let begin = now;
+        now = files.end(0, begin, &call);
+        Ok(now - begin)
+    };
+    calls.into_iter().map(&mut time).collect()
+}
+
+const KINDS: [(&str, Access); Access::KINDS] = [
+    ("read", Access::Read),
+    ("write", Access::Write),
+    ("open", Access::Open),
+    ("close", Access::Close),
+    ("look_up", Access::LookUp),
+    ("synchronize", Access::Synchronize),
+    ("lock", Access::Lock),
+    ("truncate", Access::Truncate),
+    ("other", Access::Other),
+];
+
+fn access(kind: &str) -> PyResult<Access> {
+    let known = KINDS.iter().find(|(name, _)| *name == kind);
+    known
+        .map(|(_, access)| *access)
+        .ok_or_else(|| PyValueError::new_err(format!("there is no kind of call {kind:?}")))
+}
+
+fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
+    let number = |name: &str| model.as_any().get_item(name)?.extract::<f64>();
+    let flag = |name: &str| model.as_any().get_item(name)?.extract::<bool>();
+    let calls = model.as_any().get_item("calls")?;
+    let mut costs = [0.; Access::KINDS];
+    for (name, access) in KINDS {
+        costs[access as usize] = calls.get_item(name)?.extract()?;
+    }
+    let rereads = match model.as_any().get_item("rereads")?.extract::<String>()?.as_str() {
+        "never" => Rereads::Never,
+        "while_open" => Rereads::WhileOpen,
+        "always" => Rereads::Always,
+        other => return Err(PyValueError::new_err(format!("rereads cannot be {other:?}"))),
+    };
+    Ok(Parameters {
+        calls: costs,
+        scattered_write: number("scattered_write")?,
+        copy: number("copy")?,
+        cached: number("cached")?,
+        write: number("write")?,
+        read: number("read")?,
+        write_behind: number("write_behind")?,
+        room_by_file: flag("room_by_file")?,
+        close_drains: flag("close_drains")?,
+        look_up_drains: flag("look_up_drains")?,
+        rereads,
+    })
+}

@@ -1,0 +1,141 @@
+//! What each rank did, for replays that change it: the instants at which ranks meet, and the file
+//! calls between them. All of it is in memory, so memory grows with the trace.
+
+use rayon::prelude::*;
+use tailrace_trace::offsets::Follower;
+use tailrace_trace::tables::Place;
+use tailrace_trace::{Batch, Tables, Trace, TraceError};
+
+use crate::accounts::timeline::Timeline;
+use crate::graph::Channel;
+use crate::graph::vertex::Vertex;
+use crate::options::Options;
+use crate::reduce::opaque::Opaque;
+use crate::reduce::{Common, Rank};
+use crate::steps::{self, Access, Course, Step};
+use crate::{calendar, window};
+
+/// A run, rank by rank. Times are nanoseconds since the window's begin.
+#[derive(Debug)]
+pub struct Program {
+    pub runtime: i64,
+    pub ranks: Vec<RankProgram>,
+}
+
+/// What one rank did.
+#[derive(Debug, Default)]
+pub struct RankProgram {
+    /// When it comes to life.
+    pub birth: i64,
+    /// In order of time.
+    pub vertices: Vec<Vertex>,
+    /// By the numbers that its vertices name.
+    pub channels: Vec<Channel>,
+    /// The main thread's innermost calls on file systems, in order, cut to the window.
+    pub calls: Vec<FileCall>,
+    /// Time of the main thread outside of calls, and in file calls, at the window's end.
+    pub useful: i64,
+    pub io: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct FileCall {
+    pub begin: i64,
+    pub end: i64,
+    pub access: Access,
+    /// Index into the trace's files.
+    pub file: u32,
+    pub bytes: u64,
+    /// Where in the file it reads or writes, where that is known.
+    pub offset: Option<i64>,
+}
+
+/// What all ranks of the trace did.
+///
+/// # Errors
+/// Where the trace is damaged, or its times are beyond reason.
+pub fn program(trace: &dyn Trace, options: &Options) -> Result<Program, TraceError> {
+    let tables = trace.tables();
+    let window = window(tables);
+    let times = calendar(tables, window)?;
+    let times = (window, times.0, times.1);
+    let common = Common::new(tables, times, options, Opaque::new(trace)?);
+    let timeline = Timeline::new(common.runtime(), tables.ranks as usize, 1);
+    let ranks = locations(tables).into_par_iter().zip(0..tables.ranks);
+    let ranks = ranks.map(|(locations, number)| {
+        let rank = Rank::new(trace, &common, number, locations);
+        of_rank(trace, rank, &timeline)
+    });
+    Ok(Program { runtime: common.runtime(), ranks: ranks.collect::<Result<_, _>>()? })
+}
+
+/// The locations of each rank.
+fn locations(tables: &Tables) -> Vec<Vec<usize>> {
+    let mut locations = vec![Vec::new(); tables.ranks as usize];
+    for (index, location) in tables.locations.iter().enumerate() {
+        locations[location.rank as usize].push(index);
+    }
+    locations
+}
+
+fn of_rank(
+    trace: &dyn Trace,
+    mut rank: Rank<'_>,
+    timeline: &Timeline,
+) -> Result<RankProgram, TraceError> {
+    let end = rank.common.window.end_ns;
+    rank.timeline = timeline.row_to_fill();
+    rank.threshold = i64::MAX;
+    rank.come_to_life();
+    let (mut vertices, mut channels) = (Vec::new(), Vec::new());
+    let mut is_over = false;
+    while !is_over {
+        is_over = rank.reduce(end)? >= end;
+        if is_over {
+            rank.finish();
+        }
+        vertices.append(&mut rank.slab.vertices);
+        channels.append(&mut rank.slab.channels);
+        rank.slab.edges.clear();
+        rank.slab.moved.clear();
+    }
+    let main = rank.main.map(|main| rank.locations[main]);
+    let [useful, io, _] = rank.pen.totals();
+    let calls = main.map_or(Ok(Vec::new()), |main| calls(trace, main, rank.common))?;
+    Ok(RankProgram { birth: rank.birth(), vertices, channels, calls, useful, io })
+}
+
+fn calls(
+    trace: &dyn Trace,
+    location: usize,
+    common: &Common<'_>,
+) -> Result<Vec<FileCall>, TraceError> {
+    let mut calls = Vec::new();
+    let (mut stream, mut batch) = (trace.events(location), Batch::default());
+    let mut follower = Follower::default();
+    while stream.next_batch(&mut batch)? {
+        let steps = batch.shapes.iter().map(|shape| {
+            let tokens = shape.operation.requests().len() as u32;
+            steps::line(common.tables, shape, tokens, 0, |_| 0).step
+        });
+        let steps: Vec<Step> = steps.collect();
+        for event in &batch.events {
+            let step = &steps[event.shape as usize];
+            if step.course != Course::File || !is_on_file_system(common.tables, step) {
+                continue;
+            }
+            let operation = &batch.shapes[event.shape as usize].operation;
+            let distance = operation.file().and_then(|call| call.offset);
+            let offset = distance.map(|by| follower.offset(step.file, by, step.bytes));
+            let (begin, end) = (common.clip(event.begin), common.clip(event.end));
+            let Step { access, file, bytes, .. } = *step;
+            calls.push(FileCall { begin, end, access, file, bytes, offset });
+        }
+    }
+    Ok(calls)
+}
+
+fn is_on_file_system(tables: &Tables, step: &Step) -> bool {
+    let entry = tables.files.get(step.file as usize);
+    entry.is_some_and(|entry| entry.place() == Place::FileSystem)
+}
