@@ -23,6 +23,7 @@ ROOMS = {
     "report": "report",
     "run": "capture",
     "study": "study",
+    "whatif": "predict",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 

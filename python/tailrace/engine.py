@@ -85,6 +85,18 @@ def calls(
     return _engine().Calls(str(path), **selection)
 
 
+def steps(path: Path, eager_limit_bytes: int | None = None) -> Any:
+    """What each rank of a trace did, which `replay` takes again in another time."""
+    with reported(path):
+        return _engine().Steps(str(path), eager_limit_bytes=eager_limit_bytes)
+
+
+def model_times(model: dict[str, Any], calls: list[tuple[str, int, int, int]]) -> list[int]:
+    """What the calls of one process take by a model, ns: each is (kind, file, offset, bytes)."""
+    times: list[int] = _engine().model_times(model, calls)
+    return times
+
+
 def pack(raw_directory: Path, output: Path) -> list[dict[str, Any]]:
     """Packs a raw directory into one file for each run in it, which appears under its name only
     when it is whole: `output`, then with -2, -3, … before the ending. Returns a summary of each."""

@@ -312,6 +312,7 @@ MANY_LEVELS = {"ranks": [*range(1, 61)], "chunk": [*range(1, 56)]}
 
 
 @pytest.mark.slow
+@pytest.mark.measured("the processor time of a report")
 @pytest.mark.parametrize(
     ("levels", "blocks"), [(COMMON_LEVELS | {"read_target": [*"xy"]}, 10), (MANY_LEVELS, 3)]
 )

@@ -7,40 +7,74 @@ use crate::replay::{FileSystem, scaled};
 
 /// The file system of the run, so much slower: 1 is as measured, 0 an ideal one.
 #[derive(Clone, Copy, Debug)]
-pub struct Scaled(pub f64);
+pub struct Scaled {
+    /// Calls that move bytes, and all others.
+    pub bytes: f64,
+    pub others: f64,
+}
+
+impl Scaled {
+    pub fn all(by: f64) -> Self {
+        Self { bytes: by, others: by }
+    }
+}
 
 impl FileSystem for Scaled {
     fn end(&mut self, _rank: u32, begin: i64, call: &FileCall) -> i64 {
-        begin + scaled(call.end - call.begin, self.0)
+        let by = if call.access.direction().is_some() { self.bytes } else { self.others };
+        begin + scaled(call.end - call.begin, by)
     }
 }
 
 /// Another's calls, made by a thread of their own while the rank goes on: it waits for them where
-/// it reads, and at its end.
+/// it reads, and at its end. What it writes it copies first.
 pub struct Overlapped<'a> {
     under: &'a mut dyn FileSystem,
+    /// Nanoseconds a byte.
+    copy: f64,
     /// By rank: until when its thread has something to do.
     busy: Vec<i64>,
 }
 
 impl<'a> Overlapped<'a> {
-    pub fn new(under: &'a mut dyn FileSystem, ranks: usize) -> Self {
-        Self { under, busy: vec![i64::MIN; ranks] }
+    pub fn new(under: &'a mut dyn FileSystem, copy: f64, ranks: usize) -> Self {
+        Self { under, copy, busy: vec![i64::MIN; ranks] }
     }
 }
 
 impl FileSystem for Overlapped<'_> {
     fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
         let busy = &mut self.busy[rank as usize];
-        let end = self.under.end(rank, begin.max(*busy), call);
         if call.access == Access::Read {
-            return end;
+            return self.under.end(rank, begin.max(*busy), call);
         }
-        *busy = end;
-        begin
+        let copied = begin + (call.bytes as f64 * self.copy).round() as i64;
+        *busy = self.under.end(rank, copied.max(*busy), call);
+        copied
     }
 
     fn rest(&mut self, rank: u32, now: i64) -> i64 {
         now.max(self.busy[rank as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(access: Access, begin: i64, end: i64, bytes: u64) -> FileCall {
+        FileCall { begin, end, access, file: 0, bytes, offset: None }
+    }
+
+    #[test]
+    fn what_is_overlapped_is_waited_for_where_the_rank_reads_and_at_its_end() {
+        let mut measured = Scaled::all(1.);
+        let mut files = Overlapped::new(&mut measured, 0.5, 1);
+        // 20 bytes are copied in 10; the thread writes from 10 to 110 and closes until 130.
+        assert_eq!(files.end(0, 0, &call(Access::Write, 0, 100, 20)), 10);
+        assert_eq!(files.end(0, 15, &call(Access::Close, 100, 120, 0)), 15);
+        assert_eq!(files.rest(0, 40), 130);
+        assert_eq!(files.end(0, 50, &call(Access::Read, 0, 7, 1)), 137);
+        assert_eq!(files.rest(0, 200), 200);
     }
 }

@@ -27,14 +27,15 @@ pub trait FileSystem {
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     pub useful: f64,
-    /// Of MPI: calls by themselves, and what waits take beyond what they wait for.
+    /// Of MPI: what waits take beyond what they wait for, and calls that wait for nobody.
     pub network: f64,
+    pub mpi: f64,
     /// Of file calls that are not told one by one.
     pub io: f64,
 }
 
 impl Pace {
-    pub const AS_MEASURED: Self = Self { useful: 1., network: 1., io: 1. };
+    pub const AS_MEASURED: Self = Self { useful: 1., network: 1., mpi: 1., io: 1. };
 }
 
 /// Where a rank's time went.
@@ -157,7 +158,7 @@ impl<'a> Run<'a> {
         let times = &mut self.times[rank as usize];
         let useful = scaled(useful, self.pace.useful);
         let io = scaled(io, self.pace.io);
-        let mpi = scaled(mpi, self.pace.network);
+        let mpi = scaled(mpi, self.pace.mpi);
         times.useful += useful;
         times.io += io;
         times.transfer += mpi;

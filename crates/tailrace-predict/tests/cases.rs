@@ -29,11 +29,11 @@ fn steps_taken_as_measured_or_ideally_end_where_the_engine_says() {
         let case = Case::parse(&std::fs::read_to_string(&path).unwrap());
         let analysis = analyze(&case.trace, &case.options, &mut |_, _| true).unwrap();
         let steps = steps(&case.trace, &case.options).unwrap();
-        let network = Pace { network: 0., ..Pace::AS_MEASURED };
+        let network = Pace { network: 0., mpi: 0., ..Pace::AS_MEASURED };
         let found = [
-            replay(&steps, Pace::AS_MEASURED, &mut Scaled(1.)).runtime(),
-            replay(&steps, network, &mut Scaled(1.)).runtime(),
-            replay(&steps, Pace { io: 0., ..network }, &mut Scaled(0.)).runtime(),
+            replay(&steps, Pace::AS_MEASURED, &mut Scaled::all(1.)).runtime(),
+            replay(&steps, network, &mut Scaled::all(1.)).runtime(),
+            replay(&steps, Pace { io: 0., ..network }, &mut Scaled::all(0.)).runtime(),
         ];
         let expected = [analysis.runtime, analysis.ideal.net, analysis.ideal.ideal];
         if found != expected {

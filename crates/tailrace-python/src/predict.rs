@@ -14,6 +14,9 @@ use tailrace_replay::program::FileCall;
 
 use crate::{options, trace_error};
 
+/// One of a rank's times.
+type TimeOf = fn(&RankTimes) -> i64;
+
 /// What each rank of a trace did, to be taken again in another time.
 ///
 /// `eager_limit_bytes` is that of `analyze`. Raises TraceError(message, hint).
@@ -38,41 +41,47 @@ impl RunSteps {
         .map_err(trace_error)
     }
 
-    /// Takes them so many times as slowly as measured (0: in no time), with file calls as measured
-    /// (`files`, a number) or by a model (a dictionary: see `model_times`); `overlapped`: file
-    /// calls but reads are made beside the rank.
+    /// Takes them so many times as slowly as measured (0: in no time): time outside of calls, what
+    /// waits in MPI take beyond what they are for, MPI that waits for nobody, and in files calls
+    /// that move bytes and all others. `model`: file calls take what a model says instead (see
+    /// `model_times`). `overlapped`: file calls but reads are made beside the rank, which copies
+    /// what it writes, in so many ns a byte.
     ///
     /// Returns {"runtime_ns", "forced"} and by rank the lists "useful_ns", "io_ns", "waiting_ns",
     /// "transfer_ns". `forced`: waits in a circle that were given up.
-    #[pyo3(signature = (*, useful=1.0, network=1.0, files=1.0, model=None, overlapped=false))]
+    #[pyo3(signature = (*, useful=1.0, network=1.0, mpi=1.0, bytes=1.0, others=1.0, model=None,
+                        overlapped=None))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
     fn replay<'py>(
         &self,
         py: Python<'py>,
         useful: f64,
         network: f64,
-        files: f64,
+        mpi: f64,
+        bytes: f64,
+        others: f64,
         model: Option<Bound<'py, PyDict>>,
-        overlapped: bool,
+        overlapped: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let parameters = model.map(|model| parameters(&model)).transpose()?;
+        let pace = Pace { useful, network, mpi, io: others };
         let replayed = py.detach(|| {
-            let mut scaled = Scaled(files);
+            let mut scaled = Scaled { bytes, others };
             let mut modelled = parameters.as_ref().map(|p| Modelled::new(p, &self.nodes));
             let under: &mut dyn FileSystem = match &mut modelled {
                 Some(modelled) => modelled,
                 None => &mut scaled,
             };
-            let pace = Pace { useful, network, io: files };
-            let mut beside = Overlapped::new(under, self.nodes.len());
-            if overlapped {
-                return tailrace_predict::replay(&self.steps, pace, &mut beside);
-            }
-            tailrace_predict::replay(&self.steps, pace, under)
+            let Some(copy) = overlapped else {
+                return tailrace_predict::replay(&self.steps, pace, under);
+            };
+            let mut beside = Overlapped::new(under, copy, self.nodes.len());
+            tailrace_predict::replay(&self.steps, pace, &mut beside)
         });
         let answer = PyDict::new(py);
         answer.set_item("runtime_ns", replayed.runtime())?;
         answer.set_item("forced", replayed.forced)?;
-        let columns: [(&str, fn(&RankTimes) -> i64); 4] = [
+        let columns: [(&str, TimeOf); 4] = [
             ("useful_ns", |rank| rank.useful),
             ("io_ns", |rank| rank.io),
             ("waiting_ns", |rank| rank.waiting),

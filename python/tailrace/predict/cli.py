@@ -1,0 +1,81 @@
+"""The command line of `tailrace whatif`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from tailrace.usage import EAGER_LIMIT, PATH
+
+
+class Factor(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
+    """How many times as fast: 2x, 2 or 0.5."""
+
+    name = "factor"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)[x×]?", str(value).strip())
+        factor = float(found[1]) if found else 0.0
+        if not 1e-6 <= factor <= 1e6:
+            self.fail(f"'{value}' is not a factor such as 2x or 0.5", param, ctx)
+        return factor
+
+
+def factor(name: str, what: str) -> click.Option:
+    return click.option(  # type: ignore[return-value]
+        name, type=Factor(), default=None, metavar="FACTOR", help=f"{what} so many times as fast."
+    )
+
+
+@click.command()
+@click.argument("trace", type=PATH, metavar="TRACE")
+@factor("--io-rate", "The file system")
+@factor("--network", "The network")
+@factor("--compute", "The processors")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    type=PATH,
+    metavar="MODEL.toml",
+    help="Another file system, as `tailrace calibrate` wrote it; several are compared.",
+)
+@click.option("--overlap", is_flag=True, help="Output is written beside the computation.")
+@click.option(
+    "--all", "every", is_flag=True, help="Each change by itself, the largest gain first [default]."
+)
+@click.option("--eager-limit", "eager_limit_bytes", **EAGER_LIMIT)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/whatif.json)."
+)
+def whatif(
+    trace: Path,
+    io_rate: float | None,
+    network: float | None,
+    compute: float | None,
+    targets: tuple[Path, ...],
+    overlap: bool,
+    every: bool,
+    eager_limit_bytes: int | None,
+    as_json: bool,
+) -> None:
+    """Predict what a change would give: TRACE again, on other file systems or with other resources.
+
+    Changes that are named together are made together. Without any, each of the usual ones is made
+    by itself.
+
+    TRACE is a .tailrace file, a directory of `tailrace run`, or Extrae's .prv or .prv.gz.
+    """
+    from tailrace.predict.command import main
+
+    factors = {"io": io_rate, "network": network, "compute": compute}
+    chosen = {name: factor for name, factor in factors.items() if factor is not None}
+    if every and (chosen or overlap):
+        raise click.UsageError(
+            "--all makes each change by itself, so it goes with --target alone"
+        )
+    main(trace, chosen, list(targets), overlap, every, eager_limit_bytes, as_json)

@@ -1,0 +1,98 @@
+"""`tailrace whatif`: reads the trace, predicts, and says which change gives most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tailrace.names import printable
+from tailrace.output import print_json
+from tailrace.predict.model import load
+from tailrace.predict.whatif import Change, Prediction, Run, usual
+from tailrace.store import opened_trace
+from tailrace.terminal import console, print_numbers, table
+from tailrace.units import percent, seconds
+
+WORTH_IT = 0.01
+
+
+def main(
+    path: Path,
+    factors: dict[str, float],
+    targets: list[Path],
+    overlap: bool,
+    every: bool,
+    eager_limit_bytes: int | None,
+    as_json: bool,
+) -> None:
+    models = [load(target) for target in targets]
+    with opened_trace(path) as trace:
+        run = Run(trace, eager_limit_bytes)
+    if every or not (factors or models or overlap):
+        predictions = run.ranked(usual(models))
+    else:
+        together = [Change(**factors, target=model, overlap=overlap) for model in models]
+        predictions = run.ranked(together or [Change(**factors, overlap=overlap)])
+    if as_json:
+        print_json(
+            {
+                "schema": 1,
+                "trace": str(trace),
+                "measured_s": run.measured_s,
+                "changes": [prediction.as_json() for prediction in predictions],
+            }
+        )
+    else:
+        _print(trace, run, predictions)
+
+
+def _print(trace: Path, run: Run, predictions: list[Prediction]) -> None:
+    out = console()
+    out.print(headline(run.measured_s, predictions), style="bold", soft_wrap=True)
+    out.print()
+    rows = table(
+        f"{printable(trace.name)}, {seconds(run.measured_s)} as measured",
+        "change", ">predicted", ">between", ">saved", "what is left to gain",
+    )  # fmt: skip
+    for found in predictions:
+        low, high = found.interval_s
+        rows.add_row(
+            found.change.words,
+            seconds(found.predicted_s),
+            f"{seconds(low)} and {seconds(high)}" if low < high else "",
+            percent(1 - found.predicted_s / run.measured_s) if run.measured_s else "",
+            found.next,
+        )
+    print_numbers(out, rows)
+    out.print()
+    assumed = dict.fromkeys(
+        f"{found.change.words}: {sentence}"
+        for found in predictions
+        for sentence in found.change.assumes
+    )
+    out.print("Each assumes:", soft_wrap=True)
+    for sentence in assumed:
+        out.print(f"- {sentence}", soft_wrap=True)
+    out.print(
+        "Not in the interval: how much one run differs from the next.", soft_wrap=True
+    )
+
+
+def headline(measured_s: float, predictions: list[Prediction]) -> str:
+    """The answer in a sentence."""
+    best = predictions[0]
+    change = best.change.words[0].upper() + best.change.words[1:]
+    saved = measured_s - best.predicted_s
+    low, high = best.interval_s
+    between = f" (between {seconds(low)} and {seconds(high)})" if low < high else ""
+    outcome = f"the run would take {seconds(best.predicted_s)}{between}"
+    if len(predictions) == 1:
+        return f"{change}: {outcome} instead of {seconds(measured_s)}."
+    if saved < WORTH_IT * measured_s:
+        return (
+            f"None of {len(predictions)} changes would save more than"
+            f" {percent(WORTH_IT)} of the run's {seconds(measured_s)}."
+        )
+    return (
+        f"Of {len(predictions)} changes this gives most: {best.change.words};"
+        f" {outcome} instead of {seconds(measured_s)}."
+    )

@@ -1,0 +1,204 @@
+"""Changes to a run, and what each would give.
+
+A change keeps what it does not touch as measured: so no change gives back the measured run time to
+the nanosecond. What a change assumes stands beside it; its interval holds what the assumption
+leaves open, not the noise of the run that was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+from tailrace import engine
+from tailrace.predict.model import Model
+from tailrace.units import to_seconds
+
+MOST_TIMES = 1e6
+Edge = Literal["value", "low", "high"]
+EDGES: tuple[Edge, Edge] = ("low", "high")
+# Memory that is copied by one core: 10, 3 and 1 GB/s.
+COPY_NS_A_BYTE: dict[Edge, float] = {"low": 0.1, "value": 0.33, "high": 1.0}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change, or several together. Factors say how many times as fast; 1 is as measured."""
+
+    compute: float = 1.0
+    network: float = 1.0
+    io: float = 1.0
+    target: Model | None = None
+    overlap: bool = False
+
+    @property
+    def words(self) -> str:
+        parts = []
+        if self.target is not None:
+            parts.append(f"on {self.target.name}")
+        for factor, what in (
+            (self.io, "file system"),
+            (self.network, "network"),
+            (self.compute, "processors"),
+        ):
+            if factor != 1:
+                parts.append(f"{what} {_times(factor)} as fast")
+        if self.overlap:
+            parts.append("output beside computation")
+        return ", ".join(parts) or "no change"
+
+    @property
+    def assumes(self) -> list[str]:
+        """What the prediction takes for granted."""
+        found = []
+        if self.target is not None:
+            found.append("every call in files costs what the model says; nothing else changes")
+        if self.io != 1:
+            found.append("every call in files takes its measured time divided by the factor")
+        if self.network != 1:
+            found.append("MPI takes what it took beyond waiting, divided by the factor")
+        if self.compute != 1:
+            found.append("time outside of MPI and files is divided by the factor")
+        if self.overlap:
+            found.append(
+                "each rank has a thread that writes, memory for what it has not written, and"
+                " computes no slower beside it"
+            )
+        return found
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        named = {"compute": self.compute, "network": self.network, "io": self.io}
+        chosen: dict[str, Any] = {name: factor for name, factor in named.items() if factor != 1}
+        if self.target is not None:
+            chosen["target"] = self.target.name
+        if self.overlap:
+            chosen["overlap"] = True
+        return chosen
+
+
+@dataclass(frozen=True)
+class Prediction:
+    change: Change
+    predicted_s: float
+    interval_s: tuple[float, float]
+    efficiency: dict[str, float]
+    next: str
+    forced: int = field(default=0)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "change": self.change.words,
+            "arguments": self.change.arguments,
+            "assumes": self.change.assumes,
+            "predicted_s": self.predicted_s,
+            "interval_s": list(self.interval_s),
+            "efficiency": self.efficiency,
+            "next": self.next,
+        }
+
+
+# What is left to gain, by the efficiency that is lowest.
+NEXT = {
+    "load_balance": "ranks compute unequally",
+    "serialization": "ranks wait for each other",
+    "io": "time in files",
+    "transfer": "time in MPI",
+}
+GOOD = 0.95
+COMPUTATION = "computation"
+
+
+class Run:
+    """A trace that can be changed. `path` is a file that holds one."""
+
+    def __init__(self, path: Path, eager_limit_bytes: int | None = None) -> None:
+        self._steps = engine.steps(path, eager_limit_bytes)
+        self.measured_s = to_seconds(self._replay(Change())["runtime_ns"])
+
+    def predict(self, change: Change) -> Prediction:
+        """What the run would take."""
+        replayed = self._replay(change)
+        edges = [to_seconds(self._replay(change, edge)["runtime_ns"]) for edge in EDGES]
+        predicted = to_seconds(replayed["runtime_ns"])
+        efficiency = self._efficiency(change, replayed)
+        return Prediction(
+            change,
+            predicted,
+            (min(predicted, *edges), max(predicted, *edges)),
+            efficiency,
+            _next(efficiency),
+            int(replayed["forced"]),
+        )
+
+    def ranked(self, changes: Iterable[Change]) -> list[Prediction]:
+        """The predictions, the largest gain first."""
+        return sorted(map(self.predict, changes), key=lambda found: found.predicted_s)
+
+    def _replay(
+        self, change: Change, edge: Edge = "value", network: bool = True, files: bool = True
+    ) -> dict[str, Any]:
+        """`edge` "low": what the change leaves open is as fast as may be, "high": as slow. Without
+        `network` MPI takes no time, without `files` no call in them does."""
+        slow = edge == "high"
+        io = 1 / change.io if files else 0.0
+        taken: dict[str, Any] = {
+            "useful": 1 / change.compute,
+            "network": 1 / change.network if network else 0.0,
+            # a call that waits for nobody may have nothing to do with the network
+            "mpi": (1.0 if slow else 1 / change.network) if network else 0.0,
+            "bytes": io,
+            # a faster file system may open and close no faster
+            "others": max(io, 1.0) if slow and files else io,
+        }
+        if change.target is not None and files:
+            taken["model"] = _faster(change.target.parameters(edge), change.io)
+        if change.overlap and files:
+            taken["overlapped"] = COPY_NS_A_BYTE[edge]
+        replayed: dict[str, Any] = self._steps.replay(**taken)
+        return replayed
+
+    def _efficiency(self, change: Change, replayed: dict[str, Any]) -> dict[str, float]:
+        """As of a measured run (docs/reference/report.md), with even I/O left out."""
+        useful = replayed["useful_ns"]
+        runtime = max(replayed["runtime_ns"], 1)
+        network = self._replay(change, network=False)["runtime_ns"]
+        ideal = self._replay(change, network=False, files=False)["runtime_ns"]
+        most = max(useful, default=0)
+        return {
+            "parallel": fmean(useful) / runtime,
+            "load_balance": fmean(useful) / most if most else 1.0,
+            "serialization": most / ideal if ideal else 1.0,
+            "io": ideal / network if network else 1.0,
+            "transfer": network / runtime,
+        }
+
+
+def _faster(model: dict[str, Any], factor: float) -> dict[str, Any]:
+    slowed = ("scattered_write", "copy", "cached", "write", "read")
+    calls = {kind: cost / factor for kind, cost in model["calls"].items()}
+    return {**model, "calls": calls, **{name: model[name] / factor for name in slowed}}
+
+
+def _next(efficiency: dict[str, float]) -> str:
+    lowest = min(NEXT, key=lambda name: efficiency[name])
+    return COMPUTATION if efficiency[lowest] >= GOOD else NEXT[lowest]
+
+
+def _times(factor: float) -> str:
+    return "twice" if factor == 2 else f"{factor:g} times"
+
+
+def usual(models: Iterable[Model]) -> list[Change]:
+    """What one would ask first of any run."""
+    return [
+        Change(io=2),
+        Change(network=2),
+        Change(compute=2),
+        Change(overlap=True),
+        *(Change(target=model) for model in models),
+        *(Change(target=model, overlap=True) for model in models),
+    ]
