@@ -18,6 +18,8 @@ use crate::replay::FileSystem;
 pub struct Parameters {
     /// By [`Access`]: what a call takes by itself. Of reads and writes: beyond their bytes.
     pub calls: [f64; Access::KINDS],
+    /// … and a read from the client's cache.
+    pub cached_read: f64,
     /// What a write takes more that does not begin where the file's last one ended.
     pub scattered_write: f64,
     /// Per byte: into the client's cache, out of it, to the servers, from them.
@@ -32,6 +34,8 @@ pub struct Parameters {
     /// Which calls wait for what was written to their file.
     pub close_drains: bool,
     pub look_up_drains: bool,
+    /// A read at the end of a file, which finds nothing, waits likewise.
+    pub end_drains: bool,
     /// What a client wrote or read it reads from its cache, as long as it keeps the file open, or
     /// even after that.
     pub rereads: Rereads,
@@ -93,16 +97,18 @@ impl<'a> Modelled<'a> {
     }
 
     fn read(&mut self, node: u32, now: f64, call: &FileCall) -> f64 {
-        let Parameters { calls, cached, read, rereads, .. } = *self.parameters;
+        let Parameters { calls, cached_read, cached, read, rereads, end_drains, .. } =
+            *self.parameters;
         let file = self.files.entry((node, call.file)).or_default();
         let (begin, bytes) = (call.offset.unwrap_or(0), call.bytes as f64);
         let end = begin.wrapping_add(call.bytes as i64);
-        let now = now + calls[Access::Read as usize];
-        if call.bytes > 0 && rereads != Rereads::Never && file.known.has(begin, end) {
-            return now + bytes * cached;
+        let is_known = call.bytes > 0 && rereads != Rereads::Never && file.known.has(begin, end);
+        if is_known || call.bytes == 0 && !end_drains {
+            return now + cached_read + bytes * cached;
         }
         file.known.add(begin, end);
-        // Bytes, or the file's end, are asked of the servers, which must know what was written.
+        let now = now + calls[Access::Read as usize];
+        // The servers must know what was written before they are asked.
         let ready = now.max(file.drained);
         if call.bytes == 0 {
             return ready;
@@ -146,6 +152,7 @@ mod tests {
 
     const PLAIN: Parameters = Parameters {
         calls: [10.; Access::KINDS],
+        cached_read: 2.,
         scattered_write: 5.,
         copy: 1.,
         cached: 1.,
@@ -155,6 +162,7 @@ mod tests {
         room_by_file: false,
         close_drains: true,
         look_up_drains: false,
+        end_drains: true,
         rereads: Rereads::WhileOpen,
     };
 
@@ -196,18 +204,20 @@ mod tests {
     fn a_client_reads_what_it_knows_from_memory_as_long_as_the_file_is_open() {
         let calls = [
             call(Access::Read, 0, 50),  // 10 + 50 × 2
-            call(Access::Read, 0, 50),  // 10 + 50
+            call(Access::Read, 0, 50),  // 2 + 50
             call(Access::Close, 0, 0),  // 10
             call(Access::Read, 0, 50),  // as the first
             call(Access::Read, 25, 50), // half of it is not known
         ];
-        assert_eq!(ends(&PLAIN, &calls), [110, 170, 180, 290, 400]);
+        assert_eq!(ends(&PLAIN, &calls), [110, 162, 172, 282, 392]);
     }
 
     #[test]
-    fn the_end_of_a_file_is_asked_of_the_servers() {
+    fn the_end_of_a_file_may_be_asked_of_the_servers() {
         let calls = [call(Access::Write, 0, 100), call(Access::Read, 100, 0)];
         assert_eq!(ends(&PLAIN, &calls), [110, 510]);
+        let knows = Parameters { end_drains: false, ..PLAIN };
+        assert_eq!(ends(&knows, &calls), [110, 112]);
     }
 
     #[test]

@@ -98,9 +98,9 @@ impl RunSteps {
 /// offset, bytes), the kind one of "read", "write", "open", "close", "look_up", "synchronize",
 /// "lock", "truncate", "other".
 ///
-/// The model's keys are those of `Parameters` in the crate tailrace-predict: "calls" by kind and
-/// "scattered_write" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in
-/// bytes; "room_by_file", "close_drains", "look_up_drains" bool; "rereads" "never", "while_open" or
+/// The model's keys are those of `Parameters` in the crate tailrace-predict: "calls" by kind,
+/// "cached_read" and "scattered_write" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in
+/// bytes; "room_by_file", "close_drains", "look_up_drains", "end_drains" bool; "rereads" "never", "while_open" or
 /// "always". Raises KeyError, TypeError and ValueError for others.
 #[pyfunction]
 pub(crate) fn model_times(
@@ -156,6 +156,7 @@ fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
     };
     Ok(Parameters {
         calls: costs,
+        cached_read: number("cached_read")?,
         scattered_write: number("scattered_write")?,
         copy: number("copy")?,
         cached: number("cached")?,
@@ -165,6 +166,7 @@ fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         room_by_file: flag("room_by_file")?,
         close_drains: flag("close_drains")?,
         look_up_drains: flag("look_up_drains")?,
+        end_drains: flag("end_drains")?,
         rereads,
     })
 }

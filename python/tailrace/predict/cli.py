@@ -1,13 +1,14 @@
-"""The command line of `tailrace whatif`."""
+"""The command lines of `tailrace whatif` and `tailrace calibrate`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from tailrace.usage import EAGER_LIMIT, PATH
+from tailrace.usage import EAGER_LIMIT, PATH, Verb
 
 
 class Factor(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
@@ -25,8 +26,25 @@ class Factor(click.ParamType):  # type: ignore[type-arg]  # generic since click 
         return factor
 
 
-def factor(name: str, what: str) -> click.Option:
-    return click.option(  # type: ignore[return-value]
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
+    """Seconds: 90, 90s or 5m."""
+
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d*)?)(s|m|min)?", str(value).strip())
+        seconds = float(found[1]) * (60 if found[2] in ("m", "min") else 1) if found else 0.0
+        if not 1 <= seconds <= 86_400:
+            self.fail(f"'{value}' is not a duration such as 90s or 5m", param, ctx)
+        return seconds
+
+
+def factor(name: str, what: str) -> Callable[[Verb], Verb]:
+    return click.option(
         name, type=Factor(), default=None, metavar="FACTOR", help=f"{what} so many times as fast."
     )
 
@@ -75,7 +93,33 @@ def whatif(
     factors = {"io": io_rate, "network": network, "compute": compute}
     chosen = {name: factor for name, factor in factors.items() if factor is not None}
     if every and (chosen or overlap):
-        raise click.UsageError(
-            "--all makes each change by itself, so it goes with --target alone"
-        )
+        raise click.UsageError("--all makes each change by itself, so it goes with --target alone")
     main(trace, chosen, list(targets), overlap, every, eager_limit_bytes, as_json)
+
+
+@click.command()
+@click.argument("directory", type=PATH, metavar="DIR")
+@click.option(
+    "-o", "output", type=PATH, metavar="MODEL.toml", help="Write the model there [default: stdout]."
+)
+@click.option(
+    "--budget",
+    type=Duration(),
+    default=120.0,
+    metavar="TIME",
+    help="Measure for so long at most, but three rounds at least [default: 2m].",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the order of experiments.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/calibrate.json)."
+)
+def calibrate(
+    directory: Path, output: Path | None, budget: float, seed: int, as_json: bool
+) -> None:
+    """Measure what the file system of DIR can do, as a model for `tailrace whatif --target`.
+
+    Nothing else should run meanwhile. The files that are written there are removed.
+    """
+    from tailrace.predict.calibration.command import main
+
+    main(directory, output, budget, seed, as_json)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tailrace.names import printable
 from tailrace.output import print_json
@@ -17,7 +19,7 @@ WORTH_IT = 0.01
 
 def main(
     path: Path,
-    factors: dict[str, float],
+    factors: dict[str, Any],
     targets: list[Path],
     overlap: bool,
     every: bool,
@@ -30,8 +32,8 @@ def main(
     if every or not (factors or models or overlap):
         predictions = run.ranked(usual(models))
     else:
-        together = [Change(**factors, target=model, overlap=overlap) for model in models]
-        predictions = run.ranked(together or [Change(**factors, overlap=overlap)])
+        base = replace(Change(overlap=overlap), **factors)
+        predictions = run.ranked([replace(base, target=model) for model in models] or [base])
     if as_json:
         print_json(
             {
@@ -72,9 +74,7 @@ def _print(trace: Path, run: Run, predictions: list[Prediction]) -> None:
     out.print("Each assumes:", soft_wrap=True)
     for sentence in assumed:
         out.print(f"- {sentence}", soft_wrap=True)
-    out.print(
-        "Not in the interval: how much one run differs from the next.", soft_wrap=True
-    )
+    out.print("Not in the interval: how much one run differs from the next.", soft_wrap=True)
 
 
 def headline(measured_s: float, predictions: list[Prediction]) -> str:

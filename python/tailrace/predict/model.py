@@ -54,6 +54,7 @@ class Calls(_Table):
     """What a call takes by itself, in seconds; of reads and writes beyond their bytes."""
 
     read: Quantity
+    cached_read: Quantity
     write: Quantity
     scattered_write: Quantity = Quantity(value=0, low=0, high=0)
     open: Quantity
@@ -81,6 +82,7 @@ class Cache(_Table):
     room: Literal["mount", "file"] = "mount"
     close_drains: bool
     look_up_drains: bool
+    end_drains: bool
     rereads: Literal["never", "while_open", "always"]
 
 
@@ -107,6 +109,7 @@ class Model(_Table):
 
         return {
             "calls": {kind: cost(getattr(self.calls, kind)) for kind in KINDS},
+            "cached_read": cost(self.calls.cached_read),
             "scattered_write": cost(self.calls.scattered_write),
             "copy": per_byte(self.bytes_per_s.copy_in),
             "cached": per_byte(self.bytes_per_s.copy_out),
@@ -116,6 +119,7 @@ class Model(_Table):
             "room_by_file": self.cache.room == "file",
             "close_drains": self.cache.close_drains,
             "look_up_drains": self.cache.look_up_drains,
+            "end_drains": self.cache.end_drains,
             "rereads": self.cache.rereads,
         }
 
@@ -150,14 +154,15 @@ def text(model: Model) -> str:
         "[bytes_per_s]",
         *(f"{name} = {_quantity(getattr(model.bytes_per_s, name))}" for name in Rates.model_fields),
         "",
-        "# So many bytes may be on their way when a write returns; the room is the whole mount's, or",
-        "# each file's. Which calls wait until what was written has arrived. Whether a client reads",
-        "# from its cache what it wrote or read before.",
+        "# So many bytes may be on their way when a write returns; the room is the whole mount's,",
+        "# or each file's. Which calls wait until what was written has arrived: closing, looking a",
+        "# file up, reading its end. Whether a client reads what it wrote or read from its cache.",
         "[cache]",
         f"write_behind_bytes = {_quantity(model.cache.write_behind_bytes)}",
         f'room = "{model.cache.room}"',
         f"close_drains = {str(model.cache.close_drains).lower()}",
         f"look_up_drains = {str(model.cache.look_up_drains).lower()}",
+        f"end_drains = {str(model.cache.end_drains).lower()}",
         f'rereads = "{model.cache.rereads}"',
     ]
     written = "\n".join(lines) + "\n"

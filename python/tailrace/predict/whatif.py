@@ -178,7 +178,7 @@ class Run:
 
 
 def _faster(model: dict[str, Any], factor: float) -> dict[str, Any]:
-    slowed = ("scattered_write", "copy", "cached", "write", "read")
+    slowed = ("cached_read", "scattered_write", "copy", "cached", "write", "read")
     calls = {kind: cost / factor for kind, cost in model["calls"].items()}
     return {**model, "calls": calls, **{name: model[name] / factor for name in slowed}}
 

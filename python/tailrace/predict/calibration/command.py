@@ -1,0 +1,146 @@
+"""`tailrace calibrate`: measures a directory's file system, fits a model, and judges it."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from tailrace.errors import TailraceError
+from tailrace.names import printable
+from tailrace.output import print_json, write_whole
+from tailrace.predict.calibration import programs
+from tailrace.predict.calibration.experiments import ALL, Samples, Sizes, bulk_write
+from tailrace.predict.calibration.fit import Fit
+from tailrace.predict.calibration.probe import MIB, Probe
+from tailrace.predict.model import text
+from tailrace.terminal import progress_bar, tell
+from tailrace.units import byte_count, count, percent
+
+LEAST_ROUNDS, MOST_ROUNDS = 3, 30
+# One held-out program for two experiments: a third of all runs.
+HELD_OUT_A_ROUND = len(ALL) // 2
+LEAST_BULK, MOST_BULK = 4 * MIB, 64 * MIB
+# Long enough for the clock, short enough for a slow disk.
+WANTED_S = 0.25
+# What lies on the disk at a time: some files of this size.
+FILES = 8
+
+
+def main(directory: Path, output: Path | None, budget_s: float, seed: int, as_json: bool) -> None:
+    begin = time.monotonic()
+    lot = random.Random(seed)
+    with _place(directory) as place:
+        sizes = _sizes(place, shutil.disk_usage(place).free)
+        rounds: list[Samples] = []
+        held_out: list[programs.HeldOut] = []
+        with progress_bar(f"measuring {printable(str(directory))}") as progress:
+            while _goes_on(len(rounds), time.monotonic() - begin, budget_s):
+                rounds.append(_round(place, sizes, lot, held_out))
+                spent = (time.monotonic() - begin) / budget_s
+                if progress is not None:
+                    progress(min(max(spent, len(rounds) / MOST_ROUNDS), 1.0))
+    source = (
+        f"tailrace calibrate {directory}, {datetime.now(UTC):%Y-%m-%d}, one client,"
+        f" {len(rounds)} rounds of {byte_count(sizes.bulk)}, seed {seed}"
+    )
+    fit = Fit(_name(directory), source, rounds, sizes)
+    errors = programs.errors(held_out, fit.model)
+    written = text(fit.model)
+    if output is not None:
+        write_whole(output, written)
+    if as_json:
+        unknown = {"unknown": fit.unknown}
+        print_json({"schema": 1, "model": written, "held_out": errors, **unknown})
+    elif output is None:
+        print(written, end="")
+    _say(directory, output, fit, errors)
+
+
+def _say(directory: Path, output: Path | None, fit: Fit, errors: dict[str, float]) -> None:
+    rates = fit.model.bytes_per_s
+    tell(
+        f"{printable(str(directory))} writes {byte_count(rates.write.value)}/s and reads"
+        f" {byte_count(rates.read.value)}/s; of {count(int(errors['runs']), 'program')} that were"
+        f" held out, half are predicted to {percent(errors['median_error'])}, the worst to"
+        f" {percent(errors['worst_error'])}"
+    )
+    for what in fit.unknown:
+        tell(f"could not be told: {what}")
+    if output is not None:
+        tell(f"model: {printable(str(output))}")
+
+
+def _name(directory: Path) -> str:
+    words = "".join(c if c.isalnum() or c in "._+-" else "-" for c in directory.resolve().name)
+    return words[:60].strip("-") or "file system"
+
+
+def _goes_on(rounds: int, spent_s: float, budget_s: float) -> bool:
+    if rounds < LEAST_ROUNDS:
+        return True
+    return rounds < MOST_ROUNDS and spent_s + spent_s / rounds < budget_s
+
+
+def _round(
+    place: Path, sizes: Sizes, lot: random.Random, held_out: list[programs.HeldOut]
+) -> Samples:
+    samples: Samples = {}
+    order = [*ALL, *[None] * HELD_OUT_A_ROUND]
+    lot.shuffle(order)
+    for experiment in order:
+        with tempfile.TemporaryDirectory(dir=place) as own:
+            probe = Probe(Path(own))
+            if experiment is None:
+                held_out.append(programs.run(probe, programs.draw(lot, sizes)))
+            else:
+                samples |= experiment(probe, sizes)
+    return samples
+
+
+def _sizes(place: Path, free: int) -> Sizes:
+    """So much at a time that it takes a while to arrive."""
+    most = min(MOST_BULK, free // FILES)
+    if most < LEAST_BULK:
+        raise TailraceError(
+            f"{printable(str(place.parent))} has {byte_count(free)} free, too little to measure it",
+            f"free {byte_count(LEAST_BULK * FILES)}",
+        )
+    bulk = LEAST_BULK
+    while bulk < most:
+        with tempfile.TemporaryDirectory(dir=place) as own:
+            rate = bulk_write(Probe(Path(own)), Sizes(bulk, most))["write_rate"]
+        if bulk >= rate * WANTED_S:
+            break
+        bulk = min(2 * bulk, most)
+    return Sizes(bulk, most)
+
+
+@contextmanager
+def _place(directory: Path) -> Iterator[Path]:
+    """A directory of our own there, which is gone afterwards however this ends but by SIGKILL."""
+
+    def ended(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, ended)
+    try:
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".tailrace-calibrate-") as own:
+            yield Path(own)
+    except OSError as error:
+        where = printable(str(directory))
+        raise TailraceError(
+            f"{where} cannot be measured: {error.strerror or os.strerror(error.errno or 0)}",
+            "give a directory that you may write to, on the file system in question",
+        ) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)

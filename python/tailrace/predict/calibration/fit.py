@@ -1,0 +1,114 @@
+"""From samples to a model: each parameter the median over the rounds, its interval what nine rounds
+in ten lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+
+from tailrace.predict.calibration.experiments import DRAINS, FROM_MEMORY, SMALL, Samples, Sizes
+from tailrace.predict.model import Cache, Calls, Model, Quantity, Rate, Rates
+
+LOW, HIGH = 5, 95
+# Of a cache that never was full nothing is known but that.
+ENDLESS = 1e15
+# Writes take so many times as long as at first when they wait for room.
+FULL = 3
+# Twice the room for two files: the room is each file's.
+MORE_ROOM = 1.5
+
+
+class Fit:
+    """The model, and what could not be told."""
+
+    def __init__(self, name: str, source: str, rounds: list[Samples], sizes: Sizes) -> None:
+        self._rounds, self._sizes = rounds, sizes
+        self.unknown: list[str] = []
+        calls = Calls(
+            read=self._beyond_bytes("read_call", "read_rate"),
+            cached_read=self._beyond_bytes("cached_read", "copy_out_rate"),
+            write=self._beyond_bytes("small_write", "copy_rate"),
+            scattered_write=self._of("scattered"),
+            open=self._either("open", "create"),
+            close=self._of("close"),
+            look_up=self._of("look_up"),
+            synchronize=self._of("synchronize_clean"),
+            lock=self._of("lock"),
+            truncate=self._of("truncate"),
+            other=self._either("rename", "remove"),
+        )
+        rates = Rates(
+            copy_in=_rate(self._values("copy_rate")),
+            copy_out=_rate(self._values("copy_out_rate")),
+            write=_rate(self._values("write_rate")),
+            read=_rate(self._values("read_rate")),
+        )
+        self.model = Model(
+            version=1,
+            name=name,
+            source=source,
+            calls=calls,
+            bytes_per_s=rates,
+            cache=self._cache(rates),
+        )
+
+    def _values(self, name: str) -> np.ndarray:
+        return np.asarray([samples[name] for samples in self._rounds if name in samples])
+
+    def _of(self, name: str) -> Quantity:
+        return _quantity(self._values(name))
+
+    def _either(self, *names: str) -> Quantity:
+        return _quantity(np.concatenate([self._values(name) for name in names]))
+
+    def _beyond_bytes(self, call: str, rate: str) -> Quantity:
+        """What a small call takes beyond its bytes at that rate."""
+        bytes_s = SMALL / self._values(rate)
+        return _quantity(np.clip(self._values(call) - bytes_s, 0, None))
+
+    def _cache(self, rates: Rates) -> Cache:
+        drain_s = self._sizes.bulk / rates.write.value
+        room = self._room()
+        rereads: Literal["never", "while_open", "always"] = "never"
+        if np.median(self._values("reread")) < FROM_MEMORY:
+            after = np.median(self._values("reread_after")) < FROM_MEMORY
+            rereads = "always" if after else "while_open"
+        return Cache(
+            write_behind_bytes=room,
+            room=self._scope(room),
+            close_drains=self._drains("close_dirty", room, drain_s),
+            look_up_drains=self._drains("look_up_dirty", room, drain_s),
+            end_drains=self._drains("end_dirty", room, drain_s),
+            rereads=rereads,
+        )
+
+    def _room(self) -> Quantity:
+        under_way = self._values("under_way")
+        if np.median(self._values("slower_late")) < FULL:
+            self.unknown.append(
+                f"how much the client's cache takes beyond {self._sizes.bulk >> 20} MiB"
+            )
+            return Quantity(value=ENDLESS, low=float(self._sizes.bulk), high=ENDLESS)
+        return _quantity(under_way)
+
+    def _scope(self, room: Quantity) -> Literal["mount", "file"]:
+        if room.value >= ENDLESS:
+            return "mount"
+        two = np.median(self._values("under_way_of_two"))
+        return "file" if two > MORE_ROOM * room.value else "mount"
+
+    def _drains(self, name: str, room: Quantity, drain_s: float) -> bool:
+        left_s = drain_s * min(1.0, room.value / self._sizes.bulk)
+        return bool(np.median(self._values(name)) > DRAINS * left_s)
+
+
+def _quantity(values: np.ndarray) -> Quantity:
+    low, value, high = (float(number) for number in np.percentile(values, [LOW, 50, HIGH]))
+    return Quantity(value=value, low=low, high=high)
+
+
+def _rate(values: Iterable[float]) -> Rate:
+    found = _quantity(np.asarray(values))
+    return Rate(value=found.value, low=found.low, high=found.high)
