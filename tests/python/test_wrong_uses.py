@@ -28,6 +28,18 @@ WRONG_USES = {
     "trace.tailrace": "tailrace has no command 'trace.tailrace'",
     "doctor now": "got unexpected extra argument (now)",
     "doctor --jsn": "there is no option --jsn",
+    # whatif and calibrate
+    "whatif": "missing TRACE",
+    "whatif nothing.tailrace": "nothing.tailrace",
+    "whatif file --io-rate fast": "--io-rate: 'fast' is not a factor",
+    "whatif file --network 0": "--network: '0' is not a factor",
+    "whatif file --compute -2x": "--compute: '-2x' is not a factor",
+    "whatif file --all --overlap": "--all makes each change by itself",
+    "whatif file --target nothing.toml": "nothing.toml cannot be read",
+    "calibrate": "missing DIR",
+    "calibrate nothing": "nothing cannot be measured",
+    "calibrate file": "file cannot be measured",
+    "calibrate . --budget long": "--budget: 'long' is not a duration",
     # run
     "run": "missing COMMAND",
     "run --": "missing COMMAND",

@@ -19,8 +19,8 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json, write_whole
 from tailrace.predict.calibration import programs
-from tailrace.predict.calibration.experiments import ALL, Samples, Sizes, bulk_write
-from tailrace.predict.calibration.fit import Fit
+from tailrace.predict.calibration.experiments import ALL, FILLING, Samples, Sizes, room
+from tailrace.predict.calibration.fit import FULL, Fit
 from tailrace.predict.calibration.probe import MIB, Probe
 from tailrace.predict.model import text
 from tailrace.terminal import progress_bar, tell
@@ -32,6 +32,9 @@ HELD_OUT_A_ROUND = len(ALL) // 2
 LEAST_BULK, MOST_BULK = 4 * MIB, 64 * MIB
 # Long enough for the clock, short enough for a slow disk.
 WANTED_S = 0.25
+# To fill the client's cache takes so long at most, and is done so often.
+LONGEST_S = 4.0
+FILLED_ROUNDS = 5
 # What lies on the disk at a time: some files of this size.
 FILES = 8
 
@@ -45,7 +48,7 @@ def main(directory: Path, output: Path | None, budget_s: float, seed: int, as_js
         held_out: list[programs.HeldOut] = []
         with progress_bar(f"measuring {printable(str(directory))}") as progress:
             while _goes_on(len(rounds), time.monotonic() - begin, budget_s):
-                rounds.append(_round(place, sizes, lot, held_out))
+                rounds.append(_round(len(rounds), place, sizes, lot, held_out))
                 spent = (time.monotonic() - begin) / budget_s
                 if progress is not None:
                     progress(min(max(spent, len(rounds) / MOST_ROUNDS), 1.0))
@@ -92,10 +95,15 @@ def _goes_on(rounds: int, spent_s: float, budget_s: float) -> bool:
 
 
 def _round(
-    place: Path, sizes: Sizes, lot: random.Random, held_out: list[programs.HeldOut]
+    number: int,
+    place: Path,
+    sizes: Sizes,
+    lot: random.Random,
+    held_out: list[programs.HeldOut],
 ) -> Samples:
     samples: Samples = {}
-    order = [*ALL, *[None] * HELD_OUT_A_ROUND]
+    filling = FILLING if number < FILLED_ROUNDS else ()
+    order = [*ALL, *filling, *[None] * HELD_OUT_A_ROUND]
     lot.shuffle(order)
     for experiment in order:
         with tempfile.TemporaryDirectory(dir=place) as own:
@@ -108,21 +116,26 @@ def _round(
 
 
 def _sizes(place: Path, free: int) -> Sizes:
-    """So much at a time that it takes a while to arrive."""
+    """So much at a time that it takes a while to arrive, and so much that the cache is full."""
     most = min(MOST_BULK, free // FILES)
     if most < LEAST_BULK:
         raise TailraceError(
             f"{printable(str(place.parent))} has {byte_count(free)} free, too little to measure it",
             f"free {byte_count(LEAST_BULK * FILES)}",
         )
-    bulk = LEAST_BULK
-    while bulk < most:
+    bulk, filling, is_full = 0, LEAST_BULK, False
+    while filling <= most:
         with tempfile.TemporaryDirectory(dir=place) as own:
-            rate = bulk_write(Probe(Path(own)), Sizes(bulk, most))["write_rate"]
-        if bulk >= rate * WANTED_S:
+            sizes, begin = Sizes(filling, filling), time.monotonic()
+            is_full = room(Probe(Path(own)), sizes)["slower_late"] > FULL
+            took_s = time.monotonic() - begin
+        bulk = filling if not bulk and took_s >= WANTED_S else bulk
+        if is_full or took_s > LONGEST_S:
             break
-        bulk = min(2 * bulk, most)
-    return Sizes(bulk, most)
+        filling *= 2
+    filling = min(filling, most)
+    # twice as much as it took to see it full: most of the late writes wait
+    return Sizes(bulk or filling, min(2 * filling, most) if is_full else filling)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from statistics import fmean
 
 from tailrace.predict.calibration.probe import MIB, Probe, forget, lock, timed
@@ -23,11 +24,13 @@ DRAINS = 0.5
 FROM_MEMORY = 0.5
 
 
+@dataclass(frozen=True)
 class Sizes:
-    """How much is written, so that the way to the servers takes a while and the disk has room."""
+    """Bytes: of most experiments, so that the way to the servers takes a while; and of those that
+    fill the client's cache, if that can be done in seconds."""
 
-    def __init__(self, bulk: int, most: int) -> None:
-        self.bulk, self.most = bulk, most
+    bulk: int
+    room: int
 
 
 def metadata(probe: Probe, sizes: Sizes) -> Samples:
@@ -58,37 +61,47 @@ def small_writes(probe: Probe, sizes: Sizes) -> Samples:
 
 
 def bulk_write(probe: Probe, sizes: Sizes) -> Samples:
-    """Until all is on the servers, and how much of it was on its way when the last write ended."""
-    file, _ = probe.create(probe.new_path())
-    probe.write(file, SMALL, 0)
-    os.fsync(file)
-    blocks = probe.write_all(file, sizes.bulk)
-    drained = timed(os.fsync, file)[1]
-    forget(file)
-    os.close(file)
-    rate = sizes.bulk / (sum(blocks) + drained)
-    early, late = fmean(blocks[: len(blocks) // 4]), fmean(blocks[-len(blocks) // 4 :])
+    """Until all is on the servers."""
+    blocks, drained = _write_and_drain(probe, [sizes.bulk])
     return {
-        "write_rate": rate,
-        "under_way": rate * drained,
-        "copy_rate": MIB / early,
-        "slower_late": late / early,
+        "write_rate": sizes.bulk / (sum(blocks) + drained),
+        "copy_rate": MIB / fmean(_early(blocks)),
     }
 
 
-def many_files(probe: Probe, sizes: Sizes) -> Samples:
-    """As much as before in two files at once: is there twice the room?"""
-    files = [probe.create(probe.new_path())[0] for _ in range(2)]
-    returned = sum(
-        probe.write(file, MIB, offset)
-        for offset in range(0, sizes.bulk // 2, MIB)
-        for file in files
-    )
+def room(probe: Probe, sizes: Sizes) -> Samples:
+    """How much is on its way when the last write ends, and whether late writes wait for room."""
+    blocks, drained = _write_and_drain(probe, [sizes.room])
+    rate = sizes.room / (sum(blocks) + drained)
+    return {
+        "under_way": rate * drained,
+        "slower_late": fmean(_late(blocks)) / fmean(_early(blocks)),
+    }
+
+
+def room_of_two(probe: Probe, sizes: Sizes) -> Samples:
+    """As much in two files at once: is there twice the room?"""
+    blocks, drained = _write_and_drain(probe, [sizes.room // 2] * 2)
+    return {"under_way_of_two": sizes.room / (sum(blocks) + drained) * drained}
+
+
+def _write_and_drain(probe: Probe, each: list[int]) -> tuple[list[float], float]:
+    """What each block took, s, files in turns, and what they took until all was on the servers."""
+    files = [probe.create(probe.new_path())[0] for _ in each]
+    blocks = [probe.write(file, MIB, offset) for offset in range(0, each[0], MIB) for file in files]
     drained = sum(timed(os.fsync, file)[1] for file in files)
     for file in files:
         forget(file)
         os.close(file)
-    return {"under_way_of_two": sizes.bulk / (returned + drained) * drained}
+    return blocks, drained
+
+
+def _early(blocks: list[float]) -> list[float]:
+    return blocks[: len(blocks) // 4]
+
+
+def _late(blocks: list[float]) -> list[float]:
+    return blocks[-len(blocks) // 4 :]
 
 
 def closing(probe: Probe, sizes: Sizes) -> Samples:
@@ -152,10 +165,11 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     metadata,
     small_writes,
     bulk_write,
-    many_files,
     closing,
     looking_up,
     end_of_file,
     reading,
     small_reads,
 )
+# These fill the client's cache, which takes long where the way is slow.
+FILLING = (room, room_of_two)

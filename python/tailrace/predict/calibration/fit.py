@@ -88,9 +88,9 @@ class Fit:
         under_way = self._values("under_way")
         if np.median(self._values("slower_late")) < FULL:
             self.unknown.append(
-                f"how much the client's cache takes beyond {self._sizes.bulk >> 20} MiB"
+                f"how much the client's cache takes beyond {self._sizes.room >> 20} MiB"
             )
-            return Quantity(value=ENDLESS, low=float(self._sizes.bulk), high=ENDLESS)
+            return Quantity(value=ENDLESS, low=float(self._sizes.room), high=ENDLESS)
         return _quantity(under_way)
 
     def _scope(self, room: Quantity) -> Literal["mount", "file"]:

@@ -1,0 +1,108 @@
+"""Models are read, checked and written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tailrace.errors import TailraceError
+from tailrace.predict.model import Model, load, text
+
+CALLS = (
+    "read", "cached_read", "write", "open", "close", "look_up", "synchronize", "lock", "truncate",
+    "other",
+)  # fmt: skip
+RATES = ("copy_in", "copy_out", "write_rate", "read_rate")
+ENDLESS, NEVER = "1e15", '"never"'
+
+
+def toml(**changes: str) -> str:
+    """A file system without a client's cache, all of whose numbers are zero or endless; `changes`
+    by key."""
+    calls = {name: changes.get(name, "0") for name in CALLS}
+    rates = {
+        name: changes.get(name, "1e15")
+        for name in ("copy_in", "copy_out", "write_rate", "read_rate")
+    }
+    return "\n".join(
+        [
+            "version = 1",
+            f'name = "{changes.get("name", "plain")}"',
+            'source = "by hand"',
+            "[calls]",
+            *(f"{name} = {value}" for name, value in calls.items()),
+            "[bytes_per_s]",
+            *(f"{name.removesuffix('_rate')} = {value}" for name, value in rates.items()),
+            "[cache]",
+            f"write_behind_bytes = {changes.get('write_behind_bytes', '0')}",
+            f"close_drains = {changes.get('close_drains', 'false')}",
+            "look_up_drains = false",
+            "end_drains = false",
+            f"rereads = {changes.get('rereads', NEVER)}",
+        ]
+    )
+
+
+def written(tmp_path: Path, content: str) -> Path:
+    path = tmp_path / "model.toml"
+    path.write_text(content)
+    return path
+
+
+def test_a_model_that_is_written_is_read_again(tmp_path: Path) -> None:
+    model = load(written(tmp_path, toml(open="{ value = 2e-3, low = 1e-3, high = 3e-3 }")))
+    assert model.calls.open.low == 1e-3 and model.calls.close.high == 0
+    assert load(written(tmp_path, text(model))) == model
+
+
+def test_its_edges_are_where_calls_take_least_and_most(tmp_path: Path) -> None:
+    quantity = "{ value = 2, low = 1, high = 4 }"
+    changes = {"open": quantity, "write_rate": quantity, "write_behind_bytes": quantity}
+    model = load(written(tmp_path, toml(**changes)))
+    fast, slow = model.parameters("low"), model.parameters("high")
+    assert (fast["calls"]["open"], slow["calls"]["open"]) == (1e9, 4e9)
+    # 4 bytes a second are a quarter of a second a byte
+    assert (fast["write"], slow["write"]) == (0.25e9, 1e9)
+    assert (fast["write_behind"], slow["write_behind"]) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line", "sentence"),
+    [
+        ({"open": "-1"}, 8, "calls.open"),
+        ({"write_rate": "0"}, 18, "bytes_per_s.write"),
+        ({"write_rate": "inf"}, 18, "bytes_per_s.write"),
+        ({"lock": "{ value = 3, low = 4, high = 5 }"}, 12, "value should lie between low and high"),
+        ({"rereads": '"sometimes"'}, 25, "cache.rereads"),
+        ({"close_drains": '"perhaps"'}, 22, "cache.close_drains"),
+        ({"name": "<script>"}, 2, "name"),
+    ],
+)
+def test_what_is_wrong_is_told_with_line_and_key(
+    tmp_path: Path, changes: dict[str, str], line: int, sentence: str
+) -> None:
+    with pytest.raises(TailraceError) as error:
+        load(written(tmp_path, toml(**changes)))
+    assert f"line {line}: " in error.value.message and sentence in error.value.message
+    assert error.value.hint == "docs/reference/models.md says what a model holds"
+
+
+def test_what_is_no_model_is_told(tmp_path: Path) -> None:
+    for content, sentence in (
+        ("", "is missing"),
+        ("version = 2", "version"),
+        ("open = [", "not valid TOML"),
+        ("#" * (1 << 21), "too large"),
+    ):
+        with pytest.raises(TailraceError, match=sentence):
+            load(written(tmp_path, content))
+    with pytest.raises(TailraceError, match="cannot be read"):
+        load(tmp_path / "absent.toml")
+
+
+def test_a_model_of_the_documentation_has_every_key() -> None:
+    described = Path(__file__).parents[2].joinpath("docs/reference/models.md").read_text("utf-8")
+    for table in (Model, *(field.annotation for field in Model.model_fields.values())):
+        for name in getattr(table, "model_fields", ()):
+            assert f"{name}`" in described or f"`{name}" in described, name

@@ -1,0 +1,134 @@
+"""What a change gives, by arithmetic on a run that was recorded: one process, without MPI, so that
+every nanosecond outside of its file calls is useful time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tailrace
+from tailrace.predict.model import load
+from tailrace.predict.whatif import COMPUTATION, Change, Run, usual
+
+from ..python.test_report import check_schema
+from .test_model import toml, written
+
+TAILRACE = str(Path(sys.executable).with_name("tailrace"))
+WRITES, BYTES = 50, 1000
+PROGRAM = f"""
+import os, time
+file = os.open("output", os.O_CREAT | os.O_WRONLY, 0o600)
+for _ in range({WRITES}):
+    time.sleep(0.002)
+    os.write(file, b"x" * {BYTES})
+os.close(file)
+"""
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("whatif")
+    command = [TAILRACE, "run", "--no-report", "-o", "trace", "--", sys.executable, "-c", PROGRAM]
+    subprocess.run(command, cwd=directory, check=True, capture_output=True)
+    return next((directory / "trace").glob("*.tailrace"))
+
+
+@pytest.fixture(scope="module")
+def times(trace: Path) -> tuple[int, int, dict[str, int]]:
+    """Run time, time in files, and of these by kind of call, ns."""
+    columns = tailrace.open(trace).columns
+    files = columns["files"]
+    kinds = ("read", "write", "open", "close")
+    by_kind = {kind: int(files[f"{kind}_ns"].sum()) for kind in kinds}
+    return int(columns["runtime_ns"]), int(columns["rank"]["io_ns"].sum()), by_kind
+
+
+def predicted_ns(run: Run, change: Change) -> list[int]:
+    found = run.predict(change)
+    return [round(seconds * 1e9) for seconds in (found.predicted_s, *found.interval_s)]
+
+
+def test_no_change_is_the_run(trace, times) -> None:
+    runtime, *_ = times
+    assert predicted_ns(Run(trace), Change()) == [runtime] * 3
+
+
+def test_a_file_system_twice_as_fast_halves_the_time_in_files(trace, times) -> None:
+    runtime, io, kinds = times
+    found, low, high = predicted_ns(Run(trace), Change(io=2))
+    assert found == low == pytest.approx(runtime - io / 2, abs=2 * WRITES + 1000)
+    # at worst it makes nothing but reads and writes faster
+    assert high == pytest.approx(
+        runtime - (kinds["read"] + kinds["write"]) / 2, abs=2 * WRITES + 1000
+    )
+
+
+def test_processors_twice_as_fast_halve_the_rest(trace, times) -> None:
+    runtime, io, _ = times
+    found, *_ = predicted_ns(Run(trace), Change(compute=2))
+    assert found == pytest.approx((runtime + io) / 2, abs=2 * WRITES + 1000)
+
+
+def test_on_a_file_system_without_cost_useful_time_is_left(trace, times, tmp_path) -> None:
+    runtime, io, _ = times
+    change = Change(target=load(written(tmp_path, toml())))
+    prediction = Run(trace).predict(change)
+    assert round(prediction.predicted_s * 1e9) == pytest.approx(runtime - io, abs=50_000)
+    assert prediction.next == COMPUTATION
+
+
+def test_a_model_is_asked_for_each_call(trace, times, tmp_path) -> None:
+    """1 ms for each write, and 1000 bytes at 1 MB/s are another: 50 times 2 ms."""
+    runtime, io, _ = times
+    model = load(written(tmp_path, toml(write="1e-3", write_rate="1e6")))
+    found, *_ = predicted_ns(Run(trace), Change(target=model))
+    expected = runtime - io + WRITES * 2_000_000
+    assert found == pytest.approx(expected, abs=50_000)
+
+
+def test_output_beside_computation_ends_when_both_have(trace, times, tmp_path) -> None:
+    """Each write takes 10 ms, each computation less: the run ends when the last write does."""
+    runtime, io, _ = times
+    model = load(written(tmp_path, toml(write="10e-3")))
+    run = Run(trace)
+    beside, *_ = predicted_ns(run, Change(target=model, overlap=True))
+    in_turns, *_ = predicted_ns(run, Change(target=model))
+    assert in_turns == pytest.approx(runtime - io + WRITES * 10_000_000, abs=50_000)
+    assert WRITES * 10_000_000 < beside < WRITES * 10_000_000 + runtime - io
+    assert beside < in_turns
+    fast = load(written(tmp_path, toml(write="1e-6")))
+    hidden, *_ = predicted_ns(run, Change(target=fast, overlap=True))
+    assert hidden == pytest.approx(runtime - io, abs=200_000)
+
+
+def test_efficiencies_multiply_and_changes_are_ranked(trace, tmp_path) -> None:
+    run = Run(trace)
+    model = load(written(tmp_path, toml(write="1")))
+    found = run.ranked(usual([model]))
+    assert [p.predicted_s for p in found] == sorted(p.predicted_s for p in found)
+    for prediction in found:
+        parts = dict(prediction.efficiency)
+        whole = parts.pop("parallel")
+        product = 1.0
+        for part in parts.values():
+            product *= part
+        assert whole == pytest.approx(product)
+    assert found[-1].change == Change(target=model) and found[-1].next == "time in files"
+
+
+def test_the_command_answers_in_words_and_json(trace, tmp_path) -> None:
+    words = subprocess.run(
+        [TAILRACE, "whatif", trace, "--compute", "2x"], check=True, capture_output=True, text=True
+    ).stdout
+    assert words.startswith("Processors twice as fast: the run would take ")
+    assert "time outside of MPI and files is divided by the factor" in words
+    target = written(tmp_path, toml(name="slow", write="1"))
+    command = [TAILRACE, "whatif", trace, "--all", "--target", target, "--json"]
+    document = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    check_schema(document, "whatif.json")
+    assert document["changes"][0]["change"] == "processors twice as fast"
+    assert {change["change"] for change in document["changes"]} >= {"on slow"}
