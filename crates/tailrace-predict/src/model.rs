@@ -14,6 +14,7 @@ use crate::extents::Extents;
 use crate::replay::FileSystem;
 
 /// Times in nanoseconds, per call or per byte.
+#[allow(clippy::struct_excessive_bools)] // rules that are independent of one another
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
     /// By [`Access`]: what a call takes by itself. Of reads and writes: beyond their bytes.
