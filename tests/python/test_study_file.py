@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,36 @@ def test_a_factor_is_what_its_name_says(tmp_path: Path) -> None:
     }
     made = setups.setup(loaded, {"first": 2, "second": "a", "ranks": 2, "target": "net"})
     assert (made.ranks, made.target, made.read_target) == (2, "net", "net")
+
+
+NODES = COMMAND.replace("[factor.second]", "[factor.nodes]\nlevels = [1, 2]\n[factor.second]")
+NODES = NODES.replace('launcher = "none"\n', "")
+
+
+@pytest.mark.parametrize(
+    "run,ranks,per_node",
+    [("ranks_per_node = 3", 6, 3), ("ranks = 8", 8, 4), ("", 2, 1)],
+)
+def test_two_of_ranks_and_nodes_say_the_third(
+    tmp_path: Path, run: str, ranks: int, per_node: int
+) -> None:
+    loaded = load(tmp_path, NODES.replace("[run]", f"[run]\n{run}")).study
+    assert setups.kind(loaded, "nodes") == "nodes"
+    made = setups.setup(loaded, {"first": 2, "second": "a", "nodes": 2})
+    assert (made.nodes, made.ranks_per_node, made.ranks) == (2, per_node, ranks)
+
+
+@pytest.mark.parametrize(
+    "run,problem",
+    [
+        ("ranks = 3", "run: 3 ranks cannot be shared evenly by 2 nodes"),
+        ("ranks = 2\nranks_per_node = 1", "run: needs ranks or ranks_per_node beside nodes"),
+        ('launcher = "none"', 'run.launcher: cannot be "none" where ranks are placed on nodes'),
+    ],
+)
+def test_how_ranks_and_nodes_go_together(tmp_path: Path, run: str, problem: str) -> None:
+    with pytest.raises(TailraceError, match=re.escape(problem)):
+        load(tmp_path, NODES.replace("[run]", f"[run]\n{run}"))
 
 
 def test_of_a_workload_an_unknown_name_is_one_of_its_keys(tmp_path: Path) -> None:
@@ -83,7 +114,7 @@ BAD = [
         '"{run}"',
         '"{rnu}"',
         7,
-        "run.command[5]: there is no factor 'rnu' for {rnu}; there are directory, first, ranks",
+        "run.command[5]: there is no factor 'rnu' for {rnu}; there are directory, first, nodes",
     ),
     ('"{run}"', '"{run"', 7, "run.command[5]: '{run' has a single {"),
     (

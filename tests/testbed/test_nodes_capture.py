@@ -3,6 +3,7 @@ that only one node sees."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import tailrace
+from tailrace.study.library import open_study
 from tests.conftest import find_mpi
 from tests.processes import LONGEST_WAIT_S, until
 from tests.testbed.bed import Testbed
@@ -187,3 +189,44 @@ def test_where_nothing_is_seen_by_all_the_program_is_told_of_first(
         assert "hint: name a directory that all nodes see with -o" in answer
         assert answer.startswith("2" if strict else "0")
         assert ("begun" in answer.split()) is not bool(strict)
+
+
+STUDY = """\
+schema = 1
+name = "placed"
+description = "Where ranks run, and what each writes."
+repetitions = 1
+[run]
+command = ["sh", "-c", "hostname >{target}/$(hostname).$PMI_RANK$PMIX_RANK; echo wrote 1"]
+output_pattern = "wrote (?P<wrote>.)"
+ranks_per_node = 2
+[factor.nodes]
+levels = [1, 4]
+[target.net]
+testbed = "nfs"
+"""
+
+
+def test_a_study_places_ranks(nodes: Nodes, tmp_path: Path) -> None:
+    """By a factor; results say where, and the target is the same directory on all."""
+    (tmp_path / "placed.toml").write_text(STUDY)
+    words = [*CLI, "study", "run", "placed.toml", "-o", "out", "--keep", "--no-report"]
+    done = subprocess.run(
+        words,
+        cwd=tmp_path,
+        env=os.environ
+        | {
+            "TAILRACE_TESTBED": str(nodes.testbed.directory),
+            "PATH": f"{Path(find_mpi('mpich').mpiexec).parent}:{os.environ['PATH']}",
+        },
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_WAIT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    runs = open_study(tmp_path / "out").done.set_index("nodes")
+    assert runs.placement[1] == "node1:2"
+    assert runs.placement[4] == "node1:2,node2:2,node3:2,node4:2"
+    written = [path.name for path in nodes.mounts["nfs"].glob("tailrace-study-*/run-*/node*")]
+    assert len(written) == 2 + 8
+    assert sum(name.startswith("node4.") for name in written) == 2

@@ -23,8 +23,9 @@ WRAPPERS = frozenset({
     "strace",
     "gdb", "valgrind",
 })
-# Of these the first word that is no option is a command of their own, as in `perf stat`.
-WITH_COMMANDS = frozenset({"perf"})
+# Of these the first word that is no option is a command of their own, as in `perf stat` and
+# `testbed enter`.
+WITH_COMMANDS = frozenset({"perf", "testbed"})
 # They start what their files say, not what the command line says.
 STARTERS = frozenset({"make", "gmake", "ninja", "ctest", "cmake", "xargs", "parallel"})
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"})

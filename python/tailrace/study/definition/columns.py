@@ -112,6 +112,7 @@ COLUMNS = (
     _about("bytes_read", "bytes read", "bytes", ColumnKind.AMOUNT),
     _about("verified", "verified", "", ColumnKind.CIRCUMSTANCE),
     _about("cache", "page cache", "", ColumnKind.CIRCUMSTANCE),
+    _about("placement", "ranks on each node", "", ColumnKind.CIRCUMSTANCE),
     _about("load_average", "load average", "", ColumnKind.CIRCUMSTANCE),
     _about("program", "mark of the program", "", ColumnKind.CIRCUMSTANCE),
 )

@@ -40,7 +40,10 @@ class RunDefinition(DefinitionTable):
     command: Annotated[list[str], Field(min_length=1)] | str | None = None
     shell: bool = False
     launcher: Annotated[str, StringConstraints(min_length=1)] = "mpiexec"
-    ranks: PositiveInt = 1
+    ranks: PositiveInt | None = None
+    nodes: PositiveInt | None = None
+    ranks_per_node: PositiveInt | None = None
+    hosts: list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]] = []
     threads: PositiveInt = 1
     size: Name | None = None
     method: str | None = None
@@ -92,6 +95,8 @@ class FactorDefinition(DefinitionTable):
             "target",
             "read_target",
             "ranks",
+            "nodes",
+            "ranks_per_node",
             "threads",
             "size",
             "method",

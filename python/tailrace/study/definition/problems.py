@@ -16,7 +16,8 @@ from tailrace.study.definition.model import (
 )
 from tailrace.toml_file import Problem
 
-SINGLE = ("target", "read_target", "ranks", "threads", "size", "method", "format", "pair")
+SINGLE = (*setups.BY_NAME, "pair")
+COUNTS = ("ranks", "nodes", "ranks_per_node", "threads")
 ONLY_WORKLOADS = ("size", "method", "format", "set", "hints", "settings")
 ONLY_COMMANDS = ("environment", "working_directory", "output_pattern", "expected_files", "reads")
 
@@ -34,6 +35,7 @@ def problems(study: StudyDefinition, others: Sequence[Known] = ()) -> Iterator[P
     }
     yield from _run(study)
     yield from _factors(study)
+    yield from _nodes(study)
     yield from _targets(study)
     yield from _fraction(study, known)
     yield from _leave_outs(study, known)
@@ -146,6 +148,38 @@ def _factors(study: StudyDefinition) -> Iterator[Problem]:
         yield from (((*key, *rest), text) for rest, text in _depends(study, name))
 
 
+def _nodes(study: StudyDefinition) -> Iterator[Problem]:
+    """Two of ranks, nodes and ranks_per_node say the third."""
+    given = {
+        what: _counts(study, what)
+        for what in ("ranks", "nodes", "ranks_per_node")
+        if _counts(study, what)
+    }
+    if "nodes" not in given:
+        if "ranks_per_node" in given:
+            yield ("run", "ranks_per_node"), "is only valid with nodes"
+        return
+    if study.run.launcher == "none":
+        yield ("run", "launcher"), 'cannot be "none" where ranks are placed on nodes'
+    if len(given) == 3:
+        yield ("run",), "needs ranks or ranks_per_node beside nodes, not both"
+    for ranks in given.get("ranks", []) if len(given) == 2 else []:
+        if uneven := [nodes for nodes in given["nodes"] if ranks % nodes]:
+            yield ("run",), f"{ranks} ranks cannot be shared evenly by {uneven[0]} nodes"
+
+
+def _counts(study: StudyDefinition, what: str) -> list[int]:
+    of_factors = [
+        level
+        for name, factor in study.factor.items()
+        if setups.kind(study, name) == what
+        for level in factor.levels
+        if type(level) is int and level > 0
+    ]
+    own = getattr(study.run, what)
+    return of_factors or ([own] if own is not None else [])
+
+
 def _levels(factor: FactorDefinition, kind: str) -> Iterator[Problem]:
     texts = [placeholders.as_text(level) for level in factor.levels]
     for place, level in enumerate(factor.levels):
@@ -153,8 +187,9 @@ def _levels(factor: FactorDefinition, kind: str) -> Iterator[Problem]:
             yield ("levels", place), f"{texts[place]!r} is listed twice"
         if _sort(level) != _sort(factor.levels[0]):
             yield ("levels", place), f"{level!r} has another type than {factor.levels[0]!r}"
-        if kind in ("ranks", "threads") and (type(level) is not int or level < 1):
-            yield ("levels", place), f"should be a number of {kind}, not {level!r}"
+        if kind in COUNTS and (type(level) is not int or level < 1):
+            what = kind.replace("_per_node", " on a node")
+            yield ("levels", place), f"should be a number of {what}, not {level!r}"
         if kind in ("target", "read_target", "size", "method", "format") and not isinstance(
             level, str
         ):

@@ -8,17 +8,19 @@ from typing import Any
 from tailrace.study.definition.model import FactorDefinition, Level, RunDefinition, StudyDefinition
 from tailrace.study.definition.placeholders import as_text
 
-BY_NAME = ("target", "read_target", "ranks", "threads", "size", "method", "format")
-OF_COMMANDS = ("target", "read_target", "ranks", "threads", "placeholder")
+OF_ALL = ("target", "read_target", "ranks", "nodes", "ranks_per_node", "threads")
+BY_NAME = (*OF_ALL, "size", "method", "format")
+OF_COMMANDS = (*OF_ALL, "placeholder")
 OF_WORKLOADS = (*BY_NAME, "pair", "hint", "setting", "set")
 # What a command may use beside the factors.
-ALWAYS = ("target", "read_target", "directory", "ranks", "threads", "run")
+ALWAYS = ("target", "read_target", "directory", "ranks", "nodes", "threads", "run")
 
 
 @dataclass(frozen=True)
 class Setup:
     """One combination as it is run. Targets are names of the study's; None: the study's own
-    directory."""
+    directory. `nodes`: None where the launcher places ranks as it likes, else each has
+    `ranks_per_node` of them."""
 
     levels: Mapping[str, Level]
     ranks: int
@@ -31,6 +33,8 @@ class Setup:
     set: Mapping[str, object] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+    nodes: int | None = None
+    ranks_per_node: int = 1
 
 
 def kind(study: StudyDefinition, name: str) -> str:
@@ -59,9 +63,13 @@ def setup(study: StudyDefinition, levels: Mapping[str, Level]) -> Setup:
     target = single("target") or _only_target(study)
     # Of methods that are compared each in its own format, as in "collective hdf5".
     method, _, format_ = str(next(iter(of_kind.get("pair", {}).values()), "")).partition(" ")
+    nodes, per_node = single("nodes"), single("ranks_per_node")
+    ranks = nodes * per_node if nodes and per_node else single("ranks") or nodes or 1
     return Setup(
         levels=dict(levels),
-        ranks=single("ranks"),
+        ranks=ranks,
+        nodes=nodes,
+        ranks_per_node=per_node or ranks // (nodes or 1),
         threads=single("threads"),
         target=target,
         read_target=single("read_target") or target,

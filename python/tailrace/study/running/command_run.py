@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tailrace.bench import captured
 from tailrace.bench.execute import Ending, Stopped, execute
-from tailrace.bench.launcher import OPEN_MPI_AS_ROOT, OPEN_MPI_CROWDED, cores
+from tailrace.bench.launcher import OPEN_MPI_AS_ROOT, OPEN_MPI_CROWDED, compiler_of, cores
 from tailrace.capture.launch import executable, read_command
 from tailrace.capture.mpi import for_command
 from tailrace.errors import TailraceError
@@ -24,7 +24,7 @@ from tailrace.study.definition import placeholders
 from tailrace.study.definition.columns import RunStatus
 from tailrace.study.definition.model import StudyDefinition
 from tailrace.study.definition.setups import Setup
-from tailrace.study.running import leftovers, page_cache, results
+from tailrace.study.running import leftovers, page_cache, placing, results
 from tailrace.study.running.program import mark
 from tailrace.study.running.results import Number, Result, StoppedError
 from tailrace.study.running.targets import Targets, run_name
@@ -49,7 +49,10 @@ class CommandRuns:
 
     def check(self, setups: list[Setup]) -> None:
         """What would fail in every run is reported before the first."""
-        self._launcher(1)
+        for setup in setups:
+            if (placed := placing.placement(self.study, setup)) is not None:
+                placed.check()
+            self._launcher(setup)
         for name in sorted({word for setup in setups if (word := self._program(setup))}):
             if executable(str(self._from_start(name))) is None:
                 raise TailraceError(
@@ -80,7 +83,15 @@ class CommandRuns:
             status, reason, printed = self._ending(ending, values, directory)
             numbers = _usage(ending) | results.of_capture(seen) | results.of_files(seen) | printed
             details = {"status": ending.status, "capture": seen}
-            return Result(status, reason, numbers, details=details, cache=state, program=program)
+            return Result(
+                status,
+                reason,
+                numbers,
+                details=details,
+                cache=state,
+                program=program,
+                placement=str(placing.placement(self.study, setup) or ""),
+            )
 
     def _program_words(self, words: list[str]) -> list[str]:
         """Those that may name programs: of a shell's text all that look like words."""
@@ -153,6 +164,7 @@ class CommandRuns:
                 "read_target": str(self.targets.directory(setup.read_target)),
                 "directory": str(scratch),
                 "ranks": str(setup.ranks),
+                "nodes": str(setup.nodes or 1),
                 "threads": str(setup.threads),
                 "run": str(number),
             }
@@ -184,7 +196,7 @@ class CommandRuns:
         else:
             words = placeholders.words_filled(command or [], values, several)
             words[0] = str(self._from_start(words[0]))
-        return [*self._launcher(setup.ranks), *words]
+        return [*self._launcher(setup), *words]
 
     def _arguments(self, setup: Setup) -> dict[str, list[str]]:
         """What each factor's level is on the command line."""
@@ -193,16 +205,20 @@ class CommandRuns:
             for name, level in setup.levels.items()
         }
 
-    def _launcher(self, ranks: int) -> list[str]:
+    def _launcher(self, setup: Setup) -> list[str]:
         if self.study.run.launcher == "none":
             return []
         words = shlex.split(self.study.run.launcher)
-        if executable(words[0]) is None:
+        path = executable(words[0])
+        if path is None:
             raise TailraceError(
                 f"there is no launcher {printable(words[0])}",
                 'run.launcher names another, or "none" for a program without MPI',
             )
-        return [*words, "-n", str(ranks)]
+        if (placed := placing.placement(self.study, setup)) is not None:
+            words = [str(path.absolute()), *words[1:]]
+            words = list(placed.launcher(tuple(words), compiler_of(path).soname))
+        return [*words, "-n", str(setup.ranks)]
 
     def _environment(self, setup: Setup, values: Mapping[str, str]) -> dict[str, str]:
         """The runner's own, what Open MPI needs where it applies, and what the study
@@ -212,6 +228,8 @@ class CommandRuns:
             wanted |= OPEN_MPI_AS_ROOT if os.geteuid() == 0 else {}
             wanted |= OPEN_MPI_CROWDED if setup.ranks > cores() else {}
         wanted |= dict(os.environ) | {leftovers.MARK: self.targets.processes_mark}
+        if (placed := placing.placement(self.study, setup)) is not None:
+            wanted |= placed.environment()
         given = self.study.run.environment
         return wanted | {name: placeholders.filled(text, values) for name, text in given.items()}
 

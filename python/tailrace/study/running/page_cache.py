@@ -55,6 +55,20 @@ def make_cold(files: Iterable[Path]) -> str:
     return "not cold: the kernel kept pages" if any(map(_resident, files)) else "cold"
 
 
+def make_cold_on_nodes(state: str, same_kernel: bool) -> str:
+    """`state` of this node, completed: nodes have clients, and so pages, of their own. Those of the
+    test bed are this kernel's too."""
+    if state != "cold":
+        return state
+    if not same_kernel:
+        return "cold on the node that starts runs; what others keep is not known"
+    try:
+        DROP.write_text(DROP_PAGES)
+    except OSError as error:
+        return f"not cold on the nodes: dropping the whole cache needs root ({error.strerror})"
+    return state
+
+
 def make_warm(files: Iterable[Path]) -> str:
     """Reads the files once."""
     for file in files:

@@ -14,7 +14,8 @@ Number = float | int | None
 class Result:
     """`numbers` by column; `phases` as rows in the order of columns.PHASE_COLUMNS, without the run;
     `details` is kept beside the run's output; `program` marks what was run. A run that did not
-    succeed has the numbers that are true all the same.
+    succeed has the numbers that are true all the same. `placement` as bench.placement spells it,
+    empty where the launcher chose.
     """
 
     status: RunStatus
@@ -25,6 +26,7 @@ class Result:
     details: Mapping[str, Any] | None = None
     cache: str = "as is"
     program: str = ""
+    placement: str = ""
 
 
 class StoppedError(Exception):

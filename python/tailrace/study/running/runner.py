@@ -262,6 +262,7 @@ class Runner:
             "verified": result.verified,
             "cache": result.cache,
             "program": result.program,
+            "placement": result.placement,
             "phases": result.phases,
         }
 

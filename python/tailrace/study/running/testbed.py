@@ -63,14 +63,17 @@ def environment(targets: Mapping[str, Target], directories: Mapping[str, Path]) 
             os.environ.pop(name, None)
 
 
+def directory_words() -> list[str]:
+    directory = os.environ.get(VARIABLE)
+    return ["--directory", directory] if directory else []
+
+
 @lru_cache(maxsize=1)
 def status() -> list[dict[str, Any]]:
     """Of each bed; nothing where there is no test bed here."""
     if not COMMAND.is_file():
         return []
-    words = [sys.executable, str(COMMAND), "status", "--json"]
-    if directory := os.environ.get(VARIABLE):
-        words += ["--directory", directory]
+    words = [sys.executable, str(COMMAND), "status", "--json", *directory_words()]
     done = subprocess.run(
         words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )

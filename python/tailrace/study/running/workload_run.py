@@ -15,6 +15,7 @@ from pathlib import Path
 from tailrace.bench import loader, pairs, programs
 from tailrace.bench.failures import FailedRunError, InterruptedRunError, LateRunError
 from tailrace.bench.one_run import Conditions, Outcome, Pass, one_run
+from tailrace.bench.placement import Placement
 from tailrace.bench.plan import Choices
 from tailrace.bench.programs.program import Installed
 from tailrace.bench.workload import Workload
@@ -22,7 +23,7 @@ from tailrace.names import printable
 from tailrace.study.definition.columns import RunStatus
 from tailrace.study.definition.model import StudyDefinition
 from tailrace.study.definition.setups import Setup
-from tailrace.study.running import figures, leftovers, page_cache
+from tailrace.study.running import figures, leftovers, page_cache, placing
 from tailrace.study.running.results import Result, StoppedError
 from tailrace.study.running.targets import Targets, run_name
 
@@ -51,6 +52,8 @@ class WorkloadRuns:
             pair = pairs.choose(workload, setup.method, setup.format)
             self._installed = programs.of(workload).find(self.study.run.launcher, pair)
             self.program = self._installed.path
+            if (placed := placing.placement(self.study, setup)) is not None:
+                placed.check()
 
     def run(self, number: int, setup: Setup, directory: Path) -> Result:
         """One run, whose output goes to `directory`. Raises StoppedError where we were asked to end
@@ -91,7 +94,9 @@ class WorkloadRuns:
         choices = self._choices(workload, setup, files, inputs)
         state = self._cache(inputs, setup)
         trace_directory = directory if self.study.run.capture else None
-        outcome = one_run(workload, choices, self._conditions(), directory, trace_directory)
+        placed = placing.placement(self.study, setup)
+        conditions = self._conditions(placed)
+        outcome = one_run(workload, choices, conditions, directory, trace_directory)
         verify = self.study.run.verify
         problem = _sentence(outcome) if verify else ""
         return Result(
@@ -102,14 +107,22 @@ class WorkloadRuns:
             list(figures.phases(outcome.figures)),
             outcome.figures | {"capture": outcome.capture},
             state,
+            str(placed or ""),
         )
 
-    def _conditions(self) -> Conditions:
+    def _conditions(self, placed: Placement | None = None) -> Conditions:
         assert self._installed is not None
-        run = self.study.run
+        run, launcher = self.study.run, self._installed.launcher
+        mark = {leftovers.MARK: self.targets.processes_mark}
+        installed = self._installed
+        if placed is not None and launcher is not None:
+            words = placed.launcher(launcher.words, launcher.mpi.soname)
+            installed = dataclasses.replace(
+                installed, launcher=dataclasses.replace(launcher, words=words)
+            )
         return Conditions(
-            self._installed,
-            environment={leftovers.MARK: self.targets.processes_mark},
+            installed,
+            environment=mark | dict(placed.environment() if placed is not None else {}),
             time_limit_s=run.time_limit_s,
             passes=(Pass.FROM_DISK,) if run.verify else (),
         )
@@ -163,11 +176,13 @@ class WorkloadRuns:
         if self.study.cache == "as-is":
             return "as is"
         files = page_cache.files_below(inputs)
-        return (
-            page_cache.make_cold(files)
-            if self.study.cache == "cold"
-            else page_cache.make_warm(files)
-        )
+        if self.study.cache == "warm":
+            return page_cache.make_warm(files)
+        state = page_cache.make_cold(files)
+        placed = placing.placement(self.study, setup)
+        if placed is None:
+            return state
+        return page_cache.make_cold_on_nodes(state, same_kernel=bool(placed.on.enter))
 
 
 def _sentence(outcome: Outcome) -> str:
