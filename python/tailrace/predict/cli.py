@@ -102,6 +102,7 @@ def whatif(
 @click.option(
     "-o", "output", type=PATH, metavar="MODEL.toml", help="Write the model there [default: stdout]."
 )
+@click.option("--name", help="What answers call the file system [default: DIR's name].")
 @click.option(
     "--budget",
     type=Duration(),
@@ -114,7 +115,12 @@ def whatif(
     "--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/calibrate.json)."
 )
 def calibrate(
-    directory: Path, output: Path | None, budget: float, seed: int, as_json: bool
+    directory: Path,
+    output: Path | None,
+    name: str | None,
+    budget: float,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Measure what the file system of DIR can do, as a model for `tailrace whatif --target`.
 
@@ -122,4 +128,4 @@ def calibrate(
     """
     from tailrace.predict.calibration.command import main
 
-    main(directory, output, budget, seed, as_json)
+    main(directory, output, name, budget, seed, as_json)

@@ -12,7 +12,7 @@ from tailrace.predict.model import load
 from tailrace.predict.whatif import Change, Prediction, Run, usual
 from tailrace.store import opened_trace
 from tailrace.terminal import console, print_numbers, table
-from tailrace.units import percent, seconds
+from tailrace.units import digits, percent, seconds
 
 WORTH_IT = 0.01
 
@@ -30,7 +30,8 @@ def main(
     with opened_trace(path) as trace:
         run = Run(trace, eager_limit_bytes)
     if every or not (factors or models or overlap):
-        predictions = run.ranked(usual(models))
+        found = run.ranked(usual(models))
+        predictions = [each for each in found if each.moves(run.measured_s)] or found
     else:
         base = replace(Change(overlap=overlap), **factors)
         predictions = run.ranked([replace(base, target=model) for model in models] or [base])
@@ -56,12 +57,11 @@ def _print(trace: Path, run: Run, predictions: list[Prediction]) -> None:
         "change", ">predicted", ">between", ">saved", "what is left to gain",
     )  # fmt: skip
     for found in predictions:
-        low, high = found.interval_s
         rows.add_row(
             found.change.words,
             seconds(found.predicted_s),
-            f"{seconds(low)} and {seconds(high)}" if low < high else "",
-            percent(1 - found.predicted_s / run.measured_s) if run.measured_s else "",
+            _between(found),
+            _saved(found.predicted_s, run.measured_s),
             found.next,
         )
     print_numbers(out, rows)
@@ -82,8 +82,7 @@ def headline(measured_s: float, predictions: list[Prediction]) -> str:
     best = predictions[0]
     change = best.change.words[0].upper() + best.change.words[1:]
     saved = measured_s - best.predicted_s
-    low, high = best.interval_s
-    between = f" (between {seconds(low)} and {seconds(high)})" if low < high else ""
+    between = f" (between {between})" if (between := _between(best)) else ""
     outcome = f"the run would take {seconds(best.predicted_s)}{between}"
     if len(predictions) == 1:
         return f"{change}: {outcome} instead of {seconds(measured_s)}."
@@ -96,3 +95,15 @@ def headline(measured_s: float, predictions: list[Prediction]) -> str:
         f"Of {len(predictions)} changes this gives most: {best.change.words};"
         f" {outcome} instead of {seconds(measured_s)}."
     )
+
+
+def _between(found: Prediction) -> str:
+    """The interval, where it can be told from the prediction."""
+    low, high = map(seconds, found.interval_s)
+    return "" if low == high else f"{low} and {high}"
+
+
+def _saved(predicted_s: float, measured_s: float) -> str:
+    if predicted_s <= measured_s:
+        return percent(1 - predicted_s / measured_s) if measured_s else ""
+    return f"none: {digits(predicted_s / measured_s)} times as long" if measured_s else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,6 +17,7 @@ REFERENCE = "docs/reference/models.md says what a model holds"
 NANOSECONDS_PER_SECOND = 1e9
 KINDS = ("read", "write", "open", "close", "look_up", "synchronize", "lock", "truncate", "other")
 MOST_BYTES = 1 << 20
+NAME = r"^[\w.+ -]{1,60}$"
 
 
 class _Table(BaseModel):
@@ -90,7 +92,7 @@ class Model(_Table):
     """A file system. `source`: where its figures come from."""
 
     version: Literal[1]
-    name: Annotated[str, Field(pattern=r"^[\w.+ -]{1,60}$")]
+    name: Annotated[str, Field(pattern=NAME)]
     source: Annotated[str, Field(min_length=1, max_length=2000)]
     calls: Calls
     bytes_per_s: Rates
@@ -122,6 +124,16 @@ class Model(_Table):
             "end_drains": self.cache.end_drains,
             "rereads": self.cache.rereads,
         }
+
+
+def checked_name(name: str) -> str:
+    """Raises TailraceError for what a model cannot be called."""
+    if re.fullmatch(NAME, name) is None:
+        raise TailraceError(
+            f"a file system cannot be called '{printable(name)}'",
+            "use up to 60 letters, digits, blanks and . _ + -",
+        )
+    return name
 
 
 def load(path: Path) -> Model:

@@ -7,7 +7,9 @@ leaves open, not the noise of the run that was measured.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -89,6 +91,10 @@ class Prediction:
     next: str
     forced: int = field(default=0)
 
+    def moves(self, measured_s: float) -> bool:
+        """Whether anything becomes of the change: a run without files cannot overlap them."""
+        return any(moment != measured_s for moment in (self.predicted_s, *self.interval_s))
+
     def as_json(self) -> dict[str, Any]:
         return {
             "change": self.change.words,
@@ -136,7 +142,8 @@ class Run:
 
     def ranked(self, changes: Iterable[Change]) -> list[Prediction]:
         """The predictions, the largest gain first."""
-        return sorted(map(self.predict, changes), key=lambda found: found.predicted_s)
+        with ThreadPoolExecutor(cores()) as pool:  # the engine replays without Python's lock
+            return sorted(pool.map(self.predict, changes), key=lambda found: found.predicted_s)
 
     def _replay(
         self, change: Change, edge: Edge = "value", network: bool = True, files: bool = True
@@ -175,6 +182,10 @@ class Run:
             "io": ideal / network if network else 1.0,
             "transfer": network / runtime,
         }
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _faster(model: dict[str, Any], factor: float) -> dict[str, Any]:

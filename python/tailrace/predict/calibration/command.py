@@ -22,7 +22,7 @@ from tailrace.predict.calibration import programs
 from tailrace.predict.calibration.experiments import ALL, FILLING, Samples, Sizes, room
 from tailrace.predict.calibration.fit import FULL, Fit
 from tailrace.predict.calibration.probe import MIB, Probe
-from tailrace.predict.model import text
+from tailrace.predict.model import checked_name, text
 from tailrace.terminal import progress_bar, tell
 from tailrace.units import byte_count, count, percent
 
@@ -39,7 +39,15 @@ FILLED_ROUNDS = 5
 FILES = 8
 
 
-def main(directory: Path, output: Path | None, budget_s: float, seed: int, as_json: bool) -> None:
+def main(
+    directory: Path,
+    output: Path | None,
+    name: str | None,
+    budget_s: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    called = checked_name(name) if name is not None else _name(directory)
     begin = time.monotonic()
     lot = random.Random(seed)
     with _place(directory) as place:
@@ -56,7 +64,7 @@ def main(directory: Path, output: Path | None, budget_s: float, seed: int, as_js
         f"tailrace calibrate {directory}, {datetime.now(UTC):%Y-%m-%d}, one client,"
         f" {len(rounds)} rounds of {byte_count(sizes.bulk)}, seed {seed}"
     )
-    fit = Fit(_name(directory), source, rounds, sizes)
+    fit = Fit(called, source, rounds, sizes)
     errors = programs.errors(held_out, fit.model)
     written = text(fit.model)
     if output is not None:
