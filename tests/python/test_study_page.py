@@ -92,3 +92,34 @@ def test_a_page_says_what_a_target_is_and_is_not():
     assert (
         "the file server; a server; links of 100 Mbit/s" in text and "It is not a cluster." in text
     )
+
+
+def crossing() -> Measured:
+    """serial overtakes collective at 6 ranks; what is faster is larger."""
+    measured = study(
+        {"ranks": [1, 2, 4, 8, 16, 32], "method": ["serial", "collective"]},
+        lambda w: 10.0 if w["method"] == "serial" else 10.0 * (6 / w["ranks"]) ** 0.4,
+        scatter=0.03,
+        others={"size_mb": lambda w, elapsed: 100 / elapsed**0.5},
+    )
+    sizes = {"size_mb": {"words": "size", "unit": "MB", "better": "less"}}
+    return Measured(measured.plan | {"study": {"expect": [], "responses": sizes}}, measured.runs)
+
+
+def test_charts_show_what_the_findings_say():
+    text = report_page.render(Summary(crossing()))
+    assert text.count('<line class="crossing"') == 1
+    assert text.count('<polyline class="trend"') >= 1
+    mark = text[text.index('<rect class="crossing"') - 300 :]
+    assert "serial beats collective below" in mark
+    assert 'viewBox="0 0 1080' in text  # one facet takes the whole width
+
+
+def test_a_page_has_residuals_and_one_response_against_another():
+    text = report_page.render(Summary(crossing()))
+    against = text[text.index("Elapsed time against size") :]
+    first = against[: against.index("</svg>")]
+    # of what takes longer, all is smaller: none is beaten, but where two take as long
+    assert first.count("<circle") == 12 and 6 <= first.count("dot hue-2 front") <= 12
+    left = text[text.index("Each run against the mean of its combination") :]
+    assert left[: left.index("</svg>")].count("<circle") == 36

@@ -285,8 +285,12 @@ def test_two_studies_on_a_page_and_in_the_terminal(tmp_path):
     )
     assert "most with writing to remote: 1.3" in found.headline
     page = tmp_path / "two.html"
-    page.write_text(comparison_report.render(found), "utf-8")
+    text = comparison_report.render(found)
+    page.write_text(text, "utf-8")
     assert open_page(page).errors == []
+    # 32 combinations, those that changed ringed; a chart for each of the four factors
+    assert text.count('<circle class="dot') == 32 and 'hue-2 front"' in text
+    assert text.count("<figcaption>") == 4
 
 
 def test_studies_of_different_factors_are_not_compared():

@@ -9,9 +9,12 @@ from markupsafe import Markup, escape
 from tailrace.names import elided
 from tailrace.study.analysis.responses import Response
 from tailrace.study.report.facets import Facet, Figure, Line, Point
+from tailrace.study.report.marks import Mark, TrendLine
 from tailrace.units import count
 
 WIDTH, HEIGHT = 520, 320
+# Of a chart that stands alone.
+WIDE = 1080
 LEFT, RIGHT, TOP, BOTTOM = 64, 14, 12, 44
 # Beyond this ratio between the largest and the smallest value the axis is logarithmic.
 LINEAR_AT_MOST = 4.0
@@ -27,12 +30,14 @@ def chart(figure: Figure, facet: Facet) -> Markup:
     """One facet with its axes."""
     scale = _Scale(figure, facet)
     parts = [_grid(scale, figure.response), _ticks(scale, figure), _ideal(scale, facet)]
+    parts += [_trend(scale, trend) for trend in facet.trends]
+    parts += [_mark(scale, mark) for mark in facet.marks]
     parts += [_line(scale, figure, line, len(facet.lines)) for line in facet.lines]
     name = f"{figure.response.words} over {figure.axis_name}" + (
         f", {facet.title}" if facet.title else ""
     )
     return Markup(
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
+        f'<svg viewBox="0 0 {scale.width} {HEIGHT}" role="img"'
         f' aria-label="{escape(name)}">{"".join(parts)}</svg>'
     )
 
@@ -43,9 +48,10 @@ class _Scale:
 
     def __init__(self, figure: Figure, facet: Facet) -> None:
         places = [place for place, _ in figure.ticks]
+        self.width = WIDE if len(figure.facets) == 1 else WIDTH
         self.first, self.last = min(places), max(places)
         # a number has its place, anything else a band around it
-        self.margin = EDGE if figure.joined else (WIDTH - LEFT - RIGHT) / 2 / len(places)
+        self.margin = EDGE if figure.joined else (self.width - LEFT - RIGHT) / 2 / len(places)
         points = [point for line in facet.lines for point in line.points]
         values = [
             v for p in points for v in (p.value, *p.runs, *_bounds(p)) if math.isfinite(v) and v > 0
@@ -56,13 +62,13 @@ class _Scale:
         low, high = max(low, min(core, default=low) / 3), min(high, max(core, default=high) * 3)
         self.logarithmic = high / low > LINEAR_AT_MOST and not figure.response.is_share
         if self.logarithmic:
-            self.ticks = _log_ticks(low, high)
+            self.ticks = log_ticks(low, high)
         else:
             self.ticks = _linear_ticks(max(high, 1.0) if figure.response.is_share else high)
         self.bottom, self.top = self.ticks[0], self.ticks[-1]
 
     def x(self, place: float) -> float:
-        inner = LEFT + self.margin, WIDTH - RIGHT - self.margin
+        inner = LEFT + self.margin, self.width - RIGHT - self.margin
         if self.last == self.first:
             return sum(inner) / 2
         return inner[0] + (inner[1] - inner[0]) * (place - self.first) / (self.last - self.first)
@@ -79,7 +85,7 @@ def _bounds(point: Point) -> tuple[float, ...]:
     return tuple(bound for bound in (point.low, point.high) if math.isfinite(bound))
 
 
-def _log_ticks(low: float, high: float) -> list[float]:
+def log_ticks(low: float, high: float) -> list[float]:
     """1, 2, 5, 10, … around the values; only powers of ten where those are many."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = (1, 2, 5) if last - first <= 3 else (1,)
@@ -102,7 +108,7 @@ def _grid(scale: _Scale, response: Response) -> str:
     for tick in scale.ticks:
         y = scale.y(tick)
         lines.append(
-            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<line class="grid" x1="{LEFT}" x2="{scale.width - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         )
         text = escape(response.tick(tick))
         lines.append(
@@ -120,7 +126,7 @@ def _ticks(scale: _Scale, figure: Figure) -> str:
         f' text-anchor="middle">{escape(text)}</text>'
         for x, text in shown
     ]
-    middle = (LEFT + WIDTH - RIGHT) / 2
+    middle = (LEFT + scale.width - RIGHT) / 2
     name = (
         f'<text class="tick" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">'
         f"{escape(figure.axis_name)}</text>"
@@ -135,6 +141,23 @@ def _legible(ticks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
         if not kept or x - kept[-1][0] > CHARACTER / 2 * (len(text) + len(kept[-1][1])) + 4:
             kept.append((x, text))
     return kept
+
+
+def _trend(scale: _Scale, trend: TrendLine) -> str:
+    points = " ".join(f"{scale.x(x):.1f},{scale.y(value):.1f}" for x, value in trend.points)
+    return (
+        f'<polyline class="trend" points="{points}"><title>{escape(trend.text)}</title></polyline>'
+    )
+
+
+def _mark(scale: _Scale, mark: Mark) -> str:
+    low, high = (scale.x(max(scale.first, min(x, scale.last))) for x in (mark.low, mark.high))
+    x, height = scale.x(mark.x), HEIGHT - BOTTOM - TOP
+    return (
+        f'<g><title>{escape(mark.text)}</title><rect class="crossing" x="{low:.1f}" y="{TOP}"'
+        f' width="{max(high - low, 1):.1f}" height="{height}"/>'
+        f'<line class="crossing" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{TOP + height}"/></g>'
+    )
 
 
 def _ideal(scale: _Scale, facet: Facet) -> str:

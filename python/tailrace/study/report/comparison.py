@@ -9,7 +9,10 @@ from rich.text import Text
 from tailrace.names import elided, printable
 from tailrace.study.analysis import words
 from tailrace.study.analysis.comparison import Changed, Comparison, label
+from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.responses import Response
+from tailrace.study.report.facets import Facet, Figure, Line, Point
 from tailrace.terminal import console, table
 
 ROWS_SHOWN = 40
@@ -100,8 +103,32 @@ def _value(study: Measured, changed: Changed) -> str:
     return study.response.text(math.exp(float(np.nanmean(logs))))
 
 
+def level_figures(found: Comparison) -> list[Figure]:
+    """A chart for each factor: by how much the response has changed at each of its levels."""
+    ratio = Response("ratio", "second over first", "×")
+    return [_level_figure(found, factor, ratio) for factor in found.first.varied]
+
+
+def _level_figure(found: Comparison, factor: StudyFactor, ratio: Response) -> Figure:
+    changes = {level: change for name, level, change in found.by_level if name == factor.name}
+    place = {level: float(number) for number, level in enumerate(changes)}
+    points = tuple(
+        Point(place[level], level, one.value, one.low, one.high, (), one.blocks)
+        for level, one in changes.items()
+    )
+    ends = min(place.values(), default=0.0), max(place.values(), default=0.0)
+    same = tuple((end, 1.0) for end in ends)
+    title = words.spaced(factor.name)
+    facet = Facet(title, (Line(0, "second over first", points),), same, "no change")
+    ticks = tuple((at, words.plain(factor, level)) for level, at in place.items())
+    # beside the others: as if it were one of several
+    return Figure(ratio, (facet, facet), title, ticks, factor.positive)
+
+
 def render(found: Comparison) -> str:
+    from tailrace.study.report.charts import chart
     from tailrace.study.report.page import page_of, style
+    from tailrace.study.report.scatter import compared, plane
 
     values = {
         "found": found,
@@ -109,6 +136,11 @@ def render(found: Comparison) -> str:
         "first": label(found.first),
         "second": label(found.second),
         "notes": notes(found),
+        "drawn": None if (drawn := compared(found)) is None else plane(drawn),
+        "by_level": [
+            {"title": figure.facets[0].title, "svg": chart(figure, figure.facets[0])}
+            for figure in level_figures(found)
+        ],
         "levels": level_rows(found),
         "combinations": combination_rows(found)[:PAGE_ROWS],
         "combinations_title": _combinations_title(found, PAGE_ROWS),

@@ -16,6 +16,7 @@ from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.responses import SCALING, Response
 from tailrace.study.analysis.summary import Summary, TypicalValues, typical_values
+from tailrace.study.report.marks import Mark, TrendLine, crossings, trend_lines
 
 LINES_AT_MOST = 6
 FACETS_AT_MOST = 12
@@ -48,12 +49,15 @@ class Line:
 
 @dataclass(frozen=True)
 class Facet:
-    """`ideal`: the bound that scaling gives, as points; `ideal_name` says from where."""
+    """`ideal`: the bound that scaling gives, as points; `ideal_name` says from where. `marks` and
+    `trends`: what the findings say here."""
 
     title: str
     lines: tuple[Line, ...]
     ideal: tuple[tuple[float, float], ...] = ()
     ideal_name: str = ""
+    marks: tuple[Mark, ...] = ()
+    trends: tuple[TrendLine, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ class _Sketch:
     apart."""
 
     def __init__(self, summary: Summary, response: Response, axis: StudyFactor) -> None:
+        self.summary = summary
         self.study, self.response, self.axis = summary.study, response, axis
         self.weak = summary.found.weak
         self.lines, self.facets = _split(self.study, axis)
@@ -125,7 +130,16 @@ class _Sketch:
             points = sorted(self.points[place][line], key=lambda point: point.x)
             drawn.append(Line(self.numbers[line], self._named(self.lines, line), tuple(points)))
         ideal, name = _ideal(self.response, self.axis, drawn, self.weak)
-        return Facet(self._named(self.facets, place), tuple(drawn), ideal, name)
+        title = self._named(self.facets, place)
+        return Facet(title, tuple(drawn), ideal, name, *self._said(place))
+
+    def _said(self, place: tuple[Any, ...]) -> tuple[tuple[Mark, ...], tuple[TrendLine, ...]]:
+        """What the findings say here, of the main response."""
+        if self.response.column != self.study.response.column or self.axis is not self.study.axis:
+            return (), ()
+        where = {factor.name: level for factor, level in zip(self.facets, place, strict=True)}
+        lines = trend_lines(self.summary, self.axis, where, self.place)
+        return tuple(crossings(self.summary, self.axis, where)), tuple(lines)
 
     def _named(self, factors: Sequence[StudyFactor], levels: tuple[Any, ...]) -> str:
         where = {factor.name: level for factor, level in zip(factors, levels, strict=True)}

@@ -19,6 +19,7 @@ from tailrace.study.analysis.summary import Summary, typical_values
 from tailrace.study.report import machine
 from tailrace.study.report.charts import chart, key
 from tailrace.study.report.facets import Figure, figures
+from tailrace.study.report.scatter import plane, residuals, trade_offs
 from tailrace.study.report.text import effect_row, effects_note
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -42,6 +43,8 @@ def render(summary: Summary) -> str:
         "main": _figure(drawn[0]) if drawn else None,
         "others": [_figure(figure) for figure in drawn[1:]],
         "opened": _opened(summary),
+        "trade_offs": _trade_offs(summary) if drawn else [],
+        "residuals": _residuals(summary) if drawn else None,
         "effects": {
             name: [effect_row(study, effect) for effect in all_.effects]
             for name, all_ in _analyses(summary)
@@ -53,6 +56,15 @@ def render(summary: Summary) -> str:
         "environment": list(machine.rows(study.environment)),
     }
     return page_of("study.html.j2", values)
+
+
+def _trade_offs(summary: Summary) -> list[dict[str, Any]]:
+    return [{"title": drawn.title, "svg": plane(drawn)} for drawn in trade_offs(summary)]
+
+
+def _residuals(summary: Summary) -> Any:
+    drawn = residuals(summary)
+    return None if drawn is None else plane(drawn)
 
 
 def page_of(name: str, values: dict[str, Any]) -> str:
@@ -83,6 +95,8 @@ def _figure(figure: Figure) -> dict[str, Any]:
             {"key": key(number), "name": name} for number, name in sorted(lines.items()) if name
         ],
         "ideal": _ideal_name(figure),
+        "trends": any(facet.trends for facet in figure.facets),
+        "marks": any(facet.marks for facet in figure.facets),
         "facets": [{"title": facet.title, "svg": chart(figure, facet)} for facet in figure.facets],
         "left_out": figure.left_out,
     }
