@@ -57,8 +57,8 @@ def plane(drawn: Plane) -> Markup:
     y = _Axis([dot.y for dot in dots], HEIGHT - BOTTOM, TOP, drawn.logarithms)
     parts = [_horizontal(y, drawn), _vertical(x, drawn)]
     if drawn.level is not None:
-        at = y.at(drawn.level)
-        parts.append(f'<line class="reference" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>')
+        at, right = y.at(drawn.level), WIDTH - RIGHT
+        parts.append(f'<line class="reference" x1="{LEFT}" x2="{right}" y1="{at}" y2="{at}"/>')
     if drawn.diagonal:
         low, high = max(x.low, y.low), min(x.high, y.high)
         parts.append(
