@@ -1,7 +1,7 @@
 //! Prints a trace's run times and efficiencies, and how fast they were computed.
 //!
 //! `cargo run --release -p tailrace-replay --example metrics -- TRACE [--collectives-all]
-//! [--threads N]`
+//! [--threads N] [--slab EVENTS]`
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)] // a tool of the developers
 
 use std::path::PathBuf;
@@ -16,7 +16,12 @@ struct Arguments {
 }
 
 fn arguments() -> Result<Arguments, TraceError> {
-    let usage = || TraceError::new("usage: metrics TRACE [--collectives-all] [--threads N]", "");
+    let usage = || {
+        TraceError::new(
+            "usage: metrics TRACE [--collectives-all] [--threads N] [--slab EVENTS]",
+            "",
+        )
+    };
     let mut words = std::env::args_os().skip(1);
     let path = PathBuf::from(words.next().ok_or_else(usage)?);
     let mut options = Options::default();
@@ -26,6 +31,10 @@ fn arguments() -> Result<Arguments, TraceError> {
             Some("--threads") => {
                 let number = words.next().and_then(|word| word.to_str()?.parse().ok());
                 options.threads = number.ok_or_else(usage)?;
+            }
+            Some("--slab") => {
+                let number = words.next().and_then(|word| word.to_str()?.parse().ok());
+                options.slab = number.ok_or_else(usage)?;
             }
             _ => return Err(usage()),
         }

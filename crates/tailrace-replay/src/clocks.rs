@@ -37,6 +37,12 @@ impl Clocks {
         }
     }
 
+    /// No clock is later than the other's.
+    #[inline]
+    pub(crate) fn is_until(self, other: Self) -> bool {
+        self.net <= other.net && self.even <= other.even && self.ideal <= other.ideal
+    }
+
     #[inline]
     #[must_use]
     pub(crate) fn plus(self, other: Self) -> Self {

@@ -76,6 +76,11 @@ impl Area {
         }
     }
 
+    /// The length of the window.
+    pub(crate) fn runtime(&self) -> i64 {
+        self.keys.runtime()
+    }
+
     /// Takes the slabs' edges until `horizon`, and adds to each chain what K comes to at them.
     pub(crate) fn pass(&mut self, slabs: &mut [Slab], horizon: i64, chains: &mut [Chain]) {
         let after = self.keys.after(horizon);
@@ -199,6 +204,7 @@ impl Area {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::moment::Moment;
     use crate::graph::vertex::{Deed, Site, Vertex};
 
     #[test]
@@ -228,12 +234,12 @@ mod tests {
         let deed = Deed::Await { role: 0 };
         let (site, owns) = (Site::default(), 0);
         let vertex = Vertex { at: 0, since: 0, useful: 0, io: 0, areas: 0, owns, site, deed };
-        let mut chains = [Chain::default(), Chain::default()];
+        let mut chains = [0, 1].map(|rank| Chain::new(rank, Moment::default()));
         chains[0].vertices.push(vertex); // asks for areas
         area.pass(&mut slabs, 125, &mut chains);
         area.pass(&mut slabs, 1000, &mut chains);
-        assert_eq!(chains[0].shared, [20, 30, 31]); // 10 + 2 · 10, then 1
-        assert_eq!(chains[1].shared, [30, 40]);
+        assert_eq!(chains[0].shared, [0, 20, 30, 31]); // 10 + 2 · 10, then 1
+        assert_eq!(chains[1].shared, [0, 30, 40]);
         assert_eq!(area.shared().collect::<Vec<_>>(), [31, 40]);
         let first = IoPhase {
             begin: 100,

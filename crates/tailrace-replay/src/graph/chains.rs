@@ -1,69 +1,88 @@
-//! What the graph knows of each rank: its vertices that are not replayed yet, and what they refer
-//! to.
-
-use std::collections::VecDeque;
+//! What the graph knows of each rank: its vertices that are not replayed yet, what they refer to,
+//! and how far its replay came.
 
 use crate::clocks::Clocks;
 use crate::graph::locks::Lock;
-use crate::graph::messages::MessageId;
-use crate::graph::moment::Trails;
+use crate::graph::moment::{CrossingId, Moment};
+use crate::graph::replayed::{Front, Own};
 use crate::graph::roles::Role;
 use crate::graph::vertex::{Source, Vertex};
 use crate::numbered::Numbered;
 
 /// One rank's part of the graph.
-#[derive(Default)]
 pub(crate) struct Chain {
+    pub rank: u32,
     pub vertices: Vec<Vertex>,
-    /// So many of `vertices` are matched, and so many of these replayed.
-    pub matched: usize,
+    /// So many of `vertices` may be replayed, and so many are.
+    pub until: usize,
     pub replayed: usize,
     /// ∫k dt over the rank's file calls, by number of the area from `first_area` on.
     pub shared: Vec<i64>,
     pub first_area: u32,
     pub roles: Numbered<Role>,
-    /// Waits of the rank that were matched.
-    pub waits: Waits,
     /// By the rank's own numbers of channels: the graph's.
     pub channels: Vec<u32>,
     /// By the rank's own numbers.
     pub locks: Vec<Lock>,
     /// By thread: the receive whose channel is not known yet.
     pub marks: Vec<Option<Source>>,
-    /// Sends that were matched before their turn.
-    pub sent: VecDeque<MessageId>,
-    /// What the probes that are matched, but not replayed, found.
-    pub probed: VecDeque<Option<MessageId>>,
-}
-
-/// How many waits there were, which wraps, and when the last of them was.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Waits {
-    number: u32,
-    last: i64,
-}
-
-impl Waits {
-    #[must_use]
-    pub(crate) fn and_one_at(self, at: i64) -> Self {
-        Self { number: self.number.wrapping_add(1), last: at }
-    }
+    /// By how much replayed time is ahead of local time since the last wait, and when that was.
+    pub ahead: Moment,
+    pub last_wait: i64,
+    /// Measured: until when the rank is known to have waited.
+    pub waited: i64,
+    /// By thread beside the main one.
+    pub threads: Vec<Own>,
 }
 
 impl Chain {
-    /// What others may wait for at a vertex that comes after so many waits.
-    #[inline]
-    pub(crate) fn source(&self, vertex: &Vertex, rank: usize, waits: Waits, ranks: i64) -> Source {
-        Source {
-            clocks: self.local(vertex, ranks),
-            at: vertex.at,
-            rank: rank as u32,
-            waits: waits.number,
-            owns: vertex.owns,
-            tied: waits.last == vertex.at,
-            settled: false,
-            trails: Trails::default(),
+    /// `ahead`: before the first wait.
+    pub(crate) fn new(rank: u32, ahead: Moment) -> Self {
+        Self {
+            rank,
+            vertices: Vec::new(),
+            until: 0,
+            replayed: 0,
+            shared: vec![0],
+            first_area: 0,
+            roles: Numbered::default(),
+            channels: Vec::new(),
+            locks: Vec::new(),
+            marks: Vec::new(),
+            ahead,
+            last_wait: i64::MIN,
+            waited: i64::MIN,
+            threads: Vec::new(),
         }
+    }
+
+    /// Vertices that may be replayed, and are not.
+    pub(crate) fn waiting(&self) -> usize {
+        self.until - self.replayed
+    }
+
+    /// What comes next; until `horizon` all is handed over.
+    pub(crate) fn front(&self, horizon: i64) -> Front {
+        match self.vertices[self.replayed..self.until].first() {
+            Some(next) => {
+                let tied = next.deed.waits() || self.last_wait == next.at;
+                Front { at: next.at, tied }
+            }
+            None => Front { at: horizon.saturating_add(1), tied: false },
+        }
+    }
+
+    /// What others may wait for at a vertex: no earlier than its own thread's file calls.
+    #[inline]
+    pub(crate) fn source(&self, vertex: &Vertex, ranks: i64) -> Source {
+        let Moment { clocks, trails } = self.ahead;
+        let mut moment = Moment { clocks: clocks.plus(self.local(vertex, ranks)), trails };
+        if vertex.owns != 0
+            && let Some(own) = self.threads.iter().find(|own| own.number == vertex.owns)
+        {
+            moment = moment.max(own.moment);
+        }
+        Source { moment, at: vertex.at, rank: self.rank, tied: self.last_wait == vertex.at }
     }
 
     /// What local time comes to at a vertex.
@@ -74,10 +93,18 @@ impl Chain {
         Clocks::of(vertex.useful, vertex.io, shared.copied().unwrap_or(0), ranks)
     }
 
+    /// The ends of all trails.
+    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
+        let marks = self.marks.iter_mut().flatten().map(|source| &mut source.moment);
+        let threads = self.threads.iter_mut().map(|own| &mut own.moment);
+        let moments = marks.chain(threads).chain([&mut self.ahead]);
+        moments.flat_map(Moment::ends)
+    }
+
     /// Forgets the vertices that are replayed, and areas that no other names.
     pub(crate) fn forget_replayed(&mut self) {
         self.vertices.drain(..self.replayed);
-        self.matched -= self.replayed;
+        self.until -= self.replayed;
         self.replayed = 0;
         let needed = self.vertices.first().map(|vertex| vertex.areas.wrapping_sub(self.first_area));
         let last = self.shared.len() - 1;

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use tailrace_trace::Tables;
 
 use crate::graph::moment::CrossingId;
-use crate::graph::replayed::{Answer, Replayed, Waiter};
+use crate::graph::replayed::{Answer, Waiter};
 use crate::graph::trail::Latest;
 use crate::graph::vertex::{Entry, Family, Gives, Source, Waits};
 
@@ -29,7 +29,7 @@ pub(crate) type InstanceId = u32;
 /// Open instances at most: a rank that died leaves its instances open for good.
 const MOST_OPEN: usize = 1 << 20;
 
-/// An entry whose replayed time is not known, or that not every later leaver waits for.
+/// An entry that not every later leaver waits for, perhaps.
 #[derive(Clone, Copy, Debug)]
 struct Entered {
     source: Source,
@@ -45,10 +45,10 @@ struct Entries {
 
 impl Entries {
     #[inline]
-    fn add(&mut self, side: Side, moment: &Latest) {
+    fn add(&mut self, side: Side, source: &Source) {
         self.entries += 1;
         let latest = &mut self.sides[usize::from(side)];
-        *latest = latest.max(moment);
+        *latest = latest.and(source);
     }
 
     fn of_all(&self) -> Latest {
@@ -63,11 +63,12 @@ struct Instance {
     entered: u32,
     left: u32,
     root: Option<Source>,
-    /// Entries that every later leaver can have waited for, with their replayed times.
+    /// Entries that every later leaver can have waited for.
     settled: Entries,
-    /// The others, by measured time once `sorted`.
+    /// The others, by measured time where `sorted`, and when the last of them was.
     fresh: Vec<Entered>,
     sorted: bool,
+    last: i64,
     /// The settled ones and the first `known` of the fresh ones.
     latest: Entries,
     known: usize,
@@ -76,7 +77,9 @@ struct Instance {
     /// The end of the latest settled file call that a rank made inside, and the others.
     file_calls: Latest,
     fresh_file_calls: Vec<Source>,
-    /// Has sources that are not settled.
+    /// Before the moment nothing more will come from any member but that rank.
+    front: Option<(i64, u32)>,
+    /// Has fresh sources.
     open: bool,
 }
 
@@ -131,12 +134,11 @@ impl Collectives {
                 instance.by_position[position as usize] = Some(source);
             }
             Gives::All => {
+                instance.last = instance.last.max(source.at);
                 instance.fresh.push(Entered { source, side: side.unwrap_or(0) });
                 instance.sorted = false;
+                self.touch(id);
             }
-        }
-        if entry.gives != Gives::Nothing {
-            self.touch(id);
         }
         Some(Part { instance: id, waits: entry.waits, side, position })
     }
@@ -148,35 +150,58 @@ impl Collectives {
     }
 
     /// What the rank has to wait for when it leaves.
-    pub(crate) fn dependency(&mut self, part: &Part, waiter: &Waiter<'_>) -> Answer {
-        let instance = &mut self.slots[part.instance as usize];
-        if waiter.whatever && instance.entered < instance.size && part.waits != Waits::Nothing {
+    pub(crate) fn dependency(
+        &mut self,
+        tables: &Tables,
+        part: &Part,
+        waiter: &Waiter<'_>,
+    ) -> Answer {
+        let Self { slots, sources, .. } = self;
+        let instance = &mut slots[part.instance as usize];
+        let key = (instance.key.0, part.position);
+        let neighbours = || sources.get(&key).into_iter().flatten().copied();
+        let known = match part.waits {
+            Waits::Nothing => return Answer::Nothing,
+            _ if instance.entered >= instance.size => part.waits != Waits::Readers,
+            _ if waiter.whatever => return Answer::Missing,
+            Waits::Root => instance.root.is_some(),
+            Waits::Before => instance.has_all_of(0..=part.position),
+            Waits::Neighbours => instance.has_all_of(neighbours()),
+            _ => false,
+        };
+        if !known && !instance.is_reached_by_all(tables, waiter) {
             return Answer::Missing;
         }
-        let found = match part.waits {
-            Waits::Nothing => Ok(Latest::default()),
-            Waits::All => instance.latest(waiter).map(|latest| match part.side {
-                Some(side) => latest.sides[usize::from(1 - side)],
-                None => latest.of_all(),
-            }),
-            Waits::Both => instance.latest(waiter).map(|latest| latest.of_all()),
-            Waits::Root => instance.root(waiter),
+        Answer::After(match part.waits {
+            Waits::Nothing => return Answer::Nothing,
+            Waits::All => match part.side {
+                Some(side) => instance.latest(waiter).sides[usize::from(1 - side)],
+                None => instance.latest(waiter).of_all(),
+            },
+            Waits::Both => instance.latest(waiter).of_all(),
+            Waits::Root => match &instance.root {
+                Some(root) if waiter.counts(root) => return Answer::One(*root),
+                _ => return Answer::Nothing,
+            },
             Waits::Before => instance.latest_of(0..=part.position, waiter),
-            Waits::Neighbours => {
-                let sources = self.sources.get(&(instance.key.0, part.position));
-                let sources = sources.into_iter().flatten().copied();
-                instance.latest_of(sources, waiter)
-            }
-            Waits::AllIfComplete => instance.everyone(waiter).map(Option::unwrap_or_default),
+            Waits::Neighbours => instance.latest_of(neighbours(), waiter),
+            Waits::AllIfComplete => instance.everyone(waiter).unwrap_or_default(),
             Waits::Readers => instance.everyone_and_file_calls(waiter),
-        };
-        found.map_or_else(Answer::Needs, Answer::After)
+        })
     }
 
     /// Everyone's entry, once everyone entered.
-    pub(crate) fn completed_entry(&mut self, part: &Part, waiter: &Waiter<'_>) -> Answer {
-        let found = self.slots[part.instance as usize].everyone(waiter);
-        found.map_or_else(Answer::Needs, |entry| Answer::After(entry.unwrap_or_default()))
+    pub(crate) fn completed_entry(
+        &mut self,
+        tables: &Tables,
+        part: &Part,
+        waiter: &Waiter<'_>,
+    ) -> Answer {
+        let instance = &mut self.slots[part.instance as usize];
+        if instance.entered < instance.size && !instance.is_reached_by_all(tables, waiter) {
+            return Answer::Missing;
+        }
+        instance.everyone(waiter).map_or(Answer::Nothing, Answer::After)
     }
 
     /// The rank is done with it; the last one frees it.
@@ -193,22 +218,15 @@ impl Collectives {
         }
     }
 
-    /// Makes replayed times of what can be told by now.
-    pub(crate) fn settle(&mut self, replayed: &Replayed) {
-        let slots = &mut self.slots;
-        self.unsettled.retain(|id| {
-            let instance = &mut slots[*id as usize];
-            instance.settle(replayed);
-            instance.open
-        });
-    }
-
-    pub(crate) fn is_settled(&self) -> bool {
-        self.unsettled.is_empty()
+    /// All later leavers leave after what is known by now.
+    pub(crate) fn settle(&mut self) {
+        for id in self.unsettled.drain(..) {
+            self.slots[id as usize].settle();
+        }
     }
 
     /// The ends of all trails.
-    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
+    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
         self.slots.iter_mut().flat_map(Instance::crossings)
     }
 
@@ -258,7 +276,8 @@ impl Collectives {
         }
         let slot = &mut self.slots[id as usize];
         let fresh = std::mem::take(&mut slot.fresh);
-        *slot = Instance { key, size: size as u32, fresh, open: slot.open, ..Instance::default() };
+        let (size, last, open) = (size as u32, i64::MIN, slot.open);
+        *slot = Instance { key, size, fresh, last, open, ..Instance::default() };
         self.series[key.0 as usize][key.1 as usize].instances.push_back(Some(id));
         self.open += 1;
         id
@@ -297,104 +316,101 @@ impl Series {
     }
 }
 
-/// Or the rank whose replay has to go on first.
-type Found<T> = Result<T, u32>;
-
 impl Instance {
+    /// Whether all is known that counts by measured time.
+    fn is_reached_by_all(&mut self, tables: &Tables, waiter: &Waiter<'_>) -> bool {
+        if let Some((front, but)) = self.front
+            && waiter.at < front
+            && waiter.has_reached(but)
+        {
+            return true;
+        }
+        let communicator = &tables.communicators[self.key.0 as usize];
+        let remote = communicator.remote.as_deref().unwrap_or_default();
+        let members = || communicator.members.iter().chain(remote);
+        if !members().all(|rank| waiter.has_reached(*rank)) {
+            return false;
+        }
+        let others = members().filter(|rank| **rank != waiter.rank);
+        let front = others.map(|rank| waiter.fronts[*rank as usize].at).min();
+        self.front = front.map(|front| (front, waiter.rank));
+        true
+    }
+
+    fn has_all_of(&self, mut positions: impl Iterator<Item = u32>) -> bool {
+        positions.all(|place| self.by_position.get(place as usize).is_some_and(Option::is_some))
+    }
+
     /// The latest entries that the waiter can have waited for.
-    fn latest(&mut self, waiter: &Waiter<'_>) -> Found<Entries> {
+    fn latest(&mut self, waiter: &Waiter<'_>) -> Entries {
         if self.fresh.is_empty() {
-            return Ok(self.settled);
+            return self.settled;
+        }
+        if waiter.whatever || self.last < waiter.at {
+            self.know(self.fresh.len());
+            return self.latest;
         }
         if !self.sorted {
             self.fresh.sort_unstable_by_key(|entered| (entered.source.at, entered.source.rank));
-            (self.latest, self.known, self.sorted) = (self.settled, 0, true);
+            (self.known, self.sorted) = (0, true);
         }
-        let certain = |entered: &Entered| waiter.whatever || entered.source.at < waiter.at;
-        let before = match self.fresh.last() {
-            Some(last) if certain(last) => self.fresh.len(),
-            _ => self.fresh.partition_point(certain),
-        };
+        let before = self.fresh.partition_point(|entered| entered.source.at < waiter.at);
         if before < self.known {
-            (self.latest, self.known) = (self.settled, 0);
+            self.known = 0;
         }
-        for entered in &self.fresh[self.known..before] {
-            self.latest.add(entered.side, &waiter.moment(&entered.source)?);
-            self.known += 1;
-        }
+        self.know(before);
         let mut latest = self.latest;
         let at_once = self.fresh[before..].iter().take_while(|e| e.source.at <= waiter.at);
-        for entered in at_once.filter(|entered| waiter.counts(&entered.source)) {
-            latest.add(entered.side, &waiter.moment(&entered.source)?);
+        for Entered { source, side } in at_once.filter(|e| waiter.counts(&e.source)) {
+            latest.add(*side, source);
         }
-        Ok(latest)
+        latest
+    }
+
+    /// The latest of the settled ones and the first `until` of the fresh ones.
+    fn know(&mut self, until: usize) {
+        if self.known == 0 {
+            self.latest = self.settled;
+        }
+        for Entered { source, side } in &self.fresh[self.known..until] {
+            self.latest.add(*side, source);
+        }
+        self.known = until;
     }
 
     /// `None` as long as not all have entered.
-    fn everyone(&mut self, waiter: &Waiter<'_>) -> Found<Option<Latest>> {
-        let latest = self.latest(waiter)?;
-        Ok((latest.entries >= self.size).then(|| latest.of_all()))
+    fn everyone(&mut self, waiter: &Waiter<'_>) -> Option<Latest> {
+        let latest = self.latest(waiter);
+        (latest.entries >= self.size).then(|| latest.of_all())
     }
 
-    fn everyone_and_file_calls(&mut self, waiter: &Waiter<'_>) -> Found<Latest> {
-        let Some(everyone) = self.everyone(waiter)? else { return Ok(Latest::default()) };
-        let mut latest = everyone.max(&self.file_calls);
-        for source in self.fresh_file_calls.iter().filter(|source| waiter.counts(source)) {
-            latest = latest.max(&waiter.moment(source)?);
-        }
-        Ok(latest)
-    }
-
-    fn root(&self, waiter: &Waiter<'_>) -> Found<Latest> {
-        match &self.root {
-            Some(root) if waiter.counts(root) => waiter.moment(root),
-            _ => Ok(Latest::default()),
-        }
+    fn everyone_and_file_calls(&mut self, waiter: &Waiter<'_>) -> Latest {
+        let Some(everyone) = self.everyone(waiter) else { return Latest::default() };
+        let file_calls = self.fresh_file_calls.iter().filter(|source| waiter.counts(source));
+        file_calls.fold(everyone.max(&self.file_calls), Latest::and)
     }
 
     /// The latest entry of some positions.
-    fn latest_of(
-        &self,
-        positions: impl Iterator<Item = u32>,
-        waiter: &Waiter<'_>,
-    ) -> Found<Latest> {
+    fn latest_of(&self, positions: impl Iterator<Item = u32>, waiter: &Waiter<'_>) -> Latest {
         let sources = positions.filter_map(|place| self.by_position.get(place as usize)?.as_ref());
-        let mut latest = Latest::default();
-        for source in sources.filter(|source| waiter.counts(source)) {
-            latest = latest.max(&waiter.moment(source)?);
-        }
-        Ok(latest)
+        sources.filter(|source| waiter.counts(source)).fold(Latest::default(), Latest::and)
     }
 
-    fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
+    fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
         let fresh = self.fresh.iter_mut().map(|entered| &mut entered.source);
         let sources = fresh.chain(&mut self.fresh_file_calls).chain(self.root.as_mut());
         let sources = sources.chain(self.by_position.iter_mut().flatten());
         let latest = self.settled.sides.iter_mut().chain([&mut self.file_calls]);
         let settled = latest.flat_map(Latest::crossings);
-        sources.flat_map(|source| &mut source.trails).chain(settled)
+        sources.flat_map(|source| source.moment.ends()).chain(settled)
     }
 
-    fn settle(&mut self, replayed: &Replayed) {
-        let settled = &mut self.settled;
-        self.fresh.retain(|entered| match replayed.moment(&entered.source) {
-            Some(moment) => {
-                settled.add(entered.side, &Latest::of(&entered.source, &moment));
-                false
-            }
-            None => true,
-        });
-        self.sorted = false;
-        let latest = &mut self.file_calls;
-        self.fresh_file_calls.retain(|source| {
-            let Some(moment) = replayed.moment(source) else { return true };
-            *latest = latest.max(&Latest::of(source, &moment));
-            false
-        });
-        (self.latest, self.known) = (Entries::default(), 0);
-        self.open = !self.fresh.is_empty() || !self.fresh_file_calls.is_empty();
-        for source in self.by_position.iter_mut().flatten().chain(self.root.as_mut()) {
-            self.open |= !replayed.settle(source);
-        }
+    fn settle(&mut self) {
+        self.know(self.fresh.len());
+        self.settled = self.latest;
+        self.fresh.clear();
+        self.file_calls = self.fresh_file_calls.iter().fold(self.file_calls, Latest::and);
+        self.fresh_file_calls.clear();
+        (self.known, self.last, self.open) = (0, i64::MIN, false);
     }
 }

@@ -33,6 +33,10 @@ impl Keys {
         Some(Self { stamps: Stamps::new(runtime, ranks)?, runtime })
     }
 
+    pub(crate) fn runtime(self) -> i64 {
+        self.runtime
+    }
+
     #[inline]
     pub(crate) fn key(self, time: i64, turn: Turn, rank: u32) -> u64 {
         self.stamps.stamp(time, turn as u8, rank)

@@ -8,8 +8,8 @@
 
 use hashbrown::HashMap;
 
-use crate::graph::moment::{CrossingId, Moment};
-use crate::graph::replayed::{Answer, Replayed, Waiter};
+use crate::graph::moment::CrossingId;
+use crate::graph::replayed::{Answer, Waiter};
 use crate::graph::trail::Latest;
 use crate::graph::vertex::Source;
 
@@ -40,7 +40,7 @@ struct Held {
 
 #[derive(Debug, Default)]
 struct Place {
-    /// Locks that are held, and those given back that are not settled.
+    /// Locks that are held, and those given back that not all later waiters wait for, perhaps.
     held: Vec<Held>,
     /// The latest giving back that is settled, of all and of the exclusive ones.
     released: Latest,
@@ -87,58 +87,45 @@ impl Locks {
     /// What the waiter had to wait for until its locks there were granted: those that it holds at
     /// the target or at all; without a target all that it holds.
     pub(crate) fn granted(&self, lock: Lock, waiter: &Waiter<'_>) -> Answer {
-        let Some(places) = self.windows.get(&lock.window) else {
-            return Answer::After(Latest::default());
-        };
+        let Some(places) = self.windows.get(&lock.window) else { return Answer::Nothing };
+        if !(0..).zip(waiter.fronts).all(|(rank, _)| waiter.has_reached(rank)) {
+            return Answer::Missing;
+        }
         let own = overlapping(places, lock.target).flat_map(|(at, place)| {
             let own = |held: &&Held| held.rank == waiter.rank && held.is_held(waiter);
             place.held.iter().filter(own).map(move |held| (at, *held))
         });
-        let mut latest = Latest::default();
-        for (at, held) in own {
-            match before(places, at, &held, waiter) {
-                Ok(moment) => latest = latest.max(&moment),
-                Err(rank) => return Answer::Needs(rank),
-            }
-        }
-        Answer::After(latest)
+        Answer::After(own.fold(Latest::default(), |latest, (at, held)| {
+            latest.max(&before(places, at, &held, waiter))
+        }))
     }
 
     /// The ends of all trails.
-    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
+    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
         let places = self.windows.values_mut().flat_map(HashMap::values_mut);
         places.flat_map(|Place { held, released, released_exclusive }| {
             let held = held.iter_mut().flat_map(|held| [&mut held.release, &mut held.released]);
-            let held = held.flatten().flat_map(|source| &mut source.trails);
+            let held = held.flatten().flat_map(|source| source.moment.ends());
             held.chain(released.crossings()).chain(released_exclusive.crossings())
         })
     }
 
-    /// Makes replayed times of what can be told by now, and forgets who gave back.
-    pub(crate) fn settle(&mut self, replayed: &Replayed) -> bool {
-        let mut settled = true;
+    /// All later waiters come after what is known by now: forgets who gave back.
+    pub(crate) fn settle(&mut self) {
         self.open.retain(|(window, target)| {
             let place = self.windows.get_mut(window).and_then(|places| places.get_mut(target));
             let Some(place) = place else { return false };
             let Place { held, released, released_exclusive } = place;
-            held.retain_mut(|held| {
-                let release = held.release.as_mut().is_none_or(|source| replayed.settle(source));
-                let over = held.released.as_mut().is_none_or(|source| replayed.settle(source));
-                settled &= release && over;
-                let Some(source) = held.released.filter(|source| source.settled) else {
-                    return true;
-                };
-                let Source { clocks, trails, .. } = source;
-                let latest = Latest::of(&source, &Moment { clocks, trails });
-                *released = released.max(&latest);
+            held.retain(|held| {
+                let Some(source) = &held.released else { return true };
+                *released = released.and(source);
                 if held.exclusive {
-                    *released_exclusive = released_exclusive.max(&latest);
+                    *released_exclusive = released_exclusive.and(source);
                 }
                 false
             });
             !held.is_empty()
         });
-        settled
     }
 }
 
@@ -160,14 +147,13 @@ fn overlapping(
     all.into_iter().flatten().chain(some).chain(of_all)
 }
 
-/// When those gave back that came before this lock at this target; or whose replay has to go on
-/// first.
+/// When those gave back that came before this lock at this target.
 fn before(
     places: &HashMap<Target, Place>,
     target: Target,
     own: &Held,
     waiter: &Waiter<'_>,
-) -> Result<Latest, u32> {
+) -> Latest {
     let mut latest = Latest::default();
     for (_, place) in overlapping(places, target) {
         let released = if own.exclusive { &place.released } else { &place.released_exclusive };
@@ -183,8 +169,8 @@ fn before(
                 }
                 _ => continue,
             };
-            latest = latest.max(&waiter.moment(&source)?);
+            latest = latest.and(&source);
         }
     }
-    Ok(latest)
+    latest
 }

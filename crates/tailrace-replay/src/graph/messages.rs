@@ -1,6 +1,7 @@
 //! Point-to-point matching: on each channel the n-th send meets the n-th posted receive.
 
 use crate::graph::moment::CrossingId;
+use crate::graph::replayed::{Answer, Waiter};
 use crate::graph::vertex::Source;
 
 /// Names a message from its first sight (send or posted receive) until both sides are done with it.
@@ -12,8 +13,14 @@ const NONE: MessageId = MessageId::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Message {
     channel: u32,
+    next: MessageId,
     sent: Option<Source>,
+    /// Where the sender may wait for it.
     posted: Option<Source>,
+    /// Both sides came.
+    matched: bool,
+    /// What is `sent` may come later until the sender is done.
+    in_parts: bool,
     sender_done: bool,
     /// … and when, in measured time.
     receiver_done: Option<i64>,
@@ -21,9 +28,6 @@ struct Message {
     cancelled: bool,
     /// The receive was freed: it takes its message, but nobody waits for it.
     freed: bool,
-    /// One of its sources is not settled.
-    open: bool,
-    next: MessageId,
 }
 
 /// Messages that lack one side, all the same, in order.
@@ -42,8 +46,6 @@ pub(crate) struct Messages {
     queues: Vec<Queue>,
     slots: Vec<Message>,
     free: Vec<MessageId>,
-    /// Messages that may have sources that are not settled.
-    unsettled: Vec<MessageId>,
     /// Receives that were over before their send began: clocks disagree, or the trace does.
     pub received_before_sent: u64,
     /// Source and destination of the first such message, by the time of its send.
@@ -60,11 +62,12 @@ impl Messages {
     /// A send starts. The sender is to call [`Messages::sender_done`] with the answer.
     #[inline]
     pub(crate) fn send(&mut self, channel: u32, source: Source) -> MessageId {
-        let waiting = self.take_first(channel, |message| message.sent.is_none());
-        let id = waiting.unwrap_or_else(|| self.queue(channel));
-        self.slots[id as usize].sent = Some(source);
-        self.touch(id);
-        let message = &self.slots[id as usize];
+        let id = match self.take_first(channel, |message| message.sent.is_none()) {
+            Some(id) => id,
+            None => self.queue(channel),
+        };
+        let message = &mut self.slots[id as usize];
+        message.sent = Some(source);
         if message.receiver_done.is_some() && !message.freed {
             self.note_received_before_sent(id);
         }
@@ -74,35 +77,54 @@ impl Messages {
     /// A receive is posted. The receiver is to call [`Messages::receiver_done`] with the answer.
     #[inline]
     pub(crate) fn post(&mut self, channel: u32, source: Source) -> MessageId {
-        let waiting = self.take_first(channel, |message| message.posted.is_none());
-        let id = waiting.unwrap_or_else(|| self.queue(channel));
+        if let Some(id) = self.take_first(channel, |message| message.sent.is_some()) {
+            let message = &mut self.slots[id as usize];
+            if !message.sender_done {
+                message.posted = Some(source);
+            }
+            return id;
+        }
+        let id = self.queue(channel);
         self.slots[id as usize].posted = Some(source);
-        self.touch(id);
         id
     }
 
-    /// Another part of a message that is sent in parts is ready.
+    /// The message is sent in parts, of which the last is ready when the sender is done.
+    pub(crate) fn send_in_parts(&mut self, id: MessageId) {
+        self.slots[id as usize].in_parts = true;
+    }
+
+    /// Another part of it is ready.
     pub(crate) fn ready(&mut self, id: MessageId, source: Source) {
         self.slots[id as usize].sent = Some(source);
-        self.touch(id);
     }
 
-    /// When the message's send started, if it did so far.
+    /// What the receiver waits for.
     #[inline]
-    pub(crate) fn sent(&self, id: MessageId) -> Option<Source> {
-        self.slots[id as usize].sent
+    pub(crate) fn received(&self, id: MessageId, waiter: &Waiter<'_>) -> Answer {
+        let Message { channel, sent, sender_done, in_parts, .. } = &self.slots[id as usize];
+        if waiter.whatever && *in_parts && !sender_done {
+            return Answer::Missing;
+        }
+        waiter.wait_for(sent.as_ref(), self.queues[*channel as usize].ends.0)
     }
 
-    /// When the message's receive was posted, if it was so far.
+    /// What the sender waits for.
     #[inline]
-    pub(crate) fn posted(&self, id: MessageId) -> Option<Source> {
-        self.slots[id as usize].posted
+    pub(crate) fn taken(&self, id: MessageId, waiter: &Waiter<'_>) -> Answer {
+        let Message { channel, posted, .. } = &self.slots[id as usize];
+        waiter.wait_for(posted.as_ref(), self.queues[*channel as usize].ends.1)
     }
 
-    /// The first message that no receive was posted for.
-    pub(crate) fn first_unreceived(&self, channel: u32) -> Option<MessageId> {
-        let first = self.queues[channel as usize].first;
-        (first != NONE && self.slots[first as usize].sent.is_some()).then_some(first)
+    /// What a probe found: the first message that no receive was posted for.
+    pub(crate) fn probed(&self, channel: u32, waiter: &Waiter<'_>) -> Answer {
+        let Queue { first, ends: (source, _), .. } = self.queues[channel as usize];
+        let found = self.slots.get(first as usize).and_then(|message| message.sent.as_ref());
+        if found.is_none() && !waiter.has_reached(source) {
+            return Answer::Needs(source);
+        }
+        let found = found.filter(|sent| sent.at <= waiter.at && waiter.counts(sent));
+        found.map_or(Answer::Nothing, |sent| Answer::One(*sent))
     }
 
     pub(crate) fn sender_done(&mut self, id: MessageId) {
@@ -136,26 +158,10 @@ impl Messages {
         self.receiver_done(id, at);
     }
 
-    /// Makes replayed times of what can be told by now. `settle` answers whether it could.
-    pub(crate) fn settle(&mut self, settle: impl Fn(&mut Source) -> bool) {
-        let slots = &mut self.slots;
-        self.unsettled.retain(|id| {
-            let message = &mut slots[*id as usize];
-            let sent = message.sent.as_mut().is_none_or(&settle);
-            let posted = message.posted.as_mut().is_none_or(&settle);
-            message.open = !(sent && posted);
-            message.open
-        });
-    }
-
     /// The ends of all trails.
-    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
+    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
         let ends = self.slots.iter_mut().flat_map(|m| [&mut m.sent, &mut m.posted]);
-        ends.flatten().flat_map(|source| &mut source.trails)
-    }
-
-    pub(crate) fn is_settled(&self) -> bool {
-        self.unsettled.is_empty()
+        ends.flatten().flat_map(|source| source.moment.ends())
     }
 
     /// Sends never received and receives never satisfied.
@@ -173,26 +179,25 @@ impl Messages {
         (sends, receives)
     }
 
-    /// Takes the queue's first message if it lacks the side that just came; drops cancelled ones
-    /// before it.
+    /// Takes the queue's first message if it `has` the side that did not come now; drops cancelled
+    /// ones before it.
     #[inline]
-    fn take_first(&mut self, channel: u32, lacks: fn(&Message) -> bool) -> Option<MessageId> {
+    fn take_first(&mut self, channel: u32, has: fn(&Message) -> bool) -> Option<MessageId> {
         loop {
             let queue = &mut self.queues[channel as usize];
-            if queue.first == NONE {
-                return None;
-            }
             let id = queue.first;
-            let message = &self.slots[id as usize];
+            let message = self.slots.get_mut(id as usize)?; // there is none of number NONE
             if message.cancelled {
                 queue.first = message.next;
+                message.posted = None;
                 self.free.push(id);
                 continue;
             }
-            if !lacks(message) {
+            if !has(message) {
                 return None;
             }
             queue.first = message.next;
+            message.matched = true;
             return Some(id);
         }
     }
@@ -201,18 +206,19 @@ impl Messages {
     fn queue(&mut self, channel: u32) -> MessageId {
         let message = Message {
             channel,
+            next: NONE,
             sent: None,
             posted: None,
+            matched: false,
+            in_parts: false,
             sender_done: false,
             receiver_done: None,
             cancelled: false,
             freed: false,
-            open: false,
-            next: NONE,
         };
         let id = self.free.pop().unwrap_or(self.slots.len() as MessageId);
         match self.slots.get_mut(id as usize) {
-            Some(slot) => *slot = Message { open: slot.open, ..message },
+            Some(slot) => *slot = message,
             None => self.slots.push(message),
         }
         let queue = &mut self.queues[channel as usize];
@@ -226,19 +232,9 @@ impl Messages {
     }
 
     #[inline]
-    fn touch(&mut self, id: MessageId) {
-        let message = &mut self.slots[id as usize];
-        if !message.open {
-            message.open = true;
-            self.unsettled.push(id);
-        }
-    }
-
-    #[inline]
     fn release(&mut self, id: MessageId) {
         let message = &mut self.slots[id as usize];
-        let matched = message.sent.is_some() && message.posted.is_some();
-        if matched && message.sender_done && message.receiver_done.is_some() {
+        if message.matched && message.sender_done && message.receiver_done.is_some() {
             (message.sent, message.posted) = (None, None);
             self.free.push(id);
         }
@@ -259,19 +255,11 @@ impl Messages {
 mod tests {
     use super::*;
     use crate::clocks::Clocks;
-    use crate::graph::moment::Trails;
+    use crate::graph::moment::Moment;
 
     fn source(at: i64) -> Source {
-        Source {
-            clocks: Clocks::all(at, 1),
-            at,
-            rank: 0,
-            waits: 0,
-            owns: 0,
-            tied: false,
-            settled: true,
-            trails: Trails::default(),
-        }
+        let moment = Moment { clocks: Clocks::all(at, 1), ..Moment::default() };
+        Source { moment, at, rank: 0, tied: false }
     }
 
     fn messages() -> Messages {
@@ -285,13 +273,13 @@ mod tests {
         let mut messages = messages();
         let first = messages.send(0, source(10));
         let second = messages.send(0, source(20));
-        assert_eq!(messages.first_unreceived(0), Some(first));
         assert_eq!(messages.post(0, source(30)), first);
         assert_eq!(messages.post(0, source(31)), second);
         let third = messages.post(0, source(32));
-        assert!(messages.sent(third).is_none());
+        assert!(messages.slots[third as usize].sent.is_none());
         assert_eq!(messages.send(0, source(40)), third);
-        assert_eq!(messages.posted(third).map(|source| source.at), Some(32));
+        let posted = |id: MessageId| messages.slots[id as usize].posted;
+        assert_eq!(posted(third).map(|source| source.at), Some(32));
         assert_eq!(messages.unmatched(), (0, 0));
     }
 
@@ -304,8 +292,7 @@ mod tests {
             let id = messages.post(0, source(at));
             messages.receiver_done(id, at);
         }
-        messages.settle(|_| true);
-        assert_eq!((messages.slots.len(), messages.unsettled.len()), (1, 0));
+        assert_eq!(messages.slots.len(), 1);
     }
 
     #[test]
@@ -329,6 +316,6 @@ mod tests {
         assert_eq!(messages.send(0, source(5)), ids[0]);
         let sent = messages.send(0, source(6));
         assert_eq!(messages.unmatched(), (1, 0));
-        assert!(messages.posted(sent).is_none());
+        assert!(messages.slots[sent as usize].posted.is_none());
     }
 }

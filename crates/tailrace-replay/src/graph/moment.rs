@@ -20,17 +20,31 @@ pub(crate) const REPLAYS: usize = 4;
 
 pub(crate) type CrossingId = u32;
 
+/// Where nothing was crossed, not even a rank's begin.
+pub(crate) const NOWHERE: CrossingId = CrossingId::MAX;
+
 /// By [`Replay`]: the last crossing before.
 pub(crate) type Trails = [CrossingId; REPLAYS];
 
 /// A moment as replayed, or how far one is ahead of local time, and how it came to that.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     pub clocks: Clocks,
     pub trails: Trails,
 }
 
+impl Default for Moment {
+    fn default() -> Self {
+        Self { clocks: Clocks::default(), trails: [NOWHERE; REPLAYS] }
+    }
+}
+
 impl Moment {
+    /// The ends of its trails.
+    pub(crate) fn ends(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
+        self.trails.iter_mut().enumerate().filter(|(_, trail)| **trail != NOWHERE)
+    }
+
     /// Each clock at the later of two moments. What is measured goes with the ideal network.
     #[must_use]
     pub(crate) fn max(self, other: Self) -> Self {

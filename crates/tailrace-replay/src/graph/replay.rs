@@ -1,27 +1,27 @@
-//! Replaying what is matched: a rank goes on until it waits for one that has to go on first.
+//! Replaying: a rank goes on until it waits for one that has to go on first.
 
 use crate::clocks::Clocks;
 use crate::graph::Graph;
 use crate::graph::chains::Chain;
 use crate::graph::moment::Moment;
-use crate::graph::replayed::{Answer, Own, Pace};
+use crate::graph::replayed::{Answer, Own, Waiter};
 use crate::graph::roles::Role;
 use crate::graph::trail::{Crossings, From, Lane, Latest};
-use crate::graph::vertex::{Deed, Vertex};
+use crate::graph::vertex::{Deed, Sending, Source, Vertex};
 use crate::graph::wait_states::{Awaited, Wait};
 
 /// How far a rank's replay came.
 enum Reached {
-    /// All that is matched.
+    /// All that there is.
     Everything,
     /// It waits for that rank.
     Needs(u32),
-    /// It waits for what is not matched yet.
+    /// It waits for others, or for what there is not yet.
     Missing,
 }
 
 impl Graph<'_> {
-    /// Replays all that is matched, as far as it depends on nothing that is not.
+    /// Replays all that there is, as far as it depends on nothing that there is not.
     pub(crate) fn replay(&mut self) {
         let mut before = usize::MAX;
         let mut waiting = self.waiting();
@@ -61,122 +61,175 @@ impl Graph<'_> {
 
     /// Lets the earliest wait that cannot go on, by measured time, wait for what is known alone.
     pub(crate) fn force(&mut self) {
-        let waiting = self.chains.iter().enumerate();
-        let next = waiting
-            .filter(|(_, chain)| chain.replayed < chain.matched)
-            .min_by_key(|(rank, chain)| (chain.vertices[chain.replayed].at, *rank));
-        if let Some((rank, _)) = next {
-            self.advance(rank, true);
+        let waiting = self.chains.iter().filter(|chain| chain.waiting() > 0);
+        let next = waiting.min_by_key(|chain| (chain.vertices[chain.replayed].at, chain.rank));
+        if let Some(rank) = next.map(|chain| chain.rank) {
+            self.advance(rank as usize, true);
             self.replay();
         }
     }
 
     fn advance(&mut self, rank: usize, mut force: bool) -> Reached {
-        while let Some(vertex) = self.chains[rank].next() {
-            let answer = match vertex.deed {
-                Deed::Await { role } | Deed::Finish { role } => self.answer(rank, &vertex, role),
-                Deed::Probe { .. } => self.answer_probe(rank, &vertex),
-                Deed::Granted { lock } => {
-                    let lock = self.chains[rank].locks[lock as usize];
-                    self.locks.granted(lock, &self.replayed.waiter(rank, &vertex, self.guarded))
-                }
-                Deed::OwnBegins { .. } | Deed::OwnEnds { .. } => {
-                    let chain = &mut self.chains[rank];
-                    chain.replayed += 1;
-                    let (pace, crossings) = (&mut self.replayed.0[rank], &mut self.crossings);
-                    pace.own_file_call(rank as u32, chain, &vertex, self.ranks, crossings);
-                    continue;
-                }
-                Deed::Leave { role } | Deed::Cancel { role } | Deed::Free { role } => {
-                    self.end_role(rank, &vertex, role);
-                    self.chains[rank].replayed += 1;
-                    continue;
-                }
-                _ => {
-                    self.chains[rank].replayed += 1;
-                    continue;
-                }
-            };
-            let latest = match answer {
-                Answer::After(latest) => latest,
-                _ if force => {
-                    self.forced += 1;
-                    Latest::default()
-                }
-                Answer::Needs(other) => return Reached::Needs(other),
-                Answer::Missing => return Reached::Missing,
-            };
-            force = false;
-            self.go_on_after(rank, &vertex, &latest);
-            self.chains[rank].replayed += 1;
-            match vertex.deed {
-                Deed::Finish { role } => self.end_role(rank, &vertex, role),
-                Deed::Probe { .. } => drop(self.chains[rank].probed.pop_front()),
-                _ => {}
+        let reached = loop {
+            let chain = &self.chains[rank];
+            if chain.replayed >= chain.until {
+                break Reached::Everything;
             }
-        }
-        Reached::Everything
+            let vertex = chain.vertices[chain.replayed];
+            if vertex.deed.waits() {
+                match self.answer(rank, &vertex) {
+                    Answer::Nothing => {}
+                    Answer::One(source) => self.go_on_after_one(rank, &vertex, &source),
+                    Answer::After(latest) => self.go_on_after(rank, &vertex, &latest),
+                    _ if force => self.forced += 1,
+                    Answer::Needs(other) => break Reached::Needs(other),
+                    Answer::Missing => break Reached::Missing,
+                }
+                force = false;
+                self.chains[rank].last_wait = vertex.at;
+                if let Deed::Finish { role } = vertex.deed {
+                    self.end_role(rank, &vertex, role);
+                }
+            } else {
+                self.pass(rank, &vertex);
+            }
+            self.chains[rank].replayed += 1;
+        };
+        self.fronts[rank] = self.chains[rank].front(self.horizon);
+        reached
     }
 
-    /// The rank goes on no earlier than the latest of what it waited for.
+    /// A vertex at which the rank does not wait.
     #[inline]
+    fn pass(&mut self, rank: usize, vertex: &Vertex) {
+        let Self { chains, messages, collectives, locks, tables, .. } = self;
+        let chain = &mut chains[rank];
+        let source = |chain: &Chain| chain.source(vertex, self.ranks);
+        match vertex.deed {
+            Deed::Send { channel, sending } => {
+                let message = messages.send(chain.channels[channel as usize], source(chain));
+                if matches!(sending, Sending::InParts { .. }) {
+                    messages.send_in_parts(message);
+                }
+                match sending {
+                    Sending::Eager => messages.sender_done(message),
+                    Sending::InParts { rendezvous: false } => {
+                        chain.roles.push(Role::Eager(message));
+                    }
+                    Sending::Rendezvous | Sending::InParts { .. } => {
+                        chain.roles.push(Role::Send(message));
+                    }
+                }
+            }
+            Deed::Ready { role } => {
+                if let Some(Role::Send(message) | Role::Eager(message)) = chain.roles.get(role) {
+                    messages.ready(*message, source(chain));
+                }
+            }
+            Deed::Post { channel } => {
+                let message = messages.post(chain.channels[channel as usize], source(chain));
+                chain.roles.push(Role::Receive(message));
+            }
+            Deed::Mark { thread } => {
+                let thread = thread as usize;
+                if chain.marks.len() <= thread {
+                    chain.marks.resize(thread + 1, None);
+                }
+                chain.marks[thread] = Some(source(chain));
+            }
+            Deed::LatePost { channel, thread } => {
+                let mark = chain.marks.get_mut(thread as usize).and_then(Option::take);
+                let mut source = mark.unwrap_or_else(|| source(chain));
+                source.at = vertex.at;
+                let message = messages.post(chain.channels[channel as usize], source);
+                chain.roles.push(Role::Receive(message));
+            }
+            Deed::Enter(entry) => {
+                let part = collectives.enter(tables, &entry, source(chain));
+                chain.roles.push(part.map_or(Role::Nothing, Role::Collective));
+            }
+            Deed::FileEnded { role } => {
+                if let Some(Role::Collective(part)) = chain.roles.get(role) {
+                    collectives.file_call_ended(part.instance, source(chain));
+                }
+            }
+            Deed::Lock { lock } => {
+                locks.lock(chain.locks[lock as usize], rank as u32, vertex.at);
+            }
+            Deed::Release { lock } => locks.release(chain.locks[lock as usize], source(chain)),
+            Deed::Released { lock } => locks.released(chain.locks[lock as usize], source(chain)),
+            Deed::OwnBegins { .. } | Deed::OwnEnds { .. } => {
+                chain.own_file_call(vertex, self.ranks, &mut self.crossings);
+            }
+            Deed::Cancel { role } => self.cancelled.push((rank, role, vertex.at)),
+            Deed::Leave { role } | Deed::Free { role } => self.end_role(rank, vertex, role),
+            Deed::Await { .. }
+            | Deed::Finish { .. }
+            | Deed::Granted { .. }
+            | Deed::Probe { .. } => {
+                unreachable!("it waits")
+            }
+        }
+    }
+
+    /// The rank goes on no earlier than the source: mostly it would not anyway.
+    #[inline]
+    fn go_on_after_one(&mut self, rank: usize, vertex: &Vertex, source: &Source) {
+        let chain = &self.chains[rank];
+        let own = chain.ahead.clocks.plus(chain.local(vertex, self.ranks));
+        let since = vertex.since.max(chain.waited);
+        if source.at > since || !source.moment.clocks.is_until(own) {
+            self.go_on_after(rank, vertex, &Latest::of(source));
+        }
+    }
+
+    /// … and no earlier than the latest of what it waited for.
     fn go_on_after(&mut self, rank: usize, vertex: &Vertex, latest: &Latest) {
-        let local = self.chains[rank].local(vertex, self.ranks);
-        let pace = &mut self.replayed.0[rank];
-        let Moment { clocks, mut trails } = pace.ahead();
-        let since = vertex.since.max(pace.waited);
+        let Self { chains, crossings, wait_states, .. } = self;
+        let chain = &mut chains[rank];
+        let local = chain.local(vertex, self.ranks);
+        let Moment { clocks, trails } = &mut chain.ahead;
+        let since = vertex.since.max(chain.waited);
         let Clocks { net, even, ideal } = clocks.plus(local);
         let deciding = latest.deciding([since, net, even, ideal]);
         for (trail, from) in trails.iter_mut().zip(deciding) {
-            if let Some(from) = from.filter(|_| !self.crossings.too_many) {
-                *trail = self.crossings.cross(Lane::main(rank as u32), vertex.at, from);
+            if let Some(from) = from.filter(|_| !crossings.too_many) {
+                *trail = crossings.cross(Lane::main(rank as u32), vertex.at, from);
             }
         }
-        pace.ahead.push(Moment { clocks: clocks.max(latest.clocks().minus(local)), trails });
+        *clocks = clocks.max(latest.clocks().minus(local));
         if let Some(from) = deciding[0] {
             let (begin, end) = (since.max(0), from.at.min(vertex.at));
-            pace.waited = end;
-            let cause = self.crossings.get(from.crossing).lane;
+            chain.waited = end;
+            let cause = crossings.get(from.crossing).lane;
             let (rank, site) = (rank as u32, vertex.site);
-            let awaited = self.awaited(rank, vertex);
-            self.wait_states.add(Wait { awaited, site, rank, cause, begin, end });
-        }
-    }
-
-    fn awaited(&self, rank: u32, vertex: &Vertex) -> Awaited {
-        match vertex.deed {
-            Deed::Await { role } | Deed::Finish { role } => {
-                match self.chains[rank as usize].roles.get(role) {
-                    Some(Role::Send(_)) => Awaited::Receiver,
-                    Some(Role::Collective(_)) => Awaited::Others,
-                    _ => Awaited::Sender,
-                }
-            }
-            Deed::Granted { .. } => Awaited::Lock,
-            _ => Awaited::Sender,
+            let awaited = chain.awaited(vertex.deed);
+            wait_states.add(Wait { awaited, site, rank, cause, begin, end });
         }
     }
 
     #[inline]
-    fn answer(&mut self, rank: usize, vertex: &Vertex, role: u64) -> Answer {
-        let Self { chains, replayed, messages, collectives, .. } = self;
-        let waiter = replayed.waiter(rank, vertex, self.guarded);
-        match chains[rank].roles.get(role).copied() {
-            Some(Role::Send(message)) => waiter.wait_for(messages.posted(message)),
-            Some(Role::Receive(message)) => waiter.wait_for(messages.sent(message)),
-            Some(Role::Collective(part)) if matches!(vertex.deed, Deed::Await { .. }) => {
-                collectives.completed_entry(&part, &waiter)
+    fn answer(&mut self, rank: usize, vertex: &Vertex) -> Answer {
+        let Self { chains, fronts, messages, collectives, locks, tables, .. } = self;
+        let (at, whatever) = (vertex.at, !self.guarded);
+        let waiter = Waiter { fronts, rank: rank as u32, at, whatever };
+        let chain = &chains[rank];
+        let role = match vertex.deed {
+            Deed::Await { role } | Deed::Finish { role } => role,
+            Deed::Granted { lock } => return locks.granted(chain.locks[lock as usize], &waiter),
+            Deed::Probe { channel } => {
+                return messages.probed(chain.channels[channel as usize], &waiter);
             }
-            Some(Role::Collective(part)) => collectives.dependency(&part, &waiter),
-            Some(Role::Eager(_) | Role::Nothing) | None => Answer::After(Latest::default()),
-        }
-    }
-
-    fn answer_probe(&self, rank: usize, vertex: &Vertex) -> Answer {
-        let waiter = self.replayed.waiter(rank, vertex, self.guarded);
-        match self.chains[rank].probed.front().copied().flatten() {
-            Some(message) => waiter.wait_for(self.messages.sent(message)),
-            None => Answer::After(Latest::default()),
+            _ => return Answer::Nothing,
+        };
+        match chain.roles.get(role) {
+            Some(Role::Receive(message)) => messages.received(*message, &waiter),
+            Some(Role::Send(message)) => messages.taken(*message, &waiter),
+            Some(Role::Collective(part)) if matches!(vertex.deed, Deed::Await { .. }) => {
+                collectives.completed_entry(tables, part, &waiter)
+            }
+            Some(Role::Collective(part)) => collectives.dependency(tables, part, &waiter),
+            Some(Role::Eager(_) | Role::Nothing) | None => Answer::Nothing,
         }
     }
 
@@ -186,7 +239,6 @@ impl Graph<'_> {
         match self.chains[rank].roles.remove(number) {
             Some(Role::Send(message) | Role::Eager(message)) => self.messages.sender_done(message),
             Some(Role::Receive(message)) => match vertex.deed {
-                Deed::Cancel { .. } => self.messages.cancel_receive(message, vertex.at),
                 Deed::Free { .. } => self.messages.free_receive(message, vertex.at),
                 _ => self.messages.receiver_done(message, vertex.at),
             },
@@ -194,19 +246,38 @@ impl Graph<'_> {
             Some(Role::Nothing) | None => {}
         }
     }
+
+    /// What was sent to receives by the time at which they are cancelled is known.
+    pub(crate) fn cancel(&mut self) {
+        for (rank, role, at) in self.cancelled.drain(..) {
+            match self.chains[rank].roles.remove(role) {
+                Some(Role::Send(message) | Role::Eager(message)) => {
+                    self.messages.sender_done(message);
+                }
+                Some(Role::Receive(message)) => self.messages.cancel_receive(message, at),
+                Some(Role::Collective(part)) => self.collectives.leave(&part),
+                Some(Role::Nothing) | None => {}
+            }
+        }
+    }
 }
 
-impl Pace {
+impl Chain {
+    fn awaited(&self, deed: Deed) -> Awaited {
+        match deed {
+            Deed::Await { role } | Deed::Finish { role } => match self.roles.get(role) {
+                Some(Role::Send(_)) => Awaited::Receiver,
+                Some(Role::Collective(_)) => Awaited::Others,
+                _ => Awaited::Sender,
+            },
+            Deed::Granted { .. } => Awaited::Lock,
+            _ => Awaited::Sender,
+        }
+    }
+
     /// A file call of another thread than the main one begins, when whatever it waited for before
     /// was there; or it ends. K counts the ranks whose main threads are in file calls.
-    fn own_file_call(
-        &mut self,
-        rank: u32,
-        chain: &Chain,
-        vertex: &Vertex,
-        ranks: i64,
-        crossings: &mut Crossings,
-    ) {
+    fn own_file_call(&mut self, vertex: &Vertex, ranks: i64, crossings: &mut Crossings) {
         let (thread, ended) = match vertex.deed {
             Deed::OwnBegins { thread } => (thread as usize, None),
             Deed::OwnEnds { thread, duration } => (thread as usize, Some(duration)),
@@ -215,19 +286,19 @@ impl Pace {
         if self.threads.len() <= thread {
             self.threads.resize(thread + 1, Own::default());
         }
-        let total = vertex.areas.wrapping_sub(chain.first_area) as usize + 1;
-        let total = chain.shared.get(total).copied().unwrap_or(0);
-        let Moment { clocks, trails } = self.ahead();
+        let total = vertex.areas.wrapping_sub(self.first_area) as usize + 1;
+        let total = self.shared.get(total).copied().unwrap_or(0);
+        let local = self.local(vertex, ranks);
+        let Moment { clocks, trails } = self.ahead;
         let own = &mut self.threads[thread];
         match ended {
             None => {
-                let lane = Lane { rank, thread: thread as u32 };
+                let lane = Lane { rank: self.rank, thread: thread as u32 };
                 let cross = |crossing| {
-                    let from = From { at: vertex.at, rank, crossing };
+                    let from = From { at: vertex.at, rank: self.rank, crossing };
                     crossings.cross(lane, vertex.at, &from)
                 };
-                let clocks = clocks.plus(chain.local(vertex, ranks));
-                let main = Moment { clocks, trails: trails.map(cross) };
+                let main = Moment { clocks: clocks.plus(local), trails: trails.map(cross) };
                 let is_first = own.number == 0;
                 own.moment = if is_first { main } else { own.moment.max(main) };
                 own.begin = total;
@@ -238,13 +309,5 @@ impl Pace {
             }
         }
         own.number = vertex.owns;
-        self.own.push(own.moment);
-    }
-}
-
-impl Chain {
-    #[inline]
-    fn next(&self) -> Option<Vertex> {
-        (self.replayed < self.matched).then(|| self.vertices[self.replayed])
     }
 }

@@ -1,62 +1,8 @@
-//! How far each rank is replayed: by how much its clocks are ahead of its local time after each
-//! wait. What a wait can know of others.
+//! How far ranks are replayed, and what a wait can know of others.
 
-use crate::graph::moment::{CrossingId, Moment};
+use crate::graph::moment::Moment;
 use crate::graph::trail::Latest;
-use crate::graph::vertex::{Source, Vertex};
-
-/// Of one rank.
-pub(crate) struct Pace {
-    /// Replayed time minus local time after each wait, from the `first`-th on, and before the next.
-    pub ahead: Vec<Moment>,
-    pub first: u32,
-    /// Measured: until when the rank is known to have waited.
-    pub waited: i64,
-    /// Beside the main thread: what their file calls came to after each begin and end, from the
-    /// `first_own`-th on; by thread the latest, and ∫k dt at its begin.
-    pub own: Vec<Moment>,
-    pub first_own: u32,
-    pub threads: Vec<Own>,
-}
-
-impl Pace {
-    /// `ahead`: before the first wait.
-    pub(crate) fn new(ahead: Moment) -> Self {
-        let (own, threads) = (Vec::new(), Vec::new());
-        Self { ahead: vec![ahead], first: 0, waited: i64::MIN, own, first_own: 0, threads }
-    }
-
-    /// Since the last wait that was replayed.
-    #[inline]
-    pub(crate) fn ahead(&self) -> Moment {
-        *self.ahead.last().expect("there is one before the first wait")
-    }
-
-    /// What the file calls of a thread came to, at the `number`-th begin or end of the rank; `None`
-    /// if that is not replayed.
-    fn own(&self, number: u32) -> Option<Moment> {
-        match number.checked_sub(self.first_own + 1) {
-            Some(place) => self.own.get(place as usize).copied(),
-            None => self.threads.iter().find(|own| own.number == number).map(|own| own.moment),
-        }
-    }
-
-    /// The ends of its trails.
-    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
-        let threads = self.threads.iter_mut().map(|own| &mut own.moment);
-        let moments = self.ahead.iter_mut().chain(&mut self.own).chain(threads);
-        moments.flat_map(|moment| &mut moment.trails)
-    }
-
-    /// Forgets the waits that no source names any more.
-    pub(crate) fn forget_waits(&mut self) {
-        let last = self.ahead.len() - 1;
-        self.ahead.drain(..last);
-        self.first = self.first.wrapping_add(last as u32);
-        self.first_own += self.own.len() as u32;
-        self.own.clear();
-    }
-}
+use crate::graph::vertex::Source;
 
 /// File calls of another thread than the main one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,48 +14,18 @@ pub(crate) struct Own {
     pub begin: i64,
 }
 
-/// By rank.
-pub(crate) struct Replayed(pub Vec<Pace>);
-
-impl Replayed {
-    /// The replayed time of a source, once it is known.
-    #[inline]
-    pub(crate) fn moment(&self, source: &Source) -> Option<Moment> {
-        if source.settled {
-            return Some(Moment { clocks: source.clocks, trails: source.trails });
-        }
-        let pace = &self.0[source.rank as usize];
-        let ahead = pace.ahead.get(source.waits.wrapping_sub(pace.first) as usize)?;
-        let clocks = source.clocks.plus(ahead.clocks);
-        let moment = Moment { clocks, trails: ahead.trails };
-        if source.owns == 0 {
-            return Some(moment);
-        }
-        Some(moment.max(pace.own(source.owns)?))
-    }
-
-    /// `guarded`: it waits for what happened before alone, as measured.
-    #[inline]
-    pub(crate) fn waiter(&self, rank: usize, vertex: &Vertex, guarded: bool) -> Waiter<'_> {
-        Waiter { replayed: self, rank: rank as u32, at: vertex.at, whatever: !guarded }
-    }
-
-    /// Makes a replayed time of the source; whether that can be told by now.
-    #[inline]
-    pub(crate) fn settle(&self, source: &mut Source) -> bool {
-        match self.moment(source) {
-            Some(Moment { clocks, trails }) => {
-                (source.clocks, source.trails, source.settled) = (clocks, trails, true);
-                true
-            }
-            None => false,
-        }
-    }
+/// What comes next of a rank: nothing before `at` is left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Front {
+    pub at: i64,
+    /// What others may wait for and happens at that nanosecond comes after a wait.
+    pub tied: bool,
 }
 
 /// A vertex that waits, and what it may know.
 pub(crate) struct Waiter<'a> {
-    pub replayed: &'a Replayed,
+    /// By rank.
+    pub fronts: &'a [Front],
     pub rank: u32,
     pub at: i64,
     /// It waits whatever the measured times say.
@@ -118,46 +34,45 @@ pub(crate) struct Waiter<'a> {
 
 /// What a waiter waits for.
 pub(crate) enum Answer {
+    Nothing,
+    /// What is not there to be copied: see [`Answer::After`].
+    One(Source),
     /// The moments before which it does not go on.
     After(Latest),
     /// That rank has to be replayed further first.
     Needs(u32),
-    /// What has not been matched yet.
+    /// Others have to be, or what it waits for has not been handed over yet.
     Missing,
 }
 
 impl Waiter<'_> {
-    /// The source's replayed time, or the rank that has to be replayed further first.
-    #[inline]
-    pub(crate) fn moment(&self, source: &Source) -> Result<Latest, u32> {
-        let moment = self.replayed.moment(source).ok_or(source.rank)?;
-        Ok(Latest::of(source, &moment))
-    }
-
     /// Whether it can have waited for the source: it happened before, or at the same nanosecond
     /// but then not after a wait that itself may depend on this one. So no circle is possible.
     #[inline]
     pub(crate) fn counts(&self, source: &Source) -> bool {
-        if source.at < self.at || self.whatever {
-            return true;
-        }
-        source.at == self.at
-            && if source.rank == self.rank {
-                self.replayed.moment(source).is_some()
-            } else {
-                !source.tied || source.rank < self.rank
-            }
+        source.at < self.at || self.whatever || self.counts_at_once(source)
     }
 
-    /// What it comes to to wait for a source that may be missing.
+    fn counts_at_once(&self, source: &Source) -> bool {
+        source.at == self.at && (!source.tied || source.rank <= self.rank)
+    }
+
+    /// Whether all is known of the rank that counts by measured time.
     #[inline]
-    pub(crate) fn wait_for(&self, source: Option<Source>) -> Answer {
+    pub(crate) fn has_reached(&self, other: u32) -> bool {
+        let Front { at, tied } = self.fronts[other as usize];
+        at > self.at || at == self.at && tied && other > self.rank || other == self.rank
+    }
+
+    /// What it comes to to wait for a source of `rank` that may be missing.
+    #[inline]
+    pub(crate) fn wait_for(&self, source: Option<&Source>, rank: u32) -> Answer {
         match source {
-            Some(source) if self.counts(&source) => {
-                self.moment(&source).map_or_else(Answer::Needs, Answer::After)
-            }
+            Some(source) if self.counts(source) => Answer::One(*source),
+            Some(_) => Answer::Nothing,
             None if self.whatever => Answer::Missing,
-            _ => Answer::After(Latest::default()),
+            None if self.has_reached(rank) => Answer::Nothing,
+            None => Answer::Needs(rank),
         }
     }
 }

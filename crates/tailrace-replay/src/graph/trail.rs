@@ -1,15 +1,18 @@
 //! How each rank came to where it is: which waits decided when it went on, and whom it had waited
 //! for. A critical path is such a trail, read from its end.
 //!
-//! Kept are the crossings that a trail may still lead over; what all that is still open has in
-//! common is the path so far, and is kept until the end.
+//! Kept are the crossings that a trail may still lead over; what all open trails of a replay have
+//! in common is its path so far, of which only the stretches are kept ([`Route`]).
+
+use hashbrown::HashMap;
 
 use crate::clocks::Clocks;
-use crate::graph::moment::{CrossingId, Moment, REPLAYS};
+use crate::graph::moment::{CrossingId, Moment, NOWHERE, REPLAYS, Replay};
 use crate::graph::vertex::Source;
+use crate::path::toggles::Toggles;
 
 /// A thread of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lane {
     pub rank: u32,
     /// By the rank's own number, or [`Lane::MAIN`].
@@ -46,11 +49,13 @@ pub(crate) struct Crossings {
     /// How many were left after the last sweep.
     live: usize,
     pub too_many: bool,
+    /// By [`Replay`].
+    pub routes: [Route; REPLAYS],
 }
 
 impl Crossings {
     /// The first ones are the ranks' begins.
-    pub(crate) fn new(begins: &[i64]) -> Self {
+    pub(crate) fn new(begins: &[i64], runtime: i64) -> Self {
         let begin = |(rank, begin): (u32, &i64)| Crossing {
             before: rank,
             lane: Lane::main(rank),
@@ -58,7 +63,8 @@ impl Crossings {
             at: *begin,
         };
         let list: Vec<Crossing> = (0..).zip(begins).map(begin).collect();
-        Self { live: list.len(), list, too_many: false }
+        let routes = Replay::ALL.map(|replay| Route::new(replay, runtime));
+        Self { live: list.len(), list, too_many: false, routes }
     }
 
     pub(crate) fn get(&self, id: CrossingId) -> &Crossing {
@@ -79,39 +85,150 @@ impl Crossings {
         self.list.len() > 2 * self.live + FEW
     }
 
-    /// Forgets the crossings to which no trail leads. `each` shows it the ends of all trails.
-    pub(crate) fn sweep(&mut self, mut each: impl FnMut(&mut dyn FnMut(&mut CrossingId))) {
-        const GONE: CrossingId = CrossingId::MAX;
-        let mut names = vec![GONE; self.list.len()];
-        each(&mut |id| names[*id as usize] = 0);
-        for id in (0..self.list.len()).rev() {
-            if names[id] != GONE {
-                names[self.list[id].before as usize] = 0;
+    /// Forgets the crossings to which no trail leads, and those that all trails of a replay lead
+    /// over. `each` shows it the ends of all trails.
+    pub(crate) fn sweep(&mut self, mut each: impl FnMut(&mut dyn FnMut(usize, &mut CrossingId))) {
+        let mut trails = vec![0; self.list.len()];
+        each(&mut |replay, id| trails[*id as usize] |= 1 << replay);
+        for (replay, common) in self.common(&mut trails).into_iter().enumerate() {
+            if let Some(common) = common {
+                self.follow(replay, common);
             }
         }
+        let mut names = vec![NOWHERE; self.list.len()];
         let mut next = 0;
-        for (id, name) in names.iter_mut().enumerate().filter(|(_, name)| **name != GONE) {
-            *name = next;
-            self.list[next as usize] = self.list[id];
+        for id in (0..self.list.len()).filter(|id| trails[*id] != 0) {
+            names[id] = next;
+            let crossing =
+                Crossing { before: names[self.list[id].before as usize], ..self.list[id] };
+            let before = if crossing.before == NOWHERE { next } else { crossing.before };
+            self.list[next as usize] = Crossing { before, ..crossing };
             next += 1;
         }
         self.list.truncate(next as usize);
-        for crossing in &mut self.list {
-            crossing.before = names[crossing.before as usize];
+        each(&mut |_, id| *id = names[*id as usize]);
+        for route in &mut self.routes {
+            route.reached = route.reached.map(|id| names[id as usize]);
         }
-        each(&mut |id| *id = names[*id as usize]);
         self.live = self.list.len();
         self.too_many |= self.live > MOST;
+    }
+
+    /// By replay, the last crossing that all its trails lead over. `trails`: by crossing, a bit for
+    /// each replay of which a trail ends there; then, of which one leads over it from there on.
+    fn common(&self, trails: &mut [u8]) -> [Option<CrossingId>; REPLAYS] {
+        let ends = |replay: usize| trails.iter().filter(|trail| *trail >> replay & 1 > 0).count();
+        let mut open: [usize; REPLAYS] = std::array::from_fn(ends);
+        let mut common = [None; REPLAYS];
+        for id in (0..self.list.len()).rev() {
+            let before = self.list[id].before as usize;
+            let here = trails[id];
+            if here == 0 || before == id {
+                continue;
+            }
+            for replay in (0..REPLAYS).filter(|replay| here >> replay & 1 > 0) {
+                if open[replay] == 1 {
+                    common[replay].get_or_insert(id as CrossingId);
+                } else if trails[before] >> replay & 1 > 0 {
+                    open[replay] -= 1;
+                } else {
+                    trails[before] |= 1 << replay;
+                }
+            }
+        }
+        common
+    }
+
+    /// The path of a replay goes on to a crossing.
+    fn follow(&mut self, replay: usize, last: CrossingId) {
+        let route = &mut self.routes[replay];
+        let mut ids = Vec::new();
+        let mut id = last;
+        while route.reached != Some(id) {
+            ids.push(id);
+            let before = self.list[id as usize].before;
+            if before == id {
+                break;
+            }
+            id = before;
+        }
+        ids.iter().rev().for_each(|id| route.cross(&self.list[*id as usize]));
+        route.reached = Some(last);
+    }
+
+    /// The path of a replay ends with a crossing's lane, at the window's end.
+    pub(crate) fn finish(&mut self, replay: Replay, last: CrossingId) -> &mut Route {
+        self.follow(replay as usize, last);
+        let route = &mut self.routes[replay as usize];
+        route.leave(route.runtime);
+        route.toggles.values_mut().for_each(Toggles::finish);
+        route
+    }
+}
+
+/// The path of a replay from its begin to where no trail may lead elsewhere any more.
+#[derive(Debug)]
+pub(crate) struct Route {
+    replay: Replay,
+    runtime: i64,
+    /// The last crossing on it; the lane there, and since when.
+    reached: Option<CrossingId>,
+    lane: Option<(Lane, i64)>,
+    /// When the first lane came to life.
+    pub start: Option<i64>,
+    /// How often it goes from rank to rank.
+    pub crossings: u64,
+    /// When it comes to each lane and leaves it.
+    pub toggles: HashMap<Lane, Toggles>,
+}
+
+impl Route {
+    fn new(replay: Replay, runtime: i64) -> Self {
+        let (reached, lane, start, toggles) = (None, None, None, HashMap::new());
+        Self { replay, runtime, reached, lane, start, crossings: 0, toggles }
+    }
+
+    fn cross(&mut self, crossing: &Crossing) {
+        let Crossing { lane, left, at, .. } = *crossing;
+        // What is measured includes the transfer of what was waited for.
+        let (left, at) = match self.replay {
+            Replay::Measured => (left.min(at), left.min(at)),
+            _ => (left, at),
+        };
+        if let Some((before, _)) = self.lane {
+            self.leave(left);
+            self.crossings += u64::from(before.rank != lane.rank);
+        }
+        self.lane = Some((lane, at));
+    }
+
+    /// Of the present lane.
+    fn leave(&mut self, left: i64) {
+        let Some((lane, at)) = self.lane.take() else { return };
+        let end = left.clamp(0, self.runtime);
+        let begin = at.clamp(0, end);
+        self.start.get_or_insert(begin);
+        if begin < end {
+            let toggles = self.toggles.entry(lane).or_default();
+            toggles.push(begin);
+            toggles.push(end);
+        }
     }
 }
 
 /// Whom a wait is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct From {
     /// Measured.
     pub at: i64,
     pub rank: u32,
     pub crossing: CrossingId,
+}
+
+impl Default for From {
+    fn default() -> Self {
+        Self { at: 0, rank: 0, crossing: NOWHERE }
+    }
 }
 
 /// The latest of some moments, by each replay, and whose they were.
@@ -123,10 +240,18 @@ pub(crate) struct Latest {
 
 impl Latest {
     #[inline]
-    pub(crate) fn of(source: &Source, moment: &Moment) -> Self {
-        let Clocks { net, even, ideal } = moment.clocks;
-        let from = |crossing| From { at: source.at, rank: source.rank, crossing };
-        Self { moments: [source.at, net, even, ideal], from: moment.trails.map(from) }
+    pub(crate) fn of(source: &Source) -> Self {
+        let Source { moment: Moment { clocks, trails }, at, rank, .. } = *source;
+        let Clocks { net, even, ideal } = clocks;
+        let from = |crossing| From { at, rank, crossing };
+        Self { moments: [at, net, even, ideal], from: trails.map(from) }
+    }
+
+    /// … and one more.
+    #[inline]
+    #[must_use]
+    pub(crate) fn and(self, source: &Source) -> Self {
+        self.max(&Self::of(source))
     }
 
     /// Of equals the one on which all agree, whatever the order.
@@ -158,8 +283,9 @@ impl Latest {
     }
 
     /// The ends of its trails.
-    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = &mut CrossingId> {
-        self.from.iter_mut().map(|from| &mut from.crossing)
+    pub(crate) fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
+        let ends = self.from.iter_mut().map(|from| &mut from.crossing);
+        ends.enumerate().filter(|(_, crossing)| **crossing != NOWHERE)
     }
 }
 
@@ -173,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_crossing_that_decides_in_several_replays_is_kept_once() {
-        let mut crossings = Crossings::new(&[0, 0]);
+        let mut crossings = Crossings::new(&[0, 0], 100);
         let first = crossings.cross(Lane::main(1), 12, &from(0, 10));
         assert_eq!(crossings.cross(Lane::main(1), 12, &from(0, 10)), first);
         assert_ne!(crossings.cross(Lane::main(1), 12, &from(0, 9)), first);
@@ -181,22 +307,18 @@ mod tests {
 
     #[test]
     fn a_sweep_keeps_what_trails_lead_over() {
-        let mut crossings = Crossings::new(&[0, 5]);
+        let mut crossings = Crossings::new(&[0, 5], 100);
         let dead = crossings.cross(Lane::main(1), 20, &from(0, 10));
         let first = crossings.cross(Lane::main(1), 30, &from(0, 25));
-        let mut end = crossings.cross(Lane::main(0), 40, &from(first, 35));
+        let mut ends = [crossings.cross(Lane::main(0), 40, &from(first, 35)), first];
         assert!(dead < first);
-        crossings.sweep(|show| show(&mut end));
-        let mut lanes = Vec::new();
-        loop {
-            let Crossing { before, lane, left, .. } = *crossings.get(end);
-            lanes.push((lane.rank, left));
-            if before == end {
-                break;
-            }
-            end = before;
-        }
-        assert_eq!(lanes, [(0, 35), (1, 25), (0, 0)]);
-        assert_eq!(crossings.list.len(), 3);
+        crossings.sweep(|show| ends.iter_mut().for_each(|end| show(1, end)));
+        assert_eq!(crossings.list.len(), 2);
+        let Crossing { lane, left, .. } = *crossings.get(ends[0]);
+        assert_eq!((lane.rank, left, crossings.get(ends[0]).before), (0, 35, ends[1]));
+        let route = crossings.finish(Replay::Net, ends[0]);
+        let toggles = |rank| route.toggles[&Lane::main(rank)].iter().collect::<Vec<i64>>();
+        assert_eq!((toggles(0), toggles(1)), (vec![0, 25, 40, 100], vec![30, 35]));
+        assert_eq!((route.start, route.crossings), (Some(0), 2));
     }
 }

@@ -3,8 +3,7 @@
 //! Between two vertices of a rank there is nothing but local time; a vertex holds the sums of it
 //! since the window's begin, so that the time between any two is a difference.
 
-use crate::clocks::Clocks;
-use crate::graph::moment::Trails;
+use crate::graph::moment::Moment;
 
 /// A vertex of one rank; in order of time.
 #[derive(Clone, Copy, Debug)]
@@ -207,18 +206,10 @@ pub enum Waits {
 /// What a wait may wait for: the moment of a vertex, as replayed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
-    /// Replayed time where it is settled, else the local sums.
-    pub clocks: Clocks,
+    pub moment: Moment,
     /// Measured.
     pub at: i64,
     pub rank: u32,
-    /// How many waits the rank's graph has before. Wraps.
-    pub waits: u32,
-    /// No earlier than its own thread's file calls: see [`Vertex::owns`].
-    pub owns: u32,
-    /// The last of these was at the same nanosecond.
+    /// The rank waited at the same nanosecond before.
     pub tied: bool,
-    pub settled: bool,
-    /// How it came to these, once settled.
-    pub trails: Trails,
 }

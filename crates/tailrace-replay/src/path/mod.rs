@@ -1,11 +1,11 @@
 //! Critical paths, and what those did whom others waited for.
 //!
-//! The graph says which stretches of which ranks a path leads over, and from when to when a rank
-//! kept others waiting ([`stretches`]). What the ranks did there is read from the trace again
+//! The graph says when a path comes to a rank and leaves it ([`toggles`]), and from when to when a
+//! rank kept others waiting. What the ranks did there is read from the trace again
 //! ([`walk`]), from those ranks alone, and summed up ([`sums`]).
 
-pub(crate) mod stretches;
 pub(crate) mod sums;
+pub(crate) mod toggles;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -17,8 +17,7 @@ use crate::accounts::timeline::State;
 use crate::clocks::Clocks;
 use crate::graph::trail::Lane;
 use crate::graph::vertex::Site;
-use crate::path::stretches::{Route, Stretch};
-use crate::path::sums::{Asked, Change, Doing, Times, Toggle};
+use crate::path::sums::{Asked, Change, Doing, Times};
 use crate::path::walk::Walk;
 use crate::run::Results;
 
@@ -86,9 +85,7 @@ pub(crate) fn dependences(
     let mut routes = Vec::new();
     if !results.graph.crossings.too_many {
         for replay in Replay::ALL {
-            let (route, stretches) = stretches::route(results, replay);
-            ask_of_path(results, &mut asked, replay, &stretches);
-            routes.push(route);
+            routes.push(ask_of_path(results, &mut asked, replay));
         }
     }
     let questions = ask_of_waits(results, &mut asked);
@@ -100,16 +97,42 @@ pub(crate) fn dependences(
     })
 }
 
-fn ask_of_path(results: &Results<'_>, asked: &mut [Asked], replay: Replay, stretches: &[Stretch]) {
-    for Stretch { lane, begin, end } in stretches.iter().filter(|one| one.begin < one.end) {
-        if let Some(location) = location(results, *lane) {
-            let toggles = [*begin, *end].map(|at| Toggle::new(at, replay as usize));
-            asked[location].toggles.extend(toggles);
+/// What is known of a path without its stretches.
+struct Route {
+    replay: Replay,
+    start: i64,
+    end: Clocks,
+    crossings: u64,
+}
+
+/// The path of `replay`, from the begin of some rank to the end of the last.
+fn ask_of_path(results: &mut Results<'_>, asked: &mut [Asked], replay: Replay) -> Route {
+    let ends = ends(results);
+    let last = |&(rank, (end, alive)): &(usize, (Clocks, i64))| {
+        let Clocks { net, even, ideal } = end;
+        ([alive, net, even, ideal][replay as usize], std::cmp::Reverse(rank))
+    };
+    let found = ends.into_iter().enumerate().max_by_key(last);
+    let (rank, (end, _)) = found.expect("there is more than one rank");
+    let trail = results.graph.trails(rank)[replay as usize];
+    let route = results.graph.crossings.finish(replay, trail);
+    let (start, crossings) = (route.start.unwrap_or(0), route.crossings);
+    for (lane, toggles) in std::mem::take(&mut route.toggles) {
+        if let Some(location) = location(results, lane) {
+            asked[location].paths[replay as usize] = toggles;
         }
     }
-    for asked in asked {
-        Toggle::merge(&mut asked.toggles);
-    }
+    Route { replay, start, end, crossings }
+}
+
+/// By rank: its clocks at the window's end, and until when it is known to be alive.
+fn ends(results: &Results<'_>) -> Vec<(Clocks, i64)> {
+    let clocks = results.clocks();
+    let alive = results.ranks.iter().map(|rank| match rank.main {
+        Some(main) => rank.threads[main].last,
+        None => i64::MIN,
+    });
+    clocks.into_iter().zip(alive).collect()
 }
 
 /// Of the longest waits; the questions by number.
@@ -152,7 +175,7 @@ fn answer(
 ) -> Result<Answers, TraceError> {
     let common = results.common;
     let walk = |(location, asked): (usize, &Asked)| {
-        if asked.toggles.is_empty() && asked.changes.is_empty() {
+        if asked.is_nothing() {
             return Ok(Times::default());
         }
         Walk::new(common, location, asked).all(trace)
@@ -164,14 +187,7 @@ fn answer(
     let mut answers = Answers::new();
     for (location, times) in found.into_iter().enumerate() {
         let table = &common.tables.locations[location];
-        let Times { on_paths, asked } = times?;
-        for ((paths, doing), time) in on_paths {
-            for replay in Replay::ALL.into_iter().filter(|replay| paths >> *replay as u8 & 1 > 0) {
-                let question = about_path(replay, table.main);
-                *answers.entry((question, table.rank, doing)).or_default() += time;
-            }
-        }
-        for ((question, doing), time) in asked {
+        for (question, doing, time) in times?.answers(|replay| about_path(replay, table.main)) {
             *answers.entry((question, table.rank, doing)).or_default() += time;
         }
     }

@@ -3,49 +3,10 @@
 use hashbrown::HashMap;
 
 use crate::accounts::timeline::State;
-use crate::graph::moment::REPLAYS;
+use crate::graph::moment::{REPLAYS, Replay};
 use crate::graph::vertex::Site;
+use crate::path::toggles::{Moments, Toggles};
 use crate::steps::Step;
-
-/// When which paths begin, or end, to lead over a thread: nanoseconds since the window's begin, and
-/// below these a bit for each path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Toggle(u64);
-
-impl Toggle {
-    const BITS: u32 = REPLAYS as u32;
-
-    pub(crate) fn new(at: i64, path: usize) -> Self {
-        Self((at as u64) << Self::BITS | 1 << path)
-    }
-
-    fn at(self) -> i64 {
-        (self.0 >> Self::BITS) as i64
-    }
-
-    fn paths(self) -> Paths {
-        (self.0 & ((1 << Self::BITS) - 1)) as Paths
-    }
-
-    /// In order, with one for each moment: a path that begins where it ends goes on.
-    pub(crate) fn merge(toggles: &mut Vec<Self>) {
-        toggles.sort_unstable();
-        let mut kept: usize = 0;
-        for place in 0..toggles.len() {
-            let toggle = toggles[place];
-            match kept.checked_sub(1).map(|last| &mut toggles[last]) {
-                Some(last) if last.at() == toggle.at() => last.0 ^= u64::from(toggle.paths()),
-                _ => {
-                    toggles[kept] = toggle;
-                    kept += 1;
-                }
-            }
-        }
-        toggles.truncate(kept);
-        toggles.retain(|toggle| toggle.paths() != 0);
-        toggles.shrink_to_fit();
-    }
-}
 
 /// A bit for each path: see [`crate::graph::moment::Replay`].
 pub(crate) type Paths = u8;
@@ -60,10 +21,17 @@ pub(crate) struct Change {
 }
 
 /// What is asked about a thread.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Asked {
-    pub toggles: Vec<Toggle>,
+    /// By [`crate::graph::moment::Replay`]: when its path comes and leaves.
+    pub paths: [Toggles; REPLAYS],
     pub changes: Vec<Change>,
+}
+
+impl Asked {
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.changes.is_empty() && self.paths.iter().all(Toggles::is_empty)
+    }
 }
 
 /// What a thread does at an instant.
@@ -88,44 +56,90 @@ impl Doing {
 /// What was done on paths, by the paths that led over it, and while questions were open.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
-    pub on_paths: HashMap<(Paths, Doing), i64>,
-    pub asked: HashMap<(u32, Doing), i64>,
+    doings: Vec<Doing>,
+    on_paths: Vec<[i64; 1 << REPLAYS]>,
+    /// By question and number of what was done.
+    asked: HashMap<(u32, DoingId), i64>,
+}
+
+/// Index into [`Times::doings`].
+pub(crate) type DoingId = u32;
+
+impl Times {
+    /// By question; those about the path of a replay are `about_path`.
+    pub(crate) fn answers(
+        &self,
+        about_path: impl Fn(Replay) -> u32,
+    ) -> impl Iterator<Item = (u32, Doing, i64)> {
+        let on_path = move |(doing, times): (&Doing, &[i64; 1 << REPLAYS])| {
+            let of = |replay| {
+                let leads_over = |(paths, _): &(usize, _)| paths >> replay as u8 & 1 > 0;
+                times.iter().enumerate().filter(leads_over).map(|(_, time)| *time).sum::<i64>()
+            };
+            Replay::ALL.map(|replay| (about_path(replay), *doing, of(replay)))
+        };
+        let on_paths = self.doings.iter().zip(&self.on_paths).flat_map(on_path);
+        let asked = self.asked.iter();
+        let asked =
+            asked.map(|((about, doing), time)| (*about, self.doings[*doing as usize], *time));
+        on_paths.filter(|(_, _, time)| *time != 0).chain(asked)
+    }
 }
 
 /// The questions about one thread, and the answers.
 pub(crate) struct Sums<'a> {
-    toggles: &'a [Toggle],
+    paths: [Moments<'a>; REPLAYS],
+    /// When each path comes or leaves next.
+    next: [i64; REPLAYS],
     changes: &'a [Change],
+    /// When the next path, or question, begins or ends.
+    until: i64,
     /// The paths that lead over it now, and the questions that are open, and how often.
-    paths: Paths,
+    now: Paths,
     open: Vec<(u32, i64)>,
+    numbers: HashMap<Doing, DoingId>,
     times: Times,
 }
 
 impl<'a> Sums<'a> {
     /// `asked`: in order.
     pub(crate) fn new(asked: &'a Asked) -> Self {
-        let Asked { toggles, changes } = asked;
-        Self { toggles, changes, paths: 0, open: Vec::new(), times: Times::default() }
-    }
-
-    /// When the next path, or question, begins or ends.
-    #[inline]
-    pub(crate) fn until(&self) -> i64 {
-        let toggle = self.toggles.first().map_or(i64::MAX, |toggle| toggle.at());
-        self.changes.first().map_or(toggle, |change| change.at.min(toggle))
+        let Asked { paths, changes } = asked;
+        let mut paths = paths.each_ref().map(Toggles::iter);
+        let next = paths.each_mut().map(|path| path.next().unwrap_or(i64::MAX));
+        let mut sums = Self {
+            paths,
+            next,
+            changes,
+            until: 0,
+            now: 0,
+            open: Vec::new(),
+            numbers: HashMap::new(),
+            times: Times::default(),
+        };
+        sums.change_until(i64::MIN);
+        sums
     }
 
     /// Nothing is open, and nothing will be.
     pub(crate) fn is_over(&self) -> bool {
-        self.until() == i64::MAX && self.paths == 0 && self.open.is_empty()
+        self.until == i64::MAX && self.now == 0 && self.open.is_empty()
+    }
+
+    /// The number of what a thread does.
+    pub(crate) fn number(&mut self, doing: Doing) -> DoingId {
+        *self.numbers.entry(doing).or_insert_with(|| {
+            self.times.doings.push(doing);
+            self.times.on_paths.push([0; 1 << REPLAYS]);
+            self.times.doings.len() as DoingId - 1
+        })
     }
 
     /// The thread did that from `begin` to `end`. Stretches come in order.
-    pub(crate) fn pass(&mut self, doing: Doing, mut begin: i64, end: i64) {
-        self.change_until(begin);
-        while self.until() < end {
-            let until = self.until();
+    #[inline]
+    pub(crate) fn pass(&mut self, doing: DoingId, mut begin: i64, end: i64) {
+        while self.until < end {
+            let until = self.until.max(begin);
             self.add(doing, until - begin);
             begin = until;
             self.change_until(begin);
@@ -134,24 +148,22 @@ impl<'a> Sums<'a> {
     }
 
     /// … for so long while nothing changed.
-    pub(crate) fn add(&mut self, doing: Doing, time: i64) {
-        if time == 0 {
-            return;
-        }
-        if self.paths != 0 {
-            *self.times.on_paths.entry((self.paths, doing)).or_default() += time;
-        }
-        for (question, times) in &self.open {
-            *self.times.asked.entry((*question, doing)).or_default() += times * time;
+    #[inline]
+    fn add(&mut self, doing: DoingId, time: i64) {
+        self.times.on_paths[doing as usize][usize::from(self.now)] += time;
+        if !self.open.is_empty() && time != 0 {
+            for (question, times) in &self.open {
+                *self.times.asked.entry((*question, doing)).or_default() += times * time;
+            }
         }
     }
 
     fn change_until(&mut self, now: i64) {
-        while let Some((toggle, rest)) = self.toggles.split_first()
-            && toggle.at() <= now
-        {
-            self.toggles = rest;
-            self.paths ^= toggle.paths();
+        for path in 0..REPLAYS {
+            while self.next[path] <= now {
+                self.now ^= 1 << path;
+                self.next[path] = self.paths[path].next().unwrap_or(i64::MAX);
+            }
         }
         while let Some((change, rest)) = self.changes.split_first()
             && change.at <= now
@@ -159,6 +171,8 @@ impl<'a> Sums<'a> {
             self.changes = rest;
             self.change(*change);
         }
+        let next = self.next.iter().copied().chain(self.changes.first().map(|change| change.at));
+        self.until = next.min().expect("there is more than one replay");
     }
 
     fn change(&mut self, change: Change) {
@@ -195,30 +209,29 @@ mod tests {
             change(40, 1, false),
         ];
         changes.sort_unstable();
-        let toggles = vec![
-            Toggle::new(20, 1),
-            Toggle::new(24, 0),
-            Toggle::new(24, 2),
-            Toggle::new(26, 1),
-            Toggle::new(26, 2),
-            Toggle::new(26, 2),
-        ];
-        let mut asked = Asked { toggles, changes: changes.to_vec() };
-        Toggle::merge(&mut asked.toggles);
+        let paths = [&[24, 50][..], &[20, 26], &[24, 26, 26, 50], &[]].map(|moments| {
+            let mut toggles = Toggles::default();
+            for at in moments {
+                toggles.push(*at);
+            }
+            toggles
+        });
+        let asked = Asked { paths, changes: changes.to_vec() };
         let mut sums = Sums::new(&asked);
         let mpi = Doing::without_call(State::Mpi);
-        sums.pass(Doing::USEFUL, 0, 22);
-        sums.pass(mpi, 22, 50);
+        let [useful, in_mpi] = [Doing::USEFUL, mpi].map(|doing| sums.number(doing));
+        sums.pass(useful, 0, 22);
+        sums.pass(in_mpi, 22, 50);
         let of = |question, doing| sums.times.asked.get(&(question, doing)).copied();
-        let on = |paths, doing| sums.times.on_paths.get(&(paths, doing)).copied();
-        assert_eq!(of(0, Doing::USEFUL), Some(12)); // 10 to 22
-        assert_eq!(of(0, mpi), Some(8)); // 22 to 30
-        assert_eq!(of(1, Doing::USEFUL), Some(5 + 2 * 2)); // 15 to 20 once, to 22 twice
-        assert_eq!(of(1, mpi), Some(2 * 3 + 15)); // to 25 twice, to 40 once
+        let on = |paths: usize, doing: DoingId| sums.times.on_paths[doing as usize][paths];
+        assert_eq!(of(0, useful), Some(12)); // 10 to 22
+        assert_eq!(of(0, in_mpi), Some(8)); // 22 to 30
+        assert_eq!(of(1, useful), Some(5 + 2 * 2)); // 15 to 20 once, to 22 twice
+        assert_eq!(of(1, in_mpi), Some(2 * 3 + 15)); // to 25 twice, to 40 once
         // path 1 alone from 20 to 24, with 0 and 2 until 26, from then on 0 and 2 to the end
-        assert_eq!(on(0b010, Doing::USEFUL), Some(2));
-        assert_eq!(on(0b010, mpi), Some(2));
-        assert_eq!(on(0b111, mpi), Some(2));
-        assert_eq!(on(0b101, mpi), Some(24));
+        assert_eq!(on(0b010, useful), 2);
+        assert_eq!([0b010, 0b111, 0b101].map(|paths| on(paths, in_mpi)), [2, 2, 24]);
+        let answers: Vec<_> = sums.times().answers(|replay| 10 + replay as u32).collect();
+        assert!(answers.contains(&(10, mpi, 26)) && answers.contains(&(11, mpi, 4)));
     }
 }

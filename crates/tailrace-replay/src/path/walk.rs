@@ -1,41 +1,35 @@
 //! What a thread does at every instant: the same as its reduction finds, with the call.
 
 use hashbrown::{HashMap, HashSet};
-use tailrace_trace::event::{Event, Operation, Part, Progress, Shape, Token};
+use tailrace_trace::columns::{ColumnShape, LONG};
+use tailrace_trace::event::{Operation, Part, Progress, Token};
 use tailrace_trace::{Batch, Trace, TraceError};
 
 use crate::accounts::timeline::State;
 use crate::graph::vertex::Site;
-use crate::path::sums::{Asked, Doing, Sums, Times};
+use crate::path::sums::{Asked, Doing, DoingId, Sums, Times};
 use crate::reduce::Common;
-use crate::reduce::load::unfinished;
-use crate::steps::{self, Course, Step, collective_file};
+use crate::reduce::channels::Channels;
+use crate::reduce::load::{Call, Load, unfinished};
+use crate::steps::{Course, Step, collective_file};
 
 /// A call that the thread is in.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    site: Site,
-    file: u32,
-    io: bool,
+    doing: Doing,
+    number: DoingId,
     /// Becomes a file call when the last rank enters.
     waiting: bool,
 }
 
-/// By shape of a batch.
-struct Known {
-    steps: Vec<Step>,
-    quick: Vec<Quick>,
-    places: Vec<u32>,
-    /// Time that is not summed up yet, and of which shapes there is some.
-    times: Vec<i64>,
-    timed: Vec<u32>,
-}
-
-/// Whether all that there is to a shape is its time, and the requests that it starts.
+/// What a call of a shape is, if all that there is to it is its time and the requests that it
+/// starts.
 #[derive(Clone, Copy)]
-enum Quick {
-    No,
-    Leaf { requests: u8 },
+struct Leaf {
+    doing: DoingId,
+    requests: u8,
+    /// The time is that of what is around it.
+    nothing: bool,
 }
 
 pub(crate) struct Walk<'a> {
@@ -43,6 +37,10 @@ pub(crate) struct Walk<'a> {
     location: usize,
     at: i64,
     stack: Vec<Frame>,
+    /// What the thread does, but for leaves; those count for themselves unless it is in a file call.
+    now: DoingId,
+    useful: DoingId,
+    in_io: bool,
     /// When the opaque collective file call around becomes a file call.
     wakes: Option<i64>,
     /// Such calls so far that hold others, and collective file calls by communicator.
@@ -52,197 +50,200 @@ pub(crate) struct Walk<'a> {
     requests: u64,
     opaque_requests: HashSet<u64>,
     sums: Sums<'a>,
+    /// By shape of the block.
+    leaves: Vec<Option<Leaf>>,
 }
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(common: &'a Common<'a>, location: usize, asked: &'a Asked) -> Self {
+        let mut sums = Sums::new(asked);
+        let useful = sums.number(Doing::USEFUL);
         Self {
             common,
             location,
             at: 0,
             stack: Vec::new(),
+            now: useful,
+            useful,
+            in_io: false,
             wakes: None,
             opaque_calls: 0,
             collectives: HashMap::new(),
             requests: 0,
             opaque_requests: HashSet::new(),
-            sums: Sums::new(asked),
+            sums,
+            leaves: Vec::new(),
         }
     }
 
     pub(crate) fn all(mut self, trace: &dyn Trace) -> Result<Times, TraceError> {
         let table = &self.common.tables.locations[self.location];
-        self.pass(Doing::without_call(State::Mpi), self.common.clip(table.begin_ns));
+        self.pass_outside(self.common.clip(table.begin_ns));
         let mut stream = trace.events(self.location);
+        let mut load = Load::default();
+        while !self.sums.is_over() && stream.next_columns(&mut load.columns)? {
+            self.block(&mut load);
+        }
         let mut batch = Batch::default();
-        while !self.sums.is_over() && stream.next_batch(&mut batch)? {
-            self.batch(&batch);
-        }
         if unfinished(table, &mut batch) {
-            self.batch(&batch);
+            load.columns.take_from(&batch);
+            self.block(&mut load);
         }
-        if !self.is_in_io() {
+        if !self.in_io {
             self.advance(self.common.clip(table.end_ns));
-            self.stack.clear();
-            self.pass(Doing::without_call(State::Mpi), self.common.runtime());
+            self.pass_outside(self.common.runtime());
         }
         self.advance(self.common.runtime());
         Ok(self.sums.times())
     }
 
-    fn batch(&mut self, batch: &Batch) {
-        let mut known = self.known(batch);
-        let mut rest = batch.events.as_slice();
-        while !rest.is_empty() {
-            let quick = self.quickly(rest, &mut known);
-            rest = &rest[quick..];
-            if let Some((event, later)) = rest.split_first() {
-                if event.begin > self.common.window.end_ns {
-                    return;
-                }
-                let shape = &batch.shapes[event.shape as usize];
-                self.event(event, shape, &known.steps[event.shape as usize]);
-                rest = later;
-            }
+    /// Others wait for its rank at best.
+    fn pass_outside(&mut self, until: i64) {
+        self.now = self.sums.number(Doing::without_call(State::Mpi));
+        self.pass(self.now, until);
+        self.stack.clear();
+        self.settle();
+    }
+
+    fn block(&mut self, load: &mut Load) {
+        load.compile(self.common, 0, &mut Channels::default(), &mut Vec::new());
+        self.leaves.clear();
+        let any_opaque = load.columns.shapes.iter().any(|shape| is_opaque(&shape.shape.operation));
+        for (shape, line) in load.columns.shapes.iter().zip(&load.lines) {
+            let leaf = self.leaf(shape, &line.step, any_opaque);
+            self.leaves.push(leaf);
+        }
+        loop {
+            self.take_leaves(load);
+            let Some(next) = load.next(self.common.window.end_ns) else { return };
+            self.call(&load.call(&next));
         }
     }
 
-    fn known(&self, batch: &Batch) -> Known {
-        let line = |shape: &Shape| {
-            let tokens = shape.operation.requests().len() as u32;
-            steps::line(self.common.tables, shape, tokens, 0, |_| 0).step
-        };
-        let is_opaque = |shape: &Shape| shape.operation.file().is_some_and(|call| call.opaque);
-        let any_opaque = !self.opaque_requests.is_empty() || batch.shapes.iter().any(is_opaque);
-        let by_shape = |shape: &Shape| {
-            let completes = matches!(shape.operation, Operation::Complete { .. });
-            if shape.part != Part::Call || is_opaque(shape) || completes && any_opaque {
-                return Quick::No;
-            }
-            Quick::Leaf { requests: shape.takes_number().into() }
-        };
-        Known {
-            steps: batch.shapes.iter().map(line).collect(),
-            quick: batch.shapes.iter().map(by_shape).collect(),
-            places: batch.shapes.iter().map(|shape| shape.place).collect(),
-            times: vec![0; batch.shapes.len()],
-            timed: Vec::new(),
+    fn leaf(&mut self, shape: &ColumnShape, step: &Step, any_opaque: bool) -> Option<Leaf> {
+        let operation = &shape.shape.operation;
+        let any_opaque = any_opaque || !self.opaque_requests.is_empty();
+        let completes = matches!(operation, Operation::Complete { .. });
+        if shape.shape.part != Part::Call || is_opaque(operation) || completes && any_opaque {
+            return None;
         }
+        Some(Leaf {
+            doing: self.sums.number(doing(step, shape.shape.place)),
+            requests: shape.shape.takes_number().into(),
+            nothing: step.course == Course::Local && step.io,
+        })
     }
 
-    /// Takes the events that come first as long as they are calls without others inside and outside
-    /// of others, during which the same questions are open. How many there were.
-    fn quickly(&mut self, events: &[Event], known: &mut Known) -> usize {
+    /// Takes the events that come first as long as they are leaves.
+    fn take_leaves(&mut self, load: &mut Load) {
         let begin_ns = self.common.window.begin_ns;
-        if !self.stack.is_empty() || self.sums.until() <= self.at {
-            return 0;
+        let mut reached = load.reached.saturating_sub(begin_ns);
+        if self.wakes.is_some() || reached != self.at {
+            return;
         }
-        let until = self.sums.until().min(self.common.runtime());
-        let (mut useful, mut quick) = (0, 0);
-        for event in events {
-            let shape = event.shape as usize;
-            let begin = event.begin.saturating_sub(begin_ns);
-            let end = event.end.saturating_sub(begin_ns);
-            let Quick::Leaf { requests } = known.quick[shape] else { break };
-            if begin < self.at || end > until {
+        let runtime = self.common.runtime();
+        let (first, mut tokens) = (load.row, 0);
+        let columns = &load.columns;
+        let times = columns.gaps[first..].iter().zip(&columns.durations[first..]);
+        let rows = columns.shape_of[first..].iter().zip(times);
+        let mut taken = 0;
+        for (&shape, (&gap, &duration)) in rows {
+            let Some(leaf) = self.leaves[usize::from(shape)] else { break };
+            let begin = reached + i64::from(gap);
+            let end = begin + i64::from(duration);
+            if gap.max(duration) == LONG || end > runtime {
                 break;
             }
-            quick += 1;
-            self.requests += u64::from(requests);
-            if known.steps[shape].course == Course::Local && known.steps[shape].io {
-                continue;
-            }
-            useful += begin - self.at;
-            if known.times[shape] == 0 {
-                known.timed.push(event.shape);
-            }
-            known.times[shape] += end - begin;
-            self.at = end;
+            taken += 1;
+            tokens += columns.shapes[usize::from(shape)].tokens;
+            self.requests += u64::from(leaf.requests);
+            let leaf = if leaf.nothing || self.in_io { self.now } else { leaf.doing };
+            self.sums.pass(self.now, reached, begin);
+            self.sums.pass(leaf, begin, end);
+            reached = end;
         }
-        self.sums.add(Doing::USEFUL, useful);
-        for shape in known.timed.drain(..) {
-            let shape = shape as usize;
-            let time = std::mem::take(&mut known.times[shape]);
-            self.sums.add(leaf(&known.steps[shape], known.places[shape]).doing(), time);
-        }
-        quick
+        self.at = reached;
+        load.pass_rows(taken, tokens, reached + begin_ns);
     }
 
-    fn event(&mut self, event: &Event, shape: &Shape, step: &Step) {
-        match step.course {
-            Course::Local if step.io => {}
+    fn call(&mut self, call: &Call<'_>) {
+        match call.step.course {
+            Course::Local if call.step.io => {}
             Course::Leave => {
-                self.advance(self.common.clip(event.end));
-                self.leave(&shape.operation);
+                self.advance(self.common.clip(call.event.end));
+                self.leave(call);
             }
-            Course::Enter => self.enter(event, shape, step),
+            Course::Enter => self.enter(call),
             Course::Local | Course::File | Course::Starts | Course::Call => {
-                self.enter(event, shape, step);
-                self.advance(self.common.clip(event.end));
-                self.leave(&shape.operation);
+                self.enter(call);
+                self.advance(self.common.clip(call.event.end));
+                self.leave(call);
             }
         }
-        if shape.takes_number() {
-            let opaque = shape.operation.file().is_some_and(|call| call.opaque);
-            if opaque && shape.operation.progress() == Progress::Started {
+        if call.takes_number {
+            if is_opaque(call.operation) && call.operation.progress() == Progress::Started {
                 self.opaque_requests.insert(self.requests);
             }
             self.requests += 1;
         }
     }
 
-    fn enter(&mut self, event: &Event, shape: &Shape, step: &Step) {
-        self.advance(self.common.clip(event.begin));
-        let waits = self.until_all_entered(event, shape, step);
-        let mut frame = leaf(step, shape.place);
-        frame.waiting = waits.is_some();
-        frame.io = !frame.waiting && (step.io || self.waits_for_files(&shape.operation));
-        self.stack.push(frame);
+    fn enter(&mut self, call: &Call<'_>) {
+        self.advance(self.common.clip(call.event.begin));
+        let waits = self.until_all_entered(call);
+        let mut doing = doing(call.step, call.place);
+        let waiting = waits.is_some();
+        if waiting || !call.step.io && !self.waits_for_files(call) {
+            doing.state = State::Mpi;
+        } else {
+            doing.state = State::Io;
+        }
+        let number = self.sums.number(doing);
+        self.stack.push(Frame { doing, number, waiting });
         self.wakes = waits.or(self.wakes);
+        self.settle();
     }
 
-    fn leave(&mut self, operation: &Operation) {
+    fn leave(&mut self, call: &Call<'_>) {
         if self.stack.pop().is_some_and(|frame| frame.waiting) {
             self.wakes = None;
         }
-        if let Operation::Complete { completed, .. } = operation {
-            for token in completed {
+        if matches!(call.operation, Operation::Complete { .. }) {
+            for token in call.tokens {
                 self.opaque_requests.remove(&token.number);
             }
         }
+        self.settle();
     }
 
-    fn waits_for_files(&self, operation: &Operation) -> bool {
-        let Operation::Complete { completed, .. } = operation else { return false };
+    fn waits_for_files(&self, call: &Call<'_>) -> bool {
         let opaque = |token: &Token| {
             token.location as usize == self.location && self.opaque_requests.contains(&token.number)
         };
-        !completed.is_empty() && completed.iter().all(opaque)
+        matches!(call.operation, Operation::Complete { .. })
+            && !call.tokens.is_empty()
+            && call.tokens.iter().all(opaque)
     }
 
     /// When an opaque collective file call that begins becomes a file call.
-    fn until_all_entered(&mut self, event: &Event, shape: &Shape, step: &Step) -> Option<i64> {
+    fn until_all_entered(&mut self, call: &Call<'_>) -> Option<i64> {
         let Common { tables, ref opaque, .. } = *self.common;
-        let progress = shape.operation.progress();
-        let communicator = collective_file(tables, &shape.operation)
-            .filter(|_| progress != Progress::Persistent)?;
+        let progress = call.operation.progress();
+        let communicator =
+            collective_file(tables, call.operation).filter(|_| progress != Progress::Persistent)?;
         let count = self.collectives.entry(communicator).or_default();
         let number = std::mem::replace(count, *count + 1);
-        if !step.io || progress != Progress::Blocking {
+        if !call.step.io || progress != Progress::Blocking {
             return None;
         }
-        let left = if shape.part == Part::Enter {
+        let left = if call.step.part == Part::Enter {
             self.opaque_calls += 1;
             opaque.left(self.location, self.opaque_calls - 1)?
         } else {
-            event.end
+            call.event.end
         };
         let all = opaque.entered_by_all(tables, (communicator, number))?;
-        (all <= left).then_some(all.max(event.begin))
-    }
-
-    fn is_in_io(&self) -> bool {
-        self.stack.iter().any(|frame| frame.io)
+        (all <= left).then_some(all.max(call.event.begin))
     }
 
     /// Time passes until `now`.
@@ -250,38 +251,39 @@ impl<'a> Walk<'a> {
         if let Some(wakes) = self.wakes.map(|wakes| self.common.clip(wakes))
             && wakes <= now
         {
-            self.pass(self.doing(), wakes);
+            self.pass(self.now, wakes);
             self.wakes = None;
             if let Some(frame) = self.stack.iter_mut().rev().find(|frame| frame.waiting) {
-                (frame.waiting, frame.io) = (false, true);
+                frame.waiting = false;
+                frame.doing.state = State::Io;
+                frame.number = self.sums.number(frame.doing);
             }
+            self.settle();
         }
-        self.pass(self.doing(), now);
+        self.pass(self.now, now);
     }
 
-    fn pass(&mut self, doing: Doing, now: i64) {
+    fn pass(&mut self, doing: DoingId, now: i64) {
         if now > self.at {
             self.sums.pass(doing, self.at, now);
             self.at = now;
         }
     }
 
-    /// The outermost file call, else the innermost call.
-    fn doing(&self) -> Doing {
-        let file_call = self.stack.iter().find(|frame| frame.io);
-        file_call.or(self.stack.last()).map_or(Doing::USEFUL, Frame::doing)
+    /// The thread does what its outermost file call does, else its innermost call.
+    fn settle(&mut self) {
+        let file_call = self.stack.iter().find(|frame| frame.doing.state == State::Io);
+        self.in_io = file_call.is_some();
+        self.now = file_call.or(self.stack.last()).map_or(self.useful, |frame| frame.number);
     }
 }
 
-impl Frame {
-    fn doing(&self) -> Doing {
-        let Self { site, file, .. } = *self;
-        Doing { state: if self.io { State::Io } else { State::Mpi }, site, file }
-    }
+fn is_opaque(operation: &Operation) -> bool {
+    operation.file().is_some_and(|call| call.opaque)
 }
 
-/// A call without others inside.
-fn leaf(step: &Step, place: u32) -> Frame {
+/// What a thread does in a call without others inside.
+fn doing(step: &Step, place: u32) -> Doing {
     let site = Site { place, function: step.function };
-    Frame { site, file: step.file, io: step.io, waiting: false }
+    Doing { state: if step.io { State::Io } else { State::Mpi }, site, file: step.file }
 }

@@ -60,6 +60,6 @@ impl Rank<'_> {
         sum.add(Sum { calls, time: io });
         self.areas = self.areas.wrapping_add(calls as u32);
         self.moment = at;
-        load.pass_rows(calls as usize, at + begin_ns);
+        load.pass_rows(calls as usize, 0, at + begin_ns);
     }
 }

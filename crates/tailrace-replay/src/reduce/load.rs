@@ -19,6 +19,7 @@ pub(crate) struct Call<'a> {
     pub event: Event,
     pub step: &'a Step,
     pub place: u32,
+    pub takes_number: bool,
     pub operation: &'a Operation,
     /// The requests that it names: those in its operation are left out.
     pub tokens: &'a [Token],
@@ -122,9 +123,11 @@ impl Load {
         self.reached = end;
     }
 
-    /// The next events, with no requests and not long, are taken; the last ends at `end`.
-    pub(crate) fn pass_rows(&mut self, events: usize, end: i64) {
+    /// The next events, which name so many requests and are not long, are taken; the last ends at
+    /// `end`.
+    pub(crate) fn pass_rows(&mut self, events: usize, tokens: u32, end: i64) {
         (self.row, self.reached) = (self.row + events, end);
+        self.token += tokens as usize;
     }
 
     /// The event with all that its shape is.
@@ -135,7 +138,8 @@ impl Load {
         let Line { step, sum } = &mut self.lines[event.shape as usize];
         let tokens = &self.columns.tokens[next.token..][..step.tokens as usize];
         let Shape { place, ref operation, .. } = *shape;
-        Call { event, step, place, operation, tokens, sum }
+        let takes_number = shape.takes_number();
+        Call { event, step, place, takes_number, operation, tokens, sum }
     }
 
     /// Makes one line per shape of the block, of which no event is taken. Channels that are new to

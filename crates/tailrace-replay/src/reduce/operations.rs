@@ -222,7 +222,6 @@ impl Rank<'_> {
             }
             Operation::Probe { envelope } => {
                 if let (Some(channel), true) = (self.channel_from(envelope), self.threads[i].main) {
-                    self.slab.has_probes = true;
                     self.emit(i, Deed::Probe { channel });
                 }
             }
