@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
         let (mut reached, mut done) = (begin.saturating_sub(1), 0);
         while reached < end {
             let horizon = reached.saturating_add(width).min(end);
-            let next = self.both(lanes, reached, horizon)?;
+            let next = self.both(lanes, reached, horizon)?.min(end);
             let before = std::mem::replace(&mut done, self.collect(lanes, next));
             if !progress(done, self.total) {
                 return Err(TraceError::new("the analysis was interrupted", "run it again"));
@@ -168,13 +168,13 @@ impl<'a> Run<'a> {
         let Some(pool) = pool else {
             graph.take(slabs, until);
             let mut reached = lanes.iter_mut().map(|lane| lane.reduce(horizon, threshold));
-            return reached.try_fold(horizon, |least, reached| Ok(least.min(reached?)));
+            return reached.try_fold(i64::MAX, |least, reached| Ok(least.min(reached?)));
         };
         let reduce = || {
             let reached = lanes.par_iter_mut().with_max_len(1);
             reached
                 .map(|lane| lane.reduce(horizon, threshold))
-                .try_reduce(|| horizon, |a, b| Ok(a.min(b)))
+                .try_reduce(|| i64::MAX, |a, b| Ok(a.min(b)))
         };
         pool.join(|| graph.take(slabs, until), reduce).1
     }
@@ -219,7 +219,7 @@ impl Lane<'_> {
     }
 
     fn reduce(&mut self, horizon: i64, threshold: i64) -> Result<i64, TraceError> {
-        let mut reached = horizon;
+        let mut reached = i64::MAX;
         self.each(|rank| {
             rank.threshold = threshold;
             reached = reached.min(rank.reduce(horizon)?);

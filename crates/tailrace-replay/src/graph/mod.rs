@@ -248,6 +248,7 @@ impl<'a> Graph<'a> {
 
     fn add_channels(&mut self, rank: usize, slab: &mut Slab) {
         let chain = &mut self.chains[rank];
+        self.channels.reserve(slab.channels.len() / 2); // most have two ends
         for channel in slab.channels.drain(..) {
             let ends = (channel.source, channel.destination);
             let number = self.channels.entry(channel);

@@ -9,7 +9,6 @@ use crate::accounts::timeline::State;
 use crate::graph::vertex::Site;
 use crate::path::sums::{Asked, Doing, DoingId, Sums, Times};
 use crate::reduce::Common;
-use crate::reduce::channels::Channels;
 use crate::reduce::load::{Call, Load, unfinished};
 use crate::steps::{Course, Step, collective_file};
 
@@ -106,7 +105,7 @@ impl<'a> Walk<'a> {
     }
 
     fn block(&mut self, load: &mut Load) {
-        load.compile(self.common, 0, &mut Channels::default(), &mut Vec::new());
+        load.compile(self.common, 0, |_| 0);
         self.leaves.clear();
         let any_opaque = load.columns.shapes.iter().any(|shape| is_opaque(&shape.shape.operation));
         for (shape, line) in load.columns.shapes.iter().zip(&load.lines) {

@@ -11,6 +11,11 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
+    /// Makes room for so many new ones.
+    pub(crate) fn reserve(&mut self, most: usize) {
+        self.numbers.reserve(most);
+    }
+
     /// The rank's number of the channel; a new one is added to `fresh`.
     pub(crate) fn number(&mut self, channel: Channel, fresh: &mut Vec<Channel>) -> u32 {
         let next = self.numbers.len() as u32;

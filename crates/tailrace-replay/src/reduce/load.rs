@@ -8,11 +8,13 @@ use tailrace_trace::{Batch, Columns};
 use crate::graph::Channel;
 use crate::graph::vertex::Site;
 use crate::reduce::Common;
-use crate::reduce::channels::Channels;
 use crate::steps::{self, Line, Step, Sum};
 
 /// How long a call takes that never returned: longer than any run.
 const NEVER_NS: i64 = i64::MAX / 2;
+
+/// Fewer shapes are never many.
+const MANY_SHAPES: usize = 1 << 6;
 
 /// An event, and all that its shape is.
 pub(crate) struct Call<'a> {
@@ -61,6 +63,11 @@ impl Load {
         self.columns.clear();
         self.lines.clear();
         (self.row, self.long, self.token) = (0, 0, 0);
+    }
+
+    /// Gives back the memory of what is over.
+    pub(crate) fn free(&mut self) {
+        *self = Self { reached: self.reached, ..Self::default() };
     }
 
     /// Takes the next event, if it begins until `horizon`.
@@ -142,20 +149,25 @@ impl Load {
         Call { event, step, place, takes_number, operation, tokens, sum }
     }
 
-    /// Makes one line per shape of the block, of which no event is taken. Channels that are new to
-    /// the rank are added to `fresh`.
+    /// Whether there are about as many shapes as events: these take more memory than what becomes
+    /// of them.
+    pub(crate) fn is_heavy(&self) -> bool {
+        self.columns.shapes.len() > MANY_SHAPES.max(self.columns.len() / 4)
+    }
+
+    /// Makes one line per shape of the block, of which no event is taken; `number`: the rank's own
+    /// number of a channel.
     pub(crate) fn compile(
         &mut self,
         common: &Common<'_>,
         rank: u32,
-        channels: &mut Channels,
-        fresh: &mut Vec<Channel>,
+        mut number: impl FnMut(Channel) -> u32,
     ) {
         // A Wait may be one for such files.
         let opaque = !common.opaque.is_empty();
         let mut line = |shape: &ColumnShape| {
-            let number = |channel| channels.number(channel, fresh);
-            let mut line = steps::line(common.tables, &shape.shape, shape.tokens, rank, number);
+            let Common { tables, .. } = common;
+            let mut line = steps::line(tables, &shape.shape, shape.tokens, rank, &mut number);
             line.step.is_simple &= !(opaque && shape.tokens > 0);
             line
         };

@@ -199,8 +199,8 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// Takes what happens until `horizon`, on the trace's clock. Until the answer nothing more will
-    /// come.
+    /// Takes what happens until `horizon`, on the trace's clock, or more. Until the answer nothing
+    /// more will come.
     pub(crate) fn reduce(&mut self, horizon: i64) -> Result<i64, TraceError> {
         let mut loads = std::mem::take(&mut self.loads);
         self.held = (self.slab.vertices.len(), self.slab.edges.len());
@@ -223,21 +223,30 @@ impl<'a> Rank<'a> {
         self.slab.vertices.len() >= vertices + enough || self.slab.edges.len() >= edges + 2 * enough
     }
 
-    /// The events of the rank's only thread that begin until the horizon; they may end later.
+    /// The events of the rank's only thread that begin until the horizon; they may end later. A
+    /// block of many shapes is taken whole, so that not all ranks keep theirs.
     fn reduce_alone(&mut self, load: &mut Load, horizon: i64) -> Result<i64, TraceError> {
-        let until = horizon.min(self.common.window.end_ns);
+        let end = self.common.window.end_ns;
+        let until = horizon.min(end);
         loop {
-            self.take_block(load, until);
+            let heavy = load.is_heavy();
+            self.take_block(load, if heavy { end } else { until });
             if !load.is_over() {
                 self.wake(0, until);
                 return Ok(horizon);
             }
-            if self.has_enough() {
+            if self.has_enough() && !heavy {
                 return Ok(self.reached().min(horizon));
             }
             self.tally_block(0, load);
+            if heavy {
+                load.free();
+                if self.reached() >= horizon {
+                    return Ok(self.reached());
+                }
+            }
             if !self.next_block(0, load)? {
-                return Ok(horizon);
+                return Ok(i64::MAX);
             }
         }
     }
@@ -352,7 +361,11 @@ impl<'a> Rank<'a> {
             load.columns.take_from(&batch);
         }
         let Self { common, number, channels, slab, .. } = self;
-        load.compile(common, *number, channels, &mut slab.channels);
+        if load.is_heavy() {
+            channels.reserve(load.columns.shapes.len());
+        }
+        let number_of = |channel| channels.number(channel, &mut slab.channels);
+        load.compile(common, *number, number_of);
         Ok(!load.columns.is_empty())
     }
 

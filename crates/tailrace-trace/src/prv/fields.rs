@@ -48,24 +48,32 @@ impl<'a> Fields<'a> {
     #[inline]
     fn digits(&mut self, expected: Expected) -> Result<u64, Expected> {
         let mut value: u64 = 0;
-        let mut length = 0;
-        while let Some(digit) =
-            self.rest.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|d| *d < 10)
-        {
-            // Eighteen digits fit whatever they are: only longer numbers need the check.
-            value = if length < 18 {
-                value * 10 + u64::from(digit)
+        // Eighteen digits fit whatever they are: only longer numbers need the check.
+        for (length, byte) in self.rest.iter().enumerate().take(19) {
+            let digit = byte.wrapping_sub(b'0');
+            if digit < 10 && length < 18 {
+                value = value * 10 + u64::from(digit);
+            } else if *byte == b':' && length > 0 {
+                self.rest = &self.rest[length + 1..];
+                return Ok(value);
             } else {
-                append(value, digit).ok_or(expected)?
-            };
-            length += 1;
+                break;
+            }
         }
-        self.rest = match &self.rest[length..] {
-            [] if length > 0 => &[],
-            [b':', rest @ ..] if length > 0 => rest,
-            _ => return Err(expected),
-        };
-        Ok(value)
+        self.last_or_long(expected)
+    }
+
+    /// A number at the end of the line, or one of many digits.
+    #[inline(never)]
+    fn last_or_long(&mut self, expected: Expected) -> Result<u64, Expected> {
+        let end = memchr::memchr(b':', self.rest).unwrap_or(self.rest.len());
+        let (digits, rest) = self.rest.split_at(end);
+        let value = digits.iter().try_fold(0, |value, byte| match byte {
+            b'0'..=b'9' => append(value, byte - b'0'),
+            _ => None,
+        });
+        self.rest = rest.get(1..).unwrap_or_default();
+        value.filter(|_| !digits.is_empty()).ok_or(expected)
     }
 }
 

@@ -6,7 +6,9 @@
 //!   receive:size:tag`
 //! - communicator `c:application:number:size:task[:task…]` or `i:application:number:first:second`
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
 
 use super::fields::{Expected, Fields};
 use super::header::Header;
