@@ -39,6 +39,7 @@ mod reduce;
 mod run;
 mod stamp;
 mod steps;
+mod toggles;
 mod warnings;
 
 pub use analysis::Analysis;

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use crate::clocks::Clocks;
 use crate::graph::moment::{CrossingId, Moment, NOWHERE, REPLAYS, Replay};
 use crate::graph::vertex::Source;
-use crate::path::toggles::Toggles;
+use crate::toggles::Toggles;
 
 /// A thread of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

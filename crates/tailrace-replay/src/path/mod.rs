@@ -1,11 +1,10 @@
 //! Critical paths, and what those did whom others waited for.
 //!
-//! The graph says when a path comes to a rank and leaves it ([`toggles`]), and from when to when a
-//! rank kept others waiting. What the ranks did there is read from the trace again
+//! The graph says when a path comes to a rank and leaves it ([`crate::toggles`]), and from when to
+//! when a rank kept others waiting. What the ranks did there is read from the trace again
 //! ([`walk`]), from those ranks alone, and summed up ([`sums`]).
 
 pub(crate) mod sums;
-pub(crate) mod toggles;
 mod walk;
 
 use std::collections::BTreeMap;

@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 use crate::accounts::timeline::State;
 use crate::graph::moment::{REPLAYS, Replay};
 use crate::graph::vertex::Site;
-use crate::path::toggles::{Moments, Toggles};
 use crate::steps::Step;
+use crate::toggles::{Moments, Toggles};
 
 /// A bit for each path: see [`crate::graph::moment::Replay`].
 pub(crate) type Paths = u8;
