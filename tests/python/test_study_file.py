@@ -9,6 +9,7 @@ import pytest
 
 from tailrace.errors import TailraceError
 from tailrace.study.definition import loader, placeholders, setups
+from tests.conftest import ROOT
 
 from .study_files import COMMAND, study, write
 
@@ -279,6 +280,13 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
     assert "byte 8: this is not UTF-8 text" in study("run", tmp_path / "bad.toml").stderr
     (tmp_path / "worse.toml").write_text("name = ")
     assert "this is not valid TOML" in study("run", tmp_path / "worse.toml").stderr
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "studies" / "nodes").glob("*.toml")), ids=str)
+def test_studies_on_nodes_are_sound_and_have_a_control(path: Path) -> None:
+    loaded = loader.load(path).study
+    assert setups.kind(loaded, "nodes") == "nodes"
+    assert loaded.target["local"].testbed == "local"
 
 
 def test_a_file_has_its_studys_name(tmp_path: Path) -> None:

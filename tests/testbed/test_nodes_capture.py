@@ -207,22 +207,28 @@ testbed = "nfs"
 """
 
 
-def test_a_study_places_ranks(nodes: Nodes, tmp_path: Path) -> None:
-    """By a factor; results say where, and the target is the same directory on all."""
-    (tmp_path / "placed.toml").write_text(STUDY)
-    words = [*CLI, "study", "run", "placed.toml", "-o", "out", "--keep", "--no-report"]
-    done = subprocess.run(
-        words,
-        cwd=tmp_path,
-        env=os.environ
-        | {
-            "TAILRACE_TESTBED": str(nodes.testbed.directory),
-            "PATH": f"{Path(find_mpi('mpich').mpiexec).parent}:{os.environ['PATH']}",
-        },
+def run_study(
+    nodes: Nodes, folder: Path, name: str, *options: str
+) -> subprocess.CompletedProcess[str]:
+    mpi = Path(find_mpi("mpich").mpiexec).parent
+    variables = {
+        "TAILRACE_TESTBED": str(nodes.testbed.directory),
+        "PATH": f"{mpi}:{os.environ['PATH']}",
+    }
+    return subprocess.run(
+        [*CLI, "study", "run", name, "-o", "out", "--no-report", *options],
+        cwd=folder,
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         timeout=LONGEST_WAIT_S,
     )
+
+
+def test_a_study_places_ranks(nodes: Nodes, tmp_path: Path) -> None:
+    """By a factor; results say where, and the target is the same directory on all."""
+    (tmp_path / "placed.toml").write_text(STUDY)
+    done = run_study(nodes, tmp_path, "placed.toml", "--keep")
     assert done.returncode == 0, done.stderr
     runs = open_study(tmp_path / "out").done.set_index("nodes")
     assert runs.placement[1] == "node1:2"
@@ -230,3 +236,33 @@ def test_a_study_places_ranks(nodes: Nodes, tmp_path: Path) -> None:
     written = [path.name for path in nodes.mounts["nfs"].glob("tailrace-study-*/run-*/node*")]
     assert len(written) == 2 + 8
     assert sum(name.startswith("node4.") for name in written) == 2
+
+
+WORKLOAD = """\
+schema = 1
+name = "kernel"
+description = "A kernel whose ranks are placed."
+repetitions = 1
+[run]
+workload = "h5perf"
+size = "tiny"
+method = "collective"
+format = "mpiio"
+set = { iterations = 1 }
+[factor.nodes]
+levels = [2]
+[target.net]
+testbed = "nfs"
+"""
+
+
+def test_a_kernel_on_nodes_is_verified_and_its_place_is_no_program(
+    nodes: Nodes, tmp_path: Path
+) -> None:
+    (tmp_path / "kernel.toml").write_text(WORKLOAD)
+    done = run_study(nodes, tmp_path, "kernel.toml")
+    assert done.returncode == 0, done.stderr
+    runs = open_study(tmp_path / "out").done
+    assert list(runs.placement) == ["node1:1,node2:1"]
+    assert list(runs.program.fillna("")) == [""]
+    assert list(runs.verified.astype(str)) == ["True"]

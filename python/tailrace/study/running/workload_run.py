@@ -107,7 +107,7 @@ class WorkloadRuns:
             list(figures.phases(outcome.figures)),
             outcome.figures | {"capture": outcome.capture},
             state,
-            str(placed or ""),
+            placement=str(placed or ""),
         )
 
     def _conditions(self, placed: Placement | None = None) -> Conditions:
