@@ -178,11 +178,7 @@ class View:
 
     def main_effects(self) -> list[Effect]:
         """Large enough to matter."""
-        return [
-            effect
-            for effect in self._effects(1)
-            if effect.matters and not effect.size.within(IRRELEVANT)
-        ]
+        return [effect for effect in self._effects(1) if _is_told(effect)]
 
     def interactions(self) -> list[Effect]:
         """Those of three with the axis too: no trend shows them."""
@@ -217,6 +213,11 @@ class View:
             for curve in family.curves
             for first, second in _all_pairs(curve.levels)
         )
+
+
+def _is_told(effect: Effect) -> bool:
+    """Whether it is large enough to matter, and the ratio that would be told is surely not 1."""
+    return effect.matters and effect.size.decided and not effect.size.within(IRRELEVANT)
 
 
 def _all_pairs(levels: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
