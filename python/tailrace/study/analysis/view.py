@@ -184,7 +184,7 @@ class View:
         """Those of three with the axis too: no trend shows them."""
         of_three = [effect for effect in self.analysis.effects if len(effect.factors) == 3]
         found = [*self._effects(2), *of_three]
-        return [effect for effect in found if effect.matters and not effect.size.within(IRRELEVANT)]
+        return [effect for effect in found if _is_told(effect)]
 
     def quiet(self) -> list[Effect]:
         """Factors that do not matter, or of which that cannot be told, neither alone nor together
