@@ -47,6 +47,7 @@ SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 ReturnToService=2
 MpiDefault=pmi2
+TCPTimeout=30
 SwitchType=switch/none
 MailProg=/bin/true
 """
