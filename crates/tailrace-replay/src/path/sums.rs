@@ -147,9 +147,15 @@ impl<'a> Sums<'a> {
         self.add(doing, end - begin);
     }
 
+    /// Until then nothing changes, and no question is open.
+    #[inline]
+    pub(crate) fn still_until(&self) -> i64 {
+        if self.open.is_empty() { self.until } else { i64::MIN }
+    }
+
     /// … for so long while nothing changed.
     #[inline]
-    fn add(&mut self, doing: DoingId, time: i64) {
+    pub(crate) fn add(&mut self, doing: DoingId, time: i64) {
         self.times.on_paths[doing as usize][usize::from(self.now)] += time;
         if !self.open.is_empty() && time != 0 {
             for (question, times) in &self.open {

@@ -146,6 +146,9 @@ impl<'a> Walk<'a> {
         let times = columns.gaps[first..].iter().zip(&columns.durations[first..]);
         let rows = columns.shape_of[first..].iter().zip(times);
         let mut taken = 0;
+        let mut still = self.sums.still_until();
+        // Outside of calls, and in the present leaf, as long as nothing changes.
+        let (mut outside, mut leaf_id, mut inside) = (0, self.now, 0);
         for (&shape, (&gap, &duration)) in rows {
             let Some(leaf) = self.leaves[usize::from(shape)] else { break };
             let begin = reached + i64::from(gap);
@@ -157,10 +160,24 @@ impl<'a> Walk<'a> {
             tokens += columns.shapes[usize::from(shape)].tokens;
             self.requests += u64::from(leaf.requests);
             let leaf = if leaf.nothing || self.in_io { self.now } else { leaf.doing };
-            self.sums.pass(self.now, reached, begin);
-            self.sums.pass(leaf, begin, end);
+            if end <= still {
+                if leaf != leaf_id {
+                    self.sums.add(leaf_id, std::mem::take(&mut inside));
+                    leaf_id = leaf;
+                }
+                outside += i64::from(gap);
+                inside += i64::from(duration);
+            } else {
+                self.sums.add(self.now, std::mem::take(&mut outside));
+                self.sums.add(leaf_id, std::mem::take(&mut inside));
+                self.sums.pass(self.now, reached, begin);
+                self.sums.pass(leaf, begin, end);
+                still = self.sums.still_until();
+            }
             reached = end;
         }
+        self.sums.add(self.now, outside);
+        self.sums.add(leaf_id, inside);
         self.at = reached;
         load.pass_rows(taken, tokens, reached + begin_ns);
     }
