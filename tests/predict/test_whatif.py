@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tailrace
+from tailrace.predict import command
 from tailrace.predict.model import load
 from tailrace.predict.whatif import COMPUTATION, Change, Run, usual
 
@@ -127,8 +128,19 @@ def test_the_command_answers_in_words_and_json(trace, tmp_path) -> None:
     assert words.startswith("Processors twice as fast: the run would take ")
     assert "time outside of MPI and files is divided by the factor" in words
     target = written(tmp_path, toml(name="slow", write="1"))
-    command = [TAILRACE, "whatif", trace, "--all", "--target", target, "--json"]
-    document = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    asked = [TAILRACE, "whatif", trace, "--all", "--target", target, "--json"]
+    document = json.loads(subprocess.run(asked, check=True, capture_output=True).stdout)
     check_schema(document, "whatif.json")
     assert document["changes"][0]["change"] == "processors twice as fast"
     assert {change["change"] for change in document["changes"]} >= {"on slow"}
+
+
+def test_a_run_that_cannot_be_taken_again_is_told(trace, monkeypatch, capsys) -> None:
+    """Only then: a run of which all is known is taken again to the nanosecond."""
+    words = "do not rely on what follows"
+    for identical in (True, False):
+        monkeypatch.setattr(Run, "is_identical", identical)
+        command.main(trace, {"io": 2.0}, [], False, False, None, False)
+        assert (words in capsys.readouterr().err) is not identical
+    monkeypatch.undo()
+    assert Run(trace).is_identical

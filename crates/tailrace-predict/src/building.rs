@@ -20,6 +20,7 @@ pub(crate) fn steps(tables: &Tables, program: Program, guarded: bool) -> Steps {
     let ranks = program.ranks.into_iter().enumerate();
     let ranks = ranks.map(|(rank, known)| builder.rank(rank, known)).collect();
     Steps {
+        runtime,
         ranks,
         awaited: builder.awaited,
         moments: matching.moments.len() as u32,

@@ -36,6 +36,8 @@ pub(crate) enum Awaited {
 /// A run as steps: what happens stays the same, and when is to be found.
 #[derive(Debug, Default)]
 pub struct Steps {
+    /// What the run took.
+    pub runtime: i64,
     /// By rank.
     pub(crate) ranks: Vec<RankSteps>,
     /// What waits are for; each names a range.

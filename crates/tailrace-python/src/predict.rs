@@ -41,6 +41,12 @@ impl RunSteps {
         .map_err(trace_error)
     }
 
+    /// What the run took, ns. Steps that are taken as measured take as long.
+    #[getter]
+    fn runtime_ns(&self) -> i64 {
+        self.steps.runtime
+    }
+
     /// Takes them so many times as slowly as measured (0: in no time): time outside of calls, what
     /// waits in MPI take beyond what they are for, MPI that waits for nobody, and in files calls
     /// that move bytes and all others. `model`: file calls take what a model says instead (see

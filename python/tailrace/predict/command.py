@@ -11,7 +11,7 @@ from tailrace.output import print_json
 from tailrace.predict.model import load
 from tailrace.predict.whatif import Change, Prediction, Run, usual
 from tailrace.store import opened_trace
-from tailrace.terminal import console, print_numbers, table
+from tailrace.terminal import console, print_numbers, table, tell
 from tailrace.units import digits, percent, seconds
 
 WORTH_IT = 0.01
@@ -35,6 +35,13 @@ def main(
     else:
         base = replace(Change(overlap=overlap), **factors)
         predictions = run.ranked([replace(base, target=model) for model in models] or [base])
+    if not run.is_identical:
+        tell(
+            f"taken again without a change, {printable(trace.name)} takes {seconds(run.again_s)}"
+            f" and not {seconds(run.measured_s)}: its ranks wait for each other in a way that the"
+            " trace does not tell, so do not rely on what follows\n\nhint: compare with"
+            " `tailrace report`, which says in its warnings what is missing"
+        )
     if as_json:
         print_json(
             {
