@@ -135,7 +135,7 @@ def test_what_studies_need_is_named(run) -> None:
     assert "cmaq" in run("study", "list").stdout
     for words in (["study", "run", "cmaq"], ["study", "report", "."]):
         stderr = run(*words, status=2).stderr
-        assert "pandas, pyarrow and scipy, which are not installed" in stderr
+        assert "pandas, pyarrow, pydoe and scipy, which are not installed" in stderr
         assert "hint: pip install 'tailrace[study]'" in stderr
 
 

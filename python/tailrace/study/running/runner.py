@@ -58,7 +58,8 @@ class State:
 
     def add(self, line: dict[str, Any], response: str) -> None:
         self.numbers.add(line["run"])
-        self.made = max(self.made, line["order"] + 1)
+        # of runs side by side several have one place in time; of those made again, one is gone
+        self.made = max(self.made, line["order"]) + 1
         if line.get("program"):
             self.programs.setdefault(line["program"], line["run"])
         self.spent_s += line["spent_s"]
