@@ -385,3 +385,41 @@ def test_ranks_are_started_by_the_mpiexec_of_either_family(mpi: Mpi, tmp_path: P
     for line in lines(tmp_path / "out"):
         said = (tmp_path / "out" / "runs" / f"{line['run']:06}" / "output").read_text().splitlines()
         assert said == [f"one of {line['levels']['ranks']}"] * line["levels"]["ranks"], line
+
+
+AS_FACTOR = """\
+schema = 1
+name = "mine"
+description = "Where a run is."
+repetitions = 1
+[run]
+command = COMMAND
+launcher = "none"
+output_pattern = "saw (?P<where>[0-9]+)"
+[factor.target]
+levels = ["first", "second"]
+[target.first]
+directory = "one"
+[target.second]
+directory = "two"
+"""
+CASES = "in */one/*) echo saw 1;; */two/*) echo saw 2;; *) echo saw 0;; esac"
+WAYS = (
+    f"""'''case {{target}} {CASES}'''
+shell = true""",
+    f"""["sh", "-c", 'case "$1" {CASES}', "sh", "{{target}}"]""",
+)
+
+
+@pytest.mark.parametrize("command", WAYS, ids=("shell", "words"))
+def test_a_target_that_is_a_factor_stands_for_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    monkeypatch.chdir(tmp_path)
+    done = study("run", write(tmp_path, AS_FACTOR.replace("COMMAND", command)), "-o", "out")
+    assert done.exit_code == 0, done.output
+    made = lines(tmp_path / "out")
+    found = {line["levels"]["target"]: line["numbers"]["where"] for line in made}
+    assert found == {"first": 1, "second": 2}

@@ -208,9 +208,8 @@ def _strange(table: Layout, found: Cells, basis: np.ndarray) -> tuple[Strange, .
     away = found.means - basis @ (basis.T @ found.means)
     # what a single odd combination does to its own residual
     freedom = np.maximum(1 - np.sum(basis**2, axis=1), 1e-9)
-    surely = np.abs(away) / np.sqrt(
-        np.maximum(found.squared_errors, np.median(found.squared_errors)) * freedom
-    )
+    least = max(float(np.median(found.squared_errors)), np.finfo(float).tiny)
+    surely = np.abs(away) / np.sqrt(np.maximum(found.squared_errors, least) * freedom)
     chosen = np.argsort(-surely)[:STRANGE_AT_MOST]
     return tuple(Strange(table.where[at], math.exp(away[at] / freedom[at])) for at in chosen)
 

@@ -32,6 +32,8 @@ from tailrace.terminal import tell
 
 SAID_AT_MOST = 300
 SHELL = "/bin/sh"
+# What these stand for follows from the level, and is not the level itself.
+PLACES = frozenset(("target", "read_target", "directory", "ranks", "nodes", "threads", "run"))
 # Of stdout, as much as is searched for numbers.
 SEARCHED_BYTES = 16 << 20
 
@@ -190,7 +192,10 @@ class CommandRuns:
         )
 
     def _words(self, setup: Setup, values: Mapping[str, str]) -> list[str]:
-        command, several = self.study.run.command, self._arguments(setup)
+        command = self.study.run.command
+        several = {
+            name: words for name, words in self._arguments(setup).items() if name not in PLACES
+        }
         if isinstance(command, str):
             words = [SHELL, "-c", placeholders.shell_filled(command, values, several)]
         else:
