@@ -380,17 +380,18 @@ static void lose(struct stream *stream, unsigned depth)
     stream->leave_lost |= stream->open[depth].written;
 }
 
-/* The end of a call while nothing may be written: suppressed (silently), full, or left by longjmp
- * and forgotten since.
+/* The end of a call while nothing may be written: suppressed (silently), full, or taken for one
+ * left by longjmp, and counted as lost then.
  */
 static __attribute__((noinline)) void end_unwritten(struct stream *stream, unsigned depth)
 {
     if (stream->state == STREAM_GONE)
         return;
-    if (stream->state < 4)
-        lose(stream, depth);
-    if (stream->depth >= depth)
+    if (stream->depth >= depth) {
+        if (stream->state < 4)
+            lose(stream, depth);
         stream->depth = depth - 1;
+    }
     if (stream->counters && !stream->depth)
         tailrace_counters_start(stream->counters);
 }

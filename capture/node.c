@@ -32,6 +32,7 @@ struct entry_header {
     uint64_t bytes, name_bytes;
 };
 
+enum { IN_SHARED_BYTES = PATH_BYTES + 128 }; /* a path in it, named by host and process */
 static char shared[PATH_BYTES]; /* TAILRACE_RAW; empty: streams are there already */
 
 /* --- where --- */
@@ -82,7 +83,7 @@ static bool use_below(const char *base, const char *name, bool *made)
 static void announce(void)
 {
     static int once;
-    char path[PATH_BYTES];
+    char path[IN_SHARED_BYTES];
     snprintf(path, sizeof path, "%s/%s.at", shared, process.host);
     int file = system_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0) {
@@ -244,7 +245,7 @@ static bool write_file(struct listing *listing, const char *partial, char *buffe
 
 static void remove_streams(struct listing *listing)
 {
-    char path[PATH_BYTES];
+    char path[IN_SHARED_BYTES];
     const char *name;
     again(listing);
     while ((name = next_stream(listing)))
@@ -259,7 +260,7 @@ static void remove_streams(struct listing *listing)
 static void collect(struct listing *listing, char *buffer)
 {
     static int once;
-    char partial[PATH_BYTES], path[PATH_BYTES];
+    char partial[IN_SHARED_BYTES], path[IN_SHARED_BYTES];
     snprintf(partial, sizeof partial, "%s/.%s.%d.partial", shared, process.host, process.id);
     snprintf(path, sizeof path, "%s/%s.%d.node", shared, process.host, process.id);
     if (write_file(listing, partial, buffer) &&

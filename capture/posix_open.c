@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "newer.h"
+#include "process.h"
 #include "wrap.h"
 
 int __open_2(const char *, int);

@@ -122,6 +122,21 @@ struct call {
     unsigned depth;
 };
 
+/* A signal handler must find the entry whole once depth covers it. */
+static inline void open_call(struct stream *stream, struct open_call *open, uintptr_t frame,
+                             unsigned function, uint64_t begin)
+{
+    open->frame = frame;
+    open->function = (uint16_t)function;
+    open->written = 0;
+    open->class_number = CLASS_PLAIN;
+    open->words_count = 0;
+    open->begin = begin;
+    stream->header->in_flight_function = function;
+    stream->header->in_flight_begin = begin;
+    __asm__ volatile("" ::: "memory");
+}
+
 /* Begins a call. Returns the thread's stream, or NULL where the call is not recorded (nothing is to
  * be ended then). */
 static inline struct stream *call_begin(struct call *call, unsigned function)
@@ -144,18 +159,11 @@ static inline struct stream *call_begin(struct call *call, unsigned function)
         begin = tailrace_cost_begin(stream, entered, begin);
     unsigned depth = call->depth = stream->depth + 1;
     struct open_call *open = &stream->open[depth];
-    open->frame = frame;
-    open->function = (uint16_t)function;
-    open->written = 0;
-    open->class_number = CLASS_PLAIN;
-    open->words_count = 0;
-    stream->header->in_flight_function = function;
-    open->begin = begin;
-    stream->header->in_flight_begin = begin;
-    __asm__ volatile(
-        "" ::
-            : "memory"); /* a signal handler must find the entry whole once depth covers it */
+    open_call(stream, open, frame, function, begin);
     stream->depth = depth;
+    __asm__ volatile("" ::: "memory");
+    if (UNLIKELY(open->frame != frame)) /* a handler's calls used it before depth covered it */
+        open_call(stream, open, frame, function, begin);
     return stream;
 }
 

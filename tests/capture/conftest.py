@@ -19,7 +19,8 @@ SOURCES = HERE.parent.parent / "capture"
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
     build = tmp_path_factory.mktemp("capture")
-    subprocess.run(["make", "-s", "-C", SOURCES, f"BUILD={build}"], check=True)
+    strict = "CFLAGS=-O2 -Werror"
+    subprocess.run(["make", "-s", "-C", SOURCES, f"BUILD={build}", strict], check=True)
     return build / "libtailrace.so"
 
 

@@ -255,6 +255,22 @@ static void do_signals(void)
     printf("%ld", (long)handled);
 }
 
+/* A handler after each single instruction (the processor's trap flag): every place at which a
+ * signal can interrupt the recorder is one at which it does. */
+static void do_stepped(void)
+{
+    signal(SIGTRAP, write_in_handler);
+    write_bytes(file, 1); /* the dynamic linker is not looked at */
+#ifdef __x86_64__
+    __asm__ volatile("sub $128, %rsp; pushfq; orq $0x100, (%rsp); popfq; add $128, %rsp");
+    write_bytes(file, number - 1);
+    __asm__ volatile("sub $128, %rsp; pushfq; andq $~0x100, (%rsp); popfq; add $128, %rsp");
+#else
+    write_bytes(file, number - 1);
+#endif
+    printf("%ld", (long)handled);
+}
+
 static sigjmp_buf back;
 static void jump_back(int signal)
 {
@@ -391,6 +407,7 @@ static const struct {
     {"thread_destructor", do_thread_destructor},
     {"cancel", do_cancel},
     {"signals", do_signals},
+    {"stepped", do_stepped},
     {"longjmp", do_longjmp},
     {"many_files", do_many_files},
     {"no_descriptors", do_no_descriptors},

@@ -3,6 +3,7 @@ the trace is whole."""
 
 import itertools
 import os
+import platform
 import random
 import shutil
 import signal
@@ -141,6 +142,16 @@ def test_signal_handlers_are_recorded_or_counted(life, capture):
     assert handled > 100, "the handler hardly ran: the test shows nothing"
     assert len(writes(done.stream)) + done.stream.header["lost"] == 200_000 + handled
     assert done.stream.header["lost"] < handled / 2
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="steps by x86's trap flag")
+def test_a_signal_handler_after_every_instruction(life, capture):
+    """Each call once: recorded, or counted as lost."""
+    done = capture(life, "stepped", 500)
+    handled = int(done.stdout)
+    assert handled > 500 * 50, "not every instruction was stepped over"
+    assert len(writes(done.stream)) + done.stream.header["lost"] == 500 + handled
+    assert all(call.bytes == 1 for call in writes(done.stream))
 
 
 def test_longjmp_out_of_calls(life, capture):
