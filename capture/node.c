@@ -33,7 +33,7 @@ struct entry_header {
 };
 
 enum { IN_SHARED_BYTES = PATH_BYTES + 128 }; /* a path in it, named by host and process */
-static char shared[PATH_BYTES]; /* TAILRACE_RAW; empty: streams are there already */
+static char shared[PATH_BYTES];              /* TAILRACE_RAW; empty: streams are there already */
 
 /* --- where --- */
 
