@@ -61,21 +61,12 @@ pub fn program(trace: &dyn Trace, options: &Options) -> Result<Program, TraceErr
     let times = (window, times.0, times.1);
     let common = Common::new(tables, times, options, Opaque::new(trace)?);
     let timeline = Timeline::new(common.runtime(), tables.ranks as usize, 1);
-    let ranks = locations(tables).into_par_iter().zip(0..tables.ranks);
+    let ranks = tables.locations_of_ranks().into_par_iter().zip(0..tables.ranks);
     let ranks = ranks.map(|(locations, number)| {
         let rank = Rank::new(trace, &common, number, locations);
         of_rank(trace, rank, &timeline)
     });
     Ok(Program { runtime: common.runtime(), ranks: ranks.collect::<Result<_, _>>()? })
-}
-
-/// The locations of each rank.
-fn locations(tables: &Tables) -> Vec<Vec<usize>> {
-    let mut locations = vec![Vec::new(); tables.ranks as usize];
-    for (index, location) in tables.locations.iter().enumerate() {
-        locations[location.rank as usize].push(index);
-    }
-    locations
 }
 
 fn of_rank(

@@ -88,11 +88,7 @@ pub(crate) fn run<'a>(
 }
 
 fn lanes<'a>(trace: &'a dyn Trace, common: &'a Common<'a>, timeline: &Timeline) -> Vec<Lane<'a>> {
-    let mut locations = vec![Vec::new(); common.tables.ranks as usize];
-    for (index, location) in common.tables.locations.iter().enumerate() {
-        locations[location.rank as usize].push(index);
-    }
-    let ranks = locations.into_iter().zip(0..);
+    let ranks = common.tables.locations_of_ranks().into_iter().zip(0..);
     let ranks = ranks.map(|(locations, number)| Rank::new(trace, common, number, locations));
     let mut ranks = ranks.peekable();
     std::iter::from_fn(|| {

@@ -222,7 +222,7 @@ pub(crate) fn collective_file(tables: &Tables, operation: &Operation) -> Option<
 /// Whether the communicator has more than one member.
 pub(crate) fn is_shared(tables: &Tables, communicator: u32) -> bool {
     let entry = tables.communicators.get(communicator as usize);
-    entry.is_some_and(|c| c.members.len() + c.remote.as_ref().map_or(0, |remote| remote.len()) > 1)
+    entry.is_some_and(|communicator| communicator.size() > 1)
 }
 
 fn orders_nothing(operation: &Operation, tokens: u32) -> bool {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 use crate::event::Layer;
 use crate::places::Places;
 
@@ -117,6 +119,17 @@ const DEVICES: [&str; 9] =
 /// files go: Open MPI's and PMIx's session directories, MPICH's segments.
 const SHARED_BY_MPI: [&str; 5] = ["ompi.", "prte.", "pmix-", "mpich_shar_tmp", "vader_segment."];
 
+impl Tables {
+    /// By rank: indices of its locations.
+    pub fn locations_of_ranks(&self) -> Vec<Vec<usize>> {
+        let mut locations = vec![Vec::new(); self.ranks as usize];
+        for (index, location) in self.locations.iter().enumerate() {
+            locations[location.rank as usize].push(index);
+        }
+        locations
+    }
+}
+
 impl FileEntry {
     pub fn place(&self) -> Place {
         Place::of(&self.path)
@@ -158,6 +171,29 @@ pub struct Communicator {
     pub remote: Option<Arc<[u32]>>,
 }
 
+impl Communicator {
+    /// World ranks by position: those of the members, then those of the remote group.
+    pub fn ranks(&self) -> impl Iterator<Item = u32> {
+        let remote = self.remote.as_deref().unwrap_or_default();
+        self.members.iter().chain(remote).copied()
+    }
+
+    /// Ranks of both groups.
+    pub fn size(&self) -> usize {
+        self.members.len() + self.remote.as_ref().map_or(0, |remote| remote.len())
+    }
+
+    /// Positions by world rank.
+    pub fn positions(&self) -> HashMap<u32, u32> {
+        self.ranks().zip(0..).collect()
+    }
+
+    /// Whether the remote group has that position.
+    pub fn is_remote(&self, position: u32) -> bool {
+        position as usize >= self.members.len()
+    }
+}
+
 /// `begin_ns` ≤ `end_ns`, nanoseconds since the trace's origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -194,6 +230,26 @@ impl Default for Capture {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_remote_group_has_the_positions_behind_the_members() {
+        let (members, remote) = ([4, 0].into(), [7].into());
+        let both = Communicator { identity: 0, members, remote: Some(remote) };
+        assert_eq!(both.ranks().collect::<Vec<_>>(), [4, 0, 7]);
+        assert_eq!(both.size(), 3);
+        assert_eq!(both.positions(), [(4, 0), (0, 1), (7, 2)].into());
+        assert_eq!([0, 1, 2].map(|position| both.is_remote(position)), [false, false, true]);
+        let alone = Communicator { remote: None, ..both };
+        assert_eq!((alone.size(), alone.positions().get(&7)), (2, None));
+    }
+
+    #[test]
+    fn the_threads_of_a_rank_are_its_locations() {
+        let of_rank = |rank| Location { rank, ..Location::default() };
+        let locations = [0, 0, 2].map(of_rank).into();
+        let tables = Tables { ranks: 3, locations, ..Tables::default() };
+        assert_eq!(tables.locations_of_ranks(), [vec![0, 1], vec![], vec![2]]);
+    }
 
     #[test]
     fn only_a_file_system_can_be_made_faster() {

@@ -123,7 +123,7 @@ impl Collectives {
             self.learn_sources(tables, entry.communicator, source.rank, position);
         }
         let remote = communicator.remote.is_some();
-        let side = remote.then(|| Side::from(position as usize >= communicator.members.len()));
+        let side = remote.then(|| Side::from(communicator.is_remote(position)));
         let instance = &mut self.slots[id as usize];
         instance.entered += 1;
         match entry.gives {
@@ -267,9 +267,7 @@ impl Collectives {
     }
 
     fn open(&mut self, tables: &Tables, key: (u32, Family, u32)) -> InstanceId {
-        let communicator = &tables.communicators[key.0 as usize];
-        let size = communicator.members.len()
-            + communicator.remote.as_ref().map_or(0, |remote| remote.len());
+        let size = tables.communicators[key.0 as usize].size();
         let id = self.free.pop().unwrap_or(self.slots.len() as InstanceId);
         if id as usize == self.slots.len() {
             self.slots.push(Instance::default());
@@ -294,14 +292,10 @@ impl Collectives {
         }
     }
 
-    /// The rank's place in the communicator; the remote group follows the members.
+    /// The rank's place in the communicator.
     fn position(&mut self, tables: &Tables, communicator: u32, rank: u32) -> u32 {
-        let positions = self.positions.entry(communicator).or_insert_with(|| {
-            let entry = &tables.communicators[communicator as usize];
-            let remote = entry.remote.as_deref().unwrap_or_default();
-            let ranks = entry.members.iter().chain(remote).enumerate();
-            ranks.map(|(position, rank)| (*rank, position as u32)).collect()
-        });
+        let entry = &tables.communicators[communicator as usize];
+        let positions = self.positions.entry(communicator).or_insert_with(|| entry.positions());
         positions.get(&rank).copied().unwrap_or(0)
     }
 }
@@ -326,13 +320,11 @@ impl Instance {
             return true;
         }
         let communicator = &tables.communicators[self.key.0 as usize];
-        let remote = communicator.remote.as_deref().unwrap_or_default();
-        let members = || communicator.members.iter().chain(remote);
-        if !members().all(|rank| waiter.has_reached(*rank)) {
+        if !communicator.ranks().all(|rank| waiter.has_reached(rank)) {
             return false;
         }
-        let others = members().filter(|rank| **rank != waiter.rank);
-        let front = others.map(|rank| waiter.fronts[*rank as usize].at).min();
+        let others = communicator.ranks().filter(|rank| *rank != waiter.rank);
+        let front = others.map(|rank| waiter.fronts[rank as usize].at).min();
         self.front = front.map(|front| (front, waiter.rank));
         true
     }

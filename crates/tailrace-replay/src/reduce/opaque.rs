@@ -49,7 +49,8 @@ impl Opaque {
     /// When the last rank entered; `None` if one never did.
     pub(crate) fn entered_by_all(&self, tables: &Tables, key: Key) -> Option<i64> {
         let entries = self.entries.get(&key)?;
-        (entries.ranks as usize >= size(tables, key.0)).then_some(entries.last)
+        let size = tables.communicators[key.0 as usize].size();
+        (entries.ranks as usize >= size).then_some(entries.last)
     }
 
     /// When the location left the `number`-th of its calls that are opaque and collective and hold
@@ -92,11 +93,6 @@ impl Opaque {
         entries.ranks += 1;
         entries.last = entries.last.max(at);
     }
-}
-
-fn size(tables: &Tables, communicator: u32) -> usize {
-    let entry = &tables.communicators[communicator as usize];
-    entry.members.len() + entry.remote.as_ref().map_or(0, |remote| remote.len())
 }
 
 /// The communicator on which a call of this shape is a collective file call.
