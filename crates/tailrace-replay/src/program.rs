@@ -31,7 +31,8 @@ pub struct RankProgram {
     pub vertices: Vec<Vertex>,
     /// By the numbers that its vertices name.
     pub channels: Vec<Channel>,
-    /// The main thread's innermost calls on file systems, in order, cut to the window.
+    /// The main thread's innermost calls on file systems, in order, but none behind the window's
+    /// end; cut to the window.
     pub calls: Vec<FileCall>,
     /// Time of the main thread outside of calls, and in file calls, at the window's end.
     pub useful: i64,
@@ -118,6 +119,9 @@ fn calls(
             let operation = &batch.shapes[event.shape as usize].operation;
             let distance = operation.file().and_then(|call| call.offset);
             let offset = distance.map(|by| follower.offset(step.file, by, step.bytes));
+            if event.begin >= common.window.end_ns {
+                continue;
+            }
             let (begin, end) = (common.clip(event.begin), common.clip(event.end));
             let Step { access, file, bytes, .. } = *step;
             calls.push(FileCall { begin, end, access, file, bytes, offset });
