@@ -20,17 +20,18 @@ pub use model::{Modelled, Parameters, Rereads};
 pub use replay::{FileSystem, Pace, RankTimes, Replayed, replay};
 pub use steps::Steps;
 
-use tailrace_replay::{CollectiveOrder, Options};
+use tailrace_replay::Options;
 use tailrace_trace::{Tables, Trace, TraceError};
 
-/// The steps of a trace.
+/// The steps of a trace. Collectives make their ranks wait where data flow, and sends of more than
+/// `eager_limit_bytes` for their receives.
 ///
 /// # Errors
 /// Where the trace is damaged, or its times are beyond reason.
-pub fn steps(trace: &dyn Trace, options: &Options) -> Result<Steps, TraceError> {
-    let program = tailrace_replay::program(trace, options)?;
-    let guarded = options.collectives != CollectiveOrder::All;
-    Ok(building::steps(trace.tables(), program, guarded))
+pub fn steps(trace: &dyn Trace, eager_limit_bytes: u64) -> Result<Steps, TraceError> {
+    let options = Options { eager_limit_bytes, ..Options::default() };
+    let program = tailrace_replay::program(trace, &options)?;
+    Ok(building::steps(trace.tables(), program))
 }
 
 /// By rank: the node that its main thread is on, numbered as they come.

@@ -2,6 +2,8 @@
 //! the n-th of the others. All of a run is at hand, so each side is written down first, and asked
 //! for afterwards.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 use tailrace_replay::Channel;
 use tailrace_replay::program::Program;
@@ -45,10 +47,11 @@ enum Role {
     },
 }
 
-/// One side of a channel: the instants, by number, and those whose receive was cancelled.
+/// A receive: its instant, the vertex that posted it, and when it was cancelled.
 #[derive(Clone, Copy, Debug)]
 struct Posted {
     moment: MomentId,
+    place: u32,
     cancelled_at: Option<i64>,
 }
 
@@ -74,14 +77,23 @@ struct Instance {
     file_calls: Vec<MomentId>,
 }
 
-/// What a wait is for, before it is known which entries happened in time.
-#[derive(Debug, Default)]
-pub(crate) struct Dependence {
-    pub moments: Vec<MomentId>,
+/// What a wait is for, before it is known what of it happened in time.
+#[derive(Debug)]
+pub(crate) enum Dependence {
+    Moments(Vec<MomentId>),
     /// All entries of that instance.
-    pub entries: Option<u32>,
+    Entries(u32),
     /// … but only if every rank has entered.
-    pub if_complete: bool,
+    Complete(u32),
+    /// … and then for the file calls inside too.
+    Readers(u32),
+}
+
+/// Instants of an instance that are waited for together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Together {
+    Entries,
+    FileCalls,
 }
 
 pub(crate) struct Matching<'a> {
@@ -95,8 +107,8 @@ pub(crate) struct Matching<'a> {
     roles: Vec<Vec<Option<Role>>>,
     /// By rank: its channels by its own numbers.
     own_channels: Vec<Vec<u32>>,
-    /// By rank and place of a vertex: the instant that it is.
-    pub moment_of: Vec<HashMap<u32, MomentId>>,
+    /// By rank: its instants, in order of place.
+    pub moments_of: Vec<Range<MomentId>>,
     positions: HashMap<u32, HashMap<u32, u32>>,
 }
 
@@ -112,7 +124,7 @@ impl<'a> Matching<'a> {
             instances: Vec::new(),
             roles: vec![Vec::new(); ranks],
             own_channels: vec![Vec::new(); ranks],
-            moment_of: vec![HashMap::new(); ranks],
+            moments_of: Vec::with_capacity(ranks),
             positions: HashMap::new(),
         };
         for rank in 0..ranks {
@@ -134,6 +146,7 @@ impl<'a> Matching<'a> {
             self.own_channels[rank].push(number);
         }
         let mut marks: HashMap<u32, MomentId> = HashMap::new();
+        let first = self.moments.len() as MomentId;
         let mut waited_at = i64::MIN;
         for (place, vertex) in known.vertices.iter().enumerate() {
             let tied = waited_at == vertex.at;
@@ -143,6 +156,7 @@ impl<'a> Matching<'a> {
             let moment = Moment { at: vertex.at, rank: rank as u32, place: place as u32, tied };
             self.deed(rank, vertex, moment, &mut marks);
         }
+        self.moments_of.push(first..self.moments.len() as MomentId);
     }
 
     fn deed(
@@ -177,7 +191,7 @@ impl<'a> Matching<'a> {
             }
             Deed::Post { channel } => {
                 let id = self.moment(moment);
-                self.post(rank, channel, id);
+                self.post(&moment, channel, id);
             }
             Deed::Mark { thread } => {
                 marks.insert(thread, self.moment(moment));
@@ -185,7 +199,7 @@ impl<'a> Matching<'a> {
             Deed::LatePost { channel, thread } => {
                 let id = marks.remove(&thread).unwrap_or_else(|| self.moment(moment));
                 self.moments[id as usize].at = vertex.at; // known no earlier
-                self.post(rank, channel, id);
+                self.post(&moment, channel, id);
             }
             Deed::Enter(entry) => self.enter(rank, &entry, moment),
             Deed::FileEnded { role } => {
@@ -206,16 +220,17 @@ impl<'a> Matching<'a> {
 
     fn moment(&mut self, moment: Moment) -> MomentId {
         let id = self.moments.len() as MomentId;
-        self.moment_of[moment.rank as usize].insert(moment.place, id);
         self.moments.push(moment);
         id
     }
 
-    fn post(&mut self, rank: usize, channel: u32, moment: MomentId) {
+    /// A receive is posted at the vertex `at`; `moment` is when it began.
+    fn post(&mut self, at: &Moment, channel: u32, moment: MomentId) {
+        let rank = at.rank as usize;
         let channel = self.own_channels[rank][channel as usize];
         let posts = &mut self.messages[channel as usize].posts;
         self.roles[rank].push(Some(Role::Receive { channel, number: posts.len() as u32 }));
-        posts.push(Posted { moment, cancelled_at: None });
+        posts.push(Posted { moment, place: at.place, cancelled_at: None });
     }
 
     fn enter(&mut self, rank: usize, entry: &Entry, moment: Moment) {
@@ -224,8 +239,8 @@ impl<'a> Matching<'a> {
         let instance = *self.instance_of.entry(key).or_insert(next);
         let position = self.position(entry.communicator, rank as u32);
         if instance == next {
-            let size = self.positions[&entry.communicator].len() as u32;
             let communicator = entry.communicator;
+            let size = self.tables.communicators[communicator as usize].size() as u32;
             self.instances.push(Instance { communicator, size, ..Instance::default() });
         }
         let id = self.moment(moment);
@@ -240,15 +255,10 @@ impl<'a> Matching<'a> {
         self.roles[rank].push(Some(role));
     }
 
-    /// The rank's place in the communicator; the remote group follows the members.
+    /// The rank's place in the communicator.
     fn position(&mut self, communicator: u32, rank: u32) -> u32 {
-        let tables = self.tables;
-        let positions = self.positions.entry(communicator).or_insert_with(|| {
-            let entry = &tables.communicators[communicator as usize];
-            let remote = entry.remote.as_deref().unwrap_or_default();
-            let ranks = entry.members.iter().chain(remote).enumerate();
-            ranks.map(|(position, rank)| (*rank, position as u32)).collect()
-        });
+        let entry = &self.tables.communicators[communicator as usize];
+        let positions = self.positions.entry(communicator).or_insert_with(|| entry.positions());
         positions.get(&rank).copied().unwrap_or(0)
     }
 
@@ -276,27 +286,21 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// What the rank waits for at a vertex; `probed`: receives posted so far on each of its
-    /// channels.
-    pub(crate) fn dependence(
-        &self,
-        rank: usize,
-        vertex: &Vertex,
-        probed: &HashMap<u32, u32>,
-    ) -> Dependence {
+    /// What the rank waits for at a vertex.
+    pub(crate) fn dependence(&self, rank: usize, place: u32, vertex: &Vertex) -> Dependence {
         match vertex.deed {
             Deed::Await { role } => match self.role(rank, role) {
-                Some(Role::Collective { instance, .. }) => Dependence::of_complete(instance),
+                Some(Role::Collective { instance, .. }) => Dependence::Complete(instance),
                 role => self.of_role(role),
             },
             Deed::Finish { role } => self.of_role(self.role(rank, role)),
             Deed::Probe { channel } => {
-                let posted = probed.get(&channel).copied().unwrap_or(0);
                 let channel = self.own_channels[rank][channel as usize];
-                let sent = self.messages[channel as usize].sends.get(posted as usize);
-                Dependence::of(sent.copied())
+                let Messages { sends, posts, .. } = &self.messages[channel as usize];
+                let posted = posts.partition_point(|posted| posted.place < place);
+                Dependence::of(sends.get(posted).copied())
             }
-            _ => Dependence::default(),
+            _ => Dependence::of(None),
         }
     }
 
@@ -315,30 +319,23 @@ impl<'a> Matching<'a> {
             Some(Role::Collective { instance, waits, position }) => {
                 self.of_collective(instance, waits, position)
             }
-            Some(Role::Eager { .. }) | None => Dependence::default(),
+            Some(Role::Eager { .. }) | None => Dependence::of(None),
         }
     }
 
     fn of_collective(&self, number: u32, waits: Waits, position: u32) -> Dependence {
         let instance = &self.instances[number as usize];
+        let communicator = &self.tables.communicators[instance.communicator as usize];
         match waits {
-            Waits::Nothing => Dependence::default(),
+            Waits::Nothing => Dependence::of(None),
             Waits::Root => Dependence::of(instance.root),
-            Waits::All if self.remote(instance.communicator).is_some() => {
-                let members =
-                    self.tables.communicators[instance.communicator as usize].members.len();
-                let is_remote = |position: u32| position as usize >= members;
-                let own = is_remote(position);
-                Self::of_positions(instance, |other| is_remote(other) != own)
+            Waits::All if communicator.remote.is_some() => {
+                let own = communicator.is_remote(position);
+                Self::of_positions(instance, |other| communicator.is_remote(other) != own)
             }
-            Waits::All | Waits::Both => {
-                Dependence { entries: Some(number), ..Dependence::default() }
-            }
-            Waits::AllIfComplete => Dependence::of_complete(number),
-            Waits::Readers => Dependence {
-                moments: instance.file_calls.clone(),
-                ..Dependence::of_complete(number)
-            },
+            Waits::All | Waits::Both => Dependence::Entries(number),
+            Waits::AllIfComplete => Dependence::Complete(number),
+            Waits::Readers => Dependence::Readers(number),
             Waits::Before => Self::of_positions(instance, |other| other <= position),
             Waits::Neighbours => {
                 let sources = self.neighbours(instance.communicator, position);
@@ -349,26 +346,30 @@ impl<'a> Matching<'a> {
 
     fn of_positions(instance: &Instance, wanted: impl Fn(u32) -> bool) -> Dependence {
         let entries = instance.entries.iter().filter(|(_, position)| wanted(*position));
-        let moments = entries.map(|(moment, _)| *moment).collect();
-        Dependence { moments, ..Dependence::default() }
+        Dependence::Moments(entries.map(|(moment, _)| *moment).collect())
     }
 
     /// The positions that the one receives from.
     fn neighbours(&self, communicator: u32, position: u32) -> Vec<u32> {
         let positions = &self.positions[&communicator];
-        let rank = positions.iter().find(|(_, other)| **other == position).map(|(rank, _)| *rank);
+        let rank = self.tables.communicators[communicator as usize].ranks().nth(position as usize);
         let ranks = rank.and_then(|rank| self.tables.neighbours.get(&(communicator, rank)));
         let ranks = ranks.into_iter().flat_map(|ranks| ranks.iter());
         ranks.filter_map(|rank| positions.get(rank).copied()).collect()
     }
 
-    /// The other group of an intercommunicator.
-    fn remote(&self, communicator: u32) -> Option<&[u32]> {
-        self.tables.communicators[communicator as usize].remote.as_deref()
-    }
-
-    pub(crate) fn entries(&self, instance: u32) -> Vec<MomentId> {
-        self.instances[instance as usize].entries.iter().map(|(moment, _)| *moment).collect()
+    /// In order of measured time; of instants that are one, those that others wait for first.
+    pub(crate) fn together(&self, instance: u32, what: Together) -> Vec<MomentId> {
+        let instance = &self.instances[instance as usize];
+        let mut together = match what {
+            Together::Entries => instance.entries.iter().map(|(moment, _)| *moment).collect(),
+            Together::FileCalls => instance.file_calls.clone(),
+        };
+        together.sort_unstable_by_key(|id| {
+            let Moment { at, rank, tied, .. } = self.moments[*id as usize];
+            (at, tied, rank)
+        });
+        together
     }
 
     pub(crate) fn size(&self, instance: u32) -> u32 {
@@ -378,10 +379,6 @@ impl<'a> Matching<'a> {
 
 impl Dependence {
     fn of(moment: Option<MomentId>) -> Self {
-        Self { moments: moment.into_iter().collect(), ..Self::default() }
-    }
-
-    fn of_complete(instance: u32) -> Self {
-        Self { entries: Some(instance), if_complete: true, ..Self::default() }
+        Self::Moments(moment.into_iter().collect())
     }
 }

@@ -3,7 +3,8 @@
 //! Whoever is earliest goes on. Only file calls can get in each other's way, so a rank goes on by
 //! itself until its next one, or until it waits for an instant that has not happened; and file
 //! calls are made in order of the time at which they begin now. No rank that waits can come to one
-//! earlier than that: whoever lets it go on is no earlier itself.
+//! earlier than that: whoever lets it go on is no earlier itself. Nobody waits in a circle: a wait is
+//! for what happened before, as measured.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,14 +39,9 @@ impl Pace {
     pub const AS_MEASURED: Self = Self { useful: 1., network: 1., mpi: 1., io: 1. };
 }
 
-/// Where a rank's time went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankTimes {
     pub useful: i64,
-    pub io: i64,
-    /// In MPI for others, and else.
-    pub waiting: i64,
-    pub transfer: i64,
     /// When its last step ended.
     pub end: i64,
 }
@@ -53,8 +49,6 @@ pub struct RankTimes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
     pub ranks: Vec<RankTimes>,
-    /// Waits in a circle, which were given up.
-    pub forced: u64,
 }
 
 impl Replayed {
@@ -70,11 +64,9 @@ pub fn replay(steps: &Steps, pace: Pace, files: &mut dyn FileSystem) -> Replayed
     let mut run = Run::new(steps, pace);
     run.all(files);
     for (rank, times) in run.times.iter_mut().enumerate() {
-        let end = files.rest(rank as u32, times.end).max(times.end);
-        times.io += end - times.end;
-        times.end = end;
+        times.end = files.rest(rank as u32, times.end).max(times.end);
     }
-    Replayed { ranks: run.times, forced: run.forced }
+    Replayed { ranks: run.times }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -98,7 +90,6 @@ struct Run<'a> {
     /// Ranks that may go on.
     ready: Vec<u32>,
     calls: BinaryHeap<Reverse<(i64, u32)>>,
-    forced: u64,
 }
 
 impl<'a> Run<'a> {
@@ -116,7 +107,6 @@ impl<'a> Run<'a> {
             gatherings: vec![Gathering::default(); steps.gatherings.len()],
             ready: (0..ranks as u32).rev().collect(),
             calls: BinaryHeap::new(),
-            forced: 0,
         }
     }
 
@@ -125,12 +115,14 @@ impl<'a> Run<'a> {
             while let Some(rank) = self.ready.pop() {
                 self.go_on(rank);
             }
-            match self.calls.pop() {
-                Some(Reverse((begin, rank))) => self.file_call(rank, begin, files),
-                None if self.force() => {}
-                None => return,
-            }
+            let Some(Reverse((begin, rank))) = self.calls.pop() else { break };
+            self.file_call(rank, begin, files);
         }
+        debug_assert!(self.is_over(), "ranks wait in a circle");
+    }
+
+    fn is_over(&self) -> bool {
+        self.next.iter().zip(&self.steps.ranks).all(|(next, rank)| *next == rank.steps.len())
     }
 
     /// Until the rank's next file call, or a wait for what has not happened.
@@ -160,8 +152,6 @@ impl<'a> Run<'a> {
         let io = scaled(io, self.pace.io);
         let mpi = scaled(mpi, self.pace.mpi);
         times.useful += useful;
-        times.io += io;
-        times.transfer += mpi;
         times.end += useful + io + mpi;
     }
 
@@ -170,9 +160,7 @@ impl<'a> Run<'a> {
         let place = &mut self.next[rank as usize];
         if let Step::File { call } = known.steps[*place] {
             let end = files.end(rank, begin, &known.calls[call as usize]).max(begin);
-            let times = &mut self.times[rank as usize];
-            times.io += end - begin;
-            times.end = end;
+            self.times[rank as usize].end = end;
         }
         *place += 1;
         self.ready.push(rank);
@@ -184,7 +172,7 @@ impl<'a> Run<'a> {
         if let Some(waiters) = self.waiters.remove(&moment) {
             self.ready.extend(waiters);
         }
-        if let Some((gathering, _)) = self.steps.gathered[moment as usize] {
+        if let Some(gathering) = self.steps.gathered[moment as usize] {
             self.gather(gathering);
         }
     }
@@ -221,10 +209,7 @@ impl<'a> Run<'a> {
         let latest = range.iter().filter_map(|awaited| self.happened(*awaited)).max();
         let transfer = scaled(transfer, self.pace.network);
         let times = &mut self.times[rank as usize];
-        let went_on = times.end.max(latest.unwrap_or(NOT_YET));
-        times.waiting += went_on - times.end;
-        times.transfer += transfer;
-        times.end = went_on + transfer;
+        times.end = times.end.max(latest.unwrap_or(NOT_YET)) + transfer;
         true
     }
 
@@ -233,8 +218,8 @@ impl<'a> Run<'a> {
             Awaited::Moment(moment) => {
                 Some(self.moments[moment as usize]).filter(|at| *at != NOT_YET)
             }
-            Awaited::Gathering { id, entries } => {
-                self.gatherings[id as usize].latest.get(entries as usize - 1).copied()
+            Awaited::Gathering { id, first } => {
+                self.gatherings[id as usize].latest.get(first as usize - 1).copied()
             }
         }
     }
@@ -244,23 +229,6 @@ impl<'a> Run<'a> {
             Awaited::Moment(moment) => self.waiters.entry(moment).or_default().push(rank),
             Awaited::Gathering { id, .. } => self.gatherings[id as usize].waiters.push(rank),
         }
-    }
-
-    /// Nobody can go on: the earliest that waits does so without.
-    fn force(&mut self) -> bool {
-        let waiting = (0..self.next.len())
-            .filter(|rank| self.next[*rank] < self.steps.ranks[*rank].steps.len())
-            .min_by_key(|rank| (self.times[*rank].end, *rank));
-        let Some(rank) = waiting else { return false };
-        self.waiters.values_mut().for_each(|waiters| waiters.retain(|w| *w as usize != rank));
-        for gathering in &mut self.gatherings {
-            gathering.waiters.retain(|waiter| *waiter as usize != rank);
-        }
-        self.awaited[rank] = 0;
-        self.next[rank] += 1;
-        self.forced += 1;
-        self.ready.push(rank as u32);
-        true
     }
 }
 

@@ -26,10 +26,10 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
     Moment(MomentId),
-    /// The first `entries` of the gathering, by measured time.
+    /// The first so many of the gathering, by measured time.
     Gathering {
         id: GatheringId,
-        entries: u32,
+        first: u32,
     },
 }
 
@@ -45,8 +45,8 @@ pub struct Steps {
     pub(crate) moments: u32,
     /// By gathering: the instants, in order of measured time.
     pub(crate) gatherings: Vec<Vec<MomentId>>,
-    /// By moment: the gathering that it is in, and its place there.
-    pub(crate) gathered: Vec<Option<(GatheringId, u32)>>,
+    /// By moment: the gathering that it is in.
+    pub(crate) gathered: Vec<Option<GatheringId>>,
 }
 
 #[derive(Debug, Default)]

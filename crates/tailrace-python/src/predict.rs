@@ -7,15 +7,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_predict::{
-    FileSystem, Modelled, Overlapped, Pace, Parameters, RankTimes, Rereads, Scaled, Steps,
+    FileSystem, Modelled, Overlapped, Pace, Parameters, Rereads, Scaled, Steps,
 };
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
 use crate::{options, trace_error};
-
-/// One of a rank's times.
-type TimeOf = fn(&RankTimes) -> i64;
 
 /// What each rank of a trace did, to be taken again in another time.
 ///
@@ -36,7 +33,7 @@ impl RunSteps {
         py.detach(|| {
             let trace = tailrace_trace::open(&path)?;
             let nodes = tailrace_predict::nodes(trace.tables());
-            Ok(Self { steps: tailrace_predict::steps(&*trace, &options)?, nodes })
+            Ok(Self { steps: tailrace_predict::steps(&*trace, options.eager_limit_bytes)?, nodes })
         })
         .map_err(trace_error)
     }
@@ -53,8 +50,7 @@ impl RunSteps {
     /// `model_times`). `overlapped`: file calls but reads are made beside the rank, which copies
     /// what it writes, in so many ns a byte.
     ///
-    /// Returns {"runtime_ns", "forced"} and by rank the lists "useful_ns", "io_ns", "waiting_ns",
-    /// "transfer_ns". `forced`: waits in a circle that were given up.
+    /// Returns {"runtime_ns"} and by rank the list "useful_ns".
     #[pyo3(signature = (*, useful=1.0, network=1.0, mpi=1.0, bytes=1.0, others=1.0, model=None,
                         overlapped=None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
@@ -86,16 +82,8 @@ impl RunSteps {
         });
         let answer = PyDict::new(py);
         answer.set_item("runtime_ns", replayed.runtime())?;
-        answer.set_item("forced", replayed.forced)?;
-        let columns: [(&str, TimeOf); 4] = [
-            ("useful_ns", |rank| rank.useful),
-            ("io_ns", |rank| rank.io),
-            ("waiting_ns", |rank| rank.waiting),
-            ("transfer_ns", |rank| rank.transfer),
-        ];
-        for (name, of) in columns {
-            answer.set_item(name, replayed.ranks.iter().map(of).collect::<Vec<i64>>())?;
-        }
+        let useful: Vec<i64> = replayed.ranks.iter().map(|rank| rank.useful).collect();
+        answer.set_item("useful_ns", useful)?;
         Ok(answer)
     }
 }
