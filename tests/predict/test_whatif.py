@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,72 @@ def test_a_model_is_asked_for_each_call(trace, times, tmp_path) -> None:
     assert found == pytest.approx(expected, abs=50_000)
 
 
+READER = """
+import os
+file = os.open("input", os.O_RDONLY)
+for place in (0, 1000, 0, 500):
+    os.lseek(file, place, os.SEEK_SET)
+    os.read(file, 1000)
+os.close(file)
+"""
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """In a directory of its own, as its input is."""
+    directory = tmp_path_factory.mktemp("reader")
+    (directory / "input").write_bytes(bytes(4000))
+    command = [TAILRACE, "run", "--no-report", "-o", "trace", "--", sys.executable, "-c", READER]
+    subprocess.run(command, cwd=directory, check=True, capture_output=True)
+    return next((directory / "trace").glob("*.tailrace"))
+
+
+def test_what_is_read_is_known_by_its_place(reader: Path, tmp_path: Path) -> None:
+    """Reads that name no place read where the program went: 2000 bytes at 1 MB/s,
+    and 2000 that are known by then."""
+    change = Change(
+        target=load(written(tmp_path, toml(read_rate="1e6", rereads='"while_open"'))),
+        directory=reader.parents[1],
+        cache="cold",
+    )
+    free = replace(change, target=load(written(tmp_path, toml())))
+    taken, nothing = (predicted_ns(Run(reader), each)[0] for each in (change, free))
+    assert taken - nothing == pytest.approx(2_000_000, abs=1000)
+
+
+def test_a_warm_cache_is_the_low_edge_unless_it_is_known(reader: Path, tmp_path: Path) -> None:
+    model = load(written(tmp_path, toml(read="1", rereads='"always"')))
+    run = Run(reader)
+    change = Change(target=model, directory=reader.parents[1])
+    found = {cache: predicted_ns(run, replace(change, cache=cache)) for cache in ("cold", "warm")}
+    value, low, high = predicted_ns(run, change)
+    assert found["cold"] == [value] * 3 and found["warm"] == [low] * 3 and value == high
+    # two reads of four find what the first two read
+    assert value - low == pytest.approx(2_000_000_000, abs=1000)
+
+
+def test_only_files_in_the_directory_move(reader: Path, tmp_path: Path) -> None:
+    model = load(written(tmp_path, toml(open="1")))
+    run = Run(reader)
+    moved, *_ = predicted_ns(run, Change(target=model, directory=reader.parents[1]))
+    # it opens its input once; what Python opens lies elsewhere and takes what it took
+    assert 1e9 < moved < 1e9 + run.measured_s * 1e9
+    everything, *_ = predicted_ns(run, Change(target=model))
+    assert everything > moved
+    assert run.has_files_in(reader.parents[1]) and not run.has_files_in(tmp_path)
+    asked = [TAILRACE, "whatif", reader, "--target", tmp_path / "model.toml", "--files", tmp_path]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"no file of {reader.name} lies in {tmp_path}" in done.stderr
+
+
+def test_what_says_something_about_a_target_needs_one(reader: Path) -> None:
+    for option, value in (("--files", "."), ("--cache", "warm")):
+        asked = [TAILRACE, "whatif", reader, option, value]
+        done = subprocess.run(asked, capture_output=True, text=True)
+        assert done.returncode == 2 and f"{option} says something about a target" in done.stderr
+
+
 def test_output_beside_computation_ends_when_both_have(trace, times, tmp_path) -> None:
     """Each write takes 10 ms, each computation less: the run ends when the last write does."""
     runtime, io, _ = times
@@ -140,7 +207,7 @@ def test_a_run_that_cannot_be_taken_again_is_told(trace, monkeypatch, capsys) ->
     words = "do not rely on what follows"
     for identical in (True, False):
         monkeypatch.setattr(Run, "is_identical", identical)
-        command.main(trace, {"io": 2.0}, [], False, False, None, False)
+        command.main(trace, {"io": 2.0}, [], {}, False, False, None, False)
         assert (words in capsys.readouterr().err) is not identical
     monkeypatch.undo()
     assert Run(trace).is_identical

@@ -23,9 +23,12 @@ impl Extents {
         self.ranges.insert(begin, end);
     }
 
-    pub(crate) fn has(&self, begin: i64, end: i64) -> bool {
-        let before = self.ranges.range(..=begin).next_back();
-        before.is_some_and(|(_, known)| *known >= end)
+    /// How many bytes between `begin` and `end` are known.
+    pub(crate) fn known(&self, begin: i64, end: i64) -> u64 {
+        let before = self.ranges.range(..begin).next_back();
+        let ranges = before.into_iter().chain(self.ranges.range(begin..end.max(begin)));
+        let shared = ranges.map(|(b, e)| end.min(*e).saturating_sub(begin.max(*b)).max(0));
+        shared.sum::<i64>() as u64
     }
 }
 
@@ -38,9 +41,9 @@ mod tests {
         let mut extents = Extents::default();
         extents.add(0, 10);
         extents.add(20, 30);
-        assert!(extents.has(2, 8) && !extents.has(8, 12));
+        assert_eq!([extents.known(2, 8), extents.known(8, 12), extents.known(5, 25)], [6, 2, 10]);
         extents.add(10, 20);
-        assert!(extents.has(0, 30) && !extents.has(0, 31));
+        assert_eq!([extents.known(-1, 31), extents.known(30, 40), extents.known(7, 7)], [30, 0, 0]);
         assert_eq!(extents.ranges.len(), 1);
     }
 }

@@ -26,6 +26,22 @@ impl FileSystem for Scaled {
     }
 }
 
+/// Some files on one file system, the others on another.
+pub struct Moved<'a> {
+    pub to: &'a mut dyn FileSystem,
+    pub from: &'a mut dyn FileSystem,
+    /// By file: whether it moves.
+    pub moves: &'a [bool],
+}
+
+impl FileSystem for Moved<'_> {
+    fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
+        let moves = self.moves[call.file as usize];
+        let files = if moves { &mut *self.to } else { &mut *self.from };
+        files.end(rank, begin, call)
+    }
+}
+
 /// Another's calls, made by a thread of their own while the rank goes on: it waits for them where
 /// it reads, and at its end. What it writes it copies first.
 pub struct Overlapped<'a> {
@@ -64,6 +80,15 @@ mod tests {
 
     fn call(access: Access, begin: i64, end: i64, bytes: u64) -> FileCall {
         FileCall { begin, end, access, file: 0, bytes, offset: None }
+    }
+
+    #[test]
+    fn files_that_do_not_move_take_what_they_took() {
+        let (mut to, mut from) = (Scaled::all(2.), Scaled::all(1.));
+        let mut files = Moved { to: &mut to, from: &mut from, moves: &[true, false] };
+        let moved = call(Access::Write, 0, 10, 1);
+        assert_eq!(files.end(0, 0, &moved), 20);
+        assert_eq!(files.end(0, 0, &FileCall { file: 1, ..moved }), 10);
     }
 
     #[test]

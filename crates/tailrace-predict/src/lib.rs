@@ -15,12 +15,17 @@ pub mod model;
 mod replay;
 mod steps;
 
-pub use files::{Overlapped, Scaled};
+pub use files::{Moved, Overlapped, Scaled};
 pub use model::{Modelled, Parameters, Rereads};
 pub use replay::{FileSystem, Pace, RankTimes, Replayed, replay};
 pub use steps::Steps;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use tailrace_replay::Options;
+use tailrace_trace::tables::FileEntry;
 use tailrace_trace::{Tables, Trace, TraceError};
 
 /// The steps of a trace. Collectives make their ranks wait where data flow, and sends of more than
@@ -32,6 +37,12 @@ pub fn steps(trace: &dyn Trace, eager_limit_bytes: u64) -> Result<Steps, TraceEr
     let options = Options { eager_limit_bytes, ..Options::default() };
     let program = tailrace_replay::program(trace, &options)?;
     Ok(building::steps(trace.tables(), program))
+}
+
+/// By file of the trace: whether it lies in the directory or below it.
+pub fn files_below(files: &[FileEntry], directory: &Path) -> Vec<bool> {
+    let path = |entry: &FileEntry| Path::new(OsStr::from_bytes(&entry.path)).starts_with(directory);
+    files.iter().map(path).collect()
 }
 
 /// By rank: the node that its main thread is on, numbered as they come.

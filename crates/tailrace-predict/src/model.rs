@@ -3,8 +3,9 @@
 //!
 //! Writes go into the client's cache and from there to the servers, in order, at the rate of the
 //! way there; a write returns when it is copied, or when so much is under way that the cache has no
-//! room. What the client knows is read at the speed of memory, the rest behind whatever is under
-//! way. Some calls wait until what was written is on the servers.
+//! room. What the client knows is read at the speed of memory, the rest behind whatever is on its
+//! way back. Some calls wait until what was written to their file is on the servers, and some until
+//! all is that went before them.
 
 use hashbrown::HashMap;
 use tailrace_replay::Access;
@@ -23,6 +24,11 @@ pub struct Parameters {
     pub cached_read: f64,
     /// What a write takes more that does not begin where the file's last one ended.
     pub scattered_write: f64,
+    /// What synchronising a file takes to which nothing was written since the last time.
+    pub synchronize_clean: f64,
+    /// What a write takes on its way beyond its bytes, and what more if it is scattered.
+    pub sent_write: f64,
+    pub sent_scattered_write: f64,
     /// Per byte: into the client's cache, out of it, to the servers, from them.
     pub copy: f64,
     pub cached: f64,
@@ -37,6 +43,9 @@ pub struct Parameters {
     pub look_up_drains: bool,
     /// A read at the end of a file, which finds nothing, waits likewise.
     pub end_drains: bool,
+    /// By [`Access`]: which calls wait behind all that is on its way from their node, whatever its
+    /// file.
+    pub behind_writes: [bool; Access::KINDS],
     /// What a client wrote or read it reads from its cache, as long as it keeps the file open, or
     /// even after that.
     pub rereads: Rereads,
@@ -54,9 +63,11 @@ pub struct Modelled<'a> {
     parameters: &'a Parameters,
     /// By rank: the node that it is on.
     nodes: &'a [u32],
-    /// When the way to and from the servers is free.
-    link_free: f64,
-    /// When the way is done with what was written, by node and file.
+    /// Clients know all that is in the files when the run begins, if they keep anything that long.
+    warm: bool,
+    /// When the way to the servers is free, and the way back.
+    sent: f64,
+    received: f64,
     files: HashMap<(u32, u32), File>,
     /// When the last byte of all files is on the servers, by node.
     drained: HashMap<u32, f64>,
@@ -68,62 +79,88 @@ struct File {
     drained: f64,
     /// Where the last write ended.
     next: i64,
+    /// Something was written since it was synchronised.
+    is_dirty: bool,
+    /// How often the node's ranks have it open.
+    open: u32,
     known: Extents,
 }
 
 impl<'a> Modelled<'a> {
-    pub fn new(parameters: &'a Parameters, nodes: &'a [u32]) -> Self {
+    pub fn new(parameters: &'a Parameters, nodes: &'a [u32], warm: bool) -> Self {
         let (files, drained) = (HashMap::new(), HashMap::new());
-        Self { parameters, nodes, link_free: 0., files, drained }
+        let warm = warm && parameters.rereads == Rereads::Always;
+        Self { parameters, nodes, warm, sent: 0., received: 0., files, drained }
     }
 
     fn write(&mut self, node: u32, now: f64, call: &FileCall) -> f64 {
-        let Parameters { calls, copy, write, write_behind, scattered_write, .. } = *self.parameters;
+        let parameters = self.parameters;
         let file = self.files.entry((node, call.file)).or_default();
         let begin = call.offset.unwrap_or(file.next);
         let is_scattered = begin != file.next;
         file.next = begin.wrapping_add(call.bytes as i64);
         file.known.add(begin, file.next);
+        file.is_dirty = true;
+        let (mut alone, mut on_its_way) =
+            (parameters.calls[Access::Write as usize], parameters.sent_write);
+        if is_scattered {
+            alone += parameters.scattered_write;
+            on_its_way += parameters.sent_scattered_write;
+        }
         let bytes = call.bytes as f64;
-        let alone = if is_scattered { scattered_write } else { 0. };
-        let copied = now + calls[Access::Write as usize] + alone + bytes * copy;
-        let sent = self.link_free.max(copied) + bytes * write;
-        self.link_free = sent;
-        file.drained = sent;
+        let copied = now + alone + bytes * parameters.copy;
+        self.sent = self.sent.max(copied) + on_its_way + bytes * parameters.write;
+        file.drained = self.sent;
         let drained = self.drained.entry(node).or_default();
-        let by_file = self.parameters.room_by_file;
-        *drained = drained.max(sent);
-        let ahead = if by_file { file.drained } else { *drained };
-        copied.max(ahead - write_behind * write)
+        *drained = drained.max(self.sent);
+        let ahead = if parameters.room_by_file { file.drained } else { *drained };
+        copied.max(ahead - parameters.write_behind * parameters.write)
     }
 
     fn read(&mut self, node: u32, now: f64, call: &FileCall) -> f64 {
         let Parameters { calls, cached_read, cached, read, rereads, end_drains, .. } =
             *self.parameters;
         let file = self.files.entry((node, call.file)).or_default();
-        let (begin, bytes) = (call.offset.unwrap_or(0), call.bytes as f64);
+        let begin = call.offset.unwrap_or(0);
         let end = begin.wrapping_add(call.bytes as i64);
-        let is_known = call.bytes > 0 && rereads != Rereads::Never && file.known.has(begin, end);
-        if is_known || call.bytes == 0 && !end_drains {
-            return now + cached_read + bytes * cached;
+        let known = match rereads {
+            Rereads::Never => 0,
+            _ if self.warm => call.bytes,
+            _ => file.known.known(begin, end),
+        };
+        let missing = call.bytes.saturating_sub(known) as f64;
+        let copied = known as f64 * cached;
+        if missing == 0. && (call.bytes > 0 || !end_drains) {
+            return now + cached_read + copied;
         }
         file.known.add(begin, end);
-        let now = now + calls[Access::Read as usize];
+        let now = now + calls[Access::Read as usize] + copied;
         // The servers must know what was written before they are asked.
         let ready = now.max(file.drained);
         if call.bytes == 0 {
             return ready;
         }
-        self.link_free = self.link_free.max(ready) + bytes * read;
-        self.link_free
+        self.received = self.received.max(ready) + missing * read;
+        self.received
     }
 
     fn other(&mut self, node: u32, now: f64, call: &FileCall) -> f64 {
-        let Parameters { close_drains, look_up_drains, rereads, .. } = *self.parameters;
-        let done = now + self.parameters.calls[call.access as usize];
-        let Some(file) = self.files.get_mut(&(node, call.file)) else { return done };
-        if call.access == Access::Close && rereads == Rereads::WhileOpen {
-            file.known = Extents::default();
+        let Parameters { close_drains, look_up_drains, rereads, synchronize_clean, .. } =
+            *self.parameters;
+        let file = self.files.entry((node, call.file)).or_default();
+        match call.access {
+            Access::Open => file.open += 1,
+            Access::Close => {
+                file.open = file.open.saturating_sub(1);
+                if file.open == 0 && rereads == Rereads::WhileOpen {
+                    file.known = Extents::default();
+                }
+            }
+            _ => {}
+        }
+        let mut cost = self.parameters.calls[call.access as usize];
+        if call.access == Access::Synchronize && !std::mem::take(&mut file.is_dirty) {
+            cost = synchronize_clean;
         }
         let drains = match call.access {
             Access::Synchronize => true,
@@ -131,13 +168,17 @@ impl<'a> Modelled<'a> {
             Access::LookUp => look_up_drains,
             _ => false,
         };
-        if drains { done.max(file.drained + done - now) } else { done }
+        let begin = if drains { now.max(file.drained) } else { now };
+        begin + cost
     }
 }
 
 impl FileSystem for Modelled<'_> {
     fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
-        let (node, now) = (self.nodes[rank as usize], begin as f64);
+        let (node, mut now) = (self.nodes[rank as usize], begin as f64);
+        if self.parameters.behind_writes[call.access as usize] {
+            now = now.max(self.drained.get(&node).copied().unwrap_or_default());
+        }
         let end = match call.access {
             Access::Write => self.write(node, now, call),
             Access::Read => self.read(node, now, call),
@@ -155,6 +196,9 @@ mod tests {
         calls: [10.; Access::KINDS],
         cached_read: 2.,
         scattered_write: 5.,
+        synchronize_clean: 1.,
+        sent_write: 0.,
+        sent_scattered_write: 0.,
         copy: 1.,
         cached: 1.,
         write: 4.,
@@ -164,6 +208,7 @@ mod tests {
         close_drains: true,
         look_up_drains: false,
         end_drains: true,
+        behind_writes: [false; Access::KINDS],
         rereads: Rereads::WhileOpen,
     };
 
@@ -172,7 +217,11 @@ mod tests {
     }
 
     fn ends(parameters: &Parameters, calls: &[FileCall]) -> Vec<i64> {
-        let mut model = Modelled::new(parameters, &[0]);
+        ends_of(Modelled::new(parameters, &[0], false), calls)
+    }
+
+    /// One call after another.
+    fn ends_of(mut model: Modelled<'_>, calls: &[FileCall]) -> Vec<i64> {
         let mut now = 0;
         let mut end = |call| {
             now = model.end(0, now, call);
@@ -208,9 +257,9 @@ mod tests {
             call(Access::Read, 0, 50),  // 2 + 50
             call(Access::Close, 0, 0),  // 10
             call(Access::Read, 0, 50),  // as the first
-            call(Access::Read, 25, 50), // half of it is not known
+            call(Access::Read, 25, 50), // half of it is known: 10 + 25 + 25 × 2
         ];
-        assert_eq!(ends(&PLAIN, &calls), [110, 162, 172, 282, 392]);
+        assert_eq!(ends(&PLAIN, &calls), [110, 162, 172, 282, 367]);
     }
 
     #[test]
@@ -230,9 +279,59 @@ mod tests {
     #[test]
     fn two_ranks_share_the_way() {
         let through = Parameters { write_behind: 0., ..PLAIN };
-        let mut model = Modelled::new(&through, &[0, 1]);
+        let mut model = Modelled::new(&through, &[0, 1], false);
         let write = call(Access::Write, 0, 100);
         assert_eq!(model.end(0, 0, &write), 510);
         assert_eq!(model.end(1, 0, &write), 910);
+    }
+
+    #[test]
+    fn a_warm_client_knows_what_it_did_not_read_where_it_keeps_files_beyond_their_close() {
+        let calls = [call(Access::Read, 0, 50)];
+        let keeps = Parameters { rereads: Rereads::Always, ..PLAIN };
+        // 2 + 50 instead of 10 + 100
+        assert_eq!(ends_of(Modelled::new(&keeps, &[0], true), &calls), [52]);
+        assert_eq!(ends_of(Modelled::new(&keeps, &[0], false), &calls), [110]);
+        assert_eq!(ends_of(Modelled::new(&PLAIN, &[0], true), &calls), [110]);
+    }
+
+    #[test]
+    fn the_last_of_a_nodes_ranks_that_closes_a_file_forgets_it() {
+        let open = call(Access::Open, 0, 0);
+        let (close, read) = (call(Access::Close, 0, 0), call(Access::Read, 0, 50));
+        let calls = [open, open, read, close, read, close, read];
+        assert_eq!(ends(&PLAIN, &calls), [10, 20, 130, 140, 192, 202, 312]);
+    }
+
+    #[test]
+    fn bytes_go_both_ways_at_once() {
+        // Written until 510; another file is read meanwhile, from 110 to 220.
+        let other = FileCall { file: 1, ..call(Access::Read, 0, 50) };
+        assert_eq!(ends(&PLAIN, &[call(Access::Write, 0, 100), other]), [110, 220]);
+    }
+
+    #[test]
+    fn a_call_may_wait_behind_the_writes_of_other_files() {
+        let other = FileCall { file: 1, ..call(Access::LookUp, 0, 0) };
+        let calls = [call(Access::Write, 0, 100), other];
+        assert_eq!(ends(&PLAIN, &calls), [110, 120]);
+        let mut behind = PLAIN;
+        behind.behind_writes[Access::LookUp as usize] = true;
+        assert_eq!(ends(&behind, &calls), [110, 520]);
+    }
+
+    #[test]
+    fn who_synchronizes_what_is_on_the_servers_pays_less() {
+        let (write, sync) = (call(Access::Write, 0, 1), call(Access::Synchronize, 0, 0));
+        assert_eq!(ends(&PLAIN, &[sync, write, sync, sync]), [1, 12, 26, 27]);
+    }
+
+    #[test]
+    fn writes_may_take_their_time_on_the_way() {
+        // On the servers at 11 + 20 + 4 = 35, the second, elsewhere, at 35 + 20 + 30 + 4 = 89.
+        let slow = Parameters { sent_write: 20., sent_scattered_write: 30., ..PLAIN };
+        let sync = call(Access::Synchronize, 0, 0);
+        let calls = [call(Access::Write, 0, 1), call(Access::Write, 7, 1), sync];
+        assert_eq!(ends(&slow, &calls), [11, 27, 99]);
     }
 }

@@ -1,16 +1,17 @@
 //! Replays of a run with resources: what it would take with another file system, or at another
 //! pace.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_predict::{
-    FileSystem, Modelled, Overlapped, Pace, Parameters, Rereads, Scaled, Steps,
+    FileSystem, Modelled, Moved, Overlapped, Pace, Parameters, Rereads, Scaled, Steps,
 };
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
+use tailrace_trace::tables::FileEntry;
 
 use crate::{options, trace_error};
 
@@ -22,6 +23,7 @@ pub struct RunSteps {
     steps: Steps,
     /// By rank: the node that it is on.
     nodes: Vec<u32>,
+    files: Vec<FileEntry>,
 }
 
 #[pymethods]
@@ -32,8 +34,10 @@ impl RunSteps {
         let options = options::checked(eager_limit_bytes, None, None, None, None)?;
         py.detach(|| {
             let trace = tailrace_trace::open(&path)?;
-            let nodes = tailrace_predict::nodes(trace.tables());
-            Ok(Self { steps: tailrace_predict::steps(&*trace, options.eager_limit_bytes)?, nodes })
+            let tables = trace.tables();
+            let (nodes, files) = (tailrace_predict::nodes(tables), tables.files.clone());
+            let steps = tailrace_predict::steps(&*trace, options.eager_limit_bytes)?;
+            Ok(Self { steps, nodes, files })
         })
         .map_err(trace_error)
     }
@@ -44,15 +48,22 @@ impl RunSteps {
         self.steps.runtime
     }
 
+    /// How many of the trace's files lie in the directory or below it.
+    fn files_below(&self, directory: PathBuf) -> usize {
+        let below = tailrace_predict::files_below(&self.files, &directory);
+        below.into_iter().filter(|is_below| *is_below).count()
+    }
+
     /// Takes them so many times as slowly as measured (0: in no time): time outside of calls, what
     /// waits in MPI take beyond what they are for, MPI that waits for nobody, and in files calls
     /// that move bytes and all others. `model`: file calls take what a model says instead (see
-    /// `model_times`). `overlapped`: file calls but reads are made beside the rank, which copies
+    /// `model_times`), but only those on files below `directory`, where one is given; `warm`: its
+    /// clients know all files when the run begins. `overlapped`: file calls but reads are made beside the rank, which copies
     /// what it writes, in so many ns a byte.
     ///
     /// Returns {"runtime_ns"} and by rank the list "useful_ns".
     #[pyo3(signature = (*, useful=1.0, network=1.0, mpi=1.0, bytes=1.0, others=1.0, model=None,
-                        overlapped=None))]
+                        directory=None, warm=false, overlapped=None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
     fn replay<'py>(
         &self,
@@ -63,15 +74,23 @@ impl RunSteps {
         bytes: f64,
         others: f64,
         model: Option<Bound<'py, PyDict>>,
+        directory: Option<PathBuf>,
+        warm: bool,
         overlapped: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let parameters = model.map(|model| parameters(&model)).transpose()?;
         let pace = Pace { useful, network, mpi, io: others };
         let replayed = py.detach(|| {
             let mut scaled = Scaled { bytes, others };
-            let mut modelled = parameters.as_ref().map(|p| Modelled::new(p, &self.nodes));
+            let mut modelled = parameters.as_ref().map(|p| Modelled::new(p, &self.nodes, warm));
+            let directory = directory.as_deref().unwrap_or(Path::new("/"));
+            let moves = tailrace_predict::files_below(&self.files, directory);
+            let mut both;
             let under: &mut dyn FileSystem = match &mut modelled {
-                Some(modelled) => modelled,
+                Some(modelled) => {
+                    both = Moved { to: modelled, from: &mut scaled, moves: &moves };
+                    &mut both
+                }
                 None => &mut scaled,
             };
             let Some(copy) = overlapped else {
@@ -93,8 +112,8 @@ impl RunSteps {
 /// "lock", "truncate", "other".
 ///
 /// The model's keys are those of `Parameters` in the crate tailrace-predict: "calls" by kind,
-/// "cached_read" and "scattered_write" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in
-/// bytes; "room_by_file", "close_drains", "look_up_drains", "end_drains" bool; "rereads" "never", "while_open" or
+/// "cached_read", "scattered_write", "synchronize_clean", "sent_write" and "sent_scattered_write" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in
+/// bytes; "room_by_file", "close_drains", "look_up_drains", "end_drains" bool; "behind_writes" a list of kinds; "rereads" "never", "while_open" or
 /// "always". Raises KeyError, TypeError and ValueError for others.
 #[pyfunction]
 pub(crate) fn model_times(
@@ -102,7 +121,7 @@ pub(crate) fn model_times(
     calls: Vec<(String, u32, i64, u64)>,
 ) -> PyResult<Vec<i64>> {
     let parameters = parameters(&model)?;
-    let mut files = Modelled::new(&parameters, &[0]);
+    let mut files = Modelled::new(&parameters, &[0], false);
     let mut now = 0;
     let mut time = |(kind, file, offset, bytes): (String, u32, i64, u64)| {
         let access = access(&kind)?;
@@ -142,6 +161,10 @@ fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
     for (name, access) in KINDS {
         costs[access as usize] = calls.get_item(name)?.extract()?;
     }
+    let mut behind_writes = [false; Access::KINDS];
+    for kind in model.as_any().get_item("behind_writes")?.extract::<Vec<String>>()? {
+        behind_writes[access(&kind)? as usize] = true;
+    }
     let rereads = match model.as_any().get_item("rereads")?.extract::<String>()?.as_str() {
         "never" => Rereads::Never,
         "while_open" => Rereads::WhileOpen,
@@ -152,6 +175,9 @@ fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         calls: costs,
         cached_read: number("cached_read")?,
         scattered_write: number("scattered_write")?,
+        synchronize_clean: number("synchronize_clean")?,
+        sent_write: number("sent_write")?,
+        sent_scattered_write: number("sent_scattered_write")?,
         copy: number("copy")?,
         cached: number("cached")?,
         write: number("write")?,
@@ -161,6 +187,7 @@ fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         close_drains: flag("close_drains")?,
         look_up_drains: flag("look_up_drains")?,
         end_drains: flag("end_drains")?,
+        behind_writes,
         rereads,
     })
 }

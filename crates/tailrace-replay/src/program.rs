@@ -2,6 +2,7 @@
 //! calls between them. All of it is in memory, so memory grows with the trace.
 
 use rayon::prelude::*;
+use tailrace_trace::event::FileKind;
 use tailrace_trace::offsets::Follower;
 use tailrace_trace::tables::Place;
 use tailrace_trace::{Batch, Tables, Trace, TraceError};
@@ -49,6 +50,34 @@ pub struct FileCall {
     pub bytes: u64,
     /// Where in the file it reads or writes, where that is known.
     pub offset: Option<i64>,
+}
+
+/// Where each file's next read or write begins that names no place: behind the last, or where the
+/// program went. As one descriptor would have it: a process rarely has two for one file.
+#[derive(Default)]
+struct Positions(hashbrown::HashMap<u32, i64>);
+
+impl Positions {
+    /// Where the call reads or writes; `offset` is what it says of that.
+    fn follow(&mut self, kind: FileKind, step: &Step, offset: Option<i64>) -> Option<i64> {
+        match kind {
+            FileKind::Open => _ = self.0.insert(step.file, 0),
+            FileKind::Seek => _ = offset.map(|offset| self.0.insert(step.file, offset)),
+            FileKind::Read | FileKind::Write if offset.is_none() => {
+                let position = self.0.get_mut(&step.file)?;
+                let begin = *position;
+                *position = begin.wrapping_add(step.bytes as i64);
+                return Some(begin);
+            }
+            _ => {}
+        }
+        offset
+    }
+}
+
+/// Whether a file system is asked: positions, views and mappings are the process's own.
+fn asks_the_file_system(kind: FileKind) -> bool {
+    !matches!(kind, FileKind::Seek | FileKind::View | FileKind::Map)
 }
 
 /// What all ranks of the trace did.
@@ -104,7 +133,7 @@ fn calls(
 ) -> Result<Vec<FileCall>, TraceError> {
     let mut calls = Vec::new();
     let (mut stream, mut batch) = (trace.events(location), Batch::default());
-    let mut follower = Follower::default();
+    let (mut follower, mut positions) = (Follower::default(), Positions::default());
     while stream.next_batch(&mut batch)? {
         let steps = batch.shapes.iter().map(|shape| {
             let tokens = shape.operation.requests().len() as u32;
@@ -116,10 +145,10 @@ fn calls(
             if step.course != Course::File || !is_on_file_system(common.tables, step) {
                 continue;
             }
-            let operation = &batch.shapes[event.shape as usize].operation;
-            let distance = operation.file().and_then(|call| call.offset);
-            let offset = distance.map(|by| follower.offset(step.file, by, step.bytes));
-            if event.begin >= common.window.end_ns {
+            let Some(call) = batch.shapes[event.shape as usize].operation.file() else { continue };
+            let offset = call.offset.map(|by| follower.offset(step.file, by, step.bytes));
+            let offset = positions.follow(call.kind, step, offset);
+            if event.begin >= common.window.end_ns || !asks_the_file_system(call.kind) {
                 continue;
             }
             let (begin, end) = (common.clip(event.begin), common.clip(event.end));

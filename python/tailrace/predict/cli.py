@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from os.path import abspath
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -62,6 +64,18 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
     metavar="MODEL.toml",
     help="Another file system, as `tailrace calibrate` wrote it; several are compared.",
 )
+@click.option(
+    "--files",
+    "directory",
+    type=PATH,
+    metavar="DIR",
+    help="Move only the files in DIR to the target [default: all].",
+)
+@click.option(
+    "--cache",
+    type=click.Choice(["cold", "warm"]),
+    help="Whether the target's clients have the files in memory when the run begins.",
+)
 @click.option("--overlap", is_flag=True, help="Output is written beside the computation.")
 @click.option(
     "--all", "every", is_flag=True, help="Each change by itself, the largest gain first [default]."
@@ -76,6 +90,8 @@ def whatif(
     network: float | None,
     compute: float | None,
     targets: tuple[Path, ...],
+    directory: Path | None,
+    cache: Literal["cold", "warm"] | None,
     overlap: bool,
     every: bool,
     eager_limit_bytes: int | None,
@@ -94,7 +110,13 @@ def whatif(
     chosen = {name: factor for name, factor in factors.items() if factor is not None}
     if every and (chosen or overlap):
         raise click.UsageError("--all makes each change by itself, so it goes with --target alone")
-    main(trace, chosen, list(targets), overlap, every, eager_limit_bytes, as_json)
+    if not targets and (directory is not None or cache is not None):
+        option = "--cache" if directory is None else "--files"
+        raise click.UsageError(f"{option} says something about a target, so it goes with --target")
+    # links are not followed: the trace has the names that the program used
+    place = directory and Path(abspath(directory))  # noqa: PTH100
+    moving = {"directory": place, "cache": cache}
+    main(trace, chosen, list(targets), moving, overlap, every, eager_limit_bytes, as_json)
 
 
 @click.command()

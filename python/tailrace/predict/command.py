@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json
 from tailrace.predict.model import load
@@ -21,6 +22,7 @@ def main(
     path: Path,
     factors: dict[str, Any],
     targets: list[Path],
+    moving: dict[str, Any],
     overlap: bool,
     every: bool,
     eager_limit_bytes: int | None,
@@ -29,12 +31,19 @@ def main(
     models = [load(target) for target in targets]
     with opened_trace(path) as trace:
         run = Run(trace, eager_limit_bytes)
+    directory = moving.get("directory")
+    if directory is not None and not run.has_files_in(directory):
+        raise TailraceError(
+            f"no file of {printable(trace.name)} lies in {printable(str(directory))}",
+            f"`tailrace report {printable(str(path))}` lists its files",
+        )
     if every or not (factors or models or overlap):
-        found = run.ranked(usual(models))
+        found = run.ranked(usual(models, moving))
         predictions = [each for each in found if each.moves(run.measured_s)] or found
     else:
         base = replace(Change(overlap=overlap), **factors)
-        predictions = run.ranked([replace(base, target=model) for model in models] or [base])
+        moved = [replace(base, target=model, **moving) for model in models]
+        predictions = run.ranked(moved or [base])
     if not run.is_identical:
         tell(
             f"taken again without a change, {printable(trace.name)} takes {seconds(run.again_s)}"

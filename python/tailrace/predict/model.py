@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -15,7 +15,10 @@ from tailrace.toml_file import Source
 
 REFERENCE = "docs/reference/models.md says what a model holds"
 NANOSECONDS_PER_SECOND = 1e9
-KINDS = ("read", "write", "open", "close", "look_up", "synchronize", "lock", "truncate", "other")
+Kind = Literal[
+    "read", "write", "open", "close", "look_up", "synchronize", "lock", "truncate", "other"
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 MOST_BYTES = 1 << 20
 NAME = r"^[\w.+ -]{1,60}$"
 
@@ -52,23 +55,29 @@ class Rate(Quantity):
     low: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Calls(_Table):
+NOTHING = Quantity(value=0, low=0, high=0)
+
+
+class CallCosts(_Table):
     """What a call takes by itself, in seconds; of reads and writes beyond their bytes."""
 
     read: Quantity
     cached_read: Quantity
     write: Quantity
-    scattered_write: Quantity = Quantity(value=0, low=0, high=0)
+    scattered_write: Quantity = NOTHING
+    sent_write: Quantity = NOTHING
+    sent_scattered_write: Quantity = NOTHING
     open: Quantity
     close: Quantity
     look_up: Quantity
     synchronize: Quantity
+    synchronize_clean: Quantity = NOTHING
     lock: Quantity
     truncate: Quantity
     other: Quantity
 
 
-class Rates(_Table):
+class ByteRates(_Table):
     """Bytes a second: into the client's cache, out of it, to the servers, from them."""
 
     copy_in: Rate
@@ -77,7 +86,7 @@ class Rates(_Table):
     read: Rate
 
 
-class Cache(_Table):
+class ClientCache(_Table):
     """What the client keeps."""
 
     write_behind_bytes: Quantity
@@ -85,6 +94,7 @@ class Cache(_Table):
     close_drains: bool
     look_up_drains: bool
     end_drains: bool
+    behind_writes: tuple[Kind, ...] = ()
     rereads: Literal["never", "while_open", "always"]
 
 
@@ -94,9 +104,9 @@ class Model(_Table):
     version: Literal[1]
     name: Annotated[str, Field(pattern=NAME)]
     source: Annotated[str, Field(min_length=1, max_length=2000)]
-    calls: Calls
-    bytes_per_s: Rates
-    cache: Cache
+    calls: CallCosts
+    bytes_per_s: ByteRates
+    cache: ClientCache
 
     def parameters(self, edge: Literal["value", "low", "high"] = "value") -> dict[str, Any]:
         """What the engine takes, in nanoseconds and bytes. `edge`: "low" has every number where
@@ -113,6 +123,9 @@ class Model(_Table):
             "calls": {kind: cost(getattr(self.calls, kind)) for kind in KINDS},
             "cached_read": cost(self.calls.cached_read),
             "scattered_write": cost(self.calls.scattered_write),
+            "synchronize_clean": cost(self.calls.synchronize_clean),
+            "sent_write": cost(self.calls.sent_write),
+            "sent_scattered_write": cost(self.calls.sent_scattered_write),
             "copy": per_byte(self.bytes_per_s.copy_in),
             "cached": per_byte(self.bytes_per_s.copy_out),
             "write": per_byte(self.bytes_per_s.write),
@@ -122,6 +135,7 @@ class Model(_Table):
             "close_drains": self.cache.close_drains,
             "look_up_drains": self.cache.look_up_drains,
             "end_drains": self.cache.end_drains,
+            "behind_writes": list(self.cache.behind_writes),
             "rereads": self.cache.rereads,
         }
 
@@ -158,28 +172,35 @@ def text(model: Model) -> str:
         f'name = "{model.name}"',
         f"source = {_quoted(model.source)}",
         "",
-        "# What a call takes by itself, s; of reads and writes beyond their bytes.",
+        "# What a call takes by itself, s; of reads and writes beyond their bytes. sent: what a",
+        "# write takes on its way; scattered: it does not begin where the last one ended.",
         "[calls]",
-        *(f"{name} = {_quantity(getattr(model.calls, name))}" for name in Calls.model_fields),
+        *_quantities(model.calls),
         "",
         "# Bytes a second: into the client's cache and out of it, to the servers and from them.",
         "[bytes_per_s]",
-        *(f"{name} = {_quantity(getattr(model.bytes_per_s, name))}" for name in Rates.model_fields),
+        *_quantities(model.bytes_per_s),
         "",
         "# So many bytes may be on their way when a write returns; the room is the whole mount's,",
         "# or each file's. Which calls wait until what was written has arrived: closing, looking a",
-        "# file up, reading its end. Whether a client reads what it wrote or read from its cache.",
+        "# file up, reading its end; which kinds of calls wait behind all writes that are on their",
+        "# way. Whether a client reads what it wrote or read from its cache.",
         "[cache]",
         f"write_behind_bytes = {_quantity(model.cache.write_behind_bytes)}",
         f'room = "{model.cache.room}"',
         f"close_drains = {str(model.cache.close_drains).lower()}",
         f"look_up_drains = {str(model.cache.look_up_drains).lower()}",
         f"end_drains = {str(model.cache.end_drains).lower()}",
+        f"behind_writes = [{', '.join(map(_quoted, model.cache.behind_writes))}]",
         f'rereads = "{model.cache.rereads}"',
     ]
     written = "\n".join(lines) + "\n"
     tomllib.loads(written)  # what is written can be read
     return written
+
+
+def _quantities(table: CallCosts | ByteRates) -> list[str]:
+    return [f"{name} = {_quantity(quantity)}" for name, quantity in table]
 
 
 def _quantity(quantity: Quantity) -> str:

@@ -10,21 +10,30 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
 from tailrace import engine
+from tailrace.names import printable
 from tailrace.predict.model import Model
 from tailrace.units import to_seconds
 
 # Without a change a run that is taken again should take what it took; it may miss that by so much.
 IDENTICAL = 0.01
 Edge = Literal["value", "low", "high"]
+Cache = Literal["cold", "warm"]
 EDGES: tuple[Edge, Edge] = ("low", "high")
 # Memory that is copied by one core: 10, 3 and 1 GB/s.
 COPY_NS_A_BYTE: dict[Edge, float] = {"low": 0.1, "value": 0.33, "high": 1.0}
+
+
+# Of a model's parameters: what a file system that is faster does in less time.
+PER_CALL_OR_BYTE = (
+    "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write",
+    "copy", "cached", "write", "read",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,13 +44,20 @@ class Change:
     network: float = 1.0
     io: float = 1.0
     target: Model | None = None
+    # Of the target: only files in it or below it move there; and what its clients know of them
+    # when the run begins, if that is known.
+    directory: Path | None = None
+    cache: Cache | None = None
     overlap: bool = False
 
     @property
     def words(self) -> str:
         parts = []
         if self.target is not None:
-            parts.append(f"on {self.target.name}")
+            what = f"{printable(str(self.directory))} " if self.directory is not None else ""
+            parts.append(f"{what}on {self.target.name}")
+        if self.cache is not None:
+            parts.append(f"with a {self.cache} cache")
         for factor, what in (
             (self.io, "file system"),
             (self.network, "network"),
@@ -58,7 +74,10 @@ class Change:
         """What the prediction takes for granted."""
         found = []
         if self.target is not None:
-            found.append("every call in files costs what the model says; nothing else changes")
+            moved = "every file" if self.directory is None else "every file there"
+            found.append(f"every call in {moved} costs what the model says; nothing else changes")
+            if self.cache is None:
+                found.append("what is read lies on the servers; at best the client has it already")
         if self.io != 1:
             found.append("every call in files takes its measured time divided by the factor")
         if self.network != 1:
@@ -78,6 +97,10 @@ class Change:
         chosen: dict[str, Any] = {name: factor for name, factor in named.items() if factor != 1}
         if self.target is not None:
             chosen["target"] = self.target.name
+        if self.directory is not None:
+            chosen["files"] = str(self.directory)
+        if self.cache is not None:
+            chosen["cache"] = self.cache
         if self.overlap:
             chosen["overlap"] = True
         return chosen
@@ -131,6 +154,9 @@ class Run:
         """Whether it takes what it took, where nothing changes: predictions are no better."""
         return abs(self.again_s - self.measured_s) <= IDENTICAL * self.measured_s
 
+    def has_files_in(self, directory: Path) -> bool:
+        return bool(self._steps.files_below(directory))
+
     def predict(self, change: Change) -> Prediction:
         """What the run would take."""
         replayed = self._replay(change)
@@ -168,6 +194,8 @@ class Run:
         }
         if change.target is not None and files:
             taken["model"] = _faster(change.target.parameters(edge), change.io)
+            taken["directory"] = change.directory
+            taken["warm"] = change.cache == "warm" or (change.cache is None and edge == "low")
         if change.overlap and files:
             taken["overlapped"] = COPY_NS_A_BYTE[edge]
         replayed: dict[str, Any] = self._steps.replay(**taken)
@@ -194,9 +222,8 @@ def cores() -> int:
 
 
 def _faster(model: dict[str, Any], factor: float) -> dict[str, Any]:
-    slowed = ("cached_read", "scattered_write", "copy", "cached", "write", "read")
     calls = {kind: cost / factor for kind, cost in model["calls"].items()}
-    return {**model, "calls": calls, **{name: model[name] / factor for name in slowed}}
+    return {**model, "calls": calls, **{name: model[name] / factor for name in PER_CALL_OR_BYTE}}
 
 
 def _next(efficiency: dict[str, float]) -> str:
@@ -208,13 +235,14 @@ def _times(factor: float) -> str:
     return "twice" if factor == 2 else f"{factor:g} times"
 
 
-def usual(models: Iterable[Model]) -> list[Change]:
-    """What one would ask first of any run."""
+def usual(models: Iterable[Model], moving: dict[str, Any] | None = None) -> list[Change]:
+    """What one would ask first of any run. `moving`: `directory` and `cache` of all targets."""
+    moved = [Change(target=model, **(moving or {})) for model in models]
     return [
         Change(io=2),
         Change(network=2),
         Change(compute=2),
         Change(overlap=True),
-        *(Change(target=model) for model in models),
-        *(Change(target=model, overlap=True) for model in models),
+        *moved,
+        *(replace(change, overlap=True) for change in moved),
     ]

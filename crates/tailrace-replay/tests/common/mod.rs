@@ -211,7 +211,7 @@ impl Case {
         }
     }
 
-    /// `read`, `write`, `open`, … of POSIX; `mpiio-write`, … in MPI-IO; `opaque-write`, … where no
+    /// `read`, `write`, `open`, … of POSIX, `distance` as of [`FileCall::offset`]; `mpiio-write`, … in MPI-IO; `opaque-write`, … where no
     /// POSIX call is seen.
     fn file_call(
         &mut self,
@@ -228,12 +228,13 @@ impl Case {
                 "write" => FileKind::Write,
                 "open" => FileKind::Open,
                 "close" => FileKind::Close,
+                "seek" => FileKind::Seek,
                 other => panic!("unknown call {other}"),
             },
             layer: if name.contains('-') { Layer::MpiIo } else { Layer::Posix },
             file,
             bytes: number(words, "bytes", 0) as u64,
-            offset: None,
+            offset: words.contains_key("distance").then(|| number(words, "distance", 0)),
             error: 0,
             collective: plain.contains(&"collective").then(|| number(words, "comm", 0) as u32),
             progress,

@@ -19,7 +19,7 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json, write_whole
 from tailrace.predict.calibration import programs
-from tailrace.predict.calibration.experiments import ALL, FILLING, Samples, Sizes, room
+from tailrace.predict.calibration.experiments import ALL, LONG, Samples, Sizes, room
 from tailrace.predict.calibration.fit import FULL, Fit
 from tailrace.predict.calibration.probe import MIB, Probe
 from tailrace.predict.model import checked_name, text
@@ -32,9 +32,9 @@ HELD_OUT_A_ROUND = len(ALL) // 2
 LEAST_BULK, MOST_BULK = 4 * MIB, 64 * MIB
 # Long enough for the clock, short enough for a slow disk.
 WANTED_S = 0.25
-# To fill the client's cache takes so long at most, and is done so often.
+# To fill the client's cache takes so long at most; what takes long is done so often.
 LONGEST_S = 4.0
-FILLED_ROUNDS = 5
+LONG_ROUNDS = 5
 # What lies on the disk at a time: some files of this size.
 FILES = 8
 
@@ -110,8 +110,8 @@ def _round(
     held_out: list[programs.HeldOut],
 ) -> Samples:
     samples: Samples = {}
-    filling = FILLING if number < FILLED_ROUNDS else ()
-    order = [*ALL, *filling, *[None] * HELD_OUT_A_ROUND]
+    long = LONG if number < LONG_ROUNDS else ()
+    order = [*ALL, *long, *[None] * HELD_OUT_A_ROUND]
     lot.shuffle(order)
     for experiment in order:
         with tempfile.TemporaryDirectory(dir=place) as own:
@@ -135,7 +135,7 @@ def _sizes(place: Path, free: int) -> Sizes:
     while filling <= most:
         with tempfile.TemporaryDirectory(dir=place) as own:
             sizes, begin = Sizes(filling, filling), time.monotonic()
-            is_full = room(Probe(Path(own)), sizes)["slower_late"] > FULL
+            is_full = room(Probe(Path(own)), sizes)["late_over_rate"] < FULL
             took_s = time.monotonic() - begin
         bulk = filling if not bulk and took_s >= WANTED_S else bulk
         if is_full or took_s > LONGEST_S:

@@ -17,7 +17,10 @@ from tailrace.predict.calibration.probe import MIB, Probe, forget, lock, timed
 Samples = dict[str, float]
 KIB = 1 << 10
 SMALL = 4 * KIB
-SCATTERED = 32
+SMALL_READS = 32
+FEW_WRITES, MANY_WRITES = 8, 64
+# So many blocks between one scattered write and the next: a client may merge what lies close.
+APART = 64
 # A call that drains takes at least so much of the time for which the bytes are on their way.
 DRAINS = 0.5
 # A reread that comes from memory takes at most so much of the time of a first one.
@@ -51,13 +54,33 @@ def metadata(probe: Probe, sizes: Sizes) -> Samples:
 
 
 def small_writes(probe: Probe, sizes: Sizes) -> Samples:
-    """So little that it stays in the client's cache; half of it not one behind the other."""
+    """So little that it stays in the client's cache, one behind the other."""
+    _, synchronized = _many_writes(probe, 1, SMALL)
+    call, sent = _each_write(probe, SMALL)
+    return {"small_write": call, "small_sent": sent, "synchronize_dirty": synchronized}
+
+
+def scattered_writes(probe: Probe, sizes: Sizes) -> Samples:
+    """The same, each elsewhere."""
+    call, sent = _each_write(probe, APART * SMALL)
+    return {"scattered_write": call, "scattered_sent": sent}
+
+
+def _each_write(probe: Probe, stride: int) -> tuple[float, float]:
+    """What one of many writes takes, and what each of them adds to the time until all are on the
+    servers, s."""
+    _, few = _many_writes(probe, FEW_WRITES, stride)
+    call, many = _many_writes(probe, MANY_WRITES, stride)
+    return call, (many - few) / (MANY_WRITES - FEW_WRITES)
+
+
+def _many_writes(probe: Probe, writes: int, stride: int) -> tuple[float, float]:
+    """What a write takes, and then what it takes until all are on the servers, s."""
     file, _ = probe.create(probe.new_path())
-    small = [probe.write(file, SMALL, place * SMALL) for place in range(SCATTERED)]
-    scattered = [probe.write(file, SMALL, (200 + 3 * i) * SMALL) for i in range(SCATTERED)]
+    call = fmean([probe.write(file, SMALL, place * stride) for place in range(writes)])
+    drained = timed(os.fsync, file)[1]
     os.close(file)
-    call = fmean(small)
-    return {"small_write": call, "scattered": max(fmean(scattered) - call, 0.0)}
+    return call, drained
 
 
 def bulk_write(probe: Probe, sizes: Sizes) -> Samples:
@@ -65,17 +88,18 @@ def bulk_write(probe: Probe, sizes: Sizes) -> Samples:
     blocks, drained = _write_and_drain(probe, [sizes.bulk])
     return {
         "write_rate": sizes.bulk / (sum(blocks) + drained),
-        "copy_rate": MIB / fmean(_early(blocks)),
+        "copy_rate": MIB / blocks[0],  # later ones may wait for room
     }
 
 
 def room(probe: Probe, sizes: Sizes) -> Samples:
-    """How much is on its way when the last write ends, and whether late writes wait for room."""
+    """How much is on its way when the last write ends, and how fast the late ones are, as a
+    multiple of the way's rate: those that wait for room are as fast."""
     blocks, drained = _write_and_drain(probe, [sizes.room])
     rate = sizes.room / (sum(blocks) + drained)
     return {
         "under_way": rate * drained,
-        "slower_late": fmean(_late(blocks)) / fmean(_early(blocks)),
+        "late_over_rate": MIB / fmean(_late(blocks)) / rate,
     }
 
 
@@ -94,10 +118,6 @@ def _write_and_drain(probe: Probe, each: list[int]) -> tuple[list[float], float]
         forget(file)
         os.close(file)
     return blocks, drained
-
-
-def _early(blocks: list[float]) -> list[float]:
-    return blocks[: len(blocks) // 4]
 
 
 def _late(blocks: list[float]) -> list[float]:
@@ -130,6 +150,37 @@ def _after_writing(probe: Probe, sizes: Sizes, call: Callable[[int], object]) ->
     return elapsed
 
 
+def beside_writes(probe: Probe, sizes: Sizes) -> Samples:
+    """Calls on other files while bytes are on their way: which wait behind them?"""
+    path, small = probe.file_of(SMALL), probe.file_of(SMALL)
+    with probe.on_its_way(sizes.bulk):
+        file, opened = timed(os.open, path, os.O_RDWR)
+    with probe.on_its_way(sizes.bulk):
+        looked_up = timed(os.stat, small)[1]
+    with probe.on_its_way(sizes.bulk):
+        read = timed(os.pread, file, SMALL, 0)[1]
+    with probe.on_its_way(sizes.bulk):
+        locked = timed(lock, file)[1]
+    with probe.on_its_way(sizes.bulk):
+        truncated = timed(os.ftruncate, file, SMALL // 2)[1]
+    with probe.on_its_way(sizes.bulk):
+        synchronized = timed(os.fsync, file)[1]
+    with probe.on_its_way(sizes.bulk):
+        closed = timed(os.close, file)[1]
+    with probe.on_its_way(sizes.bulk):
+        renamed = timed(os.rename, small, probe.new_path())[1]
+    return {
+        "open_behind": opened,
+        "look_up_behind": looked_up,
+        "read_behind": read,
+        "lock_behind": locked,
+        "truncate_behind": truncated,
+        "synchronize_behind": synchronized,
+        "close_behind": closed,
+        "other_behind": renamed,
+    }
+
+
 def reading(probe: Probe, sizes: Sizes) -> Samples:
     """From the servers, again while the file is open, and again when it was closed."""
     path = probe.file_of(sizes.bulk)
@@ -153,8 +204,8 @@ def small_reads(probe: Probe, sizes: Sizes) -> Samples:
     path = probe.file_of(sizes.bulk)
     file = os.open(path, os.O_RDONLY)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
-    step = max(sizes.bulk // SCATTERED // SMALL * SMALL, SMALL)
-    places = [(place * 7 % SCATTERED) * step for place in range(SCATTERED)]
+    step = max(sizes.bulk // SMALL_READS // SMALL * SMALL, SMALL)
+    places = [(place * 7 % SMALL_READS) * step for place in range(SMALL_READS)]
     taken = [timed(os.pread, file, SMALL, place)[1] for place in places]
     again = [timed(os.pread, file, SMALL, place)[1] for place in places]
     os.close(file)
@@ -164,6 +215,7 @@ def small_reads(probe: Probe, sizes: Sizes) -> Samples:
 ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     metadata,
     small_writes,
+    scattered_writes,
     bulk_write,
     closing,
     looking_up,
@@ -171,5 +223,5 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     reading,
     small_reads,
 )
-# These fill the client's cache, which takes long where the way is slow.
-FILLING = (room, room_of_two)
+# These take long where the way is slow: they fill the client's cache, or write much many times.
+LONG = (room, room_of_two, beside_writes)

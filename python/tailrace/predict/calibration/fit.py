@@ -8,14 +8,27 @@ from typing import Literal
 
 import numpy as np
 
-from tailrace.predict.calibration.experiments import DRAINS, FROM_MEMORY, SMALL, Samples, Sizes
-from tailrace.predict.model import Cache, Calls, Model, Quantity, Rate, Rates
+from tailrace.predict.calibration.experiments import SMALL, Samples, Sizes
+from tailrace.predict.model import (
+    KINDS,
+    ByteRates,
+    CallCosts,
+    ClientCache,
+    Kind,
+    Model,
+    Quantity,
+    Rate,
+)
 
 LOW, HIGH = 5, 95
 # Of a cache that never was full nothing is known but that.
 ENDLESS = 1e15
-# Writes take so many times as long as at first when they wait for room.
-FULL = 3
+# Writes wait for room when they are hardly faster than the way to the servers.
+FULL = 1.5
+# A call that drains takes at least so much of the time for which the bytes are on their way.
+DRAINS = 0.5
+# A reread that comes from memory takes at most so much of the time of a first one.
+FROM_MEMORY = 0.5
 # Twice the room for two files: the room is each file's.
 MORE_ROOM = 1.5
 
@@ -26,20 +39,23 @@ class Fit:
     def __init__(self, name: str, source: str, rounds: list[Samples], sizes: Sizes) -> None:
         self._rounds, self._sizes = rounds, sizes
         self.unknown: list[str] = []
-        calls = Calls(
+        calls = CallCosts(
             read=self._beyond_bytes("read_call", "read_rate"),
             cached_read=self._beyond_bytes("cached_read", "copy_out_rate"),
             write=self._beyond_bytes("small_write", "copy_rate"),
-            scattered_write=self._of("scattered"),
+            scattered_write=self._more("scattered_write", "small_write"),
+            sent_write=self._beyond_bytes("small_sent", "write_rate"),
+            sent_scattered_write=self._more("scattered_sent", "small_sent"),
             open=self._either("open", "create"),
             close=self._of("close"),
             look_up=self._of("look_up"),
-            synchronize=self._of("synchronize_clean"),
+            synchronize=self._beyond_bytes("synchronize_dirty", "write_rate"),
+            synchronize_clean=self._of("synchronize_clean"),
             lock=self._of("lock"),
             truncate=self._of("truncate"),
             other=self._either("rename", "remove"),
         )
-        rates = Rates(
+        rates = ByteRates(
             copy_in=_rate(self._values("copy_rate")),
             copy_out=_rate(self._values("copy_out_rate")),
             write=_rate(self._values("write_rate")),
@@ -68,25 +84,30 @@ class Fit:
         bytes_s = SMALL / self._values(rate)
         return _quantity(np.clip(self._values(call) - bytes_s, 0, None))
 
-    def _cache(self, rates: Rates) -> Cache:
+    def _more(self, call: str, than: str) -> Quantity:
+        """What one takes more than the other, in the same round."""
+        return _quantity(np.clip(self._values(call) - self._values(than), 0, None))
+
+    def _cache(self, rates: ByteRates) -> ClientCache:
         drain_s = self._sizes.bulk / rates.write.value
         room = self._room()
         rereads: Literal["never", "while_open", "always"] = "never"
         if np.median(self._values("reread")) < FROM_MEMORY:
             after = np.median(self._values("reread_after")) < FROM_MEMORY
             rereads = "always" if after else "while_open"
-        return Cache(
+        return ClientCache(
             write_behind_bytes=room,
             room=self._scope(room),
             close_drains=self._drains("close_dirty", room, drain_s),
             look_up_drains=self._drains("look_up_dirty", room, drain_s),
             end_drains=self._drains("end_dirty", room, drain_s),
+            behind_writes=self._behind_writes(room, drain_s),
             rereads=rereads,
         )
 
     def _room(self) -> Quantity:
         under_way = self._values("under_way")
-        if np.median(self._values("slower_late")) < FULL:
+        if np.median(self._values("late_over_rate")) > FULL:
             self.unknown.append(
                 f"how much the client's cache takes beyond {self._sizes.room >> 20} MiB"
             )
@@ -98,6 +119,10 @@ class Fit:
             return "mount"
         two = np.median(self._values("under_way_of_two"))
         return "file" if two > MORE_ROOM * room.value else "mount"
+
+    def _behind_writes(self, room: Quantity, drain_s: float) -> tuple[Kind, ...]:
+        asked = [kind for kind in KINDS if len(self._values(f"{kind}_behind"))]
+        return tuple(kind for kind in asked if self._drains(f"{kind}_behind", room, drain_s))
 
     def _drains(self, name: str, room: Quantity, drain_s: float) -> bool:
         left_s = drain_s * min(1.0, room.value / self._sizes.bulk)

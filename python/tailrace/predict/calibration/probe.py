@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
@@ -50,6 +51,18 @@ class Probe:
             timed(os.pread, file, min(block, size - offset), offset)[1]
             for offset in range(0, size, block)
         )
+
+    @contextmanager
+    def on_its_way(self, size: int) -> Iterator[None]:
+        """While so much was written to another file, of which nothing is known to have arrived;
+        afterwards all has."""
+        path = self.new_path()
+        file, _ = self.create(path)
+        self.write_all(file, size)
+        yield
+        os.fsync(file)
+        os.close(file)
+        path.unlink()
 
     def file_of(self, size: int) -> Path:
         """A file that is on the servers, and not in this client's cache."""
