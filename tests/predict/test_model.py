@@ -36,8 +36,7 @@ def toml(**changes: str) -> str:
             *(f"{name.removesuffix('_rate')} = {value}" for name, value in rates.items()),
             "[cache]",
             f"write_behind_bytes = {changes.get('write_behind_bytes', '0')}",
-            f"close_drains = {changes.get('close_drains', 'false')}",
-            "look_up_drains = false",
+            f"drains = {changes.get('drains', '[]')}",
             "end_drains = false",
             f"rereads = {changes.get('rereads', NEVER)}",
         ]
@@ -74,8 +73,8 @@ def test_its_edges_are_where_calls_take_least_and_most(tmp_path: Path) -> None:
         ({"write_rate": "0"}, 18, "bytes_per_s.write"),
         ({"write_rate": "inf"}, 18, "bytes_per_s.write"),
         ({"lock": "{ value = 3, low = 4, high = 5 }"}, 12, "value should lie between low and high"),
-        ({"rereads": '"sometimes"'}, 25, "cache.rereads"),
-        ({"close_drains": '"perhaps"'}, 22, "cache.close_drains"),
+        ({"rereads": '"sometimes"'}, 24, "cache.rereads"),
+        ({"drains": '["perhaps"]'}, 22, "cache.drains"),
         ({"name": "<script>"}, 2, "name"),
     ],
 )

@@ -29,6 +29,8 @@ pub struct Parameters {
     /// What a write takes on its way beyond its bytes, and what more if it is scattered.
     pub sent_write: f64,
     pub sent_scattered_write: f64,
+    /// What it then takes to arrive; others may be on their way meanwhile.
+    pub arrival: f64,
     /// Per byte: into the client's cache, out of it, to the servers, from them.
     pub copy: f64,
     pub cached: f64,
@@ -38,9 +40,9 @@ pub struct Parameters {
     pub write_behind: f64,
     /// The room is each file's own, and not the mount's.
     pub room_by_file: bool,
-    /// Which calls wait for what was written to their file.
-    pub close_drains: bool,
-    pub look_up_drains: bool,
+    /// By [`Access`]: which calls wait for what was written to their file. Synchronising always
+    /// does, and so does reading what is not in the cache.
+    pub drains: [bool; Access::KINDS],
     /// A read at the end of a file, which finds nothing, waits likewise.
     pub end_drains: bool,
     /// By [`Access`]: which calls wait behind all that is on its way from their node, whatever its
@@ -69,13 +71,14 @@ pub struct Modelled<'a> {
     sent: f64,
     received: f64,
     files: HashMap<(u32, u32), File>,
-    /// When the last byte of all files is on the servers, by node.
-    drained: HashMap<u32, f64>,
+    /// When the way is free of a node's writes.
+    sent_by_node: HashMap<u32, f64>,
 }
 
 #[derive(Debug, Default)]
 struct File {
-    /// When all that was written is on the servers.
+    /// When the way is free of what was written, and when all of that is on the servers.
+    sent: f64,
     drained: f64,
     /// Where the last write ended.
     next: i64,
@@ -88,9 +91,9 @@ struct File {
 
 impl<'a> Modelled<'a> {
     pub fn new(parameters: &'a Parameters, nodes: &'a [u32], warm: bool) -> Self {
-        let (files, drained) = (HashMap::new(), HashMap::new());
+        let (files, sent_by_node) = (HashMap::new(), HashMap::new());
         let warm = warm && parameters.rereads == Rereads::Always;
-        Self { parameters, nodes, warm, sent: 0., received: 0., files, drained }
+        Self { parameters, nodes, warm, sent: 0., received: 0., files, sent_by_node }
     }
 
     fn write(&mut self, node: u32, now: f64, call: &FileCall) -> f64 {
@@ -110,10 +113,11 @@ impl<'a> Modelled<'a> {
         let bytes = call.bytes as f64;
         let copied = now + alone + bytes * parameters.copy;
         self.sent = self.sent.max(copied) + on_its_way + bytes * parameters.write;
-        file.drained = self.sent;
-        let drained = self.drained.entry(node).or_default();
-        *drained = drained.max(self.sent);
-        let ahead = if parameters.room_by_file { file.drained } else { *drained };
+        file.sent = self.sent;
+        file.drained = self.sent + parameters.arrival;
+        let sent = self.sent_by_node.entry(node).or_default();
+        *sent = sent.max(self.sent);
+        let ahead = if parameters.room_by_file { file.sent } else { *sent };
         copied.max(ahead - parameters.write_behind * parameters.write)
     }
 
@@ -130,23 +134,22 @@ impl<'a> Modelled<'a> {
         };
         let missing = call.bytes.saturating_sub(known) as f64;
         let copied = known as f64 * cached;
-        if missing == 0. && (call.bytes > 0 || !end_drains) {
+        // The servers must know what was written before they are asked.
+        let drained = now.max(file.drained);
+        if call.bytes == 0 {
+            return cached_read + if end_drains { drained } else { now };
+        }
+        if missing == 0. {
             return now + cached_read + copied;
         }
         file.known.add(begin, end);
-        let now = now + calls[Access::Read as usize] + copied;
-        // The servers must know what was written before they are asked.
-        let ready = now.max(file.drained);
-        if call.bytes == 0 {
-            return ready;
-        }
-        self.received = self.received.max(ready) + missing * read;
+        let asked = drained + calls[Access::Read as usize] + copied;
+        self.received = self.received.max(asked) + missing * read;
         self.received
     }
 
     fn other(&mut self, node: u32, now: f64, call: &FileCall) -> f64 {
-        let Parameters { close_drains, look_up_drains, rereads, synchronize_clean, .. } =
-            *self.parameters;
+        let Parameters { drains, rereads, synchronize_clean, .. } = *self.parameters;
         let file = self.files.entry((node, call.file)).or_default();
         match call.access {
             Access::Open => file.open += 1,
@@ -162,13 +165,8 @@ impl<'a> Modelled<'a> {
         if call.access == Access::Synchronize && !std::mem::take(&mut file.is_dirty) {
             cost = synchronize_clean;
         }
-        let drains = match call.access {
-            Access::Synchronize => true,
-            Access::Close => close_drains,
-            Access::LookUp => look_up_drains,
-            _ => false,
-        };
-        let begin = if drains { now.max(file.drained) } else { now };
+        let waits = drains[call.access as usize] || call.access == Access::Synchronize;
+        let begin = if waits { now.max(file.drained) } else { now };
         begin + cost
     }
 }
@@ -177,7 +175,7 @@ impl FileSystem for Modelled<'_> {
     fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
         let (node, mut now) = (self.nodes[rank as usize], begin as f64);
         if self.parameters.behind_writes[call.access as usize] {
-            now = now.max(self.drained.get(&node).copied().unwrap_or_default());
+            now = now.max(self.sent_by_node.get(&node).copied().unwrap_or_default());
         }
         let end = match call.access {
             Access::Write => self.write(node, now, call),
@@ -192,6 +190,12 @@ impl FileSystem for Modelled<'_> {
 mod tests {
     use super::*;
 
+    const fn only(access: Access) -> [bool; Access::KINDS] {
+        let mut kinds = [false; Access::KINDS];
+        kinds[access as usize] = true;
+        kinds
+    }
+
     const PLAIN: Parameters = Parameters {
         calls: [10.; Access::KINDS],
         cached_read: 2.,
@@ -199,14 +203,14 @@ mod tests {
         synchronize_clean: 1.,
         sent_write: 0.,
         sent_scattered_write: 0.,
+        arrival: 0.,
         copy: 1.,
         cached: 1.,
         write: 4.,
         read: 2.,
         write_behind: 100.,
         room_by_file: false,
-        close_drains: true,
-        look_up_drains: false,
+        drains: only(Access::Close),
         end_drains: true,
         behind_writes: [false; Access::KINDS],
         rereads: Rereads::WhileOpen,
@@ -246,7 +250,7 @@ mod tests {
     fn a_close_waits_for_what_was_written_where_it_drains() {
         let calls = [call(Access::Write, 0, 100), call(Access::Close, 0, 0)];
         assert_eq!(ends(&PLAIN, &calls), [110, 510 + 10]);
-        let lazy = Parameters { close_drains: false, ..PLAIN };
+        let lazy = Parameters { drains: [false; Access::KINDS], ..PLAIN };
         assert_eq!(ends(&lazy, &calls), [110, 120]);
     }
 
@@ -265,7 +269,7 @@ mod tests {
     #[test]
     fn the_end_of_a_file_may_be_asked_of_the_servers() {
         let calls = [call(Access::Write, 0, 100), call(Access::Read, 100, 0)];
-        assert_eq!(ends(&PLAIN, &calls), [110, 510]);
+        assert_eq!(ends(&PLAIN, &calls), [110, 512]);
         let knows = Parameters { end_drains: false, ..PLAIN };
         assert_eq!(ends(&knows, &calls), [110, 112]);
     }
@@ -315,8 +319,7 @@ mod tests {
         let other = FileCall { file: 1, ..call(Access::LookUp, 0, 0) };
         let calls = [call(Access::Write, 0, 100), other];
         assert_eq!(ends(&PLAIN, &calls), [110, 120]);
-        let mut behind = PLAIN;
-        behind.behind_writes[Access::LookUp as usize] = true;
+        let behind = Parameters { behind_writes: only(Access::LookUp), ..PLAIN };
         assert_eq!(ends(&behind, &calls), [110, 520]);
     }
 
@@ -333,5 +336,16 @@ mod tests {
         let sync = call(Access::Synchronize, 0, 0);
         let calls = [call(Access::Write, 0, 1), call(Access::Write, 7, 1), sync];
         assert_eq!(ends(&slow, &calls), [11, 27, 99]);
+    }
+
+    #[test]
+    fn what_takes_long_to_arrive_does_not_hold_up_the_next() {
+        // Sent at 15 and 26; the second has arrived at 126.
+        let far = Parameters { arrival: 100., ..PLAIN };
+        let writes = [call(Access::Write, 0, 1), call(Access::Write, 1, 1)];
+        let calls = [writes[0], writes[1], call(Access::Read, 2, 0)];
+        assert_eq!(ends(&far, &calls), [11, 22, 128]);
+        let through = Parameters { write_behind: 0., ..far };
+        assert_eq!(ends(&through, &writes), [15, 30]);
     }
 }

@@ -112,8 +112,8 @@ impl RunSteps {
 /// "lock", "truncate", "other".
 ///
 /// The model's keys are those of `Parameters` in the crate tailrace-predict: "calls" by kind,
-/// "cached_read", "scattered_write", "synchronize_clean", "sent_write" and "sent_scattered_write" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in
-/// bytes; "room_by_file", "close_drains", "look_up_drains", "end_drains" bool; "behind_writes" a list of kinds; "rereads" "never", "while_open" or
+/// "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write" and "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in
+/// bytes; "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads" "never", "while_open" or
 /// "always". Raises KeyError, TypeError and ValueError for others.
 #[pyfunction]
 pub(crate) fn model_times(
@@ -161,10 +161,13 @@ fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
     for (name, access) in KINDS {
         costs[access as usize] = calls.get_item(name)?.extract()?;
     }
-    let mut behind_writes = [false; Access::KINDS];
-    for kind in model.as_any().get_item("behind_writes")?.extract::<Vec<String>>()? {
-        behind_writes[access(&kind)? as usize] = true;
-    }
+    let kinds = |name: &str| -> PyResult<[bool; Access::KINDS]> {
+        let mut kinds = [false; Access::KINDS];
+        for kind in model.as_any().get_item(name)?.extract::<Vec<String>>()? {
+            kinds[access(&kind)? as usize] = true;
+        }
+        Ok(kinds)
+    };
     let rereads = match model.as_any().get_item("rereads")?.extract::<String>()?.as_str() {
         "never" => Rereads::Never,
         "while_open" => Rereads::WhileOpen,
@@ -178,16 +181,16 @@ fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         synchronize_clean: number("synchronize_clean")?,
         sent_write: number("sent_write")?,
         sent_scattered_write: number("sent_scattered_write")?,
+        arrival: number("arrival")?,
         copy: number("copy")?,
         cached: number("cached")?,
         write: number("write")?,
         read: number("read")?,
         write_behind: number("write_behind")?,
         room_by_file: flag("room_by_file")?,
-        close_drains: flag("close_drains")?,
-        look_up_drains: flag("look_up_drains")?,
+        drains: kinds("drains")?,
         end_drains: flag("end_drains")?,
-        behind_writes,
+        behind_writes: kinds("behind_writes")?,
         rereads,
     })
 }

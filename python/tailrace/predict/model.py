@@ -67,6 +67,7 @@ class CallCosts(_Table):
     scattered_write: Quantity = NOTHING
     sent_write: Quantity = NOTHING
     sent_scattered_write: Quantity = NOTHING
+    arrival: Quantity = NOTHING
     open: Quantity
     close: Quantity
     look_up: Quantity
@@ -91,8 +92,7 @@ class ClientCache(_Table):
 
     write_behind_bytes: Quantity
     room: Literal["mount", "file"] = "mount"
-    close_drains: bool
-    look_up_drains: bool
+    drains: tuple[Kind, ...]
     end_drains: bool
     behind_writes: tuple[Kind, ...] = ()
     rereads: Literal["never", "while_open", "always"]
@@ -126,14 +126,14 @@ class Model(_Table):
             "synchronize_clean": cost(self.calls.synchronize_clean),
             "sent_write": cost(self.calls.sent_write),
             "sent_scattered_write": cost(self.calls.sent_scattered_write),
+            "arrival": cost(self.calls.arrival),
             "copy": per_byte(self.bytes_per_s.copy_in),
             "cached": per_byte(self.bytes_per_s.copy_out),
             "write": per_byte(self.bytes_per_s.write),
             "read": per_byte(self.bytes_per_s.read),
             "write_behind": float(getattr(self.cache.write_behind_bytes, opposite)),
             "room_by_file": self.cache.room == "file",
-            "close_drains": self.cache.close_drains,
-            "look_up_drains": self.cache.look_up_drains,
+            "drains": list(self.cache.drains),
             "end_drains": self.cache.end_drains,
             "behind_writes": list(self.cache.behind_writes),
             "rereads": self.cache.rereads,
@@ -182,16 +182,15 @@ def text(model: Model) -> str:
         *_quantities(model.bytes_per_s),
         "",
         "# So many bytes may be on their way when a write returns; the room is the whole mount's,",
-        "# or each file's. Which calls wait until what was written has arrived: closing, looking a",
-        "# file up, reading its end; which kinds of calls wait behind all writes that are on their",
-        "# way. Whether a client reads what it wrote or read from its cache.",
+        "# or each file's. Which kinds of calls wait until what was written to their file has",
+        "# arrived, whether reading its end does, and which wait behind all writes that are on",
+        "# their way. Whether a client reads what it wrote or read from its cache.",
         "[cache]",
         f"write_behind_bytes = {_quantity(model.cache.write_behind_bytes)}",
         f'room = "{model.cache.room}"',
-        f"close_drains = {str(model.cache.close_drains).lower()}",
-        f"look_up_drains = {str(model.cache.look_up_drains).lower()}",
+        f"drains = {_kinds(model.cache.drains)}",
         f"end_drains = {str(model.cache.end_drains).lower()}",
-        f"behind_writes = [{', '.join(map(_quoted, model.cache.behind_writes))}]",
+        f"behind_writes = {_kinds(model.cache.behind_writes)}",
         f'rereads = "{model.cache.rereads}"',
     ]
     written = "\n".join(lines) + "\n"
@@ -206,6 +205,10 @@ def _quantities(table: CallCosts | ByteRates) -> list[str]:
 def _quantity(quantity: Quantity) -> str:
     value, low, high = (f"{getattr(quantity, edge):.4g}" for edge in ("value", "low", "high"))
     return f"{{ value = {value}, low = {low}, high = {high} }}"
+
+
+def _kinds(kinds: tuple[Kind, ...]) -> str:
+    return f"[{', '.join(map(_quoted, kinds))}]"
 
 
 def _quoted(words: str) -> str:

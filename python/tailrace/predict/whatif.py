@@ -32,7 +32,7 @@ COPY_NS_A_BYTE: dict[Edge, float] = {"low": 0.1, "value": 0.33, "high": 1.0}
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
     "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write",
-    "copy", "cached", "write", "read",
+    "arrival", "copy", "cached", "write", "read",
 )  # fmt: skip
 
 

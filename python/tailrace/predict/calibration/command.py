@@ -19,9 +19,9 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json, write_whole
 from tailrace.predict.calibration import programs
-from tailrace.predict.calibration.experiments import ALL, LONG, Samples, Sizes, room
+from tailrace.predict.calibration.experiments import ALL, LONG, room
 from tailrace.predict.calibration.fit import FULL, Fit
-from tailrace.predict.calibration.probe import MIB, Probe
+from tailrace.predict.calibration.probe import MIB, Probe, Samples, Sizes
 from tailrace.predict.model import checked_name, text
 from tailrace.terminal import progress_bar, tell
 from tailrace.units import byte_count, count, percent

@@ -9,31 +9,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
-from tailrace.predict.calibration.probe import MIB, Probe, forget, lock, timed
+from tailrace.predict.calibration import waiting
+from tailrace.predict.calibration.probe import (
+    MIB,
+    SMALL,
+    Probe,
+    Samples,
+    Sizes,
+    forget,
+    lock,
+    timed,
+)
 
-Samples = dict[str, float]
-KIB = 1 << 10
-SMALL = 4 * KIB
 SMALL_READS = 32
 FEW_WRITES, MANY_WRITES = 8, 64
 # So many blocks between one scattered write and the next: a client may merge what lies close.
 APART = 64
-# A call that drains takes at least so much of the time for which the bytes are on their way.
-DRAINS = 0.5
-# A reread that comes from memory takes at most so much of the time of a first one.
-FROM_MEMORY = 0.5
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Bytes: of most experiments, so that the way to the servers takes a while; and of those that
-    fill the client's cache, if that can be done in seconds."""
-
-    bulk: int
-    room: int
 
 
 def metadata(probe: Probe, sizes: Sizes) -> Samples:
@@ -124,63 +118,6 @@ def _late(blocks: list[float]) -> list[float]:
     return blocks[-len(blocks) // 4 :]
 
 
-def closing(probe: Probe, sizes: Sizes) -> Samples:
-    """Whether close waits for what was written."""
-    return {"close_dirty": _after_writing(probe, sizes, os.close)}
-
-
-def looking_up(probe: Probe, sizes: Sizes) -> Samples:
-    return {"look_up_dirty": _after_writing(probe, sizes, os.fstat)}
-
-
-def end_of_file(probe: Probe, sizes: Sizes) -> Samples:
-    """Whether a read at the end of a file waits for what was written."""
-    size = sizes.bulk
-    return {"end_dirty": _after_writing(probe, sizes, lambda file: os.pread(file, SMALL, size))}
-
-
-def _after_writing(probe: Probe, sizes: Sizes, call: Callable[[int], object]) -> float:
-    file, _ = probe.create(probe.new_path())
-    probe.write_all(file, sizes.bulk)
-    _, elapsed = timed(call, file)
-    if call is not os.close:
-        os.fsync(file)
-        forget(file)
-        os.close(file)
-    return elapsed
-
-
-def beside_writes(probe: Probe, sizes: Sizes) -> Samples:
-    """Calls on other files while bytes are on their way: which wait behind them?"""
-    path, small = probe.file_of(SMALL), probe.file_of(SMALL)
-    with probe.on_its_way(sizes.bulk):
-        file, opened = timed(os.open, path, os.O_RDWR)
-    with probe.on_its_way(sizes.bulk):
-        looked_up = timed(os.stat, small)[1]
-    with probe.on_its_way(sizes.bulk):
-        read = timed(os.pread, file, SMALL, 0)[1]
-    with probe.on_its_way(sizes.bulk):
-        locked = timed(lock, file)[1]
-    with probe.on_its_way(sizes.bulk):
-        truncated = timed(os.ftruncate, file, SMALL // 2)[1]
-    with probe.on_its_way(sizes.bulk):
-        synchronized = timed(os.fsync, file)[1]
-    with probe.on_its_way(sizes.bulk):
-        closed = timed(os.close, file)[1]
-    with probe.on_its_way(sizes.bulk):
-        renamed = timed(os.rename, small, probe.new_path())[1]
-    return {
-        "open_behind": opened,
-        "look_up_behind": looked_up,
-        "read_behind": read,
-        "lock_behind": locked,
-        "truncate_behind": truncated,
-        "synchronize_behind": synchronized,
-        "close_behind": closed,
-        "other_behind": renamed,
-    }
-
-
 def reading(probe: Probe, sizes: Sizes) -> Samples:
     """From the servers, again while the file is open, and again when it was closed."""
     path = probe.file_of(sizes.bulk)
@@ -217,11 +154,15 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     small_writes,
     scattered_writes,
     bulk_write,
-    closing,
-    looking_up,
-    end_of_file,
+    *(partial(waiting.on_own_writes, name) for name in waiting.USUAL),
+    waiting.on_a_small_write,
     reading,
     small_reads,
 )
 # These take long where the way is slow: they fill the client's cache, or write much many times.
-LONG = (room, room_of_two, beside_writes)
+LONG: tuple[Callable[[Probe, Sizes], Samples], ...] = (
+    room,
+    room_of_two,
+    *(partial(waiting.on_own_writes, name) for name in waiting.UNUSUAL),
+    waiting.behind_writes,
+)

@@ -8,9 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from tailrace.predict.calibration.experiments import SMALL, Samples, Sizes
+from tailrace.predict.calibration.probe import SMALL, Samples, Sizes
+from tailrace.predict.calibration.waiting import USUAL
 from tailrace.predict.model import (
     KINDS,
+    NOTHING,
     ByteRates,
     CallCosts,
     ClientCache,
@@ -39,13 +41,31 @@ class Fit:
     def __init__(self, name: str, source: str, rounds: list[Samples], sizes: Sizes) -> None:
         self._rounds, self._sizes = rounds, sizes
         self.unknown: list[str] = []
-        calls = CallCosts(
+        rates = ByteRates(
+            copy_in=_rate(self._values("copy_rate")),
+            copy_out=_rate(self._values("copy_out_rate")),
+            write=_rate(self._values("write_rate")),
+            read=_rate(self._values("read_rate")),
+        )
+        cache = self._cache(rates)
+        self.model = Model(
+            version=1,
+            name=name,
+            source=source,
+            calls=self._calls(cache),
+            bytes_per_s=rates,
+            cache=cache,
+        )
+
+    def _calls(self, cache: ClientCache) -> CallCosts:
+        return CallCosts(
             read=self._beyond_bytes("read_call", "read_rate"),
             cached_read=self._beyond_bytes("cached_read", "copy_out_rate"),
             write=self._beyond_bytes("small_write", "copy_rate"),
             scattered_write=self._more("scattered_write", "small_write"),
             sent_write=self._beyond_bytes("small_sent", "write_rate"),
             sent_scattered_write=self._more("scattered_sent", "small_sent"),
+            arrival=self._arrival(cache),
             open=self._either("open", "create"),
             close=self._of("close"),
             look_up=self._of("look_up"),
@@ -54,20 +74,6 @@ class Fit:
             lock=self._of("lock"),
             truncate=self._of("truncate"),
             other=self._either("rename", "remove"),
-        )
-        rates = ByteRates(
-            copy_in=_rate(self._values("copy_rate")),
-            copy_out=_rate(self._values("copy_out_rate")),
-            write=_rate(self._values("write_rate")),
-            read=_rate(self._values("read_rate")),
-        )
-        self.model = Model(
-            version=1,
-            name=name,
-            source=source,
-            calls=calls,
-            bytes_per_s=rates,
-            cache=self._cache(rates),
         )
 
     def _values(self, name: str) -> np.ndarray:
@@ -98,10 +104,9 @@ class Fit:
         return ClientCache(
             write_behind_bytes=room,
             room=self._scope(room),
-            close_drains=self._drains("close_dirty", room, drain_s),
-            look_up_drains=self._drains("look_up_dirty", room, drain_s),
+            drains=self._kinds("dirty", room, drain_s),
             end_drains=self._drains("end_dirty", room, drain_s),
-            behind_writes=self._behind_writes(room, drain_s),
+            behind_writes=self._kinds("behind", room, drain_s),
             rereads=rereads,
         )
 
@@ -120,9 +125,22 @@ class Fit:
         two = np.median(self._values("under_way_of_two"))
         return "file" if two > MORE_ROOM * room.value else "mount"
 
-    def _behind_writes(self, room: Quantity, drain_s: float) -> tuple[Kind, ...]:
-        asked = [kind for kind in KINDS if len(self._values(f"{kind}_behind"))]
-        return tuple(kind for kind in asked if self._drains(f"{kind}_behind", room, drain_s))
+    def _kinds(self, what: str, room: Quantity, drain_s: float) -> tuple[Kind, ...]:
+        """The kinds of calls that wait for it."""
+        asked = [kind for kind in KINDS if len(self._values(f"{kind}_{what}"))]
+        return tuple(kind for kind in asked if self._drains(f"{kind}_{what}", room, drain_s))
+
+    def _arrival(self, cache: ClientCache) -> Quantity:
+        """What a call that waits for a small write takes beyond itself and the write's bytes; of
+        several kinds of calls, what it is for the one that waits longest."""
+        found = [NOTHING]
+        without = {"end": "cached_read", "look_up": "look_up", "close": "close"}
+        for name in USUAL:
+            if name in cache.drains or (name == "end" and cache.end_drains):
+                beyond = self._values(f"{name}_after_small") - self._values(without[name])
+                bytes_s = SMALL / self._values("write_rate")
+                found.append(_quantity(np.clip(beyond - bytes_s, 0, None)))
+        return max(found, key=lambda quantity: quantity.value)
 
     def _drains(self, name: str, room: Quantity, drain_s: float) -> bool:
         left_s = drain_s * min(1.0, room.value / self._sizes.bulk)

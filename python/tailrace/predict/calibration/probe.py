@@ -9,11 +9,24 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
+Samples = dict[str, float]
+KIB = 1 << 10
 MIB = 1 << 20
+SMALL = 4 * KIB
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes: of most experiments, so that the way to the servers takes a while; and of those that
+    fill the client's cache, if that can be done in seconds."""
+
+    bulk: int
+    room: int
 
 
 class Probe:

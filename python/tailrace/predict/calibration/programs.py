@@ -11,8 +11,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from tailrace import engine
-from tailrace.predict.calibration.experiments import KIB, Sizes
-from tailrace.predict.calibration.probe import Probe
+from tailrace.predict.calibration.probe import KIB, Probe, Sizes
 from tailrace.predict.model import Model
 from tailrace.units import to_seconds
 

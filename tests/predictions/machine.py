@@ -1,0 +1,121 @@
+"""The machine: its beds, calibrated, what a case takes on one of them, and whether anything else
+ran meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import tailrace
+from tailrace.units import to_seconds
+
+from ..conftest import ROOT
+from .cases import Case
+
+TAILRACE = str(Path(sys.executable).with_name("tailrace"))
+BASE = "local"
+RATE = "100mbit"
+# Of all processors, what others may use for a run to count.
+MOST_LOAD = 0.15
+PROBE_S = 0.5
+PATIENCE_S = 600.0
+LONGEST_RUN_S = 300.0
+
+
+@dataclass(frozen=True)
+class Bed:
+    name: str
+    directory: Path
+    environment: dict[str, str]
+    is_what: str
+
+
+def beds(names: list[str]) -> dict[str, Bed]:
+    """Brings them up, and the one that runs are recorded on. By name."""
+    command = [sys.executable, ROOT / "testbed" / "testbed"]
+    done = [*command, "up", BASE, *names, "--rate", RATE, "--json"]
+    answer = subprocess.run(done, check=True, capture_output=True, text=True).stdout
+    return {
+        found["name"]: Bed(
+            found["name"],
+            Path(found["mounts"][0]),
+            found.get("environment", {}),
+            found["file_system"],
+        )
+        for found in json.loads(answer)["beds"]
+    }
+
+
+def calibrate(bed: Bed, budget: str, seed: int, model: Path) -> dict[str, float]:
+    """Writes the model; its held-out error."""
+    command = [TAILRACE, "calibrate", bed.directory, "-o", model, "--name", bed.name]
+    command += ["--budget", budget, "--seed", str(seed), "--json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    errors: dict[str, float] = json.loads(done.stdout)["held_out"]
+    return errors
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run. `load`: what others used of the processors just before and just after."""
+
+    trace: Path
+    elapsed_s: float
+    load: float
+
+
+def record(case: Case, bed: Bed, into: Path) -> Recorded:
+    """One run, with nothing else beside it; its trace lies in `into`. Raises TimeoutError."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        before = quiet(deadline)
+        found = _run(case, bed, into)
+        load = max(before, others())
+        if load <= MOST_LOAD:
+            return Recorded(found, to_seconds(tailrace.open(found).times.runtime_ns), load)
+        print(f"{case.name} on {bed.name}: again, others used {load:.0%}", file=sys.stderr)
+
+
+def _run(case: Case, bed: Bed, into: Path) -> Path:
+    place = Path(tempfile.mkdtemp(dir=into, prefix=f"{bed.name}-"))
+    subprocess.run(
+        [TAILRACE, "bench", *case.options(), "--dir", bed.directory, "--capture"],
+        cwd=place,
+        env={**os.environ, **bed.environment},
+        check=True,
+        capture_output=True,
+        timeout=LONGEST_RUN_S,
+    )
+    (trace,) = place.rglob("*.tailrace")
+    return trace
+
+
+def quiet(deadline: float) -> float:
+    """Waits until nothing else runs; what others use then. Raises TimeoutError."""
+    while (load := others()) > MOST_LOAD:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"others use {load:.0%} of the processors")
+        time.sleep(1)
+    return load
+
+
+def others() -> float:
+    """What is used of all processors while this process sleeps."""
+    begin = _busy()
+    time.sleep(PROBE_S)
+    return (_busy() - begin) / (PROBE_S * (os.cpu_count() or 1))
+
+
+def _busy() -> float:
+    """Seconds of all processors: all but idle, waiting for I/O, and guests counted twice."""
+    user, nice, system, _, _, interrupt, soft, steal = map(
+        int, Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+    )
+    ticks = user + nice + system + interrupt + soft + steal
+    return ticks / os.sysconf("SC_CLK_TCK")

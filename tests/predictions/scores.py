@@ -1,0 +1,101 @@
+"""How far a prediction is off. It is scored on what changes: the difference that was predicted
+against the difference that was measured, so that what is not touched cannot flatter it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+# Less of the change than this is bytes at the rate of the link: then calls decide.
+BOUND_BY_BYTES = 0.8
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A case on a target, s. `base` and `target` are what each round measured, in turns."""
+
+    case: str
+    target: str
+    predicted: float
+    low: float
+    high: float
+    # bytes over rate, the least that one could say
+    naive: float
+    base: tuple[float, ...]
+    target_s: tuple[float, ...]
+
+    @property
+    def base_s(self) -> float:
+        return float(np.median(self.base))
+
+    @property
+    def changes(self) -> np.ndarray:
+        return np.asarray(self.target_s) - np.asarray(self.base)
+
+    @property
+    def measured(self) -> float:
+        return float(np.median(self.changes))
+
+    @property
+    def error(self) -> float:
+        """0.1: a tenth of the measured change too much."""
+        return self.predicted / self.measured - 1
+
+    @property
+    def naive_error(self) -> float:
+        return self.naive / self.measured - 1
+
+    @property
+    def floor(self) -> float:
+        """What the median of one half of the rounds says of the other half's, at the median of all
+        ways to halve them: no prediction can be better."""
+        return halves(self.changes)
+
+    @property
+    def is_within(self) -> bool:
+        return self.low <= self.measured <= self.high
+
+    @property
+    def is_bound_by_bytes(self) -> bool:
+        return self.naive >= BOUND_BY_BYTES * self.measured
+
+
+def halves(changes: np.ndarray) -> float:
+    rounds = range(len(changes))
+    found = []
+    for half in combinations(rounds, len(changes) // 2):
+        rest = [number for number in rounds if number not in half]
+        one, other = np.median(changes[list(half)]), np.median(changes[rest])
+        found.append(abs(one / other - 1))
+    return float(np.median(found))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of a class of pairs; shares of the measured change."""
+
+    pairs: int
+    median_error: float
+    nine_of_ten: float
+    floor: float
+    naive_error: float
+    within: float
+
+    @property
+    def beyond_floor(self) -> float:
+        return max(self.median_error - self.floor, 0.0)
+
+
+def summary(pairs: Sequence[Pair]) -> Summary:
+    errors = [abs(pair.error) for pair in pairs]
+    return Summary(
+        len(pairs),
+        float(np.median(errors)),
+        float(np.percentile(errors, 90)),
+        float(np.median([pair.floor for pair in pairs])),
+        float(np.median([abs(pair.naive_error) for pair in pairs])),
+        float(np.mean([pair.is_within for pair in pairs])),
+    )
