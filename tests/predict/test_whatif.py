@@ -152,6 +152,9 @@ def test_only_files_in_the_directory_move(reader: Path, tmp_path: Path) -> None:
 
 
 def test_what_says_something_about_a_target_needs_one(reader: Path) -> None:
+    asked = [TAILRACE, "whatif", reader, "--merge", "0"]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 2 and "--merge takes a size" in done.stderr
     for option, value in (("--files", "."), ("--cache", "warm")):
         asked = [TAILRACE, "whatif", reader, option, value]
         done = subprocess.run(asked, capture_output=True, text=True)
@@ -171,6 +174,25 @@ def test_output_beside_computation_ends_when_both_have(trace, times, tmp_path) -
     fast = load(written(tmp_path, toml(write="1e-6")))
     hidden, *_ = predicted_ns(run, Change(target=fast, overlap=True))
     assert hidden == pytest.approx(runtime - io, abs=200_000)
+
+
+def test_writes_that_are_gathered_cost_one_call_for_many(trace, times, tmp_path) -> None:
+    """50 writes of 1000 bytes that follow one another are 5 of 10,000, at 1 ms each."""
+    runtime, io, _ = times
+    model = load(written(tmp_path, toml(write="1e-3")))
+    found, *_ = predicted_ns(Run(trace), Change(target=model, merge=10_000))
+    assert found == pytest.approx(runtime - io + 5_000_000, abs=100_000)
+
+
+def test_what_gathering_saves_is_open_where_writes_are_all_of_one_size(trace, times) -> None:
+    runtime, _, kinds = times
+    found, low, high = predicted_ns(Run(trace), Change(merge=1_000_000))
+    # as long as measured, but for the copies: 50 times 0.33 µs and, at worst, 1 µs
+    assert found - runtime == pytest.approx(WRITES * 330, abs=1000)
+    assert high - runtime == pytest.approx(WRITES * 1000, abs=1000)
+    # or one write of the mean time, and copies of 0.1 µs
+    expected = runtime - kinds["write"] * (1 - 1 / WRITES) + WRITES * 100
+    assert low == pytest.approx(expected, abs=1000)
 
 
 def test_efficiencies_multiply_and_changes_are_ranked(trace, tmp_path) -> None:

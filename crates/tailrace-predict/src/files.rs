@@ -70,7 +70,7 @@ impl FileSystem for Overlapped<'_> {
     }
 
     fn rest(&mut self, rank: u32, now: i64) -> i64 {
-        now.max(self.busy[rank as usize])
+        self.under.rest(rank, now.max(self.busy[rank as usize]))
     }
 }
 

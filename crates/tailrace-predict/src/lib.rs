@@ -11,11 +11,13 @@ mod building;
 mod extents;
 mod files;
 mod matching;
+mod merged;
 pub mod model;
 mod replay;
 mod steps;
 
 pub use files::{Moved, Overlapped, Scaled};
+pub use merged::{Law, Merged};
 pub use model::{Modelled, Parameters, Rereads};
 pub use replay::{FileSystem, Pace, RankTimes, Replayed, replay};
 pub use steps::Steps;

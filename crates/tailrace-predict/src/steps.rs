@@ -49,6 +49,13 @@ pub struct Steps {
     pub(crate) gathered: Vec<Option<GatheringId>>,
 }
 
+impl Steps {
+    /// The file calls of all ranks, by rank and in order.
+    pub fn calls(&self) -> impl Iterator<Item = &FileCall> {
+        self.ranks.iter().flat_map(|rank| &rank.calls)
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct RankSteps {
     pub birth: i64,

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_predict::{
-    FileSystem, Modelled, Moved, Overlapped, Pace, Parameters, Rereads, Scaled, Steps,
+    FileSystem, Law, Merged, Modelled, Moved, Overlapped, Pace, Parameters, Rereads, Scaled, Steps,
 };
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
@@ -54,16 +54,24 @@ impl RunSteps {
         below.into_iter().filter(|is_below| *is_below).count()
     }
 
+    /// What a write takes by itself, ns, and per byte, where writes of the trace differ enough in
+    /// size to tell.
+    fn write_law(&self) -> Option<(f64, f64)> {
+        Law::of(self.steps.calls()).map(|law| (law.call, law.byte))
+    }
+
     /// Takes them so many times as slowly as measured (0: in no time): time outside of calls, what
     /// waits in MPI take beyond what they are for, MPI that waits for nobody, and in files calls
     /// that move bytes and all others. `model`: file calls take what a model says instead (see
     /// `model_times`), but only those on files below `directory`, where one is given; `warm`: its
-    /// clients know all files when the run begins. `overlapped`: file calls but reads are made beside the rank, which copies
+    /// clients know all files when the run begins. `merged`: writes that follow one another are
+    /// gathered up to so many bytes, which costs so many ns a byte, and saves for each write but
+    /// the first of those that are made together so many ns (see `write_law`). `overlapped`: file calls but reads are made beside the rank, which copies
     /// what it writes, in so many ns a byte.
     ///
     /// Returns {"runtime_ns"} and by rank the list "useful_ns".
     #[pyo3(signature = (*, useful=1.0, network=1.0, mpi=1.0, bytes=1.0, others=1.0, model=None,
-                        directory=None, warm=false, overlapped=None))]
+                        directory=None, warm=false, merged=None, overlapped=None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
     fn replay<'py>(
         &self,
@@ -76,6 +84,7 @@ impl RunSteps {
         model: Option<Bound<'py, PyDict>>,
         directory: Option<PathBuf>,
         warm: bool,
+        merged: Option<(u64, f64, f64)>,
         overlapped: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let parameters = model.map(|model| parameters(&model)).transpose()?;
@@ -86,13 +95,18 @@ impl RunSteps {
             let directory = directory.as_deref().unwrap_or(Path::new("/"));
             let moves = tailrace_predict::files_below(&self.files, directory);
             let mut both;
-            let under: &mut dyn FileSystem = match &mut modelled {
+            let mut under: &mut dyn FileSystem = match &mut modelled {
                 Some(modelled) => {
                     both = Moved { to: modelled, from: &mut scaled, moves: &moves };
                     &mut both
                 }
                 None => &mut scaled,
             };
+            let mut gathers;
+            if let Some((size, copy, call)) = merged {
+                gathers = Merged::new(under, size, copy, call);
+                under = &mut gathers;
+            }
             let Some(copy) = overlapped else {
                 return tailrace_predict::replay(&self.steps, pace, under);
             };

@@ -10,7 +10,9 @@ from typing import Literal
 
 import click
 
-from tailrace.usage import EAGER_LIMIT, PATH, Verb
+from tailrace.usage import EAGER_LIMIT, PATH, Size, Verb
+
+MOST_MERGED_BYTES = 10**12
 
 
 class Factor(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
@@ -76,6 +78,13 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
     type=click.Choice(["cold", "warm"]),
     help="Whether the target's clients have the files in memory when the run begins.",
 )
+@click.option(
+    "--merge",
+    "merge_bytes",
+    type=Size(),
+    metavar="SIZE",
+    help="Each rank gathers up to SIZE of what it writes one behind the other, as 4M.",
+)
 @click.option("--overlap", is_flag=True, help="Output is written beside the computation.")
 @click.option(
     "--all", "every", is_flag=True, help="Each change by itself, the largest gain first [default]."
@@ -92,6 +101,7 @@ def whatif(
     targets: tuple[Path, ...],
     directory: Path | None,
     cache: Literal["cold", "warm"] | None,
+    merge_bytes: int | None,
     overlap: bool,
     every: bool,
     eager_limit_bytes: int | None,
@@ -106,8 +116,10 @@ def whatif(
     """
     from tailrace.predict.command import main
 
-    factors = {"io": io_rate, "network": network, "compute": compute}
-    chosen = {name: factor for name, factor in factors.items() if factor is not None}
+    options = {"io": io_rate, "network": network, "compute": compute, "merge": merge_bytes}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if merge_bytes is not None and not 1 < merge_bytes <= MOST_MERGED_BYTES:
+        raise click.UsageError("--merge takes a size between 2 bytes and 1 TB, such as 4M")
     if every and (chosen or overlap):
         raise click.UsageError("--all makes each change by itself, so it goes with --target alone")
     if not targets and (directory is not None or cache is not None):

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -18,10 +19,12 @@ from typing import Any, Literal
 from tailrace import engine
 from tailrace.names import printable
 from tailrace.predict.model import Model
-from tailrace.units import to_seconds
+from tailrace.units import byte_count, to_seconds
 
 # Without a change a run that is taken again should take what it took; it may miss that by so much.
 IDENTICAL = 0.01
+# What file systems for parallel programs take at once.
+MERGED_BYTES = 4_000_000
 Edge = Literal["value", "low", "high"]
 Cache = Literal["cold", "warm"]
 EDGES: tuple[Edge, Edge] = ("low", "high")
@@ -48,6 +51,8 @@ class Change:
     # when the run begins, if that is known.
     directory: Path | None = None
     cache: Cache | None = None
+    # Bytes.
+    merge: int | None = None
     overlap: bool = False
 
     @property
@@ -65,6 +70,8 @@ class Change:
         ):
             if factor != 1:
                 parts.append(f"{what} {_times(factor)} as fast")
+        if self.merge is not None:
+            parts.append(f"writes gathered up to {byte_count(self.merge)}")
         if self.overlap:
             parts.append("output beside computation")
         return ", ".join(parts) or "no change"
@@ -84,6 +91,16 @@ class Change:
             found.append("MPI takes what it took beyond waiting, divided by the factor")
         if self.compute != 1:
             found.append("time outside of MPI and files is divided by the factor")
+        if self.merge is not None:
+            found.append(
+                "each rank gathers what it writes one behind the other into a file, until it does"
+                " something else with the file, and no other rank reads it earlier"
+            )
+            if self.target is None:
+                found.append(
+                    "what a write takes by itself is told from writes of several sizes; at best"
+                    " many take as long as one, at worst nothing is saved"
+                )
         if self.overlap:
             found.append(
                 "each rank has a thread that writes, memory for what it has not written, and"
@@ -101,6 +118,8 @@ class Change:
             chosen["files"] = str(self.directory)
         if self.cache is not None:
             chosen["cache"] = self.cache
+        if self.merge is not None:
+            chosen["merge_bytes"] = self.merge
         if self.overlap:
             chosen["overlap"] = True
         return chosen
@@ -147,6 +166,8 @@ class Run:
     def __init__(self, path: Path, eager_limit_bytes: int | None = None) -> None:
         self._steps = engine.steps(path, eager_limit_bytes)
         self.measured_s = to_seconds(self._steps.runtime_ns)
+        law = self._steps.write_law()
+        self._write_ns = 0.0 if law is None else law[0]
         self.again_s = to_seconds(self._replay(Change())["runtime_ns"])
 
     @property
@@ -196,6 +217,9 @@ class Run:
             taken["model"] = _faster(change.target.parameters(edge), change.io)
             taken["directory"] = change.directory
             taken["warm"] = change.cache == "warm" or (change.cache is None and edge == "low")
+        if change.merge is not None and files:
+            saved = {"low": inf, "value": self._write_ns, "high": 0.0}[edge]
+            taken["merged"] = (change.merge, COPY_NS_A_BYTE[edge], saved)
         if change.overlap and files:
             taken["overlapped"] = COPY_NS_A_BYTE[edge]
         replayed: dict[str, Any] = self._steps.replay(**taken)
@@ -242,6 +266,7 @@ def usual(models: Iterable[Model], moving: dict[str, Any] | None = None) -> list
         Change(io=2),
         Change(network=2),
         Change(compute=2),
+        Change(merge=MERGED_BYTES),
         Change(overlap=True),
         *moved,
         *(replace(change, overlap=True) for change in moved),

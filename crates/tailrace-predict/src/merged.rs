@@ -1,0 +1,188 @@
+//! Writes that follow one another, made as one.
+
+use hashbrown::HashMap;
+use tailrace_replay::Access;
+use tailrace_replay::program::FileCall;
+
+use crate::replay::FileSystem;
+
+/// What a write takes by itself, and per byte; nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    pub call: f64,
+    pub byte: f64,
+}
+
+/// A size must be so many times as large as another to tell a call from its bytes.
+const APART: u64 = 8;
+
+impl Law {
+    /// Of the writes among the calls, by the typical time of those of the smallest and of those of
+    /// the largest sizes, each within a factor of two; none where these are too close.
+    pub fn of<'a>(calls: impl Iterator<Item = &'a FileCall>) -> Option<Self> {
+        let writes = calls.filter(|call| call.access == Access::Write && call.bytes > 0);
+        let mut writes: Vec<(u64, i64)> = writes.map(|c| (c.bytes, c.end - c.begin)).collect();
+        writes.sort_unstable();
+        let (smallest, largest) = (writes.first()?.0, writes.last()?.0);
+        if largest < APART * smallest {
+            return None;
+        }
+        let small = writes.partition_point(|(bytes, _)| *bytes < 2 * smallest);
+        let large = writes.partition_point(|(bytes, _)| *bytes <= largest / 2);
+        let (b1, t1) = medians(&writes[..small]);
+        let (b2, t2) = medians(&writes[large..]);
+        let byte = ((t2 - t1) / (b2 - b1)).max(0.);
+        Some(Self { call: (t1 - byte * b1).max(0.), byte })
+    }
+}
+
+/// Of bytes and of times.
+fn medians(writes: &[(u64, i64)]) -> (f64, f64) {
+    let mut times: Vec<i64> = writes.iter().map(|(_, time)| *time).collect();
+    times.sort_unstable();
+    (writes[writes.len() / 2].0 as f64, times[times.len() / 2] as f64)
+}
+
+/// Another's calls, but each rank gathers what it writes one behind the other into a file, up to a
+/// size, until it does something else with the file, or ends.
+pub struct Merged<'a> {
+    under: &'a mut dyn FileSystem,
+    size: u64,
+    /// Nanoseconds a byte, to gather it.
+    copy: f64,
+    /// What each write took by itself, as measured: this is saved.
+    call: f64,
+    gathered: HashMap<(u32, u32), Gathered>,
+}
+
+/// The writes so far, as one, and how many they are.
+struct Gathered {
+    write: FileCall,
+    calls: i64,
+    /// What they took, as measured.
+    time: i64,
+}
+
+impl<'a> Merged<'a> {
+    pub fn new(under: &'a mut dyn FileSystem, size: u64, copy: f64, call: f64) -> Self {
+        Self { under, size, copy, call, gathered: HashMap::new() }
+    }
+
+    fn write(&mut self, rank: u32, now: i64, call: &FileCall) -> i64 {
+        let place = (rank, call.file);
+        let copied = (call.bytes as f64 * self.copy).round() as i64;
+        let time = call.end - call.begin;
+        if let Some(gathered) = self.gathered.get_mut(&place)
+            && follows(&gathered.write, call)
+            && gathered.write.bytes + call.bytes <= self.size
+        {
+            gathered.write.bytes += call.bytes;
+            gathered.calls += 1;
+            gathered.time += time;
+            return now + copied;
+        }
+        let now = self.flush(rank, now, call.file);
+        if call.bytes >= self.size {
+            return self.under.end(rank, now, call);
+        }
+        self.gathered.insert(place, Gathered { write: *call, calls: 1, time });
+        now + copied
+    }
+
+    /// Writes what is gathered; when that is done.
+    fn flush(&mut self, rank: u32, now: i64, file: u32) -> i64 {
+        let Some(Gathered { write, calls, time }) = self.gathered.remove(&(rank, file)) else {
+            return now;
+        };
+        let saved = (calls - 1) as f64 * self.call;
+        // at best the many take what one of them took
+        let measured = (time as f64 - saved).max(time as f64 / calls as f64).round() as i64;
+        let write = FileCall { begin: now, end: now + measured, ..write };
+        self.under.end(rank, now, &write)
+    }
+}
+
+fn follows(before: &FileCall, call: &FileCall) -> bool {
+    let end = before.offset.map(|offset| offset.wrapping_add(before.bytes as i64));
+    end == call.offset
+}
+
+impl FileSystem for Merged<'_> {
+    fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
+        if call.access == Access::Write {
+            return self.write(rank, begin, call);
+        }
+        let begin = self.flush(rank, begin, call.file);
+        self.under.end(rank, begin, call)
+    }
+
+    fn rest(&mut self, rank: u32, now: i64) -> i64 {
+        let mut files: Vec<u32> =
+            self.gathered.keys().filter(|(of, _)| *of == rank).map(|(_, file)| *file).collect();
+        files.sort_unstable();
+        let now = files.into_iter().fold(now, |now, file| self.flush(rank, now, file));
+        self.under.rest(rank, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scaled;
+
+    fn call(access: Access, offset: i64, bytes: u64, time: i64) -> FileCall {
+        FileCall { begin: 0, end: time, access, file: 0, bytes, offset: Some(offset) }
+    }
+
+    fn ends(size: u64, by_itself: f64, calls: &[FileCall]) -> Vec<i64> {
+        let mut measured = Scaled::all(1.);
+        let mut files = Merged::new(&mut measured, size, 0.1, by_itself);
+        let mut now = 0;
+        let mut end = |call| {
+            now = files.end(0, now, call);
+            now
+        };
+        let mut found: Vec<i64> = calls.iter().map(&mut end).collect();
+        found.push(files.rest(0, now));
+        found
+    }
+
+    #[test]
+    fn writes_that_follow_one_another_are_made_as_one_before_the_next_call() {
+        let calls = [
+            call(Access::Write, 0, 10, 100),
+            call(Access::Write, 10, 10, 100),
+            call(Access::Write, 20, 10, 100),
+            call(Access::Close, 0, 0, 5),
+        ];
+        // 1 to copy each; then 300 less twice 60, and 5
+        assert_eq!(ends(100, 60., &calls), [1, 2, 3, 188, 188]);
+        // a call by itself cannot take more than one took: 100 are left
+        assert_eq!(ends(100, f64::INFINITY, &calls), [1, 2, 3, 108, 108]);
+        // room for two: 200 − 60 when the third comes, which is written at the close
+        assert_eq!(ends(20, 60., &calls), [1, 2, 143, 248, 248]);
+    }
+
+    #[test]
+    fn what_lies_elsewhere_is_large_or_is_the_last_is_written_by_itself() {
+        let calls = [
+            call(Access::Write, 0, 10, 100),
+            call(Access::Write, 50, 10, 100),
+            call(Access::Write, 60, 40, 100),
+            call(Access::Write, 100, 10, 100),
+        ];
+        assert_eq!(ends(40, 60., &calls), [1, 102, 302, 303, 403]);
+    }
+
+    #[test]
+    fn a_call_is_told_from_its_bytes_where_sizes_differ() {
+        let writes = [(10, 120), (10, 120), (19, 500), (100, 300), (60, 300), (51, 1), (0, 7)];
+        let calls: Vec<FileCall> =
+            writes.iter().map(|(bytes, time)| call(Access::Write, 0, *bytes, *time)).collect();
+        // 120 for 10 bytes and 300 for 60: 3.6 a byte, 84 a call
+        let law = Law::of(calls.iter()).unwrap();
+        assert!((law.call - 84.).abs() < 1e-9 && (law.byte - 3.6).abs() < 1e-9, "{law:?}");
+        assert_eq!(Law::of(calls[..3].iter()), None);
+        assert_eq!(Law::of([].iter()), None);
+    }
+}
