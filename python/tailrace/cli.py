@@ -23,6 +23,7 @@ ROOMS = {
     "pack": "capture",
     "report": "report",
     "run": "capture",
+    "simulate": "simulate",
     "study": "study",
     "whatif": "predict",
 }

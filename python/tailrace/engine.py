@@ -97,6 +97,22 @@ def model_times(model: dict[str, Any], calls: list[tuple[str, int, int, int]]) -
     return times
 
 
+def simulate(workload: dict[str, Any], model: dict[str, Any], **settings: Any) -> Any:
+    """What a workload's run would take; None where some rank would have no cell."""
+    return _engine().simulate(workload, model, **settings)
+
+
+def simulated_calls(workload: dict[str, Any]) -> Any:
+    """By rank, the file calls of that run: each is (kind, file, offset, bytes)."""
+    return _engine().simulated_calls(workload)
+
+
+def recorded_calls(path: Path) -> Any:
+    """The same of a trace."""
+    with reported(path):
+        return _engine().recorded_calls(str(path))
+
+
 def pack(raw_directory: Path, output: Path) -> list[dict[str, Any]]:
     """Packs a raw directory into one file for each run in it, which appears under its name only
     when it is whole: `output`, then with -2, -3, … before the ending. Returns a summary of each."""

@@ -14,6 +14,7 @@ mod matching;
 mod merged;
 pub mod model;
 mod replay;
+pub mod simulate;
 mod steps;
 
 pub use files::{Moved, Overlapped, Scaled};

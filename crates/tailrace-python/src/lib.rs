@@ -11,6 +11,7 @@ mod dependences;
 mod options;
 mod places;
 mod predict;
+mod simulation;
 mod tables;
 mod watch;
 
@@ -136,6 +137,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<calls::TraceCalls>()?;
     module.add_class::<predict::RunSteps>()?;
     module.add_function(wrap_pyfunction!(predict::model_times, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::simulated_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::recorded_calls, module)?)?;
     module.add_function(wrap_pyfunction!(pack, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(analyze, module)?)

@@ -160,6 +160,10 @@ const KINDS: [(&str, Access); Access::KINDS] = [
     ("other", Access::Other),
 ];
 
+pub(crate) fn kind(access: Access) -> &'static str {
+    KINDS[access as usize].0
+}
+
 fn access(kind: &str) -> PyResult<Access> {
     let known = KINDS.iter().find(|(name, _)| *name == kind);
     known
@@ -167,7 +171,7 @@ fn access(kind: &str) -> PyResult<Access> {
         .ok_or_else(|| PyValueError::new_err(format!("there is no kind of call {kind:?}")))
 }
 
-fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
+pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
     let number = |name: &str| model.as_any().get_item(name)?.extract::<f64>();
     let flag = |name: &str| model.as_any().get_item(name)?.extract::<bool>();
     let calls = model.as_any().get_item("calls")?;

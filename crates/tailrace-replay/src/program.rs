@@ -2,7 +2,7 @@
 //! calls between them. All of it is in memory, so memory grows with the trace.
 
 use rayon::prelude::*;
-use tailrace_trace::event::FileKind;
+use tailrace_trace::event::{FileKind, Part};
 use tailrace_trace::offsets::Follower;
 use tailrace_trace::tables::Place;
 use tailrace_trace::{Batch, Tables, Trace, TraceError};
@@ -142,11 +142,15 @@ fn calls(
         let steps: Vec<Step> = steps.collect();
         for event in &batch.events {
             let step = &steps[event.shape as usize];
+            let Some(call) = batch.shapes[event.shape as usize].operation.file() else { continue };
+            if step.part == Part::Enter {
+                continue;
+            }
+            // calls of MPI-IO are no file calls, but distances are told from where they ended, too
+            let offset = call.offset.map(|by| follower.offset(step.file, by, step.bytes));
             if step.course != Course::File || !is_on_file_system(common.tables, step) {
                 continue;
             }
-            let Some(call) = batch.shapes[event.shape as usize].operation.file() else { continue };
-            let offset = call.offset.map(|by| follower.offset(step.file, by, step.bytes));
             let offset = positions.follow(call.kind, step, offset);
             if event.begin >= common.window.end_ns || !asks_the_file_system(call.kind) {
                 continue;

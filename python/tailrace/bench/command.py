@@ -32,8 +32,7 @@ def show_list(as_json: bool) -> int:
 
 def main(word: str, options: BenchOptions) -> int:
     """Runs the workload; 0 where it ran and every element is right."""
-    changes = dict(_split("--set", change) for change in options.changes)
-    values = {key: _value(text) for key, text in changes.items()}
+    values = changed_values(options.changes)
     workload = loader.sized(loader.load(word), options.size, values, "--set ")
     try:
         answer = _answer(workload, options)
@@ -89,6 +88,11 @@ def _answer(workload: Workload, options: BenchOptions) -> dict[str, Any]:
             workload, size, choices, conditions, places, options.repeat, options.capture
         )
         return session.answer()
+
+
+def changed_values(given: tuple[str, ...]) -> dict[str, object]:
+    """What `--set` changes, by key."""
+    return {key: _value(text) for key, text in (_split("--set", change) for change in given)}
 
 
 def _value(text: str) -> object:

@@ -1,0 +1,70 @@
+//! Calls of a rank that follow one another, taken as one where there are too many to take each by
+//! itself.
+
+use tailrace_replay::Access;
+use tailrace_replay::program::FileCall;
+
+use crate::model::Parameters;
+
+/// So many calls of a kind on a file, one behind the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Burst {
+    pub access: Access,
+    pub file: u32,
+    pub offset: Option<i64>,
+    pub bytes: i64,
+    pub count: i64,
+    /// They leave gaps.
+    pub scattered: bool,
+}
+
+impl Burst {
+    /// Whether `next` may be taken together with it.
+    pub(super) fn admits(&self, next: &Burst) -> bool {
+        self.access == next.access && self.file == next.file
+    }
+
+    pub(super) fn join(&mut self, next: &Burst) {
+        let end = self.offset.map(|offset| offset + self.bytes);
+        self.scattered |= next.scattered || self.access == Access::Write && end != next.offset;
+        self.bytes += next.bytes;
+        self.count += next.count;
+    }
+}
+
+/// How bursts are asked of a model: as one call of all their bytes, which goes on while the rank is
+/// still busy with the calls by themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone<'a>(pub Option<&'a Parameters>);
+
+impl Alone<'_> {
+    /// The one call. What requests take on the way beyond their bytes are bytes that take as long.
+    pub(super) fn call(self, burst: &Burst, now: i64) -> FileCall {
+        let Burst { access, file, offset, count, .. } = *burst;
+        let mut bytes = burst.bytes as u64;
+        if let Some(model) = self.0.filter(|model| count > 1 && model.write > 0.)
+            && access == Access::Write
+        {
+            let scattered = if burst.scattered { model.sent_scattered_write } else { 0. };
+            let more = (count - 1) as f64 * (model.sent_write + scattered);
+            bytes += (more / model.write).round() as u64;
+        }
+        FileCall { begin: now, end: now, access, file, bytes, offset }
+    }
+
+    /// When the rank goes on that began at `now`, where the one call ends at `end`.
+    pub(super) fn end(self, burst: &Burst, now: i64, end: i64) -> i64 {
+        let Some(model) = self.0.filter(|_| burst.count > 1) else { return end };
+        let (count, bytes) = (burst.count as f64, burst.bytes as f64);
+        let alone = model.calls[burst.access as usize];
+        let own = match burst.access {
+            Access::Write if burst.scattered => {
+                count * (alone + model.scattered_write) + bytes * model.copy
+            }
+            Access::Write => count * alone + bytes * model.copy,
+            Access::Read => count * alone + bytes * model.read,
+            _ => count * alone,
+        };
+        end.max(now + own.round() as i64)
+    }
+}

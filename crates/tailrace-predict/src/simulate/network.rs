@@ -1,0 +1,32 @@
+//! What messages take.
+
+/// Nanoseconds, and nanoseconds a byte. Each rank sends and receives one message at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Network {
+    pub latency: f64,
+    pub byte: f64,
+    /// Larger messages make their sender wait for the receiver.
+    pub eager_limit_bytes: i64,
+}
+
+impl Network {
+    /// All ranks tell each other a number.
+    pub(super) fn meeting(&self, ranks: u32) -> i64 {
+        (2. * levels(ranks) * self.latency).round() as i64
+    }
+
+    /// One rank tells all others.
+    pub(super) fn broadcast(&self, ranks: u32, bytes: i64) -> i64 {
+        (levels(ranks) * (self.latency + bytes as f64 * self.byte)).round() as i64
+    }
+
+    /// One rank sends so many bytes, or receives them.
+    pub(super) fn transfer(&self, bytes: i64) -> i64 {
+        (self.latency + bytes as f64 * self.byte).round() as i64
+    }
+}
+
+/// Of a tree of ranks.
+fn levels(ranks: u32) -> f64 {
+    f64::from(ranks.next_power_of_two().ilog2())
+}

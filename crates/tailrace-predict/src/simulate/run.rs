@@ -1,0 +1,263 @@
+//! The run: model steps between which nothing is written are taken at once, and the others output by
+//! output, so that no rank's steps are ever all in memory.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use hashbrown::HashMap;
+use tailrace_replay::Access;
+
+use super::bursts::{Alone, Burst};
+use super::clocks::Clocks;
+use super::layout::{Layout, Parts};
+use super::names::{Names, Opened};
+use super::network::Network;
+use super::phase::{Cursor, Item, Pieces, What, Who};
+use super::tiles::{Runs, Tiles};
+use super::workload::{Format, Method, Workload};
+use crate::replay::FileSystem;
+
+/// A stream at work.
+#[derive(Debug)]
+pub(super) struct Current {
+    pub step: u64,
+    pub steps: u64,
+    pub opened: Option<Opened>,
+    /// Of the file that all share.
+    pub shared: Layout,
+    pub parts: Parts,
+}
+
+pub(super) struct Run<'a> {
+    pub workload: &'a Workload,
+    pub tiles: Tiles,
+    pub clocks: Clocks,
+    pub names: Names,
+    pub streams: Vec<Current>,
+    network: Network,
+    files: &'a mut dyn FileSystem,
+    alone: Alone<'a>,
+    /// So many calls of a rank may be taken as one.
+    most: i64,
+    cursors: Vec<Cursor>,
+    /// Where files end that are also read while they are written.
+    ends: HashMap<u32, i64>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        workload: &'a Workload,
+        tiles: Tiles,
+        network: Network,
+        files: &'a mut dyn FileSystem,
+        alone: Alone<'a>,
+        most: i64,
+    ) -> Self {
+        let streams = workload.streams.iter().map(|stream| Current {
+            step: 0,
+            steps: stream.steps(workload.steps),
+            opened: None,
+            shared: Layout::shared(stream),
+            parts: Parts::default(),
+        });
+        Self {
+            workload,
+            tiles,
+            clocks: Clocks::new(workload.ranks, network),
+            names: Names::new(),
+            streams: streams.collect(),
+            network,
+            files,
+            alone,
+            most,
+            cursors: vec![Cursor::default(); workload.ranks as usize],
+            ends: HashMap::new(),
+        }
+    }
+
+    /// From the first state to the last output.
+    pub(super) fn all(&mut self) {
+        self.halo(1);
+        for stream in 0..self.streams.len() {
+            let described = &self.workload.streams[stream];
+            if described.is_output && described.initial {
+                self.write_step(stream);
+            }
+        }
+        let mut step = 0;
+        while step < self.workload.steps {
+            self.read_inputs(step);
+            let next = self.next_busy(step);
+            self.compute(next - step);
+            step = next;
+            self.write_outputs(step);
+        }
+        self.clocks.report();
+    }
+
+    fn read_inputs(&mut self, step: u64) {
+        for stream in 0..self.streams.len() {
+            let (described, current) = (&self.workload.streams[stream], &self.streams[stream]);
+            let is_due = !described.is_output
+                && current.step < current.steps
+                && step / described.every >= current.step;
+            if is_due {
+                self.read_step(stream);
+            }
+        }
+    }
+
+    fn write_outputs(&mut self, step: u64) {
+        for stream in 0..self.streams.len() {
+            let described = &self.workload.streams[stream];
+            if described.is_output && step.is_multiple_of(described.every) {
+                self.write_step(stream);
+            }
+        }
+    }
+
+    /// The next step at which something is read or written, or the last.
+    fn next_busy(&self, step: u64) -> u64 {
+        let streams = self.workload.streams.iter();
+        let next = streams.map(|stream| (step / stream.every + 1) * stream.every).min();
+        next.unwrap_or(u64::MAX).min(self.workload.steps)
+    }
+
+    /// Steps of the model: each waits for its neighbours, and so in the end for the slowest.
+    fn compute(&mut self, steps: u64) {
+        self.clocks.meet_for((steps as f64 * self.workload.step_ns).round() as i64);
+        self.halo(steps);
+    }
+
+    fn halo(&mut self, steps: u64) {
+        let [y, x] = self.tiles.largest();
+        let cells = 2 * (y + x) * self.workload.grid[0] * self.workload.halo_fields;
+        let one = if self.workload.ranks > 1 { self.network.transfer(8 * cells) } else { 0 };
+        self.clocks.meet_for(steps as i64 * one);
+    }
+
+    /// Ranks go through the items, each at its own pace; calls are made in order of when they begin.
+    pub(super) fn phase(&mut self, items: &[Item]) {
+        if items.iter().all(|item| item.who == Who::Root) || self.workload.ranks == 1 {
+            self.root_alone(items);
+            return;
+        }
+        self.cursors.fill(Cursor::default());
+        let mut waiting = Vec::with_capacity(self.clocks.at.len());
+        for (rank, at) in self.clocks.at.iter().enumerate() {
+            waiting.push(Reverse((*at, rank as u32)));
+        }
+        let mut waiting = BinaryHeap::from(waiting);
+        while let Some(mut first) = waiting.peek_mut() {
+            let Reverse((now, rank)) = *first;
+            if let Some(burst) = self.take(rank, items) {
+                *first = Reverse((self.serve(rank, now, &burst), rank));
+            } else {
+                self.clocks.at[rank as usize] = now;
+                PeekMut::pop(first);
+            }
+        }
+    }
+
+    fn root_alone(&mut self, items: &[Item]) {
+        self.cursors[0] = Cursor::default();
+        while let Some(burst) = self.take(0, items) {
+            self.clocks.at[0] = self.serve(0, self.clocks.at[0], &burst);
+        }
+    }
+
+    fn serve(&mut self, rank: u32, now: i64, burst: &Burst) -> i64 {
+        let call = self.alone.call(burst, now);
+        let end = self.files.end(rank, now, &call).max(now);
+        self.alone.end(burst, now, end)
+    }
+
+    /// The rank's next calls, as many as may be taken together.
+    fn take(&mut self, rank: u32, items: &[Item]) -> Option<Burst> {
+        let mut cursor = self.cursors[rank as usize];
+        let mut burst = self.next(rank, items, &mut cursor)?;
+        self.cursors[rank as usize] = cursor;
+        while burst.count < self.most {
+            let Some(next) = self.next(rank, items, &mut cursor) else { break };
+            if !burst.admits(&next) {
+                break;
+            }
+            burst.join(&next);
+            self.cursors[rank as usize] = cursor;
+        }
+        Some(burst)
+    }
+
+    fn next(&mut self, rank: u32, items: &[Item], cursor: &mut Cursor) -> Option<Burst> {
+        while let Some(item) = items.get(cursor.item as usize) {
+            if item.who.includes(rank) {
+                let burst = match item.what {
+                    What::Data { access, number, step } => {
+                        self.data(rank, item, (access, number, step), cursor)
+                    }
+                    _ => self.fixed(rank, item, cursor),
+                };
+                if burst.is_some() {
+                    return burst;
+                }
+            }
+            cursor.next_item();
+        }
+        None
+    }
+
+    fn fixed(&mut self, rank: u32, item: &Item, cursor: &mut Cursor) -> Option<Burst> {
+        let (access, file, offset, bytes) = match item.what {
+            What::Call { access, place, bytes, offset } => {
+                (access, item.opened.file(place, rank), offset, bytes)
+            }
+            What::Header { access } => {
+                let bytes = self.layout(item.opened.stream, rank).header_bytes;
+                (access, item.opened.file(self.data_place(), rank), Some(0), bytes)
+            }
+            What::Data { .. } => return None,
+        };
+        cursor.once().then_some(Burst { access, file, offset, bytes, count: 1, scattered: false })
+    }
+
+    pub(super) fn layout(&mut self, stream: usize, rank: u32) -> &Layout {
+        let current = &mut self.streams[stream];
+        if self.workload.method != Method::FilePerRank {
+            return &current.shared;
+        }
+        let has_wholes = rank == 0 || self.workload.wholes_by_all;
+        current.parts.of(&self.workload.streams[stream], &self.tiles.at(rank), has_wholes)
+    }
+
+    fn data(
+        &mut self,
+        rank: u32,
+        item: &Item,
+        (access, number, step): (Access, usize, u64),
+        cursor: &mut Cursor,
+    ) -> Option<Burst> {
+        let workload = self.workload;
+        let stream = &workload.streams[item.opened.stream];
+        let variable = &stream.variables[number];
+        let offset = self.layout(item.opened.stream, rank).offset(stream, number, step)?;
+        let runs = match (variable.tiled, workload.method) {
+            (true, Method::Independent) => self.tiles.at(rank).runs(variable, offset),
+            (true, Method::FilePerRank) => {
+                Runs::single(offset, self.tiles.at(rank).bytes(variable))
+            }
+            _ => Runs::single(offset, variable.bytes()),
+        };
+        let file = item.opened.file(self.data_place(), rank);
+        let is_sieved = workload.format == Format::MpiIo && workload.method == Method::Independent;
+        let end = if is_sieved { self.ends.get(&file).copied().unwrap_or(0) } else { 0 };
+        let is_part = runs.len() * runs.bytes < variable.bytes();
+        let pieces = Pieces { access, file, runs, is_sieved, is_part, most: self.most, end };
+        let burst = pieces.next(cursor)?;
+        if is_sieved && burst.access == Access::Write {
+            let written = burst.offset.unwrap_or(0) + burst.bytes;
+            self.ends.insert(file, written.max(end));
+        }
+        Some(burst)
+    }
+}

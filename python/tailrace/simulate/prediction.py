@@ -1,0 +1,96 @@
+"""What a simulated run takes, how sure that is, and what of it is left to gain."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from tailrace import engine
+from tailrace.errors import TailraceError
+from tailrace.predict.model import Model
+from tailrace.predict.whatif import COMPUTATION, EDGES, GOOD, NEXT, Edge, cores
+from tailrace.units import to_seconds
+
+Cache = Literal["cold", "warm"]
+# Of a message, and of a byte of it, where nothing is known of the network; nanoseconds.
+LATENCY_NS: dict[Edge, float] = {"low": 1000, "value": 2000, "high": 5000}
+BYTE_NS: dict[Edge, float] = {"low": 0.05, "value": 0.2, "high": 1.0}
+
+
+@dataclass(frozen=True)
+class Network:
+    """`latency_ns` and `byte_ns`: exactly so much; None: what networks take."""
+
+    latency_ns: float | None
+    byte_ns: float | None
+    eager_limit_bytes: int
+
+    def parameters(self, edge: Edge) -> dict[str, float]:
+        return {
+            "latency": LATENCY_NS[edge] if self.latency_ns is None else self.latency_ns,
+            "byte": BYTE_NS[edge] if self.byte_ns is None else self.byte_ns,
+            "eager_limit_bytes": self.eager_limit_bytes,
+        }
+
+
+class Simulated(NamedTuple):
+    predicted_s: float
+    interval_s: tuple[float, float]
+    efficiency: dict[str, float]
+    next: str
+    # So many calls of a rank were taken as one.
+    together: int
+
+
+def simulate(
+    workload: dict[str, Any], model: Model, network: Network, cache: Cache | None
+) -> Simulated:
+    """`workload` is what `description.described` makes. `cache`: None leaves open what clients know
+    of the input."""
+
+    def run(edge: Edge, messages: bool = True) -> dict[str, Any]:
+        taken = network.parameters(edge)
+        if not messages:
+            taken |= {"latency": 0.0, "byte": 0.0}
+        warm = cache == "warm" or (cache is None and edge == "low")
+        found = engine.simulate(workload, model.parameters(edge), warm=warm, **taken)
+        if found is None:
+            raise TailraceError(
+                f"{workload['ranks']} ranks cannot be laid out so that each has a cell",
+                "use fewer ranks, other tiles or a larger grid",
+            )
+        return found
+
+    with ThreadPoolExecutor(cores()) as pool:  # the engine simulates without Python's lock
+        alone = pool.submit(run, "value", False)
+        value, *edges = pool.map(run, ("value", *EDGES))
+        without_messages = alone.result()["runtime_ns"]
+    predicted = to_seconds(value["runtime_ns"])
+    bounds = [to_seconds(found["runtime_ns"]) for found in edges]
+    efficiency = _efficiency(workload, value, without_messages)
+    lowest = min(NEXT, key=lambda name: efficiency[name])
+    return Simulated(
+        predicted,
+        (min(predicted, *bounds), max(predicted, *bounds)),
+        efficiency,
+        COMPUTATION if efficiency[lowest] >= GOOD else NEXT[lowest],
+        value["together"],
+    )
+
+
+def _efficiency(
+    workload: dict[str, Any], found: dict[str, Any], without_messages: int
+) -> dict[str, float]:
+    """As of a measured run (docs/reference/report.md). All ranks compute in each step until the
+    slowest is done, so none waits for another by turns."""
+    computed = workload["steps"] * workload["step_ns"]
+    runtime = max(found["runtime_ns"], 1)
+    balance = found["balance"] if computed else 1.0
+    return {
+        "parallel": balance * computed / runtime,
+        "load_balance": balance,
+        "serialization": 1.0,
+        "io": computed / without_messages if without_messages else 1.0,
+        "transfer": without_messages / runtime,
+    }

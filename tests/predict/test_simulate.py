@@ -1,0 +1,182 @@
+"""What a simulated run takes, by arithmetic."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tailrace import engine
+from tailrace.bench import loader
+from tailrace.cli import cli
+from tailrace.predict.model import KINDS
+from tailrace.simulate import description
+
+from ..python.test_report import check_schema
+from .test_model import toml, written
+
+# Two arrays of 8 × 6 × 2 numbers, after each of 4 steps, and nothing else.
+WORKLOAD = """
+name = "small"
+description = "Two arrays."
+program = "solver"
+default_size = "only"
+[solver]
+grid = [8, 6, 2]
+steps = 4
+[size.only]
+[[output]]
+name = "history"
+variable = [{ name = "a{n}", count = 2, source = "tracer:{n}" }]
+"""
+ARRAY_BYTES = 8 * 6 * 2 * 8
+COSTS = {"open": 1e-3, "close": 2e-3, "look_up": 3e-3, "write": 5e-3, "other": 7e-3}
+
+
+def simulated(directory: Path, model: str, *options: object, workload: str = WORKLOAD) -> Result:
+    (directory / "small.toml").write_text(workload)
+    words = ("simulate", directory / "small.toml", "--target", written(directory, model), *options)
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+def prediction(directory: Path, model: str, *options: object, workload: str = WORKLOAD) -> dict:
+    result = simulated(directory, model, *options, "--json", workload=workload)
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    check_schema(answer, "simulate.json")
+    return answer["prediction"]
+
+
+def per_call() -> str:
+    return toml(**{name: str(cost) for name, cost in COSTS.items()})
+
+
+def test_one_rank_takes_its_calls_and_its_steps(tmp_path: Path) -> None:
+    found = prediction(
+        tmp_path, per_call(), "--ranks", 1, "--method", "serial", "--step-seconds", 0.25
+    )
+    # gridio looks up the name, the partial name, the room on the disk, and the name again; opens
+    # and closes; writes the header, eight arrays and the number of steps; and renames.
+    calls = {"look_up": 4, "open": 1, "close": 1, "write": 10, "other": 1}
+    expected = 4 * 0.25 + sum(COSTS[name] * count for name, count in calls.items())
+    assert found["predicted_s"] == pytest.approx(expected, abs=1e-8)
+    assert found["interval_s"] == [found["predicted_s"]] * 2
+    efficiency = found["efficiency"]
+    assert efficiency["io"] == pytest.approx(1 / expected)
+    assert efficiency["transfer"] == efficiency["load_balance"] == efficiency["serialization"] == 1
+    assert found["next"] == "time in files"
+
+
+def test_ranks_share_the_way_to_the_servers(tmp_path: Path) -> None:
+    model = toml(write_rate="1000.0")
+    options = ("--ranks", 4, "--latency", 0, "--bandwidth", "1000GB", "--format", "posix")
+    own, shared = (
+        prediction(tmp_path, model, *options, "--method", method)["predicted_s"]
+        for method in ("file-per-rank", "independent")
+    )
+    written_bytes = 4 * 2 * ARRAY_BYTES
+    # a header of a page, and 27 bytes that say how many steps are whole, in each file
+    assert shared == pytest.approx((written_bytes + 4096 + 27) / 1000, rel=1e-6)
+    assert own == pytest.approx((written_bytes + 4 * (4096 + 27)) / 1000, rel=1e-6)
+
+
+def test_the_master_waits_for_what_the_others_send(tmp_path: Path) -> None:
+    options = ("--ranks", 4, "--latency", 0, "--method", "serial")
+    found = prediction(tmp_path, toml(), *options, "--bandwidth", "1000B", "--format", "posix")
+    # three of four tiles of each array travel; and in each step, and before the first, each rank
+    # sends the four edges of 4 × 3 × 2 cells of two fields; rank 0 tells two, and these the others,
+    # the 8 bytes of how much room there is
+    gathered = 4 * 2 * ARRAY_BYTES * 3 / 4
+    edges = 5 * 2 * (4 + 3) * 2 * 2 * 8
+    assert found["predicted_s"] == pytest.approx((gathered + edges + 2 * 8) / 1000, rel=1e-6)
+    assert found["next"] == "time in MPI"
+
+
+def test_the_interval_holds_what_is_not_known_of_the_network(tmp_path: Path) -> None:
+    options = ("--ranks", 4, "--method", "serial")
+    found = prediction(tmp_path, per_call(), *options)
+    low, high = found["interval_s"]
+    assert low < found["predicted_s"] < high
+    assert any("--latency" in sentence for sentence in found["assumes"])
+    known = prediction(tmp_path, per_call(), *options, "--latency", 1e-6, "--bandwidth", "1GB")
+    assert known["interval_s"] == [known["predicted_s"]] * 2
+    assert not any("--latency" in sentence for sentence in known["assumes"])
+
+
+def test_uneven_tiles_are_load_imbalance(tmp_path: Path) -> None:
+    options = ("--ranks", 4, "--method", "serial", "--step-seconds", 1, "--set", "tiles=4x1")
+    even = prediction(tmp_path, toml(), *options)
+    assert even["efficiency"]["load_balance"] == 1
+    uneven = prediction(tmp_path, toml(), *options, "--set", "grid=9x6x2")
+    # 9 cells along x are 3 + 2 + 2 + 2
+    assert uneven["efficiency"]["load_balance"] == pytest.approx(9 / 12)
+
+
+def test_calls_that_are_taken_together_take_as_long(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(WORKLOAD)
+    workload = loader.sized(
+        loader.load(str(tmp_path / "small.toml")), None, {"grid": [64, 64, 8]}, ""
+    )
+    model = {
+        **dict.fromkeys(("cached_read", "scattered_write", "synchronize_clean"), 1000.0),
+        "calls": dict.fromkeys(KINDS, 2000.0),
+        "sent_write": 50.0, "sent_scattered_write": 20.0,
+        "copy": 0.5, "cached": 0.1, "write": 0.3, "read": 0.3, "write_behind": 1e5,
+        "room_by_file": False, "close_drains": True, "look_up_drains": False, "end_drains": True,
+        "behind_writes": [], "rereads": "while_open",
+    }  # fmt: skip
+    for method in description.METHODS:
+        described = description.described(workload, 16, 4, (method, "posix"), 0.0, {})
+        network = {"latency": 1000.0, "byte": 0.1, "eager_limit_bytes": 32768}
+        each, together = (
+            engine.simulate(described, model, **network, calls_at_most=calls)
+            for calls in (10_000_000, 50)
+        )
+        assert each["together"] == 1
+        if method != "serial":
+            assert together["together"] > 1
+        assert together["runtime_ns"] == pytest.approx(each["runtime_ns"], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--ranks", 49), "49 ranks cannot be laid out so that each has a cell"),
+        (("--ranks", 2, "--format", "hdf5"), "the format hdf5 is not simulated yet"),
+        (("--ranks", 2, "--method", "teleport"), "there is no method 'teleport'"),
+        (("--ranks", 2, "--setting", "chunk=block"), "the setting chunk is not simulated"),
+        (("--ranks", 2, "--setting", "whole_writers=none"), "whole_writers cannot be none"),
+        (("--ranks", 2, "--size", "huge"), "small has no size"),
+        (("--ranks", 2, "--set", "grid=0x1x1"), "grid"),
+        (("--ranks", 0), "--ranks"),
+        (("--ranks", 2, "--step-seconds", -1), "--step-seconds"),
+        ((), "--ranks"),
+    ],
+)
+def test_wrong_use_is_told_in_a_sentence_with_a_hint(
+    tmp_path: Path, options: tuple[object, ...], sentence: str
+) -> None:
+    result = simulated(tmp_path, toml(), *options)
+    assert result.exit_code == 2, result.output
+    assert sentence in result.output
+    assert "hint: " in result.output and "Traceback" not in result.output
+
+
+def test_only_the_solver_is_simulated(tmp_path: Path) -> None:
+    words = ["simulate", "btio", "--ranks", "4", "--target", str(written(tmp_path, toml()))]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 2
+    assert "btio runs the program btio, which is not simulated yet" in result.output
+
+
+def test_the_answer_in_words(tmp_path: Path) -> None:
+    words = ("--ranks", 1, "--method", "serial", "--format", "posix")
+    result = simulated(tmp_path, per_call(), *words)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == (
+        "small (only) on 1 rank, serial, posix, on plain, would take 72.0 ms."
+    )
+    assert "- computing takes no time" in result.stdout and "2 µs" not in result.stdout
+    assert "- a message takes 2 µs" in simulated(tmp_path, per_call(), "--ranks", 2).stdout
