@@ -11,11 +11,11 @@ from click.testing import CliRunner, Result
 from tailrace import engine
 from tailrace.bench import loader
 from tailrace.cli import cli
-from tailrace.predict.model import KINDS
+from tailrace.predict.model import load
 from tailrace.simulate import description
 
 from ..python.test_report import check_schema
-from .test_model import toml, written
+from .test_model import CALLS, toml, written
 
 # Two arrays of 8 × 6 × 2 numbers, after each of 4 steps, and nothing else.
 WORKLOAD = """
@@ -119,14 +119,9 @@ def test_calls_that_are_taken_together_take_as_long(tmp_path: Path) -> None:
     workload = loader.sized(
         loader.load(str(tmp_path / "small.toml")), None, {"grid": [64, 64, 8]}, ""
     )
-    model = {
-        **dict.fromkeys(("cached_read", "scattered_write", "synchronize_clean"), 1000.0),
-        "calls": dict.fromkeys(KINDS, 2000.0),
-        "sent_write": 50.0, "sent_scattered_write": 20.0,
-        "copy": 0.5, "cached": 0.1, "write": 0.3, "read": 0.3, "write_behind": 1e5,
-        "room_by_file": False, "close_drains": True, "look_up_drains": False, "end_drains": True,
-        "behind_writes": [], "rereads": "while_open",
-    }  # fmt: skip
+    changes = dict.fromkeys(CALLS, "2e-6") | {"copy_in": "2e9", "write_rate": "3e9"}
+    model = load(written(tmp_path, toml(**changes, write_behind_bytes="1e5"))).parameters()
+    model |= {"scattered_write": 1000.0, "sent_write": 50.0, "sent_scattered_write": 20.0}
     for method in description.METHODS:
         described = description.described(workload, 16, 4, (method, "posix"), 0.0, {})
         network = {"latency": 1000.0, "byte": 0.1, "eager_limit_bytes": 32768}
