@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tailrace import engine
-from tailrace.bench import loader
+from tailrace.bench import gridio, loader
 from tailrace.simulate import description
 
 from ..python.bench_runs import Bench, bench, built  # noqa: F401
@@ -54,26 +54,26 @@ def without_what_others_wrote(calls: list[Call]) -> list[Call]:
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.sampled(pairs=True)
-@pytest.mark.parametrize("name", WORKLOADS)
-@pytest.mark.parametrize("method", description.METHODS)
-@pytest.mark.parametrize("format_", description.FORMATS)
-@pytest.mark.parametrize("ranks", RANKS)
-def test_calls_are_those_of_a_real_run(
+def check(
     bench: Bench,  # noqa: F811
-    tmp_path: Path,
-    name: str,
-    method: str,
-    format_: str,
+    workload: str,
     ranks: int,
+    pair: tuple[str, str],
+    changes: dict[str, object] | None = None,
+    settings: dict[str, str] | None = None,
+    hints: dict[str, str] | None = None,
 ) -> None:
-    workload = loader.sized(loader.load(name), "tiny", {}, "")
-    words = ("--size", "tiny", "--method", method, "--format", format_, "--capture")
-    result = bench.run(name, *words, ranks=ranks)
+    """Runs the workload, simulates it, and compares."""
+    given = {"--set": changes, "--setting": settings, "--hint": hints}
+    words: list[str] = ["--size", "tiny", "--method", pair[0], "--format", pair[1], "--capture"]
+    for option, values in given.items():
+        for name, value in (values or {}).items():
+            words += [option, f"{name}={_word(value)}"]
+    result = bench.run(workload, *words, ranks=ranks)
     assert result.exit_code == 0, result.output
-    (trace,) = tmp_path.rglob("*.tailrace")
-    described = description.described(workload, ranks, ranks, (method, format_), 0.0, {})
+    (trace,) = bench.directory.parent.rglob("*.tailrace")
+    sized = loader.sized(loader.load(workload), "tiny", changes or {}, "")
+    described = description.described(sized, ranks, ranks, pair, 0.0, settings or {}, hints or {})
     simulated = [
         [_call(kind, file, offset, size) for kind, file, offset, size in calls]
         for calls in engine.simulated_calls(described)
@@ -82,3 +82,81 @@ def test_calls_are_those_of_a_real_run(
     assert len(simulated) == len(real) == ranks and real[0]
     for mine, theirs in zip(simulated, real, strict=True):
         assert without_what_others_wrote(mine) == without_what_others_wrote(theirs)
+
+
+def _word(value: object) -> str:
+    return "x".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+PAIRS = [
+    (method, format_)
+    for method in description.METHODS
+    for format_ in description.FORMATS
+    if gridio.possible(method, format_)
+]
+
+
+@pytest.mark.slow
+@pytest.mark.sampled(pairs=True)
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_calls_are_those_of_a_real_run(
+    bench: Bench,  # noqa: F811
+    name: str,
+    pair: tuple[str, str],
+    ranks: int,
+) -> None:
+    check(bench, name, ranks, pair)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format_", description.FORMATS)
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("aggregated", {"writers": "2"}),
+        ("aggregated", {"writers_per_node": "3", "whole_writers": "all"}),
+        ("aggregated", {"writers": "2", "buffer_bytes": "1000"}),
+        ("aggregated", {"buffer_bytes": "100"}),
+        ("independent", {"whole_writers": "all"}),
+        ("file-per-rank", {"whole_writers": "all"}),
+    ],
+)
+def test_settings_do_what_they_do(
+    bench: Bench,  # noqa: F811
+    method: str,
+    format_: str,
+    settings: dict[str, str],
+) -> None:
+    check(bench, "roms", 4, (method, format_), settings=settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "format_", "changes"),
+    [
+        # rows of tiles only, columns only, and uneven ones
+        ("collective", "mpiio", {"tiles": [3, 1]}),
+        ("independent", "mpiio", {"tiles": [1, 3]}),
+        ("aggregated", "posix", {"tiles": [3, 1]}),
+        ("file-per-rank", "posix", {"grid": [120, 11, 4]}),
+        # a layer: nobody's part lies between another's
+        ("collective", "mpiio", {"grid": [16, 9, 1]}),
+        # rows so far apart that ROMIO's buffer does not reach from one to the next
+        ("independent", "mpiio", {"grid": [90000, 3, 2], "tiles": [3, 1], "steps": 2}),
+        ("serial", "posix", {"steps": 7, "every": 3}),
+    ],
+)
+def test_grids_and_cadences(
+    bench: Bench,  # noqa: F811
+    method: str,
+    format_: str,
+    changes: dict[str, object],
+) -> None:
+    check(bench, "roms", 3, (method, format_), changes)
+
+
+@pytest.mark.slow
+def test_aggregators_write_a_buffer_at_a_time(bench: Bench) -> None:  # noqa: F811
+    check(bench, "roms", 4, ("collective", "mpiio"), hints={"cb_buffer_size": "1500"})

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_predict::simulate::{
-    Conditions, Dimension, Format, Method, Network, Stream, Variable, Workload,
+    Conditions, Dimension, Format, Method, Network, Stream, Variable, Workload, Writers,
 };
 use tailrace_replay::program::FileCall;
 
@@ -58,6 +58,11 @@ struct GivenWorkload {
     method: String,
     format: String,
     wholes_by_all: bool,
+    writers: Option<u32>,
+    writers_per_node: u32,
+    buffer_bytes: i64,
+    aggregators: Option<u32>,
+    collective_buffer_bytes: i64,
     streams: Vec<GivenStream>,
 }
 
@@ -67,6 +72,8 @@ fn workload(given: GivenWorkload) -> PyResult<Workload> {
         "serial" => Method::Serial,
         "independent" => Method::Independent,
         "file-per-rank" => Method::FilePerRank,
+        "collective" => Method::Collective,
+        "aggregated" => Method::Aggregated,
         other => return Err(unknown(other)),
     };
     let format = match given.format.as_str() {
@@ -75,7 +82,10 @@ fn workload(given: GivenWorkload) -> PyResult<Workload> {
         other => return Err(unknown(other)),
     };
     let GivenWorkload { ranks, ranks_per_node, grid, tiles, steps, step_ns, .. } = given;
-    let GivenWorkload { halo_fields, wholes_by_all, .. } = given;
+    let GivenWorkload { halo_fields, wholes_by_all, buffer_bytes, .. } = given;
+    let GivenWorkload { aggregators, collective_buffer_bytes, .. } = given;
+    let each = Writers::OfNode(given.writers_per_node);
+    let writers = given.writers.map_or(each, Writers::All);
     let streams = given.streams.into_iter().map(stream).collect();
     Ok(Workload {
         ranks,
@@ -88,6 +98,10 @@ fn workload(given: GivenWorkload) -> PyResult<Workload> {
         method,
         format,
         wholes_by_all,
+        writers,
+        buffer_bytes,
+        aggregators,
+        collective_buffer_bytes,
         streams,
     })
 }

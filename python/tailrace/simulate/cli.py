@@ -13,8 +13,8 @@ from tailrace.usage import EAGER_LIMIT, PATH, Size
 @click.command()
 @click.argument("workload")
 @click.option("--ranks", type=click.IntRange(min=1), required=True, help="MPI ranks.")
-@click.option("--method", metavar="METHOD", help="serial, independent, file-per-rank.")
-@click.option("--format", "format_", metavar="FORMAT", help="posix, mpiio.")
+@click.option("--method", metavar="METHOD", help="As in `tailrace bench`.")
+@click.option("--format", "format_", metavar="FORMAT", help="posix or mpiio.")
 @click.option(
     "--target",
     type=PATH,
@@ -36,6 +36,13 @@ from tailrace.usage import EAGER_LIMIT, PATH, Size
     multiple=True,
     metavar="NAME=VALUE",
     help="Setting of the method (kernels/README.md).",
+)
+@click.option(
+    "--hint",
+    "hints",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Hint for MPI-IO: cb_nodes, cb_buffer_size.",
 )
 @click.option(
     "--ranks-per-node",

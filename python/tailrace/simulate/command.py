@@ -25,13 +25,15 @@ def main(word: str, target: Path, as_json: bool, given: dict[str, Any]) -> None:
     workload, size, changes = _workload(word, given)
     pair = description.check(workload, given["method"], given["format_"])
     settings = dict(text.split("=", 1) for text in checked_pairs("--setting", given["settings"]))
+    hints = dict(text.split("=", 1) for text in checked_pairs("--hint", given["hints"]))
     described = description.described(
         workload,
         given["ranks"],
         given["ranks_per_node"],
         pair,
         given["step_s"] or 0.0,
-        description.checked_settings(settings),
+        description.checked_settings(settings, pair[0]),
+        description.checked_hints(hints),
     )
     model = load(target)
     found = simulate(described, model, _network(given), given["cache"])
@@ -45,7 +47,7 @@ def main(word: str, target: Path, as_json: bool, given: dict[str, Any]) -> None:
         "target": model.name,
         "prediction": {
             "change": _words(given["ranks"], pair, model),
-            "arguments": _arguments(given, changes, settings, pair, model),
+            "arguments": _arguments(given, (changes, settings, hints), pair, model),
             "assumes": list(_assumes(described, model, found, given)),
             "predicted_s": found.predicted_s,
             "interval_s": list(found.interval_s),
@@ -84,8 +86,7 @@ def _words(ranks: int, pair: tuple[str, str], model: Model) -> str:
 
 def _arguments(
     given: dict[str, Any],
-    changes: dict[str, object],
-    settings: dict[str, str],
+    added: tuple[dict[str, Any], ...],
     pair: tuple[str, str],
     model: Model,
 ) -> dict[str, Any]:
@@ -98,8 +99,8 @@ def _arguments(
     }
     chosen = ("step_s", "latency_s", "bandwidth", "cache")
     optional = {name: given[name] for name in chosen if given[name] is not None}
-    optional |= {"set": changes} if changes else {}
-    return named | optional | ({"setting": settings} if settings else {})
+    several = zip(("set", "setting", "hint"), added, strict=True)
+    return named | optional | {name: pairs for name, pairs in several if pairs}
 
 
 def _assumes(

@@ -9,11 +9,20 @@ from tailrace.bench import pairs
 from tailrace.bench.workload import Input, Output, Solver, Variable, Workload
 from tailrace.errors import TailraceError
 
-METHODS = ("serial", "independent", "file-per-rank")
+METHODS = ("serial", "independent", "file-per-rank", "collective", "aggregated")
 FORMATS = ("posix", "mpiio")
 AXES = "xyz"
 ELEMENT_BYTES = {"float64": 8, "float32": 4, "int32": 4, "character": 1}
-SETTINGS = {"whole_writers": ("root", "all")}
+# Settings and hints by name: their words, or None for a number.
+SETTINGS: dict[str, tuple[str, ...] | None] = {
+    "whole_writers": ("root", "all"),
+    "writers": None,
+    "writers_per_node": None,
+    "buffer_bytes": None,
+}
+HINTS: dict[str, tuple[str, ...] | None] = {"cb_nodes": None, "cb_buffer_size": None}
+BUFFER_BYTES = 16 << 20
+MOST = 1 << 31
 NANOSECONDS = 1e9
 
 
@@ -51,6 +60,7 @@ def described(
     pair: tuple[str, str],
     step_s: float,
     settings: dict[str, str],
+    hints: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """What `engine.simulate` takes."""
     table = workload.solver
@@ -69,21 +79,51 @@ def described(
         "method": pair[0],
         "format": pair[1],
         "wholes_by_all": settings.get("whole_writers") == "all",
+        "writers": _number(settings, "writers"),
+        "writers_per_node": _number(settings, "writers_per_node") or 1,
+        "buffer_bytes": max(_number(settings, "buffer_bytes") or BUFFER_BYTES, 8),
+        "aggregators": _number(hints or {}, "cb_nodes"),
+        "collective_buffer_bytes": _number(hints or {}, "cb_buffer_size") or BUFFER_BYTES,
         "streams": [_stream(stream, table) for stream in streams],
     }
 
 
-def checked_settings(given: dict[str, str]) -> dict[str, str]:
-    for name, value in given.items():
-        if name not in SETTINGS:
-            raise TailraceError(
-                f"the setting {name} is not simulated", f"the settings are {', '.join(SETTINGS)}"
-            )
-        if value not in SETTINGS[name]:
-            raise TailraceError(
-                f"the setting {name} cannot be {value}", f"use {' or '.join(SETTINGS[name])}"
-            )
+def _number(given: dict[str, str], name: str) -> int | None:
+    return int(given[name]) if name in given else None
+
+
+def checked_settings(given: dict[str, str], method: str) -> dict[str, str]:
+    _check("setting", given, SETTINGS)
+    if "writers" in given and "writers_per_node" in given:
+        raise TailraceError(
+            "the settings writers and writers_per_node exclude each other", "give one of them"
+        )
+    if method == "collective" and given.get("whole_writers") == "all":
+        raise TailraceError(
+            "whole_writers=all is not simulated with the method collective",
+            "leave it out: rank 0 then writes what is not tiled",
+        )
     return given
+
+
+def checked_hints(given: dict[str, str]) -> dict[str, str]:
+    _check("hint", given, HINTS)
+    return given
+
+
+def _check(what: str, given: dict[str, str], known: dict[str, tuple[str, ...] | None]) -> None:
+    for name, value in given.items():
+        if name not in known:
+            raise TailraceError(
+                f"the {what} {name} is not simulated", f"the {what}s are {', '.join(known)}"
+            )
+        words = known[name]
+        if words is not None and value not in words:
+            raise TailraceError(f"the {what} {name} cannot be {value}", f"use {' or '.join(words)}")
+        if words is None and not (value.isdecimal() and 1 <= int(value) <= MOST):
+            raise TailraceError(
+                f"the {what} {name} cannot be {value}", f"use a whole number from 1 to {MOST}"
+            )
 
 
 def _stream(stream: Input, table: Solver) -> dict[str, Any]:

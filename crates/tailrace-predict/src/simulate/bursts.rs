@@ -6,7 +6,8 @@ use tailrace_replay::program::FileCall;
 
 use crate::model::Parameters;
 
-/// So many calls of a kind on a file, one behind the other.
+/// So many calls of a kind on a file, one behind the other; of none, a pause of as many nanoseconds
+/// as there are bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
     pub access: Access,
@@ -19,9 +20,15 @@ pub(super) struct Burst {
 }
 
 impl Burst {
+    pub(super) fn pause(time: i64) -> Self {
+        let (access, scattered) = (Access::Other, false);
+        Self { access, file: 0, offset: None, bytes: time, count: 0, scattered }
+    }
+
     /// Whether `next` may be taken together with it.
     pub(super) fn admits(&self, next: &Burst) -> bool {
-        self.access == next.access && self.file == next.file
+        let is_pause = self.count == 0 || next.count == 0;
+        !is_pause && self.access == next.access && self.file == next.file
     }
 
     pub(super) fn join(&mut self, next: &Burst) {

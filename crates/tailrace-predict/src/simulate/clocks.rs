@@ -33,6 +33,12 @@ impl Clocks {
         self.meet_for(self.network.meeting(self.ranks()));
     }
 
+    /// All tell all so many bytes.
+    pub(super) fn meet_over(&mut self, bytes: i64) {
+        let ranks = self.ranks();
+        self.meet_for(self.network.meeting(ranks) + self.network.moving(bytes * i64::from(ranks)));
+    }
+
     /// Rank 0 tells all others.
     pub(super) fn broadcast(&mut self, bytes: i64) {
         let told = self.at[ROOT] + self.network.broadcast(self.ranks(), bytes);

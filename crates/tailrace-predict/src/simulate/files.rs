@@ -25,7 +25,11 @@ impl Run<'_> {
 
     /// The ranks that open the file.
     fn accessors(&self) -> Who {
-        if self.workload.method == Method::Serial { Who::Root } else { Who::All }
+        match self.workload.method {
+            Method::Serial => Who::Root,
+            Method::Aggregated => Who::Writers,
+            _ => Who::All,
+        }
     }
 
     /// Of those that have one file open together, the first.
@@ -35,7 +39,11 @@ impl Run<'_> {
 
     /// Several ranks open one file, and each moves data by itself.
     fn is_apart(&self) -> bool {
-        self.workload.method == Method::Independent
+        matches!(self.workload.method, Method::Independent | Method::Aggregated)
+    }
+
+    fn is_collective(&self) -> bool {
+        self.workload.method == Method::Collective
     }
 
     fn is_mpiio(&self) -> bool {
@@ -84,7 +92,7 @@ impl Run<'_> {
 
     /// Whether there are locks: `then` is what removes the file again.
     fn try_lock(&mut self, opened: Opened, then: &[(Access, Place)]) {
-        if !self.is_mpiio() || !self.is_apart() {
+        if !self.is_mpiio() || !(self.is_apart() || self.is_collective()) {
             return;
         }
         let tried =
@@ -101,7 +109,7 @@ impl Run<'_> {
             return;
         }
         self.calls(opened, Who::Root, &open);
-        if self.accessors() == Who::All {
+        if self.accessors() != Who::Root {
             self.clocks.broadcast(4);
             self.calls(opened, Who::Others, &open);
         }
@@ -124,7 +132,7 @@ impl Run<'_> {
 
     /// Those that have one file open together.
     fn meet_accessors(&mut self) {
-        if self.accessors() == Who::All && !self.splits() {
+        if self.accessors() != Who::Root && !self.splits() {
             self.clocks.meet();
         }
     }
@@ -151,7 +159,7 @@ impl Run<'_> {
     pub(super) fn bring_to_disk(&mut self, opened: Opened) {
         let (file, who) = (self.data_place(), self.accessors());
         if self.is_mpiio() {
-            let own = if self.is_apart() { Who::All } else { self.first() };
+            let own = if self.is_apart() { who } else { self.first() };
             self.calls(opened, own, &[(Access::Synchronize, file)]);
         }
         self.calls(opened, who, &[(Access::Synchronize, file)]);
@@ -174,7 +182,7 @@ impl Run<'_> {
     pub(super) fn close_written(&mut self, opened: Opened) {
         self.clocks.meet();
         self.mark_steps(opened);
-        self.close(opened, self.first());
+        self.close(opened, Some(self.first()));
         self.clocks.meet();
         self.calls(
             opened,
@@ -184,11 +192,11 @@ impl Run<'_> {
         self.clocks.meet();
     }
 
-    /// `own`: who has a handle of its own where not all do.
-    fn close(&mut self, opened: Opened, own: Who) {
+    /// `own`: who has a handle of its own where not all do that open the file.
+    fn close(&mut self, opened: Opened, own: Option<Who>) {
         let close = [(Access::Close, self.data_place())];
-        if self.is_mpiio() {
-            let own = if self.is_apart() { Who::All } else { own };
+        let own = if self.is_apart() { Some(self.accessors()) } else { own };
+        if let Some(own) = own.filter(|_| self.is_mpiio()) {
             self.calls(opened, own, &close);
         }
         self.calls(opened, self.accessors(), &close);
@@ -211,8 +219,8 @@ impl Run<'_> {
         }
         self.calls(opened, who, &[(Access::Open, file)]);
         self.read_header(opened);
-        if self.is_mpiio() {
-            self.open_own(opened, self.readers(stream));
+        if let Some(readers) = self.readers(stream).filter(|_| self.is_mpiio()) {
+            self.open_own(opened, readers);
         }
         self.clocks.meet();
         self.tell_variables(stream);
@@ -220,25 +228,33 @@ impl Run<'_> {
     }
 
     /// Those that move data out of the file, each through a handle of its own.
-    fn readers(&self, stream: usize) -> Who {
+    fn readers(&self, stream: usize) -> Option<Who> {
         let has_tiles = self.workload.streams[stream].variables.iter().any(|v| v.tiled);
-        if self.splits() && !has_tiles { Who::Root } else { self.accessors() }
+        let who = if self.splits() && !has_tiles { Who::Root } else { self.accessors() };
+        (!self.is_collective()).then_some(who)
     }
 
-    /// Through MPI-IO one reads for all.
+    /// The first page, and then all of it.
     fn read_header(&mut self, opened: Opened) {
-        let who = if self.is_mpiio() { self.first() } else { self.accessors() };
         let page = What::Call {
             access: Access::Read,
             place: self.data_place(),
             bytes: PAGE_BYTES,
             offset: Some(0),
         };
-        for what in [page, What::Header { access: Access::Read }] {
-            self.phase(&[Item { who, opened, what }]);
-            if self.is_mpiio() {
-                self.meet_accessors();
-            }
+        let header = What::Header { access: Access::Read };
+        if !self.is_mpiio() {
+            let who = self.accessors();
+            self.phase(&[page, header].map(|what| Item { who, opened, what }));
+            return;
+        }
+        let all = self.streams[opened.stream].shared.header_bytes;
+        let is_shared = self.accessors() == Who::All && !self.splits() && self.workload.ranks > 1;
+        for (what, bytes) in [(page, PAGE_BYTES), (header, all)] {
+            let together = Item { who: Who::Aggregators, opened, what: What::Together { bytes } };
+            let alone = Item { who: self.first(), opened, what };
+            self.phase(&[if is_shared { together } else { alone }]);
+            self.meet_accessors();
         }
     }
 

@@ -1,13 +1,17 @@
 //! What a workload's run would take, without any trace: the solver's steps in closed form, and its
 //! outputs and inputs call by call, as kernels/gridio makes them.
 
+mod boxes;
 mod bursts;
 mod clocks;
+mod data;
 mod files;
+mod groups;
 mod layout;
 mod names;
 mod network;
 mod phase;
+mod plans;
 mod run;
 mod streams;
 mod tiles;
@@ -15,12 +19,13 @@ mod workload;
 
 pub use bursts::Alone;
 pub use network::Network;
-pub use workload::{Dimension, Format, Method, Stream, Variable, Workload};
+pub use workload::{Dimension, Format, Method, Stream, Variable, Workload, Writers};
 
 use tailrace_replay::program::FileCall;
 
 use crate::model::{Modelled, Parameters};
 use crate::replay::FileSystem;
+use boxes::Piece;
 use run::Run;
 use tiles::Tiles;
 
@@ -82,10 +87,17 @@ fn calls_of(workload: &Workload, tiles: &Tiles) -> i64 {
     for stream in &workload.streams {
         let variables = stream.variables.iter().filter(|variable| variable.tiled);
         let a_step: i64 = match workload.method {
-            Method::Serial => variables.count() as i64,
+            Method::Serial | Method::Collective => variables.count() as i64,
+            Method::Aggregated => {
+                variables.count() as i64
+                    * i64::from(workload.ranks.div_ceil(workload.ranks_per_node))
+            }
             Method::FilePerRank => variables.count() as i64 * i64::from(workload.ranks),
             Method::Independent => variables
-                .map(|variable| tiles.at(0).runs(variable, 0).len() * i64::from(workload.ranks))
+                .map(|variable| {
+                    Piece::of(&tiles.at(0), variable).runs(variable, 0).len()
+                        * i64::from(workload.ranks)
+                })
                 .sum(),
         };
         calls += a_step * stream.steps(workload.steps) as i64;

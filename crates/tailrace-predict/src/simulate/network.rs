@@ -20,6 +20,10 @@ impl Network {
         (levels(ranks) * (self.latency + bytes as f64 * self.byte)).round() as i64
     }
 
+    pub(super) fn moving(&self, bytes: i64) -> i64 {
+        (bytes as f64 * self.byte).round() as i64
+    }
+
     /// One rank sends so many bytes, or receives them.
     pub(super) fn transfer(&self, bytes: i64) -> i64 {
         (self.latency + bytes as f64 * self.byte).round() as i64

@@ -11,22 +11,19 @@ use super::tiles::Runs;
 const SIEVE_WRITE_BYTES: i64 = 512 << 10;
 const SIEVE_READ_BYTES: i64 = 4 << 20;
 
+/// The stage of a cursor behind the lock.
+const LOCKED: u32 = 1;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Root,
     All,
-    /// All but rank 0.
+    /// Those that open the file but for rank 0.
     Others,
-}
-
-impl Who {
-    pub(super) fn includes(self, rank: u32) -> bool {
-        match self {
-            Self::Root => rank == 0,
-            Self::All => true,
-            Self::Others => rank > 0,
-        }
-    }
+    /// Of the aggregated method.
+    Writers,
+    /// ROMIO's.
+    Aggregators,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +44,10 @@ pub(super) enum What {
     Header {
         access: Access,
     },
+    /// So many bytes from the begin of the file, which all ranks read together.
+    Together {
+        bytes: i64,
+    },
     /// The stream's variable at that step of the file, as far as it is the rank's.
     Data {
         access: Access,
@@ -56,9 +57,12 @@ pub(super) enum What {
 }
 
 /// How far a rank has come.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cursor {
     pub item: u32,
+    /// Of a variable that is moved in parts: which, and whether it was exchanged.
+    pub part: u32,
+    pub is_exchanged: bool,
     stage: u32,
     run: i64,
     within: i64,
@@ -71,17 +75,78 @@ impl Cursor {
         self.stage == 1
     }
 
+    /// Whether nothing of the item was moved yet.
+    pub(super) fn is_new(&self) -> bool {
+        *self == Self { item: self.item, ..Self::default() }
+    }
+
     pub(super) fn next_item(&mut self) {
         *self = Self { item: self.item + 1, ..Self::default() };
+    }
+
+    pub(super) fn next_part(&mut self) {
+        *self = Self { item: self.item, part: self.part + 1, ..Self::default() };
+    }
+}
+
+/// Places in a file, in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Places<'a> {
+    Regular(Runs),
+    /// Offset and bytes of each.
+    Listed(&'a [(i64, i64)]),
+}
+
+impl Places<'_> {
+    fn len(&self) -> i64 {
+        match self {
+            Self::Regular(runs) => runs.len(),
+            Self::Listed(list) => list.len() as i64,
+        }
+    }
+
+    fn offset(&self, number: i64) -> i64 {
+        match self {
+            Self::Regular(runs) => runs.offset(number),
+            Self::Listed(list) => list[number as usize].0,
+        }
+    }
+
+    /// Of so many from that one on.
+    fn bytes(&self, first: i64, count: i64) -> i64 {
+        match self {
+            Self::Regular(runs) => runs.bytes * count,
+            Self::Listed(list) => {
+                list[first as usize..(first + count) as usize].iter().map(|place| place.1).sum()
+            }
+        }
+    }
+
+    pub(super) fn all_bytes(&self) -> i64 {
+        self.bytes(0, self.len())
+    }
+
+    /// Behind the last byte.
+    fn end(&self) -> i64 {
+        let last = self.len() - 1;
+        self.offset(last) + self.bytes(last, 1)
+    }
+
+    /// The first that reaches beyond the byte.
+    fn beyond(&self, byte: i64) -> i64 {
+        match self {
+            Self::Regular(runs) => runs.beyond(byte),
+            Self::Listed(list) => list.partition_point(|place| place.0 + place.1 <= byte) as i64,
+        }
     }
 }
 
 /// The pieces that a rank moves of a variable, and through which file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pieces {
+pub(super) struct Pieces<'a> {
     pub access: Access,
     pub file: u32,
-    pub runs: Runs,
+    pub places: Places<'a>,
     /// Through ROMIO, which moves pieces with gaps by way of a buffer with the gaps in it.
     pub is_sieved: bool,
     /// They are not all of the variable.
@@ -92,13 +157,13 @@ pub(super) struct Pieces {
     pub end: i64,
 }
 
-impl Pieces {
+impl Pieces<'_> {
     /// The next calls; none where all is moved.
     pub(super) fn next(&self, cursor: &mut Cursor) -> Option<Burst> {
-        if cursor.run >= self.runs.len() {
-            return None;
+        if cursor.run >= self.places.len() {
+            return self.unlocked(cursor);
         }
-        let is_single = self.runs.len() == 1;
+        let is_single = self.places.len() == 1;
         match (self.is_sieved && self.is_part, self.most > 1) {
             (true, _) if is_single && self.access == Access::Write => Some(self.locked(cursor)),
             (true, _) if is_single => Some(self.direct(cursor)),
@@ -111,14 +176,11 @@ impl Pieces {
     /// One piece, which another's buffer may have in it.
     fn locked(&self, cursor: &mut Cursor) -> Burst {
         cursor.stage += 1;
-        match cursor.stage {
-            2 => self.burst(Access::Write, self.runs.start, self.runs.bytes, 1),
-            1 => self.burst(Access::Lock, 0, 0, 1),
-            _ => {
-                cursor.run = 1;
-                self.burst(Access::Lock, 0, 0, 1)
-            }
+        if cursor.stage == LOCKED {
+            return self.burst(Access::Lock, 0, 0, 1);
         }
+        (cursor.run, cursor.stage) = (1, LOCKED);
+        self.burst(Access::Write, self.places.offset(0), self.places.bytes(0, 1), 1)
     }
 
     fn burst(&self, access: Access, offset: i64, bytes: i64, count: i64) -> Burst {
@@ -127,18 +189,19 @@ impl Pieces {
     }
 
     fn direct(&self, cursor: &mut Cursor) -> Burst {
-        let count = self.most.min(self.runs.len() - cursor.run);
-        let offset = self.runs.offset(cursor.run);
+        let count = self.most.min(self.places.len() - cursor.run);
+        let (offset, bytes) =
+            (self.places.offset(cursor.run), self.places.bytes(cursor.run, count));
         cursor.run += count;
-        self.burst(self.access, offset, self.runs.bytes * count, count)
+        self.burst(self.access, offset, bytes, count)
     }
 
-    /// ADIOI_GEN_WriteStrided: each buffer is locked, read, written and unlocked; and
+    /// ADIOI_GEN_WriteStrided: all of it is locked, then each buffer read and written; and
     /// ADIOI_GEN_ReadStrided, which only reads.
     fn sieved(&self, cursor: &mut Cursor) -> Burst {
         let buffer = if self.access == Access::Read { SIEVE_READ_BYTES } else { SIEVE_WRITE_BYTES };
-        let begin = self.runs.offset(cursor.run) + cursor.within;
-        let bytes = buffer.min(self.runs.end() - begin);
+        let begin = self.places.offset(cursor.run) + cursor.within;
+        let bytes = buffer.min(self.places.end() - begin);
         if self.access == Access::Read {
             self.leave(cursor, begin + bytes);
             return self.burst(Access::Read, begin, bytes, 1);
@@ -146,45 +209,51 @@ impl Pieces {
         let found = (self.end - begin).clamp(0, bytes);
         cursor.stage += 1;
         match cursor.stage {
-            1 => self.burst(Access::Lock, 0, 0, 1),
+            LOCKED => self.burst(Access::Lock, 0, 0, 1),
             2 => {
                 // what it finds too little of it asks for again
                 cursor.stage += u32::from(found == 0 || found == bytes);
                 self.burst(Access::Read, begin, found, 1)
             }
             3 => self.burst(Access::Read, begin + found, 0, 1),
-            4 => self.burst(Access::Write, begin, bytes, 1),
             _ => {
                 self.leave(cursor, begin + bytes);
-                self.burst(Access::Lock, 0, 0, 1)
+                cursor.stage = LOCKED;
+                self.burst(Access::Write, begin, bytes, 1)
             }
         }
     }
 
+    /// What is locked is unlocked when all of it is moved.
+    fn unlocked(&self, cursor: &mut Cursor) -> Option<Burst> {
+        let is_locked = cursor.stage == LOCKED;
+        cursor.stage = 0;
+        is_locked.then(|| self.burst(Access::Lock, 0, 0, 1))
+    }
+
     /// To the next buffer, which begins at `byte` or with the next piece.
     fn leave(&self, cursor: &mut Cursor, byte: i64) {
-        cursor.stage = 0;
-        cursor.run = self.runs.beyond(byte);
-        let is_inside = cursor.run < self.runs.len();
-        cursor.within = if is_inside { (byte - self.runs.offset(cursor.run)).max(0) } else { 0 };
+        cursor.run = self.places.beyond(byte);
+        let is_inside = cursor.run < self.places.len();
+        cursor.within = if is_inside { (byte - self.places.offset(cursor.run)).max(0) } else { 0 };
     }
 
     /// All buffers at once: about as many, with about as many bytes.
     fn all_sieved(&self, cursor: &mut Cursor) -> Burst {
         let buffer = if self.access == Access::Read { SIEVE_READ_BYTES } else { SIEVE_WRITE_BYTES };
-        let span = self.runs.end() - self.runs.start;
-        let count = self.runs.len().min((span + buffer - 1) / buffer);
+        let span = self.places.end() - self.places.offset(0);
+        let count = self.places.len().min((span + buffer - 1) / buffer);
         let bytes = span.min(count * buffer);
         cursor.stage += 1;
         let access = match (self.access, cursor.stage) {
             (Access::Read, _) | (_, 2) => Access::Read,
             (_, 3) => Access::Write,
-            _ => Access::Lock,
+            _ => return self.burst(Access::Lock, 0, 0, 1),
         };
-        if self.access == Access::Read || cursor.stage == 4 {
-            cursor.run = self.runs.len();
+        if access == self.access {
+            (cursor.run, cursor.stage) =
+                (self.places.len(), if access == Access::Write { LOCKED } else { 0 });
         }
-        let moved = if access == Access::Lock { 0 } else { bytes };
-        self.burst(access, self.runs.start, moved, count)
+        self.burst(access, self.places.offset(0), bytes, count)
     }
 }

@@ -6,16 +6,17 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use hashbrown::HashMap;
-use tailrace_replay::Access;
 
 use super::bursts::{Alone, Burst};
 use super::clocks::Clocks;
+use super::groups::{self, Groups};
 use super::layout::{Layout, Parts};
 use super::names::{Names, Opened};
 use super::network::Network;
-use super::phase::{Cursor, Item, Pieces, What, Who};
-use super::tiles::{Runs, Tiles};
-use super::workload::{Format, Method, Workload};
+use super::phase::{Cursor, Item, What, Who};
+use super::plans::Plans;
+use super::tiles::Tiles;
+use super::workload::{Method, Workload};
 use crate::replay::FileSystem;
 
 /// A stream at work.
@@ -35,14 +36,17 @@ pub(super) struct Run<'a> {
     pub clocks: Clocks,
     pub names: Names,
     pub streams: Vec<Current>,
-    network: Network,
+    pub groups: Groups,
+    pub aggregators: Vec<u32>,
+    pub plans: Plans,
+    pub network: Network,
     files: &'a mut dyn FileSystem,
     alone: Alone<'a>,
     /// So many calls of a rank may be taken as one.
-    most: i64,
+    pub most: i64,
     cursors: Vec<Cursor>,
     /// Where files end that are also read while they are written.
-    ends: HashMap<u32, i64>,
+    pub ends: HashMap<u32, i64>,
 }
 
 impl<'a> Run<'a> {
@@ -67,6 +71,9 @@ impl<'a> Run<'a> {
             clocks: Clocks::new(workload.ranks, network),
             names: Names::new(),
             streams: streams.collect(),
+            groups: Groups::of(workload),
+            aggregators: groups::aggregators(workload),
+            plans: Plans::default(),
             network,
             files,
             alone,
@@ -143,10 +150,10 @@ impl<'a> Run<'a> {
             self.root_alone(items);
             return;
         }
-        self.cursors.fill(Cursor::default());
-        let mut waiting = Vec::with_capacity(self.clocks.at.len());
-        for (rank, at) in self.clocks.at.iter().enumerate() {
-            waiting.push(Reverse((*at, rank as u32)));
+        let mut waiting = Vec::new();
+        for rank in self.actors(items) {
+            self.cursors[rank as usize] = Cursor::default();
+            waiting.push(Reverse((self.clocks.at[rank as usize], rank)));
         }
         let mut waiting = BinaryHeap::from(waiting);
         while let Some(mut first) = waiting.peek_mut() {
@@ -160,6 +167,32 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn actors(&self, items: &[Item]) -> Vec<u32> {
+        let few = |who| match who {
+            Who::Root => Some([0].as_slice()),
+            Who::Writers => Some(self.groups.firsts()),
+            Who::Aggregators => Some(self.aggregators.as_slice()),
+            Who::All | Who::Others => None,
+        };
+        let lists: Option<Vec<&[u32]>> = items.iter().map(|item| few(item.who)).collect();
+        let Some(lists) = lists else { return (0..self.workload.ranks).collect() };
+        let mut actors: Vec<u32> = lists.concat();
+        actors.sort_unstable();
+        actors.dedup();
+        actors
+    }
+
+    fn includes(&self, who: Who, rank: u32) -> bool {
+        let writes = || self.groups.firsts().binary_search(&rank).is_ok();
+        match who {
+            Who::Root => rank == 0,
+            Who::All => true,
+            Who::Writers => writes(),
+            Who::Others => rank > 0 && (self.workload.method != Method::Aggregated || writes()),
+            Who::Aggregators => self.aggregators.binary_search(&rank).is_ok(),
+        }
+    }
+
     fn root_alone(&mut self, items: &[Item]) {
         self.cursors[0] = Cursor::default();
         while let Some(burst) = self.take(0, items) {
@@ -168,6 +201,9 @@ impl<'a> Run<'a> {
     }
 
     fn serve(&mut self, rank: u32, now: i64, burst: &Burst) -> i64 {
+        if burst.count == 0 {
+            return now + burst.bytes;
+        }
         let call = self.alone.call(burst, now);
         let end = self.files.end(rank, now, &call).max(now);
         self.alone.end(burst, now, end)
@@ -191,11 +227,12 @@ impl<'a> Run<'a> {
 
     fn next(&mut self, rank: u32, items: &[Item], cursor: &mut Cursor) -> Option<Burst> {
         while let Some(item) = items.get(cursor.item as usize) {
-            if item.who.includes(rank) {
+            if self.includes(item.who, rank) {
                 let burst = match item.what {
                     What::Data { access, number, step } => {
                         self.data(rank, item, (access, number, step), cursor)
                     }
+                    What::Together { bytes } => self.together(rank, item, bytes, cursor),
                     _ => self.fixed(rank, item, cursor),
                 };
                 if burst.is_some() {
@@ -216,7 +253,7 @@ impl<'a> Run<'a> {
                 let bytes = self.layout(item.opened.stream, rank).header_bytes;
                 (access, item.opened.file(self.data_place(), rank), Some(0), bytes)
             }
-            What::Data { .. } => return None,
+            What::Data { .. } | What::Together { .. } => return None,
         };
         cursor.once().then_some(Burst { access, file, offset, bytes, count: 1, scattered: false })
     }
@@ -228,36 +265,5 @@ impl<'a> Run<'a> {
         }
         let has_wholes = rank == 0 || self.workload.wholes_by_all;
         current.parts.of(&self.workload.streams[stream], &self.tiles.at(rank), has_wholes)
-    }
-
-    fn data(
-        &mut self,
-        rank: u32,
-        item: &Item,
-        (access, number, step): (Access, usize, u64),
-        cursor: &mut Cursor,
-    ) -> Option<Burst> {
-        let workload = self.workload;
-        let stream = &workload.streams[item.opened.stream];
-        let variable = &stream.variables[number];
-        let offset = self.layout(item.opened.stream, rank).offset(stream, number, step)?;
-        let runs = match (variable.tiled, workload.method) {
-            (true, Method::Independent) => self.tiles.at(rank).runs(variable, offset),
-            (true, Method::FilePerRank) => {
-                Runs::single(offset, self.tiles.at(rank).bytes(variable))
-            }
-            _ => Runs::single(offset, variable.bytes()),
-        };
-        let file = item.opened.file(self.data_place(), rank);
-        let is_sieved = workload.format == Format::MpiIo && workload.method == Method::Independent;
-        let end = if is_sieved { self.ends.get(&file).copied().unwrap_or(0) } else { 0 };
-        let is_part = runs.len() * runs.bytes < variable.bytes();
-        let pieces = Pieces { access, file, runs, is_sieved, is_part, most: self.most, end };
-        let burst = pieces.next(cursor)?;
-        if is_sieved && burst.access == Access::Write {
-            let written = burst.offset.unwrap_or(0) + burst.bytes;
-            self.ends.insert(file, written.max(end));
-        }
-        Some(burst)
     }
 }

@@ -8,6 +8,9 @@ use super::phase::{Item, What, Who};
 use super::run::Run;
 use super::workload::Method;
 
+/// What a rank tells of where its data begin and end.
+const PLACES_BYTES: i64 = 16;
+
 impl Run<'_> {
     pub(super) fn write_step(&mut self, stream: usize) {
         let described = &self.workload.streams[stream];
@@ -19,10 +22,10 @@ impl Run<'_> {
         }
         let Some(opened) = self.streams[stream].opened else { return };
         let due: Vec<usize> = self.due(stream, in_file == 0);
-        if self.workload.method == Method::Serial {
-            self.write_gathered(opened, &due, in_file);
-        } else {
-            self.write_by_all(opened, &due, in_file);
+        match self.workload.method {
+            Method::Serial => self.write_gathered(opened, &due, in_file),
+            Method::Collective => self.write_together(opened, &due, in_file),
+            _ => self.write_apart(opened, &due, in_file),
         }
         if described.sync {
             self.bring_to_disk(opened);
@@ -59,19 +62,23 @@ impl Run<'_> {
         }
     }
 
-    fn write_by_all(&mut self, opened: Opened, due: &[usize], step: u64) {
+    fn write_apart(&mut self, opened: Opened, due: &[usize], step: u64) {
         let items: Vec<Item> =
             due.iter().map(|number| self.item(opened, Access::Write, *number, step)).collect();
         self.phase(&items);
     }
 
+    /// All ranks tell each other where their data lie, variable by variable.
+    fn write_together(&mut self, opened: Opened, due: &[usize], step: u64) {
+        for number in due {
+            self.clocks.meet_over(PLACES_BYTES);
+            self.write_apart(opened, &[*number], step);
+        }
+    }
+
     fn item(&self, opened: Opened, access: Access, number: usize, step: u64) -> Item {
         let variable = &self.workload.streams[opened.stream].variables[number];
-        let by_all = match access {
-            Access::Write => self.workload.wholes_by_all,
-            _ => self.workload.method == Method::Independent,
-        };
-        let who = if variable.tiled || by_all { Who::All } else { Who::Root };
+        let who = self.movers(access, variable);
         Item { who, opened, what: What::Data { access, number, step } }
     }
 
@@ -109,9 +116,12 @@ impl Run<'_> {
                 self.clocks.broadcast(variable.bytes());
             }
         } else {
+            if self.workload.method == Method::Collective {
+                self.clocks.meet_over(PLACES_BYTES);
+            }
             let item = self.item(opened, Access::Read, number, step);
             self.phase(&[item]);
-            if !variable.tiled && item.who == Who::Root {
+            if !variable.tiled && matches!(item.who, Who::Root | Who::Writers) {
                 self.clocks.broadcast(variable.bytes());
             }
         }

@@ -47,6 +47,11 @@ impl Tiles {
         size / tiles * tile + tile.min(size % tiles)
     }
 
+    /// Ranks along y and x.
+    pub(super) fn along(&self) -> [i64; 2] {
+        self.along
+    }
+
     /// Cells of the largest tile, along y and x.
     pub(super) fn largest(&self) -> [i64; 2] {
         self.at(0).count
@@ -90,6 +95,10 @@ impl Runs {
         Self { start, bytes, count: [1, 1], stride: [0, 0] }
     }
 
+    pub(super) fn regular(start: i64, bytes: i64, count: [i64; 2], stride: [i64; 2]) -> Self {
+        Self { start, bytes, count, stride }
+    }
+
     pub(super) fn len(&self) -> i64 {
         self.count[0] * self.count[1]
     }
@@ -97,11 +106,6 @@ impl Runs {
     pub(super) fn offset(&self, number: i64) -> i64 {
         let (outer, inner) = (number / self.count[1], number % self.count[1]);
         self.start + outer * self.stride[0] + inner * self.stride[1]
-    }
-
-    /// Behind the last byte.
-    pub(super) fn end(&self) -> i64 {
-        self.offset(self.len() - 1) + self.bytes
     }
 
     /// The first that reaches beyond the byte; they ascend.
@@ -132,24 +136,6 @@ impl Tile {
     pub(super) fn bytes(&self, variable: &Variable) -> i64 {
         let [y, x] = self.cells(variable);
         variable.outer() * y * x * variable.element_bytes
-    }
-
-    /// Its pieces of the variable, which begins at `start` (kernels/gridio/contiguous_runs.c).
-    pub(super) fn runs(&self, variable: &Variable, start: i64) -> Runs {
-        let last = variable.dimensions.len() - 2;
-        let [whole_y, whole_x] = [0, 1].map(|axis| variable.dimensions[last + axis].size);
-        let (element, outer, [y, x]) =
-            (variable.element_bytes, variable.outer(), self.cells(variable));
-        let row = whole_x * element;
-        let first = start + self.start[0] * row + self.start[1] * element;
-        if x < whole_x {
-            let stride = [whole_y * row, row];
-            Runs { start: first, bytes: x * element, count: [outer, y], stride }
-        } else if y < whole_y {
-            Runs { start: first, bytes: y * row, count: [outer, 1], stride: [whole_y * row, 0] }
-        } else {
-            Runs::single(first, outer * y * row)
-        }
     }
 }
 

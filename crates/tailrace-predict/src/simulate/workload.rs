@@ -9,6 +9,18 @@ pub enum Method {
     Independent,
     /// Each rank a file of its own.
     FilePerRank,
+    /// All together: ROMIO's aggregators write what they get from the others.
+    Collective,
+    /// Some ranks write for those behind them.
+    Aggregated,
+}
+
+/// How many write in the aggregated method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writers {
+    /// Over all nodes.
+    All(u32),
+    OfNode(u32),
 }
 
 /// Which calls move the bytes (kernels/gridio/format_*.c).
@@ -36,6 +48,12 @@ pub struct Workload {
     pub format: Format,
     /// What is not tiled is written by all ranks that have the file open, not by rank 0 alone.
     pub wholes_by_all: bool,
+    pub writers: Writers,
+    /// Of a writer.
+    pub buffer_bytes: i64,
+    /// ROMIO's hints cb_nodes and cb_buffer_size.
+    pub aggregators: Option<u32>,
+    pub collective_buffer_bytes: i64,
     pub streams: Vec<Stream>,
 }
 
@@ -79,6 +97,12 @@ pub struct Dimension {
 impl Variable {
     pub(super) fn bytes(&self) -> i64 {
         self.element_bytes * self.dimensions.iter().map(|dimension| dimension.size).product::<i64>()
+    }
+
+    /// Along y and x.
+    pub(super) fn sides(&self) -> [i64; 2] {
+        let last = self.dimensions.len() - 2;
+        [0, 1].map(|axis| self.dimensions[last + axis].size)
     }
 
     /// The dimensions that all ranks have whole, as one.
