@@ -353,11 +353,10 @@ void encode_buffered(struct stream *stream, struct buffered *slot)
 
 void encode_counted(struct stream *stream, struct counted *counted)
 {
-    int64_t calls = counted->calls;
+    int64_t calls = __atomic_exchange_n(&counted->calls, 0, __ATOMIC_RELAXED);
     if (!calls)
         return;
-    cost_counted(stream, counted->calls);
-    counted->calls = 0;
+    cost_counted(stream, (unsigned)calls);
     write_count(stream, counted->function, CLASS_COUNTED, &calls, 1);
 }
 

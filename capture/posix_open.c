@@ -174,6 +174,15 @@ static bool locks(int command)
     }
 }
 
+/* As if it had been opened so. O_DSYNC cannot be set later. */
+static __attribute__((noinline)) void note_direct(int descriptor)
+{
+    int saved = errno;
+    if (descriptor > STDERR_FILENO && descriptor_file(descriptor))
+        path_note("direct", descriptor);
+    errno = saved;
+}
+
 /* Locks are calls on the file; F_DUPFD copies; the other commands only touch the descriptor. */
 #define CONTROL(name)                                                                              \
     TAILRACE_EXPORT int name(int fd, int command, ...)                                             \
@@ -190,6 +199,9 @@ static bool locks(int command)
             end_file_call(stream, &call, clock_now(), FILE_LOCK, 0, file, 0, 0, ERROR_OF_RESULT);  \
         else if (tailrace_recording && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))         \
             descriptor_copy(fd, result);                                                           \
+        else if (tailrace_recording && command == F_SETFL && !result &&                            \
+                 UNLIKELY((intptr_t)argument & O_DIRECT))                                          \
+            note_direct(fd);                                                                       \
         return result;                                                                             \
     }
 CONTROL(fcntl)

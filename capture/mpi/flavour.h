@@ -107,6 +107,17 @@ static inline struct stream *mpi_begin(struct call *call, unsigned function)
     return call_begin(call, function);
 }
 
+/* In one instruction where there is one: between a load and its store a signal handler's file call
+ * may write what was counted so far, and the store would count it again. */
+static inline void counted_once(struct counted *counted)
+{
+#ifdef __x86_64__
+    __asm__ volatile("incl %0" : "+m"(counted->calls) : : "cc");
+#else
+    __atomic_fetch_add(&counted->calls, 1, __ATOMIC_RELAXED);
+#endif
+}
+
 /* A call that answers from memory is counted, which takes a nanosecond or two, and neither timed nor
  * recorded. Returns the stream, NULL where it does not count. */
 static inline struct stream *mpi_count(unsigned function, unsigned slot)
@@ -120,7 +131,8 @@ static inline struct stream *mpi_count(unsigned function, unsigned slot)
     if (UNLIKELY(stream->counting > frame || (stream->depth && mpi_nested(stream, frame))))
         return NULL;
     struct counted *counted = &stream->counted[slot];
-    if (UNLIKELY(++counted->calls >= counted->most))
+    counted_once(counted);
+    if (UNLIKELY(counted->calls >= counted->most))
         tailrace_count_more(stream, counted, function);
     return stream;
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+
 import pytest
 
 from tailrace.capture.build import semantics, standard
@@ -40,6 +42,17 @@ def test_a_rank_that_is_killed_lacks_few(workplace, tmp_path, binary):
     run = workplace.run(tmp_path / "raw", 1, binary, "kill", check=False)
     (stream,) = run.ranks
     assert ASKED - 2**16 < stream.asked("MPI_Comm_rank") <= ASKED
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="steps by x86's trap flag")
+def test_each_is_counted_once_where_a_signal_handler_makes_counts_due(workplace, tmp_path, binary):
+    """A handler's file call writes what was counted so far, at each instruction of a question."""
+    run = workplace.run(tmp_path / "raw", 1, binary, "stepped", tmp_path / "written")
+    (stream,) = run.ranks
+    written = [call for call in stream.of("write") if call.path.endswith(b"/written")]
+    assert len(written) == 40
+    assert len([row for row in stream.questions if row.function == "MPI_Type_size"]) >= 40
+    assert stream.asked("MPI_Type_size") == 40 * 11
 
 
 def test_there_are_few_bytes(workplace, tmp_path, binary):

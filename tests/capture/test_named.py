@@ -79,3 +79,29 @@ def test_files_whose_requests_wait_for_the_device_are_noted(capture, tmp_path):
     assert noted[:2] == [("synchronous", str(tmp_path / name)) for name in ("sync", "data")]
     direct = [] if "none" in done.stdout else [("direct", str(tmp_path / "direct"))]
     assert noted[2:] == direct
+
+
+MADE_DIRECT = """
+import fcntl, os
+def make_direct(file):
+    for _ in range(2):
+        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_DIRECT)
+for name in ("plain", "later"):
+    file = os.open(name, os.O_CREAT | os.O_WRONLY)
+    fcntl.fcntl(file, fcntl.F_SETFL, os.O_APPEND)
+    if name == "later":
+        try:
+            make_direct(file)
+        except OSError:
+            print("none")
+    os.close(file)
+make_direct(os.pipe()[1])
+"""
+
+
+def test_a_file_that_becomes_direct_is_noted(capture, tmp_path):
+    """Once; a file whose other flags change is not, nor a pipe, where O_DIRECT keeps packets."""
+    done = capture(sys.executable, "-c", MADE_DIRECT)
+    assert (done.returncode, done.stderr) == (0, "")
+    noted = [note for stream in done.streams for note in stream.notes]
+    assert noted == ([] if "none" in done.stdout else [("direct", str(tmp_path / "later"))])
