@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 
+import pympistandard
 import pytest
 
 from tailrace.capture.build import semantics, standard
@@ -65,3 +66,48 @@ def test_a_question_means_nothing_else():
     """What has a meaning for the replay must be recorded."""
     assert not semantics.QUESTIONS & set(semantics.table())
     assert set(standard.wrapped_names()) >= semantics.QUESTIONS
+
+
+# A question gives numbers, no handle and nothing that the program's size makes longer ...
+GIVEN_BY_OTHERS = {
+    "BUFFER", "C_BUFFER", "COMMUNICATOR", "DATATYPE", "ERRHANDLER", "FILE", "GROUP", "INFO",
+    "MESSAGE", "OPERATION", "REQUEST", "SESSION", "STATUS", "WINDOW",
+}  # fmt: skip
+# ... but for a name of bounded length, the coordinates of a rank, and a status, which is the
+# program's own memory.
+QUESTIONS_OTHERWISE = {
+    "MPI_Cart_coords", "MPI_Comm_get_name", "MPI_Type_get_name", "MPI_Win_get_name",
+    "MPI_Status_set_cancelled", "MPI_Status_set_elements", "MPI_Status_set_elements_x",
+    "MPI_Status_set_error", "MPI_Status_set_source", "MPI_Status_set_tag",
+}  # fmt: skip
+
+
+def gives_numbers(procedure):
+    parameters = [
+        each._parseset
+        for each in procedure.express.iso_c.parameters
+        if hasattr(each, "_parseset") and each._parseset["param_direction"] != "in"
+    ]
+    return bool(parameters) and all(
+        given["param_direction"] == "out"
+        and given["kind"] not in GIVEN_BY_OTHERS
+        and not given["length"]
+        for given in parameters
+    )
+
+
+def test_what_only_gives_numbers_is_a_question_or_timed_for_a_reason():
+    """By the standard's own list: none is forgotten, and none is a question that gives more."""
+    pympistandard.use_api_version(1)
+    written = {
+        str(each.express.iso_c).split("(")[0].split()[-1].lstrip("*"): each
+        for each in pympistandard.PROCEDURES.values()
+        if each.express.iso_c
+    }
+    recorded = set(standard.wrapped_names()) - set(semantics.table())
+    numbers = {name for name in recorded & set(written) if gives_numbers(written[name])}
+    timed = [name for names in semantics.TIMED.values() for name in names]
+    assert len(timed) == len(set(timed))
+    assert numbers & semantics.QUESTIONS == semantics.QUESTIONS & set(written) - QUESTIONS_OTHERWISE
+    assert numbers - semantics.QUESTIONS == set(timed) & set(written)
+    assert set(timed) - set(written) <= recorded

@@ -137,6 +137,30 @@ QUESTIONS = {
     "MPI_Type_size_x", "MPI_Type_ub", "MPI_Win_get_attr", "MPI_Win_get_name",
 }  # fmt: skip
 
+# What gives numbers alone as questions do, and is timed all the same: why.
+TIMED = {
+    "it makes or removes something": (
+        "MPI_Add_error_class", "MPI_Add_error_code", "MPI_Comm_create_keyval",
+        "MPI_Keyval_create", "MPI_Type_create_keyval", "MPI_Win_create_keyval",
+    ),
+    "it waits until what is in the buffer has been sent": (
+        "MPI_Buffer_detach", "MPI_Comm_detach_buffer", "MPI_Session_detach_buffer",
+    ),
+    "it takes longer for more ranks": (
+        "MPI_Cart_map", "MPI_Comm_compare", "MPI_Graph_map", "MPI_Group_compare",
+    ),
+    "it may go through the whole type": ("MPI_Pack_external_size", "MPI_Pack_size"),
+    "it goes through strings": (
+        "MPI_Info_get_nkeys", "MPI_Info_get_nthkey", "MPI_Info_get_valuelen",
+    ),
+    "it may ask the runtime system, which is another process": ("MPI_Session_get_num_psets",),
+    "it may let communication progress": ("MPI_Parrived",),
+    "it is about a file": (
+        "MPI_File_get_amode", "MPI_File_get_atomicity", "MPI_File_get_byte_offset",
+        "MPI_File_get_position", "MPI_File_get_type_extent",
+    ),
+}  # fmt: skip
+
 
 def pieces(base: str) -> Pieces:
     return table().get(base, PLAIN)
