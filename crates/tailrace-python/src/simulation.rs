@@ -127,7 +127,8 @@ fn variable(given: GivenVariable) -> Variable {
 /// `latency` in ns, `byte` in ns a byte. `warm`: clients know all files when the run begins. Of more file
 /// calls than `calls_at_most`, some of a rank are taken as one.
 ///
-/// Returns {"runtime_ns", "together": calls of a rank that were taken as one, "balance": mean over
+/// Returns {"runtime_ns", "together": calls of a rank that were taken as one, "repeated": model
+/// steps that took what those before them took, "balance": mean over
 /// largest share of the grid}, or None where some rank would have no cell.
 #[pyfunction]
 #[pyo3(signature = (workload, model, *, latency, byte, eager_limit_bytes, warm=false,
@@ -152,6 +153,7 @@ pub(crate) fn simulate<'py>(
     let answer = PyDict::new(py);
     answer.set_item("runtime_ns", found.runtime)?;
     answer.set_item("together", found.together)?;
+    answer.set_item("repeated", found.repeated)?;
     answer.set_item("balance", tailrace_predict::simulate::balance(&workload))?;
     Ok(Some(answer))
 }

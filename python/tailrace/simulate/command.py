@@ -125,6 +125,11 @@ def _assumes(
             f"up to {found.together:,} calls of a rank are taken as one that takes as long as all"
             " of them, so that calls of other ranks do not come in between"
         )
+    if found.repeated:
+        yield (
+            f"{found.repeated:,} of {described['steps']:,} model steps take with their output what"
+            " those before them took"
+        )
 
 
 def _assumes_of_ranks(described: dict[str, Any], given: dict[str, Any]) -> Any:

@@ -41,6 +41,8 @@ class Simulated(NamedTuple):
     next: str
     # So many calls of a rank were taken as one.
     together: int
+    # So many model steps, with their output, took what those before them took.
+    repeated: int
 
 
 def simulate(
@@ -76,6 +78,7 @@ def simulate(
         efficiency,
         COMPUTATION if efficiency[lowest] >= GOOD else NEXT[lowest],
         value["together"],
+        value["repeated"],
     )
 
 

@@ -45,6 +45,13 @@ impl Burst {
 pub struct Alone<'a>(pub Option<&'a Parameters>);
 
 impl Alone<'_> {
+    /// What the calls keep the way to the servers busy.
+    pub(super) fn sent(self, burst: &Burst) -> f64 {
+        let Some(model) = self.0.filter(|_| burst.access == Access::Write) else { return 0. };
+        let scattered = if burst.scattered { model.sent_scattered_write } else { 0. };
+        burst.count as f64 * (model.sent_write + scattered) + burst.bytes as f64 * model.write
+    }
+
     /// The one call. What requests take on the way beyond their bytes are bytes that take as long.
     pub(super) fn call(self, burst: &Burst, now: i64) -> FileCall {
         let Burst { access, file, offset, count, .. } = *burst;

@@ -4,6 +4,7 @@
 mod boxes;
 mod bursts;
 mod clocks;
+mod cycles;
 mod data;
 mod files;
 mod groups;
@@ -30,7 +31,7 @@ use run::Run;
 use tiles::Tiles;
 
 /// So many file calls are taken one by one; of more than these, some are taken together.
-pub const CALLS_AT_MOST: i64 = 2_000_000;
+pub const CALLS_AT_MOST: i64 = 1_000_000;
 
 /// What a run took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct Simulated {
     pub runtime: i64,
     /// So many calls of a rank were taken as one.
     pub together: i64,
+    /// So many model steps, with their output, took what those before them took.
+    pub repeated: u64,
 }
 
 /// Whether each rank has a cell.
@@ -61,7 +64,8 @@ pub fn simulate(workload: &Workload, conditions: Conditions<'_>) -> Option<Simul
     let Conditions { network, model, warm, calls_at_most } = conditions;
     let tiles = Tiles::of(workload)?;
     let nodes: Vec<u32> = (0..workload.ranks).map(|rank| rank / workload.ranks_per_node).collect();
-    let together = (calls_of(workload, &tiles) / calls_at_most).max(1);
+    let calls = calls_of(workload, &tiles);
+    let together = ((calls + calls_at_most - 1) / calls_at_most).max(1);
     let mut ideal = Ideal;
     let mut modelled = model.map(|model| Modelled::new(model, &nodes, warm));
     let files: &mut dyn FileSystem = match &mut modelled {
@@ -70,7 +74,8 @@ pub fn simulate(workload: &Workload, conditions: Conditions<'_>) -> Option<Simul
     };
     let mut run = Run::new(workload, tiles, network, files, Alone(model), together);
     run.all();
-    Some(Simulated { runtime: run.clocks.latest(), together })
+    let runtime = run.clocks.latest() + run.cycles.time;
+    Some(Simulated { runtime, together, repeated: run.cycles.steps })
 }
 
 /// The share of the largest tile's cells that ranks have on average.
@@ -88,10 +93,13 @@ fn calls_of(workload: &Workload, tiles: &Tiles) -> i64 {
         let variables = stream.variables.iter().filter(|variable| variable.tiled);
         let a_step: i64 = match workload.method {
             Method::Serial | Method::Collective => variables.count() as i64,
-            Method::Aggregated => {
-                variables.count() as i64
-                    * i64::from(workload.ranks.div_ceil(workload.ranks_per_node))
-            }
+            // about the rows of a group's tiles
+            Method::Aggregated => variables
+                .map(|variable| {
+                    let nodes = workload.ranks.div_ceil(workload.ranks_per_node);
+                    Piece::of(&tiles.at(0), variable).runs(variable, 0).len() * i64::from(nodes)
+                })
+                .sum(),
             Method::FilePerRank => variables.count() as i64 * i64::from(workload.ranks),
             Method::Independent => variables
                 .map(|variable| {

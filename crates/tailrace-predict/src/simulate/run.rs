@@ -3,12 +3,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 use hashbrown::HashMap;
 
 use super::bursts::{Alone, Burst};
 use super::clocks::Clocks;
+use super::cycles::Cycles;
 use super::groups::{self, Groups};
 use super::layout::{Layout, Parts};
 use super::names::{Names, Opened};
@@ -47,6 +47,7 @@ pub(super) struct Run<'a> {
     cursors: Vec<Cursor>,
     /// Where files end that are also read while they are written.
     pub ends: HashMap<u32, i64>,
+    pub cycles: Cycles,
 }
 
 impl<'a> Run<'a> {
@@ -80,6 +81,7 @@ impl<'a> Run<'a> {
             most,
             cursors: vec![Cursor::default(); workload.ranks as usize],
             ends: HashMap::new(),
+            cycles: Cycles::of(workload),
         }
     }
 
@@ -99,8 +101,25 @@ impl<'a> Run<'a> {
             self.compute(next - step);
             step = next;
             self.write_outputs(step);
+            step += self.repeated(step);
         }
         self.clocks.report();
+    }
+
+    /// How many steps are as those before them, of the many that there are: they are left out.
+    fn repeated(&mut self, step: u64) -> u64 {
+        let left = self.workload.steps - step;
+        let steps = self.cycles.repeated(step, left, self.clocks.latest());
+        if steps == 0 || self.most == 1 {
+            return 0;
+        }
+        for (stream, current) in self.workload.streams.iter().zip(&mut self.streams) {
+            if stream.every < self.workload.steps {
+                current.step += steps / stream.every;
+            }
+        }
+        self.cycles.leave_out(steps);
+        steps
     }
 
     fn read_inputs(&mut self, step: u64) {
@@ -150,19 +169,34 @@ impl<'a> Run<'a> {
             self.root_alone(items);
             return;
         }
-        let mut waiting = Vec::new();
+        let mut beginning = Vec::new();
         for rank in self.actors(items) {
             self.cursors[rank as usize] = Cursor::default();
-            waiting.push(Reverse((self.clocks.at[rank as usize], rank)));
+            beginning.push((self.clocks.at[rank as usize], rank));
         }
-        let mut waiting = BinaryHeap::from(waiting);
-        while let Some(mut first) = waiting.peek_mut() {
-            let Reverse((now, rank)) = *first;
-            if let Some(burst) = self.take(rank, items) {
-                *first = Reverse((self.serve(rank, now, &burst), rank));
+        beginning.sort_unstable();
+        let mut beginning = beginning.into_iter().peekable();
+        // most have a single call: whoever has more waits here for the next
+        let mut waiting = BinaryHeap::new();
+        loop {
+            let begins = beginning.peek().copied();
+            let waits = waiting.peek().map(|Reverse(first)| *first);
+            let (now, rank) = match (begins, waits) {
+                (Some(begins), Some(waits)) if waits < begins => waits,
+                (Some(begins), _) => begins,
+                (None, Some(waits)) => waits,
+                (None, None) => return,
+            };
+            if begins == Some((now, rank)) {
+                beginning.next();
             } else {
-                self.clocks.at[rank as usize] = now;
-                PeekMut::pop(first);
+                waiting.pop();
+            }
+            let Some((burst, is_last)) = self.take(rank, items) else { continue };
+            let end = self.serve(rank, now, &burst);
+            self.clocks.at[rank as usize] = end;
+            if !is_last {
+                waiting.push(Reverse((end, rank)));
             }
         }
     }
@@ -195,7 +229,7 @@ impl<'a> Run<'a> {
 
     fn root_alone(&mut self, items: &[Item]) {
         self.cursors[0] = Cursor::default();
-        while let Some(burst) = self.take(0, items) {
+        while let Some((burst, _)) = self.take(0, items) {
             self.clocks.at[0] = self.serve(0, self.clocks.at[0], &burst);
         }
     }
@@ -204,25 +238,31 @@ impl<'a> Run<'a> {
         if burst.count == 0 {
             return now + burst.bytes;
         }
+        self.cycles.sent += self.alone.sent(burst);
         let call = self.alone.call(burst, now);
         let end = self.files.end(rank, now, &call).max(now);
         self.alone.end(burst, now, end)
     }
 
-    /// The rank's next calls, as many as may be taken together.
-    fn take(&mut self, rank: u32, items: &[Item]) -> Option<Burst> {
+    /// The rank's next calls, as many as may be taken together, and whether they are known to be its
+    /// last.
+    fn take(&mut self, rank: u32, items: &[Item]) -> Option<(Burst, bool)> {
         let mut cursor = self.cursors[rank as usize];
         let mut burst = self.next(rank, items, &mut cursor)?;
         self.cursors[rank as usize] = cursor;
-        while burst.count < self.most {
-            let Some(next) = self.next(rank, items, &mut cursor) else { break };
+        // a writer's batches are apart anyway, and those of one variable are known at a time
+        let is_apart = self.workload.method == Method::Aggregated;
+        while burst.count < self.most && !is_apart {
+            let Some(next) = self.next(rank, items, &mut cursor) else {
+                return Some((burst, true));
+            };
             if !burst.admits(&next) {
                 break;
             }
             burst.join(&next);
             self.cursors[rank as usize] = cursor;
         }
-        Some(burst)
+        Some((burst, false))
     }
 
     fn next(&mut self, rank: u32, items: &[Item], cursor: &mut Cursor) -> Option<Burst> {
