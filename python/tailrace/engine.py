@@ -63,7 +63,7 @@ def analyze(path: str | Path, **options: Unpack[ReplayOptions]) -> dict[str, Any
     path = Path(path)
     with reported(path), progress_bar(f"reading {printable(path.name)}") as progress:
         columns: dict[str, Any] = _engine().analyze(str(path), progress=progress, **options)
-        return columns
+        return {**columns, "trace": str(path)}
 
 
 def verify(path: Path) -> None:

@@ -42,6 +42,27 @@ impl FileSystem for Moved<'_> {
     }
 }
 
+/// Another's calls, of which some are not made.
+pub struct Spared<'a> {
+    pub under: &'a mut dyn FileSystem,
+    /// By [`Access`]: which kinds are not, on files for which `files` says so.
+    pub kinds: [bool; Access::KINDS],
+    pub files: &'a [bool],
+}
+
+impl FileSystem for Spared<'_> {
+    fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
+        if self.kinds[call.access as usize] && self.files[call.file as usize] {
+            return begin;
+        }
+        self.under.end(rank, begin, call)
+    }
+
+    fn rest(&mut self, rank: u32, now: i64) -> i64 {
+        self.under.rest(rank, now)
+    }
+}
+
 /// Another's calls, made by a thread of their own while the rank goes on: it waits for them where
 /// it reads, and at its end. What it writes it copies first.
 pub struct Overlapped<'a> {
@@ -89,6 +110,18 @@ mod tests {
         let moved = call(Access::Write, 0, 10, 1);
         assert_eq!(files.end(0, 0, &moved), 20);
         assert_eq!(files.end(0, 0, &FileCall { file: 1, ..moved }), 10);
+    }
+
+    #[test]
+    fn calls_that_are_spared_take_no_time() {
+        let mut measured = Scaled::all(1.);
+        let mut kinds = [false; Access::KINDS];
+        kinds[Access::Synchronize as usize] = true;
+        let mut files = Spared { under: &mut measured, kinds, files: &[true, false] };
+        let sync = call(Access::Synchronize, 0, 10, 0);
+        assert_eq!(files.end(0, 5, &sync), 5);
+        assert_eq!(files.end(0, 5, &FileCall { file: 1, ..sync }), 15);
+        assert_eq!(files.end(0, 5, &call(Access::Write, 0, 10, 1)), 15);
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod replay;
 pub mod simulate;
 mod steps;
 
-pub use files::{Moved, Overlapped, Scaled};
+pub use files::{Moved, Overlapped, Scaled, Spared};
 pub use merged::{Law, Merged};
 pub use model::{Modelled, Parameters, Rereads};
 pub use replay::{FileSystem, Pace, RankTimes, Replayed, replay};

@@ -7,7 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_predict::{
-    FileSystem, Law, Merged, Modelled, Moved, Overlapped, Pace, Parameters, Rereads, Scaled, Steps,
+    FileSystem, Law, Merged, Modelled, Moved, Overlapped, Pace, Parameters, Rereads, Scaled,
+    Spared, Steps,
 };
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
@@ -64,14 +65,15 @@ impl RunSteps {
     /// waits in MPI take beyond what they are for, MPI that waits for nobody, and in files calls
     /// that move bytes and all others. `model`: file calls take what a model says instead (see
     /// `model_times`), but only those on files below `directory`, where one is given; `warm`: its
-    /// clients know all files when the run begins. `merged`: writes that follow one another are
+    /// clients know all files when the run begins. `spared`: calls of these kinds are not made, on
+    /// the files of that path, or on all. `merged`: writes that follow one another are
     /// gathered up to so many bytes, which costs so many ns a byte, and saves for each write but
     /// the first of those that are made together so many ns (see `write_law`). `overlapped`: file calls but reads are made beside the rank, which copies
     /// what it writes, in so many ns a byte.
     ///
     /// Returns {"runtime_ns"} and by rank the list "useful_ns".
     #[pyo3(signature = (*, useful=1.0, network=1.0, mpi=1.0, bytes=1.0, others=1.0, model=None,
-                        directory=None, warm=false, merged=None, overlapped=None))]
+                        directory=None, warm=false, spared=None, merged=None, overlapped=None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
     fn replay<'py>(
         &self,
@@ -84,15 +86,19 @@ impl RunSteps {
         model: Option<Bound<'py, PyDict>>,
         directory: Option<PathBuf>,
         warm: bool,
+        spared: Option<(Vec<String>, Option<PathBuf>)>,
         merged: Option<(u64, f64, f64)>,
         overlapped: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let parameters = model.map(|model| parameters(&model)).transpose()?;
+        let (kinds, spared_file) = spared.unwrap_or_default();
+        let kinds = kinds_of(&kinds)?;
         let pace = Pace { useful, network, mpi, io: others };
         let replayed = py.detach(|| {
             let mut scaled = Scaled { bytes, others };
             let mut modelled = parameters.as_ref().map(|p| Modelled::new(p, &self.nodes, warm));
-            let directory = directory.as_deref().unwrap_or(Path::new("/"));
+            let root = Path::new("/");
+            let directory = directory.as_deref().unwrap_or(root);
             let moves = tailrace_predict::files_below(&self.files, directory);
             let mut both;
             let mut under: &mut dyn FileSystem = match &mut modelled {
@@ -102,6 +108,10 @@ impl RunSteps {
                 }
                 None => &mut scaled,
             };
+            let below = spared_file.as_deref().unwrap_or(root);
+            let files = tailrace_predict::files_below(&self.files, below);
+            let mut without = Spared { under, kinds, files: &files };
+            under = &mut without;
             let mut gathers;
             if let Some((size, copy, call)) = merged {
                 gathers = Merged::new(under, size, copy, call);
@@ -171,6 +181,14 @@ fn access(kind: &str) -> PyResult<Access> {
         .ok_or_else(|| PyValueError::new_err(format!("there is no kind of call {kind:?}")))
 }
 
+fn kinds_of(names: &[String]) -> PyResult<[bool; Access::KINDS]> {
+    let mut kinds = [false; Access::KINDS];
+    for name in names {
+        kinds[access(name)? as usize] = true;
+    }
+    Ok(kinds)
+}
+
 pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
     let number = |name: &str| model.as_any().get_item(name)?.extract::<f64>();
     let flag = |name: &str| model.as_any().get_item(name)?.extract::<bool>();
@@ -180,11 +198,7 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         costs[access as usize] = calls.get_item(name)?.extract()?;
     }
     let kinds = |name: &str| -> PyResult<[bool; Access::KINDS]> {
-        let mut kinds = [false; Access::KINDS];
-        for kind in model.as_any().get_item(name)?.extract::<Vec<String>>()? {
-            kinds[access(&kind)? as usize] = true;
-        }
-        Ok(kinds)
+        kinds_of(&model.as_any().get_item(name)?.extract::<Vec<String>>()?)
     };
     let rereads = match model.as_any().get_item("rereads")?.extract::<String>()?.as_str() {
         "never" => Rereads::Never,

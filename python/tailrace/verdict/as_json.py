@@ -141,7 +141,9 @@ def _file(table: dict[str, Any], index: int) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     keys = ("finding", "evidence", "share_of_runtime", "code", "gain", "gain_s", "advice", "place")
-    return {key: getattr(finding, key) for key in keys} | {"code": finding.code.value}
+    told = {key: getattr(finding, key) for key in keys} | {"code": finding.code.value}
+    predicted = finding.prediction
+    return told | {"prediction": predicted and predicted._asdict()}
 
 
 def _capture(capture: dict[str, Any], evidence: Evidence) -> dict[str, Any]:

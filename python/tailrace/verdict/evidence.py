@@ -75,12 +75,21 @@ class Kind(StrEnum):
     STOPPED_EARLY = "stopped_early"
 
 
+class Prediction(NamedTuple):
+    """What a run would take with a change, s."""
+
+    change: str
+    runtime_s: float
+    interval_s: tuple[float, float]
+
+
 class Finding(NamedTuple):
     """One reason why the run is slow, or may not be believed.
 
     `share_of_runtime` orders findings; shares of different findings overlap where one explains
     another. `gain` says what removing the cause would buy at most, `gain_s` how much of the run
-    time, in seconds (0 where unknown), `advice` what to change. `file`, `ranks`, `functions` and
+    time, in seconds (0 where unknown), `advice` what to change; `prediction` is the run with that
+    changed, where it could be taken again. `file`, `ranks`, `functions` and
     `place` (from where in the program) say what it is about; they are empty where that is the whole
     run, or not known.
     """
@@ -96,6 +105,7 @@ class Finding(NamedTuple):
     ranks: tuple[int, ...] = ()
     functions: tuple[str, ...] = ()
     place: str = ""
+    prediction: Prediction | None = None
 
 
 class RankUse(NamedTuple):

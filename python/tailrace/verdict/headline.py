@@ -8,6 +8,7 @@ from tailrace.units import nanoseconds, percent
 from tailrace.verdict.cautions import CAUTIONS, goes_first, veils
 from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
+from tailrace.verdict.gains import with_prediction
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
@@ -59,7 +60,7 @@ def judge(evidence: Evidence) -> Verdict:
         )
     }
     findings = sorted(by_kind.values(), key=lambda f: (f.code is Kind.OUTPUTS, -f.share_of_runtime))
-    findings = placed(evidence, findings)
+    findings = [with_prediction(evidence, finding) for finding in placed(evidence, findings)]
     if not evidence.times.runtime_ns:
         return Verdict("Nothing was recorded: the trace has no run time.", findings)
     if veiled and fine:

@@ -1,0 +1,123 @@
+"""What a finding's advice would give, on runs that were recorded: one process without MPI, so that
+what is spared is what the run is shorter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tailrace
+from tailrace.verdict import gains
+from tailrace.verdict.evidence import Evidence, Finding, Kind
+
+TAILRACE = str(Path(sys.executable).with_name("tailrace"))
+SYNC = """
+import os, time
+file = os.open("output", os.O_CREAT | os.O_WRONLY, 0o600)
+for _ in range(100):
+    os.write(file, bytes(4096))
+    os.fsync(file)
+    time.sleep(0.0005)
+os.close(file)
+"""
+# One write in a hundred is one of 64 KiB, which tells a call from its bytes.
+SMALL = """
+import os
+file = os.open("output", os.O_CREAT | os.O_WRONLY | os.O_SYNC, 0o600)
+for number in range(400):
+    os.write(file, bytes(65536 if number % 100 == 99 else 512))
+os.close(file)
+"""
+
+
+def recorded(directory: Path, program: str) -> tailrace.Run:
+    command = [TAILRACE, "run", "--no-report", "-o", "trace", "--", sys.executable, "-c", program]
+    subprocess.run(command, cwd=directory, check=True, capture_output=True)
+    return tailrace.open(directory / "trace")
+
+
+@pytest.fixture(scope="module")
+def sync(tmp_path_factory: pytest.TempPathFactory) -> tailrace.Run:
+    return recorded(tmp_path_factory.mktemp("sync"), SYNC)
+
+
+def found(run: tailrace.Run, code: Kind, text: str = "as it was") -> Finding:
+    """A finding of that kind, with what its advice would give."""
+    evidence = Evidence(run.columns)
+    evidence.__dict__["processors"] = None  # nobody waited for one
+    return gains.with_prediction(evidence, Finding(code, "", "", 0.5, text))
+
+
+def test_without_fsyncs_the_run_is_shorter_by_their_time(sync: tailrace.Run) -> None:
+    finding = found(sync, Kind.SYNC)
+    spared_ns = int(sync.columns["files"]["sync_ns"].sum())
+    expected_s = (sync.times.runtime_ns - spared_ns) / 1e9
+    assert finding.prediction is not None
+    assert finding.prediction.runtime_s == pytest.approx(expected_s, abs=2e-6)
+    assert finding.gain_s == pytest.approx(spared_ns / 1e9, abs=2e-6)
+    assert finding.gain.startswith("without these calls the run would take ")
+    assert " at best, instead of " in finding.gain
+
+
+def test_only_calls_of_the_kind_are_spared(sync: tailrace.Run) -> None:
+    """It locks nothing: without locks it takes what it took."""
+    finding = found(sync, Kind.LOCKS)
+    assert finding.prediction is not None and finding.gain_s == 0
+    assert finding.prediction.runtime_s == pytest.approx(sync.times.runtime_ns / 1e9)
+
+
+def test_gathering_saves_what_calls_take_by_themselves(tmp_path: Path) -> None:
+    run = recorded(tmp_path, SMALL)
+    finding = found(run, Kind.SMALL_REQUESTS)
+    prediction = finding.prediction
+    assert prediction is not None
+    low, high = prediction.interval_s
+    # they are one write now, which takes between the mean of all and what all took
+    writes_s = run.columns["files"]["write_ns"].sum() / 1e9
+    assert low == pytest.approx(run.times.runtime_ns / 1e9 - writes_s * (1 - 1 / 400), rel=0.02)
+    assert low < prediction.runtime_s < high
+    assert high == pytest.approx(run.times.runtime_ns / 1e9, rel=0.05)
+    assert finding.gain.startswith("with writes gathered up to 4 MB the run would take ")
+    assert " (between " in finding.gain and ") instead of " in finding.gain
+
+
+def test_nothing_is_said_of_gathering_where_nothing_is_written(sync: tailrace.Run) -> None:
+    """Each write is followed by an fsync: there is nothing to gather."""
+    assert found(sync, Kind.SMALL_REQUESTS).prediction is None
+
+
+def test_other_findings_stay_as_they_are(sync: tailrace.Run) -> None:
+    for code in (Kind.NETWORK, Kind.SERIAL_WRITER, Kind.SLOW_FILE_SYSTEM):
+        assert found(sync, code) == Finding(code, "", "", 0.5, "as it was")
+
+
+def test_nothing_is_said_of_what_cannot_be_taken_again(
+    sync: tailrace.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = Finding(Kind.SYNC, "", "", 0.5, "as it was")
+    without_trace = Evidence({k: v for k, v in sync.columns.items() if k != "trace"})
+    gone = Evidence({**sync.columns, "trace": "/nonexistent/trace.tailrace"})
+    for evidence in (without_trace, gone):
+        assert gains.with_prediction(evidence, finding) == finding
+    monkeypatch.setattr(gains, "MOST_EVENTS", 10)
+    assert found(sync, Kind.SYNC) == finding
+
+
+def test_nothing_is_said_where_ranks_waited_for_a_processor(sync: tailrace.Run) -> None:
+    class Busy:
+        notable = True
+
+    evidence = Evidence(sync.columns)
+    evidence.__dict__["processors"] = Busy()
+    finding = Finding(Kind.SYNC, "", "", 0.5, "as it was")
+    assert gains.with_prediction(evidence, finding) == finding
+
+
+def test_it_stands_in_the_report(sync: tailrace.Run) -> None:
+    told = {finding["code"]: finding for finding in sync.metrics["verdict"]}
+    if told.get("processors") is None:  # on a busy machine nothing is said
+        assert set(told["sync"]["prediction"]) == {"change", "runtime_s", "interval_s"}
+        assert told["sync"]["gain"].endswith(" s") and "at best" in told["sync"]["gain"]
