@@ -50,6 +50,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             Path(sys.executable).name,
             "analyse",
         ),
+        # no file has such a name
+        (
+            [sys.executable, "-c", "pass # " + "x" * 300, "analyse.py"],
+            None,
+            Path(sys.executable).name,
+            "analyse",
+        ),
         (["mpiexec", "-n", "2", "./absent"], "mpiexec", None, "mpiexec"),
     ],
 )
@@ -94,6 +101,13 @@ def test_several_nodes_are_told_by_options_and_batch_system(monkeypatch):
     assert spans_nodes(["mpiexec", "--hostfile", "hosts", "./model"])
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
     assert spans_nodes(["mpiexec", "-n", "4", "./model"])
+
+
+def test_folders_into_which_nobody_can_look_are_passed_over(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/{'x' * 300}")
+    assert for_command(read_command(["./model.exe"])) == []
 
 
 def test_elf_reader(tmp_path):

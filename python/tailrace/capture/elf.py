@@ -155,6 +155,6 @@ def _find(soname: str, folders: list[Path]) -> Path | None:
         *_SYSTEM_FOLDERS,
         *(folder / f"{os.uname().machine}-linux-gnu" for folder in _SYSTEM_FOLDERS),
     ]
-    return next(
-        (folder / soname for folder in (*folders, *system) if (folder / soname).is_file()), None
-    )
+    places = (folder / soname for folder in (*folders, *system))
+    # not Path.is_file: the loader passes over folders into which it cannot look
+    return next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113

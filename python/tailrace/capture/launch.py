@@ -124,8 +124,11 @@ def _behind_shim(path: Path) -> Path:
 
 def _name(program: Path, arguments: list[str]) -> str:
     """An interpreter's run is called after its script."""
+    # not Path.is_file: arguments are longer than any name, or lie where nobody may look
     scripts = [
-        Path(word) for word in arguments if not word.startswith("-") and Path(word).is_file()
+        Path(word)
+        for word in arguments
+        if not word.startswith("-") and os.path.isfile(word)  # noqa: PTH113
     ]
     return _stem(scripts[0] if _is_interpreter(program) and scripts else program)
 
