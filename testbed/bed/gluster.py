@@ -28,6 +28,7 @@ OPTIONS = {
 class Gluster(NetworkBed):
     private_directories = ("/run", "/var/lib/glusterd", "/var/log/glusterfs")
     layout: tuple[str, ...] = ()
+    more_options: tuple[str, ...] = ()
     file_system: str
 
     def need(self, wishes: Wishes) -> None:
@@ -57,9 +58,8 @@ class Gluster(NetworkBed):
         for number in range(1, self.servers + 1):
             bricks.append(f"{self.address(number)}:{self.own(number) / 'storage' / 'brick'}")
         self._gluster("volume", "create", VOLUME, *self.layout, *bricks, "force")
-        self._gluster(
-            "volume", "set", VOLUME, *(word for option in OPTIONS.items() for word in option)
-        )
+        options = (word for option in OPTIONS.items() for word in option)
+        self._gluster("volume", "set", VOLUME, *options, *self.more_options)
         self._gluster("volume", "start", VOLUME)
 
     def _gluster(self, *arguments: str) -> str:
@@ -119,6 +119,9 @@ class Striped(Gluster):
 
     name = "striped"
     network = 3
+    # With writes in parallel, files that two processes write lose their descriptors now and then:
+    # fsync and close fail with EBADF (GlusterFS 10.3).
+    more_options = ("disperse.parallel-writes", "off")
 
     @property
     def servers(self) -> int:
