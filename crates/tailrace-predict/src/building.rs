@@ -10,13 +10,15 @@ use tailrace_replay::vertex::Vertex;
 use tailrace_trace::Tables;
 
 use crate::matching::{Dependence, Matching, Moment, Together};
+use crate::short::ShortSends;
 use crate::steps::{Awaited, GatheringId, MomentId, RankSteps, Step, Steps};
 
 /// The steps of a program. A wait is for what happened before, as measured.
 pub(crate) fn steps(tables: &Tables, program: Program) -> Steps {
     let matching = Matching::new(tables, &program);
     let runtime = program.runtime;
-    let mut builder = Builder::new(&matching, runtime);
+    let short = ShortSends::of(&matching, &program);
+    let mut builder = Builder::new(&matching, short, runtime);
     let ranks = program.ranks.into_iter().enumerate();
     let ranks = ranks.map(|(rank, known)| builder.rank(rank, known)).collect();
     Steps {
@@ -31,6 +33,7 @@ pub(crate) fn steps(tables: &Tables, program: Program) -> Steps {
 
 struct Builder<'a> {
     matching: &'a Matching<'a>,
+    short: ShortSends,
     runtime: i64,
     awaited: Vec<Awaited>,
     gatherings: Vec<Vec<MomentId>>,
@@ -52,9 +55,10 @@ struct Built {
 }
 
 impl<'a> Builder<'a> {
-    fn new(matching: &'a Matching<'a>, runtime: i64) -> Self {
+    fn new(matching: &'a Matching<'a>, short: ShortSends, runtime: i64) -> Self {
         Self {
             matching,
+            short,
             runtime,
             awaited: Vec::new(),
             gatherings: Vec::new(),
@@ -64,7 +68,7 @@ impl<'a> Builder<'a> {
     }
 
     fn rank(&mut self, rank: usize, known: RankProgram) -> RankSteps {
-        let RankProgram { birth, vertices, calls, useful, io, .. } = known;
+        let RankProgram { birth, end, vertices, calls, useful, io, .. } = known;
         let Matching { moments, moments_of, .. } = self.matching;
         let mut own = moments_of[rank].clone().peekable();
         let mut built = Built::new(birth, calls, vertices.len());
@@ -77,7 +81,7 @@ impl<'a> Builder<'a> {
                 built.steps.push(Step::Mark { moment });
             }
         }
-        built.go(self.runtime, (useful, io));
+        built.go(end.max(built.at), (useful, io));
         RankSteps { birth, steps: built.steps, calls: built.calls }
     }
 
@@ -127,6 +131,18 @@ impl<'a> Builder<'a> {
             }
             Dependence::Complete(instance) => {
                 self.once_complete(waiter, instance).into_iter().collect()
+            }
+            Dependence::Perhaps(moment, _) => {
+                let is_met = self.short.waited(waiter.rank, waiter.place);
+                let moment = Some(moment).filter(|moment| is_met && self.counts(waiter, *moment));
+                moment.into_iter().map(Awaited::Moment).collect()
+            }
+            Dependence::Taker(instance) => {
+                let root = self.matching.root(instance).filter(|root| self.counts(waiter, *root));
+                root.map(Awaited::Moment)
+                    .or_else(|| self.in_time(waiter, instance, Together::Entries))
+                    .into_iter()
+                    .collect()
             }
             Dependence::Readers(instance) => match self.once_complete(waiter, instance) {
                 // what was read for others counts only where all came together

@@ -31,7 +31,7 @@ pub struct Moved<'a> {
     pub to: &'a mut dyn FileSystem,
     pub from: &'a mut dyn FileSystem,
     /// By file: whether it moves.
-    pub moves: &'a [bool],
+    pub moves: Vec<bool>,
 }
 
 impl FileSystem for Moved<'_> {
@@ -40,6 +40,10 @@ impl FileSystem for Moved<'_> {
         let files = if moves { &mut *self.to } else { &mut *self.from };
         files.end(rank, begin, call)
     }
+
+    fn rest(&mut self, rank: u32, now: i64) -> i64 {
+        self.to.rest(rank, now).max(self.from.rest(rank, now))
+    }
 }
 
 /// Another's calls, of which some are not made.
@@ -47,7 +51,7 @@ pub struct Spared<'a> {
     pub under: &'a mut dyn FileSystem,
     /// By [`Access`]: which kinds are not, on files for which `files` says so.
     pub kinds: [bool; Access::KINDS],
-    pub files: &'a [bool],
+    pub files: Vec<bool>,
 }
 
 impl FileSystem for Spared<'_> {
@@ -106,7 +110,7 @@ mod tests {
     #[test]
     fn files_that_do_not_move_take_what_they_took() {
         let (mut to, mut from) = (Scaled::all(2.), Scaled::all(1.));
-        let mut files = Moved { to: &mut to, from: &mut from, moves: &[true, false] };
+        let mut files = Moved { to: &mut to, from: &mut from, moves: vec![true, false] };
         let moved = call(Access::Write, 0, 10, 1);
         assert_eq!(files.end(0, 0, &moved), 20);
         assert_eq!(files.end(0, 0, &FileCall { file: 1, ..moved }), 10);
@@ -117,7 +121,7 @@ mod tests {
         let mut measured = Scaled::all(1.);
         let mut kinds = [false; Access::KINDS];
         kinds[Access::Synchronize as usize] = true;
-        let mut files = Spared { under: &mut measured, kinds, files: &[true, false] };
+        let mut files = Spared { under: &mut measured, kinds, files: vec![true, false] };
         let sync = call(Access::Synchronize, 0, 10, 0);
         assert_eq!(files.end(0, 5, &sync), 5);
         assert_eq!(files.end(0, 5, &FileCall { file: 1, ..sync }), 15);

@@ -10,34 +10,45 @@
 mod building;
 mod extents;
 mod files;
+mod locks;
 mod matching;
 mod merged;
+mod methods;
 pub mod model;
 mod replay;
+mod servers;
+mod short;
 pub mod simulate;
+mod staged;
 mod steps;
 
 pub use files::{Moved, Overlapped, Scaled, Spared};
-pub use merged::{Law, Merged};
+pub use locks::{Granularity, Locks};
+pub use merged::{Merged, write_by_itself};
+pub use methods::{Asked, Outputs, Rebuilt, Told};
 pub use model::{Modelled, Parameters, Rereads};
-pub use replay::{FileSystem, Pace, RankTimes, Replayed, replay};
+pub use replay::{FileSystem, Pace, RankTimes, Replayed, Together, replay, run_times, served};
+pub use servers::Servers;
+pub use staged::Staged;
 pub use steps::Steps;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use tailrace_replay::Options;
+use tailrace_replay::{CollectiveOrder, Options};
 use tailrace_trace::tables::FileEntry;
 use tailrace_trace::{Tables, Trace, TraceError};
 
 /// The steps of a trace. Collectives make their ranks wait where data flow, and sends of more than
-/// `eager_limit_bytes` for their receives.
+/// `eager_limit_bytes` for their receives, to the root of a collective too: else a rank would take
+/// for the network's time what it waited for a root that was in a file.
 ///
 /// # Errors
 /// Where the trace is damaged, or its times are beyond reason.
 pub fn steps(trace: &dyn Trace, eager_limit_bytes: u64) -> Result<Steps, TraceError> {
-    let options = Options { eager_limit_bytes, ..Options::default() };
+    let collectives = CollectiveOrder::Rendezvous;
+    let options = Options { eager_limit_bytes, collectives, ..Options::default() };
     let program = tailrace_replay::program(trace, &options)?;
     Ok(building::steps(trace.tables(), program))
 }

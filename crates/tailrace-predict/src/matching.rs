@@ -36,6 +36,11 @@ enum Role {
         channel: u32,
         number: u32,
     },
+    /// … which is short.
+    Short {
+        channel: u32,
+        number: u32,
+    },
     Receive {
         channel: u32,
         number: u32,
@@ -44,6 +49,8 @@ enum Role {
         instance: u32,
         waits: Waits,
         position: u32,
+        /// It has data for the root that it waits for.
+        sends: bool,
     },
 }
 
@@ -87,6 +94,19 @@ pub(crate) enum Dependence {
     Complete(u32),
     /// … and then for the file calls inside too.
     Readers(u32),
+    /// The instance's root; where that came later, another took the data on their way to it: any
+    /// entry.
+    Taker(u32),
+    /// That instant, if the run shows that short data wait on their way.
+    Perhaps(MomentId, Way),
+}
+
+/// By which short data go: all that go one way are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Way {
+    Channel(u32),
+    /// To the root of a collective of that communicator.
+    Communicator(u32),
 }
 
 /// Instants of an instance that are waited for together.
@@ -175,6 +195,7 @@ impl<'a> Matching<'a> {
                 sends.push(id);
                 let role = match sending {
                     Sending::InParts { rendezvous: false } => Role::Eager { channel, number },
+                    Sending::Short => Role::Short { channel, number },
                     _ => Role::Send { channel, number },
                 };
                 if vertex.deed.takes_role() {
@@ -251,7 +272,9 @@ impl<'a> Matching<'a> {
             Gives::Root => known.root = Some(id),
             Gives::All | Gives::ByPosition => known.entries.push((id, position)),
         }
-        let role = Role::Collective { instance, waits: entry.waits, position };
+        let Entry { waits, gives, .. } = *entry;
+        let sends = waits == Waits::Root && gives == Gives::All;
+        let role = Role::Collective { instance, waits, position, sends };
         self.roles[rank].push(Some(role));
     }
 
@@ -311,12 +334,19 @@ impl<'a> Matching<'a> {
                 let receive = messages.receive_of[number as usize];
                 Dependence::of(receive.map(|number| messages.posts[number as usize].moment))
             }
+            Some(Role::Short { channel, number }) => {
+                let messages = &self.messages[channel as usize];
+                let receive = messages.receive_of[number as usize];
+                let moment = receive.map(|number| messages.posts[number as usize].moment);
+                Dependence::perhaps(moment, Way::Channel(channel))
+            }
             Some(Role::Receive { channel, number }) => {
                 let messages = &self.messages[channel as usize];
                 let send = messages.send_of[number as usize];
                 Dependence::of(send.map(|number| messages.sends[number as usize]))
             }
-            Some(Role::Collective { instance, waits, position }) => {
+            Some(Role::Collective { instance, sends: true, .. }) => Dependence::Taker(instance),
+            Some(Role::Collective { instance, waits, position, .. }) => {
                 self.of_collective(instance, waits, position)
             }
             Some(Role::Eager { .. }) | None => Dependence::of(None),
@@ -329,6 +359,9 @@ impl<'a> Matching<'a> {
         match waits {
             Waits::Nothing => Dependence::of(None),
             Waits::Root => Dependence::of(instance.root),
+            Waits::PerhapsRoot => {
+                Dependence::perhaps(instance.root, Way::Communicator(instance.communicator))
+            }
             Waits::All if communicator.remote.is_some() => {
                 let own = communicator.is_remote(position);
                 Self::of_positions(instance, |other| communicator.is_remote(other) != own)
@@ -372,12 +405,20 @@ impl<'a> Matching<'a> {
         together
     }
 
+    pub(crate) fn root(&self, instance: u32) -> Option<MomentId> {
+        self.instances[instance as usize].root
+    }
+
     pub(crate) fn size(&self, instance: u32) -> u32 {
         self.instances[instance as usize].size
     }
 }
 
 impl Dependence {
+    fn perhaps(moment: Option<MomentId>, way: Way) -> Self {
+        moment.map_or_else(|| Self::of(None), |moment| Self::Perhaps(moment, way))
+    }
+
     fn of(moment: Option<MomentId>) -> Self {
         Self::Moments(moment.into_iter().collect())
     }

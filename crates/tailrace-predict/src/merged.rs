@@ -6,34 +6,26 @@ use tailrace_replay::program::FileCall;
 
 use crate::replay::FileSystem;
 
-/// What a write takes by itself, and per byte; nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
-    pub call: f64,
-    pub byte: f64,
-}
-
 /// A size must be so many times as large as another to tell a call from its bytes.
 const APART: u64 = 8;
 
-impl Law {
-    /// Of the writes among the calls, by the typical time of those of the smallest and of those of
-    /// the largest sizes, each within a factor of two; none where these are too close.
-    pub fn of<'a>(calls: impl Iterator<Item = &'a FileCall>) -> Option<Self> {
-        let writes = calls.filter(|call| call.access == Access::Write && call.bytes > 0);
-        let mut writes: Vec<(u64, i64)> = writes.map(|c| (c.bytes, c.end - c.begin)).collect();
-        writes.sort_unstable();
-        let (smallest, largest) = (writes.first()?.0, writes.last()?.0);
-        if largest < APART * smallest {
-            return None;
-        }
-        let small = writes.partition_point(|(bytes, _)| *bytes < 2 * smallest);
-        let large = writes.partition_point(|(bytes, _)| *bytes <= largest / 2);
-        let (b1, t1) = medians(&writes[..small]);
-        let (b2, t2) = medians(&writes[large..]);
-        let byte = ((t2 - t1) / (b2 - b1)).max(0.);
-        Some(Self { call: (t1 - byte * b1).max(0.), byte })
+/// What a write takes by itself, ns: of the writes among the calls, by the typical time of those of
+/// the smallest and of those of the largest sizes, each within a factor of two; none where these
+/// are too close.
+pub fn write_by_itself<'a>(calls: impl Iterator<Item = &'a FileCall>) -> Option<f64> {
+    let writes = calls.filter(|call| call.access == Access::Write && call.bytes > 0);
+    let mut writes: Vec<(u64, i64)> = writes.map(|c| (c.bytes, c.end - c.begin)).collect();
+    writes.sort_unstable();
+    let (smallest, largest) = (writes.first()?.0, writes.last()?.0);
+    if largest < smallest.saturating_mul(APART) {
+        return None;
     }
+    let small = writes.partition_point(|(bytes, _)| *bytes < smallest.saturating_mul(2));
+    let large = writes.partition_point(|(bytes, _)| *bytes <= largest / 2);
+    let (b1, t1) = medians(&writes[..small]);
+    let (b2, t2) = medians(&writes[large..]);
+    let byte = ((t2 - t1) / (b2 - b1)).max(0.);
+    Some((t1 - byte * b1).max(0.))
 }
 
 /// Of bytes and of times.
@@ -74,7 +66,7 @@ impl<'a> Merged<'a> {
         let time = call.end - call.begin;
         if let Some(gathered) = self.gathered.get_mut(&place)
             && follows(&gathered.write, call)
-            && gathered.write.bytes + call.bytes <= self.size
+            && gathered.write.bytes.saturating_add(call.bytes) <= self.size
         {
             gathered.write.bytes += call.bytes;
             gathered.calls += 1;
@@ -180,9 +172,9 @@ mod tests {
         let calls: Vec<FileCall> =
             writes.iter().map(|(bytes, time)| call(Access::Write, 0, *bytes, *time)).collect();
         // 120 for 10 bytes and 300 for 60: 3.6 a byte, 84 a call
-        let law = Law::of(calls.iter()).unwrap();
-        assert!((law.call - 84.).abs() < 1e-9 && (law.byte - 3.6).abs() < 1e-9, "{law:?}");
-        assert_eq!(Law::of(calls[..3].iter()), None);
-        assert_eq!(Law::of([].iter()), None);
+        let by_itself = write_by_itself(calls.iter()).unwrap();
+        assert!((by_itself - 84.).abs() < 1e-9, "{by_itself}");
+        assert_eq!(write_by_itself(calls[..3].iter()), None);
+        assert_eq!(write_by_itself([].iter()), None);
     }
 }

@@ -6,13 +6,19 @@
 //! room. What the client knows is read at the speed of memory, the rest behind whatever is on its
 //! way back. Some calls wait until what was written to their file is on the servers, and some until
 //! all is that went before them.
+//!
+//! Nodes may have links of their own, and files may lie on several servers ([`crate::servers`]); a
+//! part of a file may have to be handed over from node to node ([`crate::locks`]); and one service
+//! may take all calls on names.
 
 use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
 use crate::extents::Extents;
-use crate::replay::FileSystem;
+use crate::locks::{Locking, Locks, Range, Wish};
+use crate::replay::{FileSystem, Together};
+use crate::servers::{Load, Room, Servers, Ways};
 
 /// Times in nanoseconds, per call or per byte.
 #[allow(clippy::struct_excessive_bools)] // rules that are independent of one another
@@ -51,6 +57,30 @@ pub struct Parameters {
     /// What a client wrote or read it reads from its cache, as long as it keeps the file open, or
     /// even after that.
     pub rereads: Rereads,
+    /// Per byte: each node's link, in and out; 0 where it holds nothing up.
+    pub link: f64,
+    /// Each of these takes `write` and `read` a byte; none where there is one way for all.
+    pub servers: Option<Servers>,
+    pub locks: Option<Locks>,
+    /// What a call on a name keeps the service busy that all share.
+    pub metadata: f64,
+}
+
+impl Parameters {
+    /// Whether nodes have anything of their own.
+    pub fn are_apart(&self) -> bool {
+        self.servers.is_some() || self.link > 0. || self.locks.is_some()
+    }
+
+    /// What writes that are taken together take on their way beyond their bytes, but for the first:
+    /// where nodes are apart, or else it stands as bytes in the call.
+    fn more(&self, together: Together) -> f64 {
+        if !self.are_apart() {
+            return 0.;
+        }
+        let scattered = if together.is_scattered { self.sent_scattered_write } else { 0. };
+        (together.calls - 1) as f64 * (self.sent_write + scattered)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +97,30 @@ pub struct Modelled<'a> {
     nodes: &'a [u32],
     /// Clients know all that is in the files when the run begins, if they keep anything that long.
     warm: bool,
-    /// When the way to the servers is free, and the way back.
-    sent: f64,
-    received: f64,
+    /// To the servers, and back.
+    there: Ways,
+    back: Ways,
+    locking: Option<Locking>,
+    /// Until when the service for names is busy.
+    named: f64,
     files: HashMap<(u32, u32), File>,
-    /// When the way is free of a node's writes.
-    sent_by_node: HashMap<u32, f64>,
+    writers: HashMap<u32, Writer>,
+}
+
+/// A node that writes: when the way is free of what it wrote.
+#[derive(Debug, Default)]
+struct Writer {
+    sent: f64,
+    room: Room,
+}
+
+/// A call, or several as one, of a node: what is asked, and when.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    node: u32,
+    now: f64,
+    call: &'a FileCall,
+    together: Together,
 }
 
 #[derive(Debug, Default)]
@@ -87,17 +135,28 @@ struct File {
     /// How often the node's ranks have it open.
     open: u32,
     known: Extents,
+    room: Room,
 }
 
 impl<'a> Modelled<'a> {
     pub fn new(parameters: &'a Parameters, nodes: &'a [u32], warm: bool) -> Self {
-        let (files, sent_by_node) = (HashMap::new(), HashMap::new());
-        let warm = warm && parameters.rereads == Rereads::Always;
-        Self { parameters, nodes, warm, sent: 0., received: 0., files, sent_by_node }
+        let Parameters { rereads, link, write, read, locks, .. } = *parameters;
+        let servers = parameters.servers.unwrap_or(Servers::ONE);
+        Self {
+            parameters,
+            nodes,
+            warm: warm && rereads == Rereads::Always,
+            there: Ways::new(servers, link, write),
+            back: Ways::new(servers, link, read),
+            locking: locks.map(|locks| Locking::new(locks, servers)),
+            named: 0.,
+            files: HashMap::new(),
+            writers: HashMap::new(),
+        }
     }
 
-    fn write(&mut self, node: u32, now: f64, call: &FileCall) -> f64 {
-        let parameters = self.parameters;
+    fn write(&mut self, asked: &Asked<'_>) -> f64 {
+        let (parameters, Asked { node, now, call, together }) = (self.parameters, *asked);
         let file = self.files.entry((node, call.file)).or_default();
         let begin = call.offset.unwrap_or(file.next);
         let is_scattered = begin != file.next;
@@ -111,45 +170,64 @@ impl<'a> Modelled<'a> {
             on_its_way += parameters.sent_scattered_write;
         }
         let bytes = call.bytes as f64;
+        let a_call = bytes / together.calls.max(1) as f64;
+        let kept = on_its_way + a_call * parameters.write + parameters.arrival;
+        let load = Load { request: on_its_way + parameters.more(together), ..asked.load(begin) };
+        let range = Range { kept, ..asked.range(begin) };
+        let wish = Wish { node, writes: true, now };
+        let late = self.locking.as_mut().map_or(0., |locking| locking.wait(&range, wish));
         let copied = now + alone + bytes * parameters.copy;
-        self.sent = self.sent.max(copied) + on_its_way + bytes * parameters.write;
-        file.sent = self.sent;
-        file.drained = self.sent + parameters.arrival;
-        let sent = self.sent_by_node.entry(node).or_default();
-        *sent = sent.max(self.sent);
-        let ahead = if parameters.room_by_file { file.sent } else { *sent };
+        let sent = self.there.carry(&load, copied, late);
+        file.sent = file.sent.max(sent);
+        file.drained = file.drained.max(sent + parameters.arrival);
+        if let Some(locking) = &mut self.locking {
+            locking.come(&range, sent + parameters.arrival - now - late);
+        }
+        let writer = self.writers.entry(node).or_default();
+        writer.sent = writer.sent.max(sent);
+        let copied = copied + late;
+        if parameters.are_apart() {
+            let room = if parameters.room_by_file { &mut file.room } else { &mut writer.room };
+            return room.put(bytes, parameters.write_behind, copied, sent).max(copied);
+        }
+        let ahead = if parameters.room_by_file { file.sent } else { writer.sent };
         copied.max(ahead - parameters.write_behind * parameters.write)
     }
 
-    fn read(&mut self, node: u32, now: f64, call: &FileCall) -> f64 {
-        let Parameters { calls, cached_read, cached, read, rereads, end_drains, .. } =
-            *self.parameters;
+    fn read(&mut self, asked: &Asked<'_>) -> f64 {
+        let Parameters { calls, cached_read, cached, rereads, end_drains, .. } = *self.parameters;
+        let Asked { node, now, call, .. } = *asked;
         let file = self.files.entry((node, call.file)).or_default();
         let begin = call.offset.unwrap_or(0);
         let end = begin.wrapping_add(call.bytes as i64);
-        let known = match rereads {
-            Rereads::Never => 0,
-            _ if self.warm => call.bytes,
-            _ => file.known.known(begin, end),
-        };
-        let missing = call.bytes.saturating_sub(known) as f64;
-        let copied = known as f64 * cached;
         // The servers must know what was written before they are asked.
         let drained = now.max(file.drained);
         if call.bytes == 0 {
             return cached_read + if end_drains { drained } else { now };
         }
+        let wish = Wish { node, writes: false, now };
+        let range = asked.range(begin);
+        let late = self.locking.as_mut().map_or(0., |locking| locking.wait(&range, wish));
+        let known = match rereads {
+            Rereads::Never => 0,
+            // another wrote there
+            _ if late > 0. => 0,
+            _ if self.warm => call.bytes,
+            _ => file.known.known(begin, end),
+        };
+        let missing = call.bytes.saturating_sub(known) as f64;
+        let copied = known as f64 * cached;
         if missing == 0. {
             return now + cached_read + copied;
         }
         file.known.add(begin, end);
-        let asked = drained + calls[Access::Read as usize] + copied;
-        self.received = self.received.max(asked) + missing * read;
-        self.received
+        let from = drained + calls[Access::Read as usize] + copied;
+        self.back.carry(&Load { bytes: missing, ..asked.load(begin) }, from, late)
     }
 
-    fn other(&mut self, node: u32, now: f64, call: &FileCall) -> f64 {
-        let Parameters { drains, rereads, synchronize_clean, .. } = *self.parameters;
+    fn other(&mut self, asked: &Asked<'_>) -> f64 {
+        let Parameters { drains, rereads, synchronize_clean, metadata, .. } = *self.parameters;
+        let Asked { node, now, call, together } = *asked;
         let file = self.files.entry((node, call.file)).or_default();
         match call.access {
             Access::Open => file.open += 1,
@@ -167,185 +245,54 @@ impl<'a> Modelled<'a> {
         }
         let waits = drains[call.access as usize] || call.access == Access::Synchronize;
         let begin = if waits { now.max(file.drained) } else { now };
+        if metadata > 0. && call.access != Access::Synchronize {
+            self.named = self.named.max(now) + together.calls as f64 * metadata;
+            return self.named.max(begin + cost);
+        }
         begin + cost
+    }
+}
+
+impl Asked<'_> {
+    /// How far its bytes reach that begin there.
+    fn end(&self, begin: i64) -> i64 {
+        begin.saturating_add(self.together.reach.max(0))
+    }
+
+    fn load(&self, begin: i64) -> Load {
+        let FileCall { file, bytes, .. } = *self.call;
+        let (end, is_one) = (self.end(begin), self.together.calls <= 1);
+        Load { node: self.node, file, begin, end, bytes: bytes as f64, request: 0., is_one }
+    }
+
+    fn range(&self, begin: i64) -> Range {
+        let Together { calls, reach, is_joined, .. } = self.together;
+        let has_gaps = calls > 1 && reach as u64 > self.call.bytes;
+        let calls = if has_gaps { calls as f64 } else { 1. };
+        let (file, end) = (self.call.file, self.end(begin));
+        Range { file, begin, end, calls, is_joined, kept: 0. }
     }
 }
 
 impl FileSystem for Modelled<'_> {
     fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
+        self.end_together(rank, begin, call, Together::one(call.bytes))
+    }
+
+    fn end_together(&mut self, rank: u32, begin: i64, call: &FileCall, together: Together) -> i64 {
         let (node, mut now) = (self.nodes[rank as usize], begin as f64);
         if self.parameters.behind_writes[call.access as usize] {
-            now = now.max(self.sent_by_node.get(&node).copied().unwrap_or_default());
+            now = now.max(self.writers.get(&node).map_or(0., |writer| writer.sent));
         }
+        let asked = Asked { node, now, call, together };
         let end = match call.access {
-            Access::Write => self.write(node, now, call),
-            Access::Read => self.read(node, now, call),
-            _ => self.other(node, now, call),
+            Access::Write => self.write(&asked),
+            Access::Read => self.read(&asked),
+            _ => self.other(&asked),
         };
         end.round() as i64
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn only(access: Access) -> [bool; Access::KINDS] {
-        let mut kinds = [false; Access::KINDS];
-        kinds[access as usize] = true;
-        kinds
-    }
-
-    const PLAIN: Parameters = Parameters {
-        calls: [10.; Access::KINDS],
-        cached_read: 2.,
-        scattered_write: 5.,
-        synchronize_clean: 1.,
-        sent_write: 0.,
-        sent_scattered_write: 0.,
-        arrival: 0.,
-        copy: 1.,
-        cached: 1.,
-        write: 4.,
-        read: 2.,
-        write_behind: 100.,
-        room_by_file: false,
-        drains: only(Access::Close),
-        end_drains: true,
-        behind_writes: [false; Access::KINDS],
-        rereads: Rereads::WhileOpen,
-    };
-
-    fn call(access: Access, offset: i64, bytes: u64) -> FileCall {
-        FileCall { begin: 0, end: 0, access, file: 0, bytes, offset: Some(offset) }
-    }
-
-    fn ends(parameters: &Parameters, calls: &[FileCall]) -> Vec<i64> {
-        ends_of(Modelled::new(parameters, &[0], false), calls)
-    }
-
-    /// One call after another.
-    fn ends_of(mut model: Modelled<'_>, calls: &[FileCall]) -> Vec<i64> {
-        let mut now = 0;
-        let mut end = |call| {
-            now = model.end(0, now, call);
-            now
-        };
-        calls.iter().map(&mut end).collect()
-    }
-
-    #[test]
-    fn a_write_returns_when_it_is_copied_or_has_room() {
-        // 10 by itself and 100 to copy; on the way until 110 + 400 = 510.
-        // The second is copied at 220, and on the servers at 910: it returns when no more than 100
-        // bytes are left, at 910 − 400 = 510.
-        let writes = [call(Access::Write, 0, 100), call(Access::Write, 100, 100)];
-        assert_eq!(ends(&PLAIN, &writes), [110, 510]);
-        // Without room it is on the servers when it returns.
-        let through = Parameters { write_behind: 0., ..PLAIN };
-        assert_eq!(ends(&through, &writes), [510, 510 + 110 + 400]);
-    }
-
-    #[test]
-    fn a_close_waits_for_what_was_written_where_it_drains() {
-        let calls = [call(Access::Write, 0, 100), call(Access::Close, 0, 0)];
-        assert_eq!(ends(&PLAIN, &calls), [110, 510 + 10]);
-        let lazy = Parameters { drains: [false; Access::KINDS], ..PLAIN };
-        assert_eq!(ends(&lazy, &calls), [110, 120]);
-    }
-
-    #[test]
-    fn a_client_reads_what_it_knows_from_memory_as_long_as_the_file_is_open() {
-        let calls = [
-            call(Access::Read, 0, 50),  // 10 + 50 × 2
-            call(Access::Read, 0, 50),  // 2 + 50
-            call(Access::Close, 0, 0),  // 10
-            call(Access::Read, 0, 50),  // as the first
-            call(Access::Read, 25, 50), // half of it is known: 10 + 25 + 25 × 2
-        ];
-        assert_eq!(ends(&PLAIN, &calls), [110, 162, 172, 282, 367]);
-    }
-
-    #[test]
-    fn the_end_of_a_file_may_be_asked_of_the_servers() {
-        let calls = [call(Access::Write, 0, 100), call(Access::Read, 100, 0)];
-        assert_eq!(ends(&PLAIN, &calls), [110, 512]);
-        let knows = Parameters { end_drains: false, ..PLAIN };
-        assert_eq!(ends(&knows, &calls), [110, 112]);
-    }
-
-    #[test]
-    fn a_write_elsewhere_costs_more() {
-        let calls = [call(Access::Write, 0, 1), call(Access::Write, 7, 1)];
-        assert_eq!(ends(&PLAIN, &calls), [11, 11 + 10 + 5 + 1]);
-    }
-
-    #[test]
-    fn two_ranks_share_the_way() {
-        let through = Parameters { write_behind: 0., ..PLAIN };
-        let mut model = Modelled::new(&through, &[0, 1], false);
-        let write = call(Access::Write, 0, 100);
-        assert_eq!(model.end(0, 0, &write), 510);
-        assert_eq!(model.end(1, 0, &write), 910);
-    }
-
-    #[test]
-    fn a_warm_client_knows_what_it_did_not_read_where_it_keeps_files_beyond_their_close() {
-        let calls = [call(Access::Read, 0, 50)];
-        let keeps = Parameters { rereads: Rereads::Always, ..PLAIN };
-        // 2 + 50 instead of 10 + 100
-        assert_eq!(ends_of(Modelled::new(&keeps, &[0], true), &calls), [52]);
-        assert_eq!(ends_of(Modelled::new(&keeps, &[0], false), &calls), [110]);
-        assert_eq!(ends_of(Modelled::new(&PLAIN, &[0], true), &calls), [110]);
-    }
-
-    #[test]
-    fn the_last_of_a_nodes_ranks_that_closes_a_file_forgets_it() {
-        let open = call(Access::Open, 0, 0);
-        let (close, read) = (call(Access::Close, 0, 0), call(Access::Read, 0, 50));
-        let calls = [open, open, read, close, read, close, read];
-        assert_eq!(ends(&PLAIN, &calls), [10, 20, 130, 140, 192, 202, 312]);
-    }
-
-    #[test]
-    fn bytes_go_both_ways_at_once() {
-        // Written until 510; another file is read meanwhile, from 110 to 220.
-        let other = FileCall { file: 1, ..call(Access::Read, 0, 50) };
-        assert_eq!(ends(&PLAIN, &[call(Access::Write, 0, 100), other]), [110, 220]);
-    }
-
-    #[test]
-    fn a_call_may_wait_behind_the_writes_of_other_files() {
-        let other = FileCall { file: 1, ..call(Access::LookUp, 0, 0) };
-        let calls = [call(Access::Write, 0, 100), other];
-        assert_eq!(ends(&PLAIN, &calls), [110, 120]);
-        let behind = Parameters { behind_writes: only(Access::LookUp), ..PLAIN };
-        assert_eq!(ends(&behind, &calls), [110, 520]);
-    }
-
-    #[test]
-    fn who_synchronizes_what_is_on_the_servers_pays_less() {
-        let (write, sync) = (call(Access::Write, 0, 1), call(Access::Synchronize, 0, 0));
-        assert_eq!(ends(&PLAIN, &[sync, write, sync, sync]), [1, 12, 26, 27]);
-    }
-
-    #[test]
-    fn writes_may_take_their_time_on_the_way() {
-        // On the servers at 11 + 20 + 4 = 35, the second, elsewhere, at 35 + 20 + 30 + 4 = 89.
-        let slow = Parameters { sent_write: 20., sent_scattered_write: 30., ..PLAIN };
-        let sync = call(Access::Synchronize, 0, 0);
-        let calls = [call(Access::Write, 0, 1), call(Access::Write, 7, 1), sync];
-        assert_eq!(ends(&slow, &calls), [11, 27, 99]);
-    }
-
-    #[test]
-    fn what_takes_long_to_arrive_does_not_hold_up_the_next() {
-        // Sent at 15 and 26; the second has arrived at 126.
-        let far = Parameters { arrival: 100., ..PLAIN };
-        let writes = [call(Access::Write, 0, 1), call(Access::Write, 1, 1)];
-        let calls = [writes[0], writes[1], call(Access::Read, 2, 0)];
-        assert_eq!(ends(&far, &calls), [11, 22, 128]);
-        let through = Parameters { write_behind: 0., ..far };
-        assert_eq!(ends(&through, &writes), [15, 30]);
-    }
-}
+mod tests;

@@ -3,8 +3,8 @@
 //! Whoever is earliest goes on. Only file calls can get in each other's way, so a rank goes on by
 //! itself until its next one, or until it waits for an instant that has not happened; and file
 //! calls are made in order of the time at which they begin now. No rank that waits can come to one
-//! earlier than that: whoever lets it go on is no earlier itself. Nobody waits in a circle: a wait is
-//! for what happened before, as measured.
+//! earlier than that: whoever lets it go on is no earlier itself. Nobody waits in a circle: a wait
+//! is for what happened before, as measured.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,9 +18,32 @@ pub trait FileSystem {
     /// When the call that the rank begins at `begin` ends. Calls come in order of `begin`.
     fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64;
 
+    /// The same of calls that are taken as one.
+    fn end_together(&mut self, rank: u32, begin: i64, call: &FileCall, _together: Together) -> i64 {
+        self.end(rank, begin, call)
+    }
+
     /// When a rank may end that has no more to do at `now`.
     fn rest(&mut self, _rank: u32, now: i64) -> i64 {
         now
+    }
+}
+
+/// So many calls of a kind, whose bytes lie no further apart than that.
+#[derive(Clone, Copy, Debug)]
+pub struct Together {
+    pub calls: i64,
+    pub reach: i64,
+    /// They leave gaps, which nobody of their node fills meanwhile.
+    pub is_scattered: bool,
+    /// Each follows a call of another rank of their node.
+    pub is_joined: bool,
+}
+
+impl Together {
+    pub fn one(bytes: u64) -> Self {
+        let reach = i64::try_from(bytes).unwrap_or(i64::MAX);
+        Self { calls: 1, reach, is_scattered: false, is_joined: false }
     }
 }
 
@@ -61,64 +84,127 @@ const NOT_YET: i64 = i64::MIN;
 
 /// Takes the steps at another pace and with another file system.
 pub fn replay(steps: &Steps, pace: Pace, files: &mut dyn FileSystem) -> Replayed {
-    let mut run = Run::new(steps, pace);
-    run.all(files);
-    for (rank, times) in run.times.iter_mut().enumerate() {
-        times.end = files.rest(rank as u32, times.end).max(times.end);
+    let mut run = Run::new(steps, [pace]);
+    run.all([&mut *files]);
+    debug_assert!(run.is_over(), "ranks wait in a circle");
+    let times = |(rank, clocks): (usize, &Clocks<1>)| RankTimes {
+        useful: clocks.useful[0],
+        end: files.rest(rank as u32, clocks.end[0]).max(clocks.end[0]),
+    };
+    Replayed { ranks: run.clocks.iter().enumerate().map(times).collect() }
+}
+
+/// As many paces as one walk through the steps carries side by side.
+const SIDE_BY_SIDE: usize = 8;
+
+/// The run time at each of these paces, on file systems in which calls do not get in each other's
+/// way: then nothing depends on who goes on first.
+pub fn run_times<F: FileSystem + Copy>(steps: &Steps, paces: &[(Pace, F)]) -> Vec<i64> {
+    let mut found = Vec::with_capacity(paces.len());
+    for some in paces.chunks(SIDE_BY_SIDE) {
+        let each: [_; SIDE_BY_SIDE] = std::array::from_fn(|at| some[at.min(some.len() - 1)]);
+        let mut files = each.map(|(_, files)| files);
+        let mut run = Run::new(steps, each.map(|(pace, _)| pace));
+        run.all(files.each_mut().map(|files| files as &mut dyn FileSystem));
+        debug_assert!(run.is_over(), "ranks wait in a circle");
+        let latest = |at: usize| run.clocks.iter().map(|clocks| clocks.end[at]).max().unwrap_or(0);
+        found.extend((0..some.len()).map(latest));
     }
-    Replayed { ranks: run.times }
+    found
+}
+
+/// By rank: when each of its steps begins.
+pub(crate) fn begins(steps: &Steps, files: &mut dyn FileSystem) -> Vec<Vec<i64>> {
+    let mut run = Run::new(steps, [Pace::AS_MEASURED]);
+    run.begins = Some(vec![Vec::new(); steps.ranks.len()]);
+    run.all([files]);
+    run.begins.unwrap_or_default()
+}
+
+/// Whether nobody waits for who waits for them.
+pub(crate) fn is_possible(steps: &Steps, files: &mut dyn FileSystem) -> bool {
+    let mut run = Run::new(steps, [Pace::AS_MEASURED]);
+    run.all([files]);
+    run.is_over()
+}
+
+/// When each rank is done that does nothing but these calls, one after the other.
+pub fn served(files: &mut dyn FileSystem, ranks: &[Vec<FileCall>]) -> Vec<i64> {
+    let mut ends = vec![0; ranks.len()];
+    let mut waiting: BinaryHeap<Reverse<(i64, usize, usize)>> =
+        (0..ranks.len()).map(|rank| Reverse((0, rank, 0))).collect();
+    while let Some(Reverse((begin, rank, place))) = waiting.pop() {
+        ends[rank] = begin;
+        if let Some(call) = ranks[rank].get(place) {
+            let end = files.end(rank as u32, begin, call).max(begin);
+            waiting.push(Reverse((end, rank, place + 1)));
+        }
+    }
+    ends
+}
+
+/// An instant at each of N paces.
+type Instants<const N: usize> = [i64; N];
+
+#[derive(Clone, Copy, Debug)]
+struct Clocks<const N: usize> {
+    useful: Instants<N>,
+    end: Instants<N>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Gathering {
+struct Gathering<const N: usize> {
     /// So many of the first have happened, and the latest of the first n, by n − 1.
-    latest: Vec<i64>,
+    latest: Vec<Instants<N>>,
     waiters: Vec<u32>,
 }
 
-struct Run<'a> {
+/// At N paces at once; file calls come in order of the first.
+struct Run<'a, const N: usize> {
     steps: &'a Steps,
-    pace: Pace,
-    times: Vec<RankTimes>,
+    paces: [Pace; N],
+    clocks: Vec<Clocks<N>>,
     /// By rank: the next step, and of a wait the next that it is for.
     next: Vec<usize>,
     awaited: Vec<u32>,
-    moments: Vec<i64>,
+    moments: Vec<Instants<N>>,
     /// Who waits for the moment; most are waited for by one.
     waiters: hashbrown::HashMap<MomentId, Vec<u32>>,
-    gatherings: Vec<Gathering>,
+    gatherings: Vec<Gathering<N>>,
     /// Ranks that may go on.
     ready: Vec<u32>,
     calls: BinaryHeap<Reverse<(i64, u32)>>,
+    /// When the steps began, for who wants to know.
+    begins: Option<Vec<Vec<i64>>>,
 }
 
-impl<'a> Run<'a> {
-    fn new(steps: &'a Steps, pace: Pace) -> Self {
+impl<'a, const N: usize> Run<'a, N> {
+    fn new(steps: &'a Steps, paces: [Pace; N]) -> Self {
         let ranks = steps.ranks.len();
-        let begin = |birth| RankTimes { end: birth, ..RankTimes::default() };
+        let begin = |birth| Clocks { useful: [0; N], end: [birth; N] };
         Self {
             steps,
-            pace,
-            times: steps.ranks.iter().map(|rank| begin(rank.birth)).collect(),
+            paces,
+            clocks: steps.ranks.iter().map(|rank| begin(rank.birth)).collect(),
             next: vec![0; ranks],
             awaited: vec![0; ranks],
-            moments: vec![NOT_YET; steps.moments as usize],
+            moments: vec![[NOT_YET; N]; steps.moments as usize],
             waiters: hashbrown::HashMap::new(),
             gatherings: vec![Gathering::default(); steps.gatherings.len()],
             ready: (0..ranks as u32).rev().collect(),
             calls: BinaryHeap::new(),
+            begins: None,
         }
     }
 
-    fn all(&mut self, files: &mut dyn FileSystem) {
+    fn all(&mut self, mut files: [&mut dyn FileSystem; N]) {
         loop {
             while let Some(rank) = self.ready.pop() {
                 self.go_on(rank);
             }
-            let Some(Reverse((begin, rank))) = self.calls.pop() else { break };
-            self.file_call(rank, begin, files);
+            let Some(Reverse((_, rank))) = self.calls.pop() else { break };
+            self.file_call(rank, &mut files);
         }
-        debug_assert!(self.is_over(), "ranks wait in a circle");
     }
 
     fn is_over(&self) -> bool {
@@ -129,11 +215,12 @@ impl<'a> Run<'a> {
     fn go_on(&mut self, rank: u32) {
         let steps = &self.steps.ranks[rank as usize].steps;
         while let Some(step) = steps.get(self.next[rank as usize]) {
+            let begin = self.clocks[rank as usize].end[0];
             match *step {
                 Step::Local { useful, io, mpi } => self.local(rank, useful, io, mpi),
                 Step::Mark { moment } => self.mark(rank, moment),
                 Step::File { .. } => {
-                    self.calls.push(Reverse((self.times[rank as usize].end, rank)));
+                    self.calls.push(Reverse((self.clocks[rank as usize].end[0], rank)));
                     return;
                 }
                 Step::Wait { awaited, transfer } => {
@@ -142,33 +229,42 @@ impl<'a> Run<'a> {
                     }
                 }
             }
-            self.next[rank as usize] += 1;
+            self.went_on(rank, begin);
+        }
+    }
+
+    /// To the next step.
+    fn went_on(&mut self, rank: u32, begin: i64) {
+        self.next[rank as usize] += 1;
+        if let Some(begins) = &mut self.begins {
+            begins[rank as usize].push(begin);
         }
     }
 
     fn local(&mut self, rank: u32, useful: i64, io: i64, mpi: i64) {
-        let times = &mut self.times[rank as usize];
-        let useful = scaled(useful, self.pace.useful);
-        let io = scaled(io, self.pace.io);
-        let mpi = scaled(mpi, self.pace.mpi);
-        times.useful += useful;
-        times.end += useful + io + mpi;
+        let clocks = &mut self.clocks[rank as usize];
+        for (at, pace) in self.paces.iter().enumerate() {
+            let useful = scaled(useful, pace.useful);
+            clocks.useful[at] += useful;
+            clocks.end[at] += useful + scaled(io, pace.io) + scaled(mpi, pace.mpi);
+        }
     }
 
-    fn file_call(&mut self, rank: u32, begin: i64, files: &mut dyn FileSystem) {
+    fn file_call(&mut self, rank: u32, files: &mut [&mut dyn FileSystem; N]) {
         let known = &self.steps.ranks[rank as usize];
-        let place = &mut self.next[rank as usize];
-        if let Step::File { call } = known.steps[*place] {
-            let end = files.end(rank, begin, &known.calls[call as usize]).max(begin);
-            self.times[rank as usize].end = end;
+        let begin = self.clocks[rank as usize].end[0];
+        if let Step::File { call } = known.steps[self.next[rank as usize]] {
+            let call = &known.calls[call as usize];
+            for (end, files) in self.clocks[rank as usize].end.iter_mut().zip(files) {
+                *end = files.end(rank, *end, call).max(*end);
+            }
         }
-        *place += 1;
+        self.went_on(rank, begin);
         self.ready.push(rank);
     }
 
     fn mark(&mut self, rank: u32, moment: MomentId) {
-        let now = self.times[rank as usize].end;
-        self.moments[moment as usize] = now;
+        self.moments[moment as usize] = self.clocks[rank as usize].end;
         if let Some(waiters) = self.waiters.remove(&moment) {
             self.ready.extend(waiters);
         }
@@ -183,11 +279,10 @@ impl<'a> Run<'a> {
         let before = gathering.latest.len();
         while let Some(member) = members.get(gathering.latest.len()) {
             let at = self.moments[*member as usize];
-            if at == NOT_YET {
+            if at[0] == NOT_YET {
                 break;
             }
-            let latest = gathering.latest.last().map_or(at, |latest| at.max(*latest));
-            gathering.latest.push(latest);
+            gathering.latest.push(gathering.latest.last().map_or(at, |latest| later(at, *latest)));
         }
         if gathering.latest.len() > before {
             self.ready.append(&mut gathering.waiters);
@@ -206,17 +301,17 @@ impl<'a> Run<'a> {
         }
         self.awaited[rank as usize] = 0;
         let range = &self.steps.awaited[first as usize..end as usize];
-        let latest = range.iter().filter_map(|awaited| self.happened(*awaited)).max();
-        let transfer = scaled(transfer, self.pace.network);
-        let times = &mut self.times[rank as usize];
-        times.end = times.end.max(latest.unwrap_or(NOT_YET)) + transfer;
+        let happened = range.iter().filter_map(|awaited| self.happened(*awaited));
+        let end = happened.fold(self.clocks[rank as usize].end, later);
+        self.clocks[rank as usize].end =
+            std::array::from_fn(|at| end[at] + scaled(transfer, self.paces[at].network));
         true
     }
 
-    fn happened(&self, awaited: Awaited) -> Option<i64> {
+    fn happened(&self, awaited: Awaited) -> Option<Instants<N>> {
         match awaited {
             Awaited::Moment(moment) => {
-                Some(self.moments[moment as usize]).filter(|at| *at != NOT_YET)
+                Some(self.moments[moment as usize]).filter(|at| at[0] != NOT_YET)
             }
             Awaited::Gathering { id, first } => {
                 self.gatherings[id as usize].latest.get(first as usize - 1).copied()
@@ -230,6 +325,10 @@ impl<'a> Run<'a> {
             Awaited::Gathering { id, .. } => self.gatherings[id as usize].waiters.push(rank),
         }
     }
+}
+
+fn later<const N: usize>(one: Instants<N>, other: Instants<N>) -> Instants<N> {
+    std::array::from_fn(|at| one[at].max(other[at]))
 }
 
 /// Exact where nothing changes.

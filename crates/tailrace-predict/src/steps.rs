@@ -8,6 +8,9 @@ pub(crate) type MomentId = u32;
 /// Names instants of several ranks that others wait for together.
 pub(crate) type GatheringId = u32;
 
+/// Fewer waits tell nothing of a network.
+const FEW: usize = 32;
+
 /// One step of a rank; times in nanoseconds, as measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
@@ -34,7 +37,7 @@ pub(crate) enum Awaited {
 }
 
 /// A run as steps: what happens stays the same, and when is to be found.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Steps {
     /// What the run took.
     pub runtime: i64,
@@ -54,9 +57,37 @@ impl Steps {
     pub fn calls(&self) -> impl Iterator<Item = &FileCall> {
         self.ranks.iter().flat_map(|rank| &rank.calls)
     }
+
+    /// What waits take beyond what they are for: of all, what one in four takes at most, half of
+    /// them, and three in four. None where there are too few to tell.
+    pub fn transfers(&self) -> Option<[i64; 3]> {
+        let steps = self.ranks.iter().flat_map(|rank| &rank.steps);
+        let transfer = |step: &Step| match step {
+            Step::Wait { transfer, .. } => Some(*transfer),
+            _ => None,
+        };
+        let mut transfers: Vec<i64> = steps.filter_map(transfer).collect();
+        if transfers.len() < FEW {
+            return None;
+        }
+        transfers.sort_unstable();
+        Some([1, 2, 3].map(|quarters| transfers[transfers.len() * quarters / 4]))
+    }
+
+    /// By rank: its file calls as it makes them.
+    pub fn calls_made(&self) -> Vec<Vec<FileCall>> {
+        let of_rank = |rank: &RankSteps| {
+            let call = |step: &Step| match step {
+                Step::File { call } => Some(rank.calls[*call as usize]),
+                _ => None,
+            };
+            rank.steps.iter().filter_map(call).collect()
+        };
+        self.ranks.iter().map(of_rank).collect()
+    }
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RankSteps {
     pub birth: i64,
     pub steps: Vec<Step>,

@@ -8,7 +8,7 @@ mod common;
 use std::path::Path;
 
 use common::Case;
-use tailrace_predict::{Pace, Scaled, replay, steps};
+use tailrace_predict::{Pace, Scaled, replay, run_times, steps};
 use tailrace_replay::{CollectiveOrder, Options, analyze};
 
 /// Cases that do what steps do not tell: a rank that waits in MPI for its own thread's file calls.
@@ -39,7 +39,22 @@ fn steps_taken_as_measured_or_ideally_end_where_the_engine_says() {
         if found != expected || steps.runtime != analysis.runtime {
             wrong.push(format!("{name}: {found:?}, not {expected:?}"));
         }
+        let paces = slower_and_faster();
+        let one_by_one = paces.map(|(pace, mut files)| replay(&steps, pace, &mut files).runtime());
+        let together = run_times(&steps, &paces);
+        if together != one_by_one {
+            wrong.push(format!("{name}: {together:?} together, {one_by_one:?} one by one"));
+        }
     }
     wrong.sort();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// More than are carried side by side, each unlike the others.
+fn slower_and_faster() -> [(Pace, Scaled); 11] {
+    std::array::from_fn(|at| {
+        let by = at as f64 / 4.;
+        let pace = Pace { useful: 2. - by / 2., network: by, mpi: by / 3., io: 1.5 - by / 3. };
+        (pace, Scaled { bytes: by, others: pace.io })
+    })
 }

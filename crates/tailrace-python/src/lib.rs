@@ -8,6 +8,7 @@ mod call_columns;
 mod calls;
 mod columns;
 mod dependences;
+mod models;
 mod options;
 mod places;
 mod predict;
@@ -136,7 +137,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EAGER_LIMIT_BYTES", Options::EAGER_LIMIT_BYTES)?;
     module.add_class::<calls::TraceCalls>()?;
     module.add_class::<predict::RunSteps>()?;
-    module.add_function(wrap_pyfunction!(predict::model_times, module)?)?;
+    module.add_function(wrap_pyfunction!(models::model_times, module)?)?;
+    module.add_function(wrap_pyfunction!(models::model_ends, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::simulated_calls, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::recorded_calls, module)?)?;

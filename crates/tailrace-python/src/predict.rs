@@ -1,44 +1,55 @@
 //! Replays of a run with resources: what it would take with another file system, or at another
 //! pace.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tailrace_predict::simulate::Network;
 use tailrace_predict::{
-    FileSystem, Law, Merged, Modelled, Moved, Overlapped, Pace, Parameters, Rereads, Scaled,
-    Spared, Steps,
+    Asked, FileSystem, Merged, Modelled, Moved, Outputs, Overlapped, Pace, Scaled, Spared, Staged,
+    Steps,
 };
-use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 use tailrace_trace::tables::FileEntry;
 
+use crate::models::{kinds_of, parameters};
+use crate::simulation::{NamedCall, method_of, named};
 use crate::{options, trace_error};
 
 /// What each rank of a trace did, to be taken again in another time.
 ///
-/// `eager_limit_bytes` is that of `analyze`. Raises TraceError(message, hint).
+/// `eager_limit_bytes` is that of `analyze`. `outputs`: it is also found out whose data are written,
+/// for `by_method`. Raises TraceError(message, hint).
 #[pyclass(module = "tailrace._engine", name = "Steps", frozen)]
 pub struct RunSteps {
     steps: Steps,
     /// By rank: the node that it is on.
     nodes: Vec<u32>,
     files: Vec<FileEntry>,
+    outputs: Option<Outputs>,
 }
 
 #[pymethods]
 impl RunSteps {
     #[new]
-    #[pyo3(signature = (path, *, eager_limit_bytes=None))]
-    fn new(py: Python<'_>, path: PathBuf, eager_limit_bytes: Option<i64>) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, eager_limit_bytes=None, outputs=false))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        eager_limit_bytes: Option<i64>,
+        outputs: bool,
+    ) -> PyResult<Self> {
         let options = options::checked(eager_limit_bytes, None, None, None, None)?;
         py.detach(|| {
             let trace = tailrace_trace::open(&path)?;
             let tables = trace.tables();
             let (nodes, files) = (tailrace_predict::nodes(tables), tables.files.clone());
             let steps = tailrace_predict::steps(&*trace, options.eager_limit_bytes)?;
-            Ok(Self { steps, nodes, files })
+            let outputs = outputs.then(|| Outputs::of(&*trace, &steps)).transpose()?;
+            Ok(Self { steps, nodes, files, outputs })
         })
         .map_err(trace_error)
     }
@@ -55,25 +66,87 @@ impl RunSteps {
         below.into_iter().filter(|is_below| *is_below).count()
     }
 
-    /// What a write takes by itself, ns, and per byte, where writes of the trace differ enough in
-    /// size to tell.
-    fn write_law(&self) -> Option<(f64, f64)> {
-        Law::of(self.steps.calls()).map(|law| (law.call, law.byte))
+    /// What a write takes by itself, ns, where writes of the trace differ enough in size to tell.
+    fn write_call_ns(&self) -> Option<f64> {
+        tailrace_predict::write_by_itself(self.steps.calls())
+    }
+
+    /// What waits in MPI take beyond what they are for, ns: what a quarter of them takes at most,
+    /// half, and three quarters; None where there are too few.
+    fn transfers_ns(&self) -> Option<[i64; 3]> {
+        self.steps.transfers()
+    }
+
+    /// By rank: its file calls in the order in which it makes them.
+    fn calls(&self) -> Vec<Vec<NamedCall>> {
+        let name =
+            |file: u32| String::from_utf8_lossy(&self.files[file as usize].path).into_owned();
+        let of_rank = |calls: Vec<_>| {
+            calls.into_iter().map(|call: FileCall| named(call, name(call.file))).collect()
+        };
+        self.steps.calls_made().into_iter().map(of_rank).collect()
+    }
+
+    /// What each rank would do that writes by another method, to be replayed on a model: calls that
+    /// it does not make as measured take no time otherwise. `method` is that of `simulate`, as are
+    /// `latency`, `byte` and `eager_limit_bytes`; `aggregators`: so many ranks write, otherwise one
+    /// a node; `piece_bytes`: where it is not known which bytes of a file are a rank's they lie in
+    /// pieces of so many, otherwise in one; only files below `directory` are written by it, where
+    /// one is given; `ranks_per_node` is that of `replay`.
+    ///
+    /// Returns the steps and {"bytes": so many are written by the method, "unplaced_bytes": of which
+    /// it is not known where they lie, "apart_bytes": that several ranks wrote who cannot be told to
+    /// write together, and so stay}; None if ranks would then wait for each other in a circle.
+    /// Raises ValueError for steps without `outputs`.
+    #[pyo3(signature = (method, *, latency, byte, eager_limit_bytes, aggregators=None,
+                        piece_bytes=None, directory=None, ranks_per_node=None))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
+    fn by_method<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        latency: f64,
+        byte: f64,
+        eager_limit_bytes: i64,
+        aggregators: Option<u32>,
+        piece_bytes: Option<i64>,
+        directory: Option<PathBuf>,
+        ranks_per_node: Option<NonZeroU32>,
+    ) -> PyResult<Option<(Self, Bound<'py, PyDict>)>> {
+        let Some(outputs) = &self.outputs else {
+            return Err(PyValueError::new_err("these steps were made without outputs"));
+        };
+        let network = Network { latency, byte, eager_limit_bytes };
+        let piece_bytes = piece_bytes.unwrap_or(i64::MAX).max(1);
+        let asked = Asked { method: method_of(method)?, aggregators, network, piece_bytes };
+        let moves = self.are_below(directory.as_deref());
+        let nodes = self.nodes_of(ranks_per_node);
+        let rebuilt = py.detach(|| outputs.by(&asked, &self.steps, &nodes, &self.files, &moves));
+        let Some(rebuilt) = rebuilt else { return Ok(None) };
+        let told = PyDict::new(py);
+        told.set_item("bytes", rebuilt.told.bytes)?;
+        told.set_item("unplaced_bytes", rebuilt.told.unplaced)?;
+        told.set_item("apart_bytes", rebuilt.told.apart)?;
+        let (steps, files, nodes) = (rebuilt.steps, rebuilt.files, self.nodes.clone());
+        Ok(Some((Self { steps, nodes, files, outputs: None }, told)))
     }
 
     /// Takes them so many times as slowly as measured (0: in no time): time outside of calls, what
     /// waits in MPI take beyond what they are for, MPI that waits for nobody, and in files calls
     /// that move bytes and all others. `model`: file calls take what a model says instead (see
     /// `model_times`), but only those on files below `directory`, where one is given; `warm`: its
-    /// clients know all files when the run begins. `spared`: calls of these kinds are not made, on
-    /// the files of that path, or on all. `merged`: writes that follow one another are
-    /// gathered up to so many bytes, which costs so many ns a byte, and saves for each write but
-    /// the first of those that are made together so many ns (see `write_law`). `overlapped`: file calls but reads are made beside the rank, which copies
-    /// what it writes, in so many ns a byte.
+    /// clients know all files when the run begins; every node has `ranks_per_node` ranks, in their
+    /// order, and not those that it had. `staged`: what is written to those files goes to the file
+    /// system of this model first, and from there to where it goes. `spared`: calls of these kinds are not made, on
+    /// the files of that path, or on all. `merged`: writes that follow one another are gathered up
+    /// to so many bytes, which costs so many ns a byte, and saves for each write but the first of
+    /// those that are made together so many ns (see `write_call_ns`). `overlapped`: file calls but
+    /// reads are made beside the rank, which copies what it writes, in so many ns a byte.
     ///
     /// Returns {"runtime_ns"} and by rank the list "useful_ns".
     #[pyo3(signature = (*, useful=1.0, network=1.0, mpi=1.0, bytes=1.0, others=1.0, model=None,
-                        directory=None, warm=false, spared=None, merged=None, overlapped=None))]
+                        directory=None, warm=false, ranks_per_node=None, staged=None, spared=None,
+                        merged=None, overlapped=None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
     fn replay<'py>(
         &self,
@@ -86,42 +159,51 @@ impl RunSteps {
         model: Option<Bound<'py, PyDict>>,
         directory: Option<PathBuf>,
         warm: bool,
+        ranks_per_node: Option<NonZeroU32>,
+        staged: Option<Bound<'py, PyDict>>,
         spared: Option<(Vec<String>, Option<PathBuf>)>,
         merged: Option<(u64, f64, f64)>,
         overlapped: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let parameters = model.map(|model| parameters(&model)).transpose()?;
-        let (kinds, spared_file) = spared.unwrap_or_default();
-        let kinds = kinds_of(&kinds)?;
+        let of = |model: Bound<'py, PyDict>| parameters(&model);
+        let (target, near) = (model.map(of).transpose()?, staged.map(of).transpose()?);
+        let spared = spared.map(|(kinds, file)| Ok::<_, PyErr>((kinds_of(&kinds)?, file)));
+        let spared = spared.transpose()?;
         let pace = Pace { useful, network, mpi, io: others };
         let replayed = py.detach(|| {
+            let nodes = self.nodes_of(ranks_per_node);
             let mut scaled = Scaled { bytes, others };
-            let mut modelled = parameters.as_ref().map(|p| Modelled::new(p, &self.nodes, warm));
-            let root = Path::new("/");
-            let directory = directory.as_deref().unwrap_or(root);
-            let moves = tailrace_predict::files_below(&self.files, directory);
+            let mut modelled = target.as_ref().map(|p| Modelled::new(p, &nodes, warm));
             let mut both;
-            let mut under: &mut dyn FileSystem = match &mut modelled {
-                Some(modelled) => {
-                    both = Moved { to: modelled, from: &mut scaled, moves: &moves };
-                    &mut both
-                }
-                None => &mut scaled,
-            };
-            let below = spared_file.as_deref().unwrap_or(root);
-            let files = tailrace_predict::files_below(&self.files, below);
-            let mut without = Spared { under, kinds, files: &files };
-            under = &mut without;
+            let mut under: &mut dyn FileSystem = &mut scaled;
+            if let Some(modelled) = &mut modelled {
+                let moves = self.are_below(directory.as_deref());
+                both = Moved { to: modelled, from: under, moves };
+                under = &mut both;
+            }
+            let mut near = near.as_ref().map(|p| Modelled::new(p, &nodes, false));
+            let mut by_way_of;
+            if let Some(near) = &mut near {
+                let staged = self.are_below(directory.as_deref());
+                by_way_of = Staged::new(near, under, &nodes, staged);
+                under = &mut by_way_of;
+            }
+            let mut without;
+            if let Some((kinds, file)) = &spared {
+                without = Spared { under, kinds: *kinds, files: self.are_below(file.as_deref()) };
+                under = &mut without;
+            }
             let mut gathers;
             if let Some((size, copy, call)) = merged {
                 gathers = Merged::new(under, size, copy, call);
                 under = &mut gathers;
             }
-            let Some(copy) = overlapped else {
-                return tailrace_predict::replay(&self.steps, pace, under);
-            };
-            let mut beside = Overlapped::new(under, copy, self.nodes.len());
-            tailrace_predict::replay(&self.steps, pace, &mut beside)
+            let mut beside;
+            if let Some(copy) = overlapped {
+                beside = Overlapped::new(under, copy, self.nodes.len());
+                under = &mut beside;
+            }
+            tailrace_predict::replay(&self.steps, pace, under)
         });
         let answer = PyDict::new(py);
         answer.set_item("runtime_ns", replayed.runtime())?;
@@ -129,100 +211,32 @@ impl RunSteps {
         answer.set_item("useful_ns", useful)?;
         Ok(answer)
     }
-}
 
-/// What the calls of one process take by a model, one after another, ns: each is (kind, file,
-/// offset, bytes), the kind one of "read", "write", "open", "close", "look_up", "synchronize",
-/// "lock", "truncate", "other".
-///
-/// The model's keys are those of `Parameters` in the crate tailrace-predict: "calls" by kind,
-/// "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write" and "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in
-/// bytes; "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads" "never", "while_open" or
-/// "always". Raises KeyError, TypeError and ValueError for others.
-#[pyfunction]
-pub(crate) fn model_times(
-    model: Bound<'_, PyDict>,
-    calls: Vec<(String, u32, i64, u64)>,
-) -> PyResult<Vec<i64>> {
-    let parameters = parameters(&model)?;
-    let mut files = Modelled::new(&parameters, &[0], false);
-    let mut now = 0;
-    let mut time = |(kind, file, offset, bytes): (String, u32, i64, u64)| {
-        let access = access(&kind)?;
-        let offset = Some(offset);
-        let call = FileCall { begin: now, end: now, access, file, bytes, offset };
-        let begin = now;
-        now = files.end(0, begin, &call);
-        Ok(now - begin)
-    };
-    calls.into_iter().map(&mut time).collect()
-}
-
-const KINDS: [(&str, Access); Access::KINDS] = [
-    ("read", Access::Read),
-    ("write", Access::Write),
-    ("open", Access::Open),
-    ("close", Access::Close),
-    ("look_up", Access::LookUp),
-    ("synchronize", Access::Synchronize),
-    ("lock", Access::Lock),
-    ("truncate", Access::Truncate),
-    ("other", Access::Other),
-];
-
-pub(crate) fn kind(access: Access) -> &'static str {
-    KINDS[access as usize].0
-}
-
-fn access(kind: &str) -> PyResult<Access> {
-    let known = KINDS.iter().find(|(name, _)| *name == kind);
-    known
-        .map(|(_, access)| *access)
-        .ok_or_else(|| PyValueError::new_err(format!("there is no kind of call {kind:?}")))
-}
-
-fn kinds_of(names: &[String]) -> PyResult<[bool; Access::KINDS]> {
-    let mut kinds = [false; Access::KINDS];
-    for name in names {
-        kinds[access(name)? as usize] = true;
+    /// The run time, ns, at each of these paces: `useful`, `network`, `mpi`, `bytes` and `others`
+    /// of `replay`.
+    fn run_times_ns(&self, py: Python<'_>, paces: Vec<[f64; 5]>) -> Vec<i64> {
+        let at = |[useful, network, mpi, bytes, others]: [f64; 5]| {
+            (Pace { useful, network, mpi, io: others }, Scaled { bytes, others })
+        };
+        let paces: Vec<_> = paces.into_iter().map(at).collect();
+        py.detach(|| tailrace_predict::run_times(&self.steps, &paces))
     }
-    Ok(kinds)
 }
 
-pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
-    let number = |name: &str| model.as_any().get_item(name)?.extract::<f64>();
-    let flag = |name: &str| model.as_any().get_item(name)?.extract::<bool>();
-    let calls = model.as_any().get_item("calls")?;
-    let mut costs = [0.; Access::KINDS];
-    for (name, access) in KINDS {
-        costs[access as usize] = calls.get_item(name)?.extract()?;
+impl RunSteps {
+    /// By rank: its node, as it was or with so many ranks on each.
+    fn nodes_of(&self, ranks_per_node: Option<NonZeroU32>) -> Vec<u32> {
+        match ranks_per_node {
+            Some(each) => (0..self.nodes.len() as u32).map(|rank| rank / each).collect(),
+            None => self.nodes.clone(),
+        }
     }
-    let kinds = |name: &str| -> PyResult<[bool; Access::KINDS]> {
-        kinds_of(&model.as_any().get_item(name)?.extract::<Vec<String>>()?)
-    };
-    let rereads = match model.as_any().get_item("rereads")?.extract::<String>()?.as_str() {
-        "never" => Rereads::Never,
-        "while_open" => Rereads::WhileOpen,
-        "always" => Rereads::Always,
-        other => return Err(PyValueError::new_err(format!("rereads cannot be {other:?}"))),
-    };
-    Ok(Parameters {
-        calls: costs,
-        cached_read: number("cached_read")?,
-        scattered_write: number("scattered_write")?,
-        synchronize_clean: number("synchronize_clean")?,
-        sent_write: number("sent_write")?,
-        sent_scattered_write: number("sent_scattered_write")?,
-        arrival: number("arrival")?,
-        copy: number("copy")?,
-        cached: number("cached")?,
-        write: number("write")?,
-        read: number("read")?,
-        write_behind: number("write_behind")?,
-        room_by_file: flag("room_by_file")?,
-        drains: kinds("drains")?,
-        end_drains: flag("end_drains")?,
-        behind_writes: kinds("behind_writes")?,
-        rereads,
-    })
+
+    /// By file: whether it is `path`, or below it; all are where there is none.
+    fn are_below(&self, path: Option<&Path>) -> Vec<bool> {
+        match path {
+            Some(path) => tailrace_predict::files_below(&self.files, path),
+            None => vec![true; self.files.len()],
+        }
+    }
 }

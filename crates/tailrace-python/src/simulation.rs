@@ -10,7 +10,7 @@ use tailrace_predict::simulate::{
 };
 use tailrace_replay::program::FileCall;
 
-use crate::predict::{kind, parameters};
+use crate::models::{kind, parameters};
 use crate::{options, trace_error};
 
 #[derive(FromPyObject)]
@@ -66,16 +66,23 @@ struct GivenWorkload {
     streams: Vec<GivenStream>,
 }
 
-fn workload(given: GivenWorkload) -> PyResult<Workload> {
-    let unknown = |what: &str| PyValueError::new_err(format!("{what:?} is not simulated"));
-    let method = match given.method.as_str() {
+fn unknown(what: &str) -> PyErr {
+    PyValueError::new_err(format!("{what:?} is not simulated"))
+}
+
+pub(crate) fn method_of(word: &str) -> PyResult<Method> {
+    Ok(match word {
         "serial" => Method::Serial,
         "independent" => Method::Independent,
         "file-per-rank" => Method::FilePerRank,
         "collective" => Method::Collective,
         "aggregated" => Method::Aggregated,
         other => return Err(unknown(other)),
-    };
+    })
+}
+
+fn workload(given: GivenWorkload) -> PyResult<Workload> {
+    let method = method_of(&given.method)?;
     let format = match given.format.as_str() {
         "posix" => Format::Posix,
         "mpiio" => Format::MpiIo,
@@ -124,12 +131,12 @@ fn variable(given: GivenVariable) -> Variable {
 
 /// What a workload's run would take. `workload` has the keys of the crate tailrace-predict's
 /// Workload; `model` those of `model_times`, or is None for a file system that takes no time;
-/// `latency` in ns, `byte` in ns a byte. `warm`: clients know all files when the run begins. Of more file
-/// calls than `calls_at_most`, some of a rank are taken as one.
+/// `latency` in ns, `byte` in ns a byte. `warm`: clients know all files when the run begins. Of
+/// more file calls than `calls_at_most`, some of a rank are taken as one.
 ///
 /// Returns {"runtime_ns", "together": calls of a rank that were taken as one, "repeated": model
-/// steps that took what those before them took, "balance": mean over
-/// largest share of the grid}, or None where some rank would have no cell.
+/// steps that took what those before them took, "balance": mean over largest share of the grid},
+/// or None where some rank would have no cell.
 #[pyfunction]
 #[pyo3(signature = (workload, model, *, latency, byte, eager_limit_bytes, warm=false,
                     calls_at_most=tailrace_predict::simulate::CALLS_AT_MOST))]
@@ -159,9 +166,9 @@ pub(crate) fn simulate<'py>(
 }
 
 /// A call on a file: its kind as in `model_times`, the file's name, offset and bytes.
-type NamedCall = (&'static str, String, Option<i64>, u64);
+pub(crate) type NamedCall = (&'static str, String, Option<i64>, u64);
 
-fn named(call: FileCall, name: String) -> NamedCall {
+pub(crate) fn named(call: FileCall, name: String) -> NamedCall {
     (kind(call.access), name, call.offset, call.bytes)
 }
 

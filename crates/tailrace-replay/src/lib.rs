@@ -23,8 +23,9 @@
 //! # Where
 //!
 //! [`reduce`] is a rank by itself, [`accounts`] what is summed up of it; [`graph`] is what ranks
-//! have to do with each other; [`path`] what the critical paths lead over; [`run`] hands slabs from one to the other; [`analysis`] is the
-//! result. [`program`] is the same before any replay, for those that change it.
+//! have to do with each other; [`path`] what the critical paths lead over; [`run`] hands slabs from
+//! one to the other; [`analysis`] is the result. [`program`] is the same before any replay, for
+//! those that change it.
 
 mod accounts;
 pub mod analysis;
@@ -79,7 +80,7 @@ pub fn analyze(
 }
 
 /// The part of the run that the efficiencies are about.
-fn window(tables: &Tables) -> Window {
+pub fn window(tables: &Tables) -> Window {
     let begin = tables.locations.iter().map(|l| l.begin_ns).min().unwrap_or(0);
     let end = tables.locations.iter().map(|l| l.end_ns).max().unwrap_or(0);
     tables.window.unwrap_or(Window { begin_ns: begin, end_ns: end.max(begin) })

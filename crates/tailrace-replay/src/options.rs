@@ -9,6 +9,9 @@ pub enum CollectiveOrder {
     /// for the others.
     #[default]
     Data,
+    /// … and whoever sends a root more bytes than the eager limit waits for it, as with messages.
+    /// Of who sends less, to a root or to one rank, the end is told.
+    Rendezvous,
     /// Dimemas' convention: every collective synchronizes all its ranks.
     All,
 }

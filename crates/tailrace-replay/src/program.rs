@@ -2,7 +2,7 @@
 //! calls between them. All of it is in memory, so memory grows with the trace.
 
 use rayon::prelude::*;
-use tailrace_trace::event::{FileKind, Part};
+use tailrace_trace::event::{FileKind, Operation, Part};
 use tailrace_trace::offsets::Follower;
 use tailrace_trace::tables::Place;
 use tailrace_trace::{Batch, Tables, Trace, TraceError};
@@ -26,8 +26,10 @@ pub struct Program {
 /// What one rank did.
 #[derive(Debug, Default)]
 pub struct RankProgram {
-    /// When it comes to life.
+    /// When it comes to life, and when it reaches MPI_Finalize, where it only waits for others: the
+    /// window's end if it does not.
     pub birth: i64,
+    pub end: i64,
     /// In order of time.
     pub vertices: Vec<Vertex>,
     /// By the numbers that its vertices name.
@@ -122,16 +124,18 @@ fn of_rank(
     }
     let main = rank.main.map(|main| rank.locations[main]);
     let [useful, io, _] = rank.pen.totals();
-    let calls = main.map_or(Ok(Vec::new()), |main| calls(trace, main, rank.common))?;
-    Ok(RankProgram { birth: rank.birth(), vertices, channels, calls, useful, io })
+    let nothing = (Vec::new(), rank.common.runtime());
+    let (calls, end) = main.map_or(Ok(nothing), |main| calls(trace, main, rank.common))?;
+    Ok(RankProgram { birth: rank.birth(), end, vertices, channels, calls, useful, io })
 }
 
+/// The thread's file calls, and when it reaches MPI_Finalize.
 fn calls(
     trace: &dyn Trace,
     location: usize,
     common: &Common<'_>,
-) -> Result<Vec<FileCall>, TraceError> {
-    let mut calls = Vec::new();
+) -> Result<(Vec<FileCall>, i64), TraceError> {
+    let (mut calls, mut end) = (Vec::new(), common.runtime());
     let (mut stream, mut batch) = (trace.events(location), Batch::default());
     let (mut follower, mut positions) = (Follower::default(), Positions::default());
     while stream.next_batch(&mut batch)? {
@@ -142,7 +146,11 @@ fn calls(
         let steps: Vec<Step> = steps.collect();
         for event in &batch.events {
             let step = &steps[event.shape as usize];
-            let Some(call) = batch.shapes[event.shape as usize].operation.file() else { continue };
+            let operation = &batch.shapes[event.shape as usize].operation;
+            if *operation == Operation::Finalize {
+                end = end.min(common.clip(event.begin));
+            }
+            let Some(call) = operation.file() else { continue };
             if step.part == Part::Enter {
                 continue;
             }
@@ -160,7 +168,7 @@ fn calls(
             calls.push(FileCall { begin, end, access, file, bytes, offset });
         }
     }
-    Ok(calls)
+    Ok((calls, end))
 }
 
 fn is_on_file_system(tables: &Tables, step: &Step) -> bool {

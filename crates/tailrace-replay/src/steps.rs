@@ -1,5 +1,5 @@
-//! A batch's shapes, boiled down to what a rank's reduction asks of every event, and what it adds up per
-//! shape.
+//! A batch's shapes, boiled down to what a rank's reduction asks of every event, and what it adds
+//! up per shape.
 
 use tailrace_trace::Tables;
 use tailrace_trace::event::{FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape};
@@ -131,7 +131,8 @@ pub(crate) struct Line {
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// What the events of a shape, which name so many requests, are to `rank`; `number`: the rank's number of a channel.
+/// What the events of a shape, which name so many requests, are to `rank`; `number`: the rank's
+/// number of a channel.
 pub(crate) fn line(
     tables: &Tables,
     shape: &Shape,

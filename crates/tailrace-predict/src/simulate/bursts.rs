@@ -1,6 +1,7 @@
 //! Calls of a rank that follow one another, taken as one where there are too many to take each by
 //! itself.
 
+use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
@@ -9,12 +10,14 @@ use crate::model::Parameters;
 /// So many calls of a kind on a file, one behind the other; of none, a pause of as many nanoseconds
 /// as there are bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Burst {
+pub(crate) struct Burst {
     pub access: Access,
     pub file: u32,
     pub offset: Option<i64>,
     pub bytes: i64,
     pub count: i64,
+    /// From the first byte to behind the last.
+    pub reach: i64,
     /// They leave gaps.
     pub scattered: bool,
 }
@@ -22,7 +25,7 @@ pub(super) struct Burst {
 impl Burst {
     pub(super) fn pause(time: i64) -> Self {
         let (access, scattered) = (Access::Other, false);
-        Self { access, file: 0, offset: None, bytes: time, count: 0, scattered }
+        Self { access, file: 0, offset: None, bytes: time, count: 0, reach: 0, scattered }
     }
 
     /// Whether `next` may be taken together with it.
@@ -34,29 +37,57 @@ impl Burst {
     pub(super) fn join(&mut self, next: &Burst) {
         let end = self.offset.map(|offset| offset + self.bytes);
         self.scattered |= next.scattered || self.access == Access::Write && end != next.offset;
+        let apart = next.offset.zip(self.offset).map_or(self.reach, |(next, own)| next - own);
+        self.reach = self.reach.max(apart + next.reach);
         self.bytes += next.bytes;
         self.count += next.count;
+    }
+}
+
+/// Where the last bursts of each node ended in each file, piece by piece.
+#[derive(Debug, Default)]
+pub(super) struct Neighbours {
+    next: HashMap<(u32, u32), (i64, i64)>,
+}
+
+impl Neighbours {
+    /// Whether each piece of the burst follows one of the node's last burst.
+    pub(super) fn join(&mut self, node: u32, burst: &Burst) -> bool {
+        let Some(offset) =
+            burst.offset.filter(|_| burst.count > 1 && burst.access == Access::Write)
+        else {
+            return false;
+        };
+        let next = (offset + burst.bytes / burst.count, burst.count);
+        self.next.insert((node, burst.file), next) == Some((offset, burst.count))
     }
 }
 
 /// How bursts are asked of a model: as one call of all their bytes, which goes on while the rank is
 /// still busy with the calls by themselves.
 #[derive(Clone, Copy, Debug)]
-pub struct Alone<'a>(pub Option<&'a Parameters>);
+pub(super) struct Alone<'a> {
+    pub model: Option<&'a Parameters>,
+    /// So many servers have their part of what is written.
+    pub servers: u32,
+}
 
 impl Alone<'_> {
-    /// What the calls keep the way to the servers busy.
+    /// What the calls keep each server busy.
     pub(super) fn sent(self, burst: &Burst) -> f64 {
-        let Some(model) = self.0.filter(|_| burst.access == Access::Write) else { return 0. };
+        let Some(model) = self.model.filter(|_| burst.access == Access::Write) else { return 0. };
         let scattered = if burst.scattered { model.sent_scattered_write } else { 0. };
-        burst.count as f64 * (model.sent_write + scattered) + burst.bytes as f64 * model.write
+        let all = burst.count as f64 * (model.sent_write + scattered);
+        (all + burst.bytes as f64 * model.write) / f64::from(self.servers)
     }
 
-    /// The one call. What requests take on the way beyond their bytes are bytes that take as long.
+    /// The one call. What requests take on the way beyond their bytes are bytes that take as long,
+    /// unless the model counts them by itself.
     pub(super) fn call(self, burst: &Burst, now: i64) -> FileCall {
         let Burst { access, file, offset, count, .. } = *burst;
         let mut bytes = burst.bytes as u64;
-        if let Some(model) = self.0.filter(|model| count > 1 && model.write > 0.)
+        if let Some(model) =
+            self.model.filter(|model| count > 1 && model.write > 0. && !model.are_apart())
             && access == Access::Write
         {
             let scattered = if burst.scattered { model.sent_scattered_write } else { 0. };
@@ -68,7 +99,7 @@ impl Alone<'_> {
 
     /// When the rank goes on that began at `now`, where the one call ends at `end`.
     pub(super) fn end(self, burst: &Burst, now: i64, end: i64) -> i64 {
-        let Some(model) = self.0.filter(|_| burst.count > 1) else { return end };
+        let Some(model) = self.model.filter(|_| burst.count > 1) else { return end };
         let (count, bytes) = (burst.count as f64, burst.bytes as f64);
         let alone = model.calls[burst.access as usize];
         let own = match burst.access {

@@ -8,7 +8,7 @@ const FIRST: u64 = 2;
 /// Durations that differ by no more are the same.
 const SAME: f64 = 1e-3;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Cycles {
     /// Model steps after which streams do the same again; 0: they never do.
     length: u64,
@@ -29,8 +29,7 @@ impl Cycles {
         let mut periods =
             streams.map(|stream| stream.every.checked_mul(stream.steps_per_file.max(1)));
         let length = periods.try_fold(1, |all, period| common_multiple(all, period?));
-        let (length, seen) = (length.unwrap_or(0), 0);
-        Self { length, seen, end: 0, last: 0, sent: 0., time: 0, steps: 0 }
+        Self { length: length.unwrap_or(0), ..Self::default() }
     }
 
     /// How many of the steps that are left can be left out; all but the last cycle.

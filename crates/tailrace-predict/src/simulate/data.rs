@@ -4,7 +4,7 @@ use tailrace_replay::Access;
 
 use super::boxes::Piece;
 use super::bursts::Burst;
-use super::phase::{Cursor, Item, Pieces, Places, Who};
+use super::phase::{Cursor, Item, Pieces, Places, Who, round};
 use super::plans::Wanted;
 use super::run::Run;
 use super::tiles::Runs;
@@ -93,12 +93,11 @@ impl Run<'_> {
         let alone = matches!(self.workload.method, Method::Serial | Method::FilePerRank);
         let is_sieved = self.workload.format == Format::MpiIo && !alone;
         let is_part = places.all_bytes() < variable.bytes();
-        let end = if is_sieved { self.ends.get(&file).copied().unwrap_or(0) } else { 0 };
+        let end = if is_sieved { self.ends.of(file) } else { 0 };
         let pieces = Pieces { access, file, places, is_sieved, is_part, most: self.most, end };
         let burst = pieces.next(cursor)?;
-        if is_sieved && burst.access == Access::Write {
-            let written = burst.offset.unwrap_or(0) + burst.bytes;
-            self.ends.insert(file, written.max(end));
+        if is_sieved {
+            self.ends.follow(&burst);
         }
         Some(burst)
     }
@@ -152,20 +151,17 @@ impl Run<'_> {
         &mut self,
         rank: u32,
         (access, file): (Access, u32),
-        (start, all): (i64, i64),
+        region: (i64, i64),
         cursor: &mut Cursor,
     ) -> Option<Burst> {
         let place = self.aggregators.binary_search(&rank).ok()? as i64;
-        let domain = (all + self.aggregators.len() as i64 - 1) / self.aggregators.len() as i64;
+        let places = (place, self.aggregators.len() as i64);
         let buffer = self.workload.collective_buffer_bytes;
-        let begin = place * domain + i64::from(cursor.part) * buffer;
-        let bytes = buffer.min(all.min((place + 1) * domain) - begin);
-        if bytes <= 0 {
-            return None;
-        }
+        let (offset, bytes) = round(region, places, buffer, cursor.part)?;
         let exchange = self.network.transfer(bytes) + self.network.meeting(self.workload.ranks);
-        let offset = Some(start + begin);
-        let call = Burst { access, file, offset, bytes, count: 1, scattered: false };
+        let offset = Some(offset);
+        let (reach, scattered) = (bytes, false);
+        let call = Burst { access, file, offset, bytes, count: 1, reach, scattered };
         let is_second = cursor.is_exchanged;
         cursor.is_exchanged = true;
         if is_second {

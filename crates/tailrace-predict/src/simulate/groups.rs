@@ -43,7 +43,7 @@ impl Groups {
 }
 
 /// Even groups of consecutive ranks, as many as it is to have writers.
-fn split(begin: u32, ranks: u32, writers: u32, firsts: &mut Vec<u32>) {
+pub(crate) fn split(begin: u32, ranks: u32, writers: u32, firsts: &mut Vec<u32>) {
     let groups = u64::from(writers.clamp(1, ranks));
     let group = |rank: u32| u64::from(rank) * groups / u64::from(ranks);
     let mut last = None;

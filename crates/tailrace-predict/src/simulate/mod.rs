@@ -2,23 +2,23 @@
 //! outputs and inputs call by call, as kernels/gridio makes them.
 
 mod boxes;
-mod bursts;
+pub(crate) mod bursts;
 mod clocks;
 mod cycles;
 mod data;
 mod files;
-mod groups;
+pub(crate) mod groups;
 mod layout;
 mod names;
 mod network;
-mod phase;
+pub(crate) mod phase;
 mod plans;
 mod run;
 mod streams;
-mod tiles;
+pub(crate) mod tiles;
 mod workload;
 
-pub use bursts::Alone;
+use bursts::Alone;
 pub use network::Network;
 pub use workload::{Dimension, Format, Method, Stream, Variable, Workload, Writers};
 
@@ -27,10 +27,12 @@ use tailrace_replay::program::FileCall;
 use crate::model::{Modelled, Parameters};
 use crate::replay::FileSystem;
 use boxes::Piece;
+use cycles::Cycles;
 use run::Run;
 use tiles::Tiles;
 
-/// So many file calls are taken one by one; of more than these, some are taken together.
+/// So many file calls are taken one by one; of more than these, some are taken together. Of more
+/// than a tenth of these, outputs that repeat are left out.
 pub const CALLS_AT_MOST: i64 = 1_000_000;
 
 /// What a run took.
@@ -72,10 +74,25 @@ pub fn simulate(workload: &Workload, conditions: Conditions<'_>) -> Option<Simul
         Some(modelled) => modelled,
         None => &mut ideal,
     };
-    let mut run = Run::new(workload, tiles, network, files, Alone(model), together);
+    let alone = Alone { model, servers: servers_of(workload, model) };
+    let mut run = Run::new(workload, tiles, network, files, alone, together);
+    if calls > calls_at_most / 10 {
+        run.cycles = Cycles::of(workload);
+    }
     run.all();
     let runtime = run.clocks.latest() + run.cycles.time;
     Some(Simulated { runtime, together, repeated: run.cycles.steps })
+}
+
+/// So many servers have their part of an output.
+fn servers_of(workload: &Workload, model: Option<&Parameters>) -> u32 {
+    let Some(servers) = model.and_then(|model| model.servers) else { return 1 };
+    let (files, nodes) = match workload.method {
+        Method::FilePerRank => (workload.ranks, workload.ranks.div_ceil(workload.ranks_per_node)),
+        _ => (1, 1),
+    };
+    let count = if servers.count == 0 { nodes } else { servers.count };
+    count.min(servers.stripe_count.saturating_mul(files).max(nodes)).max(1)
 }
 
 /// The share of the largest tile's cells that ranks have on average.
@@ -136,7 +153,8 @@ pub fn calls(workload: &Workload) -> Option<Vec<Vec<(FileCall, String)>>> {
     let tiles = Tiles::of(workload)?;
     let network = Network { latency: 0., byte: 0., eager_limit_bytes: 0 };
     let mut files = Recorded(vec![Vec::new(); workload.ranks as usize]);
-    let mut run = Run::new(workload, tiles, network, &mut files, Alone(None), 1);
+    let alone = Alone { model: None, servers: 1 };
+    let mut run = Run::new(workload, tiles, network, &mut files, alone, 1);
     run.all();
     let names = run.names;
     let told = |call: FileCall| (call, names.of(call.file, &workload.streams));

@@ -11,7 +11,7 @@ pub struct Network {
 
 impl Network {
     /// All ranks tell each other a number.
-    pub(super) fn meeting(&self, ranks: u32) -> i64 {
+    pub(crate) fn meeting(&self, ranks: u32) -> i64 {
         (2. * levels(ranks) * self.latency).round() as i64
     }
 
@@ -20,12 +20,12 @@ impl Network {
         (levels(ranks) * (self.latency + bytes as f64 * self.byte)).round() as i64
     }
 
-    pub(super) fn moving(&self, bytes: i64) -> i64 {
+    pub(crate) fn moving(&self, bytes: i64) -> i64 {
         (bytes as f64 * self.byte).round() as i64
     }
 
     /// One rank sends so many bytes, or receives them.
-    pub(super) fn transfer(&self, bytes: i64) -> i64 {
+    pub(crate) fn transfer(&self, bytes: i64) -> i64 {
         (self.latency + bytes as f64 * self.byte).round() as i64
     }
 }

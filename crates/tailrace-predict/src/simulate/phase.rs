@@ -1,6 +1,7 @@
 //! What ranks do between two meetings: a list that each goes through by itself, and of which each
 //! makes the calls that are its own, one after the other.
 
+use hashbrown::HashMap;
 use tailrace_replay::Access;
 
 use super::bursts::Burst;
@@ -58,7 +59,7 @@ pub(super) enum What {
 
 /// How far a rank has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cursor {
+pub(crate) struct Cursor {
     pub item: u32,
     /// Of a variable that is moved in parts: which, and whether it was exchanged.
     pub part: u32,
@@ -91,7 +92,7 @@ impl Cursor {
 
 /// Places in a file, in order.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Places<'a> {
+pub(crate) enum Places<'a> {
     Regular(Runs),
     /// Offset and bytes of each.
     Listed(&'a [(i64, i64)]),
@@ -141,9 +142,41 @@ impl Places<'_> {
     }
 }
 
+/// Where files end that are also read while they are written.
+#[derive(Debug, Default)]
+pub(crate) struct Ends(HashMap<u32, i64>);
+
+impl Ends {
+    pub(crate) fn of(&self, file: u32) -> i64 {
+        self.0.get(&file).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn follow(&mut self, burst: &Burst) {
+        if burst.access == Access::Write {
+            let end = self.0.entry(burst.file).or_insert(0);
+            *end = (*end).max(burst.offset.unwrap_or(0) + burst.bytes);
+        }
+    }
+}
+
+/// What an aggregator of ROMIO moves at a time, of so many bytes from a start: offset and bytes.
+/// `place`: which one it is of so many; `number`: how often it was its turn before. None where it
+/// is done.
+pub(crate) fn round(
+    (start, all): (i64, i64),
+    (place, aggregators): (i64, i64),
+    buffer: i64,
+    number: u32,
+) -> Option<(i64, i64)> {
+    let domain = (all + aggregators - 1) / aggregators;
+    let begin = place * domain + i64::from(number) * buffer;
+    let bytes = buffer.min(all.min((place + 1) * domain) - begin);
+    (bytes > 0).then_some((start + begin, bytes))
+}
+
 /// The pieces that a rank moves of a variable, and through which file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pieces<'a> {
+pub(crate) struct Pieces<'a> {
     pub access: Access,
     pub file: u32,
     pub places: Places<'a>,
@@ -159,7 +192,7 @@ pub(super) struct Pieces<'a> {
 
 impl Pieces<'_> {
     /// The next calls; none where all is moved.
-    pub(super) fn next(&self, cursor: &mut Cursor) -> Option<Burst> {
+    pub(crate) fn next(&self, cursor: &mut Cursor) -> Option<Burst> {
         if cursor.run >= self.places.len() {
             return self.unlocked(cursor);
         }
@@ -185,7 +218,8 @@ impl Pieces<'_> {
 
     fn burst(&self, access: Access, offset: i64, bytes: i64, count: i64) -> Burst {
         let offset = (bytes > 0 || access == Access::Read).then_some(offset);
-        Burst { access, file: self.file, offset, bytes, count, scattered: count > 1 }
+        let (reach, scattered) = (bytes, count > 1);
+        Burst { access, file: self.file, offset, bytes, count, reach, scattered }
     }
 
     fn direct(&self, cursor: &mut Cursor) -> Burst {
@@ -193,7 +227,9 @@ impl Pieces<'_> {
         let (offset, bytes) =
             (self.places.offset(cursor.run), self.places.bytes(cursor.run, count));
         cursor.run += count;
-        self.burst(self.access, offset, bytes, count)
+        let last = cursor.run - 1;
+        let reach = self.places.offset(last) + self.places.bytes(last, 1) - offset;
+        Burst { reach: reach.max(bytes), ..self.burst(self.access, offset, bytes, count) }
     }
 
     /// ADIOI_GEN_WriteStrided: all of it is locked, then each buffer read and written; and

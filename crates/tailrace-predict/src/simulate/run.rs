@@ -4,20 +4,19 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hashbrown::HashMap;
-
-use super::bursts::{Alone, Burst};
+use super::bursts::{Alone, Burst, Neighbours};
 use super::clocks::Clocks;
 use super::cycles::Cycles;
 use super::groups::{self, Groups};
 use super::layout::{Layout, Parts};
 use super::names::{Names, Opened};
 use super::network::Network;
-use super::phase::{Cursor, Item, What, Who};
+use super::phase::{Cursor, Ends, Item, What, Who};
 use super::plans::Plans;
 use super::tiles::Tiles;
 use super::workload::{Method, Workload};
-use crate::replay::FileSystem;
+use crate::model::Parameters;
+use crate::replay::{FileSystem, Together};
 
 /// A stream at work.
 #[derive(Debug)]
@@ -42,11 +41,12 @@ pub(super) struct Run<'a> {
     pub network: Network,
     files: &'a mut dyn FileSystem,
     alone: Alone<'a>,
+    neighbours: Neighbours,
     /// So many calls of a rank may be taken as one.
     pub most: i64,
     cursors: Vec<Cursor>,
-    /// Where files end that are also read while they are written.
-    pub ends: HashMap<u32, i64>,
+    pub ends: Ends,
+    /// Where outputs that repeat are left out; by default none are.
     pub cycles: Cycles,
 }
 
@@ -78,10 +78,11 @@ impl<'a> Run<'a> {
             network,
             files,
             alone,
+            neighbours: Neighbours::default(),
             most,
             cursors: vec![Cursor::default(); workload.ranks as usize],
-            ends: HashMap::new(),
-            cycles: Cycles::of(workload),
+            ends: Ends::default(),
+            cycles: Cycles::default(),
         }
     }
 
@@ -110,7 +111,7 @@ impl<'a> Run<'a> {
     fn repeated(&mut self, step: u64) -> u64 {
         let left = self.workload.steps - step;
         let steps = self.cycles.repeated(step, left, self.clocks.latest());
-        if steps == 0 || self.most == 1 {
+        if steps == 0 {
             return 0;
         }
         for (stream, current) in self.workload.streams.iter().zip(&mut self.streams) {
@@ -238,10 +239,17 @@ impl<'a> Run<'a> {
         if burst.count == 0 {
             return now + burst.bytes;
         }
-        self.cycles.sent += self.alone.sent(burst);
-        let call = self.alone.call(burst, now);
-        let end = self.files.end(rank, now, &call).max(now);
-        self.alone.end(burst, now, end)
+        let mut burst = *burst;
+        let is_apart = self.alone.model.is_some_and(Parameters::are_apart);
+        let node = rank / self.workload.ranks_per_node;
+        let is_joined = is_apart && self.neighbours.join(node, &burst);
+        burst.scattered &= !is_joined;
+        self.cycles.sent += self.alone.sent(&burst);
+        let call = self.alone.call(&burst, now);
+        let Burst { count: calls, reach, scattered: is_scattered, .. } = burst;
+        let together = Together { calls, reach, is_scattered, is_joined };
+        let end = self.files.end_together(rank, now, &call, together).max(now);
+        self.alone.end(&burst, now, end)
     }
 
     /// The rank's next calls, as many as may be taken together, and whether they are known to be its
@@ -295,7 +303,8 @@ impl<'a> Run<'a> {
             }
             What::Data { .. } | What::Together { .. } => return None,
         };
-        cursor.once().then_some(Burst { access, file, offset, bytes, count: 1, scattered: false })
+        let (reach, scattered) = (bytes, false);
+        cursor.once().then_some(Burst { access, file, offset, bytes, count: 1, reach, scattered })
     }
 
     pub(super) fn layout(&mut self, stream: usize, rank: u32) -> &Layout {

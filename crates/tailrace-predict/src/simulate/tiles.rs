@@ -82,7 +82,7 @@ fn balanced(ranks: u32) -> [u32; 2] {
 
 /// Equal pieces of a file at equal distances, at up to three levels.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Runs {
+pub(crate) struct Runs {
     pub start: i64,
     pub bytes: i64,
     /// How many at each level, the innermost last, and how far apart.

@@ -161,7 +161,7 @@ impl Collectives {
         let key = (instance.key.0, part.position);
         let neighbours = || sources.get(&key).into_iter().flatten().copied();
         let known = match part.waits {
-            Waits::Nothing => return Answer::Nothing,
+            Waits::Nothing | Waits::PerhapsRoot => return Answer::Nothing,
             _ if instance.entered >= instance.size => part.waits != Waits::Readers,
             _ if waiter.whatever => return Answer::Missing,
             Waits::Root => instance.root.is_some(),
@@ -173,7 +173,7 @@ impl Collectives {
             return Answer::Missing;
         }
         Answer::After(match part.waits {
-            Waits::Nothing => return Answer::Nothing,
+            Waits::Nothing | Waits::PerhapsRoot => return Answer::Nothing,
             Waits::All => match part.side {
                 Some(side) => instance.latest(waiter).sides[usize::from(1 - side)],
                 None => instance.latest(waiter).of_all(),

@@ -113,7 +113,7 @@ impl Graph<'_> {
                 }
                 match sending {
                     Sending::Eager => messages.sender_done(message),
-                    Sending::InParts { rendezvous: false } => {
+                    Sending::Short | Sending::InParts { rendezvous: false } => {
                         chain.roles.push(Role::Eager(message));
                     }
                     Sending::Rendezvous | Sending::InParts { .. } => {

@@ -118,8 +118,10 @@ impl Deed {
     pub fn takes_role(self) -> bool {
         matches!(
             self,
-            Self::Send { sending: Sending::Rendezvous | Sending::InParts { .. }, .. }
-                | Self::Post { .. }
+            Self::Send {
+                sending: Sending::Rendezvous | Sending::Short | Sending::InParts { .. },
+                ..
+            } | Self::Post { .. }
                 | Self::LatePost { .. }
                 | Self::Enter(_)
         )
@@ -137,6 +139,8 @@ impl Deed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     Eager,
+    /// Eager by its size; its end is told, from which one may see whether it waited for its receive.
+    Short,
     /// It completes no earlier than its receive is posted.
     Rendezvous,
     /// When the last part was ready.
@@ -193,6 +197,8 @@ pub enum Waits {
     Both,
     /// For the root, if it entered.
     Root,
+    /// For nobody, by the size of what it sends to the root; its end may show that it did wait.
+    PerhapsRoot,
     /// For those before it in the communicator.
     Before,
     /// For its neighbours.

@@ -13,7 +13,7 @@ impl Rank<'_> {
     pub(crate) fn begin_one_sided(&mut self, i: usize, kind: &OneSided, window: WindowId) -> Role {
         match kind {
             OneSided::Collective => {
-                return self.enter_collective(i, window.0, Family::Window, Flow::All);
+                return self.enter_collective(i, window.0, Family::Window, (Flow::All, 0));
             }
             OneSided::Post(origins) => {
                 self.notify(i, window, origins, Notice::Post);

@@ -7,9 +7,9 @@ use tailrace_trace::event::{
 use crate::graph::Channel;
 use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Waits};
 use crate::options::CollectiveOrder;
-use crate::reduce::Rank;
 use crate::reduce::load::Call;
 use crate::reduce::requests::{Persistent, Request, Role};
+use crate::reduce::{Common, Rank};
 use crate::steps::{Action, collective_file, is_shared};
 
 impl Rank<'_> {
@@ -21,7 +21,7 @@ impl Rank<'_> {
             Action::Send { channel, mode } => self.send(i, channel, self.sending(step.bytes, mode)),
             Action::Receive { channel } => Role::One(self.emit(i, Deed::Post { channel })),
             Action::Collective { communicator, flow } => {
-                self.enter_collective(i, communicator, Family::Ordinary, flow)
+                self.enter_collective(i, communicator, Family::Ordinary, (flow, step.bytes))
             }
             Action::Other => self.begin_operation(i, call, entered),
         }
@@ -57,8 +57,8 @@ impl Rank<'_> {
             Operation::SendReceive { send, receive, .. } => {
                 self.send_receive(i, send, receive, entered)
             }
-            Operation::Collective { communicator, flow, .. } => {
-                self.enter_collective(i, *communicator, Family::Ordinary, *flow)
+            Operation::Collective { communicator, flow, bytes_sent, .. } => {
+                self.enter_collective(i, *communicator, Family::Ordinary, (*flow, *bytes_sent))
             }
             Operation::CommunicatorCreation { communicator, .. } => {
                 self.enter(i, *communicator, Family::Ordinary, Gives::All, Waits::Both)
@@ -74,6 +74,9 @@ impl Rank<'_> {
             SendMode::Partitioned => Sending::InParts { rendezvous },
             SendMode::Synchronous => Sending::Rendezvous,
             SendMode::Standard | SendMode::Ready if rendezvous => Sending::Rendezvous,
+            SendMode::Standard if self.common.order == CollectiveOrder::Rendezvous => {
+                Sending::Short
+            }
             SendMode::Standard | SendMode::Ready | SendMode::Buffered => Sending::Eager,
         }
     }
@@ -135,9 +138,11 @@ impl Rank<'_> {
         i: usize,
         communicator: u32,
         family: Family,
-        flow: Flow,
+        (flow, bytes): (Flow, u64),
     ) -> Role {
-        let (gives, waits) = gives_and_waits(self.common.order, flow, self.number);
+        let Common { order, eager_limit_bytes, .. } = *self.common;
+        let is_long = bytes > eager_limit_bytes;
+        let (gives, waits) = gives_and_waits(order, flow, self.number, is_long);
         self.enter(i, communicator, family, gives, waits)
     }
 
@@ -346,16 +351,23 @@ impl Rank<'_> {
 }
 
 /// What a rank's entry gives to others, and what it waits for when it leaves. Of rooted kinds on an
-/// intercommunicator, the root's own group but for the root takes no part (root −1).
-fn gives_and_waits(order: CollectiveOrder, flow: Flow, rank: u32) -> (Gives, Waits) {
+/// intercommunicator, the root's own group but for the root takes no part (root −1). `is_long`: it
+/// has more bytes to send than the eager limit.
+fn gives_and_waits(order: CollectiveOrder, flow: Flow, rank: u32, is_long: bool) -> (Gives, Waits) {
+    let meets = order == CollectiveOrder::Rendezvous;
     match flow {
         _ if order == CollectiveOrder::All => (Gives::All, Waits::All),
         Flow::All => (Gives::All, Waits::All),
         Flow::FromRoot(root) if root == rank as i32 => (Gives::Root, Waits::Nothing),
         Flow::FromRoot(root) if root < 0 => (Gives::Nothing, Waits::Nothing),
         Flow::FromRoot(_) => (Gives::Nothing, Waits::Root),
-        Flow::ToRoot(root) if root == rank as i32 => (Gives::All, Waits::All),
+        Flow::ToRoot(root) if root == rank as i32 => {
+            // what the root itself has need not be waited for
+            (if meets { Gives::Root } else { Gives::All }, Waits::All)
+        }
         Flow::ToRoot(root) if root < 0 => (Gives::Nothing, Waits::Nothing),
+        Flow::ToRoot(_) if meets && is_long => (Gives::All, Waits::Root),
+        Flow::ToRoot(_) if meets => (Gives::All, Waits::PerhapsRoot),
         Flow::ToRoot(_) => (Gives::All, Waits::Nothing),
         Flow::Prefix => (Gives::ByPosition, Waits::Before),
         Flow::Neighbours => (Gives::ByPosition, Waits::Neighbours),
@@ -368,7 +380,7 @@ mod tests {
 
     #[test]
     fn order_is_imposed_only_where_data_flow() {
-        let of = |flow, rank| gives_and_waits(CollectiveOrder::Data, flow, rank);
+        let of = |flow, rank| gives_and_waits(CollectiveOrder::Data, flow, rank, true);
         assert_eq!(of(Flow::All, 1), (Gives::All, Waits::All));
         assert_eq!(of(Flow::FromRoot(1), 1), (Gives::Root, Waits::Nothing));
         assert_eq!(of(Flow::FromRoot(1), 0), (Gives::Nothing, Waits::Root));
@@ -377,7 +389,17 @@ mod tests {
         assert_eq!(of(Flow::ToRoot(-1), 0), (Gives::Nothing, Waits::Nothing));
         assert_eq!(of(Flow::Prefix, 0), (Gives::ByPosition, Waits::Before));
         assert_eq!(of(Flow::Neighbours, 0), (Gives::ByPosition, Waits::Neighbours));
-        let all = gives_and_waits(CollectiveOrder::All, Flow::FromRoot(1), 0);
+        let all = gives_and_waits(CollectiveOrder::All, Flow::FromRoot(1), 0, false);
         assert_eq!(all, (Gives::All, Waits::All));
+    }
+
+    #[test]
+    fn what_is_long_meets_its_root() {
+        let of =
+            |flow, rank, is_long| gives_and_waits(CollectiveOrder::Rendezvous, flow, rank, is_long);
+        assert_eq!(of(Flow::ToRoot(1), 1, false), (Gives::Root, Waits::All));
+        assert_eq!(of(Flow::ToRoot(1), 0, false), (Gives::All, Waits::PerhapsRoot));
+        assert_eq!(of(Flow::ToRoot(1), 0, true), (Gives::All, Waits::Root));
+        assert_eq!(of(Flow::FromRoot(1), 0, true), (Gives::Nothing, Waits::Root));
     }
 }

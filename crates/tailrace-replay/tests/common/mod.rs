@@ -193,7 +193,7 @@ impl Case {
             "all" | "fromroot" | "toroot" | "prefix" | "neighbours" => Operation::Collective {
                 communicator,
                 flow: flow(name, number(words, "root", 0) as i32),
-                bytes_sent: 0,
+                bytes_sent: number(words, "bytes", 0) as u64,
                 bytes_received: 0,
                 progress,
             },
@@ -211,8 +211,8 @@ impl Case {
         }
     }
 
-    /// `read`, `write`, `open`, … of POSIX, `distance` as of [`FileCall::offset`]; `mpiio-write`, … in MPI-IO; `opaque-write`, … where no
-    /// POSIX call is seen.
+    /// `read`, `write`, `open`, … of POSIX, `distance` as of [`FileCall::offset`]; `mpiio-write`, …
+    /// in MPI-IO; `opaque-write`, … where no POSIX call is seen.
     fn file_call(
         &mut self,
         name: &str,

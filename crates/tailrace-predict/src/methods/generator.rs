@@ -1,0 +1,415 @@
+//! The messages and file calls of an output, by another method: what each rank does instead of what
+//! it did. File calls are those that the simulation makes ([`crate::simulate::phase`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashbrown::HashMap;
+use tailrace_replay::Access;
+use tailrace_replay::program::FileCall;
+
+use super::Asked;
+use super::families::Families;
+use super::layout;
+use super::stretches::Piece;
+use super::units::{Unit, in_one};
+use crate::simulate::Method;
+use crate::simulate::groups::split;
+use crate::simulate::phase::{Cursor, Ends, Pieces, Places, round};
+use crate::steps::{Awaited, MomentId, Step, Steps};
+
+/// What a rank tells of where its data begin and end.
+const PLACES_BYTES: i64 = 16;
+/// Defaults of ROMIO's collective buffer and of an aggregating writer's.
+const BUFFER_BYTES: i64 = 16 << 20;
+
+/// What a rank does between two measured times, beside computing.
+#[derive(Debug)]
+pub(super) struct Insert {
+    pub family: u32,
+    pub begin: i64,
+    pub end: i64,
+    pub steps: Vec<Step>,
+}
+
+/// Which file a rank writes to.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    pub of: HashMap<(u32, u32), u32>,
+    /// Files that the trace does not have: the file that each is in place of, and its rank.
+    pub more: Vec<(u32, u32)>,
+}
+
+/// How sure the data's distribution is, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Rewritten.
+    pub bytes: i64,
+    /// … of them: whose they are is known, but not where they lie in the file.
+    pub unplaced: i64,
+    /// Several ranks wrote them, who cannot be told to do it together: they stay as they are.
+    pub apart: i64,
+}
+
+pub(super) struct Generator<'a> {
+    asked: &'a Asked,
+    families: &'a Families,
+    nodes: &'a [u32],
+    files: u32,
+    pub steps: &'a mut Steps,
+    /// By rank, as they come.
+    pub inserts: Vec<Vec<Insert>>,
+    pub targets: Targets,
+    /// By family: the ranks that have the file open.
+    pub openers: Vec<BTreeSet<u32>>,
+    pub told: Told,
+    ends: Ends,
+    /// Where what follows lies in a rank's own file.
+    next: HashMap<(u32, u32), i64>,
+}
+
+impl<'a> Generator<'a> {
+    pub(super) fn new(
+        asked: &'a Asked,
+        families: &'a Families,
+        nodes: &'a [u32],
+        files: u32,
+        steps: &'a mut Steps,
+    ) -> Self {
+        Self {
+            asked,
+            families,
+            nodes,
+            files,
+            inserts: steps.ranks.iter().map(|_| Vec::new()).collect(),
+            steps,
+            targets: Targets::default(),
+            openers: vec![BTreeSet::new(); families.list.len()],
+            told: Told::default(),
+            ends: Ends::default(),
+            next: HashMap::new(),
+        }
+    }
+
+    pub(super) fn unit(&mut self, unit: &Unit) {
+        for one in &unit.contributions {
+            let (family, begin, end) = (unit.family, one.begin, one.end);
+            let insert = Insert { family, begin, end, steps: Vec::new() };
+            self.inserts[one.rank as usize].push(insert);
+        }
+        if unit.is_joint() {
+            self.told.bytes += unit.bytes();
+        }
+        match self.asked.method {
+            Method::FilePerRank => self.file_per_rank(unit),
+            _ if !unit.is_joint() => self.by_itself(unit),
+            Method::Serial => self.serial(unit),
+            Method::Independent => self.independent(unit),
+            Method::Collective => self.collective(unit),
+            Method::Aggregated => self.aggregated(unit),
+        }
+    }
+
+    /// Whether it was made by the method that is asked for, by each rank for itself.
+    pub(super) fn keeps(&self, unit: &Unit) -> bool {
+        let is_split = self.families.list[unit.family as usize].is_split;
+        match self.asked.method {
+            Method::Independent => unit.is_own && !is_split,
+            Method::FilePerRank => unit.is_own && is_split,
+            _ => false,
+        }
+    }
+
+    pub(super) fn keep(&mut self, unit: &Unit) {
+        if unit.is_joint() {
+            self.told.bytes += unit.bytes();
+        }
+        let ranks = unit.contributions.iter().filter(|one| one.bytes > 0).map(|one| one.rank);
+        self.openers[unit.family as usize].extend(ranks);
+    }
+
+    /// It stays as it is.
+    pub(super) fn leave(&mut self, unit: &Unit) {
+        if self.families.list[unit.family as usize].writers.len() > 1 {
+            self.told.apart += unit.bytes();
+        }
+    }
+
+    // --- the methods ---
+
+    /// Of one rank, which writes it where it wrote it.
+    fn by_itself(&mut self, unit: &Unit) {
+        for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
+            let pieces = self.known(unit, one.rank).unwrap_or_else(|| unit.region.clone());
+            self.write(unit, one.rank, &pieces, false);
+        }
+    }
+
+    /// One rank gathers it and writes it.
+    fn serial(&mut self, unit: &Unit) {
+        let ranks: Vec<u32> = unit.contributions.iter().map(|one| one.rank).collect();
+        self.gather(unit, &ranks, unit.writer, true);
+        self.write(unit, unit.writer, &unit.region, false);
+    }
+
+    /// Each rank writes its own pieces.
+    fn independent(&mut self, unit: &Unit) {
+        let is_mpi = self.families.list[unit.family as usize].is_through_mpi;
+        for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
+            let pieces = self.placed(unit, one.rank);
+            self.write(unit, one.rank, &pieces, is_mpi);
+        }
+    }
+
+    /// Each rank writes what it has behind what it wrote before into its own file.
+    fn file_per_rank(&mut self, unit: &Unit) {
+        for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
+            let next = self.next.entry((unit.family, one.rank)).or_insert(0);
+            let is_split = self.families.list[unit.family as usize].is_split;
+            let own = one.pieces.clone().filter(|_| is_split || !unit.is_joint());
+            let pieces = own.unwrap_or_else(|| vec![(*next, one.bytes)]);
+            let end = pieces.iter().map(|(begin, bytes)| begin + bytes).max().unwrap_or(0);
+            *next = end.max(*next);
+            self.write(unit, one.rank, &pieces, false);
+        }
+    }
+
+    /// All tell each other where their data lie; then some write for all, a buffer at a time, unless
+    /// nobody's part lies between another's.
+    fn collective(&mut self, unit: &Unit) {
+        let ranks: Vec<u32> = unit.contributions.iter().map(|one| one.rank).collect();
+        let count = ranks.len() as u32;
+        let network = self.asked.network;
+        let marks = ranks.iter().map(|rank| self.mark(*rank)).collect();
+        let met = self.together(marks);
+        let telling = network.meeting(count) + network.moving(PLACES_BYTES * i64::from(count));
+        for rank in &ranks {
+            self.wait(*rank, met, telling);
+            self.openers[unit.family as usize].insert(*rank);
+        }
+        if !self.is_interleaved(unit) {
+            for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
+                let pieces = self.placed(unit, one.rank);
+                self.write(unit, one.rank, &pieces, true);
+            }
+            return;
+        }
+        let firsts: Vec<u32> = self.groups(&ranks).into_iter().map(|group| group[0]).collect();
+        for (rank, place) in firsts.iter().zip(0..) {
+            for extent in &unit.region {
+                let mut number = 0;
+                let places = (place, firsts.len() as i64);
+                while let Some(piece) = round(*extent, places, BUFFER_BYTES, number) {
+                    let exchange = network.transfer(piece.1) + network.meeting(count);
+                    self.pause(*rank, exchange);
+                    self.write(unit, *rank, &[piece], false);
+                    number += 1;
+                }
+            }
+        }
+    }
+
+    /// Whether a rank's part lies between another's; where that is not known, it does.
+    fn is_interleaved(&self, unit: &Unit) -> bool {
+        let mut reaches: Vec<Piece> = Vec::new();
+        for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
+            let Some(pieces) = self.known(unit, one.rank) else { return true };
+            let begin = pieces.iter().map(|piece| piece.0).min().unwrap_or(0);
+            let end = pieces.iter().map(|piece| piece.0 + piece.1).max().unwrap_or(0);
+            reaches.push((begin, end));
+        }
+        reaches.sort_unstable();
+        reaches.windows(2).any(|pair| pair[1].0 < pair[0].1)
+    }
+
+    /// Some gather what those behind them have, and write it.
+    fn aggregated(&mut self, unit: &Unit) {
+        let ranks: Vec<u32> = unit.contributions.iter().map(|one| one.rank).collect();
+        let groups = self.groups(&ranks);
+        let is_mpi = self.families.list[unit.family as usize].is_through_mpi;
+        for group in &groups {
+            let (writer, is_all) = (group[0], groups.len() == 1);
+            let pieces = if is_all { unit.region.clone() } else { self.of_group(unit, group) };
+            let all = bytes_of(&pieces).max(1);
+            let others: i64 = unit
+                .contributions
+                .iter()
+                .filter(|one| group[1..].contains(&one.rank))
+                .map(|one| one.bytes)
+                .sum();
+            self.gather(unit, group, writer, false);
+            for batch in layout::batches(&pieces, BUFFER_BYTES) {
+                let share = bytes_of(&batch) as f64 / all as f64;
+                let exchanged = (others as f64 * share) as i64;
+                if exchanged > 0 {
+                    self.pause(writer, self.asked.network.transfer(exchanged));
+                }
+                self.write(unit, writer, &batch, is_mpi);
+            }
+        }
+    }
+
+    fn of_group(&mut self, unit: &Unit, group: &[u32]) -> Vec<Piece> {
+        in_one(group.iter().flat_map(|rank| self.placed(unit, *rank)).collect())
+    }
+
+    /// Even groups of the ranks, of one node each where there are enough groups: as many as were
+    /// asked for, or one a node.
+    fn groups(&self, ranks: &[u32]) -> Vec<Vec<u32>> {
+        let mut by_node: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for rank in ranks {
+            by_node.entry(self.nodes[*rank as usize]).or_default().push(*rank);
+        }
+        let nodes = by_node.len() as u32;
+        let wanted = self.asked.aggregators.unwrap_or(nodes).max(1);
+        if wanted < nodes {
+            return even(ranks, wanted);
+        }
+        let of_node = |(node, ranks): (u32, &Vec<u32>)| {
+            even(ranks, wanted / nodes + u32::from(node < wanted % nodes))
+        };
+        (0..).zip(by_node.values()).flat_map(of_node).collect()
+    }
+
+    // --- where data lie ---
+
+    /// Which pieces of the file that all share are the rank's, where that is known.
+    fn known(&self, unit: &Unit, rank: u32) -> Option<Vec<Piece>> {
+        let is_split = self.families.list[unit.family as usize].is_split;
+        let one = unit.contributions.iter().find(|one| one.rank == rank)?;
+        one.pieces.clone().filter(|_| !is_split)
+    }
+
+    fn placed(&mut self, unit: &Unit, rank: u32) -> Vec<Piece> {
+        if let Some(pieces) = self.known(unit, rank) {
+            return pieces;
+        }
+        let shares: Vec<i64> = unit.contributions.iter().map(|one| one.bytes).collect();
+        let place = unit.contributions.iter().position(|one| one.rank == rank).unwrap_or(0);
+        self.told.unplaced += shares[place];
+        layout::guessed(&unit.region, &shares, place, self.asked.piece_bytes)
+    }
+
+    // --- what ranks do ---
+
+    /// The others send, and the writer has it all when the last has come. `in_one`: it takes all of
+    /// it before it goes on.
+    fn gather(&mut self, unit: &Unit, ranks: &[u32], writer: u32, in_one: bool) {
+        let network = self.asked.network;
+        let of = |one: &&super::shares::Contribution| {
+            one.rank != writer && one.bytes > 0 && ranks.contains(&one.rank)
+        };
+        let others: Vec<(u32, i64)> =
+            unit.contributions.iter().filter(of).map(|one| (one.rank, one.bytes)).collect();
+        if others.is_empty() {
+            return;
+        }
+        let marks = others.iter().map(|(rank, _)| self.mark(*rank)).collect();
+        let sent = self.together(marks);
+        let all: i64 = others.iter().map(|(_, bytes)| bytes).sum();
+        self.wait(writer, sent, if in_one { network.transfer(all) } else { 0 });
+        let taken = Awaited::Moment(self.mark(writer));
+        for (rank, bytes) in others {
+            if bytes > network.eager_limit_bytes {
+                self.wait(rank, taken, 0);
+            } else {
+                self.pause(rank, network.transfer(bytes));
+            }
+        }
+    }
+
+    /// `is_mpi`: through ROMIO, which moves pieces with gaps by way of a buffer.
+    fn write(&mut self, unit: &Unit, rank: u32, pieces: &[Piece], is_mpi: bool) {
+        let file = self.target(unit.family, rank);
+        self.openers[unit.family as usize].insert(rank);
+        let is_part = bytes_of(pieces) < unit.bytes();
+        let mut cursor = Cursor::default();
+        loop {
+            let end = self.ends.of(file);
+            let (access, places) = (Access::Write, Places::Listed(pieces));
+            let pieces = Pieces { access, file, places, is_sieved: is_mpi, is_part, most: 1, end };
+            let Some(burst) = pieces.next(&mut cursor) else { return };
+            self.ends.follow(&burst);
+            let (bytes, offset) = (burst.bytes as u64, burst.offset);
+            self.call(
+                rank,
+                FileCall { begin: 0, end: 0, access: burst.access, file, bytes, offset },
+            );
+        }
+    }
+
+    /// The file that the rank writes to.
+    pub(super) fn target(&mut self, family: u32, rank: u32) -> u32 {
+        let known = &self.families.list[family as usize];
+        let (first, shared) = known.files[0];
+        if self.asked.method != Method::FilePerRank || (!known.is_split && rank == first) {
+            return shared;
+        }
+        if let Some((_, own)) = known.files.iter().find(|(of, _)| known.is_split && *of == rank) {
+            return *own;
+        }
+        let Targets { of, more } = &mut self.targets;
+        *of.entry((family, rank)).or_insert_with(|| {
+            more.push((shared, rank));
+            self.files + more.len() as u32 - 1
+        })
+    }
+
+    fn call(&mut self, rank: u32, call: FileCall) {
+        let step = file_step(self.steps, rank, call);
+        self.step(rank, step);
+    }
+
+    /// At the end of what the rank does instead.
+    fn step(&mut self, rank: u32, step: Step) {
+        if let Some(insert) = self.inserts[rank as usize].last_mut() {
+            insert.steps.push(step);
+        }
+    }
+
+    fn pause(&mut self, rank: u32, time: i64) {
+        self.step(rank, Step::Local { useful: 0, io: 0, mpi: time });
+    }
+
+    fn mark(&mut self, rank: u32) -> MomentId {
+        let moment = self.steps.moments;
+        self.steps.moments += 1;
+        self.steps.gathered.push(None);
+        self.step(rank, Step::Mark { moment });
+        moment
+    }
+
+    /// All of the moments.
+    fn together(&mut self, moments: Vec<MomentId>) -> Awaited {
+        let id = self.steps.gatherings.len() as u32;
+        for moment in &moments {
+            self.steps.gathered[*moment as usize] = Some(id);
+        }
+        let first = moments.len() as u32;
+        self.steps.gatherings.push(moments);
+        Awaited::Gathering { id, first }
+    }
+
+    fn wait(&mut self, rank: u32, awaited: Awaited, transfer: i64) {
+        let first = self.steps.awaited.len() as u32;
+        self.steps.awaited.push(awaited);
+        self.step(rank, Step::Wait { awaited: (first, first + 1), transfer });
+    }
+}
+
+/// Adds the call to those of the rank.
+pub(super) fn file_step(steps: &mut Steps, rank: u32, call: FileCall) -> Step {
+    let calls = &mut steps.ranks[rank as usize].calls;
+    calls.push(call);
+    Step::File { call: calls.len() as u32 - 1 }
+}
+
+fn even(ranks: &[u32], groups: u32) -> Vec<Vec<u32>> {
+    let mut firsts = Vec::new();
+    split(0, ranks.len() as u32, groups, &mut firsts);
+    let ends = firsts.iter().skip(1).copied().chain([ranks.len() as u32]);
+    firsts.iter().zip(ends).map(|(a, b)| ranks[*a as usize..b as usize].to_vec()).collect()
+}
+
+fn bytes_of(pieces: &[Piece]) -> i64 {
+    pieces.iter().map(|piece| piece.1).sum()
+}

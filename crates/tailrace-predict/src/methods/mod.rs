@@ -1,0 +1,139 @@
+//! Output by another method, from a trace alone: the same data of the same ranks, with the messages
+//! and file calls that the other method makes.
+//!
+//! # What an output is
+//!
+//! A *family* is a file that several ranks write, or files of one rank each whose names differ in
+//! numbers alone ([`families`]). What a rank writes into it with nothing between ranks in between,
+//! and each collective call of MPI-IO, is a *stretch* ([`stretches`]). Whose data it holds is told
+//! by what was sent to the writer before ([`shares`]). A *unit* is what ranks write together: a
+//! collective write; or the n-th stretch of each since all ranks last met, if they have as many
+//! ([`units`]). Each rank is busy with its part of a unit from its first message or write of it to
+//! its last: an output phase of the rank. Between two of these it does what it did.
+//!
+//! # What becomes of it
+//!
+//! In a phase the rank's waits, its time in MPI and the unit's file calls go, and what the method
+//! makes of the unit follows ([`generator`]). Whoever writes then opens and closes the file, and
+//! nobody else does ([`rewriting`]). All else stays: computing, other messages, other files, what is
+//! read, and calls on a file that move no data and are made by a rank that still writes.
+
+mod families;
+mod generator;
+mod layout;
+mod notes;
+mod rewriting;
+mod shares;
+mod stretches;
+mod units;
+
+use hashbrown::HashSet;
+use tailrace_trace::tables::FileEntry;
+use tailrace_trace::{Trace, TraceError};
+
+pub use generator::Told;
+
+use crate::files::Scaled;
+use crate::replay;
+use crate::simulate::{Method, Network};
+use crate::steps::Steps;
+use families::Families;
+use generator::Generator;
+use units::Unit;
+
+/// Which method, and what it takes beside the file system.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub method: Method,
+    /// How many ranks write; none: one a node.
+    pub aggregators: Option<u32>,
+    pub network: Network,
+    /// Where it is not known where a rank's data lie in a file: in pieces of so many bytes at most.
+    pub piece_bytes: i64,
+}
+
+/// What a run wrote, and when each of its steps began.
+pub struct Outputs {
+    families: Families,
+    units: Vec<Unit>,
+    begins: Vec<Vec<i64>>,
+}
+
+/// A run with another method.
+pub struct Rebuilt {
+    pub steps: Steps,
+    /// Those of the trace, and more where each rank gets one of its own.
+    pub files: Vec<FileEntry>,
+    pub told: Told,
+}
+
+impl Outputs {
+    /// # Errors
+    /// Where the trace is damaged.
+    pub fn of(trace: &dyn Trace, steps: &Steps) -> Result<Self, TraceError> {
+        let notes = notes::notes(trace)?;
+        let calls = steps.ranks.iter().map(|rank| rank.calls.as_slice());
+        let families = Families::of(&trace.tables().files, calls, &notes);
+        let of_rank = |(rank, notes): (u32, &Vec<notes::Note>)| {
+            stretches::stretches(rank, notes, &steps.ranks[rank as usize].calls, &families)
+        };
+        let stretches = (0..).zip(&notes).map(of_rank).collect();
+        let units = units::units(&notes, stretches, &families);
+        Ok(Self { families, units, begins: replay::begins(steps, &mut Scaled::all(1.)) })
+    }
+
+    /// The steps with another method for all files that `moves` says. None where ranks would then
+    /// wait for each other in a circle.
+    pub fn by(
+        &self,
+        asked: &Asked,
+        steps: &Steps,
+        nodes: &[u32],
+        files: &[FileEntry],
+        moves: &[bool],
+    ) -> Option<Rebuilt> {
+        let mut steps = steps.clone();
+        let mut dropped = vec![HashSet::new(); steps.ranks.len()];
+        let changed = self.changed(moves);
+        let count = files.len() as u32;
+        let mut generator = Generator::new(asked, &self.families, nodes, count, &mut steps);
+        for unit in &self.units {
+            if changed[unit.family as usize] && generator.keeps(unit) {
+                generator.keep(unit);
+            } else if changed[unit.family as usize] {
+                for (rank, calls) in &unit.calls {
+                    dropped[*rank as usize].extend(calls);
+                }
+                generator.unit(unit);
+            } else if moves[self.families.list[unit.family as usize].files[0].1 as usize] {
+                generator.leave(unit);
+            }
+        }
+        for family in (0..).zip(&changed).filter(|(_, changed)| **changed).map(|(family, _)| family)
+        {
+            rewriting::open_and_close(&mut generator, &self.families, family, &mut dropped);
+        }
+        let Generator { inserts, targets, told, .. } = generator;
+        rewriting::rewrite(&mut steps, &self.begins, inserts, &dropped);
+        let more = targets.more.iter().map(|(file, rank)| own(&files[*file as usize], *rank));
+        let files = files.iter().cloned().chain(more).collect();
+        replay::is_possible(&steps, &mut Scaled::all(1.)).then_some(Rebuilt { steps, files, told })
+    }
+
+    /// By family: whether it moves, and holds data that several ranks write together.
+    fn changed(&self, moves: &[bool]) -> Vec<bool> {
+        let mut changed = vec![false; self.families.list.len()];
+        for unit in self.units.iter().filter(|unit| unit.is_joint()) {
+            let file = self.families.list[unit.family as usize].files[0].1;
+            changed[unit.family as usize] |= moves[file as usize];
+        }
+        changed
+    }
+}
+
+/// The file of a rank, in place of one of all.
+fn own(file: &FileEntry, rank: u32) -> FileEntry {
+    let mut path = file.path.clone();
+    path.extend(format!(".rank-{rank:06}").bytes());
+    FileEntry { path, ..*file }
+}

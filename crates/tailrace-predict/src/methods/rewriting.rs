@@ -1,0 +1,146 @@
+//! Puts what ranks do by another method in the place of what they did.
+
+use hashbrown::HashSet;
+use tailrace_replay::Access;
+use tailrace_replay::program::FileCall;
+
+use super::families::Families;
+use super::generator::{Generator, Insert, file_step};
+use crate::steps::{Step, Steps};
+
+/// By rank: numbers of file calls that it does not make any more.
+pub(super) type Dropped = [HashSet<u32>];
+
+/// Whoever writes into a file opens and closes it, and brings it to the disk as often as those that
+/// did; whoever does not write there any more does none of it.
+pub(super) fn open_and_close(
+    generator: &mut Generator<'_>,
+    families: &Families,
+    family: u32,
+    dropped: &mut Dropped,
+) {
+    let about: Vec<Vec<(u32, FileCall)>> = (0..dropped.len())
+        .map(|rank| about(generator.steps, families, family, rank, &dropped[rank]))
+        .collect();
+    let opens =
+        |rank: u32| about[rank as usize].iter().any(|(_, call)| call.access == Access::Open);
+    let had: Vec<u32> = (0..dropped.len() as u32).filter(|rank| opens(*rank)).collect();
+    let Some(first) = had.first().copied() else { return };
+    let have = generator.openers[family as usize].clone();
+    for rank in 0..dropped.len() as u32 {
+        let own = &about[rank as usize];
+        if !have.contains(&rank) {
+            dropped[rank as usize].extend(own.iter().map(|(number, _)| *number));
+        } else if had.contains(&rank) {
+            let file = generator.target(family, rank);
+            for (number, _) in own {
+                generator.steps.ranks[rank as usize].calls[*number as usize].file = file;
+            }
+        } else {
+            as_the_first(generator, family, (rank, first), &about[first as usize]);
+        }
+    }
+}
+
+/// The rank's calls on the family's files that move no data.
+fn about(
+    steps: &Steps,
+    families: &Families,
+    family: u32,
+    rank: usize,
+    dropped: &HashSet<u32>,
+) -> Vec<(u32, FileCall)> {
+    let calls = steps.ranks[rank].calls.iter().copied();
+    (0..)
+        .zip(calls)
+        .filter(|(number, call)| {
+            call.access.direction().is_none()
+                && families.find(call.file) == Some(family)
+                && !dropped.contains(number)
+        })
+        .collect()
+}
+
+/// A rank that did not have the file opens it before it first writes, and so on, as the `first` of
+/// those that did; but for what only makes the file.
+fn as_the_first(
+    generator: &mut Generator<'_>,
+    family: u32,
+    (rank, first): (u32, u32),
+    calls: &[(u32, FileCall)],
+) {
+    let file = generator.target(family, rank);
+    let mut calls = calls.iter().map(|(_, call)| *call).peekable();
+    let mut opening = Vec::new();
+    while let Some(call) = calls.next() {
+        let only_makes = |next: &FileCall| {
+            let mut writes = generator.inserts[first as usize].iter();
+            call.access == Access::Open
+                && next.access == Access::Close
+                && !writes.any(|one| {
+                    one.family == family && one.end > call.begin && one.begin < next.begin
+                })
+        };
+        if calls.next_if(only_makes).is_some() {
+            continue;
+        }
+        let (bytes, offset) = (0, None);
+        let own = FileCall { begin: 0, end: 0, access: call.access, file, bytes, offset };
+        match call.access {
+            Access::Open => opening.push(file_step(generator.steps, rank, own)),
+            Access::Close | Access::Synchronize => {
+                let step = file_step(generator.steps, rank, own);
+                behind(&mut generator.inserts[rank as usize], family, &call, step);
+            }
+            _ => {}
+        }
+    }
+    let mut inserts = generator.inserts[rank as usize].iter_mut();
+    if let Some(insert) = inserts.find(|insert| insert.family == family) {
+        insert.steps.splice(0..0, opening);
+    }
+}
+
+/// A file is closed behind the last that is written, and brought to the disk behind what was written
+/// when the first did so.
+fn behind(inserts: &mut [Insert], family: u32, call: &FileCall, step: Step) {
+    let comes = |insert: &&mut Insert| {
+        insert.family == family && (call.access == Access::Close || insert.begin <= call.begin)
+    };
+    if let Some(insert) = inserts.iter_mut().rev().find(comes) {
+        insert.steps.push(step);
+    }
+}
+
+/// Between the begin and the end of an insert a rank only computes, tells others where it is, and
+/// makes the file calls that stay; what is inserted follows. `begins`: by rank and step.
+pub(super) fn rewrite(
+    steps: &mut Steps,
+    begins: &[Vec<i64>],
+    inserts: Vec<Vec<Insert>>,
+    dropped: &Dropped,
+) {
+    let ranks = steps.ranks.iter_mut().zip(begins).zip(inserts.into_iter().zip(dropped));
+    for ((rank, begins), (mut inserts, dropped)) in ranks {
+        inserts.sort_by_key(|insert| (insert.begin, insert.end));
+        let mut inserts = inserts.into_iter().peekable();
+        let old = std::mem::take(&mut rank.steps);
+        for (step, at) in old.into_iter().zip(begins) {
+            while let Some(over) = inserts.next_if(|insert| insert.end <= *at) {
+                rank.steps.extend(over.steps);
+            }
+            let is_replaced = inserts.peek().is_some_and(|insert| insert.begin <= *at);
+            match step {
+                Step::Local { useful, .. } if is_replaced => {
+                    if useful > 0 {
+                        rank.steps.push(Step::Local { useful, io: 0, mpi: 0 });
+                    }
+                }
+                Step::Wait { .. } if is_replaced => {}
+                Step::File { call } if dropped.contains(&call) => {}
+                _ => rank.steps.push(step),
+            }
+        }
+        rank.steps.extend(inserts.flat_map(|insert| insert.steps));
+    }
+}

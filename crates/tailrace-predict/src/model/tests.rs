@@ -1,0 +1,269 @@
+//! What a model's calls take, by arithmetic.
+
+use super::*;
+
+const fn only(access: Access) -> [bool; Access::KINDS] {
+    let mut kinds = [false; Access::KINDS];
+    kinds[access as usize] = true;
+    kinds
+}
+
+const PLAIN: Parameters = Parameters {
+    calls: [10.; Access::KINDS],
+    cached_read: 2.,
+    scattered_write: 5.,
+    synchronize_clean: 1.,
+    sent_write: 0.,
+    sent_scattered_write: 0.,
+    arrival: 0.,
+    copy: 1.,
+    cached: 1.,
+    write: 4.,
+    read: 2.,
+    write_behind: 100.,
+    room_by_file: false,
+    drains: only(Access::Close),
+    end_drains: true,
+    behind_writes: [false; Access::KINDS],
+    rereads: Rereads::WhileOpen,
+    link: 0.,
+    servers: None,
+    locks: None,
+    metadata: 0.,
+};
+
+fn call(access: Access, offset: i64, bytes: u64) -> FileCall {
+    FileCall { begin: 0, end: 0, access, file: 0, bytes, offset: Some(offset) }
+}
+
+fn ends(parameters: &Parameters, calls: &[FileCall]) -> Vec<i64> {
+    ends_of(Modelled::new(parameters, &[0], false), calls)
+}
+
+/// One call after another.
+fn ends_of(mut model: Modelled<'_>, calls: &[FileCall]) -> Vec<i64> {
+    let mut now = 0;
+    let mut end = |call| {
+        now = model.end(0, now, call);
+        now
+    };
+    calls.iter().map(&mut end).collect()
+}
+
+#[test]
+fn a_write_returns_when_it_is_copied_or_has_room() {
+    // 10 by itself and 100 to copy; on the way until 110 + 400 = 510.
+    // The second is copied at 220, and on the servers at 910: it returns when no more than 100
+    // bytes are left, at 910 − 400 = 510.
+    let writes = [call(Access::Write, 0, 100), call(Access::Write, 100, 100)];
+    assert_eq!(ends(&PLAIN, &writes), [110, 510]);
+    // Without room it is on the servers when it returns.
+    let through = Parameters { write_behind: 0., ..PLAIN };
+    assert_eq!(ends(&through, &writes), [510, 510 + 110 + 400]);
+}
+
+#[test]
+fn a_close_waits_for_what_was_written_where_it_drains() {
+    let calls = [call(Access::Write, 0, 100), call(Access::Close, 0, 0)];
+    assert_eq!(ends(&PLAIN, &calls), [110, 510 + 10]);
+    let lazy = Parameters { drains: [false; Access::KINDS], ..PLAIN };
+    assert_eq!(ends(&lazy, &calls), [110, 120]);
+}
+
+#[test]
+fn a_client_reads_what_it_knows_from_memory_as_long_as_the_file_is_open() {
+    let calls = [
+        call(Access::Read, 0, 50),  // 10 + 50 × 2
+        call(Access::Read, 0, 50),  // 2 + 50
+        call(Access::Close, 0, 0),  // 10
+        call(Access::Read, 0, 50),  // as the first
+        call(Access::Read, 25, 50), // half of it is known: 10 + 25 + 25 × 2
+    ];
+    assert_eq!(ends(&PLAIN, &calls), [110, 162, 172, 282, 367]);
+}
+
+#[test]
+fn the_end_of_a_file_may_be_asked_of_the_servers() {
+    let calls = [call(Access::Write, 0, 100), call(Access::Read, 100, 0)];
+    assert_eq!(ends(&PLAIN, &calls), [110, 512]);
+    let knows = Parameters { end_drains: false, ..PLAIN };
+    assert_eq!(ends(&knows, &calls), [110, 112]);
+}
+
+#[test]
+fn a_write_elsewhere_costs_more() {
+    let calls = [call(Access::Write, 0, 1), call(Access::Write, 7, 1)];
+    assert_eq!(ends(&PLAIN, &calls), [11, 11 + 10 + 5 + 1]);
+}
+
+#[test]
+fn two_ranks_share_the_way() {
+    let through = Parameters { write_behind: 0., ..PLAIN };
+    let mut model = Modelled::new(&through, &[0, 1], false);
+    let write = call(Access::Write, 0, 100);
+    assert_eq!(model.end(0, 0, &write), 510);
+    assert_eq!(model.end(1, 0, &write), 910);
+}
+
+#[test]
+fn a_warm_client_knows_what_it_did_not_read_where_it_keeps_files_beyond_their_close() {
+    let calls = [call(Access::Read, 0, 50)];
+    let keeps = Parameters { rereads: Rereads::Always, ..PLAIN };
+    // 2 + 50 instead of 10 + 100
+    assert_eq!(ends_of(Modelled::new(&keeps, &[0], true), &calls), [52]);
+    assert_eq!(ends_of(Modelled::new(&keeps, &[0], false), &calls), [110]);
+    assert_eq!(ends_of(Modelled::new(&PLAIN, &[0], true), &calls), [110]);
+}
+
+#[test]
+fn the_last_of_a_nodes_ranks_that_closes_a_file_forgets_it() {
+    let open = call(Access::Open, 0, 0);
+    let (close, read) = (call(Access::Close, 0, 0), call(Access::Read, 0, 50));
+    let calls = [open, open, read, close, read, close, read];
+    assert_eq!(ends(&PLAIN, &calls), [10, 20, 130, 140, 192, 202, 312]);
+}
+
+#[test]
+fn bytes_go_both_ways_at_once() {
+    // Written until 510; another file is read meanwhile, from 110 to 220.
+    let other = FileCall { file: 1, ..call(Access::Read, 0, 50) };
+    assert_eq!(ends(&PLAIN, &[call(Access::Write, 0, 100), other]), [110, 220]);
+}
+
+#[test]
+fn a_call_may_wait_behind_the_writes_of_other_files() {
+    let other = FileCall { file: 1, ..call(Access::LookUp, 0, 0) };
+    let calls = [call(Access::Write, 0, 100), other];
+    assert_eq!(ends(&PLAIN, &calls), [110, 120]);
+    let behind = Parameters { behind_writes: only(Access::LookUp), ..PLAIN };
+    assert_eq!(ends(&behind, &calls), [110, 520]);
+}
+
+#[test]
+fn who_synchronizes_what_is_on_the_servers_pays_less() {
+    let (write, sync) = (call(Access::Write, 0, 1), call(Access::Synchronize, 0, 0));
+    assert_eq!(ends(&PLAIN, &[sync, write, sync, sync]), [1, 12, 26, 27]);
+}
+
+#[test]
+fn writes_may_take_their_time_on_the_way() {
+    // On the servers at 11 + 20 + 4 = 35, the second, elsewhere, at 35 + 20 + 30 + 4 = 89.
+    let slow = Parameters { sent_write: 20., sent_scattered_write: 30., ..PLAIN };
+    let sync = call(Access::Synchronize, 0, 0);
+    let calls = [call(Access::Write, 0, 1), call(Access::Write, 7, 1), sync];
+    assert_eq!(ends(&slow, &calls), [11, 27, 99]);
+}
+
+#[test]
+fn what_takes_long_to_arrive_does_not_hold_up_the_next() {
+    // Sent at 15 and 26; the second has arrived at 126.
+    let far = Parameters { arrival: 100., ..PLAIN };
+    let writes = [call(Access::Write, 0, 1), call(Access::Write, 1, 1)];
+    let calls = [writes[0], writes[1], call(Access::Read, 2, 0)];
+    assert_eq!(ends(&far, &calls), [11, 22, 128]);
+    let through = Parameters { write_behind: 0., ..far };
+    assert_eq!(ends(&through, &writes), [15, 30]);
+}
+
+/// Each rank's one call, all at the same time.
+fn ends_at_once(parameters: &Parameters, nodes: &[u32], calls: &[FileCall]) -> Vec<i64> {
+    let mut model = Modelled::new(parameters, nodes, false);
+    (0..).zip(calls).map(|(rank, call)| model.end(rank, 0, call)).collect()
+}
+
+const THROUGH: Parameters = Parameters { write_behind: 0., ..PLAIN };
+const TWO: Servers = Servers { count: 2, stripe_bytes: 50, stripe_count: 1 };
+
+#[test]
+fn one_server_without_anything_else_is_the_way_for_all() {
+    let one = Parameters { servers: Some(Servers::ONE), ..THROUGH };
+    let calls = [call(Access::Write, 0, 100), call(Access::Write, 100, 100)];
+    assert_eq!(ends(&one, &calls), ends(&THROUGH, &calls));
+    let nodes = [0, 1];
+    assert_eq!(ends_at_once(&one, &nodes, &calls), ends_at_once(&THROUGH, &nodes, &calls),);
+}
+
+#[test]
+fn files_lie_on_servers_of_their_own_and_stripes_side_by_side() {
+    let own = |file| FileCall { file, ..call(Access::Write, 0, 100) };
+    // files 0 and 1 on one server each: 110 and 400 for both; file 2 behind file 0
+    let two = Parameters { servers: Some(TWO), ..THROUGH };
+    let found = ends_at_once(&two, &[0, 1, 2], &[own(0), own(1), own(2)]);
+    assert_eq!(found, [510, 510, 910]);
+    // a file on both: half of its bytes on each
+    let both = Some(Servers { stripe_count: 2, ..TWO });
+    let striped = Parameters { servers: both, ..THROUGH };
+    assert_eq!(ends_at_once(&striped, &[0], &[own(0)]), [110 + 200]);
+}
+
+#[test]
+fn a_read_comes_from_its_servers() {
+    let own = |file| FileCall { file, ..call(Access::Read, 0, 100) };
+    // 10 and 100 × 2, on two servers at once
+    let two = Parameters { servers: Some(TWO), ..PLAIN };
+    assert_eq!(ends_at_once(&two, &[0, 1, 2], &[own(0), own(1), own(2)]), [210, 210, 410]);
+}
+
+#[test]
+fn the_ranks_of_a_node_share_its_link() {
+    let own = |file| FileCall { file, ..call(Access::Write, 0, 100) };
+    // 5 a byte on the link are more than 4 at the server: 110 + 500
+    let linked = Parameters { servers: Some(TWO), link: 5., ..THROUGH };
+    assert_eq!(ends_at_once(&linked, &[0, 1], &[own(0), own(1)]), [610, 610]);
+    assert_eq!(ends_at_once(&linked, &[0, 0], &[own(0), own(1)]), [610, 1110]);
+}
+
+#[test]
+fn what_others_have_on_their_way_takes_no_room() {
+    // 100 bytes of each node may be on their way: the second returns when they are copied,
+    // though they come at 910, and waits for that where it closes the file.
+    let roomy = Parameters { servers: Some(Servers::ONE), ..PLAIN };
+    let mut model = Modelled::new(&roomy, &[0, 1], false);
+    let write = call(Access::Write, 0, 100);
+    assert_eq!([model.end(0, 0, &write), model.end(1, 0, &write)], [110, 110]);
+    assert_eq!(model.end(1, 110, &call(Access::Close, 0, 0)), 910 + 10);
+}
+
+const BLOCKS: Locks =
+    Locks { granularity: crate::locks::Granularity::Bytes(100), hand_over: 1000. };
+
+#[test]
+fn a_block_that_another_node_wrote_is_handed_over() {
+    let locked = Parameters { locks: Some(BLOCKS), ..THROUGH };
+    let halves = [call(Access::Write, 0, 50), call(Access::Write, 50, 50)];
+    // 10 + 50 + 200 = 260; then 1000 to hand it over, and another 260 and 5, as a node's first
+    // write that is not at the begin is one elsewhere
+    assert_eq!(ends_at_once(&locked, &[0, 1], &halves), [260, 1525]);
+    // ranks of one node hold it together: the second is sent behind the first
+    assert_eq!(ends_at_once(&locked, &[0, 0], &halves), [260, 460]);
+    // and so do other blocks
+    let apart = [call(Access::Write, 0, 50), call(Access::Write, 100, 50)];
+    assert_eq!(ends_at_once(&locked, &[0, 1], &apart), [260, 460]);
+}
+
+#[test]
+fn a_node_reads_again_what_another_has_written_meanwhile() {
+    let locked = Parameters { locks: Some(BLOCKS), ..THROUGH };
+    let mut model = Modelled::new(&locked, &[0, 1], false);
+    let (read, write) = (call(Access::Read, 0, 50), call(Access::Write, 0, 50));
+    assert_eq!(model.end(0, 0, &read), 110);
+    assert_eq!(model.end(0, 110, &read), 110 + 2 + 50);
+    // the reader's lock is called back: 1000, then 260
+    assert_eq!(model.end(1, 200, &write), 1460);
+    // 1000 from 1500 on, and 10 + 100 from the servers
+    assert_eq!(model.end(0, 1500, &read), 2610);
+    assert_eq!(model.end(0, 2610, &read), 2662);
+}
+
+#[test]
+fn a_service_takes_calls_on_names_one_after_the_other() {
+    let served = Parameters { metadata: 30., ..PLAIN };
+    let look_up = call(Access::LookUp, 0, 0);
+    // 10 by itself, but the service is done at 30, 60 and 90
+    assert_eq!(ends_at_once(&served, &[0, 1, 2], &[look_up; 3]), [30, 60, 90]);
+    let quick = Parameters { metadata: 3., ..PLAIN };
+    assert_eq!(ends_at_once(&quick, &[0, 1, 2], &[look_up; 3]), [10, 10, 10]);
+    // writing and synchronising are none of its business
+    let data = [call(Access::Write, 0, 0), call(Access::Synchronize, 0, 0)];
+    assert_eq!(ends_at_once(&served, &[0, 1], &data), [10, 1]);
+}

@@ -1,0 +1,139 @@
+//! What a run takes by another method, by arithmetic.
+
+#[path = "../../tailrace-replay/tests/common/mod.rs"]
+mod common;
+
+use common::Case;
+use tailrace_predict::simulate::{Method, Network};
+use tailrace_predict::{Asked, FileSystem, Outputs, Pace, Rebuilt, Steps, replay, steps};
+use tailrace_replay::Access;
+use tailrace_replay::program::FileCall;
+
+/// Rank 1 sends 1000 bytes, and rank 0 writes them behind 1000 of its own. Both have computed until
+/// 500, but for 100 in which rank 0 opened the file.
+const SERIAL: &str = "ranks 2
+runtime 3000
+0 0 100 open
+0 500 600 receive from=1 bytes=1000
+0 600 2600 write bytes=2000 distance=0
+0 2600 2700 close
+0 3000 3000 finalize
+1 500 550 send to=0 bytes=1000
+1 550 3000 finalize
+";
+
+/// A nanosecond a byte, 100 for all else, and nobody is in anybody's way.
+struct Plain;
+
+impl FileSystem for Plain {
+    fn end(&mut self, _rank: u32, begin: i64, call: &FileCall) -> i64 {
+        begin + if call.access.direction().is_some() { call.bytes as i64 } else { 100 }
+    }
+}
+
+fn asked(method: Method) -> Asked {
+    let network = Network { latency: 10., byte: 0.1, eager_limit_bytes: 1000 };
+    Asked { method, aggregators: None, network, piece_bytes: i64::MAX }
+}
+
+fn rebuilt(text: &str, asked: &Asked) -> Option<Rebuilt> {
+    let case = Case::parse(text);
+    let steps = steps(&case.trace, 1000).unwrap();
+    let outputs = Outputs::of(&case.trace, &steps).unwrap();
+    let files = &case.trace.tables.files;
+    outputs.by(asked, &steps, &[0, 0], files, &vec![true; files.len()])
+}
+
+fn ends(steps: &Steps) -> Vec<i64> {
+    let replayed = replay(steps, Pace::AS_MEASURED, &mut Plain);
+    replayed.ranks.iter().map(|rank| rank.end).collect()
+}
+
+fn ends_by(text: &str, asked: &Asked) -> Vec<i64> {
+    ends(&rebuilt(text, asked).unwrap().steps)
+}
+
+#[test]
+fn one_rank_writes_what_it_gathers() {
+    // At 500 both are there; a message of 1000 bytes takes 10 + 100, the write 2000, closing 100,
+    // and rank 0 computes for another 300. Rank 1 is busy with its message until 610.
+    assert_eq!(ends_by(SERIAL, &asked(Method::Serial)), [500 + 110 + 2000 + 100 + 300, 610]);
+    // the only writer of the one node does the same
+    assert_eq!(ends_by(SERIAL, &asked(Method::Aggregated)), [3010, 610]);
+}
+
+#[test]
+fn each_rank_writes_its_own() {
+    // Rank 0 writes 1000 bytes from 500, closes and computes. Rank 1 opens, writes and closes.
+    let expected = [500 + 1000 + 100 + 300, 500 + 100 + 1000 + 100];
+    for method in [Method::FilePerRank, Method::Independent] {
+        assert_eq!(ends_by(SERIAL, &asked(method)), expected);
+    }
+    let two = Asked { aggregators: Some(2), ..asked(Method::Aggregated) };
+    assert_eq!(ends_by(SERIAL, &two), expected);
+}
+
+#[test]
+fn aggregators_write_what_all_have_exchanged() {
+    // Rank 1 opens until 600; then both tell each other where their 2 × 16 bytes lie, two messages
+    // of 10 and 3 for the bytes: 623. Rank 0 has all 2000 after 10 + 200, and two messages more:
+    // 853. It writes until 2853, closes and computes. Rank 1 closes.
+    assert_eq!(ends_by(SERIAL, &asked(Method::Collective)), [2853 + 100 + 300, 623 + 100]);
+}
+
+#[test]
+fn who_sends_much_waits_until_it_is_taken() {
+    let text = SERIAL.replace("bytes=1000", "bytes=1001").replace("bytes=2000", "bytes=2002");
+    // 10 + 100.1 for the message; rank 1 is let go when rank 0 has it.
+    assert_eq!(ends_by(&text, &asked(Method::Serial)), [500 + 110 + 2002 + 100 + 300, 610]);
+}
+
+#[test]
+fn each_call_has_its_place() {
+    let by = |method| {
+        let Rebuilt { steps, files, told } = rebuilt(SERIAL, &asked(method)).unwrap();
+        let call = |call: FileCall| (call.access, call.file, call.offset, call.bytes);
+        let calls = steps.calls_made().into_iter();
+        let calls: Vec<Vec<_>> = calls.map(|calls| calls.into_iter().map(call).collect()).collect();
+        (calls, files.len(), told)
+    };
+    let write = |file, offset, bytes| (Access::Write, file, Some(offset), bytes);
+    let own =
+        |file, write| vec![(Access::Open, file, None, 0), write, (Access::Close, file, None, 0)];
+    let (calls, files, told) = by(Method::Independent);
+    assert_eq!(calls, [own(0, write(0, 0, 1000)), own(0, write(0, 1000, 1000))]);
+    assert_eq!((files, told.bytes, told.unplaced, told.apart), (1, 2000, 2000, 0));
+    let (calls, files, told) = by(Method::FilePerRank);
+    assert_eq!(calls, [own(0, write(0, 0, 1000)), own(1, write(1, 0, 1000))]);
+    assert_eq!((files, told.bytes, told.unplaced, told.apart), (2, 2000, 0, 0));
+}
+
+#[test]
+fn what_ranks_write_into_one_file_is_gathered_by_the_first() {
+    // Each writes two pieces; together they are one of 40 bytes. Rank 1 is there at 300.
+    let text = "ranks 2
+runtime 1000
+0 0 10 open
+0 100 110 write bytes=10 distance=0
+0 110 120 write bytes=10 distance=10
+0 200 210 close
+0 210 1000 finalize
+1 0 10 open
+1 300 310 write bytes=10 distance=10
+1 310 320 write bytes=10 distance=10
+1 400 410 close
+1 410 1000 finalize
+";
+    let found = rebuilt(text, &asked(Method::Serial)).unwrap();
+    let calls = found.steps.calls_made();
+    let writes: Vec<(Option<i64>, u64)> = calls[0]
+        .iter()
+        .filter(|c| c.access == Access::Write)
+        .map(|c| (c.offset, c.bytes))
+        .collect();
+    assert_eq!(writes, [(Some(0), 40)]);
+    assert!(calls[1].is_empty());
+    // Rank 1 does not open and close, so it comes at 290, and its 20 bytes take 12. Rank 0 writes
+    // 40 until 342, computes for another 80, and closes. Rank 1 computes for another 80.
+    assert_eq!(ends(&found.steps), [290 + 12 + 40 + 80 + 100, 290 + 12 + 80]);
+}

@@ -1,0 +1,165 @@
+//! Models of file systems, as the engine takes them, and what they say of calls.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tailrace_predict::{
+    FileSystem, Granularity, Locks, Modelled, Parameters, Rereads, Servers, served,
+};
+use tailrace_replay::Access;
+use tailrace_replay::program::FileCall;
+
+/// What the calls of one process take by a model, one after another, ns: each is (kind, file,
+/// offset, bytes), the kind one of "read", "write", "open", "close", "look_up", "synchronize",
+/// "lock", "truncate", "other".
+///
+/// The model's keys are those of `Parameters` in the crate tailrace-predict: "calls" by kind,
+/// "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write" and
+/// "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in bytes;
+/// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
+/// "never", "while_open" or "always". They may be left out: "link" in ns a byte; "servers", {"count",
+/// "stripe_bytes", "stripe_count"}; "locks", {"granularity": "file", "object" or bytes, "hand_over"
+/// in ns}; "metadata" in ns a call. Raises KeyError, TypeError and ValueError for others.
+#[pyfunction]
+pub(crate) fn model_times(
+    model: Bound<'_, PyDict>,
+    calls: Vec<(String, u32, i64, u64)>,
+) -> PyResult<Vec<i64>> {
+    let parameters = parameters(&model)?;
+    let mut files = Modelled::new(&parameters, &[0], false);
+    let mut now = 0;
+    let mut time = |(kind, file, offset, bytes): (String, u32, i64, u64)| {
+        let access = access(&kind)?;
+        let offset = Some(offset);
+        let call = FileCall { begin: now, end: now, access, file, bytes, offset };
+        let begin = now;
+        now = files.end(0, begin, &call);
+        Ok(now - begin)
+    };
+    calls.into_iter().map(&mut time).collect()
+}
+
+/// When each rank is done with its calls by a model, ns: lists of calls as in `model_times`, and by
+/// rank the node. Ranks take turns: whoever is earliest makes its next call.
+#[pyfunction]
+#[pyo3(signature = (model, nodes, ranks, *, warm=false))]
+pub(crate) fn model_ends(
+    py: Python<'_>,
+    model: Bound<'_, PyDict>,
+    nodes: Vec<u32>,
+    ranks: Vec<Vec<(String, u32, i64, u64)>>,
+    warm: bool,
+) -> PyResult<Vec<i64>> {
+    if nodes.len() != ranks.len() {
+        return Err(PyValueError::new_err("each rank is on a node"));
+    }
+    let parameters = parameters(&model)?;
+    let call = |(kind, file, offset, bytes): &(String, u32, i64, u64)| {
+        let (access, offset) = (access(kind)?, Some(*offset));
+        Ok(FileCall { begin: 0, end: 0, access, file: *file, bytes: *bytes, offset })
+    };
+    let calls: Vec<Vec<FileCall>> =
+        ranks.iter().map(|calls| calls.iter().map(call).collect()).collect::<PyResult<_>>()?;
+    Ok(py.detach(|| served(&mut Modelled::new(&parameters, &nodes, warm), &calls)))
+}
+
+const KINDS: [(&str, Access); Access::KINDS] = [
+    ("read", Access::Read),
+    ("write", Access::Write),
+    ("open", Access::Open),
+    ("close", Access::Close),
+    ("look_up", Access::LookUp),
+    ("synchronize", Access::Synchronize),
+    ("lock", Access::Lock),
+    ("truncate", Access::Truncate),
+    ("other", Access::Other),
+];
+
+pub(crate) fn kind(access: Access) -> &'static str {
+    KINDS[access as usize].0
+}
+
+fn access(kind: &str) -> PyResult<Access> {
+    let known = KINDS.iter().find(|(name, _)| *name == kind);
+    known
+        .map(|(_, access)| *access)
+        .ok_or_else(|| PyValueError::new_err(format!("there is no kind of call {kind:?}")))
+}
+
+pub(crate) fn kinds_of(names: &[String]) -> PyResult<[bool; Access::KINDS]> {
+    let mut kinds = [false; Access::KINDS];
+    for name in names {
+        kinds[access(name)? as usize] = true;
+    }
+    Ok(kinds)
+}
+
+pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
+    let number = |name: &str| model.as_any().get_item(name)?.extract::<f64>();
+    let flag = |name: &str| model.as_any().get_item(name)?.extract::<bool>();
+    let calls = model.as_any().get_item("calls")?;
+    let mut costs = [0.; Access::KINDS];
+    for (name, access) in KINDS {
+        costs[access as usize] = calls.get_item(name)?.extract()?;
+    }
+    let kinds = |name: &str| -> PyResult<[bool; Access::KINDS]> {
+        kinds_of(&model.as_any().get_item(name)?.extract::<Vec<String>>()?)
+    };
+    let rereads = match model.as_any().get_item("rereads")?.extract::<String>()?.as_str() {
+        "never" => Rereads::Never,
+        "while_open" => Rereads::WhileOpen,
+        "always" => Rereads::Always,
+        other => return Err(PyValueError::new_err(format!("rereads cannot be {other:?}"))),
+    };
+    Ok(Parameters {
+        calls: costs,
+        cached_read: number("cached_read")?,
+        scattered_write: number("scattered_write")?,
+        synchronize_clean: number("synchronize_clean")?,
+        sent_write: number("sent_write")?,
+        sent_scattered_write: number("sent_scattered_write")?,
+        arrival: number("arrival")?,
+        copy: number("copy")?,
+        cached: number("cached")?,
+        write: number("write")?,
+        read: number("read")?,
+        write_behind: number("write_behind")?,
+        room_by_file: flag("room_by_file")?,
+        drains: kinds("drains")?,
+        end_drains: flag("end_drains")?,
+        behind_writes: kinds("behind_writes")?,
+        rereads,
+        link: optional(model, "link", |link| link.extract())?.unwrap_or(0.),
+        servers: optional(model, "servers", |given| servers(&given))?,
+        locks: optional(model, "locks", |given| locks(&given))?,
+        metadata: optional(model, "metadata", |time| time.extract())?.unwrap_or(0.),
+    })
+}
+
+/// None where the key is not there, or None.
+fn optional<'py, T>(
+    model: &Bound<'py, PyDict>,
+    name: &str,
+    take: impl FnOnce(Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Option<T>> {
+    model.get_item(name)?.filter(|value| !value.is_none()).map(take).transpose()
+}
+
+fn servers(given: &Bound<'_, PyAny>) -> PyResult<Servers> {
+    Ok(Servers {
+        count: given.get_item("count")?.extract()?,
+        stripe_bytes: given.get_item("stripe_bytes")?.extract()?,
+        stripe_count: given.get_item("stripe_count")?.extract()?,
+    })
+}
+
+fn locks(given: &Bound<'_, PyAny>) -> PyResult<Locks> {
+    let granularity = given.get_item("granularity")?;
+    let granularity = match granularity.extract::<String>().as_deref() {
+        Ok("file") => Granularity::File,
+        Ok("object") => Granularity::Object,
+        Ok(other) => return Err(PyValueError::new_err(format!("no lock is of {other:?}"))),
+        Err(_) => Granularity::Bytes(granularity.extract()?),
+    };
+    Ok(Locks { granularity, hand_over: given.get_item("hand_over")?.extract()? })
+}
