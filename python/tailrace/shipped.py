@@ -1,4 +1,4 @@
-"""The workloads and studies that come with Tailrace, and which file a user's word means."""
+"""The workloads, studies and models that come with Tailrace, and which file a user's word means."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent
 @dataclass(frozen=True)
 class Shipped:
     """TOML files of one kind. `noun`: one of them; `checkout`: their folder there; `package`: their
-    folder beside the package when it is installed; `listed_by`: the command that lists them.
+    folder beside the package when it is installed; `listed_by`: what lists them.
     """
 
     noun: str
@@ -55,3 +55,4 @@ WORKLOADS = Shipped(
     "workload", "workloads", "workloads", "bench/workload_files", "tailrace bench --list"
 )
 STUDIES = Shipped("study", "studies", "studies", "study/study_files", "tailrace study list")
+MODELS = Shipped("model", "models", "models", "predict/model_files", "models/README.md")

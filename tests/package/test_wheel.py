@@ -130,6 +130,13 @@ def test_bench(run, tmp_path: Path) -> None:
     assert answer["verified"] is True
 
 
+def test_documented_models(run) -> None:
+    """They come with the package: a name is enough."""
+    words = ["--ranks", "4", "--method", "serial", "--format", "posix", "--target", "lustre"]
+    answer = json.loads(run("simulate", "roms", *words, "--json").stdout)
+    assert answer["prediction"]["predicted_s"] > 0
+
+
 def test_what_studies_need_is_named(run) -> None:
     """The list needs nothing; running and reporting name the extra that is missing."""
     assert "cmaq" in run("study", "list").stdout
