@@ -50,6 +50,15 @@
  *   {"kind":"check","stream":"solution","what":"…","ok":true}
  *        something that the program itself verified.
  *
+ *   {"kind":"nodes","nodes":4,"ranks":8}
+ *   {"kind":"sample","round":0,"experiment":"write","where":"between","held_out":false,"ranks":2,
+ *    "bytes":N,"block_bytes":N,"count":1,"seconds":…}
+ *        of clients: what an experiment found. message: bytes took so long, one way; stream: ranks
+ *        sent so many bytes together; eager: bytes did not wait, block_bytes did (0: none did);
+ *        write, read: ranks moved so many bytes each, block_bytes at a time, until the last was
+ *        done; turns: what a turn took, bytes apart (0: in files of their own); names: count files
+ *        of all ranks.
+ *
  *   {"kind":"rank","rank":0,"node":"…","user_s":…,"system_s":…,"elapsed_s":…,"compute_s":…,
  *    "communicate_s":…,"aside_s":…,"maximum_resident_bytes":N}
  *        at the end. compute_s: in the program's own numbers; communicate_s: in its halo exchange;

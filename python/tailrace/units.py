@@ -42,6 +42,17 @@ def byte_count(value: float) -> str:
     return f"{value:.0f} B"
 
 
+def chosen_bytes(value: int) -> str:
+    """A size that somebody chose, exactly: `4 MB`, `64 KiB`."""
+    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if value and value % 1024**power == 0:
+            return f"{value // 1024**power} {unit}"
+    for scale, unit in _BYTES:
+        if value >= scale:
+            return f"{value / scale:.15g} {unit}"
+    return f"{value} B"
+
+
 def rate(bytes_per_second: float) -> str:
     return f"{byte_count(bytes_per_second)}/s"
 

@@ -5,9 +5,10 @@ import errno
 import os
 import re
 import sys
+import types
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, get_args
+from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 import click
 
@@ -31,6 +32,7 @@ PATH = _Path(path_type=Path)
 WRONG_USE, STOPPED = 2, 130
 # What a write to a standard output that takes no more fails with.
 UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF)
+LONGEST_S = 366 * 86_400.0
 POWERS = {letter: power for power, letter in enumerate("KMGT", start=1)}
 
 
@@ -51,6 +53,25 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.
         return size
 
 
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
+    """Seconds, as a float: 90, 90s, 5m or 2h."""
+
+    name = "duration"
+    units = types.MappingProxyType({None: 1, "s": 1, "m": 60, "min": 60, "h": 3600})
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|m|min|h)?", text)
+        seconds = float(found[1]) * self.units[found[2]] if found else 0.0
+        if not 1 <= seconds <= LONGEST_S:
+            self.fail(f"'{printable(text)}' is not a duration such as 90s, 5m or 2h", param, ctx)
+        return seconds
+
+
 def bytes_of(text: str) -> int | None:
     """K, M, G and T are powers of 1024, also as KiB; kB, MB, GB and TB are powers of 1000."""
     if (found := re.fullmatch(r"(\d+)([kKMGT]?)(iB|B)?", text.strip())) is None:
@@ -62,6 +83,19 @@ def bytes_of(text: str) -> int | None:
 
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+Cache = Literal["cold", "warm"]
+
+
+def cache_option(command: Verb) -> Verb:
+    """Of the verbs that predict runs on a file system."""
+    return click.option(
+        "--cache",
+        type=click.Choice(get_args(Cache)),
+        help="Whether clients have what they read in memory when the run begins [default: cold,"
+        " at best warm].",
+    )(command)
 
 
 # The two options of every verb whose answer comes from a replay.

@@ -152,7 +152,7 @@ def _is_on_a_disk(path: Path) -> bool:
     return kind not in ("tmpfs", "ramfs", "overlayfs")
 
 
-@pytest.mark.parametrize("program", ["solver", "btio", "zones", "transfers"])
+@pytest.mark.parametrize("program", ["solver", "btio", "zones", "transfers", "clients"])
 @pytest.mark.parametrize("words", [["--plan"], ["--plan", "a", "--colour", "b"]])
 def test_a_wrong_command_line_shows_the_right_one(one_solver, program, words):
     run = one_solver.run(2, *words, program=program)

@@ -1,8 +1,10 @@
-"""A file system that sleeps is measured, and what is held out says whether the model is right."""
+"""A directory is measured by one client, and by ranks on one node: what is written goes again, and
+what is held out says whether the model is right."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,7 +14,9 @@ import pytest
 
 from tailrace.predict.model import load
 
+from ..conftest import find_mpi
 from ..processes import started, until
+from ..python.bench_runs import CACHE
 from ..python.test_report import check_schema
 
 TAILRACE = str(Path(sys.executable).with_name("tailrace"))
@@ -55,3 +59,57 @@ def test_what_cannot_be_measured_is_told(tmp_path: Path, make, sentence: str) ->
     done = subprocess.run([TAILRACE, "calibrate", place], capture_output=True, text=True)
     assert done.returncode == 2
     assert sentence in done.stderr and "hint: give a directory" in done.stderr
+
+
+# --- several ranks ---
+
+# The kernels of the tests of `tailrace bench`.
+WITH_KERNELS = {**os.environ, "TAILRACE_CACHE": str(CACHE)}
+
+
+def by_two_ranks(directory: Path, *options: str) -> list[str]:
+    mpi = find_mpi("mpich")
+    words = ["--ranks", "2", "--mpiexec", mpi.mpiexec, *options]
+    return [TAILRACE, "calibrate", str(directory), *words]
+
+
+@pytest.mark.slow
+def test_two_ranks_of_a_node_tell_what_is_inside_it(tmp_path: Path) -> None:
+    """It is compiled, and the directory is left as it was."""
+    target, model = tmp_path / "target", tmp_path / "model.toml"
+    target.mkdir()
+    command = by_two_ranks(target, "-o", str(model), "--budget", "4s", "--json")
+    done = subprocess.run(command, capture_output=True, text=True, env=WITH_KERNELS)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    check_schema(document, "calibrate.json")
+    assert (document["several"]["ranks"], document["several"]["nodes"]) == (2, 1)
+    assert document["several"]["messages"]["runs"] >= 9
+    assert document["several"]["files"] is None
+    assert any("all ranks ran on one" in what for what in document["unknown"])
+    network = load(model).network
+    assert network and network.latency_s is None and network.node_bytes_per_s is None
+    assert network.inside_latency_s and network.inside_latency_s.value < 1
+    assert network.inside_bytes_per_s and network.inside_bytes_per_s.value > 1e6
+    assert "then 2 ranks on 1 node" in load(model).source
+    assert not any(target.iterdir())
+
+
+@pytest.mark.slow
+def test_ranks_that_are_stopped_leave_nothing(tmp_path: Path) -> None:
+    with started(by_two_ranks(tmp_path, "--budget", "10s"), env=WITH_KERNELS) as process:
+        until(lambda: any(tmp_path.glob(".tailrace-calibrate-*/several/records")), process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_launcher_that_fails_is_told(tmp_path: Path) -> None:
+    command = by_two_ranks(tmp_path, "--budget", "1s")
+    command[-3] += " -no-such-option"
+    done = subprocess.run(command, capture_output=True, text=True, env=WITH_KERNELS)
+    assert done.returncode == 2
+    assert "clients ended with status" in done.stderr
+    assert "hint: the launcher has to start ranks on nodes that all see" in done.stderr
+    assert not any(tmp_path.iterdir())

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from statistics import fmean
 
-from tailrace.predict.calibration import waiting
-from tailrace.predict.calibration.probe import (
+from tailrace.calibration import waiting
+from tailrace.calibration.probe import (
     MIB,
     SMALL,
     Probe,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from tailrace.predict.calibration.probe import (
+from tailrace.calibration.probe import (
     SMALL,
     Probe,
     Samples,

@@ -1,15 +1,14 @@
-"""From samples to a model: each parameter the median over the rounds, its interval what nine rounds
-in ten lie in."""
+"""From samples of one client to a model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
 
-from tailrace.predict.calibration.probe import SMALL, Samples, Sizes
-from tailrace.predict.calibration.waiting import USUAL
+from tailrace.calibration.probe import SMALL, Samples, Sizes
+from tailrace.calibration.quantities import ENDLESS, quantity, rate
+from tailrace.calibration.waiting import USUAL
 from tailrace.predict.model import (
     KINDS,
     NOTHING,
@@ -19,12 +18,8 @@ from tailrace.predict.model import (
     Kind,
     Model,
     Quantity,
-    Rate,
 )
 
-LOW, HIGH = 5, 95
-# Of a cache that never was full nothing is known but that.
-ENDLESS = 1e15
 # Writes wait for room when they are hardly faster than the way to the servers.
 FULL = 1.5
 # A call that drains takes at least so much of the time for which the bytes are on their way.
@@ -42,10 +37,10 @@ class Fit:
         self._rounds, self._sizes = rounds, sizes
         self.unknown: list[str] = []
         rates = ByteRates(
-            copy_in=_rate(self._values("copy_rate")),
-            copy_out=_rate(self._values("copy_out_rate")),
-            write=_rate(self._values("write_rate")),
-            read=_rate(self._values("read_rate")),
+            copy_in=rate(self._values("copy_rate")),
+            copy_out=rate(self._values("copy_out_rate")),
+            write=rate(self._values("write_rate")),
+            read=rate(self._values("read_rate")),
         )
         cache = self._cache(rates)
         self.model = Model(
@@ -80,19 +75,19 @@ class Fit:
         return np.asarray([samples[name] for samples in self._rounds if name in samples])
 
     def _of(self, name: str) -> Quantity:
-        return _quantity(self._values(name))
+        return quantity(self._values(name))
 
     def _either(self, *names: str) -> Quantity:
-        return _quantity(np.concatenate([self._values(name) for name in names]))
+        return quantity(np.concatenate([self._values(name) for name in names]))
 
     def _beyond_bytes(self, call: str, rate: str) -> Quantity:
         """What a small call takes beyond its bytes at that rate."""
         bytes_s = SMALL / self._values(rate)
-        return _quantity(np.clip(self._values(call) - bytes_s, 0, None))
+        return quantity(np.clip(self._values(call) - bytes_s, 0, None))
 
     def _more(self, call: str, than: str) -> Quantity:
         """What one takes more than the other, in the same round."""
-        return _quantity(np.clip(self._values(call) - self._values(than), 0, None))
+        return quantity(np.clip(self._values(call) - self._values(than), 0, None))
 
     def _cache(self, rates: ByteRates) -> ClientCache:
         drain_s = self._sizes.bulk / rates.write.value
@@ -117,7 +112,7 @@ class Fit:
                 f"how much the client's cache takes beyond {self._sizes.room >> 20} MiB"
             )
             return Quantity(value=ENDLESS, low=float(self._sizes.room), high=ENDLESS)
-        return _quantity(under_way)
+        return quantity(under_way)
 
     def _scope(self, room: Quantity) -> Literal["mount", "file"]:
         if room.value >= ENDLESS:
@@ -139,19 +134,9 @@ class Fit:
             if name in cache.drains or (name == "end" and cache.end_drains):
                 beyond = self._values(f"{name}_after_small") - self._values(without[name])
                 bytes_s = SMALL / self._values("write_rate")
-                found.append(_quantity(np.clip(beyond - bytes_s, 0, None)))
-        return max(found, key=lambda quantity: quantity.value)
+                found.append(quantity(np.clip(beyond - bytes_s, 0, None)))
+        return max(found, key=lambda found: found.value)
 
     def _drains(self, name: str, room: Quantity, drain_s: float) -> bool:
         left_s = drain_s * min(1.0, room.value / self._sizes.bulk)
         return bool(np.median(self._values(name)) > DRAINS * left_s)
-
-
-def _quantity(values: np.ndarray) -> Quantity:
-    low, value, high = (float(number) for number in np.percentile(values, [LOW, 50, HIGH]))
-    return Quantity(value=value, low=low, high=high)
-
-
-def _rate(values: Iterable[float]) -> Rate:
-    found = _quantity(np.asarray(values))
-    return Rate(value=found.value, low=found.low, high=found.high)
