@@ -249,7 +249,7 @@ WRONG_USES = [
     (("--set", "run.command=['/no/such/program']"), "there is no program /no/such/program"),
     (("--set", "run.launcher=no-such-mpiexec"), "there is no launcher no-such-mpiexec"),
     (("--target", "disk=/tmp"), "--target disk: mine has no such target"),
-    (("--budget", "soon"), "--budget 'soon' is not a valid duration"),
+    (("--budget", "soon"), "--budget: 'soon' is not a duration such as 90s, 5m or 2h"),
     (
         ("--set", "target.disk.directory='/proc/nowhere'"),
         "target disk: there is no directory /proc/nowhere",

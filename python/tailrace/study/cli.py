@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tailrace import extras
-from tailrace.usage import PATH, Commands
+from tailrace.usage import PATH, Commands, Duration
 
 
 @click.group(
@@ -15,7 +15,8 @@ from tailrace.usage import PATH, Commands
     short_help="Run factorial experiments, and report what they found.",
 )
 def study() -> None:
-    """Factorial experiments: run one, report what it found, list those that come with Tailrace."""
+    """Factorial experiments: plan one, run it, report what it found, list those that come with
+    Tailrace."""
 
 
 @study.command("run")
@@ -32,7 +33,11 @@ def study() -> None:
     help="Random seed for the run order [default: chosen and recorded].",
 )
 @click.option(
-    "--budget", metavar="DURATION", help="Start no run that would exceed this time: 90s, 30m, 2h."
+    "--budget",
+    "budget_s",
+    type=Duration(),
+    metavar="TIME",
+    help="Start no run that would exceed this time: 90s, 30m, 2h.",
 )
 @click.option(
     "--set",
@@ -106,6 +111,41 @@ def report(directories: tuple[Path, ...], as_json: bool, page: Path | None) -> N
     from tailrace.study.command import report as report_studies
 
     report_studies(directories, as_json, page)
+
+
+@study.command("plan")
+@click.argument("word", metavar="STUDY")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="[TARGET=]MODEL",
+    help="What a target is: a file of `tailrace calibrate`, or a name as lustre.",
+)
+@click.option("--size", metavar="NAME", help="As in `study run`.")
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="As in `study run`.")
+@click.option(
+    "--question",
+    type=click.Choice(["best", "claims", "both"]),
+    default="both",
+    show_default=True,
+    help="Which choice is the best in each place, or what is expected.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON (docs/schema/study-to-measure.json)."
+)
+def plan(word: str, models: tuple[str, ...], **options: Any) -> None:
+    """Select the combinations of STUDY to measure, so that its answer is decided at least cost.
+
+    What cannot be the best by the models' predictions need not be measured.
+
+    \b
+    tailrace study plan my-study.toml --model scratch=lustre
+    """
+    extras.need("study", "studies")
+    from tailrace.study.planning.show import PlanOptions, main
+
+    main(word, PlanOptions(models=models, **options))
 
 
 @study.command("list")

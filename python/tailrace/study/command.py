@@ -1,7 +1,6 @@
 """`tailrace study`: what the user asked for becomes a runner, and what came of it a table."""
 
 import contextlib
-import re
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,12 @@ from tailrace.names import printable
 from tailrace.output import print_json
 from tailrace.shipped import STUDIES
 from tailrace.study.definition import loader
+from tailrace.study.definition.columns import RunStatus
 from tailrace.study.definition.setups import setup
 from tailrace.study.running import leftovers, plan, targets, testbed
 from tailrace.study.running.command_run import CommandRuns
 from tailrace.study.running.jobs import Jobs
+from tailrace.study.running.mixed_runs import MixedRuns
 from tailrace.study.running.plan import Plan
 from tailrace.study.running.results import StoppedError
 from tailrace.study.running.runner import Executor, Runner
@@ -29,7 +30,6 @@ from tailrace.terminal import tell
 from tailrace.units import count
 
 DONE, BAD, STOPPED = 0, 1, 130
-UNITS_S = {"s": 1, "min": 60, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class StudyOptions:
     directory: Path | None = None
     size: str | None = None
     seed: int | None = None
-    budget: str | None = None
+    budget_s: float | None = None
     changes: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     keep: bool = False
@@ -164,9 +164,7 @@ def _checked(store: Store, made: Plan, options: StudyOptions, block: int | None 
         [setup(study, combination["levels"]) for combination in made.values["combinations"]]
     )
     adaptive = study.adaptive.budget_s if study.adaptive else None
-    return Runner(
-        store, made, executor, places, _seconds(options.budget) if options.budget else adaptive
-    )
+    return Runner(store, made, executor, places, options.budget_s or adaptive)
 
 
 def _executor(made: Plan, places: targets.Targets, keep: bool) -> Executor:
@@ -174,7 +172,14 @@ def _executor(made: Plan, places: targets.Targets, keep: bool) -> Executor:
         return CommandRuns(made.study, places, made.started_in, keep)
     from tailrace.study.running.workload_run import WorkloadRuns
 
-    return WorkloadRuns(made.study, places, made.workload, keep)
+    real = WorkloadRuns(made.study, places, made.workload, keep)
+    if not made.models:
+        return real
+    from tailrace.study.running.models import loaded
+    from tailrace.study.running.simulated_run import SimulatedRuns
+
+    simulation = SimulatedRuns(made.study, loaded(made.models), made.workload)
+    return MixedRuns(real, simulation, made.models)
 
 
 def _given(options: StudyOptions) -> dict[str, str]:
@@ -195,16 +200,6 @@ def _pair(text: str) -> tuple[str, str]:
             "for example --target nfs=/mnt/nfs",
         )
     return name, directory
-
-
-def _seconds(text: str) -> float:
-    """`90`, `90s`, `30m`, `1.5h`."""
-    found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*(s|min|m|h)?", text.strip())
-    if not found:
-        raise TailraceError(
-            f"--budget {printable(text)!r} is not a valid duration", "for example 90s, 30m or 2h"
-        )
-    return float(found[1]) * UNITS_S[found[2] or "s"]
 
 
 @contextlib.contextmanager
@@ -237,15 +232,20 @@ def _answer(store: Store, options: StudyOptions) -> int:
     study = Study(store)
     if options.report and len(study.runs):
         report([store.directory], False, store.directory / REPORT)
-    without = len(study.plan["combinations"]) - len(
-        study.done[list(study.factors)].drop_duplicates()
-    )
+    unavailable = study.runs[study.runs["status"] == RunStatus.UNAVAILABLE]
+    if len(unavailable):
+        tell(
+            f"{count(len(unavailable), 'combination')} cannot be simulated:"
+            f" {printable(str(unavailable['reason'].iloc[0]))}"
+        )
+    answered = study.done[list(study.factors)].drop_duplicates()
+    without = len(study.plan["combinations"]) - len(answered) - len(unavailable)
     if without:
         tell(
             f"{without} of {count(len(study.plan['combinations']), 'combination')} have no"
             " successful run"
         )
-    return BAD if without else DONE
+    return BAD if without or not len(answered) else DONE
 
 
 def report(directories: Sequence[Path], as_json: bool, page: Path | None) -> None:

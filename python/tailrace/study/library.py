@@ -10,7 +10,7 @@ import pandas as pd
 from tailrace import extras
 from tailrace.errors import TailraceError
 from tailrace.names import printable
-from tailrace.study.definition.columns import RunStatus
+from tailrace.study.definition.columns import ANSWERED, NOT_RUN
 from tailrace.study.definition.model import StudyDefinition
 from tailrace.study.running import plan, run_tables
 from tailrace.study.running.store import ENVIRONMENT, Store
@@ -75,8 +75,8 @@ class Study:
 
     @cached_property
     def done(self) -> pd.DataFrame:
-        """The rows of the runs that succeeded."""
-        return self.runs[self.runs["status"] == RunStatus.DONE]
+        """The rows of the runs that succeeded, and of what was simulated instead."""
+        return self.runs[self.runs["status"].isin(ANSWERED)]
 
     @cached_property
     def phases(self) -> pd.DataFrame:
@@ -130,4 +130,6 @@ class Study:
     @property
     def complete(self) -> bool:
         """Whether every combination has as many runs as the plan wants at least."""
-        return len(self.runs) >= len(self.plan["combinations"]) * self.plan["repetitions"]
+        once = int(self.runs["status"].isin(NOT_RUN).sum())
+        every, times = len(self.plan["combinations"]), self.plan["repetitions"]
+        return len(self.runs) - once >= (every - once) * times

@@ -12,7 +12,7 @@ import numpy as np
 from tailrace.study.analysis import contrasts, words
 from tailrace.study.analysis.contrasts import Family
 from tailrace.study.analysis.factors import StudyFactor
-from tailrace.study.analysis.intervals import LEVEL, Estimate, of_blocks
+from tailrace.study.analysis.intervals import LEVEL, Estimate, exact, of_blocks
 from tailrace.study.analysis.layout import Curve
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.responses import Response
@@ -210,11 +210,19 @@ def matters_more(
     weights = contrasts.ratio(high, low)
     sides = [_by_number(curve, weights) for curve in curves]
     whole = np.isfinite(sides[0]) & np.isfinite(sides[1]) if all(map(len, sides)) else np.zeros(0)
-    if int(whole.sum()) < 2:
+    runs = any(contrasts.scale(curve, weights) for curve in curves) if len(whole) else True
+    if int(whole.sum()) < (2 if runs else 1):
         return Assessment(Judgement.UNDECIDED, "fewer than two blocks have both")
     a, b = sides[0][whole.astype(bool)], sides[1][whole.astype(bool)]
-    first, second = (of_blocks(values, level=level) for values in (a, b))
-    difference, total = of_blocks(a - b, level=level), of_blocks(a + b, level=level)
+
+    def estimate(values: np.ndarray, *margins: tuple[float, float]) -> Estimate:
+        found = of_blocks(values, level=level) if runs else exact(values)
+        return found.widened(*map(sum, zip(*margins, strict=True)))
+
+    (low, high), of_b = (contrasts.margin(curve, weights) for curve in curves)
+    first, second = estimate(a, (low, high)), estimate(b, of_b)
+    difference = estimate(a - b, (low, high), (-of_b[1], -of_b[0]))
+    total = estimate(a + b, (low, high), of_b)
     sign = _sign(difference) * _sign(total)
     names = [words.places(study.factors, condition) for condition in (more.with_, more.than)]
     ratio = f"{words.plain(factor, high)} over {words.plain(factor, low)}"

@@ -97,6 +97,7 @@ def label(study: Measured) -> str:
 
 def compare(first: Measured, second: Measured) -> Comparison:
     """Raises TailraceError where the two have no combination or no response in common."""
+    first, second = first.only_run, second.only_run
     before, after = _tables(first, second)
     places = {tuple(where.items()): row for where, row in zip(after.where, after.logs, strict=True)}
     rows = [
@@ -106,8 +107,8 @@ def compare(first: Measured, second: Measured) -> Comparison:
     pairs = [(where, row, other_row) for where, row, other_row in rows if other_row is not None]
     if not pairs:
         raise TailraceError(
-            "the two studies have no combination in common that finished in both",
-            "compare studies of the same factors",
+            "the two studies have no combination in common that was run and finished in both",
+            "compare studies of the same factors; what was simulated is not compared",
         )
     claimed = {answer.claim: answer for answer in evaluate(second)}
     return Comparison(

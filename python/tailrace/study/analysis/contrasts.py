@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, Prior, of_blocks, prior_of
+from tailrace.study.analysis.intervals import (
+    LEVEL,
+    UNBOUNDED,
+    Estimate,
+    Prior,
+    exact,
+    of_blocks,
+    prior_of,
+)
 from tailrace.study.analysis.layout import Curve
 
 Weights = Mapping[Any, float]
@@ -41,16 +49,28 @@ def scale(curve: Curve, weights: Weights) -> float:
     return float(sum(weight**2 * curve.spread_at(level) for level, weight in weights.items()))
 
 
+def margin(curve: Curve, weights: Weights) -> tuple[float, float]:
+    """By how much less and more the weighted sum may be where levels were simulated: each
+    simulation may be off in its own way."""
+    ends = [
+        [weight * end for end in curve.margin_at(level)][:: 1 if weight > 0 else -1]
+        for level, weight in weights.items()
+    ]
+    return sum(low for low, _ in ends), sum(high for _, high in ends)
+
+
 def scatter(curve: Curve) -> list[tuple[np.ndarray, float]]:
     """All that the runs of one curve say of the scatter of a typical one: orthonormal comparisons
     of its levels, in each block that is whole, and the scale of each. What a block has in common,
     and any true difference between levels, is not in their variances.
     """
-    whole = curve.logs[:, np.isfinite(curve.logs).all(axis=0)]
+    ran = [level for level in curve.levels if curve.spread_at(level) > 0]
+    whole = np.array([curve.at(level) for level in ran]).reshape(len(ran), curve.logs.shape[1])
+    whole = whole[:, np.isfinite(whole).all(axis=0)]
     if whole.shape[0] < 2 or whole.shape[1] < 2:
         return []
     rows = linalg.helmert(whole.shape[0])
-    spread = np.array([curve.spread_at(level) for level in curve.levels])
+    spread = np.array([curve.spread_at(level) for level in ran])
     return list(zip(rows @ whole, (rows**2 @ spread).tolist(), strict=True))
 
 
@@ -65,9 +85,13 @@ class Family:
         self._priors: dict[tuple[Any, ...], Prior] = {}
 
     def compare(self, curve: Curve, weights: Weights, level: float = LEVEL) -> Estimate:
-        """The ratio that `weights` say, in one place."""
-        found = of_blocks(by_block(curve, weights), self.prior(curve), scale(curve, weights), level)
-        return _with_bounds(found, curve, weights)
+        """The ratio that `weights` say, in one place; of no block where a level is missing."""
+        values = by_block(curve, weights)
+        if not len(values):
+            return exact(values)
+        scatters = scale(curve, weights)
+        found = of_blocks(values, self.prior(curve), scatters, level) if scatters else exact(values)
+        return _with_bounds(found.widened(*margin(curve, weights)), curve, weights)
 
     def prior(self, curve: Curve) -> Prior:
         """Of the variance of a typical run where this curve is."""

@@ -9,7 +9,8 @@ one, by an interval that Bonferroni corrects for all of them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,24 @@ from tailrace.study.definition.model import Expect, MattersMore, ShareOf
 __all__ = ["Answer", "Judgement", "evaluate"]
 
 
+class Simulated(StrEnum):
+    NOTHING = "nothing"
+    PART = "part"
+    ALL = "all"
+
+
+# Where a study does not say what computing takes.
+WITHOUT_COMPUTING = {
+    Simulated.PART: ", where computing takes no time: run.step_seconds says what it takes",
+    Simulated.ALL: ", where computing takes no time",
+}
+
+
 @dataclass(frozen=True)
 class Answer:
     """To one [[expect]]. `estimate` is what was compared, `evidence` says it in words, `runs` is
-    how many took part. `ours`: the statement is not in the study's document."""
+    how many took part. `ours`: the statement is not in the study's document. `simulated`: how much
+    of what was compared was."""
 
     claim: str
     paper_value: str
@@ -42,6 +57,7 @@ class Answer:
     runs: int
     ours: bool
     everywhere: bool
+    simulated: Simulated
 
 
 def evaluate(study: Measured) -> list[Answer]:
@@ -64,7 +80,7 @@ class _Statement:
         return self.study.column(self.response.column) / self.study.column(self.expect.share.of)
 
     def answer(self) -> Answer:
-        runs = 0
+        runs, simulated = 0, Simulated.NOTHING
         if self.absent:
             found = Assessment(
                 Judgement.SKIPPED, f"it was run without {words.joined(self.absent, 'or')}"
@@ -72,22 +88,46 @@ class _Statement:
         else:
             self.whole = self.study.table(self.values)
             self.table: Layout = self.whole.restricted(self.where)
-            runs = int(np.isfinite(self.table.logs).sum())
+            runs, simulated = int(self.table.run_counts.sum()), self._simulated()
             nothing = f"no finished run has a {self.response.words} here"
-            found = self._assessed() if runs else Assessment(Judgement.UNDECIDED, nothing)
+            found = (
+                self._assessed()
+                if len(self.table.logs)
+                else Assessment(Judgement.UNDECIDED, nothing)
+            )
+            if simulated is Simulated.PART and not self.study.states_computing:
+                # the runs compute, and the simulations do not
+                found = replace(found, answer=Judgement.UNDECIDED)
         return Answer(
             claim=self.expect.claim,
             paper_value=self.expect.paper_value,
             kind=next(iter(self.expect.given)),
             answer=found.answer,
-            evidence=found.evidence,
+            evidence=found.evidence + self._on_models(simulated),
             response=self.response.column,
             where=self.where,
             estimate=found.estimate,
             runs=runs,
             ours=self.expect.ours,
             everywhere=self.expect.everywhere,
+            simulated=simulated,
         )
+
+    def _simulated(self) -> Simulated:
+        """How much of what is compared: the levels that the statement names, where it looks."""
+        table = self.table.restricted(_compared_levels(self.expect))
+        some = table.simulated
+        if not some.any():
+            return Simulated.NOTHING
+        return Simulated.ALL if some.all() else Simulated.PART
+
+    def _on_models(self, simulated: Simulated) -> str:
+        if simulated is Simulated.NOTHING:
+            return ""
+        much = "simulated" if simulated is Simulated.ALL else "partly simulated"
+        free = "" if self.study.states_computing else WITHOUT_COMPUTING[simulated]
+        where = {**_compared_levels(self.expect), **self.where}
+        return f"; {much}, on {words.joined(self.study.models_of(where))}{free}"
 
     def _assessed(self) -> Assessment:
         match self.expect:
@@ -222,6 +262,16 @@ def _absent(study: Measured, expect: Expect) -> Iterator[str]:
         if missing and isinstance(expect.where.get(name), list) and len(missing) < len(named):
             continue
         yield from (f"{words.spaced(name)} {level}" for level in dict.fromkeys(missing))
+
+
+def _compared_levels(expect: Expect) -> dict[str, list[Any]]:
+    """Of the factor that is looked at, where not all of its levels are."""
+    if expect.faster is not None:
+        return {expect.faster.factor: [expect.faster.level, expect.faster.than]}
+    more = expect.matters_more
+    if more is not None and more.level is not None and more.to is not None:
+        return {more.factor: [more.level, more.to]}
+    return {}
 
 
 def _elsewhere(curve: Curve, names: set[str]) -> tuple[tuple[str, Any], ...]:

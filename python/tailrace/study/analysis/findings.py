@@ -50,6 +50,7 @@ class FindingKind(StrEnum):
     INTERACTION = "interaction"
     COMBINATION = "combination"
     SPEEDUP = "speedup"
+    SIMULATED = "simulated"
     RUNS = "runs"
     NO_EFFECT = "no effect"
     UNKNOWN = "unknown"

@@ -58,6 +58,14 @@ class Estimate:
         """Of the ratio the other way round."""
         return replace(self, value=1 / self.value, low=1 / self.high, high=1 / self.low)
 
+    def widened(self, below: float, above: float) -> "Estimate":
+        """By what simulations leave open, as logarithms: at most 0, and at least 0. No p goes with
+        that."""
+        if not below and not above:
+            return self
+        low, high = self.low * exponential(below), self.high * exponential(above)
+        return replace(self, low=low, high=high, p=math.nan)
+
     def scaled(self, factor: float) -> "Estimate":
         """That many times as large; `p` stays that of the ratio which was compared."""
         return replace(
@@ -114,6 +122,14 @@ def typical(values: Sequence[float] | np.ndarray, level: float = LEVEL) -> Estim
     """
     logs = np.log(np.asarray(values, dtype=float))
     return replace(of_blocks(logs, level=level), p=math.nan)
+
+
+def exact(logs: np.ndarray) -> Estimate:
+    """Of logarithms that do not scatter, since they were not measured."""
+    if not len(logs):
+        return of_blocks(logs)
+    value = exponential(float(np.mean(logs)))
+    return Estimate(value, value, value, math.nan, len(logs), 0.0)
 
 
 def of_blocks(

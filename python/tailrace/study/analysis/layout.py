@@ -1,7 +1,7 @@
 """The runs of a study as an array: the logarithm of a response, combinations of levels × blocks."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,8 @@ class Layout:
     `runs`: the numbers of these runs, -1 where there is none. `censored`: where the logarithm is
     the least that it can be, of a run that was ended. `known_spread`: `spread` of the study that
     this is a part of. `balanced`: a fraction of all combinations, chosen so that the means over a
-    factor's levels are comparable.
+    factor's levels are comparable. `bands`: of combinations that were simulated, the logarithms
+    between which their time lies, NaN of others; they have the same time in every block.
     """
 
     factors: tuple[StudyFactor, ...]
@@ -30,18 +31,47 @@ class Layout:
     censored: np.ndarray | None = None
     known_spread: np.ndarray | None = None
     balanced: bool = False
+    bands: np.ndarray | None = None
 
     @cached_property
     def spread(self) -> np.ndarray:
-        """The variance of a run of each combination, relative to that of others."""
+        """The variance of a run of each combination, relative to that of others; none of what was
+        simulated."""
         if self.known_spread is not None:
             return self.known_spread
-        return cells.spread(self.factors, self.codes, self.logs)
+        ran, answer = ~self.simulated, np.zeros(len(self.codes))
+        answer[ran] = cells.spread(self.factors, self.codes[ran], self.logs[ran])
+        return answer
 
     @cached_property
     def adjusted(self) -> np.ndarray:
         """`logs` without what each block has in common."""
-        return self.logs - cells.block_effects(self.logs, self.spread)
+        ran, answer = ~self.simulated, self.logs.copy()
+        answer[ran] -= cells.block_effects(self.logs[ran], self.spread[ran])
+        return answer
+
+    @cached_property
+    def simulated(self) -> np.ndarray:
+        """Which combinations were."""
+        if self.bands is None:
+            return np.zeros(len(self.codes), dtype=bool)
+        return np.isfinite(self.bands).all(axis=1)
+
+    @cached_property
+    def margins(self) -> np.ndarray:
+        """By how much the logarithm of each combination may be less (negative) and more than it is,
+        for what its simulation leaves open."""
+        answer = np.zeros((len(self.codes), 2))
+        if self.bands is not None:
+            some = self.simulated
+            means = np.nanmean(self.logs[some], axis=1, keepdims=True)
+            answer[some] = self.bands[some] - means
+        return answer
+
+    @property
+    def run_counts(self) -> np.ndarray:
+        """How many runs each combination has; none where it was simulated."""
+        return np.where(self.simulated, 0, np.isfinite(self.logs).sum(axis=1))
 
     @cached_property
     def bounds(self) -> np.ndarray:
@@ -84,6 +114,7 @@ class Layout:
             None if self.censored is None else self.censored[keep],
             self.spread[keep],
             self.balanced,
+            None if self.bands is None else self.bands[keep],
         )
 
     def varied(self) -> tuple[StudyFactor, ...]:
@@ -100,9 +131,11 @@ def layout(
     factors: Sequence[StudyFactor],
     values: str | pd.Series,
     censored: pd.Series | None = None,
+    bands: pd.DataFrame | None = None,
 ) -> Layout:
     """Of the finished runs. `values`: a column, or a series aligned with `runs`; only positive ones
-    have logarithms. `censored`: which values are the least that they can be."""
+    have logarithms. `censored`: which values are the least that they can be. `bands`: between what
+    values each simulated one lies."""
     series = runs[values] if isinstance(values, str) else values
     numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     codes = np.column_stack([_codes(runs[factor.name], factor) for factor in factors])
@@ -118,7 +151,19 @@ def layout(
     ended = np.zeros(logs.shape, dtype=bool)
     if censored is not None:
         ended[at] = censored.to_numpy(dtype=bool)[usable]
-    return Layout(tuple(factors), combinations, logs, numbered, ended)
+    found = Layout(tuple(factors), combinations, logs, numbered, ended)
+    return found if bands is None else _with_bands(found, bands.to_numpy(dtype=float)[usable], at)
+
+
+def _with_bands(found: Layout, bands: np.ndarray, at: tuple[np.ndarray, np.ndarray]) -> Layout:
+    """`bands`: of each usable run, which is `at` a combination and a block."""
+    some = np.isfinite(bands).all(axis=1)
+    answer = np.full((len(found.codes), 2), np.nan)
+    rows = at[0][some]
+    answer[rows] = np.log(np.maximum(bands[some], np.finfo(float).tiny))
+    logs = found.logs.copy()
+    logs[rows] = np.nanmean(logs[rows], axis=1, keepdims=True)
+    return replace(found, logs=logs, bands=answer)
 
 
 def _codes(column: pd.Series, factor: StudyFactor) -> np.ndarray:
@@ -134,6 +179,7 @@ class Curve:
     `where` holds the levels of the factors that are not averaged over, `averaged` the number of
     combinations that were. `spread`: the variance of the values at each level, relative to that of
     a run elsewhere. `bounds`: at which levels the values are the least that they can be.
+    `margins`: by how much less and more they may be where they were simulated.
     """
 
     where: Mapping[str, Any]
@@ -142,12 +188,19 @@ class Curve:
     averaged: int = 1
     spread: np.ndarray | None = None
     bounds: tuple[bool, ...] = ()
+    margins: np.ndarray | None = None
 
     def at(self, level: Any) -> np.ndarray:
         return self.logs[self.levels.index(level)]
 
     def spread_at(self, level: Any) -> float:
         return 1.0 if self.spread is None else float(self.spread[self.levels.index(level)])
+
+    def margin_at(self, level: Any) -> tuple[float, float]:
+        if self.margins is None:
+            return 0.0, 0.0
+        below, above = self.margins[self.levels.index(level)]
+        return float(below), float(above)
 
     def is_bound(self, level: Any) -> bool:
         return bool(self.bounds) and self.bounds[self.levels.index(level)]
@@ -180,10 +233,11 @@ def _curve(
     parts = [tuple(part) for part in np.unique(codes[:, over], axis=0)]
     stack = np.full((len(parts), len(present), table.logs.shape[1]), np.nan)
     spread, bounds = np.full(stack.shape[:2], np.nan), np.zeros(stack.shape[:2], dtype=bool)
+    margins = np.full((*stack.shape[:2], 2), np.nan)
     for combination, row in zip(combinations, codes, strict=True):
         at = parts.index(tuple(row[over])), int(np.searchsorted(present, row[along]))
         stack[at], spread[at] = table.adjusted[combination], table.spread[combination]
-        bounds[at] = table.bounds[combination]
+        bounds[at], margins[at] = table.bounds[combination], table.margins[combination]
     kept = _with_all_levels(stack)
     where = {
         table.factors[index].name: table.factors[index].levels[codes[0, index]] for index in others
@@ -196,6 +250,7 @@ def _curve(
         number,
         _of_mean(spread[kept]),
         tuple(bounds[kept].any(axis=0).tolist()),
+        np.nanmean(margins[kept], axis=0),
     )
 
 

@@ -13,11 +13,18 @@ from tailrace.names import elided, printable
 from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
 from tailrace.study.analysis.layout import Layout, layout
 from tailrace.study.analysis.responses import Given, Response, given_by, present, response
-from tailrace.study.definition.columns import RunStatus
+from tailrace.study.definition.columns import (
+    ANSWERED,
+    NOT_RUN,
+    RUN_TIME,
+    SIMULATED_HIGH,
+    SIMULATED_LOW,
+    RunStatus,
+)
 
 LEVEL_WIDTH = 40
 # Times of a whole run, of which the limit says something.
-WHOLE_RUN = ("elapsed_s", "launch_to_end_s")
+WHOLE_RUN = (RUN_TIME, "launch_to_end_s")
 
 
 @dataclass(frozen=True)
@@ -34,15 +41,54 @@ class Measured:
 
     @cached_property
     def factors(self) -> list[StudyFactor]:
-        return [_factor(planned) for planned in self.plan["factors"]]
+        return factors_of(self.plan)
 
     @cached_property
     def done(self) -> pd.DataFrame:
-        """The finished runs; they have the study's response, be it that nothing was measured of
-        it."""
+        """The finished runs, and what was simulated; they have the study's response, be it that
+        nothing was measured of it."""
         main = self.plan["response"]
-        runs = self.runs[self.runs["status"] == RunStatus.DONE].reset_index(drop=True)
+        runs = self.runs[self.runs["status"].isin(ANSWERED)].reset_index(drop=True)
         return runs if main in runs else runs.assign(**{main: math.nan})
+
+    @cached_property
+    def only_run(self) -> "Measured":
+        """Without what was simulated, or was to be."""
+        real = ~self.runs["status"].isin(NOT_RUN)
+        if real.all():
+            return self
+        names = [factor.name for factor in self.factors]
+        others = set(map(tuple, self.runs.loc[~real, names].astype(object).to_numpy().tolist()))
+        kept = [
+            combination
+            for combination in self.plan.get("combinations", ())
+            if tuple(combination["levels"][name] for name in names) not in others
+        ]
+        return replace(self, plan={**self.plan, "combinations": kept}, runs=self.runs[real])
+
+    @cached_property
+    def simulated(self) -> pd.DataFrame:
+        """The rows of what was simulated."""
+        return self.runs[self.runs["status"] == RunStatus.SIMULATED]
+
+    @property
+    def models(self) -> list[str]:
+        """The names of the models that it was simulated on."""
+        return self.models_of({})
+
+    @property
+    def states_computing(self) -> bool:
+        """Whether the study says what computing takes where it simulates."""
+        return (self.plan["study"].get("run") or {}).get("step_seconds") is not None
+
+    def models_of(self, where: Mapping[str, Any]) -> list[str]:
+        """Of the combinations with these levels; a list stands for any of its levels."""
+        rows = self.simulated
+        if rows.empty:
+            return []
+        for name, wanted in where.items():
+            rows = rows[rows[name].isin(wanted if isinstance(wanted, list) else [wanted])]
+        return sorted({printable(str(name)) for name in rows["simulated_on"]})
 
     @property
     def planned(self) -> int:
@@ -57,7 +103,8 @@ class Measured:
     @cached_property
     def responses(self) -> list[Response]:
         factors = [factor.name for factor in self.factors]
-        return present(self.done, factors, self.response.column, self.given)
+        runs = self.done if self.only_run.done.empty else self.only_run.done
+        return present(runs, factors, self.response.column, self.given)
 
     @cached_property
     def given(self) -> Given:
@@ -92,10 +139,12 @@ class Measured:
         if isinstance(name, pd.Series):
             return layout(self.done, self.factors, name)
         if name not in WHOLE_RUN or self.ended.empty:
-            return layout(self.done, self.factors, self.column(name))
+            bands = _bands(self.done, name)
+            return layout(self.done, self.factors, self.column(name), bands=bands)
         runs = pd.concat([self.done, self.ended.assign(**{name: self.time_limit_s})])
         runs = runs.reset_index(drop=True)
-        return layout(runs, self.factors, name, runs["status"] == RunStatus.TIMEOUT)
+        ended = runs["status"] == RunStatus.TIMEOUT
+        return layout(runs, self.factors, name, ended, _bands(runs, name))
 
     @cached_property
     def ended(self) -> pd.DataFrame:
@@ -138,6 +187,19 @@ class Measured:
         return next(iter(ranks), None) or max(
             numbers, key=lambda factor: len(factor.levels), default=None
         )
+
+
+def factors_of(plan: Mapping[str, Any]) -> list[StudyFactor]:
+    """What plan.json says of them."""
+    return [_factor(planned) for planned in plan["factors"]]
+
+
+def _bands(runs: pd.DataFrame, name: str) -> pd.DataFrame | None:
+    """Between what values each simulated run time lies; None where nothing was simulated."""
+    simulated = runs["status"] == RunStatus.SIMULATED
+    if name != RUN_TIME or not simulated.any():
+        return None
+    return runs[[SIMULATED_LOW, SIMULATED_HIGH]].where(simulated)
 
 
 def _factor(planned: Mapping[str, Any]) -> StudyFactor:

@@ -2,7 +2,7 @@
 prints."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from tailrace.study.analysis.cautions import (
     side_by_side,
 )
 from tailrace.study.analysis.effects import Analysis, Effect, analyse
-from tailrace.study.analysis.expect import Answer, Judgement, evaluate
+from tailrace.study.analysis.expect import Answer, Judgement, Simulated, evaluate
 from tailrace.study.analysis.findings import (
     AVERAGED,
     FindingKind,
@@ -35,6 +35,12 @@ from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.overtaking import FactorCrossover, FactorLead
 from tailrace.study.analysis.responses import Response
+from tailrace.study.analysis.simulated import (
+    on_models,
+    simulated_cautions,
+    simulated_facts,
+    simulated_findings,
+)
 from tailrace.study.analysis.trends import Speedup, Trend
 from tailrace.study.definition.columns import RunStatus
 from tailrace.units import count
@@ -45,13 +51,14 @@ HEADLINE_FINDINGS = 2
 @dataclass(frozen=True)
 class TypicalValues:
     """Each combination's typical value and interval; arrays of one row per combination, NaN where
-    there is none."""
+    there is none. `simulated`: they are a simulation's."""
 
     where: list[dict[str, Any]]
     runs: np.ndarray
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    simulated: np.ndarray
 
 
 def typical_values(table: Layout) -> TypicalValues:
@@ -62,14 +69,18 @@ def typical_values(table: Layout) -> TypicalValues:
     squares = np.nansum((table.logs - mean[:, None]) ** 2, axis=1)
     freedom = np.where(runs > 1, runs - 1, np.nan)
     half = stats.t.ppf(0.5 + LEVEL / 2, freedom) * np.sqrt(squares / freedom / np.maximum(runs, 1))
-    return TypicalValues(table.where, runs, np.exp(mean), np.exp(mean - half), np.exp(mean + half))
+    below, above = table.margins.T
+    low = np.where(table.simulated, mean + below, mean - half)
+    high = np.where(table.simulated, mean + above, mean + half)
+    ends = np.exp(low), np.exp(high)
+    return TypicalValues(table.where, table.run_counts, np.exp(mean), *ends, table.simulated)
 
 
 class Summary:
-    """Of one study."""
+    """Of one study. `ran`: what of it was run, which effects, trends and warnings are of."""
 
     def __init__(self, study: Measured) -> None:
-        self.study = study
+        self.study, self.ran = study, study.only_run
         self._tables: dict[str, Layout] = {}
 
     def table(self, response: Response) -> Layout:
@@ -77,11 +88,14 @@ class Summary:
             self._tables[response.column] = self.study.table(response)
         return self._tables[response.column]
 
+    def _ran_table(self, response: Response) -> Layout:
+        return self.table(response) if self.ran is self.study else self.ran.table(response)
+
     @cached_property
     def analyses(self) -> dict[str, Analysis]:
         """By response."""
         return {
-            response.column: analyse(self.table(response), not self.study.only_factors)
+            response.column: analyse(self._ran_table(response), not self.study.only_factors)
             for response in self.study.responses
         }
 
@@ -91,7 +105,12 @@ class Summary:
 
     @cached_property
     def found(self) -> Found:
-        return find(self.study, self.analysis)
+        found = find(self.ran, self.analysis)
+        if self.ran is self.study:
+            return found
+        ran = [replace(one, text=f"of what was run: {one.text}") for one in found.findings]
+        findings = [*ran, *simulated_findings(self.study)]
+        return replace(found, findings=tuple(sorted(findings, key=lambda one: one.place)))
 
     @cached_property
     def answers(self) -> list[Answer]:
@@ -99,12 +118,15 @@ class Summary:
 
     @cached_property
     def cautions(self) -> list[Caution]:
-        response = self.study.response
-        if self.study.done.empty:
+        return [*self._ran_cautions(), *simulated_cautions(self.study)]
+
+    def _ran_cautions(self) -> list[Caution]:
+        response, done, varied = self.study.response, self.ran.done, self.study.varied
+        if done.empty:
             return []
-        done, varied = self.study.done, self.study.varied
-        found = cautions(done, varied, response, self.table(response), self.study.planned)
-        limit = bounded(self.table(response), self.study.time_limit_s, response.words)
+        table = self._ran_table(response)
+        found = cautions(done, varied, response, table, self.ran.planned)
+        limit = bounded(table, self.study.time_limit_s, response.words)
         found += [caution for caution in (rebuilt(done), limit) if caution is not None]
         # it ran on nodes that this environment does not describe
         if self.study.plan["study"].get("slurm"):
@@ -136,8 +158,11 @@ class Summary:
         not matter. None where nothing is certain yet."""
         findings = self.found.findings
         kinds = {finding.kind for finding in findings}
-        certain = self.analysis.blocks > 1 and kinds - {FindingKind.UNKNOWN, FindingKind.RUNS}
+        uncertain = {FindingKind.UNKNOWN, FindingKind.RUNS, FindingKind.SIMULATED}
+        certain = self.analysis.blocks > 1 and kinds - uncertain
         first = [finding for finding in findings if finding.place[0] == 0]
+        if self.ran.done.empty:
+            return first + [one for one in findings if one not in first][:HEADLINE_FINDINGS]
         if not certain:
             return first
         quiet = [finding for finding in findings if finding.kind is FindingKind.NO_EFFECT]
@@ -154,8 +179,12 @@ class Summary:
         response = self.study.response
         if not self.study.varied:
             (value,) = typical_values(self.table(response)).value
-            text = f"{response.words} is {response.text(float(value))}, and nothing was varied"
-            return _sentence(text)
+            is_ = "is" if self.ran is self.study else "would be"
+            how = "" if self.ran is self.study else f" ({on_models(self.study)})"
+            text = f"{response.words} {is_} {response.text(float(value))}{how}"
+            return _sentence(f"{text}, and nothing was varied")
+        if self.ran.done.empty:
+            return f"One combination was {on_models(self.study)}, and none was run"
         if self.analysis.blocks < 2:
             return "With one run of each combination nothing is certain yet"
         return f"These runs cannot tell yet what matters to {response.words}"
@@ -172,27 +201,29 @@ class Summary:
             for judgement in Judgement
         }
         held, undecided = number[Judgement.HELD], number[Judgement.UNDECIDED]
+        rest = _rest_on_simulations(asked)
         if held == len(asked) > 1:
-            return [f"{'Both' if held == 2 else f'All {held}'} expectations held"]
+            return [f"{'Both' if held == 2 else f'All {held}'} expectations held{rest}"]
         parts = [f"Of {count(len(asked), 'expectation')} {held or 'none'} held"]
         if number[Judgement.NOT_HELD]:
             parts.append(f"{number[Judgement.NOT_HELD]} did not")
         if undecided:
             parts.append(f"{undecided} {'is' if undecided == 1 else 'are'} undecided")
-        return [words.joined(parts)]
+        return [words.joined(parts) + rest]
 
     @property
     def facts(self) -> str:
         """What was run, in one line."""
-        study, number = self.study, self.study.planned
-        blocks = study.runs["block"].nunique() if len(study.runs) else 0
+        study, number, runs = self.study, self.study.planned, self.ran.runs
+        blocks = runs["block"].nunique() if len(runs) else 0
         factors = words.joined(
             [f"{len(factor.levels)} {words.spaced(factor.name)}" for factor in study.varied]
         )
         return (
-            f"{printable(study.plan['name'])}: {count(len(study.runs), 'run')} of"
+            f"{printable(study.plan['name'])}: {count(len(runs), 'run')} of"
             f" {count(number, 'combination')}"
-            f" ({factors}) in {count(blocks, 'block')}, {count(len(study.done), 'run')} ended well"
+            f" ({factors}) in {count(blocks, 'block')},"
+            f" {count(len(self.ran.done), 'run')} ended well{simulated_facts(study)}"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -236,6 +267,16 @@ class Summary:
         }
 
 
+def _rest_on_simulations(asked: list[Answer]) -> str:
+    number = sum(answer.simulated is not Simulated.NOTHING for answer in asked)
+    if not number:
+        return ""
+    if len(asked) == 1:
+        return " (it rests on simulated times)"
+    which = "all" if number == len(asked) else str(number)
+    return f" ({which} of them {'rests' if number == 1 else 'rest'} on simulated times)"
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -245,7 +286,8 @@ def _number(value: float) -> float | None:
 
 
 def _combinations(found: TypicalValues) -> list[dict[str, Any]]:
-    rows = zip(found.where, found.runs, found.value, found.low, found.high, strict=True)
+    numbers = found.runs, found.value, found.low, found.high, found.simulated
+    rows = zip(found.where, *numbers, strict=True)
     return [
         {
             "levels": where,
@@ -253,8 +295,9 @@ def _combinations(found: TypicalValues) -> list[dict[str, Any]]:
             "value": _number(value),
             "low": _number(low),
             "high": _number(high),
+            "simulated": bool(simulated),
         }
-        for where, runs, value, low, high in rows
+        for where, runs, value, low, high, simulated in rows
     ]
 
 

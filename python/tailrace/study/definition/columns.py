@@ -11,12 +11,26 @@ from tailrace.verdict.efficiencies import POP_FACTORS, TAILRACE_FACTORS
 
 
 class RunStatus(StrEnum):
-    """How a run ended. `WRONG`: it ended, but did not write or print what it should."""
+    """How a run ended. `WRONG`: it ended, but did not write or print what it should. `SIMULATED`:
+    nothing was run. `UNAVAILABLE`: nor can it be simulated."""
 
     DONE = "done"
     FAILED = "failed"
     TIMEOUT = "timeout"
     WRONG = "wrong"
+    SIMULATED = "simulated"
+    UNAVAILABLE = "unavailable"
+
+
+# Of these nothing was run.
+NOT_RUN = (RunStatus.SIMULATED, RunStatus.UNAVAILABLE)
+# These have a run time.
+ANSWERED = (RunStatus.DONE, RunStatus.SIMULATED)
+RUN_TIME = "elapsed_s"
+# The interval of a simulated run's.
+SIMULATED_LOW, SIMULATED_HIGH = "simulated_low_s", "simulated_high_s"
+# So many calls of a rank were taken as one in it.
+SIMULATED_TOGETHER = "simulated_together"
 
 
 class ColumnKind(StrEnum):
@@ -78,7 +92,7 @@ COLUMNS = (
     _about("begun_unix_s", "begin", "s", ColumnKind.IDENTITY),
     _about("status", "status", "", ColumnKind.ENDING),
     _about("reason", "reason", "", ColumnKind.ENDING),
-    _time("elapsed_s", "elapsed time", scales=True),
+    _time(RUN_TIME, "elapsed time", scales=True),
     _time("user_s", "user time"),
     _time("system_s", "system time"),
     _time("user_per_rank_s", "user time of one rank", scales=True),
@@ -115,6 +129,10 @@ COLUMNS = (
     _about("placement", "ranks on each node", "", ColumnKind.CIRCUMSTANCE),
     _about("load_average", "load average", "", ColumnKind.CIRCUMSTANCE),
     _about("program", "mark of the program", "", ColumnKind.CIRCUMSTANCE),
+    _about("simulated_on", "model that it was simulated on", "", ColumnKind.CIRCUMSTANCE),
+    _about(SIMULATED_LOW, "least elapsed time, simulated", "s", ColumnKind.CIRCUMSTANCE),
+    _about(SIMULATED_HIGH, "most elapsed time, simulated", "s", ColumnKind.CIRCUMSTANCE),
+    _about(SIMULATED_TOGETHER, "calls simulated as one", "", ColumnKind.CIRCUMSTANCE),
 )
 BY_NAME = {column.name: column for column in COLUMNS}
 

@@ -31,10 +31,11 @@ class Planned:
 @dataclass(frozen=True)
 class Design:
     """`combinations`: all of them. The order within a block follows from the seed and the block
-    alone."""
+    alone. `once`: those that are in the first block only."""
 
     combinations: tuple[Mapping[str, Level], ...]
     seed: int
+    once: frozenset[int] = frozenset()
 
     def block(self, number: int) -> list[Planned]:
         """The block's runs in the order in which they are made."""
@@ -44,6 +45,7 @@ class Design:
         return [
             Planned(number * len(self.combinations) + place, number, combination)
             for place, combination in enumerate(order)
+            if number == 0 or combination not in self.once
         ]
 
     def _lot(self, block: int, combination: int) -> bytes:

@@ -61,6 +61,7 @@ class RunDefinition(DefinitionTable):
     output_pattern: str | list[str] = []
     expected_files: list[str] = []
     reads: list[str] = []
+    step_seconds: Annotated[float, Field(ge=0, le=1e9)] | None = None
 
     @field_validator("output_pattern")
     @classmethod
@@ -145,10 +146,13 @@ class LeaveOut(DefinitionTable):
 
 
 class Target(DefinitionTable):
-    """A directory on some file system, and what is known about it."""
+    """A directory on some file system, and what is known about it; or the model on which runs are
+    simulated instead."""
 
     directory: Annotated[str, StringConstraints(min_length=1)] | None = None
     testbed: Name | None = None
+    simulate: Annotated[str, StringConstraints(min_length=1)] | None = None
+    ranks_per_node: PositiveInt | None = None
     description: str = ""
     nodes: PositiveInt | None = None
     servers: PositiveInt | None = None

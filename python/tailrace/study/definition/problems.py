@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tailrace.study.definition import placeholders, setups
-from tailrace.study.definition.columns import BY_NAME, MEASURED
+from tailrace.study.definition.columns import BY_NAME, MEASURED, RUN_TIME
 from tailrace.study.definition.model import (
     Expect,
     FactorDefinition,
@@ -13,12 +13,13 @@ from tailrace.study.definition.model import (
     MattersMore,
     RunDefinition,
     StudyDefinition,
+    Target,
 )
 from tailrace.toml_file import Problem
 
 SINGLE = (*setups.BY_NAME, "pair")
 COUNTS = ("ranks", "nodes", "ranks_per_node", "threads")
-ONLY_WORKLOADS = ("size", "method", "format", "set", "hints", "settings")
+ONLY_WORKLOADS = ("size", "method", "format", "set", "hints", "settings", "step_seconds")
 ONLY_COMMANDS = ("environment", "working_directory", "output_pattern", "expected_files", "reads")
 
 
@@ -261,8 +262,7 @@ def _sort(level: Level) -> str:
 
 def _targets(study: StudyDefinition) -> Iterator[Problem]:
     for name, target in study.target.items():
-        if target.directory is not None and target.testbed is not None:
-            yield ("target", name), "needs one of directory and testbed, not both"
+        yield from ((("target", name, *rest), text) for rest, text in _target(study, target))
     for name in study.factor:
         if setups.kind(study, name) in ("target", "read_target"):
             for place, level in enumerate(study.factor[name].levels):
@@ -277,6 +277,21 @@ def _targets(study: StudyDefinition) -> Iterator[Problem]:
             ("target",),
             "the study has several: choose one with run.target, or make the target a factor",
         )
+
+
+def _target(study: StudyDefinition, target: Target) -> Iterator[Problem]:
+    places = [target.directory, target.testbed, target.simulate]
+    if target.directory is not None and target.testbed is not None:
+        yield (), "needs one of directory and testbed, not both"
+    elif sum(place is not None for place in places) > 1:
+        yield (), "has a directory: it can be run or simulated, not both"
+    if target.simulate is None:
+        if target.ranks_per_node is not None:
+            yield ("ranks_per_node",), "is only valid with simulate"
+    elif study.run.workload is None:
+        yield ("simulate",), "is only valid with a workload: a command cannot be simulated"
+    elif study.response != RUN_TIME:
+        yield ("simulate",), f"gives no {study.response!r}: the response must be {RUN_TIME!r}"
 
 
 def _leave_outs(study: StudyDefinition, known: Known) -> Iterator[Problem]:

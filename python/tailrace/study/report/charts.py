@@ -211,7 +211,8 @@ def _interval(scale: _Scale, x: float, point: Point, number: int) -> str:
         return ""
     high, low = scale.y(point.high), scale.y(point.low)
     path = f"M{x - 3:.1f} {high:.1f}h6M{x:.1f} {high:.1f}V{low:.1f}M{x - 3:.1f} {low:.1f}h6"
-    return f'<path class="interval hue-{number}" d="{path}"/>'
+    how = " simulated" if point.simulated else ""
+    return f'<path class="interval hue-{number}{how}" d="{path}"/>'
 
 
 def _marker(scale: _Scale, figure: Figure, x: float, point: Point, line: Line) -> str:
@@ -220,9 +221,11 @@ def _marker(scale: _Scale, figure: Figure, x: float, point: Point, line: Line) -
     text = figure.response.text
     level = next((tick for place, tick in figure.ticks if place == point.x), "")
     interval = f" ({text(point.low)} to {text(point.high)})" if len(_bounds(point)) == 2 else ""
-    value = f"{text(point.value)}{interval}, {count(point.count, 'run')}"
+    runs = "simulated" if point.simulated else count(point.count, "run")
+    value = f"{text(point.value)}{interval}, {runs}"
     about = f"{line.name}, {figure.axis_name} {level}: {value}"
-    path = f'<path class="marker hue-{line.number}" d="{shape(line.number, x, y)}">'
+    how = " simulated" if point.simulated else ""
+    path = f'<path class="marker hue-{line.number}{how}" d="{shape(line.number, x, y)}">'
     return f"{path}<title>{escape(about)}</title></path>"
 
 

@@ -29,7 +29,7 @@ _LINE_KINDS = ("target", "method", "pair", "format", "read_target")
 @dataclass(frozen=True)
 class Point:
     """One combination: its place on the axis, its typical value with its interval, and the runs
-    themselves."""
+    themselves; none where it was simulated."""
 
     x: float
     level: Any
@@ -38,6 +38,7 @@ class Point:
     high: float
     runs: tuple[float, ...]
     count: int
+    simulated: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class _Sketch:
         drawn = []
         for line in sorted(self.points[place], key=lambda levels: self.numbers[levels]):
             points = sorted(self.points[place][line], key=lambda point: point.x)
-            drawn.append(Line(self.numbers[line], self._named(self.lines, line), tuple(points)))
+            drawn.append(Line(self.numbers[line], self._line_name(line), tuple(points)))
         ideal, name = _ideal(self.response, self.axis, drawn, self.weak)
         title = self._named(self.facets, place)
         return Facet(title, tuple(drawn), ideal, name, *self._said(place))
@@ -140,6 +141,15 @@ class _Sketch:
         where = {factor.name: level for factor, level in zip(self.facets, place, strict=True)}
         lines = trend_lines(self.summary, self.axis, where, self.place)
         return tuple(crossings(self.summary, self.axis, where)), tuple(lines)
+
+    def _line_name(self, line: tuple[Any, ...]) -> str:
+        """One name in all facets."""
+        named = self._named(self.lines, line)
+        points = [one for facet in self.points.values() for one in facet.get(line, ())]
+        if not any(point.simulated for point in points):
+            return named
+        much = "simulated" if all(point.simulated for point in points) else "partly simulated"
+        return f"{named} ({much})" if named else much
 
     def _named(self, factors: Sequence[StudyFactor], levels: tuple[Any, ...]) -> str:
         where = {factor.name: level for factor, level in zip(factors, levels, strict=True)}
@@ -179,10 +189,11 @@ def _places(axis: StudyFactor) -> Mapping[Any, float]:
 def _point(
     found: TypicalValues, logs: np.ndarray, number: int, x: float, level: Any, draw_runs: bool
 ) -> Point:
-    row = logs[number]
-    runs = tuple(np.exp(row[np.isfinite(row)]).tolist()) if draw_runs else ()
+    row, simulated = logs[number], bool(found.simulated[number])
+    draws = draw_runs and not simulated
+    runs = tuple(np.exp(row[np.isfinite(row)]).tolist()) if draws else ()
     value, low, high = (float(values[number]) for values in (found.value, found.low, found.high))
-    return Point(x, level, value, low, high, runs, int(found.runs[number]))
+    return Point(x, level, value, low, high, runs, int(found.runs[number]), simulated)
 
 
 def _ideal(

@@ -9,14 +9,26 @@ from tailrace.units import byte_count
 
 VALUE_WIDTH = 400
 # Told elsewhere, or of no use to a reader.
-LEFT_OUT = frozenset({"schema", "targets", "identity"})
+LEFT_OUT = frozenset({"schema", "targets", "simulated", "identity"})
 Row = tuple[str, str]
 
 
 def targets(environment: Mapping[str, Any]) -> list[dict[str, str]]:
     """Of each target: name, file system, and in words what it is and what it is not, as far as that
     is known."""
-    return [_target(name, target) for name, target in (environment.get("targets") or {}).items()]
+    real = [_target(name, target) for name, target in (environment.get("targets") or {}).items()]
+    models = (environment.get("simulated") or {}).items()
+    return real + [_simulated(name, model) for name, model in models]
+
+
+def _simulated(name: str, model: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "name": _text(name),
+        "file_system": "simulated, not measured",
+        "path": "",
+        "words": f"the model {_text(model.get('model', ''))}: {_text(model.get('source', ''))}",
+        "is_not": "",
+    }
 
 
 def _target(name: str, target: Mapping[str, Any]) -> dict[str, str]:

@@ -17,6 +17,7 @@ STYLE = (
     + ".tailrace-study svg{width:420px;max-width:100%;height:auto}"
     ".tailrace-study svg.key-shape{width:14px}"
     ".tailrace-study .marker,.tailrace-study .run{fill:var(--hue)}.tailrace-study .run{opacity:.4}"
+    ".tailrace-study .marker.simulated{fill:none;stroke:var(--hue)}"
     ".tailrace-study .interval,.tailrace-study .curve{stroke:var(--hue);fill:none}"
     ".tailrace-study .ideal{stroke:#7a8494;fill:none;stroke-dasharray:5 4}"
     ".tailrace-study .grid{stroke:#b9c1cb;stroke-width:.5}"

@@ -20,7 +20,7 @@ from tailrace.study.report import machine
 from tailrace.study.report.charts import chart, key
 from tailrace.study.report.facets import Figure, figures
 from tailrace.study.report.scatter import plane, residuals, trade_offs
-from tailrace.study.report.text import effect_row, effects_note
+from tailrace.study.report.text import SIMULATED, effect_row, effects_note, runs_words
 
 TEMPLATES = Path(__file__).parent / "templates"
 ROWS_SHOWN = 400
@@ -36,6 +36,7 @@ def render(summary: Summary) -> str:
     drawn = [] if study.done.empty else figures(summary)
     values = {
         "summary": summary,
+        "simulated": {str(how): words_ for how, words_ in SIMULATED.items()},
         "name": printable(study.plan["name"]),
         "description": printable(study.plan.get("description") or ""),
         "paper": printable(study.plan.get("paper") or ""),
@@ -131,9 +132,9 @@ def _combinations(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _by_place(table: Layout) -> dict[tuple[Any, ...], tuple[int, float, float, float]]:
+def _by_place(table: Layout) -> dict[tuple[Any, ...], tuple[int, float, float, float, bool]]:
     found = typical_values(table)
-    numbers = zip(found.runs, found.value, found.low, found.high, strict=True)
+    numbers = zip(found.runs, found.value, found.low, found.high, found.simulated, strict=True)
     return {
         tuple(where.values()): values for where, values in zip(found.where, numbers, strict=True)
     }
@@ -145,12 +146,13 @@ def _row(
     levels = dict(zip((factor.name for factor in study.factors), place, strict=True))
     values = []
     for of_response, response in zip(found, shown, strict=True):
-        runs, value, low, high = of_response.get(place, (0, 0.0, 0.0, 0.0))
+        runs, value, low, high, simulated = of_response.get(place, (0, 0.0, 0.0, 0.0, False))
         interval = (
             f" ({response.text(low)} to {response.text(high)})"
-            if runs > 1 and response is shown[0]
+            if (runs > 1 or simulated) and response is shown[0]
             else ""
         )
-        values.append(f"{response.text(value)}{interval}" if runs else "–")
+        values.append(f"{response.text(value)}{interval}" if runs or simulated else "–")
     named = [words.plain(factor, levels[factor.name]) for factor in study.varied]
-    return {"levels": named, "runs": int(found[0][place][0]), "values": values}
+    runs, *_, simulated = found[0][place]
+    return {"levels": named, "runs": runs_words(int(runs), bool(simulated)), "values": values}

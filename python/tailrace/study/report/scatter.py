@@ -134,7 +134,8 @@ def _vertical(x: _Axis, drawn: Plane) -> str:
 def residuals(summary: Summary) -> Plane | None:
     """What each run differs from its combination's others, in the order in which they were made:
     drift, outliers and uneven scatter are seen here."""
-    table, response = summary.table(summary.study.response), summary.study.response
+    response = summary.study.response
+    table = summary.ran.table(response)
     if table.runs is None or len(summary.study.done) > POINTS_AT_MOST:
         return None
     there = np.isfinite(table.logs)

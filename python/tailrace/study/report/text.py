@@ -11,7 +11,7 @@ from rich.text import Text
 from tailrace.names import elided, printable
 from tailrace.study.analysis import words
 from tailrace.study.analysis.effects import Effect
-from tailrace.study.analysis.expect import Judgement
+from tailrace.study.analysis.expect import Judgement, Simulated
 from tailrace.study.analysis.findings import IRRELEVANT
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary, typical_values
@@ -24,6 +24,11 @@ EFFECTS_SHOWN = 12
 SPEEDUPS_SHOWN = 16
 STYLES = {Judgement.HELD: "green", Judgement.NOT_HELD: "red"}
 CLAIM_WIDTH = 300
+SIMULATED = {
+    Simulated.NOTHING: "",
+    Simulated.PART: " (partly simulated)",
+    Simulated.ALL: " (simulated)",
+}
 
 
 def print_study(summary: Summary, out: Console | None = None) -> None:
@@ -49,6 +54,7 @@ def expectations(summary: Summary) -> RenderableType | None:
         claim = elided(printable(answer.claim), CLAIM_WIDTH)
         style = STYLES.get(answer.answer, "yellow")
         ours = " (ours, not the paper's)" if answer.ours else ""
+        ours += SIMULATED[answer.simulated]
         lines.append(Text.assemble((f"{answer.answer:>9}", style), f"  {claim}{ours}"))
         lines.append(_indented(answer.evidence, 11, "dim"))
         if answer.paper_value:
@@ -208,15 +214,22 @@ def combinations(summary: Summary) -> Table | None:
     more = len(found.where) - COMBINATIONS_SHOWN
     if more > 0:
         title += f" (the first {COMBINATIONS_SHOWN}; {more:,} more are in runs.csv and on the page)"
+    interval_of = "95 % interval" if not found.simulated.any() else "95 %, or simulated, interval"
     result = table(
-        title, *(words.spaced(f.name) for f in study.varied), ">runs", ">typical", ">95 % interval"
+        title, *(words.spaced(f.name) for f in study.varied), ">runs", ">typical", f">{interval_of}"
     )
     for number, where in enumerate(found.where[:COMBINATIONS_SHOWN]):
         levels = (words.plain(factor, where[factor.name]) for factor in study.varied)
         interval = "–"
-        if found.runs[number] > 1:
+        if found.runs[number] > 1 or found.simulated[number]:
             low, high = float(found.low[number]), float(found.high[number])
             interval = f"{response.text(low)} to {response.text(high)}"
         typical = response.text(float(found.value[number]))
-        result.add_row(*levels, str(int(found.runs[number])), typical, interval)
+        runs = runs_words(int(found.runs[number]), bool(found.simulated[number]))
+        result.add_row(*levels, runs, typical, interval)
     return result
+
+
+def runs_words(runs: int, simulated: bool) -> str:
+    """How many there are of a combination, in a table."""
+    return "simulated" if simulated else str(runs)

@@ -18,6 +18,7 @@ from tailrace.names import printable
 from tailrace.output import SCHEMA
 from tailrace.study.definition.model import StudyDefinition
 from tailrace.study.running import testbed
+from tailrace.study.running.models import loaded
 from tailrace.study.running.targets import Targets
 
 PACKAGES = ("tailrace", "h5py", "netCDF4", "numpy", "pandas", "pyarrow", "scipy")
@@ -40,10 +41,14 @@ STEERING = (
 
 
 def describe(
-    study: StudyDefinition, targets: Targets, started_in: Path, program: Path | None
+    study: StudyDefinition,
+    targets: Targets,
+    started_in: Path,
+    program: Path | None,
+    models: Mapping[str, Path],
 ) -> dict[str, Any]:
     """The object of docs/schema/study-environment.json. `program`: whose libraries are told, of a
-    workload."""
+    workload. `models`: on which targets are simulated."""
     return {
         "schema": SCHEMA,
         "written_unix_s": time.time(),
@@ -65,6 +70,10 @@ def describe(
             if name.startswith(STEERING)
         },
         "targets": {name: _target(study, name, path) for name, path in targets.directories.items()},
+        "simulated": {
+            name: {"model": model.name, "source": model.source}
+            for name, model in loaded(models).items()
+        },
         "home": surroundings.file_system(targets.home),
         "git": git_state(started_in),
         "started_with": [printable(word) for word in sys.argv],

@@ -5,7 +5,7 @@ import json
 import secrets
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tailrace.output import json_text
 from tailrace.study.definition import design, loader, setups
 from tailrace.study.definition.loader import Loaded
 from tailrace.study.definition.model import SCHEMA, StudyDefinition
+from tailrace.study.running import models
 from tailrace.study.running.store import PLAN, STUDY, Store
 
 SEED_BITS = 31
@@ -25,11 +26,13 @@ IDENTITY = ("study", "size", "changes", "seed")
 
 @dataclass(frozen=True)
 class Plan:
-    """`values` is what plan.json holds. `workload`: the word that names it, "" of a command."""
+    """`values` is what plan.json holds. `workload`: the word that names it, "" of a command.
+    `models`: the files of those on which targets are simulated, by target."""
 
     values: dict[str, Any]
     study: StudyDefinition
     workload: str = ""
+    models: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -46,10 +49,13 @@ class Plan:
         return dict(self.values.get("targets", {}))
 
     def design(self) -> design.Design:
-        return design.Design(
-            tuple(combination["levels"] for combination in self.values["combinations"]),
-            self.values["seed"],
-        )
+        every = tuple(combination["levels"] for combination in self.values["combinations"])
+        once = [
+            number
+            for number, levels in enumerate(every)
+            if self.models and models.concerned(self.study, self.models, levels)
+        ]
+        return design.Design(every, self.values["seed"], frozenset(once))
 
 
 def make(store: Store, loaded: Loaded, seed: int | None, targets: Mapping[str, str]) -> Plan:
@@ -59,8 +65,10 @@ def make(store: Store, loaded: Loaded, seed: int | None, targets: Mapping[str, s
     `targets`: what --target said, which a later start takes for granted unless it says otherwise.
     """
     if store.has(PLAN):
-        return _plan(store, loaded, _same(store, loaded, seed))
-    values = _new(loaded, secrets.randbits(SEED_BITS) if seed is None else seed)
+        values = _same(store, loaded, seed)
+        _check_simulated(loaded.study, values.get("targets", {}), targets)
+        return _plan(store, loaded, values)
+    values = new(loaded, secrets.randbits(SEED_BITS) if seed is None else seed)
     return _plan(
         store,
         loaded,
@@ -70,9 +78,31 @@ def make(store: Store, loaded: Loaded, seed: int | None, targets: Mapping[str, s
 
 def _plan(store: Store, loaded: Loaded, values: dict[str, Any]) -> Plan:
     file = workload_file(store, loaded)
-    return Plan(
-        values, loaded.study, str(file) if file is not None else loaded.study.run.workload or ""
-    )
+    word = str(file) if file is not None else loaded.study.run.workload or ""
+    return Plan(values, loaded.study, word, _models(store, loaded, values.get("targets", {})))
+
+
+def _models(store: Store, loaded: Loaded, given: Mapping[str, str]) -> dict[str, Path]:
+    """The copies that the study keeps, at first the files that it names."""
+    answer = {}
+    for name in models.simulated(loaded.study, given):
+        kept = store.directory / models.kept_name(name)
+        word = str(loaded.study.target[name].simulate)
+        answer[name] = kept if kept.is_file() else models.path_of(word, loaded.path.parent)
+    return answer
+
+
+def _check_simulated(
+    study: StudyDefinition, before: Mapping[str, str], given: Mapping[str, str]
+) -> None:
+    """A target that was simulated so far is not run in the rest of the study."""
+    now = models.simulated(study, {**before, **given})
+    for name in models.simulated(study, before):
+        if name not in now:
+            raise TailraceError(
+                f"--target {printable(name)}: this study simulates {printable(name)}",
+                "begin another with -o to run it",
+            )
 
 
 def write(store: Store, loaded: Loaded, plan: Plan) -> None:
@@ -81,6 +111,8 @@ def write(store: Store, loaded: Loaded, plan: Plan) -> None:
     if not store.has(PLAN):
         if (workload := workload_file(store, loaded)) is not None:
             store.write(workload.name, workload.read_text("utf-8"))
+        for name, path in plan.models.items():
+            store.write(models.kept_name(name), path.read_text("utf-8"))
         store.write(STUDY, loaded.text)
         store.write(PLAN, json_text(plan.values))
 
@@ -129,7 +161,8 @@ def _described(loaded: Loaded) -> dict[str, Any]:
     )
 
 
-def _new(loaded: Loaded, seed: int) -> dict[str, Any]:
+def new(loaded: Loaded, seed: int) -> dict[str, Any]:
+    """What plan.json says of a study that begins, but where its targets are."""
     from tailrace import __version__
 
     study = loaded.study

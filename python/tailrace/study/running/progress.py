@@ -8,7 +8,7 @@ from statistics import fmean
 from rich.progress import BarColumn, Progress, TextColumn
 
 from tailrace.names import printable
-from tailrace.study.definition.columns import RunStatus
+from tailrace.study.definition.columns import ANSWERED, RunStatus
 from tailrace.study.definition.placeholders import as_text
 from tailrace.study.running.results import Result
 from tailrace.terminal import console, tell
@@ -83,7 +83,7 @@ class Display:
     ) -> None:
         """Failures are always told; successes where there is no bar, and not more often than every
         LINE_EVERY_S."""
-        good = result.status == RunStatus.DONE
+        good = result.status in (*ANSWERED, RunStatus.UNAVAILABLE)
         if (
             good
             and (self._terminal or time.monotonic() - self._told < LINE_EVERY_S)

@@ -15,7 +15,7 @@ class Result:
     """`numbers` by column; `phases` as rows in the order of columns.PHASE_COLUMNS, without the run;
     `details` is kept beside the run's output; `program` marks what was run. A run that did not
     succeed has the numbers that are true all the same. `placement` as bench.placement spells it,
-    empty where the launcher chose.
+    empty where the launcher chose. `simulated_on`: the model's name, where nothing was run.
     """
 
     status: RunStatus
@@ -27,6 +27,7 @@ class Result:
     cache: str = "as is"
     program: str = ""
     placement: str = ""
+    simulated_on: str = ""
 
 
 class StoppedError(Exception):

@@ -17,7 +17,7 @@ from tailrace.study.running.store import Line, Store, durable_replace
 TABLES = ("runs", "phases")
 # Types that statistics programs take for numbers: where one may be missing, it is a float.
 WHOLE_NUMBERS = ("run", "block", "order")
-TEXTS = (*columns.ENDING, "verified", "cache", "placement", "program")
+TEXTS = (*columns.ENDING, "verified", "cache", "placement", "program", "simulated_on")
 
 
 def runs(study: StudyDefinition, lines: Iterable[Line]) -> pd.DataFrame:

@@ -29,7 +29,7 @@ from tailrace.study.running.store import ENVIRONMENT, Line, Store
 from tailrace.study.running.targets import Targets
 from tailrace.terminal import tell
 
-DETAILS = "bench.json"
+DETAILS, SIMULATED_DETAILS = "bench.json", "simulated.json"
 
 
 class Executor(Protocol):
@@ -106,7 +106,7 @@ class Runner:
         if not self.store.has(ENVIRONMENT):
             program = self.executor.program
             described = environment.describe(
-                self.plan.study, self.targets, self.plan.started_in, program
+                self.plan.study, self.targets, self.plan.started_in, program, self.plan.models
             )
             self.store.write(ENVIRONMENT, json_text(described))
 
@@ -118,7 +118,7 @@ class Runner:
             for planned in self._missing():
                 if self._exceeds(planned):
                     return False
-                if planned.block != block:
+                if planned.block != block and planned.combination not in self.design.once:
                     block = planned.block
                     self._warm_up(planned)
                 self._one(planned, display)
@@ -179,9 +179,9 @@ class Runner:
                 if self.plan.study.blocks_at_once > 1:
                     self._read()  # what others have made meanwhile
                 if planned.run not in self.state.numbers:
-                    if not warm:
+                    if not warm and planned.combination not in self.design.once:
                         self._warm_up(planned)
-                    warm = True
+                        warm = True
                     self._one(planned, display)
 
     def _missing(self) -> Iterator[Planned]:
@@ -222,7 +222,7 @@ class Runner:
         if result.status == RunStatus.TIMEOUT and self.plan.study.slurm is not None:
             slurm.end_steps()
         if result.details is not None:
-            (directory / DETAILS).write_text(
+            (directory / (SIMULATED_DETAILS if result.simulated_on else DETAILS)).write_text(
                 json.dumps(result.details, ensure_ascii=False, default=str)
             )
         self._notice(planned, result)
@@ -264,22 +264,24 @@ class Runner:
             "cache": result.cache,
             "program": result.program,
             "placement": result.placement,
+            "simulated_on": result.simulated_on,
             "phases": result.phases,
         }
 
     def _total(self) -> int:
         """The runs that are certain: of the least number of blocks, and of those that were
         begun."""
-        combinations = len(self.design.combinations)
-        begun = max(self.state.numbers, default=-1) // combinations + 1
-        return max(self.plan.study.repetitions, begun) * combinations
+        return sum(len(self._block(number)) for number in range(self._blocks()))
+
+    def _blocks(self) -> int:
+        begun = max(self.state.numbers, default=-1) // len(self.design.combinations) + 1
+        return max(self.plan.study.repetitions, begun)
 
     def _left_s(self) -> float | None:
         """An expectation for all that is certain to come."""
-        combinations = len(self.design.combinations)
         missing = [
             planned.combination
-            for block in range(self._total() // combinations)
+            for block in range(self._blocks())
             for planned in self._block(block)
             if planned.run not in self.state.numbers
         ]

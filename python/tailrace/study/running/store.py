@@ -1,6 +1,7 @@
 """The directory of a study.
 
 study.toml, plan.json     what is to be run, written before the first run
+model-NAME.toml           the model of a target that is simulated
 environment.json          where
 runs.jsonl one line per finished run, appended and brought to the disk at once: the truth
 runs/000012/ what one run said runs.parquet, runs.csv, phases.parquet, phases.csv, report.html made

@@ -103,6 +103,7 @@ def find(
     directories = {
         name: Path(given[name]).absolute() if name in given else _directory(name, target, base)
         for name, target in study.target.items()
+        if name in given or target.simulate is None
     }
     return Targets(directories, home, mark, block)
 

@@ -50,7 +50,7 @@ def environment(targets: Mapping[str, Target], directories: Mapping[str, Path]) 
 
     For every run, whatever its target: runs that are compared have the same environment.
     """
-    beds = [in_use(target, directories[name]) for name, target in targets.items()]
+    beds = [in_use(targets[name], path) for name, path in directories.items()]
     wanted = {
         name: text for found in beds if found for name, text in found.get("environment", {}).items()
     }

@@ -26,6 +26,7 @@ from tailrace.study.definition.setups import Setup
 from tailrace.study.running import figures, leftovers, page_cache, placing
 from tailrace.study.running.results import Result, StoppedError
 from tailrace.study.running.targets import Targets, run_name
+from tailrace.study.running.workloads import Workloads
 
 PROBLEMS_SHOWN = 3
 
@@ -41,13 +42,16 @@ class WorkloadRuns:
     keep: bool = False
     program: Path | None = None
     _installed: Installed | None = None
-    _workloads: dict[str, Workload] = field(default_factory=dict)
+    workloads: Workloads = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.workloads = Workloads(self.word)
 
     def check(self, setups: list[Setup]) -> None:
         """What would fail in every run is reported before the first; the kernels are compiled where
         they were not yet."""
         for setup in setups:
-            workload = self._workload(setup)
+            workload = self.workloads.of(setup)
             loader.check_ranks(workload, setup.ranks)
             pair = pairs.choose(workload, setup.method, setup.format)
             self._installed = programs.of(workload).find(self.study.run.launcher, pair)
@@ -78,17 +82,8 @@ class WorkloadRuns:
             if not self.keep:
                 shutil.rmtree(files, ignore_errors=True)
 
-    def _workload(self, setup: Setup) -> Workload:
-        """In the combination's size and with the keys that it sets."""
-        key = json.dumps([setup.size, dict(setup.set)], default=str)
-        if key not in self._workloads:
-            workload = loader.load(self.word)
-            changed_by = f"{workload.name}, "
-            self._workloads[key] = loader.sized(workload, setup.size, setup.set, changed_by)
-        return self._workloads[key]
-
     def _run(self, number: int, setup: Setup, files: Path, directory: Path) -> Result:
-        workload = self._workload(setup)
+        workload = self.workloads.of(setup)
         prepares = programs.of(workload).prepares(workload)
         inputs = self._inputs(workload, number, setup, directory) if prepares else files
         choices = self._choices(workload, setup, files, inputs)
