@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import tailrace
-from tailrace.verdict import gains
+from tailrace.verdict import again, gains
 from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.off_path import overlapped_io_ns
 
 TAILRACE = str(Path(sys.executable).with_name("tailrace"))
 SYNC = """
@@ -84,7 +85,7 @@ def test_gathering_saves_what_calls_take_by_themselves(tmp_path: Path) -> None:
     assert " (between " in finding.gain and ") instead of " in finding.gain
 
 
-def test_nothing_is_said_of_gathering_where_nothing_is_written(sync: tailrace.Run) -> None:
+def test_nothing_is_said_of_gathering_what_is_synchronised_each_time(sync: tailrace.Run) -> None:
     """Each write is followed by an fsync: there is nothing to gather."""
     assert found(sync, Kind.SMALL_REQUESTS).prediction is None
 
@@ -102,7 +103,7 @@ def test_nothing_is_said_of_what_cannot_be_taken_again(
     gone = Evidence({**sync.columns, "trace": "/nonexistent/trace.tailrace"})
     for evidence in (without_trace, gone):
         assert gains.with_prediction(evidence, finding) == finding
-    monkeypatch.setattr(gains, "MOST_EVENTS", 10)
+    monkeypatch.setattr(again, "MOST_EVENTS", 10)
     assert found(sync, Kind.SYNC) == finding
 
 
@@ -116,8 +117,44 @@ def test_nothing_is_said_where_ranks_waited_for_a_processor(sync: tailrace.Run) 
     assert gains.with_prediction(evidence, finding) == finding
 
 
-def test_it_stands_in_the_report(sync: tailrace.Run) -> None:
-    told = {finding["code"]: finding for finding in sync.metrics["verdict"]}
-    if told.get("processors") is None:  # on a busy machine nothing is said
-        assert set(told["sync"]["prediction"]) == {"change", "runtime_s", "interval_s"}
-        assert told["sync"]["gain"].endswith(" s") and "at best" in told["sync"]["gain"]
+THREADS = """
+import os, threading
+def write(name):
+    file = os.open(name, os.O_CREAT | os.O_WRONLY, 0o600)
+    os.write(file, bytes(4096))
+    os.fsync(file)
+    os.close(file)
+write("main")
+thread = threading.Thread(target=write, args=("other",))
+thread.start()
+thread.join()
+"""
+
+
+def test_nothing_is_said_where_other_threads_use_files(tmp_path: Path) -> None:
+    run = recorded(tmp_path, THREADS)
+    assert overlapped_io_ns(Evidence(run.columns)) > 0
+    assert found(run, Kind.SYNC) == Finding(Kind.SYNC, "", "", 0.5, "as it was")
+
+
+def test_a_trace_that_was_overwritten_is_read_again(tmp_path: Path) -> None:
+    first = found(recorded(tmp_path, SYNC), Kind.SYNC).prediction
+    (tmp_path / "trace").rename(tmp_path / "before")
+    again = recorded(tmp_path, SYNC.replace("range(100)", "range(10)"))
+    second = found(again, Kind.SYNC).prediction
+    assert first is not None and second is not None
+    assert second.runtime_s < again.times.runtime_ns / 1e9 < first.runtime_s
+
+
+def test_nothing_is_said_of_a_file_that_cannot_be_found_by_its_name(sync: tailrace.Run) -> None:
+    evidence = Evidence(sync.columns)
+    evidence.__dict__["processors"] = None
+    finding = Finding(Kind.REOPENED, "", "", 0.5, "as it was", file="output\\xff")
+    assert gains.with_prediction(evidence, finding) == finding
+
+
+def test_it_stands_in_the_report(sync: tailrace.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Evidence, "processors", None)  # nobody waited for one
+    told = {finding["code"]: finding for finding in tailrace.open(sync.path).metrics["verdict"]}
+    assert set(told["sync"]["prediction"]) == {"change", "runtime_s", "interval_s"}
+    assert " at best, instead of " in told["sync"]["gain"]

@@ -10,6 +10,7 @@ run nothing.
 import base64
 import hashlib
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,9 @@ from tailrace.page.picture import MOST_MARKS, timeline_svg
 from tailrace.page.templates import rendered
 from tailrace.verdict import comparison, dependences, efficiencies, explanations
 from tailrace.verdict.as_json import report
+from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.explanations import SCALABILITY_NAMES, scaling_words
+from tailrace.verdict.knobs import knobs
 from tailrace.verdict.scaling import scaling_table
 from tailrace.verdict.several import headline_of_several
 
@@ -51,6 +54,7 @@ SCRIPTS = (
     "statistics.js",
     "tables.js",
     "address.js",
+    "knobs.js",
     "together.js",
     "main.js",
 )
@@ -117,6 +121,8 @@ def _run(
         "files": _grouped(answer["files"]),
         "maps": [shown._asdict() for shown in maps],
         "functions": _functions(columns["functions"]),
+        "quoted": shlex.quote(base_name(name)),
+        "knobs": knobs(Evidence(columns)) if count == 1 else None,
     }
 
 
@@ -224,6 +230,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "unbroken": units.unbroken,
     "grade": explanations.grade,
     "change": _change,
+    "json": json.dumps,
     "part_words": dependences.part_words,
     "wait_words": dependences.wait_words,
     "causes_of": dependences.causes_of,

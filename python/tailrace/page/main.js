@@ -220,6 +220,7 @@ document.querySelectorAll("table.sortable").forEach(makeSortable);
 document.querySelectorAll("table[data-name]").forEach(makeSaved);
 document.querySelectorAll("table.sortable").forEach(makeShort);
 document.querySelectorAll(".scroll").forEach(makeScrolled);
+document.querySelectorAll("section.knobs").forEach(startKnobs);
 document.querySelectorAll("section.together").forEach((section) => {
   startTogether(section).catch((error) => failed(section, error));
 });
