@@ -18,7 +18,7 @@ gc.set_threshold(100_000, 50, 100)
 # Where the other verbs stand: NAME of tailrace.ROOM.cli.
 ROOMS = {
     "bench": "bench",
-    "calibrate": "predict",
+    "calibrate": "calibration",
     "collect": "capture",
     "pack": "capture",
     "report": "report",

@@ -63,7 +63,8 @@ def analyze(path: str | Path, **options: Unpack[ReplayOptions]) -> dict[str, Any
     path = Path(path)
     with reported(path), progress_bar(f"reading {printable(path.name)}") as progress:
         columns: dict[str, Any] = _engine().analyze(str(path), progress=progress, **options)
-        return {**columns, "trace": str(path)}
+        asked = {"trace": str(path), "eager_limit_bytes": options.get("eager_limit_bytes")}
+        return {**columns, **asked}
 
 
 def verify(path: Path) -> None:
@@ -85,16 +86,29 @@ def calls(
     return _engine().Calls(str(path), **selection)
 
 
-def steps(path: Path, eager_limit_bytes: int | None = None) -> Any:
-    """What each rank of a trace did, which `replay` takes again in another time."""
+def steps(path: Path, eager_limit_bytes: int | None = None, outputs: bool = False) -> Any:
+    """What each rank of a trace did, which `replay` takes again in another time. `outputs`: and
+    whose data are written, for `by_method`."""
     with reported(path):
-        return _engine().Steps(str(path), eager_limit_bytes=eager_limit_bytes)
+        return _engine().Steps(str(path), eager_limit_bytes=eager_limit_bytes, outputs=outputs)
 
 
 def model_times(model: dict[str, Any], calls: list[tuple[str, int, int, int]]) -> list[int]:
     """What the calls of one process take by a model, ns: each is (kind, file, offset, bytes)."""
     times: list[int] = _engine().model_times(model, calls)
     return times
+
+
+def model_ends(
+    model: dict[str, Any],
+    nodes: list[int],
+    ranks: list[list[tuple[str, int, int, int]]],
+    warm: bool = False,
+) -> list[int]:
+    """When each rank is done with its calls by a model, ns. `nodes`: by rank; `warm`: clients know
+    all files when it begins."""
+    ends: list[int] = _engine().model_ends(model, nodes, ranks, warm=warm)
+    return ends
 
 
 def simulate(workload: dict[str, Any], model: dict[str, Any], **settings: Any) -> Any:

@@ -66,6 +66,17 @@ def test_its_edges_are_where_calls_take_least_and_most(tmp_path: Path) -> None:
     assert (fast["write_behind"], slow["write_behind"]) == (4, 1)
 
 
+def test_what_it_leaves_out_widens_its_edges(tmp_path: Path) -> None:
+    held_out = "[held_out]\nmeasured_over_predicted = { value = 1, low = 0.5, high = 3 }\n"
+    known = {"open": "2", "write_rate": "4", "write_behind_bytes": "7"}
+    model = load(written(tmp_path, f"{toml(**known)}\n{held_out}"))
+    edges = [model.parameters(edge) for edge in ("low", "value", "high")]
+    assert [edge["calls"]["open"] for edge in edges] == [1e9, 2e9, 6e9]
+    # 4 bytes a second are a quarter of a second a byte
+    assert [edge["write"] for edge in edges] == [0.125e9, 0.25e9, 0.75e9]
+    assert [edge["write_behind"] for edge in edges] == [7, 7, 7]
+
+
 @pytest.mark.parametrize(
     ("changes", "line", "sentence"),
     [
@@ -105,3 +116,62 @@ def test_a_model_of_the_documentation_has_every_key() -> None:
     for table in (Model, *(field.annotation for field in Model.model_fields.values())):
         for name in getattr(table, "model_fields", ()):
             assert f"{name}`" in described or f"`{name}" in described, name
+
+
+SHARED = """
+[client]
+bytes_per_s = 1e9
+[servers]
+count = 4
+stripe_bytes = 65536
+stripe_count = 2
+[locks]
+granularity_bytes = "object"
+hand_over_s = { value = 2e-3, low = 1e-3, high = 4e-3 }
+[metadata]
+per_second = { value = 100, low = 50, high = 200 }
+"""
+
+
+def test_what_nodes_share_may_be_left_out(tmp_path: Path) -> None:
+    plain = load(written(tmp_path, toml())).parameters()
+    assert plain["link"] == plain["metadata"] == 0
+    assert plain["servers"] is None and plain["locks"] is None
+    model = load(written(tmp_path, toml() + SHARED))
+    assert load(written(tmp_path, text(model))) == model
+    found = model.parameters()
+    assert found["link"] == 1
+    assert found["servers"] == {"count": 4, "stripe_bytes": 65536, "stripe_count": 2}
+    assert found["locks"] == {"granularity": "object", "hand_over": 2e6}
+    fast, slow = model.parameters("low"), model.parameters("high")
+    assert (fast["locks"]["hand_over"], slow["locks"]["hand_over"]) == (1e6, 4e6)
+    assert (fast["metadata"], found["metadata"], slow["metadata"]) == (5e6, 1e7, 2e7)
+    # no bytes are the whole file, and each node may be its own server
+    other = SHARED.replace('"object"', "0").replace("count = 4", 'count = "node"')
+    other = other.replace("stripe_count = 2\n", "")
+    found = load(written(tmp_path, toml() + other)).parameters()
+    assert found["locks"]["granularity"] == "file"
+    assert (found["servers"]["count"], found["servers"]["stripe_count"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "sentence"),
+    [
+        ("count = 4", "count = 0", 28, "servers.count"),
+        ("count = 4", "count = 1", 27, "stripe_count should be at most count"),
+        ("stripe_count = 2", "stripe_count = 2001", 30, "servers.stripe_count"),
+        ("65536", "0", 29, "servers.stripe_bytes"),
+        ('"object"', '"page"', 32, "locks.granularity_bytes"),
+        ('"object"', "-1", 32, "locks.granularity_bytes"),
+        ("value = 100, low = 50", "value = 100, low = 0", 35, "metadata.per_second"),
+        ("bytes_per_s = 1e9", "bytes_per_s = 0", 26, "client.bytes_per_s"),
+        ("[client]", "[clients]", 25, "clients"),
+    ],
+)
+def test_what_is_wrong_there_is_told_too(
+    tmp_path: Path, old: str, new: str, line: int, sentence: str
+) -> None:
+    with pytest.raises(TailraceError) as error:
+        load(written(tmp_path, toml() + SHARED.replace(old, new)))
+    assert f"line {line}: " in error.value.message and sentence in error.value.message
+    assert error.value.hint == "docs/reference/models.md says what a model holds"

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from tailrace import engine
 from tailrace.bench import loader
 from tailrace.cli import cli
-from tailrace.predict.model import load
+from tailrace.predict.model import load, named
 from tailrace.simulate import description
 
 from ..python.test_report import check_schema
@@ -32,6 +32,7 @@ name = "history"
 variable = [{ name = "a{n}", count = 2, source = "tracer:{n}" }]
 """
 ARRAY_BYTES = 8 * 6 * 2 * 8
+NETWORK = {"latency": 1000.0, "byte": 0.1, "eager_limit_bytes": 32768}
 COSTS = {"open": 1e-3, "close": 2e-3, "look_up": 3e-3, "write": 5e-3, "other": 7e-3}
 
 
@@ -124,9 +125,8 @@ def test_calls_that_are_taken_together_take_as_long(tmp_path: Path) -> None:
     model |= {"scattered_write": 1000.0, "sent_write": 50.0, "sent_scattered_write": 20.0}
     for method in ("independent", "file-per-rank", "aggregated"):
         described = description.described(workload, 16, 4, (method, "posix"), 0.0, {})
-        network = {"latency": 1000.0, "byte": 0.1, "eager_limit_bytes": 32768}
         each, together = (
-            engine.simulate(described, model, **network, calls_at_most=calls)
+            engine.simulate(described, model, **NETWORK, calls_at_most=calls)
             for calls in (10_000_000, 10)
         )
         assert each["together"] == 1
@@ -143,11 +143,10 @@ def test_outputs_that_repeat_take_as_long(tmp_path: Path, write_behind_bytes: st
     costs = dict.fromkeys(CALLS, "1e-6")
     content = toml(**costs, write_rate="1e8", write_behind_bytes=write_behind_bytes)
     model = load(written(tmp_path, content)).parameters()
-    network = {"latency": 1000.0, "byte": 0.1, "eager_limit_bytes": 32768}
     for method in ("independent", "file-per-rank", "aggregated"):
         described = description.described(workload, 16, 4, (method, "posix"), 0.0, {})
         each, some = (
-            engine.simulate(described, model, **network, calls_at_most=calls)
+            engine.simulate(described, model, **NETWORK, calls_at_most=calls)
             for calls in (10_000_000, 10)
         )
         assert each["repeated"] == 0
@@ -206,3 +205,21 @@ def test_the_answer_in_words(tmp_path: Path) -> None:
     )
     assert "- computing takes no time" in result.stdout and "2 µs" not in result.stdout
     assert "- a message takes 2 µs" in simulated(tmp_path, per_call(), "--ranks", 2).stdout
+
+
+@pytest.mark.parametrize("method", ["independent", "aggregated"])
+@pytest.mark.parametrize("name", ["lustre", "gpfs", "beegfs"])
+def test_hand_overs_of_calls_that_are_taken_together_take_as_long(
+    tmp_path: Path, method: str, name: str
+) -> None:
+    """Rows of 64 ranks on nodes of their own lie in each other's blocks and stripes."""
+    (tmp_path / "small.toml").write_text(WORKLOAD)
+    changes = {"grid": [256, 256, 8], "steps": 4}
+    workload = loader.sized(loader.load(str(tmp_path / "small.toml")), None, changes, "")
+    described = description.described(workload, 64, 1, (method, "posix"), 0.0, {})
+    each, together = (
+        engine.simulate(described, named(name).parameters(), **NETWORK, calls_at_most=calls)
+        for calls in (100_000_000, 200)
+    )
+    assert each["together"] == 1 and together["together"] > 500
+    assert together["runtime_ns"] == pytest.approx(each["runtime_ns"], rel=0.1)

@@ -155,10 +155,10 @@ def test_what_says_something_about_a_target_needs_one(reader: Path) -> None:
     asked = [TAILRACE, "whatif", reader, "--merge", "0"]
     done = subprocess.run(asked, capture_output=True, text=True)
     assert done.returncode == 2 and "--merge takes a size" in done.stderr
-    for option, value in (("--files", "."), ("--cache", "warm")):
+    for option, value, said in (("--files", ".", "what moves"), ("--cache", "warm", "something")):
         asked = [TAILRACE, "whatif", reader, option, value]
         done = subprocess.run(asked, capture_output=True, text=True)
-        assert done.returncode == 2 and f"{option} says something about a target" in done.stderr
+        assert done.returncode == 2 and f"{option} says {said}" in done.stderr
 
 
 def test_output_beside_computation_ends_when_both_have(trace, times, tmp_path) -> None:
@@ -224,12 +224,44 @@ def test_the_command_answers_in_words_and_json(trace, tmp_path) -> None:
     assert {change["change"] for change in document["changes"]} >= {"on slow"}
 
 
+def test_what_several_changes_assume_stands_once(trace, tmp_path, capsys) -> None:
+    models = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        models.append(written(tmp_path / name, toml(name=name)))
+    command.main(trace, {}, models, {}, None, False, None, False)
+    assert capsys.readouterr().out.count("\n- every call in every file costs what") == 1
+    command.main(trace, {}, models[:1], {}, None, True, None, False)
+    told = capsys.readouterr().out
+    assert "\n- on here; on here, output beside computation: every call in every file costs" in told
+
+
 def test_a_run_that_cannot_be_taken_again_is_told(trace, monkeypatch, capsys) -> None:
     """Only then: a run of which all is known is taken again to the nanosecond."""
     words = "do not rely on what follows"
     for identical in (True, False):
         monkeypatch.setattr(Run, "is_identical", identical)
-        command.main(trace, {"io": 2.0}, [], {}, False, False, None, False)
+        command.main(trace, {"io": 2.0}, [], {}, None, False, None, False)
         assert (words in capsys.readouterr().err) is not identical
     monkeypatch.undo()
     assert Run(trace).is_identical
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--method", "serial"), "takes a model of a file system"),
+        (("--method", "serial", "--target", "nfs", "--merge", "4M"), "there are none for --merge"),
+        (("--method", "serial", "--target", "nfs"), "is known to come from several ranks"),
+        (
+            ("--method", "serial", "--target", "nfs", "--aggregators", "2"),
+            "--aggregators goes with",
+        ),
+        (("--piece", "4K"), "--piece says something about another method"),
+        (("--method", "serial", "--ranks", "4"), "--ranks goes with no other change"),
+    ],
+)
+def test_methods_that_cannot_be(trace: Path, words: tuple[str, ...], told: str) -> None:
+    """One process writes all: there is nobody to gather from."""
+    done = subprocess.run([TAILRACE, "whatif", trace, *words], capture_output=True, text=True)
+    assert done.returncode == 2 and told in done.stderr and "hint: " in done.stderr

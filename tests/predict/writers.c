@@ -6,8 +6,9 @@
  *   independent   by each into a file of its own
  *   serial        by rank 0, to which the others send
  *   chain         by one rank after the other, each told by the one before
- * and all meet in a barrier. Sleeping ranks need no processor, so there may be more of them than of
- * these.
+ *   gathered      by rank 0, which gathers them
+ * and all meet in a barrier, but not where rank 0 gathers. Sleeping ranks need no processor, so
+ * there may be more of them than of these.
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -47,6 +48,17 @@ static void gather(int file)
     }
 }
 
+static void gather_all(int file)
+{
+    static char *blocks;
+    if (rank == 0 && blocks == NULL)
+        blocks = malloc((size_t)ranks * BYTES);
+    MPI_Gather(block, BYTES, MPI_CHAR, blocks, BYTES, MPI_CHAR, 0, MPI_COMM_WORLD);
+    for (int other = 0; rank == 0 && other < ranks; other++)
+        if (write(file, blocks + (size_t)other * BYTES, BYTES) != BYTES)
+            abort();
+}
+
 static void in_turn(int file)
 {
     int token = 0;
@@ -72,6 +84,7 @@ int main(int count, char **arguments)
         switch (arguments[1][0]) {
         case 's': gather(file); break;
         case 'c': in_turn(file); break;
+        case 'g': gather_all(file); continue;
         default: put(file);
         }
         MPI_Barrier(MPI_COMM_WORLD);

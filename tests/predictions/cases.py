@@ -27,9 +27,8 @@ class Case:
 
 
 CASES = (
-    Case("cmaq", "small", 1, "serial", "netcdf3"),
     Case("cmaq", "small", 2, "serial", "netcdf3"),
-    Case("cmaq", "small", 2, "independent", "pnetcdf"),
+    Case("roms", "small", 2, "independent", "pnetcdf"),
     Case("roms", "small", 1, "serial", "netcdf4"),
     Case("roms", "small", 2, "serial", "netcdf4"),
     Case("roms", "small", 2, "collective", "netcdf4"),
@@ -42,6 +41,6 @@ CASES = (
     Case("cgns", "write50", 2, "collective", "cgns"),
     Case("cgns", "read64", 2, "collective", "hdf5"),
     Case("btio", "W", 4, "collective", "mpiio"),
-    Case("btio", "W", 4, "independent", "posix"),
+    Case("btio", "S", 4, "independent", "posix"),
     Case("h5perf", "small", 2, "independent", "posix", ("file_bytes=16777216", "iterations=1")),
 )

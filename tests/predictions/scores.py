@@ -11,29 +11,32 @@ import numpy as np
 
 # Less of the change than this is bytes at the rate of the link: then calls decide.
 BOUND_BY_BYTES = 0.8
+# Where less of the longer run changes, its noise is much of what changes.
+NOTABLE_CHANGE = 0.1
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A case on a target, s. `base` and `target` are what each round measured, in turns."""
+    """A case that moves, s. The rounds are measured in turns."""
 
     case: str
+    base: str
     target: str
     predicted: float
     low: float
     high: float
     # bytes over rate, the least that one could say
     naive: float
-    base: tuple[float, ...]
-    target_s: tuple[float, ...]
+    base_rounds: tuple[float, ...]
+    target_rounds: tuple[float, ...]
 
     @property
     def base_s(self) -> float:
-        return float(np.median(self.base))
+        return float(np.median(self.base_rounds))
 
     @property
     def changes(self) -> np.ndarray:
-        return np.asarray(self.target_s) - np.asarray(self.base)
+        return np.asarray(self.target_rounds) - np.asarray(self.base_rounds)
 
     @property
     def measured(self) -> float:
@@ -60,7 +63,17 @@ class Pair:
 
     @property
     def is_bound_by_bytes(self) -> bool:
-        return self.naive >= BOUND_BY_BYTES * self.measured
+        return self.naive / self.measured >= BOUND_BY_BYTES
+
+    @property
+    def is_notable(self) -> bool:
+        longer = max(np.median(self.base_rounds), np.median(self.target_rounds))
+        return abs(self.measured) >= NOTABLE_CHANGE * float(longer)
+
+    @property
+    def error_of_run(self) -> float:
+        """The same error as a share of the run on the target."""
+        return (self.predicted - self.measured) / float(np.median(self.target_rounds))
 
 
 def halves(changes: np.ndarray) -> float:
@@ -86,6 +99,7 @@ class Summary:
 
     @property
     def beyond_floor(self) -> float:
+        """Of the median error, what noise does not explain."""
         return max(self.median_error - self.floor, 0.0)
 
 

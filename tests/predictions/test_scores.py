@@ -10,7 +10,8 @@ from .scores import Pair, halves, summary
 
 def pair(predicted: float, naive: float = 4.0, low: float = 0.0, high: float = 9.0) -> Pair:
     """A run of 1 s that takes 6 s elsewhere: 5 s more, in the median of three rounds."""
-    return Pair("case", "nfs", predicted, low, high, naive, (1.0, 1.0, 1.0), (6.0, 5.0, 7.0))
+    rounds = ((1.0, 1.0, 1.0), (6.0, 5.0, 7.0))
+    return Pair("case", "local", "nfs", predicted, low, high, naive, *rounds)
 
 
 def test_the_error_is_of_the_change_and_not_of_the_run() -> None:

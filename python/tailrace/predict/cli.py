@@ -1,4 +1,4 @@
-"""The command lines of `tailrace whatif` and `tailrace calibrate`."""
+"""The command line of `tailrace whatif`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable
 from os.path import abspath
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import click
 
-from tailrace.usage import EAGER_LIMIT, PATH, Size, Verb
+from tailrace.errors import TailraceError
+from tailrace.predict.methods import METHODS, WITH_AGGREGATORS, Method, Way
+from tailrace.usage import EAGER_LIMIT, PATH, Cache, Size, Verb, cache_option
 
 MOST_MERGED_BYTES = 10**12
+MOST_RANKS = 10**6
 
 
 class Factor(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
@@ -30,23 +33,6 @@ class Factor(click.ParamType):  # type: ignore[type-arg]  # generic since click 
         return factor
 
 
-class Duration(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5
-    """Seconds: 90, 90s or 5m."""
-
-    name = "duration"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float):
-            return value
-        found = re.fullmatch(r"(\d+(?:\.\d*)?)(s|m|min)?", str(value).strip())
-        seconds = float(found[1]) * (60 if found[2] in ("m", "min") else 1) if found else 0.0
-        if not 1 <= seconds <= 86_400:
-            self.fail(f"'{value}' is not a duration such as 90s or 5m", param, ctx)
-        return seconds
-
-
 def factor(name: str, what: str) -> Callable[[Verb], Verb]:
     return click.option(
         name, type=Factor(), default=None, metavar="FACTOR", help=f"{what} so many times as fast."
@@ -54,7 +40,7 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
 
 
 @click.command()
-@click.argument("trace", type=PATH, metavar="TRACE")
+@click.argument("traces", type=PATH, metavar="TRACE...", nargs=-1, required=True)
 @factor("--io-rate", "The file system")
 @factor("--network", "The network")
 @factor("--compute", "The processors")
@@ -63,8 +49,9 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
     "targets",
     multiple=True,
     type=PATH,
-    metavar="MODEL.toml",
-    help="Another file system, as `tailrace calibrate` wrote it; several are compared.",
+    metavar="MODEL",
+    help="Another file system: a file of `tailrace calibrate`, or a name as lustre; several are"
+    " compared.",
 )
 @click.option(
     "--files",
@@ -73,11 +60,7 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
     metavar="DIR",
     help="Move only the files in DIR to the target [default: all].",
 )
-@click.option(
-    "--cache",
-    type=click.Choice(["cold", "warm"]),
-    help="Whether the target's clients have the files in memory when the run begins.",
-)
+@cache_option
 @click.option(
     "--merge",
     "merge_bytes",
@@ -85,7 +68,49 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
     metavar="SIZE",
     help="Each rank gathers up to SIZE of what it writes one behind the other, as 4M.",
 )
+@click.option(
+    "--stripes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Files lie on so many of the target's servers.",
+)
+@click.option(
+    "--ranks-per-node",
+    type=click.IntRange(1, MOST_RANKS),
+    metavar="N",
+    help="So many ranks share a node and its cache, for the target.",
+)
+@click.option(
+    "--stage",
+    type=PATH,
+    metavar="MODEL",
+    help="What is written goes to this file system first, and beside the run to where it goes.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    help="Outputs are made by another method, on the target.",
+)
+@click.option(
+    "--aggregators",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="So many ranks write, collective or aggregated [default: one a node].",
+)
+@click.option(
+    "--piece",
+    "piece_bytes",
+    type=Size(),
+    metavar="SIZE",
+    help="So many bytes of a rank lie together in a file, where the trace does not tell it.",
+)
 @click.option("--overlap", is_flag=True, help="Output is written beside the computation.")
+@click.option(
+    "--ranks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="So many ranks, by runs of one program on three other numbers or more.",
+)
 @click.option(
     "--all", "every", is_flag=True, help="Each change by itself, the largest gain first [default]."
 )
@@ -94,15 +119,22 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
     "--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/whatif.json)."
 )
 def whatif(
-    trace: Path,
+    traces: tuple[Path, ...],
     io_rate: float | None,
     network: float | None,
     compute: float | None,
     targets: tuple[Path, ...],
     directory: Path | None,
-    cache: Literal["cold", "warm"] | None,
+    cache: Cache | None,
     merge_bytes: int | None,
+    stripes: int | None,
+    ranks_per_node: int | None,
+    stage: Path | None,
+    method: Method | None,
+    aggregators: int | None,
+    piece_bytes: int | None,
     overlap: bool,
+    ranks: int | None,
     every: bool,
     eager_limit_bytes: int | None,
     as_json: bool,
@@ -113,53 +145,56 @@ def whatif(
     by itself.
 
     TRACE is a .tailrace file, a directory of `tailrace run`, or Extrae's .prv or .prv.gz.
+
+    \b
+    tailrace whatif run-1 run-2 run-4 run-8 --ranks 32
     """
-    from tailrace.predict.command import main
+    from tailrace.predict.command import main, of_ranks
 
     options = {"io": io_rate, "network": network, "compute": compute, "merge": merge_bytes}
-    chosen = {name: value for name, value in options.items() if value is not None}
+    chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    of_target = {"cache": cache, "stripes": stripes, "ranks-per-node": ranks_per_node}
+    of_target = {name: value for name, value in of_target.items() if value is not None}
+    is_moved = targets or stage is not None or of_target or directory is not None
+    if (way := _way(method, aggregators, piece_bytes)) is not None:
+        chosen["way"] = way
+    if ranks is not None:
+        if chosen or overlap or every or is_moved:
+            raise click.UsageError("--ranks goes with no other change")
+        of_ranks(traces, ranks, eager_limit_bytes, as_json)
+        return
+    if len(traces) > 1:
+        raise click.UsageError("several traces say what other numbers of ranks give: --ranks N")
     if merge_bytes is not None and not 1 < merge_bytes <= MOST_MERGED_BYTES:
         raise click.UsageError("--merge takes a size between 2 bytes and 1 TB, such as 4M")
-    if every and (chosen or overlap):
+    if way is not None and (merge_bytes is not None or not targets):
+        _refuse_method(merge_bytes)
+    if every and (chosen or overlap or stage is not None):
         raise click.UsageError("--all makes each change by itself, so it goes with --target alone")
-    if not targets and (directory is not None or cache is not None):
-        option = "--cache" if directory is None else "--files"
+    if of_target and not targets:
+        option = f"--{next(iter(of_target))}"
         raise click.UsageError(f"{option} says something about a target, so it goes with --target")
+    if directory is not None and not targets and stage is None:
+        raise click.UsageError("--files says what moves, so it goes with --target or --stage")
     # links are not followed: the trace has the names that the program used
     place = directory and Path(abspath(directory))  # noqa: PTH100
-    moving = {"directory": place, "cache": cache}
-    main(trace, chosen, list(targets), moving, overlap, every, eager_limit_bytes, as_json)
+    moving = {"directory": place, **{name.replace("-", "_"): of_target[name] for name in of_target}}
+    chosen |= {"overlap": overlap} if overlap else {}
+    main(traces[0], chosen, list(targets), moving, stage, every, eager_limit_bytes, as_json)
 
 
-@click.command()
-@click.argument("directory", type=PATH, metavar="DIR")
-@click.option(
-    "-o", "output", type=PATH, metavar="MODEL.toml", help="Write the model there [default: stdout]."
-)
-@click.option("--name", help="What answers call the file system [default: DIR's name].")
-@click.option(
-    "--budget",
-    type=Duration(),
-    default=120.0,
-    metavar="TIME",
-    help="Measure for so long at most, but three rounds at least [default: 2m].",
-)
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the order of experiments.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/calibrate.json)."
-)
-def calibrate(
-    directory: Path,
-    output: Path | None,
-    name: str | None,
-    budget: float,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Measure what the file system of DIR can do, as a model for `tailrace whatif --target`.
+def _way(method: Method | None, aggregators: int | None, piece_bytes: int | None) -> Way | None:
+    if aggregators is not None and method not in WITH_AGGREGATORS:
+        raise click.UsageError("--aggregators goes with --method collective or aggregated")
+    if method is None and piece_bytes is not None:
+        raise click.UsageError("--piece says something about another method: --method METHOD")
+    return None if method is None else Way(method, aggregators, piece_bytes)
 
-    Nothing else should run meanwhile. The files that are written there are removed.
-    """
-    from tailrace.predict.calibration.command import main
 
-    main(directory, output, name, budget, seed, as_json)
+def _refuse_method(merge_bytes: int | None) -> None:
+    if merge_bytes is not None:
+        raise click.UsageError("--method makes other writes, so there are none for --merge")
+    raise TailraceError(
+        "--method makes file calls that were not measured, so it takes a model of a file system",
+        "name one with --target; `tailrace calibrate DIR -o MODEL.toml` measures the run's own",
+    )

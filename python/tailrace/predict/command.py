@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,39 +10,47 @@ from typing import Any
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json
-from tailrace.predict.model import load
-from tailrace.predict.whatif import Change, Prediction, Run, usual
+from tailrace.predict.model import named
+from tailrace.predict.whatif import Change, Prediction, Run, by_methods, usual
 from tailrace.store import opened_trace
 from tailrace.terminal import console, print_numbers, table, tell
-from tailrace.units import digits, percent, seconds
+from tailrace.units import count, digits, percent, seconds
 
 WORTH_IT = 0.01
 
 
 def main(
     path: Path,
-    factors: dict[str, Any],
+    changes: dict[str, Any],
     targets: list[Path],
     moving: dict[str, Any],
-    overlap: bool,
+    stage: Path | None,
     every: bool,
     eager_limit_bytes: int | None,
     as_json: bool,
 ) -> None:
-    models = [load(target) for target in targets]
+    """`changes`: fields of Change that are made together, `moving`: those that say what moves to
+    `targets` and how."""
+    models = [named(target) for target in targets]
+    for model in models if "stripes" in moving else ():
+        model.striped(moving["stripes"])
+    if stage is not None:
+        changes["stage"] = named(stage)
     with opened_trace(path) as trace:
-        run = Run(trace, eager_limit_bytes)
+        outputs = "way" in changes or (every and bool(models))
+        run = Run(trace, eager_limit_bytes, outputs)
     directory = moving.get("directory")
     if directory is not None and not run.has_files_in(directory):
         raise TailraceError(
             f"no file of {printable(trace.name)} lies in {printable(str(directory))}",
             f"`tailrace report {printable(str(path))}` lists its files",
         )
-    if every or not (factors or models or overlap):
-        found = run.ranked(usual(models, moving))
+    if every or not (changes or models):
+        methods = run.possible(by_methods(models, moving)) if models else []
+        found = run.ranked([*usual(models, moving), *methods])
         predictions = [each for each in found if each.moves(run.measured_s)] or found
     else:
-        base = replace(Change(overlap=overlap), **factors)
+        base = Change(directory=directory, **changes)
         moved = [replace(base, target=model, **moving) for model in models]
         predictions = run.ranked(moved or [base])
     if not run.is_identical:
@@ -52,24 +61,36 @@ def main(
             " `tailrace report`, which says in its warnings what is missing"
         )
     if as_json:
-        print_json(
-            {
-                "schema": 1,
-                "trace": str(trace),
-                "measured_s": run.measured_s,
-                "changes": [prediction.as_json() for prediction in predictions],
-            }
-        )
+        _print_json({"trace": str(trace)}, run.measured_s, predictions)
     else:
-        _print(trace, run, predictions)
+        _print(printable(trace.name), run.measured_s, predictions)
 
 
-def _print(trace: Path, run: Run, predictions: list[Prediction]) -> None:
+def of_ranks(
+    paths: Sequence[Path], ranks: int, eager_limit_bytes: int | None, as_json: bool
+) -> None:
+    """The same of so many ranks, by runs on other numbers of them."""
+    from tailrace.predict.ranks import read  # tables and verdict, which one trace does not need
+
+    runs = read(paths, eager_limit_bytes)
+    predictions = [runs.predict(ranks)]
+    if as_json:
+        _print_json({"traces": [str(path) for path in paths]}, runs.measured_s, predictions)
+    else:
+        _print(count(runs.most, "rank"), runs.measured_s, predictions)
+
+
+def _print_json(of: dict[str, Any], measured_s: float, predictions: list[Prediction]) -> None:
+    changes = [prediction.as_json() for prediction in predictions]
+    print_json({"schema": 1, **of, "measured_s": measured_s, "changes": changes})
+
+
+def _print(of: str, measured_s: float, predictions: list[Prediction]) -> None:
     out = console()
-    out.print(headline(run.measured_s, predictions), style="bold", soft_wrap=True)
+    out.print(headline(measured_s, predictions), style="bold", soft_wrap=True)
     out.print()
     rows = table(
-        f"{printable(trace.name)}, {seconds(run.measured_s)} as measured",
+        f"{of}, {seconds(measured_s)} as measured",
         "change", ">predicted", ">between", ">saved", "what is left to gain",
     )  # fmt: skip
     for found in predictions:
@@ -77,20 +98,27 @@ def _print(trace: Path, run: Run, predictions: list[Prediction]) -> None:
             found.change.words,
             seconds(found.predicted_s),
             _between(found),
-            _saved(found.predicted_s, run.measured_s),
+            _saved(found.predicted_s, measured_s),
             found.next,
         )
     print_numbers(out, rows)
     out.print()
-    assumed = dict.fromkeys(
-        f"{found.change.words}: {sentence}"
-        for found in predictions
-        for sentence in found.change.assumes
-    )
-    out.print("Each assumes:", soft_wrap=True)
-    for sentence in assumed:
-        out.print(f"- {sentence}", soft_wrap=True)
+    out.print("It assumes:" if len(predictions) == 1 else "Each assumes:", soft_wrap=True)
+    for line in _assumed(predictions):
+        out.print(f"- {line}", soft_wrap=True)
     out.print("Not in the interval: how much one run differs from the next.", soft_wrap=True)
+
+
+def _assumed(predictions: list[Prediction]) -> list[str]:
+    """Each sentence once, behind the changes that assume it where others do not."""
+    by_sentence: dict[str, list[str]] = {}
+    for found in predictions:
+        for sentence in found.change.assumes:
+            by_sentence.setdefault(sentence, []).append(found.change.words)
+    return [
+        sentence if len(changes) == len(predictions) else f"{'; '.join(changes)}: {sentence}"
+        for sentence, changes in by_sentence.items()
+    ]
 
 
 def headline(measured_s: float, predictions: list[Prediction]) -> str:

@@ -7,11 +7,14 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tailrace.errors import TailraceError
+from tailrace.gathering import Edge
 from tailrace.names import printable
+from tailrace.shipped import MODELS
 from tailrace.toml_file import Source
+from tailrace.units import count
 
 REFERENCE = "docs/reference/models.md says what a model holds"
 NANOSECONDS_PER_SECOND = 1e9
@@ -20,6 +23,10 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MOST_BYTES = 1 << 20
+MOST_SERVERS = 100_000
+# Lustre's bound.
+MOST_STRIPES = 2000
+MOST_STRIPE_BYTES = 1 << 40
 NAME = r"^[\w.+ -]{1,60}$"
 
 
@@ -55,7 +62,19 @@ class Rate(Quantity):
     low: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+def _number_or_words(least: int, most: int, *words: str) -> BeforeValidator:
+    def checked(given: Any) -> Any:
+        is_number = isinstance(given, int) and not isinstance(given, bool)
+        if given in words or (is_number and least <= given <= most):
+            return given
+        *others, last = [f"a whole number from {least} to {most}", *map(repr, words)]
+        raise ValueError(f"should be {', '.join(others)} or {last}")
+
+    return BeforeValidator(checked)
+
+
 NOTHING = Quantity(value=0, low=0, high=0)
+AS_IT_SAYS = Quantity(value=1, low=1, high=1)
 
 
 class CallCosts(_Table):
@@ -98,6 +117,90 @@ class ClientCache(_Table):
     rereads: Literal["never", "while_open", "always"]
 
 
+class Client(_Table):
+    """Each node's link, in and out."""
+
+    bytes_per_s: Rate
+
+
+class Servers(_Table):
+    """A file lies on `stripe_count` of so many servers. The rates are then one server's. "node":
+    each node is its own."""
+
+    count: Annotated[int | str, _number_or_words(1, MOST_SERVERS, "node")]
+    stripe_bytes: Annotated[int, Field(ge=1, le=MOST_STRIPE_BYTES)] = MOST_STRIPE_BYTES
+    stripe_count: Annotated[int, Field(ge=1, le=MOST_STRIPES)] = 1
+
+    @model_validator(mode="after")
+    def _has_enough(self) -> Servers:
+        if self.stripe_count > (self.count if isinstance(self.count, int) else 1):
+            raise ValueError("stripe_count should be at most count")
+        return self
+
+    def parameters(self) -> dict[str, int]:
+        return {
+            "count": self.count if isinstance(self.count, int) else 0,
+            "stripe_bytes": self.stripe_bytes,
+            "stripe_count": self.stripe_count,
+        }
+
+
+class Locks(_Table):
+    """What of a file a node holds at once, and what it takes to hand that to another node."""
+
+    granularity_bytes: Annotated[
+        int | str, _number_or_words(0, MOST_STRIPE_BYTES, "file", "object")
+    ]
+    hand_over_s: Quantity
+
+
+class Metadata(_Table):
+    """Calls on names that the service takes a second, those of all ranks together."""
+
+    per_second: Rate
+
+
+class Network(_Table):
+    """Messages: between ranks of two nodes, `node_bytes_per_s` of all ranks of one together, and
+    inside a node. A sender does not wait for the receiver of up to `eager_limit_bytes`."""
+
+    latency_s: Quantity | None = None
+    bytes_per_s: Rate | None = None
+    node_bytes_per_s: Rate | None = None
+    inside_latency_s: Quantity | None = None
+    inside_bytes_per_s: Rate | None = None
+    eager_limit_bytes: Annotated[int, Field(ge=0, le=MOST_STRIPE_BYTES)] | None = None
+
+    @model_validator(mode="after")
+    def _has_pairs(self) -> Network:
+        if (self.latency_s is None) != (self.bytes_per_s is None):
+            raise ValueError("latency_s and bytes_per_s should be given together")
+        if (self.inside_latency_s is None) != (self.inside_bytes_per_s is None):
+            raise ValueError("inside_latency_s and inside_bytes_per_s should be given together")
+        if self.node_bytes_per_s is not None and self.bytes_per_s is None:
+            raise ValueError("node_bytes_per_s should come with bytes_per_s")
+        return self
+
+    def latency(self, inside: bool) -> Quantity | None:
+        """Of a message inside a node, or between two."""
+        return self.inside_latency_s if inside else self.latency_s
+
+    def rate(self, inside: bool, ranks_per_node: int) -> Rate | None:
+        """Of one rank's messages: at best alone, at worst while all ranks of its node send."""
+        if inside or self.bytes_per_s is None or self.node_bytes_per_s is None:
+            return self.inside_bytes_per_s if inside else self.bytes_per_s
+        shared = self.node_bytes_per_s.low / ranks_per_node
+        alone = self.bytes_per_s
+        return alone.model_copy(update={"low": min(alone.low, shared)})
+
+
+class HeldOut(_Table):
+    """What programs took that were no part of the measurement, over what the model says of them:
+    what it leaves out."""
+
+    measured_over_predicted: Quantity = AS_IT_SAYS
+
+
 class Model(_Table):
     """A file system. `source`: where its figures come from."""
 
@@ -107,17 +210,42 @@ class Model(_Table):
     calls: CallCosts
     bytes_per_s: ByteRates
     cache: ClientCache
+    client: Client | None = None
+    servers: Servers | None = None
+    locks: Locks | None = None
+    metadata: Metadata | None = None
+    network: Network | None = None
+    held_out: HeldOut = HeldOut()
 
-    def parameters(self, edge: Literal["value", "low", "high"] = "value") -> dict[str, Any]:
+    def striped(self, stripes: int) -> Model:
+        """With files on so many servers. Raises TailraceError where it has not as many."""
+        have = self.servers.count if self.servers is not None else 1
+        if self.servers is None or have == "node":
+            raise TailraceError(
+                f"the model {self.name} says nothing of servers among which files are striped",
+                f"give it a table [servers]: {REFERENCE}",
+            )
+        if not 1 <= stripes <= min(int(have), MOST_STRIPES):
+            known = count(int(have), "server")
+            raise TailraceError(
+                f"{self.name} has {known}: files cannot be striped over {stripes}",
+                f"--stripes takes 1 to {min(int(have), MOST_STRIPES)}",
+            )
+        servers = self.servers.model_copy(update={"stripe_count": stripes})
+        return self.model_copy(update={"servers": servers})
+
+    def parameters(self, edge: Edge = "value") -> dict[str, Any]:
         """What the engine takes, in nanoseconds and bytes. `edge`: "low" has every number where
         calls take least, "high" where they take most."""
         opposite = {"value": "value", "low": "high", "high": "low"}[edge]
+        scale = NANOSECONDS_PER_SECOND * getattr(self.held_out.measured_over_predicted, edge)
 
         def cost(quantity: Quantity) -> float:
-            return float(getattr(quantity, edge)) * NANOSECONDS_PER_SECOND
+            return float(scale * getattr(quantity, edge))
 
         def per_byte(rate: Rate) -> float:
-            return NANOSECONDS_PER_SECOND / float(getattr(rate, opposite))
+            """Or per call, of calls a second."""
+            return float(scale / getattr(rate, opposite))
 
         return {
             "calls": {kind: cost(getattr(self.calls, kind)) for kind in KINDS},
@@ -137,6 +265,14 @@ class Model(_Table):
             "end_drains": self.cache.end_drains,
             "behind_writes": list(self.cache.behind_writes),
             "rereads": self.cache.rereads,
+            "link": per_byte(self.client.bytes_per_s) if self.client else 0.0,
+            "servers": self.servers and self.servers.parameters(),
+            "locks": self.locks
+            and {
+                "granularity": self.locks.granularity_bytes or "file",
+                "hand_over": cost(self.locks.hand_over_s),
+            },
+            "metadata": per_byte(self.metadata.per_second) if self.metadata else 0.0,
         }
 
 
@@ -148,6 +284,13 @@ def checked_name(name: str) -> str:
             "use up to 60 letters, digits, blanks and . _ + -",
         )
     return name
+
+
+def named(word: str | Path) -> Model:
+    """The model that the word means: the name of one that comes with Tailrace, or a path."""
+    path = Path(word)
+    is_path = path.suffix == ".toml" or path.is_file() or len(path.parts) > 1
+    return load(path if is_path else MODELS.find(str(word)))
 
 
 def load(path: Path) -> Model:
@@ -192,19 +335,62 @@ def text(model: Model) -> str:
         f"end_drains = {str(model.cache.end_drains).lower()}",
         f"behind_writes = {_kinds(model.cache.behind_writes)}",
         f'rereads = "{model.cache.rereads}"',
+        "",
+        *_shared(model),
+        "# What programs that were held out took, over what the model says of them: nine tenths of",
+        "# their time lie between low and high. Intervals are widened by it.",
+        "[held_out]",
+        *_quantities(model.held_out),
     ]
     written = "\n".join(lines) + "\n"
     tomllib.loads(written)  # what is written can be read
     return written
 
 
-def _quantities(table: CallCosts | ByteRates) -> list[str]:
+def _shared(model: Model) -> list[str]:
+    """What nodes share, as far as the model says it."""
+    lines = []
+    if model.client:
+        lines += ["# Bytes a second of each node's link, in and out.", "[client]"]
+        lines += [f"bytes_per_s = {_quantity(model.client.bytes_per_s)}", ""]
+    if model.servers:
+        lines += ["# Each has the rates above, and a file lies on `stripe_count` of them."]
+        lines += ["[servers]", *(f"{name} = {_value(given)}" for name, given in model.servers), ""]
+    if model.locks:
+        held = model.locks.granularity_bytes
+        lines += ["# What a node holds of a file at once, and what handing it over takes, s."]
+        lines += ["[locks]", f"granularity_bytes = {_value(held)}"]
+        lines += [f"hand_over_s = {_quantity(model.locks.hand_over_s)}", ""]
+    if model.metadata:
+        lines += ["# Calls on names that the service takes, of all ranks together.", "[metadata]"]
+        lines += [f"per_second = {_quantity(model.metadata.per_second)}", ""]
+    return lines + (_network(model.network) if model.network else [])
+
+
+def _network(network: Network) -> list[str]:
+    lines = [
+        "# Messages between ranks of two nodes, s and bytes a second; node: those of all ranks"
+    ]
+    lines += ["# of a node together; inside: between ranks of one node. Larger ones than the eager"]
+    lines += ["# limit make their sender wait for the receiver.", "[network]"]
+    for name, given in network:
+        if given is not None:
+            shown = str(given) if isinstance(given, int) else _quantity(given)
+            lines.append(f"{name} = {shown}")
+    return [*lines, ""]
+
+
+def _quantities(table: CallCosts | ByteRates | HeldOut) -> list[str]:
     return [f"{name} = {_quantity(quantity)}" for name, quantity in table]
 
 
 def _quantity(quantity: Quantity) -> str:
     value, low, high = (f"{getattr(quantity, edge):.4g}" for edge in ("value", "low", "high"))
     return f"{{ value = {value}, low = {low}, high = {high} }}"
+
+
+def _value(value: int | str) -> str:
+    return _quoted(value) if isinstance(value, str) else str(value)
 
 
 def _kinds(kinds: tuple[Kind, ...]) -> str:

@@ -10,32 +10,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Protocol
 
 from tailrace import engine
+from tailrace.gathering import COPY_NS_A_BYTE, EDGES, GATHERED_BYTES, Edge, gathered
 from tailrace.names import printable
+from tailrace.predict.methods import METHODS, Moving, NothingError, Outputs, Told, Way
 from tailrace.predict.model import Model
-from tailrace.units import byte_count, to_seconds
+from tailrace.units import chosen_bytes, count, to_seconds
+from tailrace.usage import Cache
 
 # Without a change a run that is taken again should take what it took; it may miss that by so much.
 IDENTICAL = 0.01
-# What file systems for parallel programs take at once.
-MERGED_BYTES = 4_000_000
-Edge = Literal["value", "low", "high"]
-Cache = Literal["cold", "warm"]
-EDGES: tuple[Edge, Edge] = ("low", "high")
-# Memory that is copied by one core: 10, 3 and 1 GB/s.
-COPY_NS_A_BYTE: dict[Edge, float] = {"low": 0.1, "value": 0.33, "high": 1.0}
-
 
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
     "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write",
-    "arrival", "copy", "cached", "write", "read",
+    "arrival", "copy", "cached", "write", "read", "metadata",
 )  # fmt: skip
 
 
@@ -51,18 +45,34 @@ class Change:
     # when the run begins, if that is known.
     directory: Path | None = None
     cache: Cache | None = None
+    # Over how many of the target's servers its files are striped, and ranks of a node.
+    stripes: int | None = None
+    ranks_per_node: int | None = None
+    # Where what is written goes first.
+    stage: Model | None = None
     # Bytes.
     merge: int | None = None
     overlap: bool = False
+    # How outputs are made, and what is known of their data.
+    way: Way | None = None
+    told: Told | None = field(default=None, compare=False)
 
     @property
     def words(self) -> str:
-        parts = []
+        parts = [] if self.way is None else [self.way.words]
+        where = printable(str(self.directory))
         if self.target is not None:
-            what = f"{printable(str(self.directory))} " if self.directory is not None else ""
+            what = f"{where} " if self.directory is not None else ""
             parts.append(f"{what}on {self.target.name}")
         if self.cache is not None:
             parts.append(f"with a {self.cache} cache")
+        if self.stripes is not None:
+            parts.append(f"striped over {count(self.stripes, 'server')}")
+        if self.ranks_per_node is not None:
+            parts.append(f"with {count(self.ranks_per_node, 'rank')} on each node")
+        if self.stage is not None:
+            what = "" if self.target is not None or self.directory is None else f"{where} "
+            parts.append(f"{what}staged on {self.stage.name}")
         for factor, what in (
             (self.io, "file system"),
             (self.network, "network"),
@@ -71,7 +81,7 @@ class Change:
             if factor != 1:
                 parts.append(f"{what} {_times(factor)} as fast")
         if self.merge is not None:
-            parts.append(f"writes gathered up to {byte_count(self.merge)}")
+            parts.append(f"writes gathered up to {chosen_bytes(self.merge)}")
         if self.overlap:
             parts.append("output beside computation")
         return ", ".join(parts) or "no change"
@@ -79,12 +89,9 @@ class Change:
     @property
     def assumes(self) -> list[str]:
         """What the prediction takes for granted."""
-        found = []
-        if self.target is not None:
-            moved = "every file" if self.directory is None else "every file there"
-            found.append(f"every call in {moved} costs what the model says; nothing else changes")
-            if self.cache is None:
-                found.append("what is read lies on the servers; at best the client has it already")
+        found = self._assumed_of_places()
+        if self.way is not None:
+            found += self.way.assumes(self.told)
         if self.io != 1:
             found.append("every call in files takes its measured time divided by the factor")
         if self.network != 1:
@@ -108,6 +115,32 @@ class Change:
             )
         return found
 
+    def _assumed_of_places(self) -> list[str]:
+        """… where files and ranks lie elsewhere."""
+        found = []
+        if self.target is not None:
+            moved = "every file" if self.directory is None else "every file there"
+            rest = "" if self.way else "; nothing else changes"
+            found.append(f"every call in {moved} costs what the model says{rest}")
+            if self.cache is None:
+                found.append("what is read lies on the servers; at best the client has it already")
+        if self.ranks_per_node is not None:
+            found.append(
+                "ranks share nodes in their order, and the target's caches, links and locks by"
+                " node; messages take what they took"
+            )
+        if self.stage is not None:
+            found.append(
+                f"what is written goes to {self.stage.name} first, and a mover on each node, for"
+                " which a processor is free, brings it to where it goes beside the run, which ends"
+                " when all has arrived; no other node reads it earlier"
+            )
+        return found
+
+    @property
+    def moving(self) -> Moving:
+        return Moving(self.directory, self.ranks_per_node)
+
     @property
     def arguments(self) -> dict[str, Any]:
         named = {"compute": self.compute, "network": self.network, "io": self.io}
@@ -118,16 +151,35 @@ class Change:
             chosen["files"] = str(self.directory)
         if self.cache is not None:
             chosen["cache"] = self.cache
+        if self.stripes is not None:
+            chosen["stripes"] = self.stripes
+        if self.ranks_per_node is not None:
+            chosen["ranks_per_node"] = self.ranks_per_node
+        if self.stage is not None:
+            chosen["stage"] = self.stage.name
         if self.merge is not None:
             chosen["merge_bytes"] = self.merge
         if self.overlap:
             chosen["overlap"] = True
-        return chosen
+        return chosen if self.way is None else chosen | self.way.arguments
+
+
+class Described(Protocol):
+    """What was changed, as answers say it."""
+
+    @property
+    def words(self) -> str: ...
+
+    @property
+    def assumes(self) -> list[str]: ...
+
+    @property
+    def arguments(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
 class Prediction:
-    change: Change
+    change: Described
     predicted_s: float
     interval_s: tuple[float, float]
     efficiency: dict[str, float]
@@ -163,11 +215,13 @@ COMPUTATION = "computation"
 class Run:
     """A trace that can be changed. `path` is a file that holds one."""
 
-    def __init__(self, path: Path, eager_limit_bytes: int | None = None) -> None:
-        self._steps = engine.steps(path, eager_limit_bytes)
+    def __init__(
+        self, path: Path, eager_limit_bytes: int | None = None, outputs: bool = False
+    ) -> None:
+        """`outputs`: changes may name another method."""
+        self._steps = engine.steps(path, eager_limit_bytes, outputs)
+        self._outputs = Outputs(self._steps, printable(path.name), eager_limit_bytes)
         self.measured_s = to_seconds(self._steps.runtime_ns)
-        law = self._steps.write_law()
-        self._write_ns = 0.0 if law is None else law[0]
         self.again_s = to_seconds(self._replay(Change())["runtime_ns"])
 
     @property
@@ -180,6 +234,9 @@ class Run:
 
     def predict(self, change: Change) -> Prediction:
         """What the run would take."""
+        if change.way is not None:
+            _, told = self._outputs.by(change.way, change.moving)
+            change = replace(change, told=told)
         replayed = self._replay(change)
         edges = [to_seconds(self._replay(change, edge)["runtime_ns"]) for edge in EDGES]
         predicted = to_seconds(replayed["runtime_ns"])
@@ -189,13 +246,23 @@ class Run:
             predicted,
             (min(predicted, *edges), max(predicted, *edges)),
             efficiency,
-            _next(efficiency),
+            left_to_gain(efficiency),
         )
 
     def ranked(self, changes: Iterable[Change]) -> list[Prediction]:
         """The predictions, the largest gain first."""
         with ThreadPoolExecutor(cores()) as pool:  # the engine replays without Python's lock
             return sorted(pool.map(self.predict, changes), key=lambda found: found.predicted_s)
+
+    def possible(self, changes: Iterable[Change]) -> list[Change]:
+        """But those to a method that would change nothing; of a run with its outputs."""
+        return [change for change in changes if self._is_possible(change)]
+
+    def _is_possible(self, change: Change) -> bool:
+        try:
+            return change.way is None or bool(self._outputs.by(change.way, change.moving))
+        except NothingError:
+            return False
 
     def _replay(
         self, change: Change, edge: Edge = "value", network: bool = True, files: bool = True
@@ -214,15 +281,23 @@ class Run:
             "others": max(io, 1.0) if slow and files else io,
         }
         if change.target is not None and files:
-            taken["model"] = _faster(change.target.parameters(edge), change.io)
-            taken["directory"] = change.directory
-            taken["warm"] = change.cache == "warm" or (change.cache is None and edge == "low")
+            target = change.target
+            if change.stripes is not None:
+                target = target.striped(change.stripes)
+            taken["model"] = _faster(target.parameters(edge), change.io)
+            taken["warm"] = is_warm(change.cache, edge)
+            taken["ranks_per_node"] = change.ranks_per_node
+        if change.stage is not None and files:
+            taken["staged"] = _faster(change.stage.parameters(edge), change.io)
+        taken["directory"] = change.directory
         if change.merge is not None and files:
-            saved = {"low": inf, "value": self._write_ns, "high": 0.0}[edge]
-            taken["merged"] = (change.merge, COPY_NS_A_BYTE[edge], saved)
+            taken["merged"] = gathered(self._steps, change.merge, edge)
         if change.overlap and files:
             taken["overlapped"] = COPY_NS_A_BYTE[edge]
-        replayed: dict[str, Any] = self._steps.replay(**taken)
+        steps = self._steps
+        if change.way is not None:
+            steps, _ = self._outputs.by(change.way, change.moving, edge)
+        replayed: dict[str, Any] = steps.replay(**taken)
         return replayed
 
     def _efficiency(self, change: Change, replayed: dict[str, Any]) -> dict[str, float]:
@@ -241,16 +316,26 @@ class Run:
         }
 
 
+def is_warm(cache: Cache | None, edge: Edge) -> bool:
+    """Whether clients know the files when the run begins; where nobody said so, at best."""
+    return cache == "warm" or (cache is None and edge == "low")
+
+
 def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
 def _faster(model: dict[str, Any], factor: float) -> dict[str, Any]:
     calls = {kind: cost / factor for kind, cost in model["calls"].items()}
-    return {**model, "calls": calls, **{name: model[name] / factor for name in PER_CALL_OR_BYTE}}
+    locks = model["locks"]
+    if locks is not None:
+        locks = locks | {"hand_over": locks["hand_over"] / factor}
+    faster = {name: model[name] / factor for name in PER_CALL_OR_BYTE}
+    return {**model, "calls": calls, "locks": locks, **faster}
 
 
-def _next(efficiency: dict[str, float]) -> str:
+def left_to_gain(efficiency: dict[str, float]) -> str:
+    """What the run loses most by."""
     lowest = min(NEXT, key=lambda name: efficiency[name])
     return COMPUTATION if efficiency[lowest] >= GOOD else NEXT[lowest]
 
@@ -266,8 +351,14 @@ def usual(models: Iterable[Model], moving: dict[str, Any] | None = None) -> list
         Change(io=2),
         Change(network=2),
         Change(compute=2),
-        Change(merge=MERGED_BYTES),
+        Change(merge=GATHERED_BYTES),
         Change(overlap=True),
         *moved,
         *(replace(change, overlap=True) for change in moved),
     ]
+
+
+def by_methods(models: Iterable[Model], moving: dict[str, Any]) -> list[Change]:
+    """Output by each method on each target."""
+    moved = [Change(target=model, **moving) for model in models]
+    return [replace(change, way=Way(method)) for change in moved for method in METHODS]

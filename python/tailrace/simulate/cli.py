@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tailrace.usage import EAGER_LIMIT, PATH, Size
+from tailrace.usage import EAGER_LIMIT, PATH, Size, cache_option
 
 
 @click.command()
@@ -19,8 +19,8 @@ from tailrace.usage import EAGER_LIMIT, PATH, Size
     "--target",
     type=PATH,
     required=True,
-    metavar="MODEL.toml",
-    help="The file system, as `tailrace calibrate` wrote it.",
+    metavar="MODEL",
+    help="The file system: a file of `tailrace calibrate`, or a name as lustre.",
 )
 @click.option("--size", metavar="NAME", help="One of the workload's sizes.")
 @click.option(
@@ -65,7 +65,7 @@ from tailrace.usage import EAGER_LIMIT, PATH, Size
     type=click.FloatRange(min=0, max=1),
     default=None,
     metavar="SECONDS",
-    help="Of a message [default: 2e-6, between 1e-6 and 5e-6].",
+    help="Of a message [default: the model's, else 2e-6, between 1e-6 and 5e-6].",
 )
 @click.option(
     "--bandwidth",
@@ -73,13 +73,10 @@ from tailrace.usage import EAGER_LIMIT, PATH, Size
     type=Size(),
     default=None,
     metavar="SIZE",
-    help="Bytes a second of one rank's messages [default: 5GB, between 1GB and 20GB].",
+    help="Bytes a second of one rank's messages [default: the model's, else 5GB, between 1GB and"
+    " 20GB].",
 )
-@click.option(
-    "--cache",
-    type=click.Choice(["cold", "warm"]),
-    help="What clients know of the input when the run begins [default: cold, at best warm].",
-)
+@cache_option
 @click.option("--eager-limit", "eager_limit_bytes", **EAGER_LIMIT)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/simulate.json)."

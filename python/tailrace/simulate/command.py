@@ -8,16 +8,13 @@ from typing import Any
 from tailrace.bench import loader
 from tailrace.bench.command import changed_values, checked_pairs
 from tailrace.bench.workload import Workload
-from tailrace.engine import eager_limit_bytes
 from tailrace.names import printable
 from tailrace.output import print_json
-from tailrace.predict.model import Model, load
-from tailrace.simulate import description
-from tailrace.simulate.prediction import Network, Simulated, simulate
+from tailrace.predict.model import Model, named
+from tailrace.simulate import description, network
+from tailrace.simulate.prediction import Simulated, simulate
 from tailrace.terminal import console
 from tailrace.units import percent, seconds
-
-NANOSECONDS = 1e9
 
 
 def main(word: str, target: Path, as_json: bool, given: dict[str, Any]) -> None:
@@ -35,8 +32,10 @@ def main(word: str, target: Path, as_json: bool, given: dict[str, Any]) -> None:
         description.checked_settings(settings, pair[0]),
         description.checked_hints(hints),
     )
-    model = load(target)
-    found = simulate(described, model, _network(given), given["cache"])
+    model = named(target)
+    said = network.Given(given["latency_s"], given["bandwidth"], given["eager_limit_bytes"])
+    messages = network.chosen(model, given["ranks"], given["ranks_per_node"], said)
+    found = simulate(described, model, messages.network, given["cache"])
     answer = {
         "schema": 1,
         "workload": workload.name,
@@ -48,7 +47,7 @@ def main(word: str, target: Path, as_json: bool, given: dict[str, Any]) -> None:
         "prediction": {
             "change": _words(given["ranks"], pair, model),
             "arguments": _arguments(given, (changes, settings, hints), pair, model),
-            "assumes": list(_assumes(described, model, found, given)),
+            "assumes": list(_assumes(described, model, found, given, messages.assumes)),
             "predicted_s": found.predicted_s,
             "interval_s": list(found.interval_s),
             "efficiency": found.efficiency,
@@ -67,16 +66,6 @@ def _workload(word: str, given: dict[str, Any]) -> tuple[Workload, str, dict[str
     workload = loader.sized(loaded, given["size"], changes, "--set ")
     loader.check_ranks(workload, given["ranks"])
     return workload, given["size"] or loaded.default_size, changes
-
-
-def _network(given: dict[str, Any]) -> Network:
-    latency_s, bandwidth = given["latency_s"], given["bandwidth"]
-    limit = given["eager_limit_bytes"]
-    return Network(
-        None if latency_s is None else latency_s * NANOSECONDS,
-        None if bandwidth is None else NANOSECONDS / max(bandwidth, 1),
-        eager_limit_bytes() if limit is None else limit,
-    )
 
 
 def _words(ranks: int, pair: tuple[str, str], model: Model) -> str:
@@ -104,7 +93,11 @@ def _arguments(
 
 
 def _assumes(
-    described: dict[str, Any], model: Model, found: Simulated, given: dict[str, Any]
+    described: dict[str, Any],
+    model: Model,
+    found: Simulated,
+    given: dict[str, Any],
+    of_messages: tuple[str, ...],
 ) -> Any:
     """What the prediction takes for granted."""
     yield f"every call in files costs what {model.name} says, and nobody else uses it"
@@ -116,7 +109,8 @@ def _assumes(
     else:
         yield "computing takes no time: --step-seconds says what a model step takes"
     if described["ranks"] > 1:
-        yield from _assumes_of_ranks(described, given)
+        yield from of_messages
+        yield from _assumes_of_ranks(described)
     if described["format"] == "mpiio":
         yield "MPI-IO asks the file system for what ROMIO in Open MPI 4.1 does"
     yield "buffers are filled and packed in no time, and no file is there before the run"
@@ -132,11 +126,7 @@ def _assumes(
         )
 
 
-def _assumes_of_ranks(described: dict[str, Any], given: dict[str, Any]) -> Any:
-    if given["latency_s"] is None:
-        yield "a message takes 2 µs, between 1 and 5: --latency says what it takes"
-    if given["bandwidth"] is None:
-        yield ("a rank's messages move 5 GB/s, between 1 and 20: --bandwidth says what they move")
+def _assumes_of_ranks(described: dict[str, Any]) -> Any:
     per_node = described["ranks_per_node"]
     if described["ranks"] > per_node > 1:
         yield f"{per_node} ranks share a node and its cache, and neighbours in rank its memory"

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from tailrace import engine
 from tailrace.errors import TailraceError
+from tailrace.gathering import EDGES, Edge
 from tailrace.predict.model import Model
-from tailrace.predict.whatif import COMPUTATION, EDGES, GOOD, NEXT, Edge, cores
+from tailrace.predict.whatif import cores, is_warm, left_to_gain
 from tailrace.units import to_seconds
-
-Cache = Literal["cold", "warm"]
-# Of a message, and of a byte of it, where nothing is known of the network; nanoseconds.
-LATENCY_NS: dict[Edge, float] = {"low": 1000, "value": 2000, "high": 5000}
-BYTE_NS: dict[Edge, float] = {"low": 0.05, "value": 0.2, "high": 1.0}
+from tailrace.usage import Cache
 
 
 @dataclass(frozen=True)
 class Network:
-    """`latency_ns` and `byte_ns`: exactly so much; None: what networks take."""
+    """What a message takes, and a byte of it."""
 
-    latency_ns: float | None
-    byte_ns: float | None
+    latency_ns: Mapping[Edge, float]
+    byte_ns: Mapping[Edge, float]
     eager_limit_bytes: int
 
     def parameters(self, edge: Edge) -> dict[str, float]:
         return {
-            "latency": LATENCY_NS[edge] if self.latency_ns is None else self.latency_ns,
-            "byte": BYTE_NS[edge] if self.byte_ns is None else self.byte_ns,
+            "latency": self.latency_ns[edge],
+            "byte": self.byte_ns[edge],
             "eager_limit_bytes": self.eager_limit_bytes,
         }
 
@@ -55,7 +53,7 @@ def simulate(
         taken = network.parameters(edge)
         if not messages:
             taken |= {"latency": 0.0, "byte": 0.0}
-        warm = cache == "warm" or (cache is None and edge == "low")
+        warm = is_warm(cache, edge)
         found = engine.simulate(workload, model.parameters(edge), warm=warm, **taken)
         if found is None:
             raise TailraceError(
@@ -71,12 +69,11 @@ def simulate(
     predicted = to_seconds(value["runtime_ns"])
     bounds = [to_seconds(found["runtime_ns"]) for found in edges]
     efficiency = _efficiency(workload, value, without_messages)
-    lowest = min(NEXT, key=lambda name: efficiency[name])
     return Simulated(
         predicted,
         (min(predicted, *bounds), max(predicted, *bounds)),
         efficiency,
-        COMPUTATION if efficiency[lowest] >= GOOD else NEXT[lowest],
+        left_to_gain(efficiency),
         value["together"],
         value["repeated"],
     )

@@ -1,0 +1,142 @@
+"""More ranks, or fewer: what several runs on different numbers say of another. The run time is cut
+into what adds up to it (docs/reference/report.md), and each part follows a law of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import tailrace.library
+from tailrace.errors import TailraceError
+from tailrace.predict.laws import LEAST_COUNTS, Fitted, fitted
+from tailrace.predict.whatif import Prediction, left_to_gain
+from tailrace.units import count, to_seconds
+from tailrace.verdict.efficiencies import Times
+from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.several import programs_of
+
+# Beyond so many times what was recorded, laws say nothing that can be relied on.
+FARTHEST = 16
+# What two runs of one program differ by, as a share of the run.
+NOISE = 0.02
+PARTS = ("computing", "load imbalance", "serialization", "files", "transfers")
+
+
+@dataclass(frozen=True)
+class MoreRanks:
+    """So many ranks, by the laws of what adds up to the run time."""
+
+    ranks: int
+    laws: dict[str, Fitted]
+    waited: bool
+
+    @property
+    def words(self) -> str:
+        return count(self.ranks, "rank")
+
+    @property
+    def assumes(self) -> list[str]:
+        found = [
+            f"{part}: {fit.best.words} on n ranks" for part, fit in self.laws.items() if fit.matters
+        ]
+        found.append("each part follows its law as far as that, on a machine like this one")
+        if self.waited:
+            found.append("what ranks waited for a processor belongs to it, and is no less there")
+        return found
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return {"ranks": self.ranks}
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of one program. `measured_s`: of that on the most ranks."""
+
+    counts: np.ndarray
+    parts_s: np.ndarray  # a row for each number of ranks, a column for each of PARTS
+    waited: bool
+
+    @property
+    def most(self) -> int:
+        return int(self.counts[-1])
+
+    @property
+    def measured_s(self) -> float:
+        return float(self.parts_s[-1].sum())
+
+    def predict(self, ranks: int) -> Prediction:
+        """Raises TailraceError for numbers that are too far from those that were recorded."""
+        if ranks > FARTHEST * self.most:
+            raise TailraceError(
+                f"{ranks:,} ranks are more than {FARTHEST} times the {self.most:,} that were"
+                " recorded: what holds there cannot be told from these runs",
+                f"record a run on {-(-ranks // FARTHEST):,} ranks or more",
+            )
+        noise_s = NOISE * float(self.parts_s.sum(axis=1).min())
+        columns = zip(PARTS, self.parts_s.T, strict=True)
+        laws = {part: fitted(self.counts, times_s, noise_s) for part, times_s in columns}
+        values = {part: float(fit.best.at(ranks)) for part, fit in laws.items()}
+        low, high = np.sum([fit.between(ranks) for fit in laws.values()], axis=0)
+        predicted_s = sum(values.values())
+        efficiency = _efficiency(values)
+        return Prediction(
+            MoreRanks(ranks, laws, self.waited),
+            predicted_s,
+            (min(float(low), predicted_s), max(float(high), predicted_s)),
+            efficiency,
+            left_to_gain(efficiency),
+        )
+
+
+def read(traces: Sequence[Path], eager_limit_bytes: int | None) -> Runs:
+    """Raises TailraceError where they are of different programs, or on too few numbers of ranks."""
+    runs = [tailrace.library.open(path, eager_limit_bytes=eager_limit_bytes) for path in traces]
+    programs = programs_of([run.columns for run in runs])
+    if len(programs) > 1:
+        raise TailraceError(
+            f"these traces are of different programs ({', '.join(programs)})",
+            "give runs of one program on several numbers of ranks",
+        )
+    by_count: dict[int, list[list[float]]] = {}
+    for run in runs:
+        by_count.setdefault(run.times.ranks, []).append(_parts(run.times))
+    if len(by_count) < LEAST_COUNTS:
+        told = ", ".join(map(str, sorted(by_count)))
+        raise TailraceError(
+            f"a law needs runs on {LEAST_COUNTS} numbers of ranks at least, and these are on"
+            f" {told}",
+            "record the program on more numbers of ranks, such as 1, 2, 4 and 8",
+        )
+    counts = np.asarray(sorted(by_count), float)
+    parts = [[median(part) for part in zip(*by_count[int(n)], strict=True)] for n in counts]
+    return Runs(counts, np.asarray(parts), any(_waited(run.columns) for run in runs))
+
+
+def _waited(columns: dict[str, Any]) -> bool:
+    processors = Evidence(columns).processors
+    return processors is not None and processors.notable
+
+
+def _parts(times: Times) -> list[float]:
+    mean, most = float(times.useful_mean_ns), float(times.useful_max_ns)
+    ends = (0, mean, most, times.ideal_ns, times.ideal_network_ns, times.runtime_ns)
+    return [max(to_seconds(part), 0.0) for part in np.diff(np.asarray(ends, float))]
+
+
+def _efficiency(parts: dict[str, float]) -> dict[str, float]:
+    """As of a measured run, with even I/O left out."""
+    mean, most, ideal, network, runtime = np.cumsum(list(parts.values()))
+    shares = {
+        "parallel": (mean, runtime),
+        "load_balance": (mean, most),
+        "serialization": (most, ideal),
+        "io": (ideal, network),
+        "transfer": (network, runtime),
+    }
+    return {name: float(part / whole) if whole else 1.0 for name, (part, whole) in shares.items()}

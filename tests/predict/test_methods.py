@@ -1,0 +1,157 @@
+"""A run that is rebuilt by another method writes what a real run by that method writes: rank by
+rank and in order, offsets and bytes.
+
+What one rank writes one behind the other counts as one write: ranks that write into one file by
+themselves do not tell where one variable ends. Of a file of its own, gridio's header is left out:
+only a run by that method has one for each rank.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailrace import engine
+from tailrace.bench import gridio
+
+from ..python.bench_runs import Bench, bench, built  # noqa: F401
+from ..python.test_report import check_schema
+from .test_model import toml, written
+
+TAILRACE = str(Path(sys.executable).with_name("tailrace"))
+METHODS = ("serial", "independent", "collective", "aggregated", "file-per-rank")
+# Of a file: offset and bytes.
+Writes = list[tuple[str, int, int]]
+Traces = dict[str, Path]
+
+
+def writes(calls: list[Any]) -> Writes:
+    """Of the workload's output, what touches as one."""
+    found: Writes = []
+    for kind, path, offset, size in calls:
+        below = re.search(r"/tailrace-[^/]*/run-1/([^/]+\.grid)", path)
+        if kind != "write" or below is None:
+            continue
+        name = below[1]
+        if found and found[-1][0] == name and found[-1][1] + found[-1][2] == offset:
+            found[-1] = (name, found[-1][1], found[-1][2] + size)
+        else:
+            found.append((name, offset, size))
+    return found
+
+
+def rebuilt(trace: Path, method: str, **given: Any) -> list[Writes]:
+    network = {"latency": 2000.0, "byte": 0.2, "eager_limit_bytes": 32768}
+    steps, told = engine.steps(trace, outputs=True).by_method(method, **network, **given)
+    assert told["bytes"] > 0 and told["apart_bytes"] == 0
+    return [writes(calls) for calls in steps.calls()]
+
+
+def recorded(trace: Path) -> list[Writes]:
+    return [writes(calls) for calls in engine.recorded_calls(trace)]
+
+
+@pytest.fixture
+def traces(bench: Bench) -> Callable[[str, int, str], Traces]:  # noqa: F811
+    """A small run by each method."""
+
+    def record(workload: str, ranks: int, format_: str) -> Traces:
+        found = {}
+        for method in METHODS:
+            if gridio.possible(method, format_):
+                words = ("--size", "tiny", "--method", method, "--format", format_, "--capture")
+                before = set(bench.directory.parent.rglob("*.tailrace"))
+                result = bench.run(workload, *words, ranks=ranks)
+                assert result.exit_code == 0, result.output
+                (found[method],) = set(bench.directory.parent.rglob("*.tailrace")) - before
+        return found
+
+    return record
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("workload", "ranks", "format_"),
+    [
+        ("roms", 4, "posix"),
+        ("wrf", 2, "posix"),
+        ("cmaq", 3, "posix"),
+        # tiles of rows alone would lie behind each other in a layer: ROMIO then exchanges nothing,
+        # which a trace by another method does not tell
+        ("roms", 4, "mpiio"),
+        ("wrf", 4, "mpiio"),
+        ("cmaq", 4, "mpiio"),
+    ],
+)
+def test_writes_are_those_of_a_real_run(
+    traces: Callable[[str, int, str], Traces], workload: str, ranks: int, format_: str
+) -> None:
+    runs = traces(workload, ranks, format_)
+    for method, trace in runs.items():
+        by_one = [name for name in ("serial", "aggregated", "collective") if name in runs]
+        if method == "file-per-rank":
+            # all headers are written into the one file: what is left are the data, but for these
+            for other in by_one:
+                found, real = rebuilt(trace, other), recorded(runs[other])
+                assert found[1:] == real[1:] == [[]] * (ranks - 1)
+                assert bytes_of(found[0]) > bytes_of(real[0])
+        else:
+            for other in by_one:
+                assert rebuilt(trace, other) == recorded(runs[other]), (method, other)
+            found = [bytes_of(own) for own in rebuilt(trace, "file-per-rank")[1:]]
+            real = engine.recorded_calls(runs["file-per-rank"])[1:]
+            assert found == [sum(data_of(calls).values()) for calls in real]
+        if method in ("independent", "file-per-rank"):
+            assert rebuilt(trace, method) == recorded(trace)
+
+
+def bytes_of(found: Writes) -> int:
+    return sum(size for _, _, size in found)
+
+
+def data_of(calls: list[Any]) -> dict[str, int]:
+    """By file of the rank: bytes behind the header, which is what it writes first."""
+    headers: dict[str, int] = {}
+    found: dict[str, int] = {}
+    for kind, path, offset, size in calls:
+        below = re.search(r"/tailrace-[^/]*/run-1/([^/]+\.grid)", path)
+        if kind == "write" and below is not None:
+            header = headers.setdefault(below[1], size)
+            found[below[1]] = found.get(below[1], 0) + (size if offset >= header else 0)
+    return found
+
+
+@pytest.mark.slow
+def test_the_command_says_what_it_cannot_know(
+    bench: Bench,  # noqa: F811
+    traces: Callable[[str, int, str], Traces],
+    tmp_path: Path,
+) -> None:
+    trace = traces("roms", 2, "posix")["serial"]
+    model = written(tmp_path, toml(name="slow", write="1e-3", write_rate="1e8"))
+
+    def asked(*words: str) -> dict[str, Any]:
+        command = [TAILRACE, "whatif", trace, "--target", model, *words, "--json"]
+        document = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        check_schema(document, "whatif.json")
+        return document
+
+    (own,) = asked("--method", "file-per-rank")["changes"]
+    assert own["arguments"] == {"target": "slow", "method": "file-per-rank"}
+    assert not any("--piece says it" in sentence for sentence in own["assumes"])
+    (pieces,) = asked("--method", "independent")["changes"]
+    assert any("--piece says it" in sentence for sentence in pieces["assumes"])
+    low, high = pieces["interval_s"]
+    assert low < pieces["predicted_s"] < high
+    (said,) = asked("--method", "independent", "--piece", "1MB")["changes"]
+    assert not any("--piece says it" in sentence for sentence in said["assumes"])
+    assert said["predicted_s"] < pieces["predicted_s"]
+    found = {change["change"] for change in asked("--all")["changes"]}
+    assert {f"{method} output, on slow" for method in METHODS} <= found
