@@ -3,7 +3,11 @@ calibrate`, which runs none of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tailrace.predict.methods import METHODS, Method
+from tailrace.usage import Cache
 
 
 @dataclass(frozen=True)
@@ -11,36 +15,63 @@ class Case:
     workload: str
     size: str
     ranks: int
-    method: str
+    method: Method
     format: str
-    settings: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    # Whether what is read is in the client's memory.
+    cache: Cache = "cold"
 
     @property
     def name(self) -> str:
-        return f"{self.workload} {self.size}, {self.method} {self.format}, {self.ranks}"
+        warm = ", warm" if self.cache == "warm" else ""
+        return f"{self.workload} {self.size}, {self.method} {self.format}, {self.ranks}{warm}"
+
+    @property
+    def family(self) -> tuple[str, ...]:
+        """Cases of one are measured in turns: they differ in method, ranks or cache alone."""
+        return self.workload, self.size, self.format, *self.changes
 
     def options(self) -> list[str]:
-        """Of `tailrace bench`. What is read is not in the client's memory."""
+        """Of `tailrace bench`."""
         chosen = ["--size", self.size, "--ranks", str(self.ranks), "--method", self.method]
-        chosen += ["--format", self.format, "--cold", "--no-verify"]
-        return [self.workload, *chosen, *(word for s in self.settings for word in ("--set", s))]
+        chosen += ["--format", self.format, "--no-verify"]
+        if self.cache == "cold":
+            chosen.append("--cold")
+        return [self.workload, *chosen, *(word for s in self.changes for word in ("--set", s))]
+
+
+def by(methods: Iterable[Method], case: Case) -> list[Case]:
+    return [replace(case, method=method) for method in methods]
+
+
+def on(ranks: Iterable[int], case: Case) -> list[Case]:
+    return [replace(case, ranks=number) for number in ranks]
 
 
 CASES = (
-    Case("cmaq", "small", 2, "serial", "netcdf3"),
-    Case("roms", "small", 2, "independent", "pnetcdf"),
-    Case("roms", "small", 1, "serial", "netcdf4"),
-    Case("roms", "small", 2, "serial", "netcdf4"),
-    Case("roms", "small", 2, "collective", "netcdf4"),
-    Case("roms", "small", 2, "file-per-rank", "netcdf4"),
+    *by(
+        ("serial", "independent", "aggregated", "file-per-rank"),
+        Case("roms", "small", 2, "serial", "posix"),
+    ),
+    *by(
+        METHODS,
+        Case("wrf", "small", 2, "serial", "mpiio"),
+    ),
+    *on((1, 2, 3, 4), Case("cmaq", "small", 2, "serial", "netcdf3")),
+    *by(
+        ("serial", "collective", "file-per-rank"),
+        Case("roms", "small", 2, "serial", "netcdf4"),
+    ),
+    *(
+        replace(case, cache=cache)
+        for cache in ("cold", "warm")
+        for case in (Case("cgns", "read64", 2, "collective", "hdf5"),)
+    ),
+    *by(("independent", "collective"), Case("cgns", "write50", 2, "independent", "cgns")),
+    *by(("collective", "independent"), Case("btio", "W", 4, "collective", "mpiio")),
+    *on((1, 2, 3, 4), Case("roms", "small", 2, "independent", "pnetcdf")),
     Case("wrf", "small", 2, "serial", "netcdf3"),
     Case("wrf", "small", 2, "collective", "hdf5"),
-    Case("wrf", "small", 2, "independent", "pnetcdf"),
-    Case("wrf", "small", 2, "aggregated", "mpiio"),
-    Case("cgns", "write50", 2, "independent", "cgns"),
-    Case("cgns", "write50", 2, "collective", "cgns"),
-    Case("cgns", "read64", 2, "collective", "hdf5"),
-    Case("btio", "W", 4, "collective", "mpiio"),
     Case("btio", "S", 4, "independent", "posix"),
     Case("h5perf", "small", 2, "independent", "posix", ("file_bytes=16777216", "iterations=1")),
 )

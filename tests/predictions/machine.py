@@ -9,8 +9,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import tailrace
 from tailrace.units import to_seconds
@@ -20,6 +23,7 @@ from .cases import Case
 
 TAILRACE = str(Path(sys.executable).with_name("tailrace"))
 RATE = "100mbit"
+SLOW_RATE = "50mbit"
 # Of all processors, what others may use for a run to count.
 MOST_LOAD = 0.15
 PROBE_S = 0.5
@@ -29,33 +33,66 @@ LONGEST_RUN_S = 300.0
 
 @dataclass(frozen=True)
 class Bed:
-    name: str
+    """A file system behind links of a rate."""
+
+    bed: str
     directory: Path
-    environment: dict[str, str]
+    environment: tuple[tuple[str, str], ...]
     is_what: str
+    rate: str = RATE
+
+    @property
+    def is_slow(self) -> bool:
+        return self.rate == SLOW_RATE
+
+    @property
+    def name(self) -> str:
+        return f"{self.bed} at {self.rate}" if self.is_slow else self.bed
 
 
-def beds(names: list[str]) -> dict[str, Bed]:
-    """Brings them up. By name."""
-    command = [sys.executable, ROOT / "testbed" / "testbed"]
-    done = [*command, "up", *names, "--rate", RATE, "--json"]
-    answer = subprocess.run(done, check=True, capture_output=True, text=True).stdout
-    return {
-        found["name"]: Bed(
-            found["name"],
-            Path(found["mounts"][0]),
-            found.get("environment", {}),
-            found["file_system"],
+def beds(names: list[str], slow: list[str]) -> list[Bed]:
+    """Brings them up. `slow`: which of them are also measured with slower links."""
+    found = [
+        Bed(
+            each["name"],
+            Path(each["mounts"][0]),
+            tuple(each.get("environment", {}).items()),
+            each["file_system"],
         )
-        for found in json.loads(answer)["beds"]
-    }
+        for each in _up(names, RATE)
+    ]
+    return [*found, *(replace(bed, rate=SLOW_RATE) for bed in found if bed.bed in slow)]
+
+
+def _up(names: list[str], rate: str) -> list[dict[str, Any]]:
+    """Beds that are up get links of that rate."""
+    command = [sys.executable, str(ROOT / "testbed" / "testbed"), "up", *names]
+    command += ["--rate", rate, "--json"]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    up: list[dict[str, Any]] = json.loads(answer)["beds"]
+    return up
+
+
+@contextmanager
+def links(bed: Bed) -> Iterator[None]:
+    """Of the bed's rate."""
+    if not bed.is_slow:
+        yield
+        return
+    _up([bed.bed], bed.rate)
+    try:
+        yield
+    finally:
+        _up([bed.bed], RATE)
 
 
 def calibrate(bed: Bed, budget: str, seed: int, model: Path) -> dict[str, float]:
     """Writes the model; its held-out error."""
-    command = [TAILRACE, "calibrate", bed.directory, "-o", model, "--name", bed.name]
+    command = [TAILRACE, "calibrate", str(bed.directory), "-o", str(model), "--name", bed.name]
     command += ["--budget", budget, "--seed", str(seed), "--json"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    quiet(time.monotonic() + PATIENCE_S)
+    with links(bed):
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
     errors: dict[str, float] = json.loads(done.stdout)["held_out"]
     return errors
 
@@ -71,7 +108,8 @@ def record(case: Case, bed: Bed, into: Path) -> Recorded:
     deadline = time.monotonic() + PATIENCE_S
     while True:
         before = quiet(deadline)
-        found = _run(case, bed, into)
+        with links(bed):
+            found = _run(case, bed, into)
         load = max(before, others())
         if load <= MOST_LOAD:
             return Recorded(found, to_seconds(tailrace.open(found).times.runtime_ns))
@@ -83,7 +121,7 @@ def _run(case: Case, bed: Bed, into: Path) -> Path:
     done = subprocess.run(
         [TAILRACE, "bench", *case.options(), "--dir", bed.directory, "--capture"],
         cwd=place,
-        env={**os.environ, **bed.environment},
+        env={**os.environ, **dict(bed.environment)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

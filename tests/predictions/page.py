@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
+from typing import get_args
 
 from minijinja import Environment
 
 from .machine import MOST_LOAD
-from .scores import NOTABLE_CHANGE, Pair, summary
+from .moves import Kind
+from .scores import NOTABLE_CHANGE, Pair, named_better, summary
 
 
 def page(
@@ -22,7 +25,7 @@ def page(
     templates = Environment(
         loader=lambda name: Path(__file__).with_name(name).read_text(),
         filters={
-            "percent": lambda share: f"{share:.0%}",
+            "percent": _percent,
             "signed": lambda share: f"{share:+.0%}",
             "seconds": lambda time: f"{time:.2f}",
             "more": lambda time: f"{time:+.2f}",
@@ -37,7 +40,8 @@ def page(
             (pair for pair in pairs if not pair.is_notable),
             key=lambda pair: -abs(pair.error_of_run),
         ),
-        classes={name: summary(found) for name, found in _classes(notable).items() if found},
+        classes={name: summary(found) for name, found in _classes(pairs).items() if found},
+        better=named_better([pair for pair in pairs if pair.kind == "method"]),
         frozen=frozen,
         held_out=held_out,
         command=command,
@@ -47,11 +51,18 @@ def page(
     )
 
 
+def _percent(share: float) -> str:
+    return "–" if isnan(share) else f"{share:.0%}"
+
+
 def _classes(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    targets = dict.fromkeys(pair.target for pair in pairs)
+    kinds: dict[str, list[Pair]] = {kind: [] for kind in get_args(Kind)}
+    for pair in pairs:
+        kinds[pair.kind].append(pair)
+    moved = kinds.pop("file system")
     return {
-        "bound by bytes": [pair for pair in pairs if pair.is_bound_by_bytes],
-        "bound by calls": [pair for pair in pairs if not pair.is_bound_by_bytes],
-        **{f"to {name}": [pair for pair in pairs if pair.target == name] for name in targets},
+        "file system, bound by bytes": [pair for pair in moved if pair.is_bound_by_bytes],
+        "file system, bound by calls": [pair for pair in moved if not pair.is_bound_by_bytes],
+        **kinds,
         "all": list(pairs),
     }

@@ -9,6 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
+from .moves import Kind
+
 # Less of the change than this is bytes at the rate of the link: then calls decide.
 BOUND_BY_BYTES = 0.8
 # Where less of the longer run changes, its noise is much of what changes.
@@ -17,11 +19,11 @@ NOTABLE_CHANGE = 0.1
 
 @dataclass(frozen=True)
 class Pair:
-    """A case that moves, s. The rounds are measured in turns."""
+    """A case of which one thing changes, s. The rounds are measured in turns."""
 
+    kind: Kind
     case: str
-    base: str
-    target: str
+    words: str
     predicted: float
     low: float
     high: float
@@ -88,13 +90,16 @@ def halves(changes: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Summary:
-    """Of a class of pairs; shares of the measured change."""
+    """Of a class of pairs. Errors are shares of the measured change, of pairs that are notable, but
+    for `error_of_run`; `within` is of all pairs."""
 
     pairs: int
+    notable: int
     median_error: float
     nine_of_ten: float
     floor: float
     naive_error: float
+    error_of_run: float
     within: float
 
     @property
@@ -104,12 +109,23 @@ class Summary:
 
 
 def summary(pairs: Sequence[Pair]) -> Summary:
-    errors = [abs(pair.error) for pair in pairs]
+    """Of at least one pair; NaN where none is notable."""
+    notable = [pair for pair in pairs if pair.is_notable]
+    errors = [abs(pair.error) for pair in notable] or [np.nan]
     return Summary(
         len(pairs),
+        len(notable),
         float(np.median(errors)),
         float(np.percentile(errors, 90)),
-        float(np.median([pair.floor for pair in pairs])),
-        float(np.median([abs(pair.naive_error) for pair in pairs])),
+        float(np.median([pair.floor for pair in notable] or [np.nan])),
+        float(np.median([abs(pair.naive_error) for pair in notable] or [np.nan])),
+        float(np.median([abs(pair.error_of_run) for pair in pairs])),
         float(np.mean([pair.is_within for pair in pairs])),
     )
+
+
+def named_better(pairs: Sequence[Pair]) -> float:
+    """Of the notable pairs, of how many the faster side was said to be faster."""
+    notable = [pair for pair in pairs if pair.is_notable]
+    right = [float(pair.predicted * pair.measured > 0) for pair in notable]
+    return float(np.mean(right or [np.nan]))

@@ -1,0 +1,161 @@
+"""What is changed, and what Tailrace says of it before it is measured."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import tailrace
+from tailrace.predict.methods import Way
+from tailrace.predict.model import Model
+from tailrace.predict.ranks import read
+from tailrace.predict.whatif import Change, Prediction, Run
+
+from .cases import Case
+from .machine import Bed
+
+Kind = Literal["file system", "link", "method", "ranks", "cache"]
+# Laws of the number of ranks need so many.
+LEAST_COUNTS = 3
+
+
+class Place(NamedTuple):
+    """What is measured: a case on a bed."""
+
+    case: Case
+    bed: Bed
+
+
+class Move(NamedTuple):
+    kind: Kind
+    base: Place
+    target: Place
+
+    @property
+    def words(self) -> str:
+        """What changes: from where to where."""
+        case, other = self.base.case, self.target.case
+        named = {
+            "file system": (self.base.bed.name, self.target.bed.name),
+            "link": (self.base.bed.name, self.target.bed.name),
+            "method": (case.method, other.method),
+            "ranks": (case.ranks, other.ranks),
+            "cache": (case.cache, other.cache),
+        }[self.kind]
+        where = f" on {self.base.bed.name}" if case != other else ""
+        return f"{named[0]} to {named[1]}{where}"
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a move adds to a run, s. `naive`: what its bytes over the rates of the two file systems
+    do."""
+
+    change: float
+    low: float
+    high: float
+    naive: float
+
+
+def moves(places: Sequence[Place]) -> Iterator[Move]:
+    """All whose base and target differ in one thing."""
+    for base, target in permutations(places, 2):
+        if (kind := _kind(base, target)) is not None:
+            yield Move(kind, base, target)
+    yield from _more_ranks(places)
+
+
+def _kind(base: Place, target: Place) -> Kind | None:
+    if base.case == target.case:
+        is_link = base.bed.bed == target.bed.bed
+        # of the links that are slower only what that changes is asked
+        if base.bed.is_slow or target.bed.is_slow:
+            return "link" if is_link else None
+        return "file system"
+    if base.bed != target.bed or base.bed.is_slow or base.case.family != target.case.family:
+        return None
+    if replace(base.case, method=target.case.method) == target.case:
+        return "method"
+    return "cache" if replace(base.case, cache=target.case.cache) == target.case else None
+
+
+def _more_ranks(places: Sequence[Place]) -> Iterator[Move]:
+    """To the most ranks, from the runs on fewer: the base is the one on the most of these."""
+    alike: dict[tuple[Case, Bed], list[Place]] = {}
+    for place in places:
+        alike.setdefault((replace(place.case, ranks=0), place.bed), []).append(place)
+    for found in alike.values():
+        if len(found) > LEAST_COUNTS and not found[0].bed.is_slow:
+            *_, base, target = sorted(found, key=lambda place: place.case.ranks)
+            yield Move("ranks", base, target)
+
+
+def predicted(
+    places: Sequence[Place], traces: Mapping[Place, Path], models: Mapping[Bed, Model]
+) -> dict[Move, Predicted]:
+    """From one trace of each place, as users have one."""
+    runs = {place: Run(traces[place], outputs=True) for place in places}
+    found = {}
+    for move in moves(places):
+        if move.kind == "ranks":
+            told, measured_s = _on_more_ranks(move, places, traces)
+        else:
+            run = runs[move.base]
+            told, measured_s = run.predict(_change(move, models)), run.measured_s
+        low, high = told.interval_s
+        found[move] = Predicted(
+            told.predicted_s - measured_s,
+            low - measured_s,
+            high - measured_s,
+            _naive(traces[move.base], move, models),
+        )
+    return found
+
+
+def _change(move: Move, models: Mapping[Bed, Model]) -> Change:
+    case = move.target.case
+    change = Change(
+        target=models[move.target.bed], directory=move.base.bed.directory, cache=case.cache
+    )
+    return change if move.kind != "method" else replace(change, way=Way(case.method))
+
+
+def _on_more_ranks(
+    move: Move, places: Sequence[Place], traces: Mapping[Place, Path]
+) -> tuple[Prediction, float]:
+    case, bed = move.base
+    fewer = [
+        place
+        for place in places
+        if place.bed == bed
+        and place.case.ranks <= case.ranks
+        and replace(place.case, ranks=case.ranks) == case
+    ]
+    runs = read([traces[place] for place in fewer], None)
+    return runs.predict(move.target.case.ranks), runs.measured_s
+
+
+def _naive(trace: Path, move: Move, models: Mapping[Bed, Model]) -> float:
+    directory = move.base.bed.directory
+    files = tailrace.open(trace).files
+    moved = files[[Path(path).is_relative_to(directory) for path in files["path"]]]
+    written, read_ = float(moved["bytes_written"].sum()), float(moved["bytes_read"].sum())
+
+    def takes_s(bed: Bed) -> float:
+        rates = models[bed].bytes_per_s
+        return written / rates.write.value + read_ / rates.read.value
+
+    return takes_s(move.target.bed) - takes_s(move.base.bed)
+
+
+def fingerprint(found: Mapping[Move, Predicted]) -> str:
+    plain = {
+        f"{move.base.case.name}: {move.words}": vars(prediction)
+        for move, prediction in found.items()
+    }
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,46 @@
+"""Which pairs of places are predicted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from .cases import Case
+from .machine import SLOW_RATE, Bed
+from .moves import Place, moves
+
+NFS = Bed("nfs", Path("/nfs"), (), "NFS")
+LOCAL = Bed("local", Path("/local"), (), "ext4")
+SERIAL = Case("roms", "small", 2, "serial", "posix")
+
+
+def test_two_places_that_differ_in_one_thing_are_a_pair_each_way() -> None:
+    other = replace(SERIAL, method="independent")
+    found = list(moves([Place(case, bed) for case in (SERIAL, other) for bed in (NFS, LOCAL)]))
+    # of four places each has one with another file system and one with another method
+    assert Counter(move.kind for move in found) == {"file system": 4, "method": 4}
+    assert all((move.kind == "method") == (move.base.bed == move.target.bed) for move in found)
+
+
+def test_of_slower_links_only_what_that_changes_is_asked() -> None:
+    slow = replace(NFS, rate=SLOW_RATE)
+    found = list(moves([Place(SERIAL, bed) for bed in (NFS, LOCAL, slow)]))
+    assert Counter(move.kind for move in found) == {"file system": 2, "link": 2}
+    assert {move.words for move in found if move.kind == "link"} == {
+        f"nfs to nfs at {SLOW_RATE}", f"nfs at {SLOW_RATE} to nfs",
+    }  # fmt: skip
+
+
+def test_the_most_ranks_are_asked_of_those_below() -> None:
+    cases = [replace(SERIAL, ranks=ranks) for ranks in (1, 2, 3, 4)]
+    (found,) = moves([Place(case, NFS) for case in cases])
+    assert (found.kind, found.base.case.ranks, found.target.case.ranks) == ("ranks", 3, 4)
+    # a law needs three numbers of ranks, so of three none can be asked
+    assert not list(moves([Place(case, NFS) for case in cases[:3]]))
+
+
+def test_files_that_the_client_knows_already_are_a_change() -> None:
+    warm = replace(SERIAL, cache="warm")
+    kinds = [move.kind for move in moves([Place(SERIAL, NFS), Place(warm, NFS)])]
+    assert kinds == ["cache", "cache"]
