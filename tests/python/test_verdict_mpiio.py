@@ -7,7 +7,7 @@ from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.requests import mpiio_ways
 
-from .columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
+from .columns import MILLISECOND, SECOND, Interval, Program, mpi, read, useful, write
 
 RANKS = 4
 FIELD = b"/run/field.dat"
@@ -111,3 +111,82 @@ def test_functions_of_mpiio_are_told_apart():
         assert [key for key, time_ns in mpiio_ways(table).items() if time_ns] == [way], name
     for name in ("MPI_File_set_view", "MPI_File_sync", "MPI_Allreduce", "write"):
         assert not any(mpiio_ways({"name": [name], "time_ns": [5]}).values()), name
+
+
+def test_who_waits_for_a_rank_that_computes_does_not_wait_between_the_layers():
+    """Rank 0 computes 8 s, the other 2 s, and waits for it in MPI_File_write_all: load balance is
+    5/8, and nothing is said of MPI-IO. Where 2 of the 6 s are for something else, they are left."""
+    rows = [
+        [useful(8 * SECOND), mpi(MILLISECOND, "MPI_File_write_all")],
+        [useful(2 * SECOND), mpi(6 * SECOND + MILLISECOND, "MPI_File_write_all")],
+    ]
+    between_ns = 6 * SECOND + 2 * MILLISECOND
+    layers = {"mpiio_ns": between_ns, "posix_in_mpiio_ns": 0, "between_ns": between_ns}
+    columns = Program(rows, *[8 * SECOND + MILLISECOND] * 3, layers=layers).columns()
+
+    def judged(late_ns: int):
+        cause = {"state": ["useful", "io", "useful"], "time_ns": [late_ns, SECOND, SECOND]}
+        functions = ["MPI_File_write_all", "MPI_File_write_all", "MPI_Barrier"]
+        dependences = {"causes": {"function": functions, "cause": cause}}
+        verdict = judge(Evidence(columns | {"dependences": dependences}))
+        return verdict.headline, {found.code: found for found in verdict.findings}
+
+    headline, findings = judged(6 * SECOND)
+    assert "between_layers" not in findings
+    assert "rank 0 computes 1.60 times as long" in headline
+    found = judged(4 * SECOND)[1]["between_layers"]
+    assert found.share_of_runtime == pytest.approx(2.002 / 2 / 8.001)
+
+
+def test_the_pointer_that_ranks_share_is_known_by_its_file():
+    """As ROMIO keeps it: locked, read and written for each call, always at the same place."""
+    pointer = b"/run/.field.dat.shfp.3551734396.23895"
+    row = [
+        useful(4 * SECOND),
+        Interval("mpi", SECOND, "MPI_File_write_shared", calls=2000, layer="mpiio"),
+        Interval("io", SECOND, "fcntl", pointer, 0, 4000),
+        read(SECOND // 4, pointer, 16_000, 2000, steps=(1, 0, 1999), reach=(0, 8)),
+        write(SECOND // 4, pointer, 16_000, 2000, steps=(1, 0, 1999), reach=(0, 8)),
+        write(SECOND // 2, FIELD, 512_000, 2000, asked=512_000),
+    ]
+    end = 7 * SECOND
+    found = next(
+        found
+        for found in judge(Evidence(Program([row, row], end, end, 5 * SECOND).columns())).findings
+        if found.code == "small_requests"
+    )
+    assert found.finding == (
+        "the pointer that ranks share, which 4,000 calls of MPI_File_write_shared lock and move in "
+        "a file of its own, takes 75.0 % of the I/O time"
+    )
+    assert found.advice.startswith("give each rank its own offsets")
+    assert "8,000 lock calls of 250 µs each and 4,000 reads of 8 B on average" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("function", "mpi_library", "advised"),
+    [
+        ("MPI_File_iwrite_all", "Open MPI v4.1.4", "do not block"),
+        ("MPI_File_write_all", "Open MPI v4.1.4", "OMPI_MCA_io_ompio_bytes_per_agg"),
+        ("MPI_File_iwrite_all", "MPICH 5.0", "cb_buffer_size"),
+    ],
+)
+def test_calls_that_do_not_block_are_as_many_as_they_ask_for(function, mpi_library, advised):
+    """10 calls of 8 MB on each rank, which are counted as such, are 163,840 requests of 512 B, as
+    their places tell."""
+    calls = Interval(
+        *("io", 4 * SECOND, "pwrite", FIELD, 83_886_080, 163_840, "mpiio"),
+        steps=(10, 163_830, 0),
+        reach=(0, 167_772_160),
+        asked=83_886_080,
+    )
+    asking = Interval("mpi", SECOND, function, calls=10, layer="mpiio")
+    row = [useful(4 * SECOND), asking, calls]
+    program = Program([row, row], 9 * SECOND, 9 * SECOND, 5 * SECOND, meta={"mpi": mpi_library})
+    columns = program.columns()
+    for table in ("files", "file_rank"):
+        columns[table]["writes"] = columns[table]["writes"] // 16_384
+    columns["functions"]["time_ns"] = [8 * SECOND] * len(columns["functions"]["name"])
+    found = next(f for f in judge(Evidence(columns)).findings if f.code == "small_requests")
+    assert found.finding.startswith("327,680 small writes of 512 B on average")
+    assert advised in found.advice

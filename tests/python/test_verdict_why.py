@@ -393,3 +393,22 @@ def test_one_process_is_not_spoken_of_as_ranks():
         for found in judge(Evidence(columns)).findings:
             said = f"{found.finding} {found.evidence} {found.gain}"
             assert ("rank" in said) == (ranks > 1)
+
+
+def test_one_of_several_files_alike_is_not_named_for_all():
+    """Two files with as much time each, or one with 3 times as much as the other."""
+
+    def two(first_ns: int) -> str:
+        return first(
+            write(first_ns, b"/run/out.0", 800 * MB, 8), write(SECOND, b"/run/out.1", 800 * MB, 8)
+        ).finding
+
+    assert two(SECOND + MILLISECOND).startswith("writing 2 files at ")
+    assert two(3 * SECOND).startswith("writing out.0 at ")
+
+
+def test_who_reads_is_not_advised_to_write_less():
+    found = first(read(SECOND, b"/run/in", 800 * MB, 8, reach=(0, 8000 * MB)))
+    assert found.code == "slow_file_system"
+    assert "read less, or from node-local storage" in found.advice
+    assert "write less" in first(write(SECOND, b"/run/out", 800 * MB, 8)).advice

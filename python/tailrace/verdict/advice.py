@@ -12,6 +12,11 @@ _SHARED_POINTER = (
     "for each call"
 )
 _COLLECTIVE = "more data in each collective call, or larger pieces: hint cb_buffer_size"
+# OMPIO has no two phases for these: it makes each rank's pieces one by one.
+_BLOCKING = (
+    "call MPI_File_write_all or MPI_File_read_all: in Open MPI the collective calls that do not "
+    "block merge nothing, and ask for each piece alone"
+)
 
 # By library; "" where none is known, or none has a word of its own.
 ADVICE: dict[str, dict[str, str]] = {
@@ -91,6 +96,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "hdf5": "select larger hyperslabs per H5Dwrite; larger chunks, or H5Pset_sieve_buf_size",
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all",
         "collective": _COLLECTIVE,
+        "collective, waited for": _COLLECTIVE,
         "shared": _SHARED_POINTER,
     },
     "slow_small_requests": {
@@ -103,6 +109,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "POSIX_FADV_WILLNEED",
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all",
         "collective": _COLLECTIVE,
+        "collective, waited for": _COLLECTIVE,
         "shared": _SHARED_POINTER,
     },
     "random_requests": {
@@ -127,6 +134,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "(MPI_File_write_all; hint romio_cb_write=enable)",
     },
     "slow_file_system": {
+        "read": "compare with what the file system can do (tailrace bench h5perf); read less, or "
+        "from node-local storage",
         "same": "if these are the same bytes, read on one rank and MPI_Bcast",
         "": "compare with what the file system can do (tailrace bench h5perf); write less, or to "
         "node-local storage",
@@ -199,11 +208,13 @@ ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
     },
     "small_requests": {
         "collective": "more data in each collective call, or larger pieces: "
-        "OMPI_MCA_io_ompio_bytes_per_agg"
+        "OMPI_MCA_io_ompio_bytes_per_agg",
+        "collective, waited for": _BLOCKING,
     },
     "slow_small_requests": {
         "collective": "more data in each collective call, or larger pieces: "
-        "OMPI_MCA_io_ompio_bytes_per_agg"
+        "OMPI_MCA_io_ompio_bytes_per_agg",
+        "collective, waited for": _BLOCKING,
     },
     "amplification": {
         "": f"disable data sieving ({_NO_SIEVING}), or write collectively (MPI_File_write_all)"

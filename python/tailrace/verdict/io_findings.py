@@ -65,11 +65,14 @@ def locks(evidence: Evidence) -> Finding | None:
 
 def between_layers(evidence: Evidence) -> Finding | None:
     """Time in MPI-IO outside the POSIX calls nested in it: exchange, waiting, locks. A share of all
-    ranks' time, less what uneven I/O keeps them waiting."""
+    ranks' time, less what uneven I/O and ranks that compute longer keep them waiting."""
     layers = evidence.columns["layers"]
-    waited = min(evidence.waited_ns("mpi"), int(layers["between_ns"]))
-    mpiio = int(layers["mpiio_ns"]) - waited
-    between = int(layers["between_ns"]) - waited
+    whole = int(layers["between_ns"])
+    late = min(_waited_for_computation(evidence), whole)
+    # Waits for a processor lie in what is left as in all of it.
+    waited = min(evidence.waited_ns("mpi"), whole) * (whole - late) // max(whole, 1)
+    mpiio = int(layers["mpiio_ns"]) - late - waited
+    between = whole - late - waited
     # Who waits in a collective call for those that read or write waits for uneven I/O.
     elsewhere_ns = evidence.losses.io_balance_ns
     share = evidence.share(max(between / max(evidence.ranks, 1) - elsewhere_ns, 0))
@@ -85,6 +88,21 @@ def between_layers(evidence: Evidence) -> Finding | None:
         share,
         advice=advice(Kind.BETWEEN_LAYERS, _calling(evidence, calls), evidence.mpi),
         functions=tuple(name for name, _ in calls),
+    )
+
+
+def _waited_for_computation(evidence: Evidence) -> int:
+    """In calls of MPI-IO, summed over ranks: until others that computed meanwhile came, too."""
+    table = evidence.columns.get("dependences")
+    if not table:
+        return 0
+    causes = table["causes"]
+    doing = (causes["cause"]["state"], causes["cause"]["time_ns"])
+    rows = zip(causes["function"], *doing, strict=True)
+    return sum(
+        int(time_ns)
+        for function, state, time_ns in rows
+        if state == "useful" and str(function).startswith("MPI_File_")
     )
 
 

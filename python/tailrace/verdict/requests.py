@@ -180,6 +180,28 @@ def mpiio_ways(functions: dict[str, Any], *kinds: str) -> dict[str, int]:
     return found
 
 
+def shared_calls(functions: dict[str, Any]) -> tuple[str, int]:
+    """The function with most calls that move the pointer that ranks share, and how many there
+    are; ("", 0) where none is called."""
+    calls = zip(map(str, functions["name"]), functions["calls"], strict=True)
+    shared = {
+        name: int(number)
+        for name, number in calls
+        if (match := _MPIIO_CALL.match(name)) and match["shared"]
+    }
+    return max(shared.items(), key=lambda call: call[1], default=("", 0))
+
+
+def waits_for_collective(functions: dict[str, Any]) -> bool:
+    """Whether ranks read and write together by calls that do not block."""
+    rows = zip(map(str, functions["name"]), functions["time_ns"], strict=True)
+    spent = {False: 0, True: 0}
+    for name, time_ns in rows:
+        if (match := _MPIIO_CALL.match(name)) and match["all"]:
+            spent[name.startswith("MPI_File_i")] += int(time_ns)
+    return spent[True] > spent[False]
+
+
 def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
     """`120 writes of 10 MB on average, 36 ms each`, `8 fsyncs of 33 ms each`. Of other calls, and
     of synchronisations by several functions, those that have nearly all the time: `5 renames of 3

@@ -6,6 +6,8 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 
 | sentence                                | said when                                             |
 |-----------------------------------------|-------------------------------------------------------|
+| the pointer that ranks share, which n   | ROMIO's file of a shared pointer has half of the time |
+| calls of F lock and move                | in all file calls                                     |
 | n fsyncs of x each                      | synchronising takes most                              |
 | n flushes of m bytes                    | most writes are fflush's, less than 64 KiB, a thousand|
 |                                         | of them                                               |
@@ -30,6 +32,7 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | … one every m bytes of F                | they skip forward, but not so                         |
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -52,7 +55,9 @@ from tailrace.verdict.requests import (
     gathered_of,
     mpiio_ways,
     noun_of,
+    shared_calls,
     sum_use,
+    waits_for_collective,
 )
 
 # Two runs of one program on one machine differ by about this much: a smaller share is not worth a
@@ -76,6 +81,8 @@ LARGE_SYNC_BYTES = 4_000_000
 REDUNDANT = 2.0
 AMPLIFIED = 1.5
 JUMPING = 0.2
+# In which ROMIO keeps the pointer that ranks share, in the directory of the file.
+_POINTER = re.compile(rb"/\.[^/]+\.shfp\.[0-9.]+$")
 
 
 def why_slow(evidence: Evidence, loss: int) -> Finding | None:
@@ -115,7 +122,8 @@ def _library(evidence: Evidence, cause: Cause) -> str:
         return library
     if way == "independent" or ways[way] < CAUSE_SHARE * evidence.use.time_ns():
         return library
-    return way
+    waited = way == "collective" and waits_for_collective(evidence.columns["functions"])
+    return "collective, waited for" if waited else way
 
 
 def _most(evidence: Evidence, kinds: Iterable[str]) -> int:
@@ -125,6 +133,25 @@ def _most(evidence: Evidence, kinds: Iterable[str]) -> int:
 
 
 def _cause(evidence: Evidence) -> Cause:
+    return _shared_pointer(evidence) or _cause_by_kind(evidence)
+
+
+def _shared_pointer(evidence: Evidence) -> Cause | None:
+    """Whatever the calls on its file are, they are made for the calls that share it."""
+    files, (function, calls) = evidence.files, shared_calls(evidence.columns["functions"])
+    of_pointer = np.asarray([bool(_POINTER.search(bytes(path))) for path in files["path"]], bool)
+    use = sum_use(files, np.flatnonzero(of_pointer))
+    if not calls or use.time_ns() < CAUSE_SHARE * evidence.use.time_ns():
+        return None
+    who = f"{count(calls, 'call')} of {function}"
+    part = part_of_io(evidence, use.time_ns(), 1)
+    text = f"the pointer that ranks share, which {who} lock and move in a file of its own, {part}"
+    kinds = (kind for kind in ("lock", "read", "write") if use.calls(kind))
+    facts = " and ".join(calls_of(use, kind, evidence.columns["functions"]) for kind in kinds)
+    return Cause(Kind.SMALL_REQUESTS, text, facts, None, (function,), "shared")
+
+
+def _cause_by_kind(evidence: Evidence) -> Cause:
     use = evidence.use
     groups: dict[tuple[str, ...], Callable[[Evidence], Cause]] = {
         ("sync",): _sync,
@@ -399,7 +426,7 @@ def _interleaved(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
 def _slow_file(evidence: Evidence, kind: str) -> Cause:
     """The file with most of the time, and the rate at which a rank moves its bytes."""
     table = evidence.file_rank
-    file = evidence.named_file(kind)
+    file = _without_equal(evidence, evidence.named_file(kind), kind)
     rows = evidence.rows_of_file(
         np.flatnonzero(np.asarray(table[KINDS[kind][0]]) > 0).tolist(), file
     )
@@ -407,12 +434,22 @@ def _slow_file(evidence: Evidence, kind: str) -> Cause:
     rate = evidence.rate_of(use, kind)
     at = f" at {rate}" if rate else ""
     doing = {"read": "reading", "write": "writing"}[kind]
-    what, advised = f"{doing} {evidence.name_of(rows, file)}", ""
+    what = f"{doing} {evidence.name_of(rows, file)}"
+    advised = "read" if kind == "read" else ""
     if kind == "read" and (alike := _read_alike(evidence, file, rows)):
         what, advised = f"{alike},", "same"
     text = f"{what}{at}".removesuffix(",")
     facts = evidence.described(use, kind) + _crooked(evidence, file, kind)
     return Cause(Kind.SLOW_FILE_SYSTEM, text, facts, file, advised=advised)
+
+
+def _without_equal(evidence: Evidence, file: int | None, kind: str) -> int | None:
+    """The file, unless another has half of its time: ranks with a file each are not to be taken for
+    one file."""
+    times = np.asarray(evidence.files[f"{kind}_ns"], dtype=np.int64)
+    if file is None or (2 * times > times[file]).sum() > 1:
+        return None
+    return file
 
 
 def _read_alike(evidence: Evidence, file: int | None, rows: Sequence[int]) -> str:
