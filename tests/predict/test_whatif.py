@@ -4,6 +4,7 @@ every nanosecond outside of its file calls is useful time."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +15,7 @@ import pytest
 import tailrace
 from tailrace.predict import command
 from tailrace.predict.model import load
-from tailrace.predict.whatif import COMPUTATION, Change, Run, usual
+from tailrace.predict.whatif import COMPUTATION, Change, Prediction, Run, usual
 
 from ..python.test_report import check_schema
 from .test_model import toml, written
@@ -214,7 +215,7 @@ def test_the_command_answers_in_words_and_json(trace, tmp_path) -> None:
     words = subprocess.run(
         [TAILRACE, "whatif", trace, "--compute", "2x"], check=True, capture_output=True, text=True
     ).stdout
-    assert words.startswith("Processors twice as fast: the run would take ")
+    assert "Processors twice as fast: the run would take " in words.splitlines()[0]
     assert "time outside of MPI and files is divided by the factor" in words
     target = written(tmp_path, toml(name="slow", write="1"))
     asked = [TAILRACE, "whatif", trace, "--all", "--target", target, "--json"]
@@ -233,7 +234,45 @@ def test_what_several_changes_assume_stands_once(trace, tmp_path, capsys) -> Non
     assert capsys.readouterr().out.count("\n- every call in every file costs what") == 1
     command.main(trace, {}, models[:1], {}, None, True, None, False)
     told = capsys.readouterr().out
-    assert "\n- on here; on here, output beside computation: every call in every file costs" in told
+    assert re.search(r"\n- \d(, |–)\d: every call in every file costs", told)
+
+
+def test_numbers_that_follow_one_another_are_a_stretch() -> None:
+    assert command.stretches([1]) == "1"
+    assert command.stretches([1, 2, 4, 5, 6, 9]) == "1, 2, 4–6, 9"
+
+
+def test_who_may_give_as_much_is_told() -> None:
+    """Of what is said to take 3 s, 4 s (2.9 s at best) and 5 s (3.1 s at best) the second may."""
+    found = [
+        Prediction(Change(io=factor), predicted, (low, predicted), {}, COMPUTATION)
+        for factor, predicted, low in ((4, 3.0, 3.0), (3, 4.0, 2.9), (2, 5.0, 3.1))
+    ]
+    assert command.headline(6.0, found).endswith("instead of 6.00 s. Another may give as much.")
+    assert command.headline(6.0, [found[0], found[2]]).endswith("instead of 6.00 s.")
+
+
+def test_what_ranks_waited_for_a_processor_stays(trace, times) -> None:
+    """Half the time in files was such a wait, so that a file system twice as fast takes a quarter
+    of it away, at best half; and no processor may be free for a thread that writes."""
+    runtime, io, kinds = times
+    run = Run(trace, waited={"io": 0.5, "useful": 0.25})
+    found, low, high = predicted_ns(run, Change(io=2))
+    assert found == pytest.approx(runtime - io / 4, abs=2 * WRITES + 1000)
+    assert low == pytest.approx(runtime - io / 2, abs=2 * WRITES + 1000)
+    moved = kinds["read"] + kinds["write"]
+    assert high == pytest.approx(runtime - moved / 4, abs=2 * WRITES + 1000)
+    found, low, high = predicted_ns(run, Change(compute=2))
+    useful = runtime - io
+    assert found == high == pytest.approx(runtime - useful * 0.75 / 2, abs=2 * WRITES + 1000)
+    assert low == pytest.approx(runtime - useful / 2, abs=2 * WRITES + 1000)
+    assert predicted_ns(run, Change(overlap=True))[2] == runtime
+    assert predicted_ns(run, Change()) == [runtime] * 3
+    assumed = run.predict(Change(io=2)).change.assumes
+    assert any("waited for a processor" in sentence for sentence in assumed)
+    assert not any(
+        "waited" in sentence for sentence in Run(trace).predict(Change(io=2)).change.assumes
+    )
 
 
 def test_a_run_that_cannot_be_taken_again_is_told(trace, monkeypatch, capsys) -> None:

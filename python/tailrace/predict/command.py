@@ -11,6 +11,7 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json
 from tailrace.predict.model import named
+from tailrace.predict.waits import waits
 from tailrace.predict.whatif import Change, Prediction, Run, by_methods, usual
 from tailrace.store import opened_trace
 from tailrace.terminal import console, print_numbers, table, tell
@@ -38,7 +39,8 @@ def main(
         changes["stage"] = named(stage)
     with opened_trace(path) as trace:
         outputs = "way" in changes or (every and bool(models))
-        run = Run(trace, eager_limit_bytes, outputs)
+        waited = waits(trace)
+        run = Run(trace, eager_limit_bytes, outputs, waited and waited.by_state)
     directory = moving.get("directory")
     if directory is not None and not run.has_files_in(directory):
         raise TailraceError(
@@ -61,9 +63,11 @@ def main(
             " `tailrace report`, which says in its warnings what is missing"
         )
     if as_json:
-        _print_json({"trace": str(trace)}, run.measured_s, predictions)
+        of = {"trace": str(trace), "processor_wait_share": waited.share if waited else 0.0}
+        _print_json(of, run.measured_s, predictions)
     else:
-        _print(printable(trace.name), run.measured_s, predictions)
+        caution = f"{waited.caution}. " if waited else ""
+        _print(printable(trace.name), run.measured_s, predictions, caution)
 
 
 def of_ranks(
@@ -85,16 +89,19 @@ def _print_json(of: dict[str, Any], measured_s: float, predictions: list[Predict
     print_json({"schema": 1, **of, "measured_s": measured_s, "changes": changes})
 
 
-def _print(of: str, measured_s: float, predictions: list[Prediction]) -> None:
+def _print(of: str, measured_s: float, predictions: list[Prediction], caution: str = "") -> None:
     out = console()
-    out.print(headline(measured_s, predictions), style="bold", soft_wrap=True)
+    out.print(caution + headline(measured_s, predictions), style="bold", soft_wrap=True)
     out.print()
+    several = len(predictions) > 1
     rows = table(
         f"{of}, {seconds(measured_s)} as measured",
+        *([">"] if several else []),
         "change", ">predicted", ">between", ">saved", "what is left to gain",
     )  # fmt: skip
-    for found in predictions:
+    for number, found in enumerate(predictions, 1):
         rows.add_row(
+            *([str(number)] if several else []),
             found.change.words,
             seconds(found.predicted_s),
             _between(found),
@@ -103,22 +110,34 @@ def _print(of: str, measured_s: float, predictions: list[Prediction]) -> None:
         )
     print_numbers(out, rows)
     out.print()
-    out.print("It assumes:" if len(predictions) == 1 else "Each assumes:", soft_wrap=True)
+    out.print("What they assume, by number:" if several else "It assumes:", soft_wrap=True)
     for line in _assumed(predictions):
         out.print(f"- {line}", soft_wrap=True)
     out.print("Not in the interval: how much one run differs from the next.", soft_wrap=True)
 
 
 def _assumed(predictions: list[Prediction]) -> list[str]:
-    """Each sentence once, behind the changes that assume it where others do not."""
-    by_sentence: dict[str, list[str]] = {}
-    for found in predictions:
+    """Each sentence once, behind the numbers of the changes that assume it where others do not."""
+    by_sentence: dict[str, list[int]] = {}
+    for number, found in enumerate(predictions, 1):
         for sentence in found.change.assumes:
-            by_sentence.setdefault(sentence, []).append(found.change.words)
+            by_sentence.setdefault(sentence, []).append(number)
     return [
-        sentence if len(changes) == len(predictions) else f"{'; '.join(changes)}: {sentence}"
-        for sentence, changes in by_sentence.items()
+        sentence if len(numbers) == len(predictions) else f"{stretches(numbers)}: {sentence}"
+        for sentence, numbers in by_sentence.items()
     ]
+
+
+def stretches(numbers: list[int]) -> str:
+    """Of ascending numbers: 1–3, 5."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(parts)
 
 
 def headline(measured_s: float, predictions: list[Prediction]) -> str:
@@ -137,8 +156,18 @@ def headline(measured_s: float, predictions: list[Prediction]) -> str:
         )
     return (
         f"Of {len(predictions)} changes this gives most: {best.change.words};"
-        f" {outcome} instead of {seconds(measured_s)}."
+        f" {outcome} instead of {seconds(measured_s)}.{_rivals(predictions)}"
     )
+
+
+def _rivals(predictions: list[Prediction]) -> str:
+    """How many others may be as good, by what they leave open."""
+    best, *others = predictions
+    rivals = sum(found.interval_s[0] <= best.predicted_s for found in others)
+    if not rivals:
+        return ""
+    who = "Another" if rivals == 1 else f"{rivals} others"
+    return f" {who} may give as much."
 
 
 def _between(found: Prediction) -> str:

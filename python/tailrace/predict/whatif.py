@@ -8,7 +8,7 @@ leaves open, not the noise of the run that was measured.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -56,6 +56,13 @@ class Change:
     # How outputs are made, and what is known of their data.
     way: Way | None = None
     told: Told | None = field(default=None, compare=False)
+    # Of the time in each state, the share in which ranks waited for a processor.
+    waited: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    @property
+    def is_faster(self) -> bool:
+        """Or slower: whether something takes its measured time divided by a factor."""
+        return (self.compute, self.network, self.io) != (1, 1, 1)
 
     @property
     def words(self) -> str:
@@ -90,6 +97,11 @@ class Change:
     def assumes(self) -> list[str]:
         """What the prediction takes for granted."""
         found = self._assumed_of_places()
+        if self.waited and self.is_faster:
+            found.append(
+                "what ranks waited for a processor stays as it was; at best it is divided by the"
+                " factor too"
+            )
         if self.way is not None:
             found += self.way.assumes(self.told)
         if self.io != 1:
@@ -113,6 +125,8 @@ class Change:
                 "each rank has a thread that writes, memory for what it has not written, and"
                 " computes no slower beside it"
             )
+            if self.waited:
+                found.append("at worst no processor is free for that thread, and nothing is saved")
         return found
 
     def _assumed_of_places(self) -> list[str]:
@@ -216,9 +230,15 @@ class Run:
     """A trace that can be changed. `path` is a file that holds one."""
 
     def __init__(
-        self, path: Path, eager_limit_bytes: int | None = None, outputs: bool = False
+        self,
+        path: Path,
+        eager_limit_bytes: int | None = None,
+        outputs: bool = False,
+        waited: Mapping[str, float] | None = None,
     ) -> None:
-        """`outputs`: changes may name another method."""
+        """`outputs`: changes may name another method. `waited`: of the time in each state, the
+        share in which ranks waited for a processor, which nothing here makes less."""
+        self._waited = waited or {}
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
         self._outputs = Outputs(self._steps, printable(path.name), eager_limit_bytes)
         self.measured_s = to_seconds(self._steps.runtime_ns)
@@ -237,6 +257,7 @@ class Run:
         if change.way is not None:
             _, told = self._outputs.by(change.way, change.moving)
             change = replace(change, told=told)
+        change = replace(change, waited=self._waited)
         replayed = self._replay(change)
         edges = [to_seconds(self._replay(change, edge)["runtime_ns"]) for edge in EDGES]
         predicted = to_seconds(replayed["runtime_ns"])
@@ -270,12 +291,13 @@ class Run:
         """`edge` "low": what the change leaves open is as fast as may be, "high": as slow. Without
         `network` MPI takes no time, without `files` no call in them does."""
         slow = edge == "high"
-        io = 1 / change.io if files else 0.0
+        io = self._share(change.io, "io", edge) if files else 0.0
+        mpi = self._share(change.network, "mpi", edge) if network else 0.0
         taken: dict[str, Any] = {
-            "useful": 1 / change.compute,
-            "network": 1 / change.network if network else 0.0,
+            "useful": self._share(change.compute, "useful", edge),
+            "network": mpi,
             # a call that waits for nobody may have nothing to do with the network
-            "mpi": (1.0 if slow else 1 / change.network) if network else 0.0,
+            "mpi": 1.0 if slow and network else mpi,
             "bytes": io,
             # a faster file system may open and close no faster
             "others": max(io, 1.0) if slow and files else io,
@@ -292,13 +314,19 @@ class Run:
         taken["directory"] = change.directory
         if change.merge is not None and files:
             taken["merged"] = gathered(self._steps, change.merge, edge)
-        if change.overlap and files:
+        # where ranks waited for a processor, none may be free for the thread that writes
+        if change.overlap and files and not (slow and self._waited):
             taken["overlapped"] = COPY_NS_A_BYTE[edge]
         steps = self._steps
         if change.way is not None:
             steps, _ = self._outputs.by(change.way, change.moving, edge)
         replayed: dict[str, Any] = steps.replay(**taken)
         return replayed
+
+    def _share(self, factor: float, state: str, edge: Edge) -> float:
+        """What is left of the time in a state that becomes so many times as fast."""
+        waited = 0.0 if edge == "low" else self._waited.get(state, 0.0)
+        return waited + (1 - waited) / factor
 
     def _efficiency(self, change: Change, replayed: dict[str, Any]) -> dict[str, float]:
         """As of a measured run (docs/reference/report.md), with even I/O left out."""

@@ -1,0 +1,35 @@
+"""What the ranks of a run waited for a processor: it belongs to what their calls and their
+computation took, and no other file system, network or processor takes it away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from tailrace import engine
+from tailrace.verdict.processors import STATES, processors_of
+
+
+class Waits(NamedTuple):
+    """`share`: of the run. `by_state`: of the time in each state, summed over ranks. `caution`: a
+    sentence without its full stop."""
+
+    share: float
+    by_state: dict[str, float]
+    caution: str
+
+
+def waits(trace: Path) -> Waits | None:
+    """None where they are not notable, or the trace does not tell."""
+    columns = engine.analyze(trace)
+    found = processors_of(columns)
+    if found is None or not found.notable:
+        return None
+    spent_ns = {state: int(columns["rank"][f"{state}_ns"].sum()) for state in STATES}
+    shares = {
+        state: min(found.waited_in(state) / spent, 1.0)
+        for state, spent in spent_ns.items()
+        if spent
+    }
+    caution = found.described()
+    return Waits(found.share, shares, caution[0].upper() + caution[1:])

@@ -1,0 +1,61 @@
+"""Waits for a processor are told before what a change would give, and no change takes them away."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tailrace.predict.waits import waits
+
+from ..python.test_report import check_schema
+
+TAILRACE = str(Path(sys.executable).with_name("tailrace"))
+# Two processes on one processor: each computes half of the time.
+PROGRAM = """
+import os, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+other = os.fork()
+begin = time.monotonic()
+while time.monotonic() < begin + 0.5:
+    pass
+if other:
+    os.wait()
+else:
+    os._exit(0)
+"""
+IDLE = "import time; time.sleep(0.2)"
+
+
+def recorded(program: str, into: Path) -> Path:
+    command = [TAILRACE, "run", "--no-report", "-o", into, "--", sys.executable, "-c", program]
+    subprocess.run(command, check=True, capture_output=True)
+    (trace,) = into.glob("*.tailrace")
+    return trace
+
+
+def whatif(*words: str | Path) -> str:
+    command = [TAILRACE, "whatif", *words, "--compute", "2x"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_of_ranks_that_shared_a_processor_the_first_line_says_so(tmp_path: Path) -> None:
+    trace = recorded(PROGRAM, tmp_path / "shared")
+    found = waits(trace)
+    assert found is not None and found.share > 0.2
+    first = whatif(trace).splitlines()[0]
+    assert "waited for a processor" in first.split(". ")[0]
+    document = json.loads(whatif(trace, "--json"))
+    check_schema(document, "whatif.json")
+    assert document["processor_wait_share"] == found.share
+
+
+def test_a_program_that_sleeps_waited_for_none(tmp_path: Path) -> None:
+    trace = recorded(IDLE, tmp_path / "idle")
+    found = waits(trace)
+    if found is not None:  # its start, beside much other work
+        assert found.share < 0.5
+        return
+    assert whatif(trace).startswith("Processors twice as fast")
+    assert json.loads(whatif(trace, "--json"))["processor_wait_share"] == 0
