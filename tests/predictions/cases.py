@@ -58,20 +58,10 @@ CASES = (
         Case("wrf", "small", 2, "serial", "mpiio"),
     ),
     *on((1, 2, 3, 4), Case("cmaq", "small", 2, "serial", "netcdf3")),
-    *by(
-        ("serial", "collective", "file-per-rank"),
-        Case("roms", "small", 2, "serial", "netcdf4"),
-    ),
-    *(
-        replace(case, cache=cache)
-        for cache in ("cold", "warm")
-        for case in (Case("cgns", "read64", 2, "collective", "hdf5"),)
-    ),
+    *by(("serial", "collective"), Case("roms", "small", 2, "serial", "netcdf4")),
     *by(("independent", "collective"), Case("cgns", "write50", 2, "independent", "cgns")),
-    *by(("collective", "independent"), Case("btio", "W", 4, "collective", "mpiio")),
-    *on((1, 2, 3, 4), Case("roms", "small", 2, "independent", "pnetcdf")),
+    Case("cgns", "read64", 2, "collective", "hdf5"),
+    Case("cgns", "read64", 2, "collective", "hdf5", cache="warm"),
     Case("wrf", "small", 2, "serial", "netcdf3"),
-    Case("wrf", "small", 2, "collective", "hdf5"),
-    Case("btio", "S", 4, "independent", "posix"),
-    Case("h5perf", "small", 2, "independent", "posix", ("file_bytes=16777216", "iterations=1")),
+    Case("btio", "W", 4, "collective", "mpiio"),
 )
