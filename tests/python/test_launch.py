@@ -142,6 +142,25 @@ def test_perf_is_looked_through(here, options):
     assert launch.name == "model"
 
 
+@pytest.mark.parametrize("name", ["flock", "a-wrapper-of-somebody", "a-script"])
+def test_whatever_stands_before_a_launcher_is_looked_through(here, name):
+    """Else the MPI of the ranks is not made ready, and their calls are not recorded."""
+    script = b'#!/bin/sh\nexec "$@"\n'
+    text = script if name == "a-script" else (here / "model.exe").read_bytes()
+    make_executable(here / "bin" / name, text)
+    words = [name, "--file=lock", "lock", "mpiexec", "-n", "2", "./model.exe"]
+    launch = read_command(words)
+    assert launch.launcher is not None and launch.launcher.name == "mpiexec"
+    assert launch.name == "model"
+    assert recorded_program(words, launch) is None
+
+
+def test_what_starts_a_launcher_itself_is_no_wrapper(here):
+    """A program in Python, or a shell, may do more than to start what it is told to."""
+    for words in (["./analyse.py", "mpiexec"], ["sh", "job.sh", "mpiexec"], ["./model.exe", "in"]):
+        assert read_command(words).launcher is None
+
+
 def test_make_may_start_anything(here):
     """So every MPI is made ready, and make itself is not what is recorded."""
     make_executable(here / "bin" / "make", (here / "model.exe").read_bytes())

@@ -211,7 +211,11 @@ int main(void) { return 0; }
     ("command", "reason"),
     [
         ("tailrace run -- true", "true made no file call and no MPI call"),
-        ("tailrace run -- false", "false ended with status 1 before its first file call"),
+        (
+            "tailrace run -- false",
+            "false ended with status 1 before a file call of it was recorded",
+        ),
+        ("tailrace run -- env -i A=1 cat /etc/hostname", "the command clears the environment"),
         ("tailrace run -- ./static", "static is linked statically"),
         ("tailrace run -- ./static-go", "static-go is written in Go"),
         ("tailrace run -- env LD_PRELOAD= cat /etc/hostname", "the command sets LD_PRELOAD itself"),

@@ -19,8 +19,9 @@ LAUNCHERS = frozenset({
 # Programs that only start another one.
 WRAPPERS = frozenset({
     "env", "nice", "time", "timeout", "taskset", "numactl", "setsid", "nohup", "stdbuf", "ionice",
-    "chrt",
-    "strace",
+    "chrt", "flock", "prlimit", "unshare", "setarch", "setpriv", "hwloc-bind", "likwid-pin",
+    "bwrap", "fakeroot", "eatmydata", "xvfb-run",
+    "strace", "ltrace",
     "gdb", "valgrind",
 })
 # Of these the first word that is no option is a command of their own, as in `perf stat` and
@@ -108,8 +109,20 @@ def read_command(command: list[str]) -> Launch:
         elif path.name in WITH_COMMANDS:
             skips = True
         elif path.name not in WRAPPERS and (place == 0 or not word.isdigit()):
+            if launcher is None and _starts_launcher(path, command[place + 1 :]):
+                continue
             return Launch(launcher, path, _name(path, command[place + 1 :]))
     return Launch(launcher, None, _stem(Path(command[0])))
+
+
+def _starts_launcher(path: Path, words: list[str]) -> bool:
+    """A wrapper that is not known by its name, before mpiexec and what that runs."""
+    if _is_interpreter(path) or path.name in STARTERS:
+        return False
+    shell = None if is_elf(path) else _interpreter(path)
+    if not is_elf(path) and (shell is None or shell.name not in SHELLS):
+        return False
+    return any(Path(word).name in LAUNCHERS and executable(word) is not None for word in words)
 
 
 def _behind_shim(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ class Attempt(NamedTuple):
 
 def why_nothing(attempt: Attempt) -> TailraceError:
     """The first reason that holds, the most certain first."""
-    reasons = (_no_room, _own_preload, _cannot_be_loaded, _failed, _no_rank)
+    reasons = (_no_room, _own_preload, _cleared, _cannot_be_loaded, _failed, _no_rank)
     found = next(filter(None, (reason(attempt) for reason in reasons)), None) or (
         f"{attempt.name} made no file call and no MPI call",
         "`--processes all` also records the programs that it starts",
@@ -65,6 +66,20 @@ def _own_preload(attempt: Attempt) -> Reason:
     return (
         "the command sets LD_PRELOAD itself, and capture is loaded by that variable",
         "set it before `tailrace run`, which adds to it: LD_PRELOAD=… tailrace run -- …",
+    )
+
+
+def _cleared(attempt: Attempt) -> Reason:
+    """`env -i`: capture's variables are gone with all others."""
+    words = iter(attempt.command)
+    if not any(Path(word).name == "env" for word in words):  # the words after it are left
+        return None
+    options = takewhile(lambda word: word.startswith("-") or "=" in word, words)
+    if not {"-", "-i", "--ignore-environment"} & set(options):
+        return None
+    return (
+        "the command clears the environment, a variable of which loads capture",
+        "clear it before `tailrace run`: env -i NAME=VALUE… tailrace run -- …",
     )
 
 
@@ -101,10 +116,12 @@ def _mode(program: Path) -> int:
 def _failed(attempt: Attempt) -> Reason:
     if attempt.status == 0:
         return None
-    signal_or_status = "signal" if attempt.status < 0 else "status"
-    before = "an MPI rank began" if attempt.launch.launcher is not None else "its first file call"
+    how = f"{'signal' if attempt.status < 0 else 'status'} {abs(attempt.status)}"
+    # Not "before it made one": capture may have had no room for what it did.
+    launched = attempt.launch.launcher is not None
+    before = "an MPI rank" if launched else "a file call of it"
     return (
-        f"{attempt.name} ended with {signal_or_status} {abs(attempt.status)} before {before}",
+        f"{attempt.name} ended with {how} before {before} was recorded",
         "try the command without Tailrace; `tailrace doctor` shows which MPI is found",
     )
 
