@@ -52,6 +52,20 @@ def test_the_program_asked_for_is_recorded_behind_a_shell(environment, program, 
     assert stream.meta["exe"] == str(life.resolve())
 
 
+@pytest.mark.parametrize("wrapper", [["flock", "lock"], ["prlimit", "--core=0"], ["timeout", "60"]])
+def test_what_only_starts_the_program_is_not_recorded(environment, program, tmp_path, wrapper):
+    """Also where it is the command itself, which may become the program or wait for it."""
+    life = program("life")
+    variables = environment | {
+        "TAILRACE_PROGRAM": str(life.resolve()),
+        "TAILRACE_PARENT": str(os.getpid()),
+    }
+    subprocess.run([*wrapper, life, "exit", "10"], cwd=tmp_path, env=variables)
+    (stream,) = rawstream.read_all(tmp_path / "raw")
+    assert stream.meta["exe"] == str(life.resolve())
+    assert len(stream.of("pwrite")) == 10
+
+
 @pytest.mark.parametrize("interpreter", [sys.executable, "/usr/bin/env python3"])
 def test_a_script_is_the_program_whatever_interprets_it(capture, tmp_path, interpreter):
     script = tmp_path / "script.py"
