@@ -420,6 +420,7 @@ static void start_recording(void)
         process.event_cost_ps = calibrate_event_cost_ps();
         process.count_cost = calibrate_count_cost();
         describe_usage();
+        processor_begins();
         thread_prepare();
         pthread_atfork(NULL, NULL, descriptors_forget);
     }

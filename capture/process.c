@@ -137,6 +137,7 @@ void process_forked(void)
     process.id = system_process();
     process.streams = NULL;
     process.main_marked = false;
+    process.begun = 0;
     process.threads = 0;
     process.next_stream = 0;
 }

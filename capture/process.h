@@ -25,10 +25,13 @@ struct function_range {
 
 struct process {
     int id;
-    bool may_record;    /* the user wants it, and the process is no shell or launcher */
-    bool all_processes; /* TAILRACE_PROCESSES=all: forked children too */
-    bool main_marked;   /* MPI_Init said which thread is the main one */
-    bool usage_ended;   /* the end of the run has come: usage.c */
+    uint64_t begun; /* ticks, till the main thread's stream begins with them: a program without MPI
+                       runs from here, whenever its first call is */
+    uint64_t begun_delay_ns; /* what the main thread had waited for a processor by then */
+    bool may_record;         /* the user wants it, and the process is no shell or launcher */
+    bool all_processes;      /* TAILRACE_PROCESSES=all: forked children too */
+    bool main_marked;        /* MPI_Init said which thread is the main one */
+    bool usage_ended;        /* the end of the run has come: usage.c */
     char directory[PATH_BYTES];
     char host[65];
     dev_t stderr_device; /* what file descriptor 2 was at the start: only that is ever written to */
@@ -127,6 +130,8 @@ void counters_describe(void);
 const uint64_t *counters_useful(const struct counters *counters);
 
 /* --- processor.c --- */
+void processor_begins(void);                   /* the process begins, as far as is recorded */
+void encode_first_wait(struct stream *stream); /* of a stream that begins with the process */
 void encode_wait(struct stream *stream, bool last);
 void processor_describe(void);
 

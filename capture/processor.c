@@ -6,6 +6,7 @@
  * rank's accounts is asked about, and no descriptor stays open.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "process.h"
@@ -43,6 +44,14 @@ static bool read_run_delay(uint64_t *delay_ns)
     return true;
 }
 
+/* Where counters are asked for, they count from the first call on, and the run begins with them. */
+void processor_begins(void)
+{
+    uint64_t now = clock_now();
+    if (!getenv("TAILRACE_COUNTERS") && read_run_delay(&process.begun_delay_ns))
+        process.begun = now;
+}
+
 static void put_wait(struct stream *stream, uint64_t begin, uint64_t end)
 {
     struct processor *processor = &stream->processor;
@@ -66,6 +75,14 @@ static void sample(struct stream *stream, uint64_t now, uint64_t delay_ns, bool 
         put_wait(stream, now, now); /* says that waits are known from here on */
     else if (processor->waited_ns && (notable || last))
         put_wait(stream, since, now);
+}
+
+/* Says that waits are known from here on. */
+void encode_first_wait(struct stream *stream)
+{
+    uint64_t begun = stream->processor.sampled;
+    if (begun)
+        put_wait(stream, begun, begun);
 }
 
 /* What a reading takes on average, where the program leaves it the caches that it leaves it. In one

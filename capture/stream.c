@@ -127,6 +127,11 @@ static void fill_header(struct stream *stream)
     header->clock = (uint32_t)tailrace_clock_kind;
     header->event_cost_ps = process.event_cost_ps;
     header->start = stream->cursor = clock_now();
+    if (header->flags & HEADER_FLAG_MAIN && process.begun) {
+        header->start = stream->cursor = stream->processor.sampled = process.begun;
+        stream->processor.delay_ns = process.begun_delay_ns;
+        process.begun = 0;
+    }
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, "TAILRAW", 8);
 }

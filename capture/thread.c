@@ -58,6 +58,7 @@ static struct stream *open_stream(void)
     stream->counters = counters_open();
     encode_clock(stream);
     encode_metas(stream);
+    encode_first_wait(stream);
     link_stream(stream);
     stream->state = STREAM_READY;
     return stream;

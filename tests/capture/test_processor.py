@@ -4,6 +4,7 @@ import itertools
 import os
 
 import pytest
+import rawstream
 
 NANOSECONDS_PER_MILLISECOND = 1_000_000
 
@@ -37,6 +38,18 @@ def test_waits_follow_each_other_and_fit_their_intervals(program, capture):
         assert reached <= begin < end
         assert 0 < ns <= 1.05 * (end - begin) / ticks_per_ns + NANOSECONDS_PER_MILLISECOND
         reached = end
+
+
+def test_a_run_begins_with_the_program_and_not_with_its_first_call(program, capture, tmp_path):
+    """Else a program without MPI that writes in its last second seems to do nothing else. A child
+    begins with its own first call."""
+    capture(program("late_call"), TAILRACE_PROCESSES="all")
+    streams = rawstream.read_all(tmp_path / "raw")
+    parent, child = sorted(streams, key=lambda stream: stream.header["start"])
+    slept = parent.header["ticks_per_s"] // 5
+    assert min(call.begin for call in parent.calls) - parent.header["start"] >= 2 * slept
+    assert child.header["start"] - parent.header["start"] >= slept
+    assert parent.waits[0][:2] == (parent.header["start"], parent.header["start"])
 
 
 @pytest.mark.measured("a wait for a processor")
