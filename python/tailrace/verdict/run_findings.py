@@ -7,11 +7,15 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
 from tailrace.verdict.off_path import slept_share, slept_text
+from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
 
 # Ranks that compute less than this share of the longest do something else, where the others are
 # even: the longest takes no more than so many times the mean of them.
 IDLE_SHARE = 0.5
 EVEN = 1.1
+# Who writes so much of all bytes may compute longer for the sake of it, if these are no fewer than
+# formatting makes of that time.
+WRITES_NEARLY_ALL = 0.9
 # POP takes 0.8 for the product of the factors as acceptable; one factor below 0.95 is worth a word.
 NOTABLE_LOSS = 0.05
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
@@ -31,13 +35,15 @@ def imbalance(evidence: Evidence) -> Finding | None:
     known = sorted(set(range(times.ranks)) - set(times.missing))
     least = min(known, key=lambda p: useful[p])
     idle = _idle(useful[known])
-    text = (
-        f"rank {rank} computes {useful[rank] / mean_ns:.2f} times as long as the ranks on average"
-    )
+    written = _share_written(evidence, rank, to_seconds(useful[rank] - mean_ns))
+    who, kind = f"rank {rank}", ""
+    if written >= WRITES_NEARLY_ALL:
+        who, kind = f"{who}, which writes {percent(written)} of the bytes,", "writer"
+    text = f"{who} computes {useful[rank] / mean_ns:.2f} times as long as the ranks on average"
     if idle.any():
         busy_ns, idle_ns = useful[known][~idle].mean(), useful[known][idle].mean()
         who = f"rank {least} computes" if idle.sum() == 1 else f"{idle.sum()} ranks compute"
-        text = f"{who} {percent(idle_ns / busy_ns)} of what the others compute"
+        text, kind = f"{who} {percent(idle_ns / busy_ns)} of what the others compute", "idle"
     return Finding(
         Kind.LOAD_IMBALANCE,
         text,
@@ -46,8 +52,15 @@ def imbalance(evidence: Evidence) -> Finding | None:
         evidence.share(loss),
         f"an even computation would save at most {nanoseconds(int(loss))}",
         to_seconds(loss),
-        advice(Kind.LOAD_IMBALANCE, "idle" if idle.any() else ""),
+        advice(Kind.LOAD_IMBALANCE, kind),
     )
+
+
+def _share_written(evidence: Evidence, rank: int, longer_s: float) -> float:
+    """Of all bytes that ranks write; 0 where those are few for so long a time."""
+    written = evidence.by_rank("write").bytes
+    whole = int(written.sum())
+    return float(written[rank] / whole) if whole > SLOWEST_BYTES_PER_S * longer_s else 0.0
 
 
 def _idle(useful: np.ndarray) -> np.ndarray:
