@@ -20,15 +20,21 @@ import numpy as np
 
 from tailrace.study.analysis.effects import analyse
 from tailrace.study.analysis.expect import Judgement, evaluate
-from tailrace.study.analysis.findings import Found, find
-from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.findings import Found
 from tailrace.study.analysis.trends import FLAT, Trend, TrendShape
 
+from .simulated_curves import (
+    CROSSING,
+    RANKS,
+    Where,
+    at_a_limit,
+    beats_nowhere_else,
+    crossing_at_a_limit,
+    found_in,
+)
 from .study_data import study
 
-Where = Mapping[str, Any]
 Noise = Callable[[np.random.Generator, Where], float]
-RANKS = [1, 2, 4, 8, 16, 32]
 
 # --- how runs scatter
 
@@ -56,10 +62,6 @@ LAYOUTS: dict[str, dict[str, list[Any]]] = {
         "size": ["s", "l"],
     },
 }
-
-
-def found_in(measured: Measured) -> Found:
-    return find(measured, analyse(measured.table(measured.response)))
 
 
 CLAIMS = ("trend", "crossover", "lead", "effect", "interaction", "combination", "speedup")
@@ -96,11 +98,41 @@ TRUTHS = {
     "rises first": (10, 11.5, 8, 6, 5, 4),
     "saw": (10, 8, 9, 7, 8, 6),
     "rises": (5, 5, 5.5, 6, 7, 9),
+    "rises, then flat": (5, 10, 10, 10, 10, 10),
+    "flat, then falls": (10, 10, 10, 10, 7, 5),
+    "falls, flat, falls": (10, 6, 6, 6, 4, 3),
+    "rises, flat, rises": (3, 4, 4, 4, 6, 9),
+    "falls with one flat step": (10, 8, 6, 6, 4.5, 3.5),
 }
+
+
+def _denies_plateau(along: Trend, truth: Mapping[int, float]) -> bool:
+    """Whether its sentence says of a step that is none that it goes somewhere."""
+    levels, shape = list(along.curve.levels), along.shape
+    at, flat = levels.index, [(a, b) for a, b in pairwise(levels) if truth[a] == truth[b]]
+    if along.contrary or along.doubtful:
+        return False
+    told = [(one.since, one.to) for one in along.plateaus]
+    if any(before[1] == after[0] for before, after in pairwise(told)):
+        return False
+    last = along.settles if along.settles is not None else along.between[0]
+    falls = shape is TrendShape.TURNS or (
+        shape is TrendShape.IMPROVES
+        and (along.settles is not None or along.between == (levels[-1],))
+    )
+    since = along.best if shape is TrendShape.WORSENS else along.between[-1]
+    rises = shape in (TrendShape.TURNS, TrendShape.WORSENS, TrendShape.WORSENS_BEYOND)
+    return any(
+        ((falls and at(b) <= at(last)) or (rises and at(a) >= at(since)))
+        and not any(at(begin) <= at(a) and at(b) <= at(end) for begin, end in told)
+        for a, b in flat
+    )
 
 
 def false_trend(along: Trend, truth: Mapping[int, float]) -> bool:
     """Whether its sentence says of some level what is not so by more than 1 %."""
+    if _denies_plateau(along, truth):
+        return True
     levels = list(along.curve.levels)
     first, last, best = levels[0], levels[-1], along.best
     if along.shape is TrendShape.UNCLEAR:
@@ -376,12 +408,26 @@ def _cases() -> dict[str, Case]:
         for name in CURVES
         for blocks, growing in ((3, False), (3, True), (8, False))
     }
+    found |= {
+        f"crossover {name}, {blocks} blocks: beats elsewhere too": Case(
+            beats_nowhere_else(name, blocks, growing=blocks > 3)
+        )
+        for name in CROSSING
+        for blocks in (3, 5)
+    }
     found |= {f"expectation, {name}": Case(false) for name, false in EXPECTED.items()}
     return found | {
         "does not matter, but 6 %": Case(
             denied(six_percent, LAYOUTS["4 × 2 × 3"], 0.03, "where it writes")
         ),
         "does not matter, but three act together": Case(denied(parity, EIGHT, 0.05, "")),
+        **{
+            f"ended after {limit:g} s, {blocks} blocks: interactions, sizes": Case(
+                at_a_limit(limit, blocks)
+            )
+            for limit, blocks in ((14, 3), (9, 5), (5, 3))
+        },
+        "planted: a crossover, runs that are ended": Case(crossing_at_a_limit, at_least=0.9),
         "best of nine speedups, not in its interval": Case(best_speedup_missed),
         "planted: a crossover, in its interval": Case(crossing, at_least=0.9),
         "planted: three act together": Case(three_together, at_least=0.95),

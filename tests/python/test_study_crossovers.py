@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from tailrace.study.analysis.effects import analyse
 from tailrace.study.analysis.findings import Found, find
 from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.summary import Summary
 
+from .simulated_curves import at_a_limit, ended
 from .study_data import study
 
 RANKS = [1, 2, 4, 8, 16, 32]
@@ -113,3 +116,69 @@ def test_nobody_beats_anybody_unless_the_study_says_what_is_better(
     assert crossing.crossover.where == {}
     text = " ".join(finding.text for finding in found_in(measured).findings)
     assert better is not None or not any(word in text for word in ("beats", "loses", "best"))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "says"),
+    [
+        (
+            (0.7, 0.8, 1.25, 1.25, 0.8, 0.7),
+            [
+                "tool x beats y below 2.8 ranks, and loses above, until 8 ranks",
+                "tool y beats x from 4 to 11.3 ranks, and loses above",
+            ],
+        ),
+        (
+            (0.6, 0.8, 1.3, 1.3, 1.0, 1.0),
+            [
+                "tool x beats y below 2.8 ranks, and loses above, until 8 ranks; from 16 ranks on"
+                " they cannot be told apart"
+            ],
+        ),
+    ],
+)
+def test_it_is_said_how_far_the_one_that_overtakes_stays_ahead(
+    ratios: tuple[float, ...], says: list[str]
+) -> None:
+    by_ranks = dict(zip(RANKS, ratios, strict=True))
+    measured = study(
+        {"ranks": RANKS, "tool": ["x", "y"]},
+        lambda where: 10.0 * (by_ranks[where["ranks"]] if where["tool"] == "x" else 1.0),
+        blocks=5,
+        scatter=0.005,
+    )
+    told = [
+        re.sub(r" \(95 % interval [^)]*\)", "", text) for text in sentences(measured, "crossover")
+    ]
+    assert told == says
+
+
+def test_an_average_that_depends_is_no_answer_by_itself() -> None:
+    """y takes longer on the average, and less time at 32 ranks."""
+    ratios = dict(zip(RANKS, (3.0, 2.5, 2.0, 1.5, 1.1, 0.8), strict=True))
+    measured = study(
+        {"ranks": RANKS, "tool": ["x", "y"]},
+        lambda where: 10.0 * (ratios[where["ranks"]] if where["tool"] == "y" else 1.0),
+        scatter=0.01,
+    )
+    headline = Summary(measured).headline
+    assert "averaged" in headline or "the elapsed time of" not in headline
+    (effect,) = [text for text in sentences(measured, "effect") if text.startswith("tool y")]
+    assert effect.endswith("averaged over everything else, on which it depends")
+
+
+def test_a_limit_makes_no_interaction_and_hides_no_effect() -> None:
+    """Where everything that writes to b is ended, b takes at least so much longer than a."""
+    limited = at_a_limit(9, 3)
+    assert not any(limited(seed) for seed in range(3))
+    measured = ended(
+        study(
+            {"ranks": [1, 2, 4], "target": ["a", "b"]},
+            lambda where: 2.0 if where["target"] == "a" else 60.0,
+            scatter=0.05,
+        ),
+        10.0,
+    )
+    found = find(measured, analyse(measured.table(measured.response)))
+    (effect,) = [finding for finding in found.findings if finding.kind == "effect"]
+    assert effect.text.startswith("writing to b takes") and "(at least 4." in effect.text

@@ -339,6 +339,13 @@ def test_shapes_of_trends(times, shape):
         ((10, 5, 12, 5.2, 10), "elapsed time is lowest at 2 ranks, but falls from 4 to 8 ranks"),
         ((10, 5, 4.99, 5.01, 5), "elapsed time falls until 2 ranks, and is flat from there"),
         ((10, 8, 6, 5), "elapsed time falls until 8 ranks, the most that was tried"),
+        ((5, 10, 10, 10, 10), "elapsed time rises until 2 ranks, and is flat from there"),
+        ((5, 5, 5, 8, 11), "elapsed time rises beyond 1, 2 or 4 ranks"),
+        (
+            (10, 10, 7, 7, 5),
+            "elapsed time falls until 16 ranks, the most that was tried, but is flat from 1 to 2"
+            " ranks and from 4 to 8 ranks",
+        ),
     ],
 )
 def test_trends_speak_of_every_level(times, says):

@@ -2,8 +2,8 @@
 
 A level is below another for sure at a measured place where the interval of their ratio excludes 1,
 by Bonferroni's correction over all such comparisons of a report. They cross where each is below
-the other for sure somewhere; where only one ever is, from some place on or up to it, that one has
-the lead there, and elsewhere the two cannot be told apart.
+the other for sure somewhere, and it is said how far each is; where only one ever is, from some
+place on or up to it, that one has the lead there, and elsewhere the two cannot be told apart.
 
 Between two measured levels the logarithm of the ratio is interpolated linearly in the logarithm of
 the factor. The interval holds every place at which the ratio's own interval includes 1: Fieller's
@@ -30,7 +30,10 @@ class Crossover:
     """Below `at` the response of `first` is the lower one, above it that of `second`.
 
     `low`, `high`: the interval of `at`. `between`: the measured levels around. `gap`: the largest
-    logarithm of their ratio that is certain at a measured level.
+    logarithm of their ratio that is certain at a measured level. `since`: from which level on it is
+    so for `first`, `until`: up to which for `second`; None where it is as far as was measured.
+    `before`, `after`: up to and from which level on they cannot be told apart there, where they
+    cannot at any.
     """
 
     where: dict[str, Any]
@@ -43,6 +46,10 @@ class Crossover:
     blocks: int
     level: float = LEVEL
     gap: float = 0.0
+    since: Any = None
+    until: Any = None
+    before: Any = None
+    after: Any = None
 
 
 @dataclass(frozen=True)
@@ -92,8 +99,12 @@ def overtaking(
     """
     compared = _Compared(curve, other, known, comparisons)
     crossings = [
-        replace(_named(found, curve, names, compared.levels, compared.blocks), gap=compared.gap)
-        for found in compared.crossings()
+        replace(
+            _named(found, curve, names, compared.levels, compared.blocks),
+            gap=compared.gap,
+            **compared.reach(left, right),
+        )
+        for left, right, found in compared.crossings()
     ]
     if crossings:
         return crossings, None
@@ -156,14 +167,31 @@ class _Compared:
             surely = self.band.surely(1 - wrong)[at][self.sides != 0]
             self.gap = float(surely.max(initial=0.0))
 
-    def crossings(self) -> list[_Found]:
+    def crossings(self) -> list[tuple[int, int, _Found]]:
         """Between each level that is certain and the next that is certain of the opposite."""
-        certain = np.flatnonzero(self.sides)
+        certain = [int(level) for level in np.flatnonzero(self.sides)]
         return [
-            self.band.crossing(float(self.places[left]), float(self.places[right]))
+            (left, right, self.band.crossing(self.places[left : right + 1]))
             for left, right in pairwise(certain)
             if self.sides[left] != self.sides[right]
         ]
+
+    def reach(self, left: int, right: int) -> dict[str, Any]:
+        """How far what is certain at these two levels is so at all others on their sides."""
+        last, sides = len(self.levels) - 1, self.sides
+        begin, end = left, right
+        while begin > 0 and sides[begin - 1] == sides[left]:
+            begin -= 1
+        while end < last and sides[end + 1] == sides[right]:
+            end += 1
+        found: dict[str, Any] = {}
+        if begin > 0:
+            found["since"] = self.levels[begin]
+            found["before"] = None if sides[:begin].any() else self.levels[begin - 1]
+        if end < last:
+            found["until"] = self.levels[end]
+            found["after"] = None if sides[end + 1 :].any() else self.levels[end + 1]
+        return found
 
 
 def _hidden(levels: list[Any], curve: Curve, lower: np.ndarray) -> np.ndarray:
@@ -198,16 +226,19 @@ class _Band:
         half = stats.t.ppf(0.5 + level / 2, self.freedom) * self.error
         return np.maximum(np.abs(self.mean) - half, 0.0)
 
-    def crossing(self, left: float, right: float) -> _Found:
-        """Where the mean changes sides between two places, of which it is sure."""
-        inside = np.flatnonzero((self.x >= left) & (self.x <= right))
+    def crossing(self, levels: np.ndarray) -> _Found:
+        """Where the mean changes sides between the first and the last of these places, of which it
+        is sure. The interval reaches from the first place to the last at which the ratio may be 1,
+        and over the levels in between, of which nothing is sure."""
+        inside = np.flatnonzero((self.x >= levels[0]) & (self.x <= levels[-1]))
         x, mean, sides = self.x[inside], self.mean[inside], self.sides(LEVEL)[inside]
         step = int(np.flatnonzero(np.diff(np.sign(mean)) != 0)[-1])
         a, b = mean[step], mean[step + 1]
         at = x[step] + (x[step + 1] - x[step]) * abs(a) / (abs(a) + abs(b))
-        low = x[np.flatnonzero(sides == np.sign(mean[0]))[-1]]
-        high = x[np.flatnonzero(sides == np.sign(mean[-1]))[0]]
-        bounds = (float(np.exp(min(low, at))), float(np.exp(max(high, at))))
+        low = x[np.flatnonzero(sides != np.sign(mean[0]))[0] - 1]
+        high = x[np.flatnonzero(sides != np.sign(mean[-1]))[-1] + 1]
+        unsure = [at, *levels[1:-1]]
+        bounds = (float(np.exp(min(low, *unsure))), float(np.exp(max(high, *unsure))))
         return _Found(float(np.exp(at)), *bounds, bool(mean[-1] > 0))
 
 

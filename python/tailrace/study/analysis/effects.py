@@ -26,7 +26,7 @@ from scipy import linalg, stats
 
 from tailrace.study.analysis import box
 from tailrace.study.analysis.cells import Cells, cells, smoothed
-from tailrace.study.analysis.intervals import LEVEL, Estimate, exponential, holm
+from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, exponential, holm
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.model import Model, Term, model, triples
 
@@ -126,6 +126,53 @@ def analyse(table: Layout, interactions: bool = True) -> Analysis:
 
     Needs two runs of some combination; without, there are no effects.
     """
+    if table.bounds.any():
+        return _with_bounds(table, interactions)
+    return _analyse(table, interactions)
+
+
+def _with_bounds(table: Layout, interactions: bool) -> Analysis:
+    """Where runs were ended before they were over: a ceiling changes every effect and makes
+    interactions where there are none. So the combinations that have no such run are analysed; of a
+    level that has no others it is said that it takes so much longer at least, where the runs that
+    it is compared with have all ended.
+    """
+    free = table.among(~table.bounds)
+    found = _analyse(free, interactions)
+    whole = _analyse(replace(table, censored=None), interactions)
+    lost = {
+        factor.name
+        for factor, all_, left in zip(table.factors, table.codes.T, free.codes.T, strict=True)
+        if len(np.unique(all_)) > len(np.unique(left))
+    }
+    at_least = [
+        replace(effect, size=replace(effect.size, high=UNBOUNDED), aliases=())
+        for effect in whole.effects
+        if len(effect.factors) == 1
+        and effect.factors[0] in lost
+        and effect.matters
+        and effect.size.low > 1
+        and not _any_bound(table, effect.factors[0], effect.low[0])
+    ]
+    names = {effect.factors for effect in at_least}
+    effects = [*at_least, *(effect for effect in found.effects if effect.factors not in names)]
+    estimated = {effect.factors for effect in found.effects}
+    missing = [each.factors for each in whole.effects if len(each.factors) == 2]
+    return replace(
+        found,
+        effects=tuple(sorted(effects, key=lambda effect: -effect.share)),
+        combinations_all=len(table.codes),
+        not_estimable=tuple(
+            dict.fromkeys([*found.not_estimable, *(f for f in missing if f not in estimated)])
+        ),
+    )
+
+
+def _any_bound(table: Layout, name: str, code: int) -> bool:
+    return bool(table.bounds[table.codes[:, table.position(name)] == code].any())
+
+
+def _analyse(table: Layout, interactions: bool) -> Analysis:
     combinations_all, blocks = table.logs.shape
     known = np.isfinite(table.logs).any(axis=1)
     table = Layout(table.factors, table.codes[known], table.logs[known], balanced=table.balanced)

@@ -33,6 +33,8 @@ ALIASES_SHOWN = 4
 # So many runs that did not end well belong into the first line.
 MANY_FAILED = 0.1
 AVERAGED = ", averaged over everything else"
+# What a first line must not leave out: elsewhere the ratio may be the reverse.
+DEPENDING = f"{AVERAGED}, on which it depends"
 ELSEWHERE = "everywhere else"
 ENDINGS = {
     RunStatus.WRONG: "wrote wrong data",
@@ -102,7 +104,10 @@ def find(study: Measured, analysis: Analysis) -> Found:
         *_trend_findings(study, trends),
         *(_crossover_finding(study, crossing) for crossing in crossings),
         *(_lead_finding(study, ahead) for ahead in leads),
-        *(_effect_finding(study, effect) for effect in view.main_effects()),
+        *(
+            _effect_finding(study, effect, view.acts_with_any(effect.factors[0]))
+            for effect in view.main_effects()
+        ),
         *_interaction_findings(study, view),
         *_combination_findings(study, analysis),
         *_speedup_findings(study, speedups, view.weak),
@@ -198,12 +203,13 @@ def _lead_finding(study: Measured, ahead: FactorLead) -> StudyFinding:
 # --- levels against each other
 
 
-def _effect_finding(study: Measured, effect: Effect) -> StudyFinding:
+def _effect_finding(study: Measured, effect: Effect, depends: bool) -> StudyFinding:
     high, low = _extremes(study, effect)
     verb = "takes" if study.response.is_time else "has"
     return StudyFinding(
         FindingKind.EFFECT,
-        f"{high} {verb} {words.times(effect.size)} the {study.response.words} of {low}{AVERAGED}",
+        f"{high} {verb} {words.times(effect.size)} the {study.response.words} of {low}"
+        f"{DEPENDING if depends else AVERAGED}",
         _tests(effect) + _mixed_up(study, effect),
         effect.size,
         certain_ratio(effect.size),

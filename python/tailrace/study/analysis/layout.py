@@ -106,6 +106,10 @@ class Layout:
             known = self.factor(name).levels
             codes = [known.index(level) for level in levels if level in known]
             keep &= np.isin(self.codes[:, self.position(name)], codes)
+        return self.among(keep)
+
+    def among(self, keep: np.ndarray) -> "Layout":
+        """Those of the combinations."""
         return Layout(
             self.factors,
             self.codes[keep],

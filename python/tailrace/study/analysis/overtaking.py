@@ -40,12 +40,23 @@ def crossover_words(study: Measured, found: FactorCrossover) -> Sentence:
     below, above = (words.plain(axis, level) for level in crossing.between)
     between = f"interpolated between {below} and {above}"
     bounds = f"{words.number(crossing.low, 1)} to {words.number(crossing.high, 1)}"
+    since = "below" if crossing.since is None else f"from {words.plain(axis, crossing.since)} to"
+    until = "" if crossing.until is None else f", until {words.named(axis, crossing.until)}"
     return Sentence(
-        f"{_there(study, found.factor, crossing.where)}{who} {does} below"
-        f" {words.number(crossing.at, 1)} {unit} (95 % interval {bounds}), and {otherwise} above",
+        f"{_there(study, found.factor, crossing.where)}{who} {does} {since}"
+        f" {words.number(crossing.at, 1)} {unit} (95 % interval {bounds}), and {otherwise} above"
+        f"{until}{_unknown(axis, crossing)}",
         f"{between if below != above else f'measured at {below}'},"
         f" {count(crossing.blocks, 'block')}",
     )
+
+
+def _unknown(axis: StudyFactor, crossing: Crossover) -> str:
+    """Where they cannot be told apart, beside where they cross."""
+    parts = [] if crossing.before is None else [f"until {words.named(axis, crossing.before)}"]
+    if crossing.after is not None:
+        parts.append(f"from {words.named(axis, crossing.after)} on")
+    return f"; {words.joined(parts)} they cannot be told apart" if parts else ""
 
 
 def lead_words(study: Measured, found: FactorLead) -> Sentence:

@@ -1,12 +1,17 @@
 """Trends in words."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tailrace.study.analysis import words
 from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.intervals import Estimate
 from tailrace.study.analysis.measured import Measured
-from tailrace.study.analysis.trends import FLAT, Trend, TrendShape
+from tailrace.study.analysis.trends import FLAT, Plateau, Trend, TrendShape
+
+NO_MORE = "no further change can be told"
+# Of more plateaus it is said only that there are some.
+PLATEAUS_SHOWN = 2
 
 
 def sentence(study: Measured, axis: StudyFactor, along: Trend) -> str:
@@ -24,24 +29,73 @@ def sentence(study: Measured, axis: StudyFactor, along: Trend) -> str:
             return f"how {response} goes with {about} cannot be told from these runs"
         case TrendShape.IMPROVES if along.settles is not None and not along.contrary:
             until = words.named(axis, along.settles)
-            after = "is flat from there" if along.settles_flat else "no further change can be told"
-            return f"{response} {down} until {until}, and {after}"
+            after = "is flat from there" if along.settles_flat else NO_MORE
+            return f"{response} {down} until {until}, and {after}{_uneven(axis, along.plateaus)}"
         case _ if along.contrary or along.doubtful:
-            lowest = f"{response} is {words.extreme(study.response)} at {best}"
+            lowest = f"{response} is {words.extreme(study.response)} at {_turn(axis, along)[0]}"
             return f"{lowest}, but {_against(axis, along, down, up)}"
         case TrendShape.TURNS:
             until, beyond = _turn(axis, along)
-            return f"{response} {down} until {until} and {up} beyond{beyond}"
+            uneven = _uneven(axis, along.plateaus)
+            return f"{response} {down} until {until} and {up} beyond{beyond}{uneven}"
         case TrendShape.IMPROVES if along.between == (last,):
-            return f"{response} {down} until {best}, the most that was tried"
+            uneven = _uneven(axis, along.plateaus)
+            return f"{response} {down} until {best}, the most that was tried{uneven}"
         case TrendShape.IMPROVES:
             lower = f"{response} is {words.lower(study.response)} at {best} than at"
             stop = f"where it stops {words.falling(study.response)} cannot be told"
             return f"{lower} {words.plain(axis, first)}; {stop}"
         case TrendShape.WORSENS:
-            return f"{response} {up} from {words.named(axis, first)} on"
+            if _no_step(along.plateaus):
+                than = f"is {words.higher(study.response)} at {words.named(axis, last)} than at"
+                where = f"where it {up} cannot be told"
+                return f"{response} {than} {words.plain(axis, first)}; {where}"
+            return f"{response} {_worsens(axis, along, up)}"
         case _:
-            return f"{response} {up} beyond {_turn(axis, along)[0]}"
+            beyond = _turn(axis, along)[0]
+            return f"{response} {up} beyond {beyond}{_uneven(axis, along.plateaus)}"
+
+
+def _worsens(axis: StudyFactor, along: Trend, up: str) -> str:
+    """From the first level on, or from a plateau on, and to where."""
+    levels, plateaus = along.curve.levels, list(along.plateaus)
+    start, until, after = levels[0], "", ""
+    if len(plateaus) and plateaus[-1].to == levels[-1]:
+        last = plateaus.pop()
+        until = f" until {words.named(axis, last.since)}"
+        after = f", and {'is flat from there' if last.flat else NO_MORE}"
+    if len(plateaus) and plateaus[0].since == start:
+        lead = plateaus.pop(0)
+        span = f"from {words.plain(axis, start)} to {words.named(axis, lead.to)}"
+        before = f"is flat {span}" if lead.flat else f"{span} no change can be told"
+        return f"{up} beyond {words.named(axis, lead.to)}{until}, and {before}{after}"
+    if until:
+        return f"{up}{until}{after}{_uneven(axis, plateaus)}"
+    return f"{up} from {words.named(axis, start)} on{_uneven(axis, plateaus)}"
+
+
+def _uneven(axis: StudyFactor, plateaus: Sequence[Plateau]) -> str:
+    """Where what the sentence says cannot be told of a part."""
+    if not plateaus:
+        return ""
+    if len(plateaus) > PLATEAUS_SHOWN or _no_step(plateaus):
+        return ", though not each step can be told"
+    flat, open_ = ([one for one in plateaus if one.flat is flat] for flat in (True, False))
+    parts = [f"is flat {_spans(axis, flat)}"] if flat else []
+    if open_:
+        parts.append(f"{_spans(axis, open_)} no change can be told")
+    return f", but {words.joined(parts)}"
+
+
+def _no_step(plateaus: Sequence[Plateau]) -> bool:
+    """Whether one follows on another, so that no step between them can be told."""
+    return any(before.to == after.since for before, after in pairwise(plateaus))
+
+
+def _spans(axis: StudyFactor, plateaus: Sequence[Plateau]) -> str:
+    return words.joined(
+        [f"from {words.plain(axis, one.since)} to {words.named(axis, one.to)}" for one in plateaus]
+    )
 
 
 def _against(axis: StudyFactor, along: Trend, down: str, up: str) -> str:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,16 @@ class TrendShape(StrEnum):
 
 
 @dataclass(frozen=True)
+class Plateau:
+    """Between two levels, and at none between them, the change that the shape says can be told.
+    `flat`: all of them surely are within FLAT of each other."""
+
+    since: Any
+    to: Any
+    flat: bool
+
+
+@dataclass(frozen=True)
 class Trend:
     """Along one curve. `best`: the level with the lowest (or, where more is better, highest)
     response.
@@ -46,7 +56,8 @@ class Trend:
     `contrary`: steps from a level to the next that surely go the other way than the shape says.
     `doubtful`: steps that seem to, by more than FLAT. `settles`: the first level that is surely
     better than the first of all and from which on all may as well be the best; `settles_flat`: and
-    they surely are within FLAT of it. `told`: whether the analysis of the study allows to say that
+    they surely are within FLAT of it. `improving`, `worsening`: where, before and beyond the best,
+    no change that way can be told. `told`: whether the analysis of the study allows to say that
     it changes at all.
     """
 
@@ -61,6 +72,8 @@ class Trend:
     doubtful: tuple[tuple[Any, Any], ...] = ()
     settles: Any = None
     settles_flat: bool = False
+    improving: tuple[Plateau, ...] = ()
+    worsening: tuple[Plateau, ...] = ()
     told: bool = True
 
     @property
@@ -69,9 +82,21 @@ class Trend:
         if self.shape in (TrendShape.FLAT, TrendShape.UNCLEAR):
             return ()
         if self.settles is not None:
-            return (self.settles, self.settles_flat)
+            return (self.settles, self.settles_flat, self.plateaus)
         best = None if self.shape is TrendShape.WORSENS else self.best
-        return (best, self.contrary[:1], self.doubtful[:1], len(self.between) > 1 and self.between)
+        steps = self.contrary[:1], self.doubtful[:1]
+        return (best, *steps, len(self.between) > 1 and self.between, self.plateaus)
+
+    @property
+    def plateaus(self) -> tuple[Plateau, ...]:
+        """Those within what its sentence says to improve or to worsen."""
+        place = self.curve.levels.index
+        until = place(self.between[0] if self.settles is None else self.settles)
+        since = place(self.best if self.shape is TrendShape.WORSENS else self.between[-1])
+        return (
+            *(one for one in self.improving if self.improves_until and place(one.to) <= until),
+            *(one for one in self.worsening if self.worsens_beyond and place(one.since) >= since),
+        )
 
     @property
     def improves_until(self) -> bool:
@@ -138,6 +163,8 @@ def trend(
         found,
         contrary=contrary,
         doubtful=tuple(step for step in _wrong_way(usable, best, signed) if step not in contrary),
+        improving=_plateaus(found, usable[: usable.index(best) + 1], change, family),
+        worsening=_plateaus(found, usable[usable.index(best) :], change, family),
         settles=settles,
         settles_flat=settles is not None
         and all(alike[level].within(FLAT) for level in _after(usable, settles) if level != best),
@@ -159,6 +186,33 @@ def _contrary(found: Trend, levels: list[Any], change: Change) -> tuple[tuple[An
         for place, (first, second) in enumerate(pairwise(levels))
         if found.is_better(change(second, first) if place < best else change(first, second))
     )
+
+
+def _plateaus(
+    found: Trend, levels: list[Any], change: Change, family: Family
+) -> tuple[Plateau, ...]:
+    """On one side of the best: the longest runs of levels that begin and end alike, as far as can
+    be told, and of whose steps none surely goes the way of that side."""
+    rises = (levels[0] == found.best) != found.more_is_better
+
+    def goes(first: Any, second: Any) -> bool:
+        step = change(first, second)
+        return step.beyond(1) if rises else step.below(1)
+
+    answer, at = [], 0
+    while at < len(levels) - 1:
+        end = at
+        while end < len(levels) - 1 and not (
+            goes(levels[end], levels[end + 1]) or goes(levels[at], levels[end + 1])
+        ):
+            end += 1
+        if end > at:
+            run = levels[at : end + 1]
+            pairs = (ratio(second, first) for first, second in combinations(run, 2))
+            flat = all(family.compare(found.curve, pair).within(FLAT) for pair in pairs)
+            answer.append(Plateau(run[0], run[-1], flat))
+        at = max(end, at + 1)
+    return tuple(answer)
 
 
 def _wrong_way(levels: list[Any], best: Any, signed: Mapping[Any, float]) -> list[tuple[Any, Any]]:

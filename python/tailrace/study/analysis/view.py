@@ -143,10 +143,16 @@ class View:
             factor
             for factor in self.study.varied
             if factor.name != axis.name and not is_size(factor)
-            if self.analysis.act_together(axis.name, factor.name)
-            and self.acts_with(axis.name, factor.name)
+            if self._may_cross(axis.name, factor.name) and self.acts_with(axis.name, factor.name)
         ]
         return [pair for factor in chosen for pair in self._pairs_of(axis, factor)]
+
+    def _may_cross(self, axis: str, factor: str) -> bool:
+        """Where runs that were ended keep the analysis from looking, each place is looked at: what
+        is said allows for all of them."""
+        if self.table.bounds.any() and self.analysis.find(axis, factor) is None:
+            return True
+        return bool(self.analysis.act_together(axis, factor))
 
     def _pairs_of(self, axis: StudyFactor, factor: StudyFactor) -> Iterator[_Pair]:
         places: dict[tuple[Any, ...], dict[Any, Curve]] = {}
@@ -177,8 +183,10 @@ class View:
         ]
 
     def main_effects(self) -> list[Effect]:
-        """Large enough to matter."""
-        return [effect for effect in self._effects(1) if _is_told(effect)]
+        """Large enough to matter. Where combinations do not follow the model, and some are missing
+        of those that would say how a factor acts with others, there is no average to tell."""
+        missing = set() if self.analysis.fits else set().union(*self.analysis.not_estimable)
+        return [e for e in self._effects(1) if _is_told(e) and e.factors[0] not in missing]
 
     def interactions(self) -> list[Effect]:
         """Those of three with the axis too: no trend shows them."""

@@ -182,6 +182,10 @@ def lower(response: Response) -> str:
     return "higher" if response.more_is_better else "lower"
 
 
+def higher(response: Response) -> str:
+    return "lower" if response.more_is_better else "higher"
+
+
 def falling(response: Response) -> str:
     return "rising" if response.more_is_better else "falling"
 
