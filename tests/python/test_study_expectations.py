@@ -104,3 +104,16 @@ def test_a_run_that_was_ended_took_at_least_so_long():
     assert not any("does not matter" in one.text for one in summary.found.findings)
     (found,) = summary.answers
     assert found.answer == "undecided"
+
+
+def test_two_levels_may_differ_more_than_either_from_the_first():
+    """By 9 % from the first each, and by 19 % from each other."""
+    times = {"a": 10.0, "b": 10.9, "c": 9.17}
+    matters = {"factor": "method", "within": 0.1}
+    for given, answer in (("does_not_matter", "not held"), ("matters", "held")):
+        found = answer_of({"method": list(times)}, lambda w: times[w["method"]], {given: matters})
+        assert str(found.answer) == answer and "c against b" in found.evidence
+    flat = {"flat_beyond": {"factor": "ranks", "level": 2, "within": 0.1}}
+    by_ranks = {1: 20.0, 2: 10.0, 4: 10.9, 8: 9.17}
+    found = answer_of({"ranks": list(by_ranks)}, lambda w: by_ranks[w["ranks"]], flat)
+    assert str(found.answer) == "not held"

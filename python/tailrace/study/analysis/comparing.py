@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ from tailrace.study.definition.model import (
 
 # A step that is surely less than this is neither a rise nor a fall.
 STEADY = 0.05
+
+# A level and what it is compared with.
+Pair = tuple[Any, Any]
 
 
 class Judgement(StrEnum):
@@ -131,27 +134,24 @@ def _least(compared: Compared, factor: StudyFactor) -> str:
 
 def _flat_beyond(compared: Compared, turn: Turn) -> Assessment:
     curve = compared.curve
-    found = _against(compared, turn.level, _side(curve, turn.level, beyond=True))
+    found = _pairs(compared, _side(curve, turn.level, beyond=True))
     if turn.level not in curve.levels or not found:
         nothing = "there are no runs to compare with beyond that level"
         return Assessment(Judgement.UNDECIDED, nothing)
-    return _all_within(compared, compared.study.factor(turn.factor), turn.level, found, turn.within)
+    return _all_within(compared, compared.study.factor(turn.factor), found, turn.within)
 
 
 def _all_within(
-    compared: Compared,
-    factor: StudyFactor,
-    base: Any,
-    found: Mapping[Any, Estimate],
-    within: float,
+    compared: Compared, factor: StudyFactor, found: Mapping[Pair, Estimate], within: float
 ) -> Assessment:
-    """Each by its own interval: all must be within. One is surely beyond by an interval that allows
-    for all of them."""
+    """Each pair of levels by its own interval: all must be within. One is surely beyond by an
+    interval that allows for all of them."""
     careful = 1 - (1 - compared.level) / len(found)
-    surely = [level for level in found if compared.ratio(level, base, careful).outside(within)]
+    surely = [pair for pair in found if compared.ratio(*pair, careful).outside(within)]
     held = all(change.within(within) for change in found.values())
-    farthest = max(surely or found, key=lambda level: _reach(found[level], surely=bool(surely)))
-    against = f"{words.named(factor, farthest)} against {words.plain(factor, base)}"
+    farthest = max(surely or found, key=lambda pair: _reach(found[pair], surely=bool(surely)))
+    level, base = farthest
+    against = f"{words.named(factor, level)} against {words.plain(factor, base)}"
     text = (
         f"{compared.response.words}, {against}: {words.compared(found[farthest])};"
         f" expected within {within * 100:g} %"
@@ -185,14 +185,13 @@ def _faster(compared: Compared, faster: Faster) -> Assessment:
 
 
 def _does_not_matter(compared: Compared, matters: Matters) -> Assessment:
-    """Every level against the first: all within the named share, or one surely beyond it."""
+    """Every level against every other: all within the named share, or one surely beyond it."""
     curve, factor = compared.curve, compared.study.factor(matters.factor)
-    base = curve.levels[0]
-    found = _against(compared, base, curve.levels)
+    found = _pairs(compared, curve.levels)
     if not found:
         nothing = f"there are runs at one level of {words.spaced(factor.name)} only"
         return Assessment(Judgement.UNDECIDED, nothing)
-    return _all_within(compared, factor, base, found, matters.within)
+    return _all_within(compared, factor, found, matters.within)
 
 
 def matters_more(
@@ -298,10 +297,10 @@ def _side(curve: Curve, level: Any, beyond: bool) -> list[Any]:
     return [other for other in curve.levels if (other >= level if beyond else other <= level)]
 
 
-def _against(compared: Compared, base: Any, levels: Iterable[Any]) -> dict[Any, Estimate]:
-    """The levels' ratios to the base, of those that have runs in a block with it."""
-    found = {level: compared.ratio(level, base) for level in levels if level != base}
-    return {level: change for level, change in found.items() if change.blocks}
+def _pairs(compared: Compared, levels: Iterable[Any]) -> dict[Pair, Estimate]:
+    """The ratios of later levels to earlier ones, of those that have runs in a block."""
+    found = {(b, a): compared.ratio(b, a) for a, b in combinations(levels, 2)}
+    return {pair: change for pair, change in found.items() if change.blocks}
 
 
 def _judged(held: bool, not_held: bool) -> Judgement:
