@@ -274,6 +274,18 @@ def test_the_same_twice_has_changed_nowhere():
     assert "is the same in both within 5 %" in found.headline
 
 
+def test_one_combination_that_changed_is_not_hidden_by_the_average():
+    levels = {"ranks": [1, 2, 4, 8], "target": ["a", "b"], "method": ["x", "y", "z"]}
+    odd = {"ranks": 4, "target": "b", "method": "y"}
+    first = study(levels, lambda where: 10.0, blocks=5, scatter=0.01, seed=1)
+    second = study(
+        levels, lambda where: 18.0 if where == odd else 10.0, blocks=5, scatter=0.01, seed=2
+    )
+    headline = comparison.compare(first, second).headline
+    assert headline.startswith("On the average, elapsed time is the same in both within 5 %")
+    assert headline.endswith("1 of 24 combinations changed for certain.")
+
+
 def test_two_studies_on_a_page_and_in_the_terminal(tmp_path):
     found = comparison.compare(cmaq(seed=1), slower(cmaq(seed=2)))
     out = recording()

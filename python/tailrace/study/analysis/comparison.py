@@ -63,11 +63,13 @@ class Comparison:
         changed = f"{changes} of {count(len(self.combinations), 'combination')}"
         if self.overall.known and self.overall.within(STEADY):
             change = f"within {STEADY * 100:g} %: {words.change(self.overall)}"
-            how = f"{response[:1].upper()}{response[1:]} is the same in both {change}"
+            # a few combinations may have changed all the same
+            what = f"on the average, {response}" if changes else response
+            how = f"{what[:1].upper()}{what[1:]} is the same in both {change}"
         else:
             span = f"From {label(self.first)} to {label(self.second)}"
             how = f"{span}, {response} {words.becomes(self.overall)}"
-        return f"{how}{self._most()}; {changed} changed."
+        return f"{how}{self._most()}; {changed} changed for certain."
 
     def _most(self) -> str:
         """The level at which the change is surely larger than at another of its factor, where there
