@@ -1,11 +1,11 @@
 """Prints every figure beside its bound. `python -m tests.bench
-[cheap|stdio|files|solver|fast|pack|layer|page|start|study]…` does a part."""
+[cheap|stdio|files|solver|fast|pack|layer|page|predict|start|study]…` does a part."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.bench import cheap, fast, layer, packing, page, start, study
+from tests.bench import cheap, fast, layer, packing, page, predict, start, study
 
 PARTS = {
     "cheap": cheap.figures,
@@ -16,6 +16,7 @@ PARTS = {
     "pack": packing.figures,
     "layer": layer.figures,
     "page": page.figures,
+    "predict": predict.figures,
     "start": start.figures,
     "study": study.figures,
 }

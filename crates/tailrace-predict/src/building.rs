@@ -9,6 +9,7 @@ use tailrace_replay::program::{FileCall, Program, RankProgram};
 use tailrace_replay::vertex::Vertex;
 use tailrace_trace::Tables;
 
+use crate::gatherings::Gatherings;
 use crate::matching::{Dependence, Matching, Moment, Together};
 use crate::short::ShortSends;
 use crate::steps::{Awaited, GatheringId, MomentId, RankSteps, Step, Steps};
@@ -36,7 +37,7 @@ struct Builder<'a> {
     short: ShortSends,
     runtime: i64,
     awaited: Vec<Awaited>,
-    gatherings: Vec<Vec<MomentId>>,
+    gatherings: Gatherings,
     gathered: Vec<Option<GatheringId>>,
     gathering_of: HashMap<(u32, Together), GatheringId>,
 }
@@ -61,7 +62,7 @@ impl<'a> Builder<'a> {
             short,
             runtime,
             awaited: Vec::new(),
-            gatherings: Vec::new(),
+            gatherings: Gatherings::default(),
             gathered: vec![None; matching.moments.len()],
             gathering_of: HashMap::new(),
         }
@@ -114,7 +115,7 @@ impl<'a> Builder<'a> {
     fn latest(&self, awaited: &[Awaited]) -> i64 {
         let moment = |awaited: &Awaited| match *awaited {
             Awaited::Moment(moment) => moment,
-            Awaited::Gathering { id, first } => self.gatherings[id as usize][first as usize - 1],
+            Awaited::Gathering { id, first } => self.gatherings.of(id)[first as usize - 1],
         };
         let moments = awaited.iter().map(|awaited| self.matching.moments[moment(awaited) as usize]);
         moments.map(|moment| moment.at.min(self.runtime)).max().unwrap_or(i64::MIN)
@@ -165,7 +166,7 @@ impl<'a> Builder<'a> {
     /// Those of them that the waiter can have waited for: they come first.
     fn in_time(&mut self, waiter: &Moment, instance: u32, what: Together) -> Option<Awaited> {
         let id = self.gathering(instance, what);
-        let all = &self.gatherings[id as usize];
+        let all = self.gatherings.of(id);
         let first = all.partition_point(|moment| self.counts(waiter, *moment)) as u32;
         (first > 0).then_some(Awaited::Gathering { id, first })
     }
@@ -186,12 +187,11 @@ impl<'a> Builder<'a> {
         if let Some(id) = self.gathering_of.get(&(instance, what)) {
             return *id;
         }
-        let id = self.gatherings.len() as GatheringId;
         let together = self.matching.together(instance, what);
+        let id = self.gatherings.push(&together);
         for moment in &together {
             self.gathered[*moment as usize] = Some(id);
         }
-        self.gatherings.push(together);
         self.gathering_of.insert((instance, what), id);
         id
     }

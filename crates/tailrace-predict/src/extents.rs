@@ -13,6 +13,13 @@ impl Extents {
         if begin >= end {
             return;
         }
+        // most writes go on where the last one ended
+        if let Some((first, last)) = self.ranges.range_mut(..=end).next_back()
+            && (*first..=*last).contains(&begin)
+        {
+            *last = end.max(*last);
+            return;
+        }
         let touching = self.ranges.range(..=end).rev();
         let touching: Vec<(i64, i64)> =
             touching.map(|(b, e)| (*b, *e)).take_while(|(_, e)| *e >= begin).collect();
@@ -45,5 +52,17 @@ mod tests {
         extents.add(10, 20);
         assert_eq!([extents.known(-1, 31), extents.known(30, 40), extents.known(7, 7)], [30, 0, 0]);
         assert_eq!(extents.ranges.len(), 1);
+    }
+
+    #[test]
+    fn a_range_that_goes_on_reaches_the_next() {
+        let mut extents = Extents::default();
+        extents.add(0, 10);
+        extents.add(5, 15);
+        extents.add(3, 4);
+        assert_eq!([extents.known(0, 20), extents.ranges.len() as u64], [15, 1]);
+        extents.add(20, 30);
+        extents.add(15, 20);
+        assert_eq!([extents.known(0, 40), extents.ranges.len() as u64], [30, 1]);
     }
 }

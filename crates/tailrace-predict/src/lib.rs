@@ -10,6 +10,7 @@
 mod building;
 mod extents;
 mod files;
+mod gatherings;
 mod locks;
 mod matching;
 mod merged;

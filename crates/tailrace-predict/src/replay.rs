@@ -80,7 +80,13 @@ impl Replayed {
     }
 }
 
+/// A moment that has not happened, and nobody waits for. Those that come next say which rank does;
+/// what is later is a time.
 const NOT_YET: i64 = i64::MIN;
+const FIRST_WAITS: i64 = NOT_YET + 1;
+const LAST_WAITS: i64 = FIRST_WAITS + u32::MAX as i64;
+/// No rank, in a list of those that wait.
+const NOBODY: u32 = u32::MAX;
 
 /// Takes the steps at another pace and with another file system.
 pub fn replay(steps: &Steps, pace: Pace, files: &mut dyn FileSystem) -> Replayed {
@@ -152,11 +158,12 @@ struct Clocks<const N: usize> {
     end: Instants<N>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Gathering<const N: usize> {
-    /// So many of the first have happened, and the latest of the first n, by n − 1.
-    latest: Vec<Instants<N>>,
-    waiters: Vec<u32>,
+#[derive(Clone, Copy, Debug)]
+struct Gathering {
+    /// So many of the first have happened.
+    happened: u32,
+    /// The first rank that waits for it.
+    waiter: u32,
 }
 
 /// At N paces at once; file calls come in order of the first.
@@ -167,10 +174,13 @@ struct Run<'a, const N: usize> {
     /// By rank: the next step, and of a wait the next that it is for.
     next: Vec<usize>,
     awaited: Vec<u32>,
+    /// When each happened; of what has not, the first that waits for it stands at the first pace.
     moments: Vec<Instants<N>>,
-    /// Who waits for the moment; most are waited for by one.
-    waiters: hashbrown::HashMap<MomentId, Vec<u32>>,
-    gatherings: Vec<Gathering<N>>,
+    gatherings: Vec<Gathering>,
+    /// By member of a gathering: the latest of it and those before it.
+    latest: Vec<Instants<N>>,
+    /// By rank: who else waits for the same, since a rank waits for one thing at a time.
+    next_waiter: Vec<u32>,
     /// Ranks that may go on.
     ready: Vec<u32>,
     calls: BinaryHeap<Reverse<(i64, u32)>>,
@@ -189,8 +199,9 @@ impl<'a, const N: usize> Run<'a, N> {
             next: vec![0; ranks],
             awaited: vec![0; ranks],
             moments: vec![[NOT_YET; N]; steps.moments as usize],
-            waiters: hashbrown::HashMap::new(),
-            gatherings: vec![Gathering::default(); steps.gatherings.len()],
+            gatherings: vec![Gathering { happened: 0, waiter: NOBODY }; steps.gatherings.count()],
+            latest: vec![[0; N]; steps.gatherings.members()],
+            next_waiter: vec![NOBODY; ranks],
             ready: (0..ranks as u32).rev().collect(),
             calls: BinaryHeap::new(),
             begins: None,
@@ -264,28 +275,39 @@ impl<'a, const N: usize> Run<'a, N> {
     }
 
     fn mark(&mut self, rank: u32, moment: MomentId) {
-        self.moments[moment as usize] = self.clocks[rank as usize].end;
-        if let Some(waiters) = self.waiters.remove(&moment) {
-            self.ready.extend(waiters);
-        }
+        let known = &mut self.moments[moment as usize];
+        let waiter = waiter(known[0]);
+        *known = self.clocks[rank as usize].end;
+        self.wake(waiter);
         if let Some(gathering) = self.steps.gathered[moment as usize] {
             self.gather(gathering);
         }
     }
 
+    fn wake(&mut self, mut waiter: u32) {
+        while waiter != NOBODY {
+            self.ready.push(waiter);
+            waiter = self.next_waiter[waiter as usize];
+        }
+    }
+
     fn gather(&mut self, id: GatheringId) {
-        let members = &self.steps.gatherings[id as usize];
-        let gathering = &mut self.gatherings[id as usize];
-        let before = gathering.latest.len();
-        while let Some(member) = members.get(gathering.latest.len()) {
+        let (members, places) = (self.steps.gatherings.of(id), self.steps.gatherings.range(id));
+        let before = self.gatherings[id as usize].happened as usize;
+        let latest = &mut self.latest[places];
+        let mut happened = before;
+        while let Some(member) = members.get(happened) {
             let at = self.moments[*member as usize];
-            if at[0] == NOT_YET {
+            if at[0] <= LAST_WAITS {
                 break;
             }
-            gathering.latest.push(gathering.latest.last().map_or(at, |latest| later(at, *latest)));
+            latest[happened] = if happened == 0 { at } else { later(at, latest[happened - 1]) };
+            happened += 1;
         }
-        if gathering.latest.len() > before {
-            self.ready.append(&mut gathering.waiters);
+        if happened > before {
+            let waiter = std::mem::replace(&mut self.gatherings[id as usize].waiter, NOBODY);
+            self.gatherings[id as usize].happened = happened as u32;
+            self.wake(waiter);
         }
     }
 
@@ -311,20 +333,35 @@ impl<'a, const N: usize> Run<'a, N> {
     fn happened(&self, awaited: Awaited) -> Option<Instants<N>> {
         match awaited {
             Awaited::Moment(moment) => {
-                Some(self.moments[moment as usize]).filter(|at| at[0] != NOT_YET)
+                Some(self.moments[moment as usize]).filter(|at| at[0] > LAST_WAITS)
             }
             Awaited::Gathering { id, first } => {
-                self.gatherings[id as usize].latest.get(first as usize - 1).copied()
+                let has = self.gatherings[id as usize].happened >= first;
+                let last = || self.steps.gatherings.range(id).start + first as usize - 1;
+                has.then(|| self.latest[last()])
             }
         }
     }
 
     fn queue(&mut self, rank: u32, awaited: Awaited) {
-        match awaited {
-            Awaited::Moment(moment) => self.waiters.entry(moment).or_default().push(rank),
-            Awaited::Gathering { id, .. } => self.gatherings[id as usize].waiters.push(rank),
-        }
+        let before = match awaited {
+            Awaited::Moment(moment) => {
+                let known = &mut self.moments[moment as usize][0];
+                let before = waiter(*known);
+                *known = FIRST_WAITS + i64::from(rank);
+                before
+            }
+            Awaited::Gathering { id, .. } => {
+                std::mem::replace(&mut self.gatherings[id as usize].waiter, rank)
+            }
+        };
+        self.next_waiter[rank as usize] = before;
     }
+}
+
+/// Who waits for a moment that has not happened.
+fn waiter(at: i64) -> u32 {
+    if (FIRST_WAITS..=LAST_WAITS).contains(&at) { (at - FIRST_WAITS) as u32 } else { NOBODY }
 }
 
 fn later<const N: usize>(one: Instants<N>, other: Instants<N>) -> Instants<N> {

@@ -2,6 +2,8 @@
 
 use tailrace_replay::program::FileCall;
 
+use crate::gatherings::Gatherings;
+
 /// Names an instant of some rank that others may wait for.
 pub(crate) type MomentId = u32;
 
@@ -46,8 +48,7 @@ pub struct Steps {
     /// What waits are for; each names a range.
     pub(crate) awaited: Vec<Awaited>,
     pub(crate) moments: u32,
-    /// By gathering: the instants, in order of measured time.
-    pub(crate) gatherings: Vec<Vec<MomentId>>,
+    pub(crate) gatherings: Gatherings,
     /// By moment: the gathering that it is in.
     pub(crate) gathered: Vec<Option<GatheringId>>,
 }

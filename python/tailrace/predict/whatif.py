@@ -239,6 +239,7 @@ class Run:
         """`outputs`: changes may name another method. `waited`: of the time in each state, the
         share in which ranks waited for a processor, which nothing here makes less."""
         self._waited = waited or {}
+        self._ideals_ns: dict[tuple[float, Way | None, Moving | None], int] = {}
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
         self._outputs = Outputs(self._steps, printable(path.name), eager_limit_bytes)
         self.measured_s = to_seconds(self._steps.runtime_ns)
@@ -277,7 +278,13 @@ class Run:
 
     def possible(self, changes: Iterable[Change]) -> list[Change]:
         """But those to a method that would change nothing; of a run with its outputs."""
-        return [change for change in changes if self._is_possible(change)]
+        changes = list(changes)
+        with ThreadPoolExecutor(cores()) as pool:
+            return [
+                change
+                for change, can in zip(changes, pool.map(self._is_possible, changes), strict=True)
+                if can
+            ]
 
     def _is_possible(self, change: Change) -> bool:
         try:
@@ -333,7 +340,7 @@ class Run:
         useful = replayed["useful_ns"]
         runtime = max(replayed["runtime_ns"], 1)
         network = self._replay(change, network=False)["runtime_ns"]
-        ideal = self._replay(change, network=False, files=False)["runtime_ns"]
+        ideal = self._ideal_ns(change)
         most = max(useful, default=0)
         return {
             "parallel": fmean(useful) / runtime,
@@ -342,6 +349,14 @@ class Run:
             "io": ideal / network if network else 1.0,
             "transfer": network / runtime,
         }
+
+    def _ideal_ns(self, change: Change) -> int:
+        """Without network and files, where only these changes matter."""
+        key = (change.compute, change.way, change.moving if change.way else None)
+        if key not in self._ideals_ns:  # found twice by two threads it is the same
+            replayed = self._replay(change, network=False, files=False)
+            self._ideals_ns[key] = int(replayed["runtime_ns"])
+        return self._ideals_ns[key]
 
 
 def is_warm(cache: Cache | None, edge: Edge) -> bool:

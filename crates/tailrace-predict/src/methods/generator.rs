@@ -179,8 +179,8 @@ impl<'a> Generator<'a> {
         let ranks: Vec<u32> = unit.contributions.iter().map(|one| one.rank).collect();
         let count = ranks.len() as u32;
         let network = self.asked.network;
-        let marks = ranks.iter().map(|rank| self.mark(*rank)).collect();
-        let met = self.together(marks);
+        let marks: Vec<_> = ranks.iter().map(|rank| self.mark(*rank)).collect();
+        let met = self.together(&marks);
         let telling = network.meeting(count) + network.moving(PLACES_BYTES * i64::from(count));
         for rank in &ranks {
             self.wait(*rank, met, telling);
@@ -303,8 +303,8 @@ impl<'a> Generator<'a> {
         if others.is_empty() {
             return;
         }
-        let marks = others.iter().map(|(rank, _)| self.mark(*rank)).collect();
-        let sent = self.together(marks);
+        let marks: Vec<_> = others.iter().map(|(rank, _)| self.mark(*rank)).collect();
+        let sent = self.together(&marks);
         let all: i64 = others.iter().map(|(_, bytes)| bytes).sum();
         self.wait(writer, sent, if in_one { network.transfer(all) } else { 0 });
         let taken = Awaited::Moment(self.mark(writer));
@@ -379,13 +379,12 @@ impl<'a> Generator<'a> {
     }
 
     /// All of the moments.
-    fn together(&mut self, moments: Vec<MomentId>) -> Awaited {
-        let id = self.steps.gatherings.len() as u32;
-        for moment in &moments {
+    fn together(&mut self, moments: &[MomentId]) -> Awaited {
+        let id = self.steps.gatherings.push(moments);
+        for moment in moments {
             self.steps.gathered[*moment as usize] = Some(id);
         }
         let first = moments.len() as u32;
-        self.steps.gatherings.push(moments);
         Awaited::Gathering { id, first }
     }
 

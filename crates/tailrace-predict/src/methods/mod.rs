@@ -27,7 +27,7 @@ mod shares;
 mod stretches;
 mod units;
 
-use hashbrown::HashSet;
+use tailrace_replay::program::FileCall;
 use tailrace_trace::tables::FileEntry;
 use tailrace_trace::{Trace, TraceError};
 
@@ -39,6 +39,7 @@ use crate::simulate::{Method, Network};
 use crate::steps::Steps;
 use families::Families;
 use generator::Generator;
+use rewriting::Dropped;
 use units::Unit;
 
 /// Which method, and what it takes beside the file system.
@@ -57,6 +58,8 @@ pub struct Outputs {
     families: Families,
     units: Vec<Unit>,
     begins: Vec<Vec<i64>>,
+    /// By rank: the numbers of its file calls that move no data.
+    others: Vec<Vec<u32>>,
 }
 
 /// A run with another method.
@@ -79,7 +82,9 @@ impl Outputs {
         };
         let stretches = (0..).zip(&notes).map(of_rank).collect();
         let units = units::units(&notes, stretches, &families);
-        Ok(Self { families, units, begins: replay::begins(steps, &mut Scaled::all(1.)) })
+        let others = steps.ranks.iter().map(|rank| rewriting::others(&rank.calls)).collect();
+        let begins = replay::begins(steps, &mut Scaled::all(1.));
+        Ok(Self { families, units, begins, others })
     }
 
     /// The steps with another method for all files that `moves` says. None where ranks would then
@@ -93,7 +98,7 @@ impl Outputs {
         moves: &[bool],
     ) -> Option<Rebuilt> {
         let mut steps = steps.clone();
-        let mut dropped = vec![HashSet::new(); steps.ranks.len()];
+        let mut dropped: Vec<Dropped> = steps.ranks.iter().map(Dropped::none).collect();
         let changed = self.changed(moves);
         let count = files.len() as u32;
         let mut generator = Generator::new(asked, &self.families, nodes, count, &mut steps);
@@ -102,7 +107,7 @@ impl Outputs {
                 generator.keep(unit);
             } else if changed[unit.family as usize] {
                 for (rank, calls) in &unit.calls {
-                    dropped[*rank as usize].extend(calls);
+                    dropped[*rank as usize].add(calls.iter().copied());
                 }
                 generator.unit(unit);
             } else if moves[self.families.list[unit.family as usize].files[0].1 as usize] {
@@ -111,13 +116,27 @@ impl Outputs {
         }
         for family in (0..).zip(&changed).filter(|(_, changed)| **changed).map(|(family, _)| family)
         {
-            rewriting::open_and_close(&mut generator, &self.families, family, &mut dropped);
+            let about = self.about(generator.steps, family, &dropped);
+            rewriting::open_and_close(&mut generator, family, &about, &mut dropped);
         }
         let Generator { inserts, targets, told, .. } = generator;
         rewriting::rewrite(&mut steps, &self.begins, inserts, &dropped);
         let more = targets.more.iter().map(|(file, rank)| own(&files[*file as usize], *rank));
         let files = files.iter().cloned().chain(more).collect();
         replay::is_possible(&steps, &mut Scaled::all(1.)).then_some(Rebuilt { steps, files, told })
+    }
+
+    /// By rank: the calls on the family's files that move no data and are still made.
+    fn about(&self, steps: &Steps, family: u32, dropped: &[Dropped]) -> Vec<Vec<(u32, FileCall)>> {
+        let of_rank = |rank: usize| {
+            let numbers = self.others[rank].iter().copied();
+            let calls = numbers.map(|number| (number, steps.ranks[rank].calls[number as usize]));
+            let stays = |(number, call): &(u32, FileCall)| {
+                self.families.find(call.file) == Some(family) && !dropped[rank].has(*number)
+            };
+            calls.filter(stays).collect()
+        };
+        (0..dropped.len()).map(of_rank).collect()
     }
 
     /// By family: whether it moves, and holds data that several ranks write together.

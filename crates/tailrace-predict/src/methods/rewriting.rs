@@ -1,27 +1,45 @@
 //! Puts what ranks do by another method in the place of what they did.
 
-use hashbrown::HashSet;
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
-use super::families::Families;
 use super::generator::{Generator, Insert, file_step};
-use crate::steps::{Step, Steps};
+use crate::steps::{RankSteps, Step, Steps};
 
-/// By rank: numbers of file calls that it does not make any more.
-pub(super) type Dropped = [HashSet<u32>];
+/// Which file calls a rank does not make any more, of those that it made.
+pub(super) struct Dropped(Vec<bool>);
+
+impl Dropped {
+    pub(super) fn none(rank: &RankSteps) -> Self {
+        Self(vec![false; rank.calls.len()])
+    }
+
+    pub(super) fn add(&mut self, numbers: impl Iterator<Item = u32>) {
+        for number in numbers {
+            self.0[number as usize] = true;
+        }
+    }
+
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.0.get(number as usize).is_some_and(|dropped| *dropped)
+    }
+}
+
+/// The numbers of those that move no data.
+pub(super) fn others(calls: &[FileCall]) -> Vec<u32> {
+    let numbered = (0..).zip(calls);
+    numbered.filter(|(_, call)| call.access.direction().is_none()).map(|(at, _)| at).collect()
+}
 
 /// Whoever writes into a file opens and closes it, and brings it to the disk as often as those that
-/// did; whoever does not write there any more does none of it.
+/// did; whoever does not write there any more does none of it. `about`: by rank, its calls on the
+/// family's files that move no data.
 pub(super) fn open_and_close(
     generator: &mut Generator<'_>,
-    families: &Families,
     family: u32,
-    dropped: &mut Dropped,
+    about: &[Vec<(u32, FileCall)>],
+    dropped: &mut [Dropped],
 ) {
-    let about: Vec<Vec<(u32, FileCall)>> = (0..dropped.len())
-        .map(|rank| about(generator.steps, families, family, rank, &dropped[rank]))
-        .collect();
     let opens =
         |rank: u32| about[rank as usize].iter().any(|(_, call)| call.access == Access::Open);
     let had: Vec<u32> = (0..dropped.len() as u32).filter(|rank| opens(*rank)).collect();
@@ -30,7 +48,7 @@ pub(super) fn open_and_close(
     for rank in 0..dropped.len() as u32 {
         let own = &about[rank as usize];
         if !have.contains(&rank) {
-            dropped[rank as usize].extend(own.iter().map(|(number, _)| *number));
+            dropped[rank as usize].add(own.iter().map(|(number, _)| *number));
         } else if had.contains(&rank) {
             let file = generator.target(family, rank);
             for (number, _) in own {
@@ -40,25 +58,6 @@ pub(super) fn open_and_close(
             as_the_first(generator, family, (rank, first), &about[first as usize]);
         }
     }
-}
-
-/// The rank's calls on the family's files that move no data.
-fn about(
-    steps: &Steps,
-    families: &Families,
-    family: u32,
-    rank: usize,
-    dropped: &HashSet<u32>,
-) -> Vec<(u32, FileCall)> {
-    let calls = steps.ranks[rank].calls.iter().copied();
-    (0..)
-        .zip(calls)
-        .filter(|(number, call)| {
-            call.access.direction().is_none()
-                && families.find(call.file) == Some(family)
-                && !dropped.contains(number)
-        })
-        .collect()
 }
 
 /// A rank that did not have the file opens it before it first writes, and so on, as the `first` of
@@ -118,7 +117,7 @@ pub(super) fn rewrite(
     steps: &mut Steps,
     begins: &[Vec<i64>],
     inserts: Vec<Vec<Insert>>,
-    dropped: &Dropped,
+    dropped: &[Dropped],
 ) {
     let ranks = steps.ranks.iter_mut().zip(begins).zip(inserts.into_iter().zip(dropped));
     for ((rank, begins), (mut inserts, dropped)) in ranks {
@@ -137,7 +136,7 @@ pub(super) fn rewrite(
                     }
                 }
                 Step::Wait { .. } if is_replaced => {}
-                Step::File { call } if dropped.contains(&call) => {}
+                Step::File { call } if dropped.has(call) => {}
                 _ => rank.steps.push(step),
             }
         }
