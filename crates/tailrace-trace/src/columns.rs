@@ -71,9 +71,8 @@ impl Columns {
 
     /// The end of the last event.
     pub fn end_ns(&self) -> i64 {
-        let short = |times: &[u32]| {
-            times.iter().filter(|&&time| time != LONG).map(|&time| i64::from(time)).sum::<i64>()
-        };
+        let counts = |time: u32| if time == LONG { 0 } else { i64::from(time) };
+        let short = |times: &[u32]| times.iter().map(|&time| counts(time)).sum::<i64>();
         let long = self.long.iter().map(|long| {
             let gap = if self.gaps[long.row as usize] == LONG { long.gap_ns } else { 0 };
             let duration =

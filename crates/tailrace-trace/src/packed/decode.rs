@@ -12,7 +12,7 @@ use crate::words::Context;
 use super::column::Decompressor;
 use super::encode::BLOCK_HEAD_BYTES;
 use super::shapes::{self, Named};
-use super::times::{self, Times};
+use super::times::{self, Unpacking};
 
 const NUMBER_MAX: u64 = 1 << 62;
 
@@ -31,7 +31,7 @@ struct Scratch {
     listed_gaps: Vec<u8>,
     listed_durations: Vec<u8>,
     named: Named,
-    times: Vec<Times>,
+    times: Vec<Unpacking>,
 }
 
 thread_local! {

@@ -239,18 +239,39 @@ pub(super) fn read_groups(bytes: &[u8]) -> Result<Vec<Times>, Damage> {
     Ok(groups)
 }
 
+/// The times of a shape's group as they are unpacked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unpacking {
+    bases: [u32; 2],
+    masks: [u32; 2],
+    gap_bits: u32,
+    bits: u32,
+}
+
+impl Times {
+    fn unpacking(&self) -> Unpacking {
+        let Self { gap, duration } = self;
+        Unpacking {
+            bases: [gap.base, duration.base],
+            masks: [gap.mask() as u32, duration.mask() as u32],
+            gap_bits: gap.bits,
+            bits: gap.bits + duration.bits,
+        }
+    }
+}
+
 /// Of each shape the times of its group.
 pub(super) fn of_shapes(
     groups: &[Times],
     group_of: &[u8],
     shapes: usize,
-    into: &mut Vec<Times>,
+    into: &mut Vec<Unpacking>,
 ) -> Result<(), Damage> {
     let mut from = Cursor::new(group_of);
     into.clear();
     for _ in 0..shapes {
         let group = groups.get(usize::try_from(from.varint()?).unwrap_or(usize::MAX));
-        into.push(*group.ok_or(from.damage("a shape belongs to no group"))?);
+        into.push(group.ok_or(from.damage("a shape belongs to no group"))?.unpacking());
     }
     Ok(())
 }
@@ -258,7 +279,7 @@ pub(super) fn of_shapes(
 /// Unpacks the gaps and durations of events whose shapes are there; `bits` is made longer.
 pub(super) fn unpack(
     bits: &mut Vec<u8>,
-    of_shapes: &[Times],
+    of_shapes: &[Unpacking],
     columns: &mut Columns,
 ) -> Result<(), Damage> {
     let there = bits.len();
@@ -277,9 +298,10 @@ pub(super) fn unpack(
             return Err(Damage { at: 0, what: "a block has fewer times than events" });
         };
         let word = u64::from_le_bytes(*word) >> (at % 8);
-        *gap = times.gap.base + (word & times.gap.mask()) as u32;
-        *duration = times.duration.base + (word >> times.gap.bits & times.duration.mask()) as u32;
-        at += (times.gap.bits + times.duration.bits) as usize;
+        let Unpacking { bases, masks, gap_bits, bits } = *times;
+        *gap = bases[0] + (word as u32 & masks[0]);
+        *duration = bases[1] + ((word >> gap_bits) as u32 & masks[1]);
+        at += bits as usize;
     }
     if at.div_ceil(8) == there {
         Ok(())
