@@ -1,6 +1,8 @@
 //! The calls of one thread as events.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
 
 use super::groups::{Counter, Groups};
 use super::kinds::{Kind, Order};

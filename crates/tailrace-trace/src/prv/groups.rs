@@ -1,7 +1,7 @@
 //! What only all ranks' calls together tell: the roots of collectives, and who calls MPI-IO
 //! together.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use super::kinds::{Kind, Order};
 use super::names::Names;

@@ -1,10 +1,11 @@
 //! What stands beside a `.prv`: names of values (`.pcf`) and of nodes (`.row`), and Extrae's own
 //! names where they are missing.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
 
 use super::types;
 

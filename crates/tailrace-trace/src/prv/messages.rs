@@ -6,7 +6,7 @@
 //! later receive was posted first), a message moves to the next *lane*: a communicator of the same
 //! ranks that exists only in the events. Each lane is in order, so the pairs come out as recorded.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use super::parse::Message;
 use super::thread::Call;

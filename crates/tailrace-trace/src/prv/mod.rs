@@ -32,10 +32,12 @@ mod stream;
 mod thread;
 mod types;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+use hashbrown::HashMap;
 
 use crate::error::printable;
 use crate::places::Places;

@@ -1,7 +1,8 @@
 //! The tables that events point into, filled as calls are turned into events.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use super::kinds::{self, Kind};
 use super::labels::Labels;

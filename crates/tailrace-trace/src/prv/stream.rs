@@ -1,6 +1,6 @@
 //! The events of one location, kept small, and lent in batches.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::event::{Event, Operation, Part, Shape, Token};
 use crate::{Batch, EventStream, TraceError};
