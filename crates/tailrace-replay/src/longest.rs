@@ -55,6 +55,15 @@ impl<T: Lasting> Longest<T> {
         }
     }
 
+    /// The longest, in any order.
+    pub(crate) fn all(mut self) -> Vec<T> {
+        if self.gathered.len() > self.most {
+            self.gathered.select_nth_unstable_by_key(self.most, by_length);
+            self.gathered.truncate(self.most);
+        }
+        self.gathered
+    }
+
     /// The longest, in order of begin.
     pub(crate) fn finish(mut self) -> Vec<T> {
         self.gathered.sort_unstable_by_key(by_length);

@@ -1,25 +1,24 @@
 //! Things that are numbered in order and are soon over: a short window of recent ones, and the few
 //! that outlive it.
 
-use std::collections::VecDeque;
-
 use hashbrown::HashMap;
 
 /// Requests of a thread, roles of a rank. Memory follows the open ones.
 #[derive(Debug)]
 pub(crate) struct Numbered<T> {
-    /// Number of the first in `recent`.
+    /// The number of the first that is recent, and the next number.
     first: u64,
-    recent: VecDeque<Option<T>>,
-    open_recent: usize,
+    next: u64,
+    /// Those between, each where its number's last bits say; as long as a power of two, or nothing.
+    recent: Vec<Option<T>>,
+    open_recent: u64,
     /// Open ones, such as persistent requests, that others have long overtaken.
     old: HashMap<u64, T>,
 }
 
 impl<T> Default for Numbered<T> {
     fn default() -> Self {
-        let (recent, old) = (VecDeque::new(), HashMap::new());
-        Self { first: 0, recent, open_recent: 0, old }
+        Self { first: 0, next: 0, recent: Vec::new(), open_recent: 0, old: HashMap::new() }
     }
 }
 
@@ -27,42 +26,78 @@ impl<T> Numbered<T> {
     /// Takes the next number.
     #[inline]
     pub(crate) fn push(&mut self, thing: T) {
-        self.recent.push_back(Some(thing));
+        if self.next - self.first == self.recent.len() as u64 {
+            self.grow();
+        }
+        let place = self.place(self.next);
+        self.recent[place] = Some(thing);
+        self.next += 1;
         self.open_recent += 1;
-        while self.recent.len() > 2 * self.open_recent + 64 {
+        while self.next - self.first > 2 * self.open_recent + 64 {
             self.retire();
         }
     }
 
     #[inline]
     pub(crate) fn get(&self, number: u64) -> Option<&T> {
-        match number.checked_sub(self.first) {
-            Some(place) => self.recent.get(usize::try_from(place).ok()?)?.as_ref(),
-            None => self.old.get(&number),
+        if self.is_recent(number) {
+            self.recent.get(self.place(number))?.as_ref()
+        } else {
+            self.old.get(&number)
         }
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut T> {
-        match number.checked_sub(self.first) {
-            Some(place) => self.recent.get_mut(usize::try_from(place).ok()?)?.as_mut(),
-            None => self.old.get_mut(&number),
+        if self.is_recent(number) {
+            let place = self.place(number);
+            self.recent.get_mut(place)?.as_mut()
+        } else {
+            self.old.get_mut(&number)
         }
     }
 
     #[inline]
     pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
-        let Some(place) = number.checked_sub(self.first) else { return self.old.remove(&number) };
-        let thing = self.recent.get_mut(usize::try_from(place).ok()?)?.take()?;
+        if !self.is_recent(number) {
+            return self.old.remove(&number);
+        }
+        let place = self.place(number);
+        let thing = self.recent.get_mut(place)?.take()?;
         self.open_recent -= 1;
-        while let Some(None) = self.recent.front() {
-            self.recent.pop_front();
+        while self.first < self.next && self.recent[self.place(self.first)].is_none() {
             self.first += 1;
         }
         Some(thing)
     }
 
+    #[inline]
+    fn is_recent(&self, number: u64) -> bool {
+        number.wrapping_sub(self.first) < self.next - self.first
+    }
+
+    #[inline]
+    fn place(&self, number: u64) -> usize {
+        number as usize & self.recent.len().wrapping_sub(1)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let before = std::mem::take(&mut self.recent);
+        let mask = before.len().wrapping_sub(1);
+        self.recent.resize_with((2 * before.len()).max(16), || None);
+        let first = self.first as usize;
+        let in_order = before.into_iter().enumerate();
+        for (at, thing) in in_order {
+            let number = first + (at.wrapping_sub(first) & mask);
+            let place = self.place(number as u64);
+            self.recent[place] = thing;
+        }
+    }
+
     fn retire(&mut self) {
-        if let Some(Some(thing)) = self.recent.pop_front() {
+        let place = self.place(self.first);
+        if let Some(thing) = self.recent[place].take() {
             self.old.insert(self.first, thing);
             self.open_recent -= 1;
         }
@@ -83,7 +118,7 @@ mod tests {
             assert_eq!(things.get(number), Some(&"new"));
             assert_eq!(things.remove(number), Some("new"));
         }
-        assert!(things.recent.capacity() < 1000);
+        assert!(things.recent.len() < 1000);
         assert_eq!(things.get_mut(0), Some(&mut "old"));
         assert_eq!(things.remove(0), Some("old"));
         assert_eq!((things.remove(0), things.get(1_000_000)), (None, None));

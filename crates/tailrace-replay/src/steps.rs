@@ -86,6 +86,8 @@ pub(crate) struct Step {
     pub file: u32,
     pub layer: Layer,
     pub part: Part,
+    /// Each event starts a request.
+    pub takes_number: bool,
     /// Outside of other calls it takes the time of one state and depends on nothing around it.
     pub is_simple: bool,
     /// Requests that each event names.
@@ -163,6 +165,7 @@ fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
         file: file.map_or(Step::NO_FILE, |f| f.file),
         layer,
         part: shape.part,
+        takes_number: shape.takes_number(),
         is_simple: course == Course::File || only_mpi,
         tokens,
         bytes: shape.operation.bytes().unwrap_or(0),

@@ -21,6 +21,9 @@ pub(crate) struct Part {
     position: u32,
 }
 
+/// What is waited for where nothing is.
+const NOBODY: Latest = Latest::NOTHING;
+
 /// Group of members, or the remote one.
 type Side = u8;
 
@@ -40,19 +43,26 @@ struct Entered {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entries {
     sides: [Latest; 2],
-    entries: u32,
+    number: u32,
+    /// Some are on the other side than the first.
+    on_both: bool,
 }
 
 impl Entries {
     #[inline]
     fn add(&mut self, side: Side, source: &Source) {
-        self.entries += 1;
-        let latest = &mut self.sides[usize::from(side)];
-        *latest = latest.and(source);
+        self.number += 1;
+        self.on_both |= side > 0;
+        self.sides[usize::from(side)].add(source);
     }
 
-    fn of_all(&self) -> Latest {
-        self.sides[0].max(&self.sides[1])
+    #[inline]
+    fn of_all<'a>(&'a self, scratch: &'a mut Latest) -> &'a Latest {
+        if !self.on_both {
+            return &self.sides[0];
+        }
+        *scratch = self.sides[0].max(&self.sides[1]);
+        scratch
     }
 }
 
@@ -72,6 +82,8 @@ struct Instance {
     /// The settled ones and the first `known` of the fresh ones.
     latest: Entries,
     known: usize,
+    /// … and those that a waiter has at the same nanosecond.
+    at_once: Entries,
     /// Of prefix and neighbourhood collectives: entries by position.
     by_position: Vec<Option<Source>>,
     /// The end of the latest settled file call that a rank made inside, and the others.
@@ -79,6 +91,8 @@ struct Instance {
     fresh_file_calls: Vec<Source>,
     /// Before the moment nothing more will come from any member but that rank.
     front: Option<(i64, u32)>,
+    /// The member that was not replayed far enough when somebody asked last.
+    behind: Option<u32>,
     /// Has fresh sources.
     open: bool,
 }
@@ -101,6 +115,8 @@ pub(crate) struct Collectives {
     free: Vec<InstanceId>,
     /// Instances with fresh entries.
     unsettled: Vec<InstanceId>,
+    /// What was asked for last.
+    found: Latest,
     positions: HashMap<u32, HashMap<u32, u32>>,
     /// By communicator and position: the positions that neighbourhood collectives receive from.
     sources: HashMap<(u32, u32), Vec<u32>>,
@@ -155,8 +171,8 @@ impl Collectives {
         tables: &Tables,
         part: &Part,
         waiter: &Waiter<'_>,
-    ) -> Answer {
-        let Self { slots, sources, .. } = self;
+    ) -> Answer<'_> {
+        let Self { slots, sources, found, .. } = self;
         let instance = &mut slots[part.instance as usize];
         let key = (instance.key.0, part.position);
         let neighbours = || sources.get(&key).into_iter().flatten().copied();
@@ -172,22 +188,29 @@ impl Collectives {
         if !known && !instance.is_reached_by_all(tables, waiter) {
             return Answer::Missing;
         }
-        Answer::After(match part.waits {
+        *found = match part.waits {
             Waits::Nothing | Waits::PerhapsRoot => return Answer::Nothing,
-            Waits::All => match part.side {
-                Some(side) => instance.latest(waiter).sides[usize::from(1 - side)],
-                None => instance.latest(waiter).of_all(),
-            },
-            Waits::Both => instance.latest(waiter).of_all(),
+            Waits::All => {
+                let latest = instance.latest(waiter);
+                return Answer::After(match part.side {
+                    Some(side) => &latest.sides[usize::from(1 - side)],
+                    None => latest.of_all(found),
+                });
+            }
+            Waits::Both => return Answer::After(instance.latest(waiter).of_all(found)),
             Waits::Root => match &instance.root {
-                Some(root) if waiter.counts(root) => return Answer::One(*root),
+                Some(root) if waiter.counts(root) => return Answer::One(root),
                 _ => return Answer::Nothing,
             },
             Waits::Before => instance.latest_of(0..=part.position, waiter),
             Waits::Neighbours => instance.latest_of(neighbours(), waiter),
-            Waits::AllIfComplete => instance.everyone(waiter).unwrap_or_default(),
+            Waits::AllIfComplete => {
+                let everyone = instance.everyone(waiter, found);
+                return everyone.map_or(Answer::After(&NOBODY), Answer::After);
+            }
             Waits::Readers => instance.everyone_and_file_calls(waiter),
-        })
+        };
+        Answer::After(found)
     }
 
     /// Everyone's entry, once everyone entered.
@@ -196,12 +219,12 @@ impl Collectives {
         tables: &Tables,
         part: &Part,
         waiter: &Waiter<'_>,
-    ) -> Answer {
+    ) -> Answer<'_> {
         let instance = &mut self.slots[part.instance as usize];
         if instance.entered < instance.size && !instance.is_reached_by_all(tables, waiter) {
             return Answer::Missing;
         }
-        instance.everyone(waiter).map_or(Answer::Nothing, Answer::After)
+        instance.everyone(waiter, &mut self.found).map_or(Answer::Nothing, Answer::After)
     }
 
     /// The rank is done with it; the last one frees it.
@@ -210,8 +233,7 @@ impl Collectives {
         instance.left += 1;
         if instance.left >= instance.size {
             let (communicator, family, number) = instance.key;
-            let open = instance.open;
-            *instance = Instance { open, ..Instance::default() };
+            instance.close();
             self.series[communicator as usize][family as usize].close(number);
             self.open -= 1;
             self.free.push(part.instance);
@@ -223,6 +245,11 @@ impl Collectives {
         for id in self.unsettled.drain(..) {
             self.slots[id as usize].settle();
         }
+    }
+
+    /// How many were open at once.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
     }
 
     /// The ends of all trails.
@@ -272,10 +299,7 @@ impl Collectives {
         if id as usize == self.slots.len() {
             self.slots.push(Instance::default());
         }
-        let slot = &mut self.slots[id as usize];
-        let fresh = std::mem::take(&mut slot.fresh);
-        let (size, last, open) = (size as u32, i64::MIN, slot.open);
-        *slot = Instance { key, size, fresh, last, open, ..Instance::default() };
+        self.slots[id as usize].begin(key, size as u32);
         self.series[key.0 as usize][key.1 as usize].instances.push_back(Some(id));
         self.open += 1;
         id
@@ -311,6 +335,24 @@ impl Series {
 }
 
 impl Instance {
+    /// A slot that was closed, or never used, is one of a collective that begins. What is known of
+    /// entries begins anew with the first.
+    fn begin(&mut self, key: (u32, Family, u32), size: u32) {
+        (self.key, self.size, self.entered, self.left) = (key, size, 0, 0);
+        (self.sorted, self.last, self.known) = (false, i64::MIN, 0);
+        (self.front, self.behind) = (None, None);
+        self.settled = Entries::default();
+        self.file_calls = Latest::default();
+    }
+
+    /// All have left: no trail ends here any more.
+    fn close(&mut self) {
+        self.fresh.clear();
+        (self.root, self.known, self.size, self.entered) = (None, 0, 0, 0);
+        self.by_position = Vec::new();
+        self.fresh_file_calls = Vec::new();
+    }
+
     /// Whether all is known that counts by measured time.
     fn is_reached_by_all(&mut self, tables: &Tables, waiter: &Waiter<'_>) -> bool {
         if let Some((front, but)) = self.front
@@ -319,8 +361,12 @@ impl Instance {
         {
             return true;
         }
+        if self.behind.is_some_and(|rank| !waiter.has_reached(rank)) {
+            return false;
+        }
         let communicator = &tables.communicators[self.key.0 as usize];
-        if !communicator.ranks().all(|rank| waiter.has_reached(rank)) {
+        self.behind = communicator.ranks().find(|rank| !waiter.has_reached(*rank));
+        if self.behind.is_some() {
             return false;
         }
         let others = communicator.ranks().filter(|rank| *rank != waiter.rank);
@@ -334,13 +380,13 @@ impl Instance {
     }
 
     /// The latest entries that the waiter can have waited for.
-    fn latest(&mut self, waiter: &Waiter<'_>) -> Entries {
+    fn latest(&mut self, waiter: &Waiter<'_>) -> &Entries {
         if self.fresh.is_empty() {
-            return self.settled;
+            return &self.settled;
         }
         if waiter.whatever || self.last < waiter.at {
             self.know(self.fresh.len());
-            return self.latest;
+            return &self.latest;
         }
         if !self.sorted {
             self.fresh.sort_unstable_by_key(|entered| (entered.source.at, entered.source.rank));
@@ -351,12 +397,12 @@ impl Instance {
             self.known = 0;
         }
         self.know(before);
-        let mut latest = self.latest;
+        self.at_once = self.latest;
         let at_once = self.fresh[before..].iter().take_while(|e| e.source.at <= waiter.at);
         for Entered { source, side } in at_once.filter(|e| waiter.counts(&e.source)) {
-            latest.add(*side, source);
+            self.at_once.add(*side, source);
         }
-        latest
+        &self.at_once
     }
 
     /// The latest of the settled ones and the first `until` of the fresh ones.
@@ -371,13 +417,19 @@ impl Instance {
     }
 
     /// `None` as long as not all have entered.
-    fn everyone(&mut self, waiter: &Waiter<'_>) -> Option<Latest> {
+    fn everyone<'a>(
+        &'a mut self,
+        waiter: &Waiter<'_>,
+        scratch: &'a mut Latest,
+    ) -> Option<&'a Latest> {
+        let size = self.size;
         let latest = self.latest(waiter);
-        (latest.entries >= self.size).then(|| latest.of_all())
+        (latest.number >= size).then(|| latest.of_all(scratch))
     }
 
     fn everyone_and_file_calls(&mut self, waiter: &Waiter<'_>) -> Latest {
-        let Some(everyone) = self.everyone(waiter) else { return Latest::default() };
+        let mut scratch = Latest::default();
+        let Some(&everyone) = self.everyone(waiter, &mut scratch) else { return scratch };
         let file_calls = self.fresh_file_calls.iter().filter(|source| waiter.counts(source));
         file_calls.fold(everyone.max(&self.file_calls), Latest::and)
     }
@@ -389,11 +441,12 @@ impl Instance {
     }
 
     fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
+        let open = self.size > 0;
         let fresh = self.fresh.iter_mut().map(|entered| &mut entered.source);
         let sources = fresh.chain(&mut self.fresh_file_calls).chain(self.root.as_mut());
         let sources = sources.chain(self.by_position.iter_mut().flatten());
         let latest = self.settled.sides.iter_mut().chain([&mut self.file_calls]);
-        let settled = latest.flat_map(Latest::crossings);
+        let settled = latest.filter(move |_| open).flat_map(Latest::crossings);
         sources.flat_map(|source| source.moment.ends()).chain(settled)
     }
 

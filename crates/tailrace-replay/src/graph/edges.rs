@@ -42,6 +42,12 @@ impl Keys {
         self.stamps.stamp(time, turn as u8, rank)
     }
 
+    /// The keys of a rank's calls, as such of instants that are added to.
+    #[inline]
+    pub(crate) fn call(self, rank: u32, (begin, end): (i64, i64)) -> [u64; 2] {
+        [self.key(begin, Turn::Begin, rank), self.key(end, Turn::End, rank)]
+    }
+
     /// Above all keys until `time`.
     pub(crate) fn after(self, time: i64) -> u64 {
         self.stamps.stamp(time.clamp(-1, self.runtime) + 1, 0, 0)

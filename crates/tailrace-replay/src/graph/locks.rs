@@ -52,6 +52,8 @@ pub(crate) struct Locks {
     windows: HashMap<WindowId, HashMap<Target, Place>>,
     /// Where some are held.
     open: Vec<(WindowId, Target)>,
+    /// What was asked for last.
+    latest: Latest,
 }
 
 impl Locks {
@@ -86,7 +88,7 @@ impl Locks {
 
     /// What the waiter had to wait for until its locks there were granted: those that it holds at
     /// the target or at all; without a target all that it holds.
-    pub(crate) fn granted(&self, lock: Lock, waiter: &Waiter<'_>) -> Answer {
+    pub(crate) fn granted(&mut self, lock: Lock, waiter: &Waiter<'_>) -> Answer<'_> {
         let Some(places) = self.windows.get(&lock.window) else { return Answer::Nothing };
         if !(0..).zip(waiter.fronts).all(|(rank, _)| waiter.has_reached(rank)) {
             return Answer::Missing;
@@ -95,9 +97,10 @@ impl Locks {
             let own = |held: &&Held| held.rank == waiter.rank && held.is_held(waiter);
             place.held.iter().filter(own).map(move |held| (at, *held))
         });
-        Answer::After(own.fold(Latest::default(), |latest, (at, held)| {
+        self.latest = own.fold(Latest::default(), |latest, (at, held)| {
             latest.max(&before(places, at, &held, waiter))
-        }))
+        });
+        Answer::After(&self.latest)
     }
 
     /// The ends of all trails.

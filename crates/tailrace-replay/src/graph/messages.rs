@@ -1,6 +1,6 @@
 //! Point-to-point matching: on each channel the n-th send meets the n-th posted receive.
 
-use crate::graph::moment::CrossingId;
+use crate::graph::moment::{CrossingId, Moment};
 use crate::graph::replayed::{Answer, Waiter};
 use crate::graph::vertex::Source;
 
@@ -9,25 +9,66 @@ pub(crate) type MessageId = u32;
 
 const NONE: MessageId = MessageId::MAX;
 
+/// No longer than it must be: a million may be under way at once.
 #[allow(clippy::struct_excessive_bools)] // facts that come in any order
 #[derive(Clone, Copy, Debug)]
 struct Message {
+    /// The send, if it is `sent`, else where the receive was posted.
+    source: Source,
     channel: u32,
     next: MessageId,
-    sent: Option<Source>,
-    /// Where the sender may wait for it.
-    posted: Option<Source>,
+    /// Where the receive of a message was posted that is sent: if its sender may wait for that.
+    posted: PlaceId,
+    sent: bool,
+    /// The sender waits for its receive.
+    sender_waits: bool,
     /// Both sides came.
     matched: bool,
     /// What is `sent` may come later until the sender is done.
     in_parts: bool,
     sender_done: bool,
-    /// … and when, in measured time.
-    receiver_done: Option<i64>,
+    received: bool,
     /// The receive was cancelled: its place in the queue is void.
     cancelled: bool,
     /// The receive was freed: it takes its message, but nobody waits for it.
     freed: bool,
+    /// The slot is free.
+    over: bool,
+    /// When the receive ended, in measured time, if it is `received`.
+    received_at: i64,
+}
+
+const _: () = assert!(size_of::<Message>() <= 88);
+
+impl Message {
+    fn send(&self) -> Option<&Source> {
+        self.sent.then_some(&self.source)
+    }
+}
+
+/// Places where receives were posted that senders may wait for.
+type PlaceId = u32;
+
+#[derive(Default)]
+struct Places {
+    slots: Vec<Source>,
+    free: Vec<PlaceId>,
+}
+
+impl Places {
+    fn add(&mut self, source: Source) -> PlaceId {
+        if let Some(id) = self.free.pop() {
+            self.slots[id as usize] = source;
+            return id;
+        }
+        self.slots.push(source);
+        self.slots.len() as PlaceId - 1
+    }
+
+    fn remove(&mut self, id: PlaceId) {
+        self.slots[id as usize].moment = Moment::default(); // no trail ends here
+        self.free.push(id);
+    }
 }
 
 /// Messages that lack one side, all the same, in order.
@@ -46,6 +87,7 @@ pub(crate) struct Messages {
     queues: Vec<Queue>,
     slots: Vec<Message>,
     free: Vec<MessageId>,
+    places: Places,
     /// Receives that were over before their send began: clocks disagree, or the trace does.
     pub received_before_sent: u64,
     /// Source and destination of the first such message, by the time of its send.
@@ -59,16 +101,24 @@ impl Messages {
         self.queues.len() as u32 - 1
     }
 
-    /// A send starts. The sender is to call [`Messages::sender_done`] with the answer.
+    /// A send starts; `waits`: its sender may wait for the receive. The sender is to call
+    /// [`Messages::sender_done`] with the answer.
     #[inline]
-    pub(crate) fn send(&mut self, channel: u32, source: Source) -> MessageId {
-        let id = match self.take_first(channel, |message| message.sent.is_none()) {
-            Some(id) => id,
-            None => self.queue(channel),
+    pub(crate) fn send(&mut self, channel: u32, source: Source, waits: bool) -> MessageId {
+        let id = match self.take_first(channel, |message| !message.sent) {
+            Some(id) => {
+                let message = &mut self.slots[id as usize];
+                if waits {
+                    message.posted = self.places.add(message.source);
+                }
+                message.source = source;
+                id
+            }
+            None => self.queue(channel, source),
         };
         let message = &mut self.slots[id as usize];
-        message.sent = Some(source);
-        if message.receiver_done.is_some() && !message.freed {
+        (message.sent, message.sender_waits) = (true, waits);
+        if message.received && !message.freed {
             self.note_received_before_sent(id);
         }
         id
@@ -77,15 +127,13 @@ impl Messages {
     /// A receive is posted. The receiver is to call [`Messages::receiver_done`] with the answer.
     #[inline]
     pub(crate) fn post(&mut self, channel: u32, source: Source) -> MessageId {
-        if let Some(id) = self.take_first(channel, |message| message.sent.is_some()) {
-            let message = &mut self.slots[id as usize];
-            if !message.sender_done {
-                message.posted = Some(source);
-            }
-            return id;
+        let Some(id) = self.take_first(channel, |message| message.sent) else {
+            return self.queue(channel, source);
+        };
+        let message = &mut self.slots[id as usize];
+        if message.sender_waits && !message.sender_done {
+            message.posted = self.places.add(source);
         }
-        let id = self.queue(channel);
-        self.slots[id as usize].posted = Some(source);
         id
     }
 
@@ -96,39 +144,44 @@ impl Messages {
 
     /// Another part of it is ready.
     pub(crate) fn ready(&mut self, id: MessageId, source: Source) {
-        self.slots[id as usize].sent = Some(source);
+        self.slots[id as usize].source = source;
     }
 
     /// What the receiver waits for.
     #[inline]
-    pub(crate) fn received(&self, id: MessageId, waiter: &Waiter<'_>) -> Answer {
-        let Message { channel, sent, sender_done, in_parts, .. } = &self.slots[id as usize];
-        if waiter.whatever && *in_parts && !sender_done {
+    pub(crate) fn received(&self, id: MessageId, waiter: &Waiter<'_>) -> Answer<'_> {
+        let message = &self.slots[id as usize];
+        if waiter.whatever && message.in_parts && !message.sender_done {
             return Answer::Missing;
         }
-        waiter.wait_for(sent.as_ref(), self.queues[*channel as usize].ends.0)
+        waiter.wait_for(message.send(), || self.queues[message.channel as usize].ends.0)
     }
 
     /// What the sender waits for.
     #[inline]
-    pub(crate) fn taken(&self, id: MessageId, waiter: &Waiter<'_>) -> Answer {
-        let Message { channel, posted, .. } = &self.slots[id as usize];
-        waiter.wait_for(posted.as_ref(), self.queues[*channel as usize].ends.1)
+    pub(crate) fn taken(&self, id: MessageId, waiter: &Waiter<'_>) -> Answer<'_> {
+        let Message { channel, posted, .. } = self.slots[id as usize];
+        let posted = self.places.slots.get(posted as usize); // there is none of number NONE
+        waiter.wait_for(posted, || self.queues[channel as usize].ends.1)
     }
 
     /// What a probe found: the first message that no receive was posted for.
-    pub(crate) fn probed(&self, channel: u32, waiter: &Waiter<'_>) -> Answer {
+    pub(crate) fn probed(&self, channel: u32, waiter: &Waiter<'_>) -> Answer<'_> {
         let Queue { first, ends: (source, _), .. } = self.queues[channel as usize];
-        let found = self.slots.get(first as usize).and_then(|message| message.sent.as_ref());
+        let found = self.slots.get(first as usize).and_then(Message::send);
         if found.is_none() && !waiter.has_reached(source) {
             return Answer::Needs(source);
         }
         let found = found.filter(|sent| sent.at <= waiter.at && waiter.counts(sent));
-        found.map_or(Answer::Nothing, |sent| Answer::One(*sent))
+        found.map_or(Answer::Nothing, Answer::One)
     }
 
     pub(crate) fn sender_done(&mut self, id: MessageId) {
-        self.slots[id as usize].sender_done = true;
+        let message = &mut self.slots[id as usize];
+        message.sender_done = true;
+        if message.posted != NONE {
+            self.places.remove(std::mem::replace(&mut message.posted, NONE));
+        }
         self.release(id);
     }
 
@@ -136,8 +189,8 @@ impl Messages {
     #[inline]
     pub(crate) fn receiver_done(&mut self, id: MessageId, at: i64) {
         let message = &mut self.slots[id as usize];
-        message.receiver_done = Some(at);
-        if message.sent.is_some_and(|sent| sent.at > at) && !message.freed {
+        (message.received, message.received_at) = (true, at);
+        if message.sent && message.source.at > at && !message.freed {
             self.note_received_before_sent(id);
         }
         self.release(id);
@@ -145,7 +198,7 @@ impl Messages {
 
     /// A receive is cancelled at `at`: if nothing was sent to it, nothing will be.
     pub(crate) fn cancel_receive(&mut self, id: MessageId, at: i64) {
-        if self.slots[id as usize].sent.is_some() {
+        if self.slots[id as usize].sent {
             self.receiver_done(id, at);
         } else {
             self.slots[id as usize].cancelled = true;
@@ -158,10 +211,16 @@ impl Messages {
         self.receiver_done(id, at);
     }
 
+    /// How many there were at once.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The ends of all trails.
     pub(crate) fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
-        let ends = self.slots.iter_mut().flat_map(|m| [&mut m.sent, &mut m.posted]);
-        ends.flatten().flat_map(|source| source.moment.ends())
+        let open = self.slots.iter_mut().filter(|message| !message.over);
+        let sources = open.map(|message| &mut message.source).chain(&mut self.places.slots);
+        sources.flat_map(|source| source.moment.ends())
     }
 
     /// Sends never received and receives never satisfied.
@@ -171,8 +230,8 @@ impl Messages {
             let mut id = queue.first;
             while id != NONE {
                 let message = &self.slots[id as usize];
-                sends += usize::from(message.sent.is_some());
-                receives += usize::from(message.sent.is_none() && !message.cancelled);
+                sends += usize::from(message.sent);
+                receives += usize::from(!message.sent && !message.cancelled);
                 id = message.next;
             }
         }
@@ -189,7 +248,7 @@ impl Messages {
             let message = self.slots.get_mut(id as usize)?; // there is none of number NONE
             if message.cancelled {
                 queue.first = message.next;
-                message.posted = None;
+                message.over = true;
                 self.free.push(id);
                 continue;
             }
@@ -203,18 +262,22 @@ impl Messages {
     }
 
     #[inline]
-    fn queue(&mut self, channel: u32) -> MessageId {
+    fn queue(&mut self, channel: u32, source: Source) -> MessageId {
         let message = Message {
+            source,
             channel,
             next: NONE,
-            sent: None,
-            posted: None,
+            posted: NONE,
+            sent: false,
+            sender_waits: false,
             matched: false,
             in_parts: false,
             sender_done: false,
-            receiver_done: None,
+            received: false,
             cancelled: false,
             freed: false,
+            over: false,
+            received_at: 0,
         };
         let id = self.free.pop().unwrap_or(self.slots.len() as MessageId);
         match self.slots.get_mut(id as usize) {
@@ -234,17 +297,17 @@ impl Messages {
     #[inline]
     fn release(&mut self, id: MessageId) {
         let message = &mut self.slots[id as usize];
-        if message.matched && message.sender_done && message.receiver_done.is_some() {
-            (message.sent, message.posted) = (None, None);
+        if message.matched && message.sender_done && message.received {
+            message.over = true;
             self.free.push(id);
         }
     }
 
     #[cold]
     fn note_received_before_sent(&mut self, id: MessageId) {
-        let Message { channel, sent, .. } = self.slots[id as usize];
-        let (source, destination) = self.queues[channel as usize].ends;
-        let found = (sent.map_or(0, |sent| sent.at), source, destination);
+        let message = &self.slots[id as usize];
+        let (source, destination) = self.queues[message.channel as usize].ends;
+        let found = (message.send().map_or(0, |sent| sent.at), source, destination);
         self.received_before_sent += 1;
         let first = self.first_received_before_sent.get_or_insert(found);
         *first = found.min(*first);
@@ -271,15 +334,18 @@ mod tests {
     #[test]
     fn sends_and_receives_match_first_in_first_out() {
         let mut messages = messages();
-        let first = messages.send(0, source(10));
-        let second = messages.send(0, source(20));
+        let first = messages.send(0, source(10), true);
+        let second = messages.send(0, source(20), false);
         assert_eq!(messages.post(0, source(30)), first);
         assert_eq!(messages.post(0, source(31)), second);
         let third = messages.post(0, source(32));
-        assert!(messages.slots[third as usize].sent.is_none());
-        assert_eq!(messages.send(0, source(40)), third);
-        let posted = |id: MessageId| messages.slots[id as usize].posted;
-        assert_eq!(posted(third).map(|source| source.at), Some(32));
+        assert!(!messages.slots[third as usize].sent);
+        assert_eq!(messages.send(0, source(40), true), third);
+        let posted = |id: MessageId| {
+            let place = messages.slots[id as usize].posted;
+            messages.places.slots.get(place as usize).map(|source| source.at)
+        };
+        assert_eq!([first, second, third].map(posted), [Some(30), None, Some(32)]);
         assert_eq!(messages.unmatched(), (0, 0));
     }
 
@@ -287,12 +353,12 @@ mod tests {
     fn memory_follows_open_messages_only() {
         let mut messages = messages();
         for at in 0..1000 {
-            let id = messages.send(0, source(at));
+            let id = messages.send(0, source(at), at % 2 > 0);
+            let posted = messages.post(0, source(at));
             messages.sender_done(id);
-            let id = messages.post(0, source(at));
-            messages.receiver_done(id, at);
+            messages.receiver_done(posted, at);
         }
-        assert_eq!(messages.slots.len(), 1);
+        assert_eq!((messages.slots.len(), messages.places.slots.len()), (1, 1));
     }
 
     #[test]
@@ -300,10 +366,10 @@ mod tests {
         let mut messages = messages();
         let early = messages.post(0, source(0));
         messages.receiver_done(early, 5);
-        assert_eq!(messages.send(0, source(9)), early);
+        assert_eq!(messages.send(0, source(9), false), early);
         assert_eq!(messages.received_before_sent, 1);
         assert_eq!(messages.first_received_before_sent, Some((9, 1, 2)));
-        let next = messages.send(0, source(10));
+        let next = messages.send(0, source(10), false);
         assert_eq!(messages.post(0, source(11)), next);
     }
 
@@ -313,9 +379,9 @@ mod tests {
         let ids: Vec<_> = (0..3).map(|at| messages.post(0, source(at))).collect();
         messages.cancel_receive(ids[1], 3);
         messages.cancel_receive(ids[2], 4);
-        assert_eq!(messages.send(0, source(5)), ids[0]);
-        let sent = messages.send(0, source(6));
+        assert_eq!(messages.send(0, source(5), true), ids[0]);
+        let sent = messages.send(0, source(6), true);
         assert_eq!(messages.unmatched(), (1, 0));
-        assert!(messages.slots[sent as usize].posted.is_none());
+        assert_eq!(messages.slots[sent as usize].posted, NONE);
     }
 }

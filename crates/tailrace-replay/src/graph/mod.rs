@@ -72,7 +72,7 @@ impl Slab {
             self.edges.append(&mut later.edges);
             self.moved.append(&mut later.moved);
         }
-        self.channels.append(&mut later.channels);
+        take_over(&mut self.channels, &mut later.channels);
         self.locks.append(&mut later.locks);
         self.cuts.append(&mut later.cuts);
     }
@@ -85,6 +85,15 @@ impl Slab {
         let ends = self.edges[late..].iter().filter(|key| keys.parts(**key).1 == Turn::End).count();
         next.edges.extend(self.edges.drain(late..));
         next.moved.extend(self.moved.drain(self.moved.len() - ends..));
+    }
+}
+
+/// Nothing is left of `later`, not even its memory, where that can be given on.
+fn take_over<T>(all: &mut Vec<T>, later: &mut Vec<T>) {
+    if all.is_empty() {
+        *all = std::mem::take(later);
+    } else {
+        all.append(later);
     }
 }
 
@@ -223,7 +232,7 @@ impl<'a> Graph<'a> {
             self.force();
             self.settle();
         }
-        if self.crossings.is_crowded() {
+        if self.crossings.is_crowded(self.messages.len() + self.collectives.len()) {
             self.sweep();
         }
     }
@@ -249,7 +258,7 @@ impl<'a> Graph<'a> {
     fn add_channels(&mut self, rank: usize, slab: &mut Slab) {
         let chain = &mut self.chains[rank];
         self.channels.reserve(slab.channels.len() / 2); // most have two ends
-        for channel in slab.channels.drain(..) {
+        for channel in std::mem::take(&mut slab.channels) {
             let ends = (channel.source, channel.destination);
             let number = self.channels.entry(channel);
             chain.channels.push(*number.or_insert_with(|| self.messages.add_channel(ends)));

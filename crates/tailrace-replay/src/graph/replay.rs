@@ -8,7 +8,7 @@ use crate::graph::replayed::{Answer, Own, Waiter};
 use crate::graph::roles::Role;
 use crate::graph::trail::{Crossings, From, Lane, Latest};
 use crate::graph::vertex::{Deed, Sending, Source, Vertex};
-use crate::graph::wait_states::{Awaited, Wait};
+use crate::graph::wait_states::{Awaited, Wait, WaitStates};
 
 /// How far a rank's replay came.
 enum Reached {
@@ -77,13 +77,10 @@ impl Graph<'_> {
             }
             let vertex = chain.vertices[chain.replayed];
             if vertex.deed.waits() {
-                match self.answer(rank, &vertex) {
-                    Answer::Nothing => {}
-                    Answer::One(source) => self.go_on_after_one(rank, &vertex, &source),
-                    Answer::After(latest) => self.go_on_after(rank, &vertex, &latest),
-                    _ if force => self.forced += 1,
-                    Answer::Needs(other) => break Reached::Needs(other),
-                    Answer::Missing => break Reached::Missing,
+                match self.wait(rank, &vertex) {
+                    None => {}
+                    Some(_) if force => self.forced += 1,
+                    Some(reached) => break reached,
                 }
                 force = false;
                 self.chains[rank].last_wait = vertex.at;
@@ -107,7 +104,10 @@ impl Graph<'_> {
         let source = |chain: &Chain| chain.source(vertex, self.ranks);
         match vertex.deed {
             Deed::Send { channel, sending } => {
-                let message = messages.send(chain.channels[channel as usize], source(chain));
+                let waits =
+                    matches!(sending, Sending::Rendezvous | Sending::InParts { rendezvous: true });
+                let number = chain.channels[channel as usize];
+                let message = messages.send(number, source(chain), waits);
                 if matches!(sending, Sending::InParts { .. }) {
                     messages.send_in_parts(message);
                 }
@@ -172,65 +172,45 @@ impl Graph<'_> {
         }
     }
 
-    /// The rank goes on no earlier than the source: mostly it would not anyway.
+    /// The rank waits, if it knows for what; else why it does not.
     #[inline]
-    fn go_on_after_one(&mut self, rank: usize, vertex: &Vertex, source: &Source) {
-        let chain = &self.chains[rank];
-        let own = chain.ahead.clocks.plus(chain.local(vertex, self.ranks));
-        let since = vertex.since.max(chain.waited);
-        if source.at > since || !source.moment.clocks.is_until(own) {
-            self.go_on_after(rank, vertex, &Latest::of(source));
-        }
-    }
-
-    /// … and no earlier than the latest of what it waited for.
-    fn go_on_after(&mut self, rank: usize, vertex: &Vertex, latest: &Latest) {
-        let Self { chains, crossings, wait_states, .. } = self;
-        let chain = &mut chains[rank];
-        let local = chain.local(vertex, self.ranks);
-        let Moment { clocks, trails } = &mut chain.ahead;
-        let since = vertex.since.max(chain.waited);
-        let Clocks { net, even, ideal } = clocks.plus(local);
-        let deciding = latest.deciding([since, net, even, ideal]);
-        for (trail, from) in trails.iter_mut().zip(deciding) {
-            if let Some(from) = from.filter(|_| !crossings.too_many) {
-                *trail = crossings.cross(Lane::main(rank as u32), vertex.at, from);
-            }
-        }
-        *clocks = clocks.max(latest.clocks().minus(local));
-        if let Some(from) = deciding[0] {
-            let (begin, end) = (since.max(0), from.at.min(vertex.at));
-            chain.waited = end;
-            let cause = crossings.get(from.crossing).lane;
-            let (rank, site) = (rank as u32, vertex.site);
-            let awaited = chain.awaited(vertex.deed);
-            wait_states.add(Wait { awaited, site, rank, cause, begin, end });
-        }
-    }
-
-    #[inline]
-    fn answer(&mut self, rank: usize, vertex: &Vertex) -> Answer {
+    fn wait(&mut self, rank: usize, vertex: &Vertex) -> Option<Reached> {
         let Self { chains, fronts, messages, collectives, locks, tables, .. } = self;
-        let (at, whatever) = (vertex.at, !self.guarded);
-        let waiter = Waiter { fronts, rank: rank as u32, at, whatever };
-        let chain = &chains[rank];
+        let waiter = Waiter { fronts, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
+        let chain = &mut chains[rank];
         let role = match vertex.deed {
-            Deed::Await { role } | Deed::Finish { role } => role,
-            Deed::Granted { lock } => return locks.granted(chain.locks[lock as usize], &waiter),
-            Deed::Probe { channel } => {
-                return messages.probed(chain.channels[channel as usize], &waiter);
-            }
-            _ => return Answer::Nothing,
+            Deed::Await { role } | Deed::Finish { role } => chain.roles.get(role).copied(),
+            _ => None,
         };
-        match chain.roles.get(role) {
-            Some(Role::Receive(message)) => messages.received(*message, &waiter),
-            Some(Role::Send(message)) => messages.taken(*message, &waiter),
-            Some(Role::Collective(part)) if matches!(vertex.deed, Deed::Await { .. }) => {
+        let answer = match (vertex.deed, &role) {
+            (Deed::Granted { lock }, _) => locks.granted(chain.locks[lock as usize], &waiter),
+            (Deed::Probe { channel }, _) => {
+                messages.probed(chain.channels[channel as usize], &waiter)
+            }
+            (_, Some(Role::Receive(message))) => messages.received(*message, &waiter),
+            (_, Some(Role::Send(message))) => messages.taken(*message, &waiter),
+            (Deed::Await { .. }, Some(Role::Collective(part))) => {
                 collectives.completed_entry(tables, part, &waiter)
             }
-            Some(Role::Collective(part)) => collectives.dependency(tables, part, &waiter),
-            Some(Role::Eager(_) | Role::Nothing) | None => Answer::Nothing,
+            (_, Some(Role::Collective(part))) => collectives.dependency(tables, part, &waiter),
+            _ => Answer::Nothing,
+        };
+        let mut follow = Follow {
+            ranks: self.ranks,
+            crossings: &mut self.crossings,
+            wait_states: &mut self.wait_states,
+        };
+        match answer {
+            Answer::Nothing => {}
+            Answer::One(source) => follow.one(chain, vertex, role, source),
+            Answer::After(latest) => {
+                let local = chain.local(vertex, self.ranks);
+                follow.latest(chain, (vertex, local), role, latest);
+            }
+            Answer::Needs(other) => return Some(Reached::Needs(other)),
+            Answer::Missing => return Some(Reached::Missing),
         }
+        None
     }
 
     /// The rank is done with the role.
@@ -262,19 +242,66 @@ impl Graph<'_> {
     }
 }
 
-impl Chain {
-    fn awaited(&self, deed: Deed) -> Awaited {
-        match deed {
-            Deed::Await { role } | Deed::Finish { role } => match self.roles.get(role) {
-                Some(Role::Send(_)) => Awaited::Receiver,
-                Some(Role::Collective(_)) => Awaited::Others,
-                _ => Awaited::Sender,
-            },
-            Deed::Granted { .. } => Awaited::Lock,
-            _ => Awaited::Sender,
+/// What becomes of a rank that has waited.
+struct Follow<'a> {
+    ranks: i64,
+    crossings: &'a mut Crossings,
+    wait_states: &'a mut WaitStates,
+}
+
+impl Follow<'_> {
+    /// The rank goes on no earlier than the source: mostly it would not anyway.
+    #[inline]
+    fn one(&mut self, chain: &mut Chain, vertex: &Vertex, role: Option<Role>, source: &Source) {
+        let local = chain.local(vertex, self.ranks);
+        let since = vertex.since.max(chain.waited);
+        let own = chain.ahead.clocks.plus(local);
+        if source.at > since || !source.moment.clocks.is_until(own) {
+            self.latest(chain, (vertex, local), role, &Latest::of(source));
         }
     }
 
+    /// … and no earlier than the latest of what it waited for. `local`: what its own time comes to.
+    fn latest(
+        &mut self,
+        chain: &mut Chain,
+        (vertex, local): (&Vertex, Clocks),
+        role: Option<Role>,
+        latest: &Latest,
+    ) {
+        let rank = chain.rank;
+        let Moment { clocks, trails } = &mut chain.ahead;
+        let since = vertex.since.max(chain.waited);
+        let Clocks { net, even, ideal } = clocks.plus(local);
+        let deciding = latest.deciding([since, net, even, ideal]);
+        if !self.crossings.too_many {
+            for (trail, from) in trails.iter_mut().zip(deciding) {
+                if let Some(from) = from {
+                    *trail = self.crossings.cross(Lane::main(rank), vertex.at, from);
+                }
+            }
+        }
+        *clocks = clocks.max(latest.clocks().minus(local));
+        if let Some(from) = deciding[0] {
+            let (begin, end) = (since.max(0), from.at.min(vertex.at));
+            chain.waited = end;
+            let cause = self.crossings.get(from.crossing).lane;
+            let awaited = awaited(vertex.deed, role);
+            self.wait_states.add(Wait { awaited, site: vertex.site, rank, cause, begin, end });
+        }
+    }
+}
+
+fn awaited(deed: Deed, role: Option<Role>) -> Awaited {
+    match (deed, role) {
+        (Deed::Granted { .. }, _) => Awaited::Lock,
+        (_, Some(Role::Send(_))) => Awaited::Receiver,
+        (_, Some(Role::Collective(_))) => Awaited::Others,
+        _ => Awaited::Sender,
+    }
+}
+
+impl Chain {
     /// A file call of another thread than the main one begins, when whatever it waited for before
     /// was there; or it ends. K counts the ranks whose main threads are in file calls.
     fn own_file_call(&mut self, vertex: &Vertex, ranks: i64, crossings: &mut Crossings) {

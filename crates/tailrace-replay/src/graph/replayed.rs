@@ -33,12 +33,11 @@ pub(crate) struct Waiter<'a> {
 }
 
 /// What a waiter waits for.
-pub(crate) enum Answer {
+pub(crate) enum Answer<'a> {
     Nothing,
-    /// What is not there to be copied: see [`Answer::After`].
-    One(Source),
+    One(&'a Source),
     /// The moments before which it does not go on.
-    After(Latest),
+    After(&'a Latest),
     /// That rank has to be replayed further first.
     Needs(u32),
     /// Others have to be, or what it waits for has not been handed over yet.
@@ -66,13 +65,17 @@ impl Waiter<'_> {
 
     /// What it comes to to wait for a source of `rank` that may be missing.
     #[inline]
-    pub(crate) fn wait_for(&self, source: Option<&Source>, rank: u32) -> Answer {
+    pub(crate) fn wait_for<'a>(
+        &self,
+        source: Option<&'a Source>,
+        rank: impl Fn() -> u32,
+    ) -> Answer<'a> {
         match source {
-            Some(source) if self.counts(source) => Answer::One(*source),
+            Some(source) if self.counts(source) => Answer::One(source),
             Some(_) => Answer::Nothing,
             None if self.whatever => Answer::Missing,
-            None if self.has_reached(rank) => Answer::Nothing,
-            None => Answer::Needs(rank),
+            None if self.has_reached(rank()) => Answer::Nothing,
+            None => Answer::Needs(rank()),
         }
     }
 }

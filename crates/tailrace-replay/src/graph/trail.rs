@@ -41,8 +41,8 @@ pub(crate) struct Crossing {
 
 /// Crossings at most; beyond, there is no path.
 const MOST: usize = 1 << 23;
-/// So many are not worth looking for what can go.
-const FEW: usize = 1 << 16;
+/// So many are not worth looking for what can go: they stay in the cache.
+const FEW: usize = 1 << 12;
 
 pub(crate) struct Crossings {
     list: Vec<Crossing>,
@@ -81,8 +81,9 @@ impl Crossings {
         self.list.len() as CrossingId - 1
     }
 
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.list.len() > 2 * self.live + FEW
+    /// `ends`: how many ends of trails a sweep has to look for, at most.
+    pub(crate) fn is_crowded(&self, ends: usize) -> bool {
+        self.list.len() > 2 * self.live + ends / 8 + FEW
     }
 
     /// Forgets the crossings to which no trail leads, and those that all trails of a replay lead
@@ -161,7 +162,8 @@ impl Crossings {
         self.follow(replay as usize, last);
         let route = &mut self.routes[replay as usize];
         route.leave(route.runtime);
-        route.toggles.values_mut().for_each(Toggles::finish);
+        route.toggles.iter_mut().for_each(Toggles::finish);
+        route.of_others.values_mut().for_each(Toggles::finish);
         route
     }
 }
@@ -178,14 +180,33 @@ pub(crate) struct Route {
     pub start: Option<i64>,
     /// How often it goes from rank to rank.
     pub crossings: u64,
-    /// When it comes to each lane and leaves it.
-    pub toggles: HashMap<Lane, Toggles>,
+    /// When it comes to each rank's main thread and leaves it, and to others.
+    toggles: Vec<Toggles>,
+    of_others: HashMap<Lane, Toggles>,
 }
 
 impl Route {
     fn new(replay: Replay, runtime: i64) -> Self {
-        let (reached, lane, start, toggles) = (None, None, None, HashMap::new());
-        Self { replay, runtime, reached, lane, start, crossings: 0, toggles }
+        let (reached, lane, start) = (None, None, None);
+        let (toggles, of_others) = (Vec::new(), HashMap::new());
+        Self { replay, runtime, reached, lane, start, crossings: 0, toggles, of_others }
+    }
+
+    /// When it comes to each lane and leaves it; no more is known of it then.
+    pub(crate) fn take_toggles(&mut self) -> impl Iterator<Item = (Lane, Toggles)> + use<> {
+        let main = (0..).map(Lane::main).zip(std::mem::take(&mut self.toggles));
+        main.chain(std::mem::take(&mut self.of_others))
+    }
+
+    fn toggles(&mut self, lane: Lane) -> &mut Toggles {
+        if lane.thread != Lane::MAIN {
+            return self.of_others.entry(lane).or_default();
+        }
+        let rank = lane.rank as usize;
+        if self.toggles.len() <= rank {
+            self.toggles.resize_with(rank + 1, Toggles::default);
+        }
+        &mut self.toggles[rank]
     }
 
     fn cross(&mut self, crossing: &Crossing) {
@@ -209,7 +230,7 @@ impl Route {
         let begin = at.clamp(0, end);
         self.start.get_or_insert(begin);
         if begin < end {
-            let toggles = self.toggles.entry(lane).or_default();
+            let toggles = self.toggles(lane);
             toggles.push(begin);
             toggles.push(end);
         }
@@ -225,20 +246,26 @@ pub(crate) struct From {
     pub crossing: CrossingId,
 }
 
-impl Default for From {
-    fn default() -> Self {
-        Self { at: 0, rank: 0, crossing: NOWHERE }
-    }
+impl From {
+    const NOBODY: Self = Self { at: 0, rank: 0, crossing: NOWHERE };
 }
 
 /// The latest of some moments, by each replay, and whose they were.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Latest {
     moments: [i64; REPLAYS],
     from: [From; REPLAYS],
 }
 
+impl Default for Latest {
+    fn default() -> Self {
+        Self::NOTHING
+    }
+}
+
 impl Latest {
+    pub(crate) const NOTHING: Self = Self { moments: [0; REPLAYS], from: [From::NOBODY; REPLAYS] };
+
     #[inline]
     pub(crate) fn of(source: &Source) -> Self {
         let Source { moment: Moment { clocks, trails }, at, rank, .. } = *source;
@@ -250,8 +277,25 @@ impl Latest {
     /// … and one more.
     #[inline]
     #[must_use]
-    pub(crate) fn and(self, source: &Source) -> Self {
-        self.max(&Self::of(source))
+    pub(crate) fn and(mut self, source: &Source) -> Self {
+        self.add(source);
+        self
+    }
+
+    /// … in place.
+    #[inline]
+    pub(crate) fn add(&mut self, source: &Source) {
+        let Source { moment: Moment { clocks, trails }, at, rank, .. } = *source;
+        let Clocks { net, even, ideal } = clocks;
+        let moments = [at, net, even, ideal];
+        for replay in 0..REPLAYS {
+            let (moment, from) = (&mut self.moments[replay], &mut self.from[replay]);
+            let later = *moment < moments[replay];
+            if later || *moment == moments[replay] && (from.at, from.rank) < (at, rank) {
+                *moment = moments[replay];
+                *from = From { at, rank, crossing: trails[replay] };
+            }
+        }
     }
 
     /// Of equals the one on which all agree, whatever the order.
@@ -317,7 +361,7 @@ mod tests {
         let Crossing { lane, left, .. } = *crossings.get(ends[0]);
         assert_eq!((lane.rank, left, crossings.get(ends[0]).before), (0, 35, ends[1]));
         let route = crossings.finish(Replay::Net, ends[0]);
-        let toggles = |rank| route.toggles[&Lane::main(rank)].iter().collect::<Vec<i64>>();
+        let toggles = |rank: usize| route.toggles[rank].iter().collect::<Vec<i64>>();
         assert_eq!((toggles(0), toggles(1)), (vec![0, 25, 40, 100], vec![30, 35]));
         assert_eq!((route.start, route.crossings), (Some(0), 2));
     }

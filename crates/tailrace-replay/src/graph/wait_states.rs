@@ -77,7 +77,8 @@ impl WaitStates {
         self.longest.take(wait);
     }
 
+    /// In any order.
     pub(crate) fn longest(&mut self) -> Vec<Wait> {
-        std::mem::replace(&mut self.longest, Longest::new(0)).finish()
+        std::mem::replace(&mut self.longest, Longest::new(0)).all()
     }
 }

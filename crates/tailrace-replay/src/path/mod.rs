@@ -9,6 +9,7 @@ mod walk;
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashSet;
 use rayon::prelude::*;
 use tailrace_trace::{Trace, TraceError};
 
@@ -116,7 +117,7 @@ fn ask_of_path(results: &mut Results<'_>, asked: &mut [Asked], replay: Replay) -
     let trail = results.graph.trails(rank)[replay as usize];
     let route = results.graph.crossings.finish(replay, trail);
     let (start, crossings) = (route.start.unwrap_or(0), route.crossings);
-    for (lane, toggles) in std::mem::take(&mut route.toggles) {
+    for (lane, toggles) in route.take_toggles() {
         if let Some(location) = location(results, lane) {
             asked[location].paths[replay as usize] = toggles;
         }
@@ -137,10 +138,10 @@ fn ends(results: &Results<'_>) -> Vec<(Clocks, i64)> {
 /// Of the longest waits; the questions by number.
 fn ask_of_waits(results: &mut Results<'_>, asked: &mut [Asked]) -> Vec<(Awaited, Site)> {
     let waits = results.graph.wait_states.longest();
-    let mut questions: Vec<(Awaited, Site)> =
+    let questions: HashSet<(Awaited, Site)> =
         waits.iter().map(|wait| (wait.awaited, wait.site)).collect();
+    let mut questions: Vec<(Awaited, Site)> = questions.into_iter().collect();
     questions.sort_unstable();
-    questions.dedup();
     for wait in waits.iter().filter(|wait| wait.begin < wait.end) {
         let question = questions.binary_search(&(wait.awaited, wait.site));
         let question = ABOUT_WAITS + question.expect("it is one of them") as u32;

@@ -158,9 +158,14 @@ impl<'a> Sums<'a> {
     pub(crate) fn add(&mut self, doing: DoingId, time: i64) {
         self.times.on_paths[doing as usize][usize::from(self.now)] += time;
         if !self.open.is_empty() && time != 0 {
-            for (question, times) in &self.open {
-                *self.times.asked.entry((*question, doing)).or_default() += times * time;
-            }
+            self.add_to_open(doing, time);
+        }
+    }
+
+    #[inline(never)] // what is around it is a loop over all events
+    fn add_to_open(&mut self, doing: DoingId, time: i64) {
+        for (question, times) in &self.open {
+            *self.times.asked.entry((*question, doing)).or_default() += times * time;
         }
     }
 

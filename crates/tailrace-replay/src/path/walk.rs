@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
                 self.leave(call);
             }
         }
-        if call.takes_number {
+        if call.step.takes_number {
             if is_opaque(call.operation) && call.operation.progress() == Progress::Started {
                 self.opaque_requests.insert(self.requests);
             }

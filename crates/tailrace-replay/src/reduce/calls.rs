@@ -192,6 +192,7 @@ impl Rank<'_> {
             Progress::Blocking => self.complete_role(i, role, Some(operation)),
             Progress::Started => {
                 let opaque = matches!(operation, Operation::File(File { opaque: true, .. }));
+                self.opaque_requests |= opaque;
                 let request =
                     if opaque { Request::OpaqueFile(role) } else { Request::Active(role) };
                 self.threads[i].requests.push(request);
@@ -379,15 +380,21 @@ impl Rank<'_> {
         }
     }
 
-    /// A vertex at the moment that the thread has reached. Its role's number, if it takes one.
+    /// A vertex at the moment that the thread has reached.
     #[inline]
-    pub(crate) fn emit(&mut self, i: usize, deed: Deed) -> u64 {
+    pub(crate) fn emit(&mut self, i: usize, deed: Deed) {
         let (useful, io) = self.local_time(i);
         let (at, areas) = (self.moment, self.areas);
         let Thread { since, owns, site, .. } = self.threads[i];
         self.slab.vertices.push(Vertex { at, since, useful, io, areas, owns, site, deed });
+    }
+
+    /// … of a deed that takes a role; its number.
+    #[inline]
+    pub(crate) fn emit_role(&mut self, i: usize, deed: Deed) -> u64 {
+        self.emit(i, deed);
         let role = self.roles;
-        self.roles += u64::from(deed.takes_role());
+        self.roles += 1;
         role
     }
 
@@ -395,7 +402,16 @@ impl Rank<'_> {
     /// reached.
     #[inline]
     fn local_time(&mut self, i: usize) -> (i64, i64) {
-        let now = self.threads[i].at;
+        let thread = &self.threads[i];
+        let now = thread.at;
+        let is_plain = match thread.state {
+            State::Useful => now <= thread.last,
+            State::Mpi => true,
+            State::Io => false,
+        };
+        if thread.main && is_plain {
+            return (thread.useful, thread.io);
+        }
         let Some(main) = self.main else { return (now, 0) };
         let thread = &self.threads[main];
         let (useful, io, at) = (thread.useful, thread.io, thread.at);

@@ -1,13 +1,16 @@
 //! File calls of one shape, one after another: loops over reads or writes. What is the same of all
 //! is done once for the run; what is left of a call are its two edges.
 
+use tailrace_trace::Columns;
 use tailrace_trace::columns::LONG;
 
 use crate::accounts::timeline::State;
-use crate::graph::edges::Turn;
 use crate::reduce::Rank;
 use crate::reduce::load::Load;
 use crate::steps::{Course, Line, Sum};
+
+/// Edges of so many calls go to the slab at once.
+const MANY: usize = 16;
 
 impl Rank<'_> {
     /// Takes the next events as long as they are file calls of one shape that begin until `horizon`
@@ -29,17 +32,28 @@ impl Rank<'_> {
         let horizon = horizon - begin_ns;
         let first = load.reached - begin_ns;
         let (mut at, mut io, mut calls) = (first, 0, 0);
-        let times = load.columns.gaps[load.row..].iter().zip(&load.columns.durations[load.row..]);
-        let edges = &mut self.slab.edges;
-        for (&of, (&gap, &duration)) in load.columns.shape_of[load.row..].iter().zip(times) {
-            let begin = at + i64::from(gap);
-            let end = begin + i64::from(duration);
-            let long = gap.max(duration) == LONG || i64::from(duration) >= threshold;
-            if of != shape || begin > horizon || end > until || long {
+        let Columns { shape_of, gaps, durations, .. } = &load.columns;
+        let times = gaps[load.row..].chunks(MANY).zip(durations[load.row..].chunks(MANY));
+        let threshold = u32::try_from(threshold).unwrap_or(LONG);
+        for (shapes, (gaps, durations)) in shape_of[load.row..].chunks(MANY).zip(times) {
+            let mut found = [[0; 2]; MANY];
+            let mut taken = 0;
+            let times = gaps.iter().zip(durations);
+            for (both, (&of, (&gap, &duration))) in found.iter_mut().zip(shapes.iter().zip(times)) {
+                let begin = at + i64::from(gap);
+                let end = begin + i64::from(duration);
+                let ends = of != shape || begin > horizon || end > until;
+                if ends || gap == LONG || duration >= threshold {
+                    break;
+                }
+                *both = keys.call(number, (begin, end));
+                (at, io, taken) = (end, io + i64::from(duration), taken + 1);
+            }
+            self.slab.edges.extend_from_slice(found[..taken].as_flattened());
+            calls += taken as u64;
+            if taken < shapes.len() {
                 break;
             }
-            edges.extend([keys.key(begin, Turn::Begin, number), keys.key(end, Turn::End, number)]);
-            (at, io, calls) = (end, io + i64::from(duration), calls + 1);
         }
         if calls == 0 {
             return;

@@ -21,7 +21,6 @@ pub(crate) struct Call<'a> {
     pub event: Event,
     pub step: &'a Step,
     pub place: u32,
-    pub takes_number: bool,
     pub operation: &'a Operation,
     /// The requests that it names: those in its operation are left out.
     pub tokens: &'a [Token],
@@ -145,8 +144,7 @@ impl Load {
         let Line { step, sum } = &mut self.lines[event.shape as usize];
         let tokens = &self.columns.tokens[next.token..][..step.tokens as usize];
         let Shape { place, ref operation, .. } = *shape;
-        let takes_number = shape.takes_number();
-        Call { event, step, place, takes_number, operation, tokens, sum }
+        Call { event, step, place, operation, tokens, sum }
     }
 
     /// Whether there are about as many shapes as events: these take more memory than what becomes

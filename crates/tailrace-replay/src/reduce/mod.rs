@@ -124,6 +124,8 @@ pub(crate) struct Rank<'a> {
     pub pen: Pen,
     pub waits: Waits,
     pub omissions: Omissions,
+    /// Some requests were file calls that others may be inside of.
+    pub opaque_requests: bool,
     /// The rank's row of the timeline, while it is its turn.
     pub timeline: Row,
     /// Calls that may be among the longest, and how long these are at least.
@@ -171,6 +173,7 @@ impl<'a> Rank<'a> {
             pen: Pen::default(),
             waits: Waits::new(waits.unwrap_or_default(), window),
             omissions: Omissions::default(),
+            opaque_requests: false,
             timeline: Row::default(),
             longest: Vec::new(),
             threshold: 0,

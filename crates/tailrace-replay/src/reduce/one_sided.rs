@@ -105,7 +105,7 @@ impl Rank<'_> {
     fn expect(&mut self, i: usize, window: WindowId, ranks: &[u32], notice: Notice) -> Vec<u64> {
         let one = |source: &u32| {
             let channel = self.channel(Channel::of_notice(window, *source, self.number, notice));
-            self.emit(i, Deed::Post { channel })
+            self.emit_role(i, Deed::Post { channel })
         };
         ranks.iter().map(one).collect()
     }

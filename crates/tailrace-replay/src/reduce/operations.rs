@@ -19,7 +19,7 @@ impl Rank<'_> {
         let step = call.step;
         match step.action {
             Action::Send { channel, mode } => self.send(i, channel, self.sending(step.bytes, mode)),
-            Action::Receive { channel } => Role::One(self.emit(i, Deed::Post { channel })),
+            Action::Receive { channel } => Role::One(self.emit_role(i, Deed::Post { channel })),
             Action::Collective { communicator, flow } => {
                 self.enter_collective(i, communicator, Family::Ordinary, (flow, step.bytes))
             }
@@ -31,7 +31,10 @@ impl Rank<'_> {
         let operation = call.operation;
         match operation {
             _ if operation.progress() == Progress::Persistent => Role::Nothing,
-            Operation::Complete { .. } if self.all_opaque_files(call.tokens) => Role::FileWait,
+            Operation::Complete { .. } => {
+                let files = self.opaque_requests && self.all_opaque_files(call.tokens);
+                if files { Role::FileWait } else { Role::Nothing }
+            }
             Operation::Start { .. } => {
                 self.start_persistent(i, call.tokens);
                 Role::Nothing
@@ -83,13 +86,17 @@ impl Rank<'_> {
 
     fn send(&mut self, i: usize, channel: u32, sending: Sending) -> Role {
         let deed = Deed::Send { channel, sending };
-        let role = self.emit(i, deed);
-        if deed.takes_role() { Role::One(role) } else { Role::Nothing }
+        if deed.takes_role() {
+            Role::One(self.emit_role(i, deed))
+        } else {
+            self.emit(i, deed);
+            Role::Nothing
+        }
     }
 
     fn receive(&mut self, i: usize, envelope: &Envelope, entered: bool) -> Role {
         match self.channel_from(envelope) {
-            Some(channel) => Role::One(self.emit(i, Deed::Post { channel })),
+            Some(channel) => Role::One(self.emit_role(i, Deed::Post { channel })),
             None if envelope.peer == Envelope::NOBODY => Role::Nothing,
             None if entered => {
                 self.emit(i, Deed::Mark { thread: i as u32 });
@@ -160,7 +167,8 @@ impl Rank<'_> {
         let next = self.threads[i].collectives.entry((communicator, family)).or_insert(0);
         let number = *next;
         *next = next.wrapping_add(1);
-        Role::One(self.emit(i, Deed::Enter(Entry { communicator, number, family, gives, waits })))
+        let entry = Entry { communicator, number, family, gives, waits };
+        Role::One(self.emit_role(i, Deed::Enter(entry)))
     }
 
     /// It may synchronize, and a read brings others' data.
@@ -208,7 +216,7 @@ impl Rank<'_> {
         };
         match self.channel_from(envelope) {
             Some(channel) => {
-                let role = self.emit(i, Deed::LatePost { channel, thread: i as u32 });
+                let role = self.emit_role(i, Deed::LatePost { channel, thread: i as u32 });
                 self.finish_role(i, role);
             }
             None => {
@@ -261,22 +269,24 @@ impl Rank<'_> {
     }
 
     fn complete(&mut self, i: usize, token: Token) {
-        match self.request(token) {
-            Some(Request::Persistent(persistent)) => {
-                let role = persistent.active.take();
-                if let Some(role) = role {
-                    self.complete_role(i, role, None);
-                }
+        let Some(owner) = self.owner(token) else {
+            self.omissions.unknown_requests += 1;
+            return;
+        };
+        let requests = &mut self.threads[owner].requests;
+        let role = match requests.get_mut(token.number) {
+            Some(Request::Persistent(persistent)) => persistent.active.take().unwrap_or_default(),
+            Some(Request::Active(role) | Request::OpaqueFile(role)) => {
+                let role = std::mem::take(role);
+                requests.remove(token.number);
+                role
             }
-            Some(_) => {
-                if let Some(Request::Active(role) | Request::OpaqueFile(role)) =
-                    self.remove_request(token)
-                {
-                    self.complete_role(i, role, None);
-                }
+            None => {
+                self.omissions.unknown_requests += 1;
+                return;
             }
-            None => self.omissions.unknown_requests += 1,
-        }
+        };
+        self.complete_role(i, role, None);
     }
 
     fn act(&mut self, i: usize, token: Token, action: RequestAction) {
@@ -328,7 +338,11 @@ impl Rank<'_> {
     }
 
     /// A thread of this rank, and the number of the request there.
+    #[inline]
     fn owner(&self, token: Token) -> Option<usize> {
+        if self.locations[0] == token.location as usize {
+            return Some(0);
+        }
         self.locations.iter().position(|location| *location == token.location as usize)
     }
 
