@@ -29,7 +29,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="predictions-") as place:
         folder = Path(place)
         models, held_out = _models(beds, chosen, chosen.models or folder)
-        found = [_predicted(family, beds, models, folder) for family in _families(cases)]
+        families = _families(cases)[: chosen.families]
+        found = [_predicted(family, beds, models, folder) for family in families]
         frozen = fingerprint({move: told for family in found for move, told in family.items()})
         print(f"predictions are fixed: {frozen}", file=sys.stderr)
         pairs: list[Pair] = []
@@ -47,6 +48,7 @@ def _chosen() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.predictions", description=__doc__)
     parser.add_argument("-o", "--output", type=Path, help="the page [stdout]")
     parser.add_argument("--only", default="", help="cases whose name has this")
+    parser.add_argument("--families", type=int, help="only so many, the first [all]")
     parser.add_argument("--beds", nargs="+", default=["local", "nfs", "single", "striped"])
     parser.add_argument("--slow", nargs="*", default=["nfs"], help="which also with slower links")
     parser.add_argument("--rounds", type=int, default=5, help="two at least")

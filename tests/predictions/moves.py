@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import tailrace
-from tailrace.predict.methods import Way
+from tailrace.predict.methods import NothingError, Way
 from tailrace.predict.model import Model
 from tailrace.predict.ranks import read
 from tailrace.predict.whatif import Change, Prediction, Run
@@ -98,7 +99,8 @@ def _more_ranks(places: Sequence[Place]) -> Iterator[Move]:
 def predicted(
     places: Sequence[Place], traces: Mapping[Place, Path], models: Mapping[Bed, Model]
 ) -> dict[Move, Predicted]:
-    """From one trace of each place, as users have one."""
+    """From one trace of each place, as users have one; none of what `whatif` says that it cannot
+    tell from that trace."""
     runs = {place: Run(traces[place], outputs=True) for place in places}
     found = {}
     for move in moves(places):
@@ -106,7 +108,11 @@ def predicted(
             told, measured_s = _on_more_ranks(move, places, traces)
         else:
             run = runs[move.base]
-            told, measured_s = run.predict(_change(move, models)), run.measured_s
+            try:
+                told, measured_s = run.predict(_change(move, models)), run.measured_s
+            except NothingError as declined:
+                print(f"{move.base.case.name}, {move.words}: {declined}", file=sys.stderr)
+                continue
         low, high = told.interval_s
         found[move] = Predicted(
             told.predicted_s - measured_s,
