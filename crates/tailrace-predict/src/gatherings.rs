@@ -3,7 +3,11 @@
 
 use std::ops::Range;
 
-use crate::steps::{GatheringId, MomentId};
+/// Names an instant of some rank that others may wait for.
+pub(crate) type MomentId = u32;
+
+/// Names instants of several ranks that others wait for together.
+pub(crate) type GatheringId = u32;
 
 /// The instants of each in order of measured time.
 #[derive(Clone, Debug, Default)]

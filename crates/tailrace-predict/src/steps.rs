@@ -3,12 +3,7 @@
 use tailrace_replay::program::FileCall;
 
 use crate::gatherings::Gatherings;
-
-/// Names an instant of some rank that others may wait for.
-pub(crate) type MomentId = u32;
-
-/// Names instants of several ranks that others wait for together.
-pub(crate) type GatheringId = u32;
+pub(crate) use crate::gatherings::{GatheringId, MomentId};
 
 /// Fewer waits tell nothing of a network.
 const FEW: usize = 32;
