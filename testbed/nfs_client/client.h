@@ -33,6 +33,8 @@
 #define CACHED_SECONDS 1.0
 /* A written piece that nothing pushes out goes after this long. */
 #define HELD_BACK_SECONDS 1.0
+/* After this long without a word the client says one: servers close connections that say nothing. */
+#define SILENT_SECONDS 60.0
 
 struct handle {
     unsigned length;

@@ -119,6 +119,26 @@ static void push_out_in_time(void)
     push_out_what_gathers();
 }
 
+static void on_alive(struct rpc_context *rpc, int status, void *data, void *private)
+{
+    (void)rpc;
+    (void)status;
+    (void)data;
+    (void)private;
+}
+
+/* A server closes a connection over which it has heard nothing for some minutes. */
+static int keep_alive(int ready)
+{
+    static double last;
+    if (ready > 0)
+        last = now();
+    if (now() - last < SILENT_SECONDS)
+        return 0;
+    last = now();
+    return rpc_nfs3_null_async(client.rpc, on_alive, NULL);
+}
+
 static int serve_server(short events)
 {
     if (events == 0 || rpc_service(client.rpc, events) == 0)
@@ -148,7 +168,9 @@ static int serve(void)
             {.fd = fuse_session_fd(client.session), .events = POLLIN},
             {.fd = rpc_get_fd(client.rpc), .events = (short)rpc_which_events(client.rpc)},
         };
-        if (poll(wait, 2, client.gathering ? (int)(1000 * HELD_BACK_SECONDS) : -1) < 0)
+        const double longest = client.gathering ? HELD_BACK_SECONDS : SILENT_SECONDS;
+        const int ready = poll(wait, 2, (int)(1000 * longest));
+        if (ready < 0 || keep_alive(ready) != 0)
             continue;
         ended = serve_server(wait[1].revents) || serve_kernel(wait[0].revents, &buffer);
         push_out_in_time();

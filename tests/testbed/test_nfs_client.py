@@ -4,6 +4,7 @@ undefined in C."""
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,16 @@ def test_its_memory(testbed: Testbed, sanitized: Mounted) -> None:
     assert testbed.status("nfs")["state"] == "up"
     for log in (testbed.directory / "nfs" / "log").glob("client*.log"):
         assert log.read_text() == ""
+
+
+# After this long without a word nfs-ganesha closes a connection.
+IDLE_S = 300
+
+
+@pytest.mark.whole
+def test_a_mount_that_nobody_uses_stays(testbed: Testbed) -> None:
+    require("nfs")
+    mount = Path(testbed.up("nfs", "--client", "fuse")["mounts"][0])
+    (mount / "file").write_text("before")
+    time.sleep(IDLE_S + 20)
+    assert (mount / "file").read_text() == "before"

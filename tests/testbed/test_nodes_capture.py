@@ -82,7 +82,7 @@ def test_clocks_come_to_one_time(nodes: Nodes, tmp_path: Path) -> None:
     """Median error of every rank's clock within 1 % of the shortest message; nothing of the run is
     left on the nodes, nor a stream on the shared file system."""
     program = compiled("truth", tmp_path)
-    output = nodes.mounts["nfs"] / "truth"
+    output = nodes.mounts["nfs"] / tmp_path.name
     run = recorded(nodes, output, *launch(nodes, 8, 2), program, "300")
     printed, said = run.communicate(timeout=LONGEST_WAIT_S)
     assert run.returncode == 0, said
