@@ -222,6 +222,13 @@ def check_oracle(case: cases.Case, trace: Path, columns: dict) -> None:
 # A rank that waits in MPI for its own thread's file calls, and locks: steps do not tell these.
 BEYOND_STEPS = {"thread-waited-for", "overlapped-write-too-long", "exclusive-lock"}
 
+NO_FILE_SYSTEM = {"bytes": 0.0, "others": 0.0}
+
+# Steps keep what the MPI did with a short message. Open MPI's gather lets a leaf go when the root
+# has come, 0.1 s after it: the leaf ends 0.2 + 0.1 + 0.1 s after it began. MPICH's lets it go at
+# once.
+IF_SHORT_MESSAGES_WAITED_NS = {"rooted-late-leaf": 400_000_000}
+
 
 def check_steps(case: cases.Case, trace: Path, columns: dict) -> None:
     """The engine against a replay of the same run with resources: as measured, with an ideal
@@ -232,9 +239,11 @@ def check_steps(case: cases.Case, trace: Path, columns: dict) -> None:
     network = {"network": 0.0, "mpi": 0.0}
     assert replay()["runtime_ns"] == columns["runtime_ns"]
     if case.name not in BEYOND_STEPS:
-        assert replay(**network)["runtime_ns"] == columns["ideal_network_ns"]
-        ideal = replay(**network, bytes=0.0, others=0.0)["runtime_ns"]
-        assert ideal == columns["ideal_ns"]
+        for ideal, file_system in (("ideal_network_ns", {}), ("ideal_ns", NO_FILE_SYSTEM)):
+            taken_ns = replay(**network, **file_system)["runtime_ns"]
+            waiting_ns = IF_SHORT_MESSAGES_WAITED_NS.get(case.name)
+            waited = waiting_ns is not None and abs(taken_ns - waiting_ns) < CLOCKS_NS
+            assert taken_ns == columns[ideal] or waited
 
 
 def check_account(run: harness.Run, columns: dict, disturbed: float) -> None:

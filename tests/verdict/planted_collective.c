@@ -88,7 +88,7 @@ static void overlapped(void)
     for (int i = 0; i < 4; i++) {
         MPI_Request request;
         MPI_File_iwrite_at(file, (MPI_Offset)(i * ranks + rank) * MB, data, MB, MPI_BYTE, &request);
-        compute(0.1);
+        compute(0.4); // beside which a disk may take several milliseconds
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     MPI_File_close(&file);
