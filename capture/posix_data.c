@@ -172,7 +172,13 @@ ALLOCATE(fallocate64, off64_t)
 ON_RANGE(posix_fallocate, FILE_TRUNCATE, (int fd, off_t offset, off_t bytes), (fd, offset, bytes))
 ON_RANGE(posix_fallocate64, FILE_TRUNCATE, (int fd, off64_t offset, off64_t bytes),
          (fd, offset, bytes))
-ON_RANGE(posix_fadvise, FILE_METADATA, (int fd, off_t offset, off_t bytes, int advice),
-         (fd, offset, bytes, advice))
-ON_RANGE(posix_fadvise64, FILE_METADATA, (int fd, off64_t offset, off64_t bytes, int advice),
-         (fd, offset, bytes, advice))
+
+/* Of what is advised one thing is told, which a later read has to pay for: from where on pages are
+ * dropped. */
+#define ADVISE(name, off)                                                                          \
+    WRAP_FILE_STATUS(int, name, (int fd, off offset, off bytes, int advice),                       \
+                     (fd, offset, bytes, advice), descriptor_file(fd),                             \
+                     advice == POSIX_FADV_DONTNEED ? FILE_DROP : FILE_METADATA,                    \
+                     advice == POSIX_FADV_DONTNEED ? FILE_OFFSET : 0, 0, offset)
+ADVISE(posix_fadvise, off_t)
+ADVISE(posix_fadvise64, off64_t)

@@ -89,6 +89,7 @@ enum file_op {
     FILE_MAKE_DIRECTORY,
     FILE_SET_VIEW,
     FILE_METADATA,
+    FILE_DROP, /* what is cached from the offset on */
 };
 
 enum file_flags {

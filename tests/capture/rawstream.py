@@ -13,7 +13,7 @@ from pathlib import Path
 HEADER_BYTES = 4096
 OPS = [
     "open", "close", "read", "write", "sync", "seek", "stat", "lock", "truncate", "map", "unlink",
-    "rename", "make_directory", "set_view", "metadata",
+    "rename", "make_directory", "set_view", "metadata", "drop",
 ]  # fmt: skip
 
 

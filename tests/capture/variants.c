@@ -210,6 +210,8 @@ static void data(void)
     line("posix_fadvise", "metadata", 0, -1, 0, "data");
     OK(posix_fadvise64(fd, 0, 0, POSIX_FADV_NORMAL));
     line("posix_fadvise64", "metadata", 0, -1, 0, "data");
+    OK(posix_fadvise(fd, 4096, 8192, POSIX_FADV_DONTNEED));
+    line("posix_fadvise", "drop", 0, 4096, 0, "data");
     OK(flock(fd, LOCK_EX));
     line("flock", "lock", 0, -1, 0, "data");
     OK(flock(fd, LOCK_UN));

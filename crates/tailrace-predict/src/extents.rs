@@ -30,6 +30,13 @@ impl Extents {
         self.ranges.insert(begin, end);
     }
 
+    pub(crate) fn cut(&mut self, at: i64) {
+        self.ranges.split_off(&at);
+        if let Some((_, last)) = self.ranges.range_mut(..at).next_back() {
+            *last = at.min(*last);
+        }
+    }
+
     /// How many bytes between `begin` and `end` are known.
     pub(crate) fn known(&self, begin: i64, end: i64) -> u64 {
         let before = self.ranges.range(..begin).next_back();
@@ -52,6 +59,21 @@ mod tests {
         extents.add(10, 20);
         assert_eq!([extents.known(-1, 31), extents.known(30, 40), extents.known(7, 7)], [30, 0, 0]);
         assert_eq!(extents.ranges.len(), 1);
+    }
+
+    #[test]
+    fn what_is_cut_is_known_no_longer() {
+        let mut extents = Extents::default();
+        extents.add(0, 10);
+        extents.add(20, 30);
+        extents.cut(40);
+        assert_eq!(extents.known(0, 40), 20);
+        extents.cut(20);
+        assert_eq!(extents.known(0, 40), 10);
+        extents.cut(5);
+        assert_eq!([extents.known(0, 40), extents.known(0, 5)], [5, 5]);
+        extents.cut(0);
+        assert_eq!(extents.known(-10, 40), 0);
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub struct Parameters {
     /// Each of these takes `write` and `read` a byte; none where there is one way for all.
     pub servers: Option<Servers>,
     pub locks: Option<Locks>,
+    /// Bytes of what links stood idle that they make up for.
+    pub bucket: f64,
     /// What a call on a name keeps the service busy that all share.
     pub metadata: f64,
 }
@@ -95,7 +97,8 @@ pub struct Modelled<'a> {
     parameters: &'a Parameters,
     /// By rank: the node that it is on.
     nodes: &'a [u32],
-    /// Clients know all that is in the files when the run begins, if they keep anything that long.
+    /// Clients know all that is in the files when the run begins, if they keep anything that long,
+    /// and whatever the program drops.
     warm: bool,
     /// To the servers, and back.
     there: Ways,
@@ -140,14 +143,14 @@ struct File {
 
 impl<'a> Modelled<'a> {
     pub fn new(parameters: &'a Parameters, nodes: &'a [u32], warm: bool) -> Self {
-        let Parameters { rereads, link, write, read, locks, .. } = *parameters;
+        let Parameters { rereads, link, write, read, locks, bucket, .. } = *parameters;
         let servers = parameters.servers.unwrap_or(Servers::ONE);
         Self {
             parameters,
             nodes,
             warm: warm && rereads == Rereads::Always,
-            there: Ways::new(servers, link, write),
-            back: Ways::new(servers, link, read),
+            there: Ways::new(servers, link, write, bucket),
+            back: Ways::new(servers, link, read, bucket),
             locking: locks.map(|locks| Locking::new(locks, servers)),
             named: 0.,
             files: HashMap::new(),
@@ -238,6 +241,10 @@ impl<'a> Modelled<'a> {
                 }
             }
             _ => {}
+        }
+        // what is still on its way stays
+        if let Some(from) = call.drops().filter(|_| file.drained <= now) {
+            file.known.cut(from);
         }
         let mut cost = self.parameters.calls[call.access as usize];
         if call.access == Access::Synchronize && !std::mem::take(&mut file.is_dirty) {

@@ -2,6 +2,8 @@
 //!
 //! Links and servers go on at their own pace: bytes have come when the slowest of those that they
 //! pass has had its part of them. So what waits at one place leaves the others free meanwhile.
+//!
+//! A link may be shaped by a token bucket: so many bytes of what it stood idle it makes up for.
 
 use std::collections::VecDeque;
 
@@ -81,14 +83,16 @@ pub(crate) struct Ways {
     /// Nanoseconds a byte, of a link and of a server.
     link: f64,
     byte: f64,
+    /// Bytes that go at once where nothing went before.
+    bucket: f64,
     free: Vec<f64>,
     links: HashMap<u32, f64>,
 }
 
 impl Ways {
-    pub(crate) fn new(servers: Servers, link: f64, byte: f64) -> Self {
+    pub(crate) fn new(servers: Servers, link: f64, byte: f64, bucket: f64) -> Self {
         let free = vec![0.; servers.count.max(1) as usize];
-        Self { servers, link, byte, free, links: HashMap::new() }
+        Self { servers, link, byte, bucket, free, links: HashMap::new() }
     }
 
     /// When all of it has come that may leave at `from`, and does so `late`.
@@ -97,8 +101,9 @@ impl Ways {
         let mut come = from;
         if self.link > 0. {
             let link = self.links.entry(node).or_default();
-            *link = link.max(from) + bytes * self.link;
-            come = link.max(from + late + bytes * self.link);
+            let filled = self.bucket * self.link;
+            *link = link.max(from - filled) + bytes * self.link;
+            come = link.max(from + late + (bytes * self.link - filled).max(0.));
         }
         if self.servers.count <= 1 {
             let server = if self.servers.count == 0 { node as usize } else { 0 };
@@ -116,9 +121,9 @@ impl Ways {
         if server >= self.free.len() {
             self.free.resize(server + 1, 0.);
         }
-        let free = &mut self.free[server];
-        *free = free.max(from) + request + bytes * self.byte;
-        if late > 0. { free.max(from + late + request + bytes * self.byte) } else { *free }
+        let (free, filled) = (&mut self.free[server], self.bucket * self.byte);
+        *free = free.max(from - filled) + request + bytes * self.byte;
+        free.max(from + late + request + (bytes * self.byte - filled).max(0.))
     }
 }
 
@@ -188,7 +193,7 @@ mod tests {
 
     #[test]
     fn servers_work_side_by_side() {
-        let mut ways = Ways::new(FOUR, 0., 2.);
+        let mut ways = Ways::new(FOUR, 0., 2., 0.);
         // 10 bytes each on three servers: 5 + 10 × 2
         assert!((ways.carry(&load(0, 0, 30), 100., 0.) - 125.).abs() < 1e-9);
         // the first is busy until 125, the fourth not
@@ -198,8 +203,19 @@ mod tests {
     }
 
     #[test]
+    fn a_bucket_makes_up_for_idle_moments() {
+        let mut ways = Ways::new(Servers::ONE, 0., 2., 10.);
+        let mut at = |from| ways.carry(&load(0, 0, 10), from, 0.);
+        // All ten bytes are in the bucket, so that the request's 5 alone are left; for the next
+        // nothing is: 105 + 25. In the 50 after that it fills again.
+        assert!((at(100.) - 105.).abs() < 1e-9);
+        assert!((at(105.) - 130.).abs() < 1e-9);
+        assert!((at(180.) - 185.).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_nodes_bytes_queue_at_its_link() {
-        let mut ways = Ways::new(FOUR, 4., 2.);
+        let mut ways = Ways::new(FOUR, 4., 2., 0.);
         // 30 bytes take 120 on the link, longer than 25 at the servers
         assert!((ways.carry(&load(0, 0, 30), 0., 0.) - 120.).abs() < 1e-9);
         assert!((ways.carry(&load(0, 0, 30), 0., 0.) - 240.).abs() < 1e-9);
@@ -209,7 +225,7 @@ mod tests {
 
     #[test]
     fn each_node_may_be_its_own_server() {
-        let mut ways = Ways::new(Servers { count: 0, ..Servers::ONE }, 0., 2.);
+        let mut ways = Ways::new(Servers { count: 0, ..Servers::ONE }, 0., 2., 0.);
         for node in [0, 7] {
             assert!((ways.carry(&load(node, 0, 10), 0., 0.) - 25.).abs() < 1e-9);
         }
@@ -218,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_leaves_late_does_not_hold_up_others() {
-        let mut ways = Ways::new(Servers::ONE, 0., 2.);
+        let mut ways = Ways::new(Servers::ONE, 0., 2., 0.);
         assert!((ways.carry(&load(0, 0, 10), 0., 1000.) - 1025.).abs() < 1e-9);
         assert!((ways.carry(&load(1, 0, 10), 0., 0.) - 50.).abs() < 1e-9);
     }

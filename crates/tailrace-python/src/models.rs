@@ -18,7 +18,7 @@ use tailrace_replay::program::FileCall;
 /// "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in bytes;
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
 /// "never", "while_open" or "always". They may be left out: "link" in ns a byte; "servers", {"count",
-/// "stripe_bytes", "stripe_count"}; "locks", {"granularity": "file", "object" or bytes, "hand_over"
+/// "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or bytes, "hand_over"
 /// in ns}; "metadata" in ns a call. Raises KeyError, TypeError and ValueError for others.
 #[pyfunction]
 pub(crate) fn model_times(
@@ -30,7 +30,7 @@ pub(crate) fn model_times(
     let mut now = 0;
     let mut time = |(kind, file, offset, bytes): (String, u32, i64, u64)| {
         let access = access(&kind)?;
-        let offset = Some(offset);
+        let offset = access.direction().map(|_| offset);
         let call = FileCall { begin: now, end: now, access, file, bytes, offset };
         let begin = now;
         now = files.end(0, begin, &call);
@@ -55,7 +55,8 @@ pub(crate) fn model_ends(
     }
     let parameters = parameters(&model)?;
     let call = |(kind, file, offset, bytes): &(String, u32, i64, u64)| {
-        let (access, offset) = (access(kind)?, Some(*offset));
+        let access = access(kind)?;
+        let offset = access.direction().map(|_| *offset);
         Ok(FileCall { begin: 0, end: 0, access, file: *file, bytes: *bytes, offset })
     };
     let calls: Vec<Vec<FileCall>> =
@@ -131,6 +132,7 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         rereads,
         link: optional(model, "link", |link| link.extract())?.unwrap_or(0.),
         servers: optional(model, "servers", |given| servers(&given))?,
+        bucket: optional(model, "bucket", |bytes| bytes.extract())?.unwrap_or(0.),
         locks: optional(model, "locks", |given| locks(&given))?,
         metadata: optional(model, "metadata", |time| time.extract())?.unwrap_or(0.),
     })

@@ -50,8 +50,15 @@ pub struct FileCall {
     /// Index into the trace's files.
     pub file: u32,
     pub bytes: u64,
-    /// Where in the file it reads or writes, where that is known.
+    /// Where in the file it reads or writes, where that is known; of others: see [`Self::drops`].
     pub offset: Option<i64>,
+}
+
+impl FileCall {
+    /// Of a call that has the client drop what it knows: from where on in the file.
+    pub fn drops(&self) -> Option<i64> {
+        self.offset.filter(|_| self.access == Access::Other)
+    }
 }
 
 /// Where each file's next read or write begins that names no place: behind the last, or where the

@@ -139,6 +139,8 @@ pub enum FileKind {
     MakeDirectory,
     View,
     Metadata,
+    /// Of what is cached, all from the offset on.
+    Drop,
 }
 
 /// A call on a file, in any layer.

@@ -94,7 +94,7 @@ pub mod file {
     /// In raw streams: the file is the one of the stream's last record *path*.
     pub const LATEST: i64 = 32;
 
-    const KINDS: [FileKind; 15] = [
+    const KINDS: [FileKind; 16] = [
         FileKind::Open,
         FileKind::Close,
         FileKind::Read,
@@ -110,6 +110,7 @@ pub mod file {
         FileKind::MakeDirectory,
         FileKind::View,
         FileKind::Metadata,
+        FileKind::Drop,
     ];
 
     /// What the number `op` means; one that a later capture adds is metadata.

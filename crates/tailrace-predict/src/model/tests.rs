@@ -29,6 +29,7 @@ const PLAIN: Parameters = Parameters {
     link: 0.,
     servers: None,
     locks: None,
+    bucket: 0.,
     metadata: 0.,
 };
 
@@ -121,6 +122,19 @@ fn the_last_of_a_nodes_ranks_that_closes_a_file_forgets_it() {
     let (close, read) = (call(Access::Close, 0, 0), call(Access::Read, 0, 50));
     let calls = [open, open, read, close, read, close, read];
     assert_eq!(ends(&PLAIN, &calls), [10, 20, 130, 140, 192, 202, 312]);
+}
+
+#[test]
+fn dropped_pages_are_read_again_but_what_is_on_its_way_stays() {
+    let (read, drop) = (call(Access::Read, 0, 50), |from| call(Access::Other, from, 0));
+    // Of the third reading 20 bytes are known: 172 + 10 + 20 + 30 · 2.
+    assert_eq!(ends(&PLAIN, &[read, read, drop(20), read]), [110, 162, 172, 262]);
+    let keeps = Parameters { rereads: Rereads::Always, ..PLAIN };
+    let warm = Modelled::new(&keeps, &[0], true);
+    assert_eq!(ends_of(warm, &[read, drop(0), read]), [52, 62, 114]);
+    // Written until 510.
+    let write = call(Access::Write, 0, 100);
+    assert_eq!(ends(&PLAIN, &[write, drop(0), read]), [110, 120, 172]);
 }
 
 #[test]
