@@ -8,12 +8,14 @@ experiment returns samples by name: seconds, bytes a second, bytes, or yes and n
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from statistics import fmean
 
 from tailrace.calibration import waiting
 from tailrace.calibration.probe import (
+    KIB,
     MIB,
     SMALL,
     Probe,
@@ -25,6 +27,9 @@ from tailrace.calibration.probe import (
 )
 
 SMALL_READS = 32
+# Bytes after a pause: more than buckets hold at usual rates.
+AFTER_A_PAUSE = (256 * KIB, MIB)
+PAUSE_S = 0.05
 FEW_WRITES, MANY_WRITES = 8, 64
 # So many blocks between one scattered write and the next: a client may merge what lies close.
 APART = 64
@@ -84,6 +89,20 @@ def bulk_write(probe: Probe, sizes: Sizes) -> Samples:
         "write_rate": sizes.bulk / (sum(blocks) + drained),
         "copy_rate": MIB / blocks[0],  # later ones may wait for room
     }
+
+
+def after_a_pause(probe: Probe, sizes: Sizes) -> Samples:
+    """Until all is on the servers, of more and less, when the way has stood idle: a token bucket
+    is full then."""
+    samples = {}
+    for size in (SMALL, *AFTER_A_PAUSE):
+        file, _ = probe.create(probe.new_path())
+        os.fsync(file)
+        time.sleep(PAUSE_S)
+        written = probe.write(file, size, 0)
+        samples[f"after_pause_{size}"] = written + timed(os.fsync, file)[1]
+        os.close(file)
+    return samples
 
 
 def room(probe: Probe, sizes: Sizes) -> Samples:
@@ -154,6 +173,7 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     small_writes,
     scattered_writes,
     bulk_write,
+    after_a_pause,
     *(partial(waiting.on_own_writes, name) for name in waiting.USUAL),
     waiting.on_a_small_write,
     reading,

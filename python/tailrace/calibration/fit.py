@@ -6,12 +6,14 @@ from typing import Literal
 
 import numpy as np
 
+from tailrace.calibration.bucket import bucket
 from tailrace.calibration.probe import SMALL, Samples, Sizes
 from tailrace.calibration.quantities import ENDLESS, quantity, rate
 from tailrace.calibration.waiting import USUAL
 from tailrace.predict.model import (
     KINDS,
     NOTHING,
+    Bucket,
     ByteRates,
     CallCosts,
     ClientCache,
@@ -43,6 +45,7 @@ class Fit:
             read=rate(self._values("read_rate")),
         )
         cache = self._cache(rates)
+        self._bucket = bucket(rounds, rates.write.value, rates.copy_in.value)
         self.model = Model(
             version=1,
             name=name,
@@ -50,11 +53,12 @@ class Fit:
             calls=self._calls(cache),
             bytes_per_s=rates,
             cache=cache,
+            bucket=Bucket(bytes=self._bucket) if self._bucket else None,
         )
 
     def _calls(self, cache: ClientCache) -> CallCosts:
         return CallCosts(
-            read=self._beyond_bytes("read_call", "read_rate"),
+            read=self._alone("read_call", "read_rate"),
             cached_read=self._beyond_bytes("cached_read", "copy_out_rate"),
             write=self._beyond_bytes("small_write", "copy_rate"),
             scattered_write=self._more("scattered_write", "small_write"),
@@ -64,7 +68,7 @@ class Fit:
             open=self._either("open", "create"),
             close=self._of("close"),
             look_up=self._of("look_up"),
-            synchronize=self._beyond_bytes("synchronize_dirty", "write_rate"),
+            synchronize=self._alone("synchronize_dirty", "write_rate"),
             synchronize_clean=self._of("synchronize_clean"),
             lock=self._of("lock"),
             truncate=self._of("truncate"),
@@ -84,6 +88,10 @@ class Fit:
         """What a small call takes beyond its bytes at that rate."""
         bytes_s = SMALL / self._values(rate)
         return quantity(np.clip(self._values(call) - bytes_s, 0, None))
+
+    def _alone(self, call: str, rate: str) -> Quantity:
+        """The same of a call by itself, before which the way stood idle."""
+        return quantity(np.clip(self._values(call) - self._byte_time(rate), 0, None))
 
     def _more(self, call: str, than: str) -> Quantity:
         """What one takes more than the other, in the same round."""
@@ -133,9 +141,13 @@ class Fit:
         for name in USUAL:
             if name in cache.drains or (name == "end" and cache.end_drains):
                 beyond = self._values(f"{name}_after_small") - self._values(without[name])
-                bytes_s = SMALL / self._values("write_rate")
+                bytes_s = self._byte_time("write_rate")
                 found.append(quantity(np.clip(beyond - bytes_s, 0, None)))
         return max(found, key=lambda found: found.value)
+
+    def _byte_time(self, name: str) -> np.ndarray | float:
+        """Of a small write or read by itself, s: what a bucket holds takes none."""
+        return 0.0 if self._bucket else SMALL / self._values(name)
 
     def _drains(self, name: str, room: Quantity, drain_s: float) -> bool:
         left_s = drain_s * min(1.0, room.value / self._sizes.bulk)

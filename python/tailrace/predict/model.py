@@ -123,6 +123,12 @@ class Client(_Table):
     bytes_per_s: Rate
 
 
+class Bucket(_Table):
+    """What links make up for of the time that they stood idle, as token buckets do."""
+
+    bytes: Quantity
+
+
 class Servers(_Table):
     """A file lies on `stripe_count` of so many servers. The rates are then one server's. "node":
     each node is its own."""
@@ -211,6 +217,7 @@ class Model(_Table):
     bytes_per_s: ByteRates
     cache: ClientCache
     client: Client | None = None
+    bucket: Bucket | None = None
     servers: Servers | None = None
     locks: Locks | None = None
     metadata: Metadata | None = None
@@ -266,6 +273,7 @@ class Model(_Table):
             "behind_writes": list(self.cache.behind_writes),
             "rereads": self.cache.rereads,
             "link": per_byte(self.client.bytes_per_s) if self.client else 0.0,
+            "bucket": float(getattr(self.bucket.bytes, opposite)) if self.bucket else 0.0,
             "servers": self.servers and self.servers.parameters(),
             "locks": self.locks
             and {
@@ -353,6 +361,9 @@ def _shared(model: Model) -> list[str]:
     if model.client:
         lines += ["# Bytes a second of each node's link, in and out.", "[client]"]
         lines += [f"bytes_per_s = {_quantity(model.client.bytes_per_s)}", ""]
+    if model.bucket:
+        lines += ["# So many bytes of what links stood idle they make up for, as token buckets do."]
+        lines += ["[bucket]", f"bytes = {_quantity(model.bucket.bytes)}", ""]
     if model.servers:
         lines += ["# Each has the rates above, and a file lies on `stripe_count` of them."]
         lines += ["[servers]", *(f"{name} = {_value(given)}" for name, given in model.servers), ""]
