@@ -26,7 +26,7 @@ from tailrace.usage import Cache
 # Without a change a run that is taken again should take what it took; it may miss that by so much.
 IDENTICAL = 0.01
 # By so much one run is taken to differ from the next. Of the pairs in docs/reference/predictions.md
-# 66 % are in the interval without that, and 83 % with it.
+# some 67 % are in the interval without that, and 72 % with it.
 RUN_TO_RUN = 0.05
 
 # Of a model's parameters: what a file system that is faster does in less time.
