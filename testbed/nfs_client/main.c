@@ -127,16 +127,16 @@ static void on_alive(struct rpc_context *rpc, int status, void *data, void *priv
     (void)private;
 }
 
-/* A server closes a connection over which it has heard nothing for some minutes. */
-static int keep_alive(int ready)
+/* A server closes a connection over which it has heard nothing for some minutes. What the kernel
+ * asks may be answered without it. */
+static void keep_alive(short events)
 {
     static double last;
-    if (ready > 0)
-        last = now();
-    if (now() - last < SILENT_SECONDS)
-        return 0;
+    if (events == 0 && now() - last < SILENT_SECONDS)
+        return;
     last = now();
-    return rpc_nfs3_null_async(client.rpc, on_alive, NULL);
+    if (events == 0)
+        rpc_nfs3_null_async(client.rpc, on_alive, NULL);
 }
 
 static int serve_server(short events)
@@ -170,8 +170,9 @@ static int serve(void)
         };
         const double longest = client.gathering ? HELD_BACK_SECONDS : SILENT_SECONDS;
         const int ready = poll(wait, 2, (int)(1000 * longest));
-        if (ready < 0 || keep_alive(ready) != 0)
+        if (ready < 0)
             continue;
+        keep_alive(wait[1].revents);
         ended = serve_server(wait[1].revents) || serve_kernel(wait[0].revents, &buffer);
         push_out_in_time();
     }

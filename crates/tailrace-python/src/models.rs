@@ -18,8 +18,9 @@ use tailrace_replay::program::FileCall;
 /// "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in bytes;
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
 /// "never", "while_open" or "always". They may be left out: "link" in ns a byte; "servers", {"count",
-/// "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or bytes, "hand_over"
-/// in ns}; "metadata" in ns a call. Raises KeyError, TypeError and ValueError for others.
+/// "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
+/// bytes, "hand_over" in ns}; "metadata" in ns a call. Raises KeyError, TypeError and ValueError for
+/// others.
 #[pyfunction]
 pub(crate) fn model_times(
     model: Bound<'_, PyDict>,
