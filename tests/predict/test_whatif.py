@@ -126,6 +126,32 @@ def test_what_is_read_is_known_by_its_place(reader: Path, tmp_path: Path) -> Non
     assert taken - nothing == pytest.approx(2_000_000, abs=1000)
 
 
+DROPPER = """
+import os
+file = os.open("input", os.O_RDONLY)
+os.pread(file, 2000, 0)
+os.posix_fadvise(file, 0, 0, os.POSIX_FADV_{advice})
+os.pread(file, 2000, 0)
+os.close(file)
+"""
+
+
+@pytest.mark.parametrize(("advice", "read_bytes"), [("DONTNEED", 4000), ("NORMAL", 2000)])
+def test_what_the_program_drops_is_read_again(tmp_path: Path, advice: str, read_bytes: int) -> None:
+    """At 1 MB/s, from capture on."""
+    (tmp_path / "input").write_bytes(bytes(4000))
+    program = DROPPER.format(advice=advice)
+    command = [TAILRACE, "run", "--no-report", "-o", "trace", "--", sys.executable, "-c", program]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    run = Run(next((tmp_path / "trace").glob("*.tailrace")))
+    slow, free = (
+        Change(target=load(written(tmp_path, toml(**rates))), directory=tmp_path, cache="cold")
+        for rates in ({"read_rate": "1e6", "rereads": '"while_open"'}, {})
+    )
+    taken = predicted_ns(run, slow)[0] - predicted_ns(run, free)[0]
+    assert taken == pytest.approx(read_bytes * 1000, abs=1000)
+
+
 def test_a_warm_cache_is_the_low_edge_unless_it_is_known(reader: Path, tmp_path: Path) -> None:
     model = load(written(tmp_path, toml(read="1", rereads='"always"')))
     run = Run(reader)
