@@ -14,6 +14,8 @@ PIP := -m pip install --quiet --disable-pip-version-check
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # cargo builds the Python bridge against the environment's Python, not whichever comes first
 export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
+# modules are compiled once and not for each of thousands of commands that the tests start
+unexport PYTHONDONTWRITEBYTECODE
 
 ENGINE_SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml) \
 	$(shell find crates -name '*.rs' -o -name Cargo.toml)
@@ -38,10 +40,9 @@ test: ## the crates, then tests/ with a sample of each matrix: 20 minutes on two
 	.venv/bin/pytest -m "alone and not whole"
 
 test-quick: build build/openmpi/.ready build/.system
-test-quick: ## make test without what is marked slow: 2 minutes
+test-quick: ## make test without what is slow or runs alone: 2 minutes
 	cargo test --quiet --workspace --exclude tailrace-python
 	.venv/bin/pytest -m "not slow and not alone and not whole" $(SIDE_BY_SIDE)
-	.venv/bin/pytest -m "alone and not slow and not whole"
 
 test-whole: build build/openmpi/.ready build/.system
 test-whole: ## what make test leaves out, an hour or two: the rest of each matrix, mpi4py's suite

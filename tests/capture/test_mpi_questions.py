@@ -45,6 +45,7 @@ def test_a_rank_that_is_killed_lacks_few(workplace, tmp_path, binary):
     assert ASKED - 2**16 < stream.asked("MPI_Comm_rank") <= ASKED
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="steps by x86's trap flag")
 def test_each_is_counted_once_where_a_signal_handler_makes_counts_due(workplace, tmp_path, binary):
     """A handler's file call writes what was counted so far, at each instruction of a question."""

@@ -111,6 +111,7 @@ def test_the_suite_does_not_notice_capture(suite, ranks, tmp_path):
     _is_not_noticed(suite, ranks, tmp_path)
 
 
+@pytest.mark.whole
 def test_its_main_part_does_not_notice_capture(suite, tmp_path):
     _is_not_noticed(suite, 2, tmp_path, "-i", PART)
 

@@ -22,6 +22,7 @@ from ..python.test_report import check_schema
 TAILRACE = str(Path(sys.executable).with_name("tailrace"))
 
 
+@pytest.mark.slow
 def test_a_directory_is_measured_and_left_as_it_was(tmp_path: Path) -> None:
     target, model = tmp_path / "target", tmp_path / "model.toml"
     target.mkdir()
@@ -73,7 +74,7 @@ def by_two_ranks(directory: Path, *options: str) -> list[str]:
     return [TAILRACE, "calibrate", str(directory), *words]
 
 
-@pytest.mark.slow
+@pytest.mark.whole
 def test_two_ranks_of_a_node_tell_what_is_inside_it(tmp_path: Path) -> None:
     """It is compiled, and the directory is left as it was."""
     target, model = tmp_path / "target", tmp_path / "model.toml"
@@ -95,7 +96,7 @@ def test_two_ranks_of_a_node_tell_what_is_inside_it(tmp_path: Path) -> None:
     assert not any(target.iterdir())
 
 
-@pytest.mark.slow
+@pytest.mark.whole
 def test_ranks_that_are_stopped_leave_nothing(tmp_path: Path) -> None:
     with started(by_two_ranks(tmp_path, "--budget", "10s"), env=WITH_KERNELS) as process:
         until(lambda: any(tmp_path.glob(".tailrace-calibrate-*/several/records")), process)

@@ -77,6 +77,7 @@ def traces(bench: Bench) -> Callable[[str, int, str], Traces]:  # noqa: F811
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(apart=True)
 @pytest.mark.parametrize(
     ("workload", "ranks", "format_"),
     [

@@ -97,7 +97,7 @@ PAIRS = [
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(pairs=True)
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WORKLOADS)
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("ranks", RANKS)
@@ -111,6 +111,7 @@ def test_calls_are_those_of_a_real_run(
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize("format_", description.FORMATS)
 @pytest.mark.parametrize(
     ("method", "settings"),

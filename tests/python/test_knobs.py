@@ -88,6 +88,7 @@ def test_there_are_none_where_the_run_cannot_be_taken_again(run: tailrace.Run) -
     assert knobs(busy) is None and knobs(gone) is None
 
 
+@pytest.mark.slow
 def test_a_slider_says_what_the_run_would_take(
     run: tailrace.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -136,6 +136,7 @@ def test_a_full_stdout_is_one_sentence(trace, what):
     assert blank == "" and hint.startswith("hint: ") and "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["report $T", "report --json $T", "bench --list", "--help"])
 @pytest.mark.parametrize("end", ["| head -1", ">&-", "2>&-", "| true"])
 def test_a_reader_that_has_read_enough_is_no_error(trace, what, end):

@@ -47,6 +47,7 @@ def claims(time_s: Callable[[Any], float], studies: int, blocks: int = 3) -> int
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize("blocks", [3, 10])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_crossover_is_claimed_where_curves_merge(shape: str, blocks: int) -> None:

@@ -94,6 +94,7 @@ def test_what_a_fraction_mixes_up_is_said(tmp_path):
     )
 
 
+@pytest.mark.whole
 def test_few_fractions_without_effect_are_said_to_have_one(tmp_path):
     summaries = [
         Summary(measured(tmp_path, "screening = true", lambda where: 1.0, seed=seed))

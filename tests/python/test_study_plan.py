@@ -88,6 +88,7 @@ def decides(measured: set[int], worlds: list[tuple[int, ...]]) -> bool:
     return all(best.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_the_selection_is_the_least_that_decides(seed: int) -> None:
     """Against all selections there are, in all worlds that the intervals allow: each that decides

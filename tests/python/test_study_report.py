@@ -370,6 +370,7 @@ def test_levels_that_pandas_read_from_parquet_are_found(tmp_path):
 # --- whatever a study has come to so far
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_a_study_that_is_under_way_is_reported(seed):
     """The first runs of it, of which some failed, in their order."""
@@ -411,6 +412,7 @@ def test_the_machine_is_warned_of():
     assert "<th>memory</th><td>25.0 GB</td>" in text and "1970-01-01 00:00 UTC" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [{"elapsed_s": 0.0}, {"elapsed_s": np.nan}, {"elapsed_s": 4.0}])
 def test_a_response_that_says_nothing_is_reported(numbers):
     """All zero, none at all, or all the same."""

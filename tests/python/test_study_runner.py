@@ -278,16 +278,20 @@ LONG = (
     .replace("0.{first}", "{first}")
 )
 LONG = LONG.replace("took_s>[0-9.]+", "took_s>[0-9]+")
-RUNS = 200
 
 
 @pytest.mark.slow
-def test_killed_twenty_times_nothing_is_lost_and_nothing_repeated(tmp_path: Path) -> None:
-    path = write(tmp_path, LONG)
+@pytest.mark.parametrize("times", [4, pytest.param(20, marks=pytest.mark.whole)])
+def test_killed_several_times_nothing_is_lost_and_nothing_repeated(
+    tmp_path: Path, times: int
+) -> None:
+    repetitions = 2 * times
+    runs = 5 * repetitions
+    path = write(tmp_path, LONG.replace("repetitions = 40", f"repetitions = {repetitions}"))
     directory = tmp_path / "out"
     lot = random.Random(os.environ.get("TAILRACE_TEST_SEED", "7"))
     kills, before = 0, []
-    while kills < 20:
+    while kills < times:
         process = start(path, directory)
         # by runs stored, not by the clock: a fast machine would be done before the last kill
         more = lot.randrange(6)
@@ -303,10 +307,10 @@ def test_killed_twenty_times_nothing_is_lost_and_nothing_repeated(tmp_path: Path
         before = now
     assert start(path, directory).wait() == 0, (tmp_path / "said").read_text()[-2000:]
     made = [line["run"] for line in lines(directory)]
-    assert sorted(made) == list(range(RUNS))
+    assert sorted(made) == list(range(runs))
     begun = Counter(executed(tmp_path))
-    assert set(begun) == set(range(RUNS))
-    assert sum(begun.values()) - RUNS <= kills  # at most the run in flight, each time
+    assert set(begun) == set(range(runs))
+    assert sum(begun.values()) - runs <= kills  # at most the run in flight, each time
     assert leftovers.marked(tailrace.open_study(directory).plan["identity"]) == []
 
 

@@ -288,7 +288,7 @@ def held(measured) -> bool | None:
     return low <= 12 <= high
 
 
-@pytest.mark.slow
+@pytest.mark.whole
 def test_crossover_intervals_cover_as_they_promise():
     answers = [held(crossing(seed)) for seed in range(STUDIES)]
     decided = [answer for answer in answers if answer is not None]

@@ -168,6 +168,7 @@ def test_a_line_that_is_no_run_is_told_with_its_place(done: Path) -> None:
     assert "runs.jsonl, line 16 is not a finished run" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_budget_ends_it_between_runs_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     slow = COMMAND.replace('echo "took', 'sleep 0.2; echo "took')
     path = write(tmp_path, slow)

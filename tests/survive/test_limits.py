@@ -57,7 +57,7 @@ def test_sixty_four_threads(alone: Path, tmp_path: Path, tailrace: list[str]) ->
     assert [int(written[os.fsencode(seen / f"data.{n}")]) for n in range(64)] == [number] * 64
 
 
-@pytest.mark.slow
+@pytest.mark.whole
 def test_five_million_events_a_rank(mpi: Mpi, tmp_path: Path, tailrace: list[str]) -> None:
     program = harness.build(mpi.mpicc, "ranks", tmp_path)
     seen, number = harness.prepare(tmp_path / "seen"), 5_000_000

@@ -25,6 +25,7 @@ NODE_BYTES_PER_S, SERVER_BYTES_PER_S = 40e6 / 8, 80e6 / 8
 PAYLOAD = 1448 / 1514
 
 
+@pytest.mark.whole
 def test_four_nodes_find_their_links(testbed: Testbed, tmp_path: Path) -> None:
     """Each node's link has 40 Mb/s, the server's 80: two nodes fill it."""
     require("cluster")

@@ -115,6 +115,7 @@ def test_mpi_over_the_nodes(nodes: Nodes, name: str, tmp_path: Path) -> None:
     assert sorted(answer.split()) == ["node1"] * 2 + ["node2"] * 2 + ["node3"] * 2
 
 
+@pytest.mark.whole
 def test_a_slurm_job_over_the_nodes(nodes: Nodes) -> None:
     answer = enter(
         nodes.testbed,

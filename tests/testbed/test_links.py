@@ -36,7 +36,7 @@ def read_rate(path: Path) -> float:
     return 8 * SIZE / (time.monotonic() - begun)
 
 
-@pytest.mark.parametrize("name", ["nfs", "single"])
+@pytest.mark.parametrize("name", ["nfs", pytest.param("single", marks=pytest.mark.whole)])
 def test_one_link_carries_its_rate_and_no_more(testbed: Testbed, name: str) -> None:
     """A bucket lets a little through at once, so that the bound has 3 % to spare; read by a mount
     that has no pages."""
@@ -49,6 +49,7 @@ def test_one_link_carries_its_rate_and_no_more(testbed: Testbed, name: str) -> N
             assert 0.7 * rate * 10**6 < measured < 1.03 * rate * 10**6
 
 
+@pytest.mark.whole
 def test_four_links_carry_more_than_one(testbed: Testbed) -> None:
     """Three parts of four are data, so that three times the rate of a link is the most."""
     require("striped")

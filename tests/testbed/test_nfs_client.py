@@ -27,6 +27,7 @@ def sanitized(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> Mounted:
     return Mounted("nfs", here, there, {})
 
 
+@pytest.mark.whole
 def test_its_memory(testbed: Testbed, sanitized: Mounted) -> None:
     """A client that the sanitizers end leaves its mount dead, and its reason in the log."""
     (sanitized.here / "shared").touch()

@@ -8,6 +8,7 @@ mod common;
 
 use std::collections::HashMap;
 
+use rayon::prelude::*;
 use tailrace_replay::analysis;
 use tailrace_replay::{Options, analyze};
 use tailrace_trace::MemoryTrace;
@@ -400,5 +401,5 @@ fn compare(seed: u64) {
 
 #[test]
 fn random_programs_replay_as_the_oracle_says() {
-    (0..3000).for_each(compare);
+    (0..3000).into_par_iter().for_each(compare);
 }
