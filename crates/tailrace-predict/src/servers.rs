@@ -101,9 +101,7 @@ impl Ways {
         let mut come = from;
         if self.link > 0. {
             let link = self.links.entry(node).or_default();
-            let filled = self.bucket * self.link;
-            *link = link.max(from - filled) + bytes * self.link;
-            come = link.max(from + late + (bytes * self.link - filled).max(0.));
+            come = pass(link, self.link, self.bucket, (0., bytes), from, late);
         }
         if self.servers.count <= 1 {
             let server = if self.servers.count == 0 { node as usize } else { 0 };
@@ -121,10 +119,23 @@ impl Ways {
         if server >= self.free.len() {
             self.free.resize(server + 1, 0.);
         }
-        let (free, filled) = (&mut self.free[server], self.bucket * self.byte);
-        *free = free.max(from - filled) + request + bytes * self.byte;
-        free.max(from + late + request + (bytes * self.byte - filled).max(0.))
+        pass(&mut self.free[server], self.byte, self.bucket, (request, bytes), from, late)
     }
+}
+
+/// When a request of so many bytes has passed a place that is `free` from then on, takes `byte` for
+/// each, and has a bucket that was filled while it stood idle.
+fn pass(
+    free: &mut f64,
+    byte: f64,
+    bucket: f64,
+    (request, bytes): (f64, f64),
+    from: f64,
+    late: f64,
+) -> f64 {
+    let (time, filled) = (bytes * byte, bucket * byte);
+    *free = free.max(from - filled) + request + time;
+    free.max(from + late + request + (time - filled).max(0.))
 }
 
 /// What a node, or a node's file, has on its way, the oldest first.

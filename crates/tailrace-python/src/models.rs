@@ -22,22 +22,26 @@ use tailrace_replay::program::FileCall;
 /// bytes, "hand_over" in ns}; "metadata" in ns a call. Raises KeyError, TypeError and ValueError for
 /// others.
 #[pyfunction]
-pub(crate) fn model_times(
-    model: Bound<'_, PyDict>,
-    calls: Vec<(String, u32, i64, u64)>,
-) -> PyResult<Vec<i64>> {
+pub(crate) fn model_times(model: Bound<'_, PyDict>, calls: Vec<Call>) -> PyResult<Vec<i64>> {
     let parameters = parameters(&model)?;
     let mut files = Modelled::new(&parameters, &[0], false);
     let mut now = 0;
-    let mut time = |(kind, file, offset, bytes): (String, u32, i64, u64)| {
-        let access = access(&kind)?;
-        let offset = access.direction().map(|_| offset);
-        let call = FileCall { begin: now, end: now, access, file, bytes, offset };
+    let mut time = |call: &Call| {
         let begin = now;
-        now = files.end(0, begin, &call);
+        now = files.end(0, begin, &FileCall { begin, end: begin, ..file_call(call)? });
         Ok(now - begin)
     };
-    calls.into_iter().map(&mut time).collect()
+    calls.iter().map(&mut time).collect()
+}
+
+/// (kind, file, offset, bytes)
+type Call = (String, u32, i64, u64);
+
+/// Where it stands in time is not known yet.
+fn file_call((kind, file, offset, bytes): &Call) -> PyResult<FileCall> {
+    let access = access(kind)?;
+    let offset = access.direction().map(|_| *offset);
+    Ok(FileCall { begin: 0, end: 0, access, file: *file, bytes: *bytes, offset })
 }
 
 /// When each rank is done with its calls by a model, ns: lists of calls as in `model_times`, and by
@@ -48,20 +52,15 @@ pub(crate) fn model_ends(
     py: Python<'_>,
     model: Bound<'_, PyDict>,
     nodes: Vec<u32>,
-    ranks: Vec<Vec<(String, u32, i64, u64)>>,
+    ranks: Vec<Vec<Call>>,
     warm: bool,
 ) -> PyResult<Vec<i64>> {
     if nodes.len() != ranks.len() {
         return Err(PyValueError::new_err("each rank is on a node"));
     }
     let parameters = parameters(&model)?;
-    let call = |(kind, file, offset, bytes): &(String, u32, i64, u64)| {
-        let access = access(kind)?;
-        let offset = access.direction().map(|_| *offset);
-        Ok(FileCall { begin: 0, end: 0, access, file: *file, bytes: *bytes, offset })
-    };
     let calls: Vec<Vec<FileCall>> =
-        ranks.iter().map(|calls| calls.iter().map(call).collect()).collect::<PyResult<_>>()?;
+        ranks.iter().map(|calls| calls.iter().map(file_call).collect()).collect::<PyResult<_>>()?;
     Ok(py.detach(|| served(&mut Modelled::new(&parameters, &nodes, warm), &calls)))
 }
 

@@ -90,8 +90,9 @@ class Fit:
         return quantity(np.clip(self._values(call) - bytes_s, 0, None))
 
     def _alone(self, call: str, rate: str) -> Quantity:
-        """The same of a call by itself, before which the way stood idle."""
-        return quantity(np.clip(self._values(call) - self._byte_time(rate), 0, None))
+        """The same of a call by itself, before which the way stood idle: what a bucket holds takes
+        no time."""
+        return self._of(call) if self._bucket else self._beyond_bytes(call, rate)
 
     def _more(self, call: str, than: str) -> Quantity:
         """What one takes more than the other, in the same round."""
@@ -141,13 +142,9 @@ class Fit:
         for name in USUAL:
             if name in cache.drains or (name == "end" and cache.end_drains):
                 beyond = self._values(f"{name}_after_small") - self._values(without[name])
-                bytes_s = self._byte_time("write_rate")
+                bytes_s = 0.0 if self._bucket else SMALL / self._values("write_rate")
                 found.append(quantity(np.clip(beyond - bytes_s, 0, None)))
         return max(found, key=lambda found: found.value)
-
-    def _byte_time(self, name: str) -> np.ndarray | float:
-        """Of a small write or read by itself, s: what a bucket holds takes none."""
-        return 0.0 if self._bucket else SMALL / self._values(name)
 
     def _drains(self, name: str, room: Quantity, drain_s: float) -> bool:
         left_s = drain_s * min(1.0, room.value / self._sizes.bulk)
