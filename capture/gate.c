@@ -16,6 +16,7 @@
 #include <sys/auxv.h>
 
 #include "functions.h"
+#include "glibc.h"
 #include "node.h"
 #include "process.h"
 #include "system.h"
@@ -422,7 +423,7 @@ static void start_recording(void)
         describe_usage();
         processor_begins();
         thread_prepare();
-        pthread_atfork(NULL, NULL, descriptors_forget);
+        glibc_at_fork(NULL, NULL, descriptors_forget);
     }
     tailrace_recording = 1;
 }
@@ -467,7 +468,7 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv)
     remember_host();
     if (getenv("TAILRACE_RAW") && is_launcher(executable))
         name_launch();
-    if (wants_recording(executable)) {
+    if (glibc_is_there() && wants_recording(executable)) {
         process.may_record = true;
         remember_stderr();
         describe(executable, argc, argv);

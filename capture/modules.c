@@ -1,9 +1,9 @@
 /* modules.c: the files whose code is mapped, by /proc/self/maps and their own headers. */
 #include <elf.h>
-#include <gnu/libc-version.h>
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "glibc.h"
 #include "modules.h"
 #include "system.h"
 

@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/time.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include "process.h"
 #include "newer.h"
@@ -104,6 +107,15 @@ AT_DIRECTORY(fchownat, FILE_METADATA,
 AT_DIRECTORY(utimensat, FILE_METADATA,
              (int directory, const char *path, const struct timespec times[2], int flags),
              (directory, path, times, flags))
+AT_PATH(utime, FILE_METADATA, (const char *path, const struct utimbuf *times), (path, times))
+AT_PATH(utimes, FILE_METADATA, (const char *path, const struct timeval times[2]), (path, times))
+AT_PATH(lutimes, FILE_METADATA, (const char *path, const struct timeval times[2]), (path, times))
+AT_PATH(mknod, FILE_METADATA, (const char *path, mode_t mode, dev_t device), (path, mode, device))
+AT_DIRECTORY(mknodat, FILE_METADATA, (int directory, const char *path, mode_t mode, dev_t device),
+             (directory, path, mode, device))
+AT_PATH(mkfifo, FILE_METADATA, (const char *path, mode_t mode), (path, mode))
+AT_DIRECTORY(mkfifoat, FILE_METADATA, (int directory, const char *path, mode_t mode),
+             (directory, path, mode))
 AT_PATH(truncate, FILE_TRUNCATE, (const char *path, off_t bytes), (path, bytes))
 AT_PATH(truncate64, FILE_TRUNCATE, (const char *path, off64_t bytes), (path, bytes))
 
@@ -148,6 +160,32 @@ ON_FILE(fstatvfs64, FILE_STAT, (int fd, struct statvfs64 *status), (fd, status))
 ON_FILE(fchmod, FILE_METADATA, (int fd, mode_t mode), (fd, mode))
 ON_FILE(fchown, FILE_METADATA, (int fd, uid_t user, gid_t group), (fd, user, group))
 ON_FILE(futimens, FILE_METADATA, (int fd, const struct timespec times[2]), (fd, times))
+ON_FILE(futimes, FILE_METADATA, (int fd, const struct timeval times[2]), (fd, times))
+
+/* --- Extended attributes --- */
+
+#define SIZED(name, parameters, arguments)                                                         \
+    WRAP_PATH(ssize_t, name, parameters, arguments, AT_FDCWD, path, FILE_STAT)
+#define SIZED_OF_FILE(name, parameters, arguments)                                                 \
+    WRAP_FILE(ssize_t, name, parameters, arguments, descriptor_file(fd), FILE_STAT, 0, 0, 0)
+#define BY_PATH(prefix)                                                                            \
+    AT_PATH(prefix##setxattr, FILE_METADATA,                                                       \
+            (const char *path, const char *name, const void *value, size_t bytes, int flags),      \
+            (path, name, value, bytes, flags))                                                     \
+    AT_PATH(prefix##removexattr, FILE_METADATA, (const char *path, const char *name),              \
+            (path, name))                                                                          \
+    SIZED(prefix##getxattr, (const char *path, const char *name, void *value, size_t bytes),       \
+          (path, name, value, bytes))                                                              \
+    SIZED(prefix##listxattr, (const char *path, char *list, size_t bytes), (path, list, bytes))
+BY_PATH()
+BY_PATH(l)
+ON_FILE(fsetxattr, FILE_METADATA,
+        (int fd, const char *name, const void *value, size_t bytes, int flags),
+        (fd, name, value, bytes, flags))
+ON_FILE(fremovexattr, FILE_METADATA, (int fd, const char *name), (fd, name))
+SIZED_OF_FILE(fgetxattr, (int fd, const char *name, void *value, size_t bytes),
+              (fd, name, value, bytes))
+SIZED_OF_FILE(flistxattr, (int fd, char *list, size_t bytes), (fd, list, bytes))
 
 /* --- Directories --- */
 

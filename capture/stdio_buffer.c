@@ -1,8 +1,8 @@
 /* stdio_buffer.c: what a FILE's buffer serves is counted, what reaches the system is a request. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <gnu/libc-version.h>
 
+#include "glibc.h"
 #include "process.h"
 #include "stdio_file.h"
 #include "system.h"

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "glibc.h"
 #include "wrap.h"
 
 /* --- The FILE --- */

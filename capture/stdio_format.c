@@ -9,6 +9,8 @@ int __fprintf_chk(FILE *, int, const char *, ...);
 int __vfprintf_chk(FILE *, int, const char *, va_list);
 int __printf_chk(int, const char *, ...);
 int __vprintf_chk(int, const char *, va_list);
+int __dprintf_chk(int, int, const char *, ...);
+int __vdprintf_chk(int, int, const char *, va_list);
 int __isoc99_fscanf(FILE *, const char *, ...);
 int __isoc99_vfscanf(FILE *, const char *, va_list);
 int __isoc99_scanf(const char *, ...);
@@ -67,6 +69,8 @@ static inline bool has_room(const struct buffered *slot, FILE *fp)
             return REAL(name)(EXPAND passed, list);                                                \
         PRINT_BODY(function, fp, file, REAL(name)(EXPAND passed, list))                            \
     }                                                                                              \
+    PRINT_PAIR(name, variadic, parameters, passed)
+#define PRINT_PAIR(name, variadic, parameters, passed)                                             \
     TAILRACE_EXPORT int name(EXPAND parameters, va_list list)                                      \
     {                                                                                              \
         return record_##name(FUNCTION_##name, EXPAND passed, list);                                \
@@ -154,30 +158,22 @@ SCAN(__isoc23_)
 
 /* --- To a descriptor --- */
 
-static int record_vdprintf(enum function function, int fd, const char *format, va_list list)
-{
-    uint32_t file;
-    if (!tailrace_recording || !(file = descriptor_file(fd)))
-        return REAL(vdprintf)(fd, format, list);
-    struct call call;
-    struct stream *stream = call_begin(&call, function);
-    int result = REAL(vdprintf)(fd, format, list);
-    if (stream)
-        end_file_call(stream, &call, clock_now(), FILE_WRITE, 0, file, MOVED, 0,
-                      result < 0 ? errno : 0);
-    return result;
-}
+/* As PRINT, without a FILE. */
+#define PRINT_TO(name, variadic, parameters, passed)                                               \
+    static int record_##name(enum function function, EXPAND parameters, va_list list)              \
+    {                                                                                              \
+        uint32_t file;                                                                             \
+        if (!tailrace_recording || !(file = descriptor_file(fd)))                                  \
+            return REAL(name)(EXPAND passed, list);                                                \
+        struct call call;                                                                          \
+        struct stream *stream = call_begin(&call, function);                                       \
+        int result = REAL(name)(EXPAND passed, list);                                              \
+        if (stream)                                                                                \
+            end_file_call(stream, &call, clock_now(), FILE_WRITE, 0, file, MOVED, 0,               \
+                          result < 0 ? errno : 0);                                                 \
+        return result;                                                                             \
+    }                                                                                              \
+    PRINT_PAIR(name, variadic, parameters, passed)
 
-TAILRACE_EXPORT int vdprintf(int fd, const char *restrict format, va_list list)
-{
-    return record_vdprintf(FUNCTION_vdprintf, fd, format, list);
-}
-
-TAILRACE_EXPORT int dprintf(int fd, const char *restrict format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int result = record_vdprintf(FUNCTION_dprintf, fd, format, list);
-    va_end(list);
-    return result;
-}
+PRINT_TO(vdprintf, dprintf, (int fd, const char *restrict format), (fd, format))
+PRINT_TO(__vdprintf_chk, __dprintf_chk, (int fd, int flag, const char *format), (fd, flag, format))

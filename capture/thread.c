@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "glibc.h"
 #include "process.h"
 #include "record.h"
 #include "system.h"
@@ -356,7 +357,7 @@ static void parent_after_fork(void)
 void thread_prepare(void)
 {
     key_exists = !pthread_key_create(&key, thread_ends);
-    pthread_atfork(process_lock, parent_after_fork, forget_stream);
+    glibc_at_fork(process_lock, parent_after_fork, forget_stream);
 }
 
 static void add_lost_elsewhere(struct stream *stream)

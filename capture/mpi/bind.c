@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "../glibc.h"
 #include "../process.h"
 
 extern const int tailrace_symbol_places[];

@@ -21,6 +21,7 @@ static int print_list(FILE *file, int (*function)(FILE *, const char *, va_list)
 }
 
 typedef int (*fprintf_chk)(FILE *, int, const char *, ...);
+typedef int (*dprintf_chk)(int, int, const char *, ...);
 typedef size_t (*fread_chk)(void *, size_t, size_t, size_t, FILE *);
 typedef char *(*fgets_chk)(char *, size_t, int, FILE *);
 typedef int (*put_function)(int, FILE *);
@@ -57,6 +58,8 @@ static void stdio_writes(void)
     OK(fflush(file)); /* nothing to do */
     OK(dprintf(fileno(file), "%d", 1234567));
     line("dprintf", "write", 7, -1, 0, "text");
+    OK(((dprintf_chk)dlsym(RTLD_DEFAULT, "__dprintf_chk"))(fileno(file), 1, "%d", 12345));
+    line("__dprintf_chk", "write", 5, -1, 0, "text");
     OK(fclose(file));
     line("fclose", "close", 0, -1, 0, "text");
 }

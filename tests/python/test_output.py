@@ -221,6 +221,7 @@ int main(void) { return 0; }
         ("tailrace run -- ./static-go", "static-go is written in Go"),
         ("tailrace run -- env LD_PRELOAD= cat /etc/hostname", "the command sets LD_PRELOAD itself"),
         ("tailrace run -- sh -c 'cat /etc/hostname'", "no process was an MPI rank"),
+        ("tailrace run -- sh -c 'cat /etc/hostname; exit 11'", "no process was an MPI rank"),
         (
             "tailrace run -o out -- sh -c 'rm -r out/raw'",
             "out/raw was removed while the program ran",

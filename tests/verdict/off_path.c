@@ -77,6 +77,39 @@ static void uring(void)
     close(file);
 }
 
+/* The kernel's write, without the C library's: as a program does that has liburing linked in. */
+static void direct(void)
+{
+    int file = created("direct");
+    for (int i = 0; i < PIECES; i++) {
+#if defined(__x86_64__)
+        long result = SYS_write;
+        __asm__ volatile("syscall"
+                         : "+a"(result)
+                         : "D"((long)file), "S"(data), "d"((long)MIB)
+                         : "rcx", "r11", "memory");
+        if (result != MIB)
+            fail("write");
+#else
+        exit(77);
+#endif
+    }
+}
+
+/* Of a file of 64 MiB single bytes are written again and again: each time the kernel counts a page
+ * at least. */
+static void again(void)
+{
+    int file = created("again");
+    written(file, PIECES);
+    for (unsigned i = 0; i < 40000; i++) {
+        if (pwrite(file, data, 1, (off_t)(i * 2654435761u % (64u * MIB))) != 1)
+            fail("pwrite");
+        if (i % 4000 == 0)
+            fsync(file);
+    }
+}
+
 static void mapping(void)
 {
     int file = created("mesh.bin");
@@ -156,13 +189,9 @@ int main(int arguments, char **words)
     static const struct {
         const char *name;
         void (*run)(void);
-    } programs[] = {{"uring", uring},
-                    {"mapping", mapping},
-                    {"thread", thread},
-                    {"forked", forked},
-                    {"shell", shell},
-                    {"send", send},
-                    {"asynchronous", asynchronous}};
+    } programs[] = {{"uring", uring}, {"mapping", mapping}, {"direct", direct},
+                    {"again", again}, {"thread", thread},   {"forked", forked},
+                    {"shell", shell}, {"send", send},       {"asynchronous", asynchronous}};
     data = malloc(MIB);
     memset(data, 'x', MIB);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)

@@ -25,6 +25,7 @@ PROGRAMS = {
     "uring": MOVED + r" were written through io_uring, which Tailrace does not time",
     "mapping": MOVED
     + r" were written through a mapping of mesh\.bin, which Tailrace does not time",
+    "direct": r"[Aa]t least 6[5-8]\.\d MB were written by no call that Tailrace sees",
     "thread": r"[Oo]ther threads move 67\.1 MB of 68\.2 MB and spend \S+ \S+ in file calls",
     "forked": r"The program started another process, which was not recorded and wrote " + MOVED,
     "shell": r"The program started another process, which was not recorded and wrote " + MOVED,
@@ -84,6 +85,11 @@ def test_the_first_line_says_which_way_the_bytes_went(name: str, off_path: Path,
     run = captured([off_path, name], counted, dict(os.environ))
     assert re.search(PROGRAMS[name], run.headline), run.headline
     assert "does not hold" not in run.headline
+
+
+def test_what_calls_account_for_is_not_called_unseen(off_path: Path, counted: Path):
+    run = captured([off_path, "again"], counted, dict(os.environ))
+    assert "no call that Tailrace sees" not in run.headline, run.headline
 
 
 def test_a_pool_of_processes_is_counted(counted: Path):

@@ -41,6 +41,15 @@ def is_static(path: Path) -> bool:
     return _is("static", path, lambda elf: not any(elf.iter_segments("PT_INTERP")))
 
 
+def is_of_musl(path: Path) -> bool:
+    """Whether musl's dynamic linker loads the program, and with it musl as its C library."""
+    return _is("musl", path, lambda elf: any(map(_names_musl, elf.iter_segments("PT_INTERP"))))
+
+
+def _names_musl(interpreter: Any) -> bool:
+    return Path(interpreter.get_interp_name()).name.startswith("ld-musl")
+
+
 def is_of_go(path: Path) -> bool:
     """Whether Go's linker made the program, which then calls the system without the C library."""
     return _is("go", path, _has_note_of_go)

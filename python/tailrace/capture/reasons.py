@@ -6,7 +6,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from tailrace.capture.elf import is_elf, is_of_go, is_static
+from tailrace.capture.elf import is_elf, is_of_go, is_of_musl, is_static
 from tailrace.capture.environment import CaptureOptions, Place
 from tailrace.capture.launch import Launch, recorded_program
 from tailrace.errors import TailraceError
@@ -98,6 +98,11 @@ def _cannot_be_loaded(attempt: Attempt) -> Reason:
             f"{attempt.name} is linked statically, and capture is loaded by the dynamic linker",
             "link it dynamically, that is, without -static",
         )
+    if is_of_musl(program):
+        return (
+            f"{attempt.name} runs with the C library musl, and capture watches glibc",
+            "link it with glibc, or count its calls with `strace -f -c`",
+        )
     if _mode(program) & (stat.S_ISUID | stat.S_ISGID):
         return (
             f"{attempt.name} runs with another user's rights, and nothing is loaded into it",
@@ -114,7 +119,7 @@ def _mode(program: Path) -> int:
 
 
 def _failed(attempt: Attempt) -> Reason:
-    if attempt.status == 0:
+    if attempt.status == 0 or _starts_others(attempt):
         return None
     how = f"{'signal' if attempt.status < 0 else 'status'} {abs(attempt.status)}"
     # Not "before it made one": capture may have had no room for what it did.
@@ -126,11 +131,20 @@ def _failed(attempt: Attempt) -> Reason:
     )
 
 
-def _no_rank(attempt: Attempt) -> Reason:
+def _starts_others(attempt: Attempt) -> bool:
+    """Whether the command itself is not to be recorded, but for `--processes all`: a shell, xargs,
+    whose status is that of what it started."""
     launched = attempt.launch.launcher is not None
-    if attempt.options.processes == "all" or not (
-        launched or recorded_program(attempt.command, attempt.launch) is None
-    ):
+    return (
+        not launched
+        and attempt.options.processes != "all"
+        and recorded_program(attempt.command, attempt.launch) is None
+    )
+
+
+def _no_rank(attempt: Attempt) -> Reason:
+    launched = attempt.launch.launcher is not None and attempt.options.processes != "all"
+    if not (launched or _starts_others(attempt)):
         return None
     return (
         "no process was an MPI rank",

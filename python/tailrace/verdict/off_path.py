@@ -15,6 +15,8 @@ from tailrace.units import byte_count, count, percent
 from tailrace.verdict.evidence import Evidence
 
 PAGE_BYTES = 4096
+# The page cache keeps a file in pieces of up to so much, and counts a piece that is touched whole.
+LARGE_PAGE_BYTES = 2 << 20
 # Less is not worth a word: programs page in, and write logs.
 NOTABLE_BYTES = 256 * 1024
 # About what two runs of one program differ by.
@@ -77,15 +79,21 @@ def by_processes(evidence: Evidence) -> Amount:
 
 
 def by_other_ways(evidence: Evidence) -> Amount:
-    """What the ranks' own processes moved by no call that was recorded, where they have a way to:
-    else it is the pages of programs and libraries."""
+    """What the ranks' own processes moved by no call that was recorded.
+
+    Where no way to do so was seen (liburing that is linked statically, system calls of the
+    program's own), what was read is the pages of programs and libraries, and what was written is
+    more than what calls account for only beyond the largest pages that each may have touched. Of
+    ranks it may be the memory that MPI shares."""
     usage, use = usage_of(evidence), evidence.use
-    if usage is None or not ways(evidence):
+    known = bool(ways(evidence))
+    if usage is None or (evidence.columns["meta"].get("mpi") and not known):
         return Amount()
-    rounding = PAGE_BYTES * (use.calls("write") + use.calls("open"))
+    page = PAGE_BYTES if known else LARGE_PAGE_BYTES
+    rounding = page * (use.calls("write") + use.calls("open"))
     written = usage.written - usage.children_written - use.bytes("write") - rounding
     read = usage.read - usage.children_read - use.bytes("read")
-    return _notable(written, read)
+    return _notable(written, read if known else 0)
 
 
 def _notable(written: int, read: int) -> Amount:

@@ -9,7 +9,7 @@ import numpy as np
 from tailrace.names import printable
 from tailrace.units import to_seconds
 from tailrace.verdict.evidence import Evidence
-from tailrace.verdict.routines import Output, Routines
+from tailrace.verdict.routines import Output, routines_of
 
 TIMES = ("begin", "end", "io")
 COUNTS = ("ranks", "bytes_read", "bytes_written")
@@ -35,7 +35,7 @@ def phases_of(evidence: Evidence) -> list[Phases]:
         return []
     routine = np.asarray(table["routine"])
     found: dict[int, Phases] = {}
-    for output in Routines(evidence).outputs():
+    for output in routines_of(evidence).outputs:
         rows = np.flatnonzero(routine == output.routine.row)
         if len(rows):
             keys = (*(f"{key}_ns" for key in TIMES), *COUNTS)

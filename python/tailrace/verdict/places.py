@@ -97,6 +97,10 @@ class Places:
         self.files = np.asarray(table["file"], dtype=np.int64)
         self.program = str(columns["meta"].get("program", ""))
         self.name = cache(self._name)
+        # asked of the same frames in each of, at times, tens of thousands of paths
+        self.frame = cache(self._frame)
+        self.is_own = cache(self._is_own)
+        self.is_built = cache(self._is_built)
 
     def time_ns(self, kinds: Iterable[str]) -> np.ndarray:
         """By row, in calls of these kinds."""
@@ -131,7 +135,7 @@ class Places:
         frames = _below_the_start([frame for frame in frames if frame[0]])
         frames = [frame for frame in frames if not _is_standard(frame)] or frames
         owned = [i for i, frame in enumerate(frames) if self.is_own(frame)]
-        built = [i for i in owned if self._is_built(frames[i])]
+        built = [i for i in owned if self.is_built(frames[i])]
         own = next(iter(owned), None)
         if own is not None and built and frames[own][3].startswith(SYSTEM):
             own = built[0]  # what it calls into is no part of it
@@ -147,7 +151,7 @@ class Places:
         named = [(row, frame) for row, frame in named if frame[0]]
         count = len(_below_the_start([frame for _, frame in named]))
         owned = [(row, frame) for row, frame in named[:count] if self.is_own(frame)]
-        if not any(self._is_built(frame) for _, frame in owned):
+        if not any(self.is_built(frame) for _, frame in owned):
             return owned
         return [(row, frame) for row, frame in owned if not frame[3].startswith(SYSTEM)]
 
@@ -163,13 +167,13 @@ class Places:
         outside = not self.program.startswith(INSTALLED)
         return _is_script(frame) or (outside and frame[3] == self.program)
 
-    def frame(self, frame: int) -> Frame:
+    def _frame(self, frame: int) -> Frame:
         frames = self.table["frames"]
         texts = (str(frames[key][frame]) for key in ("function", "source", "module"))
         function, source, module = texts
         return function, source, int(frames["line"][frame]), module
 
-    def is_own(self, frame: Frame) -> bool:
+    def _is_own(self, frame: Frame) -> bool:
         _, source, _, module = frame
         if _is_script(frame):
             return not (source.startswith("<") or any(part in source for part in PACKAGES))

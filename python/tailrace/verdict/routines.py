@@ -7,7 +7,7 @@ therefore "at least": what lies before a routine's first call and behind its las
 """
 
 from collections.abc import Iterable
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from tailrace.names import base_name, printable
@@ -124,6 +124,7 @@ class Routines:
                 moved[name] = moved.get(name, 0) + int(sum(sizes))
         return moved
 
+    @cached_property
     def outputs(self) -> list[Output]:
         """The costliest first; each routine once."""
         found: dict[tuple[Name, str], dict[int, Rows]] = {}
@@ -219,11 +220,16 @@ def _name(frame: Frame) -> Name:
     return function.removesuffix(".cold"), module, source
 
 
+@lru_cache(maxsize=1)  # several sentences are about the same
+def routines_of(evidence: Evidence) -> Routines:
+    return Routines(evidence)
+
+
 def output_routines(evidence: Evidence) -> Finding | None:
     """The costliest routine from which files are written or read, where that is more than its file
     calls."""
-    routines = Routines(evidence)
-    found = (_finding(routines, output) for output in routines.outputs())
+    routines = routines_of(evidence)
+    found = (_finding(routines, output) for output in routines.outputs)
     return next((finding for finding in found if finding is not None), None)
 
 
@@ -273,10 +279,10 @@ def _by(output: Output, evidence: Evidence) -> str:
 
 def as_json(evidence: Evidence) -> list[dict[str, Any]]:
     """The routines from which files are written or read, the costliest first."""
-    routines = Routines(evidence)
+    routines = routines_of(evidence)
     return [
         _as_json(evidence, routines.share(output.routine.total_ns), output)
-        for output in routines.outputs()[:MOST_ROUTINES]
+        for output in routines.outputs[:MOST_ROUTINES]
     ]
 
 

@@ -1,0 +1,34 @@
+/* glibc.h: what glibc alone has of the functions that capture calls.
+ *
+ * The library is preloaded into whatever the command starts, programs of another C library (musl)
+ * too, whose loader ends a program that lacks a symbol. So these are weak. Where they are absent
+ * nothing is recorded, and none of them is called. */
+#ifndef TAILRACE_GLIBC_H
+#define TAILRACE_GLIBC_H
+
+#include <gnu/libc-version.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#pragma weak gnu_get_libc_version
+#pragma weak dladdr1
+#pragma weak __pthread_register_cancel
+#pragma weak __pthread_unregister_cancel
+#pragma weak __register_atfork
+
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                      void *object);
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static inline bool glibc_is_there(void)
+{
+    return gnu_get_libc_version != NULL;
+}
+
+/* pthread_atfork, of which glibc links a copy into each library that asks for the symbol above. */
+static inline void glibc_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    __register_atfork(prepare, parent, child, __dso_handle);
+}
+
+#endif
