@@ -17,7 +17,6 @@
 #include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/uio.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 #include <utime.h>
 
@@ -315,30 +314,6 @@ typedef int (*fxstat)(int, int, struct stat *);
 typedef int (*fxstatat)(int, int, const char *, struct stat *, int);
 enum { STAT_VERSION = 1 };
 
-/* A file system need not have them: what a call answered is what was recorded. */
-#define ANSWERS(name, op, file, call)                                                              \
-    do {                                                                                           \
-        int error = (call) < 0 ? errno : 0;                                                        \
-        line(name, op, 0, -1, error, file);                                                        \
-    } while (0)
-
-static void attributes(int fd)
-{
-    char list[1000];
-    ANSWERS("setxattr", "metadata", "data", setxattr("data", "user.a", "1", 1, 0));
-    ANSWERS("lsetxattr", "metadata", "data", lsetxattr("data", "user.b", "1", 1, 0));
-    ANSWERS("fsetxattr", "metadata", "data", fsetxattr(fd, "user.c", "1", 1, 0));
-    ANSWERS("getxattr", "stat", "data", getxattr("data", "user.a", list, sizeof list));
-    ANSWERS("lgetxattr", "stat", "data", lgetxattr("data", "user.d", list, sizeof list));
-    ANSWERS("fgetxattr", "stat", "data", fgetxattr(fd, "user.a", list, sizeof list));
-    ANSWERS("listxattr", "stat", "data", listxattr("data", list, sizeof list));
-    ANSWERS("llistxattr", "stat", "data", llistxattr("data", list, sizeof list));
-    ANSWERS("flistxattr", "stat", "data", flistxattr(fd, list, sizeof list));
-    ANSWERS("removexattr", "metadata", "data", removexattr("data", "user.a"));
-    ANSWERS("lremovexattr", "metadata", "data", lremovexattr("data", "user.b"));
-    ANSWERS("fremovexattr", "metadata", "data", fremovexattr(fd, "user.c"));
-}
-
 static void statuses(void)
 {
     struct stat status;
@@ -436,7 +411,7 @@ static void statuses(void)
     line("utimes", "metadata", 0, -1, 0, "data");
     OK(lutimes("data", NULL));
     line("lutimes", "metadata", 0, -1, 0, "data");
-    attributes(fd);
+    variants_of_attributes(fd);
     OK(close(fd));
     line("close", "close", 0, -1, 0, "data");
 }

@@ -11,6 +11,9 @@ void check(int good, const char *what);
 /* STDIO and asynchronous I/O. */
 void variants_of_stdio(void);
 
+/* Of the file `data`, which `fd` has open. */
+void variants_of_attributes(int fd);
+
 #define OK(expression) check((expression) >= 0, #expression)
 #define FAILS(expression, number)                                                                  \
     do {                                                                                           \
