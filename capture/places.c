@@ -13,9 +13,9 @@
 #endif
 
 enum {
-    /* Unwinding may take so much of the thread's time: a 64th, and 100 ms at first. */
+    /* Unwinding may take so much of the thread's time: a 64th, and 25 ms at first. */
     SHARE_SPENT = 64,
-    FREE_NS = 100000000,
+    FREE_NS = 25000000,
     NS_PER_S = 1000000000,
     /* The mappings are read again, as libraries come and go; sooner where an address is in none. */
     READ_AGAIN_PER_S = 10,
