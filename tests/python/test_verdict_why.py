@@ -53,6 +53,15 @@ def test_synchronising_is_not_named_where_writing_takes_longer():
     assert found.finding == "writing out at 800 MB/s a rank"
 
 
+def test_prints_to_a_descriptor_have_no_stream_whose_buffer_could_be_larger():
+    for function in ("dprintf", "__dprintf_chk"):
+        found = first(replace(call(function, SECOND, 50_000), size=2_000_000))
+        assert found.finding.startswith("200,000 small writes of 40 B"), found.finding
+        assert "fdopen" in found.advice and "descriptor" in found.advice
+    prints = first(replace(call("fprintf", SECOND, 50_000), size=2_000_000))
+    assert "fdopen" not in prints.advice
+
+
 def test_a_file_opened_again_and_again():
     appended = (
         call("open", SECOND, 3000, b"/run/diag"),

@@ -110,6 +110,16 @@ static void again(void)
     }
 }
 
+/* Few bytes are written and many events: their stream is capture's, not the program's. */
+static void reads(void)
+{
+    int file = created("reads");
+    written(file, 1);
+    for (unsigned i = 0; i < 1000000; i++)
+        if (pread(file, data, 1 + i % 60, (off_t)(i * 2654435761u % (MIB - 60))) < 0)
+            fail("pread");
+}
+
 static void mapping(void)
 {
     int file = created("mesh.bin");
@@ -189,9 +199,11 @@ int main(int arguments, char **words)
     static const struct {
         const char *name;
         void (*run)(void);
-    } programs[] = {{"uring", uring}, {"mapping", mapping}, {"direct", direct},
-                    {"again", again}, {"thread", thread},   {"forked", forked},
-                    {"shell", shell}, {"send", send},       {"asynchronous", asynchronous}};
+    } programs[] = {{"uring", uring},   {"mapping", mapping},
+                    {"direct", direct}, {"again", again},
+                    {"reads", reads},   {"thread", thread},
+                    {"forked", forked}, {"shell", shell},
+                    {"send", send},     {"asynchronous", asynchronous}};
     data = malloc(MIB);
     memset(data, 'x', MIB);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)

@@ -66,7 +66,7 @@ impl RunSteps {
         below.into_iter().filter(|is_below| *is_below).count()
     }
 
-    /// What a write takes by itself, ns, where writes of the trace differ enough in size to tell.
+    /// What a write takes by itself, ns; None where nothing is written.
     fn write_call_ns(&self) -> Option<f64> {
         tailrace_predict::write_by_itself(self.steps.calls())
     }

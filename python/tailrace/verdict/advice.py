@@ -91,6 +91,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "or gather in memory",
         "flush": "flush where someone waits for the line, not after every one",
         "stdio": "give the stream a larger buffer: setvbuf(file, NULL, _IOFBF, 4 << 20)",
+        "descriptor prints": "print to a stream with a large buffer instead of to the descriptor: "
+        "fdopen, setvbuf, fprintf",
         "netcdf": "write whole slabs per call (nc_put_vara), and larger chunks; in classic files a "
         "larger buffer (bufrsizehint of nc__create)",
         "hdf5": "select larger hyperslabs per H5Dwrite; larger chunks, or H5Pset_sieve_buf_size",

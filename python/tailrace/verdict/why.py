@@ -51,6 +51,7 @@ from tailrace.verdict.requests import (
     Use,
     bytes_of_functions,
     calls_of,
+    calls_of_functions,
     flushed,
     gathered_of,
     mpiio_ways,
@@ -68,6 +69,8 @@ ONE_FILE_SHARE = 0.9
 # Requests below this size cost more by their number than by their bytes: at 0.2 ms a request, usual
 # on network file systems, 64 KiB is 330 MB/s, less than one client's link carries.
 SMALL_BYTES = 64 * 1024
+# Of STDIO, but without a stream that would have a buffer.
+DESCRIPTOR_PRINTS = ("dprintf", "vdprintf", "__dprintf_chk", "__vdprintf_chk")
 # Fewer requests than this per run are told by their time, not by their number.
 MANY_REQUESTS = 1000
 # A page cache takes a small request in microseconds: one that takes this waits for a device.
@@ -395,6 +398,9 @@ def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
     file = only_row(rows)
     merged = "interleaved" in where and library_in(evidence.files, file) == "posix"
     advised = "interleaved" if merged else ""
+    prints = calls_of_functions(evidence.columns["functions"], DESCRIPTOR_PRINTS)
+    if kind == "write" and 2 * prints > use.calls(kind):
+        advised = "descriptor prints"
     return Cause(Kind.SMALL_REQUESTS, text, facts, file, advised=advised)
 
 

@@ -20,6 +20,8 @@ pub(super) const USAGE_END: &str = "usage_end";
 pub(super) const CHILDREN_LEFT: &str = "children_left";
 
 const USAGE_NUMBERS: usize = 5;
+/// What is left of a stream's last page, at most.
+const STREAM_MORE: u64 = 4096;
 
 /// A stream that became a location.
 pub(super) struct Source<'a> {
@@ -123,14 +125,19 @@ impl<'a> Unseen<'a> {
     }
 
     /// Of the process of a main thread: how long that thread ran, if it is the one that saw the
-    /// end, and the other numbers.
+    /// end, and the other numbers. What it wrote is less its streams, of which the kernel counts
+    /// each page.
     fn usage_of(&self, main: &Source<'_>) -> Option<(Option<u64>, [u64; USAGE_NUMBERS])> {
         let begin = numbers(main.survey.meta.get(USAGE_BEGIN)?)?;
-        let mut same = self.streams.iter().filter(|stream| stream.image == main.image);
-        let end = numbers(same.find_map(|stream| stream.survey.meta.get(USAGE_END))?)?;
-        let same = main.survey.header.main && begin.0 == end.0;
-        let ran = same.then(|| end.1[0].saturating_sub(begin.1[0]));
-        Some((ran, std::array::from_fn(|i| end.1[i + 1].saturating_sub(begin.1[i + 1]))))
+        let same = || self.streams.iter().filter(|stream| stream.image == main.image);
+        let end = numbers(same().find_map(|stream| stream.survey.meta.get(USAGE_END))?)?;
+        let by_main = main.survey.header.main && begin.0 == end.0;
+        let ran = by_main.then(|| end.1[0].saturating_sub(begin.1[0]));
+        let mut counted: [u64; USAGE_NUMBERS] =
+            std::array::from_fn(|i| end.1[i + 1].saturating_sub(begin.1[i + 1]));
+        let streams: u64 = same().map(|stream| stream.survey.bytes + STREAM_MORE).sum();
+        counted[0] = counted[0].saturating_sub(streams);
+        Some((ran, counted))
     }
 }
 
