@@ -327,6 +327,7 @@ COMMON_LEVELS = {
 MANY_LEVELS = {"ranks": [*range(1, 61)], "chunk": [*range(1, 56)]}
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.measured("the processor time of a report")
 @pytest.mark.parametrize(
