@@ -40,8 +40,8 @@ test: ## the crates, then tests/ with a sample of each matrix: 20 minutes on two
 	.venv/bin/pytest -m "alone and not whole"
 
 test-quick: build build/openmpi/.ready build/.system
-test-quick: ## make test without what is slow or runs alone: 2 minutes
-	cargo test --quiet --workspace --exclude tailrace-python
+test-quick: ## the crates' own tests, then make test without what is slow or alone: 2 minutes
+	cargo test --quiet --workspace --exclude tailrace-python --lib
 	.venv/bin/pytest -m "not slow and not alone and not whole" $(SIDE_BY_SIDE)
 
 test-whole: build build/openmpi/.ready build/.system
