@@ -398,8 +398,10 @@ def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
     file = only_row(rows)
     merged = "interleaved" in where and library_in(evidence.files, file) == "posix"
     advised = "interleaved" if merged else ""
+    # of a file that is written through STDIO, and gathered by no stream's buffer
     prints = calls_of_functions(evidence.columns["functions"], DESCRIPTOR_PRINTS)
-    if kind == "write" and 2 * prints > use.calls(kind):
+    of_stdio = library_in(evidence.files, file) == "stdio" and not use.gathered(kind)
+    if kind == "write" and of_stdio and 2 * prints > use.calls(kind):
         advised = "descriptor prints"
     return Cause(Kind.SMALL_REQUESTS, text, facts, file, advised=advised)
 
