@@ -54,7 +54,7 @@ pub(crate) struct Survey {
     /// In order of their numbers, from 1 on.
     pub modules: Vec<Module>,
     pub places: Vec<RawPlace>,
-    /// Records of calls, and the bytes of all records.
+    /// Records of calls, and the bytes of the stream up to the last record.
     pub events: u64,
     pub bytes: u64,
     /// Ticks that the records reach.
