@@ -1,5 +1,5 @@
-"""The flavour library's generated C: one wrapper per procedure and binding, and the table of
-them."""
+"""The flavour library's generated C: one wrapper per procedure and binding, in several files that
+are compiled at once, and the table of them."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ _TAKEN = {
     "freed",
 }
 _TAKEN |= {"completion", "collective", "one_sided", "mpi", "predefined"}
+# Into how many files the wrappers are dealt.
+_FILES = 8
 _PLACEHOLDER = re.compile(r"\$string\((\w+)\)|\$(&?)(\w+)")
 
 
@@ -177,8 +179,10 @@ def wrapper(binding: Binding, number: int) -> str:
         if binding.base in semantics.QUESTIONS
         else _records(binding, number)
     )
-    head = f"static {binding.result} (*real_{binding.identifier})({binding.declaration});\n"
-    return f"{head}static {binding.result} wrap_{binding.identifier}({binding.declaration})\n{{\n{body}}}\n\n"
+    head = f"{binding.result} (*real_{binding.identifier})({binding.declaration});\n"
+    return (
+        f"{head}{binding.result} wrap_{binding.identifier}({binding.declaration})\n{{\n{body}}}\n\n"
+    )
 
 
 def _counts(binding: Binding, number: int) -> str:
@@ -250,8 +254,13 @@ def table(bindings: list[Binding]) -> str:
         f'    {{"{symbol}", (void *)wrap_{identifier}, (void **)&real_{identifier}}},\n'
         for symbol, identifier in rows
     ]
+    declared = "".join(
+        f"void wrap_{binding.identifier}(void);\nextern void *real_{binding.identifier};\n"
+        for binding in bindings
+    )
     return (
-        "const struct tailrace_wrapper tailrace_wrappers[] = {\n"
+        declared
+        + "const struct tailrace_wrapper tailrace_wrappers[] = {\n"
         + "".join(lines)
         + "};\n"
         + f"const unsigned tailrace_wrapper_count = {len(rows)};\n"
@@ -266,15 +275,16 @@ def names(functions: list[str]) -> str:
     return f"const char *const tailrace_function_names[] = {{\n{texts}}};\nconst uint8_t tailrace_function_layers[] = {{{layers}}};\n{count}"
 
 
-def source(prototypes: dict[str, Prototype]) -> str:
-    """The whole generated file for what mpi.h declares."""
+def sources(prototypes: dict[str, Prototype]) -> list[str]:
+    """The generated files for what mpi.h declares."""
     functions = [name for name in standard.wrapped_names() if name in prototypes]
     numbers = {name: number for number, name in enumerate(functions)}
     bindings = [c_binding(prototypes[name]) for name in functions]
     bindings += [binding for name in functions for binding in fortran_bindings(name)]
-    text = (
-        '/* Generated from the installed mpi.h. */\n#include "flavour.h"\n#include "wrapper.h"\n\n'
-    )
-    text += f'_Static_assert({len(_slots())} <= COUNTED_SLOTS, "a slot for each question");\n\n'
-    text += "".join(wrapper(binding, numbers[binding.function]) for binding in bindings)
-    return text + names(functions) + table(bindings)
+    head = "/* Generated from the installed mpi.h. */\n"
+    slots = f'_Static_assert({len(_slots())} <= COUNTED_SLOTS, "a slot for each question");\n\n'
+    texts = [wrapper(binding, numbers[binding.function]) for binding in bindings]
+    return [
+        f'{head}#include "flavour.h"\n\n{slots}{"".join(texts[part::_FILES])}'
+        for part in range(_FILES)
+    ] + [f'{head}#include "wrapper.h"\n\n{names(functions)}{table(bindings)}']
