@@ -52,6 +52,7 @@ def library(workplace):
     return re.search(r"libmpi(?:_abi)?\.so\.\d+ => (\S+)", listed)[1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("link", LINKS)
 def test_every_way_to_hold_a_function_is_captured(workplace, tmp_path, link):
     binary = compiled(workplace.mpi.mpicc, "pointers.c", tmp_path / "pointers", *LINKS[link])
@@ -112,6 +113,7 @@ def test_an_mpi_whose_file_has_no_version_is_known_by_its_soname(workplaces, tmp
     assert [counts(run, rank)["MPI_Init"] for rank in range(RANKS)] == [1, 1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("found_by", ["path", "runpath", "rpath", "origin"])
 def test_a_plugin_that_calls_mpi_is_captured(workplace, tmp_path, found_by):
     """Where the search path of who calls dlopen decides, it decides as without capture."""

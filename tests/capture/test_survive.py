@@ -247,6 +247,7 @@ def test_directory_that_cannot_be_written(life, capture, tmp_path):
     assert done.stderr.count("tailrace:") == 1
 
 
+@pytest.mark.whole
 def test_five_million_events(life, capture):
     done = capture(life, "exit", 5_000_000, read=False)
     assert done.returncode == 7

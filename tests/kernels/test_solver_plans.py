@@ -86,7 +86,7 @@ def prepared(one_solver, tmp_path_factory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("ranks", [1, 3, 4, 6])
+@pytest.mark.parametrize("ranks", [1, 3, pytest.param(4, marks=pytest.mark.whole), 6])
 def test_fields_do_not_depend_on_the_number_of_ranks(one_solver, prepared, tmp_path, ranks):
     shutil.copy(prepared / "meteorology", tmp_path)
     good_run(one_solver, "solver", ranks, MODEL + OUTPUTS + INPUTS, tmp_path)

@@ -70,6 +70,9 @@ def test_runs_on_too_few_numbers_of_ranks_are_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.measured("what a run takes on eight ranks, against the prediction")
+@pytest.mark.parametrize(
+    "program", ["mpich", pytest.param("openmpi", marks=pytest.mark.whole)], indirect=True
+)
 def test_eight_ranks_are_predicted_from_fewer(
     program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

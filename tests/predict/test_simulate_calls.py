@@ -145,7 +145,12 @@ def test_settings_do_what_they_do(
         # a layer: nobody's part lies between another's
         ("collective", "mpiio", {"grid": [16, 9, 1]}),
         # rows so far apart that ROMIO's buffer does not reach from one to the next
-        ("independent", "mpiio", {"grid": [90000, 3, 2], "tiles": [3, 1], "steps": 2}),
+        pytest.param(
+            "independent",
+            "mpiio",
+            {"grid": [90000, 3, 2], "tiles": [3, 1], "steps": 2},
+            marks=pytest.mark.whole,
+        ),
         ("serial", "posix", {"steps": 7, "every": 3}),
     ],
 )

@@ -69,6 +69,7 @@ def recorded(program: tuple[Mpi, Path, Path], way: str, folder: Path, slow: bool
     return trace
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", ["independent", "serial", "chain", "gathered"])
 def test_a_slow_device_is_predicted_from_a_run_without_it(
     program: tuple[Mpi, Path, Path], way: str, tmp_path: Path

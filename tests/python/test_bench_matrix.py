@@ -33,7 +33,7 @@ def cases() -> Iterator[tuple[str, str, str, str, int]]:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(pairs=True, apart=True)
+@pytest.mark.sampled(apart=True)
 @pytest.mark.parametrize(("name", "size", "method", "format_", "ranks"), list(cases()))
 def test_each_pair_of_each_workload(
     bench: Bench, name: str, size: str, method: str, format_: str, ranks: int

@@ -75,6 +75,7 @@ def written(columns: dict) -> list[int]:
     return sums
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("parents", "children", "times"), [(1, 2, 1), (3, 2, 1), (2, 2, 1), (1, 2, 2)]
 )

@@ -97,6 +97,9 @@ def test_a_block_that_makes_no_run_is_told_and_the_others_end(tmp_path: Path) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "mpi", ["mpich", pytest.param("openmpi", marks=pytest.mark.whole)], indirect=True
+)
 def test_blocks_that_prepare_the_same_input(
     mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

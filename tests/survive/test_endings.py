@@ -82,6 +82,7 @@ def test_a_run_lasts_until_another_thread_ends_it(tmp_path: Path, tailrace: list
     assert harness.columns(tmp_path / "run")["runtime_ns"] >= 180_000_000
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ending", ["finalize", "abort", "mpi_abort", "_exit", "exec"])
 def test_ranks(ending: str, mpi: Mpi, ranks: Path, tmp_path: Path, tailrace: list[str]) -> None:
     seen = harness.prepare(tmp_path / "seen")

@@ -145,7 +145,9 @@ def test_up_twice_is_up_once_and_down_leaves_nothing(testbed: Testbed, name: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nfs", STRIPED, "slurm", CLUSTER])
+@pytest.mark.parametrize(
+    "name", ["nfs", STRIPED, pytest.param("slurm", marks=pytest.mark.whole), CLUSTER]
+)
 def test_killed_while_coming_up(testbed: Testbed, name: str) -> None:
     """SIGKILL at any moment: `down` finds everything, and `up` starts afresh over what was left."""
     require(name)
@@ -254,7 +256,7 @@ def test_a_stranger_with_the_number_of_a_server_is_left_alone(testbed: Testbed) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nfs", "single"])
+@pytest.mark.parametrize("name", ["nfs", pytest.param("single", marks=pytest.mark.whole)])
 def test_a_server_that_dies_is_told_and_can_be_taken_down(testbed: Testbed, name: str) -> None:
     require(name)
     testbed.up(name)
@@ -285,7 +287,7 @@ def test_slurm_whose_holder_was_killed_can_be_taken_down(testbed: Testbed) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nfs", "single", STRIPED])
+@pytest.mark.parametrize("name", ["nfs", pytest.param("single", marks=pytest.mark.whole), STRIPED])
 def test_a_full_server(testbed: Testbed, name: str) -> None:
     """Whoever writes is told, at the latest when it closes; what was there stays, and space that is
     freed is space."""

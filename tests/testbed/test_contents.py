@@ -72,6 +72,7 @@ def test_interleaved_blocks_of_several_ranks(mounted: Mounted, block: int, block
     assert (mounted.there / "shared").read_bytes() == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reopen", [False, True])
 def test_readers_and_writers_of_one_file_at_once(mounted: Mounted, reopen: bool) -> None:
     """Each rank rewrites and reads its own part while the others do: the part is always what the

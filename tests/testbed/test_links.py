@@ -59,6 +59,7 @@ def test_four_links_carry_more_than_one(testbed: Testbed) -> None:
         assert 1.8 * 50e6 < measured < 3.1 * 50e6
 
 
+@pytest.mark.whole
 def test_links_that_are_not_shaped(testbed: Testbed) -> None:
     require("nfs")
     bed = testbed.up("nfs", "--rate", "20mbit")

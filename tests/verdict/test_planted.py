@@ -69,6 +69,7 @@ def captured(mpi: Mpi, binary: Path, name: str, ranks: int, folder: Path) -> Run
     return tailrace.open(trace)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_first_line_names_it(mpi: Mpi, planted: Path, name: str, tmp_path: Path):
     ranks, words, advised = PLANTED[name]

@@ -153,11 +153,13 @@ def check(run: Run, expected: Expected) -> None:
     assert not {f.code for f in run.findings} & set(expected.never), said
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", C)
 def test_in_c(mpi: Mpi, planted: Path, name: str, tmp_path: Path):
     check(captured(mpi, planted, name, C[name].ranks, tmp_path), C[name])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SCALING)
 def test_why_it_does_not_scale(mpi: Mpi, planted: Path, name: str, tmp_path: Path):
     runs = []
@@ -171,6 +173,7 @@ def test_why_it_does_not_scale(mpi: Mpi, planted: Path, name: str, tmp_path: Pat
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PYTHON_MPI)
 def test_in_python_under_mpi(mpi: Mpi, modules: Path, name: str, tmp_path: Path):
     (library,) = (Path(mpi.mpicc).parents[1] / "lib").glob("libmpi.so.[0-9]*")

@@ -63,6 +63,7 @@ def recorded(mpi: Mpi, binary: Path, kind: str, folder: Path) -> tuple[Run, floa
     return tailrace.open(trace), float(waited)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.kind)
 def test_the_wait_and_its_cause_are_named(
     program: tuple[Mpi, Path], planted: Planted, tmp_path: Path
@@ -82,6 +83,7 @@ def test_the_wait_and_its_cause_are_named(
         assert cause["cause_place"].startswith("write_history")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.kind)
 def test_the_critical_path_leads_over_the_cause(
     program: tuple[Mpi, Path], planted: Planted, tmp_path: Path
