@@ -291,6 +291,28 @@ def test_who_may_give_as_much_is_told() -> None:
     assert command.headline(6.0, [found[0], found[2]]).endswith("instead of 6.00 s.")
 
 
+def test_of_a_modelled_change_both_runs_differ_from_the_next() -> None:
+    """Edges of 3 and 4 s: 2.85 to 4.2 s with what the changed run differs by. Of the change the
+    recorded run's 4 s differ besides: by 5 % of the hypotenuse of both, 5 s and 4 √2 s."""
+    edges = (3.0 * 0.95, 4.0 * 1.05)
+    modelled = Prediction(Change(io=2), 3.5, edges, {}, COMPUTATION, runs_differ=True)
+    assert modelled.change_interval_s(4.0) == pytest.approx((-1.25, 0.2 * 2**0.5))
+    scaled = Prediction(Change(io=2), 3.5, (3.0, 4.0), {}, COMPUTATION)
+    assert scaled.change_interval_s(4.0) == (-1.0, 0.0)
+
+
+def test_that_runs_differ_is_left_out_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    made = [
+        Prediction(Change(io=2), 2.0, (2.0, 2.0), {}, COMPUTATION, runs_differ)
+        for runs_differ in (True, False)
+    ]
+    sentence = "Not in the interval{}: how much one run differs from the next."
+    for shown, expected in ((made[:1], None), (made[1:], ""), (made, " of 2")):
+        command._print("run", 4.0, shown)
+        said = capsys.readouterr().out
+        assert sentence.format(expected) in said if expected is not None else "Not in" not in said
+
+
 def test_what_ranks_waited_for_a_processor_stays(trace, times) -> None:
     """Half the time in files was such a wait, so that a file system twice as fast takes a quarter
     of it away, at best half; and no processor may be free for a thread that writes."""

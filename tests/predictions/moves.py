@@ -113,11 +113,9 @@ def predicted(
             except NothingError as declined:
                 print(f"{move.base.case.name}, {move.words}: {declined}", file=sys.stderr)
                 continue
-        low, high = told.interval_s
         found[move] = Predicted(
             told.predicted_s - measured_s,
-            low - measured_s,
-            high - measured_s,
+            *told.change_interval_s(measured_s),
             _naive(traces[move.base], move, models),
         )
     return found

@@ -85,7 +85,7 @@ def of_ranks(
 
 
 def _print_json(of: dict[str, Any], measured_s: float, predictions: list[Prediction]) -> None:
-    changes = [prediction.as_json() for prediction in predictions]
+    changes = [prediction.as_json(measured_s) for prediction in predictions]
     print_json({"schema": 1, **of, "measured_s": measured_s, "changes": changes})
 
 
@@ -113,7 +113,11 @@ def _print(of: str, measured_s: float, predictions: list[Prediction], caution: s
     out.print("What they assume, by number:" if several else "It assumes:", soft_wrap=True)
     for line in _assumed(predictions):
         out.print(f"- {line}", soft_wrap=True)
-    out.print("Not in the interval: how much one run differs from the next.", soft_wrap=True)
+    alike = [number for number, found in enumerate(predictions, 1) if not found.runs_differ]
+    if alike:
+        which = f" of {stretches(alike)}" if len(alike) < len(predictions) else ""
+        sentence = f"Not in the interval{which}: how much one run differs from the next."
+        out.print(sentence, soft_wrap=True)
 
 
 def _assumed(predictions: list[Prediction]) -> list[str]:

@@ -7,6 +7,7 @@ leaves open and, where calls take what a model says, how much one run differs fr
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,8 +26,7 @@ from tailrace.usage import Cache
 
 # Without a change a run that is taken again should take what it took; it may miss that by so much.
 IDENTICAL = 0.01
-# By so much one run is taken to differ from the next. Of the pairs in docs/reference/predictions.md
-# some 67 % are in the interval without that, and 72 % with it.
+# By so much one run is taken to differ from the next: the changed one, and the recorded one too.
 RUN_TO_RUN = 0.05
 
 # Of a model's parameters: what a file system that is faster does in less time.
@@ -213,18 +213,32 @@ class Prediction:
     interval_s: tuple[float, float]
     efficiency: dict[str, float]
     next: str
+    # Whether the interval holds how much one run differs from the next.
+    runs_differ: bool = False
+
+    def change_interval_s(self, measured_s: float) -> tuple[float, float]:
+        """How much longer the run becomes, at least and at most. Of a change that is modelled the
+        run that was recorded differs from the next one as well, independently."""
+        if not self.runs_differ:
+            return self.interval_s[0] - measured_s, self.interval_s[1] - measured_s
+        low, high = self.interval_s[0] / (1 - RUN_TO_RUN), self.interval_s[1] / (1 + RUN_TO_RUN)
+        return (
+            low - measured_s - RUN_TO_RUN * math.hypot(low, measured_s),
+            high - measured_s + RUN_TO_RUN * math.hypot(high, measured_s),
+        )
 
     def moves(self, measured_s: float) -> bool:
         """Whether anything becomes of the change: a run without files cannot overlap them."""
         return any(moment != measured_s for moment in (self.predicted_s, *self.interval_s))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, measured_s: float) -> dict[str, Any]:
         return {
             "change": self.change.words,
             "arguments": self.change.arguments,
             "assumes": self.change.assumes,
             "predicted_s": self.predicted_s,
             "interval_s": list(self.interval_s),
+            "change_interval_s": list(self.change_interval_s(measured_s)),
             "efficiency": self.efficiency,
             "next": self.next,
         }
@@ -286,6 +300,7 @@ class Run:
             (low * (1 - differs), high * (1 + differs)),
             efficiency,
             left_to_gain(efficiency),
+            change.is_modelled,
         )
 
     def ranked(self, changes: Iterable[Change]) -> list[Prediction]:
