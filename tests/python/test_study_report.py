@@ -200,6 +200,20 @@ def test_bad_runs_are_told_with_what_they_have_in_common():
     assert Summary(changed).headline.startswith("3 runs of 96 wrote wrong data")
 
 
+def test_runs_that_have_no_ratio_are_told():
+    """Ten of 96 are more than a tenth, and belong into the first line; two are told."""
+    measured = cmaq()
+    remote = measured.runs.index[measured.runs["target"] == "remote"]
+    for number, first in ((10, True), (2, False)):
+        runs = measured.runs.copy()
+        runs.loc[remote[:number], "elapsed_s"] = [0.0] * (number - 1) + [-1.0]
+        changed = Measured(measured.plan, runs)
+        said = f"elapsed time of {number} runs of 96 is 0 or less, and left out of all ratios"
+        assert f"{said}, all of them with writing to remote" in findings(changed)
+        assert (said in Summary(changed).headline) is first
+    assert "0 or less" not in findings(measured)
+
+
 def test_the_terminal_report_is_whole():
     text = printed_of(typical())
     for heading in (

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import pandas as pd
+
 from tailrace.study.analysis import words
 from tailrace.study.analysis.effects import Analysis, Effect
 from tailrace.study.analysis.factors import StudyFactor
@@ -126,29 +128,40 @@ def certain_ratio(change: Estimate | None) -> float:
 
 
 def _endings(study: Measured) -> Iterator[StudyFinding]:
-    """Runs that did not end well; which levels they have in common says most: `, all of them with
-    collective, writing to nfs`."""
+    """Runs that did not end well, and those that have no ratio; which levels they have in common
+    says most: `, all of them with collective, writing to nfs`."""
     statuses = study.runs["status"]
     many = (statuses != RunStatus.DONE).mean() > MANY_FAILED if len(statuses) else False
     for status, text in ENDINGS.items():
         bad = study.runs[statuses == status]
-        if bad.empty:
-            continue
-        shared = {
-            factor.name: [bad[factor.name].iloc[0]]
-            for factor in study.varied
-            if bad[factor.name].nunique() == 1
-        }
-        where = ""
-        if shared and len(bad) > 1:
-            where = f", all of them with {words.conditions(study.factors, shared)}"
-        reason = bad["reason"].replace("", None).dropna().mode()
+        if not bad.empty:
+            reason = bad["reason"].replace("", None).dropna().mode()
+            yield StudyFinding(
+                FindingKind.WRONG_DATA if status is RunStatus.WRONG else FindingKind.RUNS,
+                f"{count(len(bad), 'run')} of {len(study.runs)} {text}{_in_common(study, bad)}",
+                f"most often: {reason.iloc[0]}" if len(reason) else "",
+                worth=math.inf if many else 0.0,
+            )
+    nothing = study.done[pd.to_numeric(study.column(study.response.column), errors="coerce") <= 0]
+    if not nothing.empty:
         yield StudyFinding(
-            FindingKind.WRONG_DATA if status is RunStatus.WRONG else FindingKind.RUNS,
-            f"{count(len(bad), 'run')} of {len(study.runs)} {text}{where}",
-            f"most often: {reason.iloc[0]}" if len(reason) else "",
-            worth=math.inf if many else 0.0,
+            FindingKind.RUNS,
+            f"the {study.response.words} of {count(len(nothing), 'run')} of {len(study.runs)} is 0"
+            f" or less, and left out of all ratios{_in_common(study, nothing)}",
+            "",
+            worth=math.inf if len(nothing) > MANY_FAILED * len(study.runs) else 0.0,
         )
+
+
+def _in_common(study: Measured, some: pd.DataFrame) -> str:
+    shared = {
+        factor.name: [some[factor.name].iloc[0]]
+        for factor in study.varied
+        if some[factor.name].nunique() == 1
+    }
+    if not shared or len(some) < 2:
+        return ""
+    return f", all of them with {words.conditions(study.factors, shared)}"
 
 
 # --- trends
