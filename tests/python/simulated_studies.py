@@ -103,6 +103,8 @@ TRUTHS = {
     "falls, flat, falls": (10, 6, 6, 6, 4, 3),
     "rises, flat, rises": (3, 4, 4, 4, 6, 9),
     "falls with one flat step": (10, 8, 6, 6, 4.5, 3.5),
+    "peak": (5, 7, 10, 10, 7, 5),
+    "one level out of line": (5, 5, 5, 5.6, 5, 5),
 }
 
 
@@ -135,8 +137,9 @@ def false_trend(along: Trend, truth: Mapping[int, float]) -> bool:
         return True
     levels = list(along.curve.levels)
     first, last, best = levels[0], levels[-1], along.best
-    if along.shape is TrendShape.UNCLEAR:
-        return False
+    if along.shape in (TrendShape.UNCLEAR, TrendShape.PEAKS):
+        ends = max(truth[first], truth[last])
+        return along.shape is TrendShape.PEAKS and truth[along.peak] <= ends
     if along.shape is TrendShape.FLAT:
         return max(truth.values()) / min(truth.values()) > 1 + FLAT
     if along.contrary:

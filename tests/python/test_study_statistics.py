@@ -341,6 +341,7 @@ def test_shapes_of_trends(times, shape):
         ((10, 8, 6, 5), "elapsed time falls until 8 ranks, the most that was tried"),
         ((5, 10, 10, 10, 10), "elapsed time rises until 2 ranks, and is flat from there"),
         ((5, 5, 5, 8, 11), "elapsed time rises beyond 1, 2 or 4 ranks"),
+        ((5, 10, 20, 10, 5), "elapsed time is higher at 4 ranks than at 1 and at 16 ranks"),
         (
             (10, 10, 7, 7, 5),
             "elapsed time falls until 16 ranks, the most that was tried, but is flat from 1 to 2"

@@ -359,6 +359,7 @@ def _trend(along: Trend) -> dict[str, Any]:
         "contrary_steps": [list(step) for step in along.contrary],
         "doubtful_steps": [list(step) for step in along.doubtful],
         "settles_at": along.settles,
+        "peak": along.peak,
         "plateaus": [vars(one) for one in along.plateaus],
     }
 

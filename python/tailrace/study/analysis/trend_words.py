@@ -21,12 +21,8 @@ def sentence(study: Measured, axis: StudyFactor, along: Trend) -> str:
     best = words.named(axis, along.best)
     down, up = words.better(study.response), words.worse(study.response)
     match along.shape:
-        case TrendShape.FLAT:
-            span = f"from {words.plain(axis, first)} to {words.named(axis, last)}"
-            return f"{response} changes by less than {FLAT * 100:g} % {span}"
-        case TrendShape.UNCLEAR:
-            about = words.subject(axis)
-            return f"how {response} goes with {about} cannot be told from these runs"
+        case TrendShape.FLAT | TrendShape.UNCLEAR | TrendShape.PEAKS:
+            return _without_turn(study, axis, along)
         case TrendShape.IMPROVES if along.settles is not None and not along.contrary:
             until = words.named(axis, along.settles)
             after = "is flat from there" if along.settles_flat else NO_MORE
@@ -54,6 +50,19 @@ def sentence(study: Measured, axis: StudyFactor, along: Trend) -> str:
         case _:
             beyond = _turn(axis, along)[0]
             return f"{response} {up} beyond {beyond}{_uneven(axis, along.plateaus)}"
+
+
+def _without_turn(study: Measured, axis: StudyFactor, along: Trend) -> str:
+    """Where no level is better than both ends."""
+    response, first, last = study.response.words, along.curve.levels[0], along.curve.levels[-1]
+    if along.shape is TrendShape.FLAT:
+        span = f"from {words.plain(axis, first)} to {words.named(axis, last)}"
+        return f"{response} changes by less than {FLAT * 100:g} % {span}"
+    if along.shape is TrendShape.UNCLEAR:
+        return f"how {response} goes with {words.subject(axis)} cannot be told from these runs"
+    there, ends = words.named(axis, along.peak), words.plain(axis, first)
+    higher = words.higher(study.response)
+    return f"{response} is {higher} at {there} than at {ends} and at {words.named(axis, last)}"
 
 
 def _worsens(axis: StudyFactor, along: Trend, up: str) -> str:

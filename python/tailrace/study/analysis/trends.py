@@ -1,9 +1,9 @@
 """How a response goes along a numeric factor: where it is least, whether it falls until there and
 rises beyond, speedup.
 
-The level with the least time is chosen by the data. To say that the response falls until there, or
-rises beyond, the comparisons with the first and the last level therefore have intervals by
-Bonferroni's correction over all levels that could have been chosen.
+The level with the least time is chosen by the data, and so is that with the most. To say that the
+response falls until there, or rises beyond, the comparisons with the first and the last level
+therefore have intervals by Bonferroni's correction over all levels that could have been chosen.
 """
 
 import math
@@ -30,6 +30,7 @@ class TrendShape(StrEnum):
     TURNS = "turns"
     WORSENS = "worsens"
     WORSENS_BEYOND = "worsens beyond"
+    PEAKS = "peaks"
     IMPROVES = "improves"
     FLAT = "flat"
     UNCLEAR = "unclear"
@@ -57,7 +58,8 @@ class Trend:
     `doubtful`: steps that seem to, by more than FLAT. `settles`: the first level that is surely
     better than the first of all and from which on all may as well be the best; `settles_flat`: and
     they surely are within FLAT of it. `improving`, `worsening`: where, before and beyond the best,
-    no change that way can be told. `told`: whether the analysis of the study allows to say that
+    no change that way can be told. `peak`: the worst level, where it is surely worse than the first
+    one and than the last. `told`: whether the analysis of the study allows to say that
     it changes at all.
     """
 
@@ -74,6 +76,7 @@ class Trend:
     settles_flat: bool = False
     improving: tuple[Plateau, ...] = ()
     worsening: tuple[Plateau, ...] = ()
+    peak: Any = None
     told: bool = True
 
     @property
@@ -81,6 +84,8 @@ class Trend:
         """What its sentence depends on beside its shape."""
         if self.shape in (TrendShape.FLAT, TrendShape.UNCLEAR):
             return ()
+        if self.shape is TrendShape.PEAKS:
+            return (self.peak,)
         if self.settles is not None:
             return (self.settles, self.settles_flat, self.plateaus)
         best = None if self.shape is TrendShape.WORSENS else self.best
@@ -114,6 +119,8 @@ class Trend:
             return TrendShape.TURNS if self.worsens_beyond else TrendShape.IMPROVES
         if self.worsens_beyond:
             return TrendShape.WORSENS if self.until is None else TrendShape.WORSENS_BEYOND
+        if self.peak is not None:
+            return TrendShape.PEAKS
         return TrendShape.FLAT if self.flat else TrendShape.UNCLEAR
 
     def is_better(self, change: Estimate) -> bool:
@@ -159,6 +166,9 @@ def trend(
     )
     settles = _settles(found, usable, change)
     contrary = _contrary(found, usable, change)
+    worst = max(usable, key=lambda level: signed[level])
+    ends = [change(worst, end) for end in (usable[0], usable[-1]) if end != worst]
+    peaks = len(ends) == 2 and all(map(found.is_better, ends))
     return replace(
         found,
         contrary=contrary,
@@ -168,6 +178,7 @@ def trend(
         settles=settles,
         settles_flat=settles is not None
         and all(alike[level].within(FLAT) for level in _after(usable, settles) if level != best),
+        peak=worst if peaks else None,
     )
 
 
