@@ -12,13 +12,14 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 
 import pytest
 
 import tailrace
+from tailrace.bench import guardian
 from tailrace.study.running import leftovers, page_cache
 
 from ..conftest import Mpi
@@ -91,6 +92,32 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
 def test_what_a_run_left_in_the_background_is_ended(tmp_path: Path) -> None:
     assert of_text(tmp_path, "test {how} = good || setsid sleep 987 &")["bad"]["status"] == "done"
     assert not sleeping()
+
+
+def test_what_is_just_being_replaced_by_another_program_is_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For a moment of execve a process shows no environment, here when it is first looked at."""
+    mark = f"replaced-{os.getpid()}"
+    with subprocess.Popen(["sleep", SLEEP], env={leftovers.MARK: mark}) as child:
+        until(lambda: guardian.environment(child.pid))
+        looked: list[int] = []
+
+        def shown(pid: int, really: Callable[[int], bytes] = guardian.environment) -> bytes:
+            looked.extend([pid] * (pid == child.pid))
+            return b"" if pid == child.pid and len(looked) < 3 else really(pid)
+
+        monkeypatch.setattr(guardian, "environment", shown)
+        leftovers.end_of_run(mark)
+        assert len(looked) > 2 and not sleeping()
+
+
+def test_a_child_without_environment_is_not_waited_for_long() -> None:
+    with subprocess.Popen(["sleep", SLEEP], env={}) as child:
+        begun = time.monotonic()
+        leftovers.end_of_run("nobody")
+        assert time.monotonic() - begun < LONGEST_WAIT_S and child.poll() is None
+        child.kill()
 
 
 def test_orphans_are_adopted_while_a_study_runs_and_not_beyond(tmp_path: Path) -> None:

@@ -14,11 +14,15 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from tailrace.bench import guardian
 
 MARK = "TAILRACE_STUDY"
 GRACE_S = 5.0
+# While a process is replaced by another program (execve) it shows no environment; on a busy machine
+# that may take so long.
+REPLACED_S = 0.25
 PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37
 
 
@@ -66,9 +70,27 @@ def end(mark: str) -> int:
 
 def end_of_run(mark: str) -> None:
     """The same, quickly, after a run of ours, when every child that we know of was waited for."""
-    if not _childless():
+    deadline = time.monotonic() + REPLACED_S
+    while not _childless():
         end(mark)
-        _childless()
+        if _childless() or not _has_bare_child() or time.monotonic() > deadline:
+            return
+        time.sleep(0.005)
+
+
+def _has_bare_child() -> bool:
+    """Whether a child that has not ended shows no environment, and so no mark."""
+    numbers = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
+    return any(_is_child(pid) and not guardian.environment(pid) for pid in numbers)
+
+
+def _is_child(pid: int) -> bool:
+    """Ours, and neither ended nor gone."""
+    try:
+        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    except (OSError, ValueError):
+        return False
+    return state not in "ZX" and int(parent) == os.getpid()
 
 
 def _childless() -> bool:
