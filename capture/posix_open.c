@@ -24,11 +24,16 @@ int __openat64_2(int, const char *, int);
 
 /* --- Opening --- */
 
+static bool is_nameless(int flags)
+{
+    return (flags & O_TMPFILE) == O_TMPFILE;
+}
+
 /* The mode is an argument only with these flags; reading it otherwise would be reading garbage,
  * though harmless. */
 static bool has_mode(int flags)
 {
-    return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+    return (flags & O_CREAT) || is_nameless(flags);
 }
 
 /* What a write to such a file waits for, and that no read of it is served from memory. */
@@ -40,12 +45,22 @@ static __attribute__((noinline)) void note_flags(int flags, int directory, const
         path_note_opened("synchronous", directory, path);
 }
 
+/* A file without a name (O_TMPFILE) is not the directory that it is opened in: the kernel knows it
+ * by its number there. */
+static uint32_t opened(int result, int directory, const char *path, int flags, int error)
+{
+    if (LIKELY(error || !is_nameless(flags)))
+        return descriptor_opened(result, directory, path, error);
+    descriptor_set(result, DESCRIPTOR_UNKNOWN);
+    return descriptor_find(result);
+}
+
 static void end_open(struct stream *stream, struct call *call, int result, int directory,
                      const char *path, int flags)
 {
     uint64_t end = clock_now();
     int error = result < 0 ? errno : 0;
-    uint32_t file = descriptor_opened(result, directory, path, error);
+    uint32_t file = opened(result, directory, path, flags, error);
     end_file_call(stream, call, end, FILE_OPEN, has_mode(flags) ? FILE_CREATES : 0, file, 0, 0,
                   error);
     if (UNLIKELY(flags & (O_DIRECT | O_DSYNC)) && !error)

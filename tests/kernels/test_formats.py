@@ -42,6 +42,7 @@ ONE_OF_EACH = [
 ]
 
 
+@pytest.mark.sampled(apart=True)
 @pytest.mark.parametrize(("method", "form"), PAIRS)
 def test_another_library_reads_every_element(debian, tmp_path, method, form):
     """On three ranks, one of them without blocks; then gridio reads with other blocks on two."""

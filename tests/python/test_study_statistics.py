@@ -20,7 +20,7 @@ from tailrace.study.analysis.trends import is_weak, speedup, trend
 from .study_data import study
 
 STUDIES = 2000
-FEW = 200
+FEW = 120
 
 RANKS = StudyFactor("ranks", "ranks", (1, 2, 4, 8))
 TARGET = StudyFactor("target", "target", ("local", "nfs"))
@@ -106,9 +106,9 @@ def test_intervals_cover_as_they_promise(blocks, scatter):
 @pytest.mark.parametrize("blocks", [3, 6])
 @pytest.mark.parametrize("scatter", SCATTERS)
 def test_intervals_cover_in_a_short_simulation(blocks, scatter):
-    """As above with fewer studies: three standard errors, 4.6 %, either way."""
+    """As above with fewer studies: three standard errors, 6 %, either way."""
     found = coverage(FEW, blocks, scatter)
-    assert all(0.904 <= share <= 0.996 for share in found.values()), found
+    assert all(0.89 <= share < 1 for share in found.values()), found
 
 
 def false_positives(studies: int, scatter: str, blocks: int = 3) -> float:

@@ -33,8 +33,18 @@ def test_what_was_measured_counts_on_the_rank_with_most():
     assert evidence.overhead.share == pytest.approx(0.2)
     assert codes(evidence)["capture_overhead"] == pytest.approx(0.2)
     (found,) = [f for f in judge(evidence).findings if f.code.value == "capture_overhead"]
-    assert found.finding == "capture itself takes 20.0 % of the run"
+    assert found.finding == "capture itself takes 20.0 % of rank 1's time"
     assert found.evidence.startswith("2.00 s on rank 1: 1,000,000 events timed where")
+    assert "the run is longer by less where that rank would have polled" in found.evidence
+
+
+def test_of_one_rank_it_is_the_run_that_is_longer():
+    busy = Interval("mpi", SECOND, "MPI_Test", calls=1_000_000, layer="mpi")
+    lengths = [10 * SECOND] * 3
+    alone = of(Program([[useful(9 * SECOND), busy]], *lengths, capture_ns=[2 * SECOND]))
+    (found,) = [f for f in judge(alone).findings if f.code.value == "capture_overhead"]
+    assert found.finding == "capture itself takes 20.0 % of the run"
+    assert "polled" not in found.evidence and "rank" not in found.evidence
 
 
 def test_uneven_computation_that_is_capture_is_not_blamed_on_the_program():

@@ -194,7 +194,9 @@ def sleep(evidence: Evidence) -> Finding | None:
 
 
 def capture_overhead(evidence: Evidence) -> Finding | None:
-    """Not said of a run that is too short to judge: starting to record is most of it there."""
+    """Not said of a run that is too short to judge: starting to record is most of it there. Of
+    several ranks it is the time of one: the run is not longer by it where that rank would have
+    polled meanwhile, and longer by more where ranks wait for each other's."""
     found = evidence.overhead
     if not found.notable or evidence.times.runtime_ns < TOO_SHORT_NS:
         return None
@@ -203,10 +205,17 @@ def capture_overhead(evidence: Evidence) -> Finding | None:
     how = f"at {each:.0f} ns each"
     if found.measured:
         how = "timed where they were recorded, and what was counted beside them"
+    where, whose, effect = "", "of the run", ""
+    if evidence.ranks > 1:
+        where, whose = f" on rank {found.rank}", f"of rank {found.rank}'s time"
+        effect = (
+            "; the run is longer by less where that rank would have polled meanwhile, and by more"
+            " where ranks wait for each other's delays"
+        )
     return Finding(
         Kind.CAPTURE_OVERHEAD,
-        f"capture itself takes {percent(found.share)} of the run",
-        f"{nanoseconds(found.most_ns)} on rank {found.rank}: {count(events, 'event')} {how}",
+        f"capture itself takes {percent(found.share)} {whose}",
+        f"{nanoseconds(found.most_ns)}{where}: {count(events, 'event')} {how}{effect}",
         found.share,
     )
 
