@@ -1,5 +1,5 @@
-"""Files without a name (O_TMPFILE) are told from the directory that they are opened in, and from each
-other."""
+"""Files without a name (O_TMPFILE) are told from the directory that they are opened in, and from
+each other."""
 
 from __future__ import annotations
 
