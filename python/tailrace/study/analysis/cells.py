@@ -13,6 +13,7 @@ weights unlock linear model analysis tools for RNA-seq read counts", Genome Biol
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -115,20 +116,34 @@ def smoothed(found: Cells, relative: np.ndarray) -> Cells:
     return replace(found, variances=variances, smooth=smooth)
 
 
-def spread(factors: Sequence[StudyFactor], codes: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    """The variance of a single run of each combination, relative to that of others; 1 where
-    nothing is known. What blocks have in common is known the better the better this is known."""
+class Spread(NamedTuple):
+    """How single runs of each combination scatter, relative to those of others.
+
+    `relative`: the variance; 1 where nothing is known. `doubt`: combinations × directions, whose
+    product with itself is the covariance of the logarithms of `relative`, as far as these were
+    fitted to the same runs.
+    """
+
+    relative: np.ndarray
+    doubt: np.ndarray
+
+    def of(self, kept: np.ndarray) -> "Spread":
+        return Spread(self.relative[kept], self.doubt[kept])
+
+
+def spread(factors: Sequence[StudyFactor], codes: np.ndarray, logs: np.ndarray) -> Spread:
+    """What blocks have in common is known the better the better this is known."""
     parts = [_columns(factor, column) for factor, column in zip(factors, codes.T, strict=True)]
-    answer = np.ones(len(codes))
+    answer = nothing = Spread(np.ones(len(codes)), np.zeros((len(codes), 0)))
     for _ in range(PASSES):
-        found = cells(logs, answer)
+        found = cells(logs, answer.relative)
         if found is None or not np.nanmax(found.variances) > 0:
-            return np.ones(len(codes))
+            return nothing
         answer = _fitted([part for part in parts if part.shape[1]], found)
     return answer
 
 
-def _fitted(parts: Sequence[np.ndarray], found: Cells) -> np.ndarray:
+def _fitted(parts: Sequence[np.ndarray], found: Cells) -> Spread:
     known = found.freedom > 0
     freedom = found.freedom[known]
     own = found.variances[known]
@@ -136,10 +151,12 @@ def _fitted(parts: Sequence[np.ndarray], found: Cells) -> np.ndarray:
     heights += np.log(freedom / 2) - special.digamma(freedom / 2)
     weights = 1 / special.polygamma(1, freedom / 2)
     left = heights - np.average(heights, weights=weights)
-    answer = np.zeros(len(known))
+    answer, doubts = np.zeros(len(known)), [np.zeros((len(known), 0))]
     for part in parts:
-        answer += _shrunk(part, known, left, weights)
-    return np.exp(answer - answer.mean())
+        fit, doubt = _shrunk(part, known, left, weights)
+        answer += fit
+        doubts.append(doubt - doubt.mean(axis=0))
+    return Spread(np.exp(answer - answer.mean()), np.hstack(doubts))
 
 
 def _columns(factor: StudyFactor, codes: np.ndarray) -> np.ndarray:
@@ -156,13 +173,16 @@ def _columns(factor: StudyFactor, codes: np.ndarray) -> np.ndarray:
 
 def _shrunk(
     part: np.ndarray, known: np.ndarray, heights: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """What one factor adds to the logarithm of the variance, in all combinations."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """What one factor adds to the logarithm of the variance, in all combinations, and the root of
+    its covariance."""
     root = np.sqrt(weights)
     own = part[known] - np.average(part[known], axis=0, weights=weights)
     solution, _, rank, _ = np.linalg.lstsq(own * root[:, None], heights * root, rcond=None)
-    if not rank:
-        return np.zeros(len(part))
     # the weights are the inverse variances of the heights, if runs scatter log-normally
-    explained = float(np.sum(weights * (own @ solution) ** 2)) / rank
-    return part @ solution * max(0.0, 1 - 1 / explained) if explained > 0 else np.zeros(len(part))
+    explained = float(np.sum(weights * (own @ solution) ** 2)) / max(rank, 1)
+    if explained <= 1:
+        return np.zeros(len(part)), np.zeros((len(part), 0))
+    kept = 1 - 1 / explained
+    values, vectors = np.linalg.eigh(np.linalg.pinv((own.T * weights) @ own))
+    return part @ solution * kept, part @ (vectors * np.sqrt(np.maximum(values, 0.0))) * kept

@@ -49,6 +49,15 @@ def scale(curve: Curve, weights: Weights) -> float:
     return float(sum(weight**2 * curve.spread_at(level) for level, weight in weights.items()))
 
 
+def doubt(curve: Curve, weights: Weights) -> float:
+    """The variance of the logarithm of `scale`, which is not 0."""
+    parts = [
+        weight**2 * curve.spread_at(level) * curve.doubt_at(level)
+        for level, weight in weights.items()
+    ]
+    return float(np.sum((np.sum(parts, axis=0) / scale(curve, weights)) ** 2))
+
+
 def margin(curve: Curve, weights: Weights) -> tuple[float, float]:
     """By how much less and more the weighted sum may be where levels were simulated: each
     simulation may be off in its own way."""
@@ -90,7 +99,9 @@ class Family:
         if not len(values):
             return exact(values)
         scatters = scale(curve, weights)
-        found = of_blocks(values, self.prior(curve), scatters, level) if scatters else exact(values)
+        if scatters:
+            known = self.prior(curve), scatters, level, doubt(curve, weights)
+        found = of_blocks(values, *known) if scatters else exact(values)
         return _with_bounds(found.widened(*margin(curve, weights)), curve, weights)
 
     def prior(self, curve: Curve) -> Prior:

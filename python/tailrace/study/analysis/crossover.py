@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from tailrace.study.analysis.cells import Spread
 from tailrace.study.analysis.intervals import LEVEL, NO_PRIOR, Prior, moderated, prior_of
 from tailrace.study.analysis.layout import Curve
 
@@ -72,8 +73,8 @@ def prior(curves: Sequence[tuple[Curve, Curve]]) -> Prior:
     found = [_ratios(curve, other) for curve, other in curves]
     rows = [
         (row[np.isfinite(row)], scale)
-        for _, ratios, scales in found
-        for row, scale in zip(ratios, scales, strict=True)
+        for _, ratios, spread in found
+        for row, scale in zip(ratios, spread.relative, strict=True)
     ]
     rows = [(row, scale) for row, scale in rows if len(row) > 1]
     if not rows:
@@ -128,13 +129,22 @@ def _lead(compared: "_Compared", curve: Curve, names: tuple[Any, Any]) -> Lead |
     return None
 
 
-def _ratios(curve: Curve, other: Curve) -> tuple[list[Any], np.ndarray, np.ndarray]:
+def _ratios(curve: Curve, other: Curve) -> tuple[list[Any], np.ndarray, Spread]:
     """Logarithms of one over other, levels × blocks, at the levels that both have, and how many
     times the variance of a typical run each has."""
     levels = [level for level in curve.levels if level in other.levels]
     rows = [curve.at(level) - other.at(level) for level in levels]
     scales = np.array([curve.spread_at(level) + other.spread_at(level) for level in levels])
-    return levels, np.array(rows) if rows else np.empty((0, 0)), scales
+    doubts = [
+        (
+            curve.spread_at(level) * curve.doubt_at(level)
+            + other.spread_at(level) * other.doubt_at(level)
+        )
+        / max(scale, np.finfo(float).tiny)
+        for level, scale in zip(levels, scales, strict=True)
+    ]
+    spread = Spread(scales, np.array(doubts) if doubts else np.empty((0, 0)))
+    return levels, np.array(rows) if rows else np.empty((0, 0)), spread
 
 
 @dataclass(frozen=True)
@@ -150,7 +160,7 @@ class _Compared:
     one for sure (−1), or the other (1)."""
 
     def __init__(self, curve: Curve, other: Curve, known: Prior, comparisons: int) -> None:
-        levels, ratios, scales = _ratios(curve, other)
+        levels, ratios, spread = _ratios(curve, other)
         whole = np.isfinite(ratios).all(axis=0)
         self.blocks = int(whole.sum())
         enough = len(levels) > 1 and self.blocks > 1
@@ -158,7 +168,7 @@ class _Compared:
         self.sides, self.gap = np.zeros(len(self.levels), dtype=int), 0.0
         self.places = np.log(np.array(self.levels, dtype=float))
         if enough:
-            self.band = _Band(self.places, ratios[:, whole], scales, known)
+            self.band = _Band(self.places, ratios[:, whole], spread, known)
             wrong = (1 - LEVEL) / max(comparisons, len(levels))
             at = np.searchsorted(self.band.x, self.places)
             self.sides = self.band.sides(1 - wrong)[at]
@@ -203,16 +213,22 @@ class _Band:
     """The interpolated ratio with its interval, at many places between the levels."""
 
     def __init__(
-        self, places: np.ndarray, ratios: np.ndarray, scales: np.ndarray, known: Prior
+        self, places: np.ndarray, ratios: np.ndarray, spread: Spread, known: Prior
     ) -> None:
         between = [np.linspace(a, b, STEPS + 1) for a, b in pairwise(places)]
         self.x = np.unique(np.concatenate([*between, places]))
         weights = np.array([np.interp(self.x, places, row) for row in np.eye(len(places))]).T
         by_block = weights @ ratios
         self.mean = by_block.mean(axis=1)
-        scale, blocks = weights**2 @ scales, by_block.shape[1]
+        scale, blocks = weights**2 @ spread.relative, by_block.shape[1]
         own = np.var(by_block, axis=1, ddof=1) / scale
-        pairs = np.array([moderated(variance, blocks - 1, known) for variance in own])
+        doubts = (weights**2 * spread.relative / scale[:, None]) @ spread.doubt
+        pairs = np.array(
+            [
+                moderated(variance, blocks - 1, known, doubt)
+                for variance, doubt in zip(own, np.sum(doubts**2, axis=1), strict=True)
+            ]
+        )
         self.freedom = pairs[:, 1]
         self.error = np.sqrt(pairs[:, 0] * scale / blocks)
 

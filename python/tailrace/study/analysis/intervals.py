@@ -133,17 +133,21 @@ def exact(logs: np.ndarray) -> Estimate:
 
 
 def of_blocks(
-    logs: np.ndarray, prior: Prior = NO_PRIOR, scale: float = 1.0, level: float = LEVEL
+    logs: np.ndarray,
+    prior: Prior = NO_PRIOR,
+    scale: float = 1.0,
+    level: float = LEVEL,
+    doubt: float = 0.0,
 ) -> Estimate:
     """Of one logarithm a block. `scale`: its variance is expected to be so many times that of the
-    prior."""
+    prior; `doubt`: the variance of the logarithm of that number."""
     count = len(logs)
     if count == 0:
         return Estimate(math.nan, math.nan, math.nan, math.nan, 0, 0.0, level)
     mean = float(np.mean(logs))
     if count < 2:
         return Estimate(math.exp(mean), math.nan, math.nan, math.nan, count, 0.0, level)
-    variance, freedom = moderated(float(np.var(logs, ddof=1)) / scale, count - 1, prior)
+    variance, freedom = moderated(float(np.var(logs, ddof=1)) / scale, count - 1, prior, doubt)
     return from_error(mean, math.sqrt(variance * scale / count), freedom, count, level)
 
 
@@ -169,16 +173,18 @@ def exponential(value: float) -> float:
     return math.exp(min(max(value, -700.0), 700.0))
 
 
-def moderated(variance: float, freedom: float, prior: Prior) -> tuple[float, float]:
-    """The variance and its degrees of freedom with what the prior adds to both."""
+def moderated(
+    variance: float, freedom: float, prior: Prior, doubt: float = 0.0
+) -> tuple[float, float]:
+    """The variance and its degrees of freedom with what the prior adds to both. `doubt`: the
+    variance of the logarithm of how many times the prior's this variance is expected to be. That of
+    the logarithm of a variance over f degrees is about 2 / f, and both add up."""
     if prior.freedom == 0:
         return variance, freedom
-    if math.isinf(prior.freedom):
-        return prior.variance, max(prior.most, freedom)
-    both = freedom + prior.freedom
-    return (freedom * variance + prior.freedom * prior.variance) / both, max(
-        min(both, prior.most), freedom
-    )
+    share = 1.0 if math.isinf(prior.freedom) else prior.freedom / (freedom + prior.freedom)
+    both = min(freedom + prior.freedom, prior.most)
+    certain = 1 / (1 / both + share**2 * doubt / 2)
+    return (1 - share) * variance + share * prior.variance, max(certain, freedom)
 
 
 def prior_of(variances: np.ndarray, freedom: np.ndarray) -> Prior:

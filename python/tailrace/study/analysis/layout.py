@@ -18,10 +18,10 @@ class Layout:
     where no run finished.
 
     `runs`: the numbers of these runs, -1 where there is none. `censored`: where the logarithm is
-    the least that it can be, of a run that was ended. `known_spread`: `spread` of the study that
-    this is a part of. `balanced`: a fraction of all combinations, chosen so that the means over a
-    factor's levels are comparable. `bands`: of combinations that were simulated, the logarithms
-    between which their time lies, NaN of others; they have the same time in every block.
+    the least that it can be, of a run that was ended. `known_scatter`: `scatter` of the study
+    that this is a part of. `balanced`: a fraction of all combinations, chosen so that the means
+    over a factor's levels are comparable. `bands`: of combinations that were simulated, the
+    logarithms between which their time lies, NaN of others; they have the same time in every block.
     """
 
     factors: tuple[StudyFactor, ...]
@@ -29,19 +29,26 @@ class Layout:
     logs: np.ndarray
     runs: np.ndarray | None = None
     censored: np.ndarray | None = None
-    known_spread: np.ndarray | None = None
+    known_scatter: cells.Spread | None = None
     balanced: bool = False
     bands: np.ndarray | None = None
 
     @cached_property
+    def scatter(self) -> cells.Spread:
+        """How a run of each combination scatters, relative to others; what was simulated does
+        not."""
+        if self.known_scatter is not None:
+            return self.known_scatter
+        ran = ~self.simulated
+        found = cells.spread(self.factors, self.codes[ran], self.logs[ran])
+        relative, doubt = np.zeros(len(ran)), np.zeros((len(ran), found.doubt.shape[1]))
+        relative[ran], doubt[ran] = found
+        return cells.Spread(relative, doubt)
+
+    @property
     def spread(self) -> np.ndarray:
-        """The variance of a run of each combination, relative to that of others; none of what was
-        simulated."""
-        if self.known_spread is not None:
-            return self.known_spread
-        ran, answer = ~self.simulated, np.zeros(len(self.codes))
-        answer[ran] = cells.spread(self.factors, self.codes[ran], self.logs[ran])
-        return answer
+        """The variance of a run of each combination, relative to that of others."""
+        return self.scatter.relative
 
     @cached_property
     def adjusted(self) -> np.ndarray:
@@ -116,7 +123,7 @@ class Layout:
             self.logs[keep],
             None if self.runs is None else self.runs[keep],
             None if self.censored is None else self.censored[keep],
-            self.spread[keep],
+            self.scatter.of(keep),
             self.balanced,
             None if self.bands is None else self.bands[keep],
         )
@@ -182,8 +189,9 @@ class Curve:
 
     `where` holds the levels of the factors that are not averaged over, `averaged` the number of
     combinations that were. `spread`: the variance of the values at each level, relative to that of
-    a run elsewhere. `bounds`: at which levels the values are the least that they can be.
-    `margins`: by how much less and more they may be where they were simulated.
+    a run elsewhere; `doubt`: as in `cells.Spread`. `bounds`: at which levels the values are the
+    least that they can be. `margins`: by how much less and more they may be where they were
+    simulated.
     """
 
     where: Mapping[str, Any]
@@ -193,12 +201,16 @@ class Curve:
     spread: np.ndarray | None = None
     bounds: tuple[bool, ...] = ()
     margins: np.ndarray | None = None
+    doubt: np.ndarray | None = None
 
     def at(self, level: Any) -> np.ndarray:
         return self.logs[self.levels.index(level)]
 
     def spread_at(self, level: Any) -> float:
         return 1.0 if self.spread is None else float(self.spread[self.levels.index(level)])
+
+    def doubt_at(self, level: Any) -> np.ndarray:
+        return np.zeros(0) if self.doubt is None else self.doubt[self.levels.index(level)]
 
     def margin_at(self, level: Any) -> tuple[float, float]:
         if self.margins is None:
@@ -238,10 +250,12 @@ def _curve(
     stack = np.full((len(parts), len(present), table.logs.shape[1]), np.nan)
     spread, bounds = np.full(stack.shape[:2], np.nan), np.zeros(stack.shape[:2], dtype=bool)
     margins = np.full((*stack.shape[:2], 2), np.nan)
+    doubt = np.zeros((*stack.shape[:2], table.scatter.doubt.shape[1]))
     for combination, row in zip(combinations, codes, strict=True):
         at = parts.index(tuple(row[over])), int(np.searchsorted(present, row[along]))
         stack[at], spread[at] = table.adjusted[combination], table.spread[combination]
         bounds[at], margins[at] = table.bounds[combination], table.margins[combination]
+        doubt[at] = table.scatter.doubt[combination]
     kept = _with_all_levels(stack)
     where = {
         table.factors[index].name: table.factors[index].levels[codes[0, index]] for index in others
@@ -255,6 +269,7 @@ def _curve(
         _of_mean(spread[kept]),
         tuple(bounds[kept].any(axis=0).tolist()),
         np.nanmean(margins[kept], axis=0),
+        _weighted(doubt[kept], np.nan_to_num(spread[kept])),
     )
 
 
@@ -262,6 +277,12 @@ def _of_mean(spread: np.ndarray) -> np.ndarray:
     """Of parts × levels: the variance of the mean over the parts that there are."""
     there = np.maximum(np.isfinite(spread).sum(axis=0), 1)
     return np.nansum(spread, axis=0) / there**2
+
+
+def _weighted(doubt: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Of parts × levels: that of the logarithm of the sum of `spread` over the parts."""
+    whole = np.maximum(spread.sum(axis=0), np.finfo(float).tiny)
+    return np.einsum("pl,plk->lk", spread / whole, doubt)
 
 
 def _with_all_levels(stack: np.ndarray) -> np.ndarray:
