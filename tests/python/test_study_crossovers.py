@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tailrace.study.analysis import crossover
 from tailrace.study.analysis.effects import analyse
 from tailrace.study.analysis.findings import Found, find
 from tailrace.study.analysis.measured import Measured
@@ -152,6 +153,12 @@ def test_it_is_said_how_far_the_one_that_overtakes_stays_ahead(
         re.sub(r" \(95 % interval [^)]*\)", "", text) for text in sentences(measured, "crossover")
     ]
     assert told == says
+
+
+def test_an_interval_that_ends_at_a_level_ends_there() -> None:
+    """Of 16 by logarithm and back is less than 16 by the last digit."""
+    assert math.exp(math.log(16)) < 16
+    assert crossover._place(math.log(16)) == 16.0
 
 
 def test_an_average_that_depends_is_no_answer_by_itself() -> None:

@@ -10,6 +10,7 @@ the factor. The interval holds every place at which the ratio's own interval inc
 construction, whose coverage is that of the interval it inverts.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -254,8 +255,14 @@ class _Band:
         low = x[np.flatnonzero(sides != np.sign(mean[0]))[0] - 1]
         high = x[np.flatnonzero(sides != np.sign(mean[-1]))[-1] + 1]
         unsure = [at, *levels[1:-1]]
-        bounds = (float(np.exp(min(low, *unsure))), float(np.exp(max(high, *unsure))))
-        return _Found(float(np.exp(at)), *bounds, bool(mean[-1] > 0))
+        bounds = _place(min(low, *unsure)), _place(max(high, *unsure))
+        return _Found(_place(at), *bounds, bool(mean[-1] > 0))
+
+
+def _place(logarithm: float) -> float:
+    """Without what rounding adds: a measured level stays what it is, and e to the power of log 16
+    is not below 16."""
+    return float(f"{math.exp(logarithm):.12g}")
 
 
 def _named(
