@@ -24,6 +24,7 @@ from tailrace.study.analysis.factors import StudyFactor
 # A variance of exactly zero is the rounding of a clock, not certainty.
 LEAST = 1e-5
 PASSES = 3
+TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,20 @@ class Spread(NamedTuple):
 
     def of(self, kept: np.ndarray) -> "Spread":
         return Spread(self.relative[kept], self.doubt[kept])
+
+    def sums(self, squares: np.ndarray) -> "Spread":
+        """Of weighted sums of runs. `squares`: sums × combinations, of the weights."""
+        parts = squares * self.relative
+        whole = parts.sum(axis=1)
+        return Spread(whole, parts @ self.doubt / np.maximum(whole, TINY)[:, None])
+
+    @property
+    def doubts(self) -> np.ndarray:
+        """The variance of the logarithm of each of `relative`."""
+        return np.sum(self.doubt**2, axis=1)
+
+
+NO_SPREAD = Spread(np.empty(0), np.empty((0, 0)))
 
 
 def spread(factors: Sequence[StudyFactor], codes: np.ndarray, logs: np.ndarray) -> Spread:

@@ -209,7 +209,11 @@ def matters_more(
     weights = contrasts.ratio(high, low)
     sides = [_by_number(curve, weights) for curve in curves]
     whole = np.isfinite(sides[0]) & np.isfinite(sides[1]) if all(map(len, sides)) else np.zeros(0)
-    runs = any(contrasts.scale(curve, weights) for curve in curves) if len(whole) else True
+    runs = (
+        any(contrasts.expected(curve, weights).relative[0] for curve in curves)
+        if len(whole)
+        else True
+    )
     if int(whole.sum()) < (2 if runs else 1):
         return Assessment(Judgement.UNDECIDED, "fewer than two blocks have both")
     a, b = sides[0][whole.astype(bool)], sides[1][whole.astype(bool)]

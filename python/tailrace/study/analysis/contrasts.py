@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from tailrace.study.analysis.cells import Spread
 from tailrace.study.analysis.intervals import (
     LEVEL,
     UNBOUNDED,
@@ -44,18 +45,10 @@ def by_block(curve: Curve, weights: Weights) -> np.ndarray:
     return values[np.isfinite(values)]
 
 
-def scale(curve: Curve, weights: Weights) -> float:
-    """How many times the variance of a typical run such a comparison has there."""
-    return float(sum(weight**2 * curve.spread_at(level) for level, weight in weights.items()))
-
-
-def doubt(curve: Curve, weights: Weights) -> float:
-    """The variance of the logarithm of `scale`, which is not 0."""
-    parts = [
-        weight**2 * curve.spread_at(level) * curve.doubt_at(level)
-        for level, weight in weights.items()
-    ]
-    return float(np.sum((np.sum(parts, axis=0) / scale(curve, weights)) ** 2))
+def expected(curve: Curve, weights: Weights) -> Spread:
+    """How such a comparison scatters there, relative to a typical run."""
+    squares = [weights.get(level, 0.0) ** 2 for level in curve.levels]
+    return curve.scatter.sums(np.array([squares]))
 
 
 def margin(curve: Curve, weights: Weights) -> tuple[float, float]:
@@ -73,14 +66,14 @@ def scatter(curve: Curve) -> list[tuple[np.ndarray, float]]:
     of its levels, in each block that is whole, and the scale of each. What a block has in common,
     and any true difference between levels, is not in their variances.
     """
-    ran = [level for level in curve.levels if curve.spread_at(level) > 0]
-    whole = np.array([curve.at(level) for level in ran]).reshape(len(ran), curve.logs.shape[1])
+    ran = curve.scatter.relative > 0
+    whole = curve.logs[ran]
     whole = whole[:, np.isfinite(whole).all(axis=0)]
     if whole.shape[0] < 2 or whole.shape[1] < 2:
         return []
     rows = linalg.helmert(whole.shape[0])
-    spread = np.array([curve.spread_at(level) for level in ran])
-    return list(zip(rows @ whole, (rows**2 @ spread).tolist(), strict=True))
+    scales = curve.scatter.of(ran).sums(rows**2).relative
+    return list(zip(rows @ whole, scales.tolist(), strict=True))
 
 
 class Family:
@@ -98,10 +91,11 @@ class Family:
         values = by_block(curve, weights)
         if not len(values):
             return exact(values)
-        scatters = scale(curve, weights)
-        if scatters:
-            known = self.prior(curve), scatters, level, doubt(curve, weights)
-        found = of_blocks(values, *known) if scatters else exact(values)
+        scatter = expected(curve, weights)
+        (scale,), (doubt,) = scatter.relative, scatter.doubts
+        found = (
+            of_blocks(values, self.prior(curve), scale, level, doubt) if scale else exact(values)
+        )
         return _with_bounds(found.widened(*margin(curve, weights)), curve, weights)
 
     def prior(self, curve: Curve) -> Prior:

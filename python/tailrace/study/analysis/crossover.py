@@ -135,16 +135,12 @@ def _ratios(curve: Curve, other: Curve) -> tuple[list[Any], np.ndarray, Spread]:
     times the variance of a typical run each has."""
     levels = [level for level in curve.levels if level in other.levels]
     rows = [curve.at(level) - other.at(level) for level in levels]
-    scales = np.array([curve.spread_at(level) + other.spread_at(level) for level in levels])
-    doubts = [
-        (
-            curve.spread_at(level) * curve.doubt_at(level)
-            + other.spread_at(level) * other.doubt_at(level)
-        )
-        / max(scale, np.finfo(float).tiny)
-        for level, scale in zip(levels, scales, strict=True)
+    both = [
+        each.scatter.of(np.array([each.levels.index(level) for level in levels], dtype=int))
+        for each in (curve, other)
     ]
-    spread = Spread(scales, np.array(doubts) if doubts else np.empty((0, 0)))
+    joined = Spread(*(np.concatenate(parts) for parts in zip(*both, strict=True)))
+    spread = joined.sums(np.hstack([np.eye(len(levels))] * 2))
     return levels, np.array(rows) if rows else np.empty((0, 0)), spread
 
 
@@ -221,17 +217,16 @@ class _Band:
         weights = np.array([np.interp(self.x, places, row) for row in np.eye(len(places))]).T
         by_block = weights @ ratios
         self.mean = by_block.mean(axis=1)
-        scale, blocks = weights**2 @ spread.relative, by_block.shape[1]
-        own = np.var(by_block, axis=1, ddof=1) / scale
-        doubts = (weights**2 * spread.relative / scale[:, None]) @ spread.doubt
+        scatter, blocks = spread.sums(weights**2), by_block.shape[1]
+        own = np.var(by_block, axis=1, ddof=1) / scatter.relative
         pairs = np.array(
             [
                 moderated(variance, blocks - 1, known, doubt)
-                for variance, doubt in zip(own, np.sum(doubts**2, axis=1), strict=True)
+                for variance, doubt in zip(own, scatter.doubts, strict=True)
             ]
         )
         self.freedom = pairs[:, 1]
-        self.error = np.sqrt(pairs[:, 0] * scale / blocks)
+        self.error = np.sqrt(pairs[:, 0] * scatter.relative / blocks)
 
     def sides(self, level: float) -> np.ndarray:
         """Where the interval of that level is below 0 (−1) or above it (1)."""

@@ -188,29 +188,21 @@ class Curve:
     factors.
 
     `where` holds the levels of the factors that are not averaged over, `averaged` the number of
-    combinations that were. `spread`: the variance of the values at each level, relative to that of
-    a run elsewhere; `doubt`: as in `cells.Spread`. `bounds`: at which levels the values are the
-    least that they can be. `margins`: by how much less and more they may be where they were
-    simulated.
+    combinations that were. `scatter`: how the values at each level do, relative to a run elsewhere.
+    `bounds`: at which levels the values are the least that they can be. `margins`: by how much less
+    and more they may be where they were simulated.
     """
 
     where: Mapping[str, Any]
     levels: tuple[Any, ...]
     logs: np.ndarray
     averaged: int = 1
-    spread: np.ndarray | None = None
+    scatter: cells.Spread = cells.NO_SPREAD
     bounds: tuple[bool, ...] = ()
     margins: np.ndarray | None = None
-    doubt: np.ndarray | None = None
 
     def at(self, level: Any) -> np.ndarray:
         return self.logs[self.levels.index(level)]
-
-    def spread_at(self, level: Any) -> float:
-        return 1.0 if self.spread is None else float(self.spread[self.levels.index(level)])
-
-    def doubt_at(self, level: Any) -> np.ndarray:
-        return np.zeros(0) if self.doubt is None else self.doubt[self.levels.index(level)]
 
     def margin_at(self, level: Any) -> tuple[float, float]:
         if self.margins is None:
@@ -247,16 +239,18 @@ def _curve(
     codes = table.codes[combinations]
     present = np.unique(codes[:, along])
     parts = [tuple(part) for part in np.unique(codes[:, over], axis=0)]
+    rows = np.array([parts.index(tuple(row)) for row in codes[:, over]])
+    columns = np.searchsorted(present, codes[:, along])
     stack = np.full((len(parts), len(present), table.logs.shape[1]), np.nan)
-    spread, bounds = np.full(stack.shape[:2], np.nan), np.zeros(stack.shape[:2], dtype=bool)
+    bounds = np.zeros(stack.shape[:2], dtype=bool)
     margins = np.full((*stack.shape[:2], 2), np.nan)
-    doubt = np.zeros((*stack.shape[:2], table.scatter.doubt.shape[1]))
-    for combination, row in zip(combinations, codes, strict=True):
-        at = parts.index(tuple(row[over])), int(np.searchsorted(present, row[along]))
-        stack[at], spread[at] = table.adjusted[combination], table.spread[combination]
-        bounds[at], margins[at] = table.bounds[combination], table.margins[combination]
-        doubt[at] = table.scatter.doubt[combination]
+    stack[rows, columns] = table.adjusted[combinations]
+    bounds[rows, columns] = table.bounds[combinations]
+    margins[rows, columns] = table.margins[combinations]
     kept = _with_all_levels(stack)
+    averaged = np.isin(rows, kept)
+    there = columns[averaged] == np.arange(len(present))[:, None]
+    means = there / np.maximum(there.sum(axis=1, keepdims=True), 1)
     where = {
         table.factors[index].name: table.factors[index].levels[codes[0, index]] for index in others
     }
@@ -266,23 +260,10 @@ def _curve(
         tuple(table.factors[along].levels[code] for code in present),
         _mean(stack[kept], table.balanced),
         number,
-        _of_mean(spread[kept]),
+        table.scatter.of(np.array(combinations)[averaged]).sums(means**2),
         tuple(bounds[kept].any(axis=0).tolist()),
         np.nanmean(margins[kept], axis=0),
-        _weighted(doubt[kept], np.nan_to_num(spread[kept])),
     )
-
-
-def _of_mean(spread: np.ndarray) -> np.ndarray:
-    """Of parts × levels: the variance of the mean over the parts that there are."""
-    there = np.maximum(np.isfinite(spread).sum(axis=0), 1)
-    return np.nansum(spread, axis=0) / there**2
-
-
-def _weighted(doubt: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Of parts × levels: that of the logarithm of the sum of `spread` over the parts."""
-    whole = np.maximum(spread.sum(axis=0), np.finfo(float).tiny)
-    return np.einsum("pl,plk->lk", spread / whole, doubt)
 
 
 def _with_all_levels(stack: np.ndarray) -> np.ndarray:
