@@ -291,21 +291,22 @@ def test_who_may_give_as_much_is_told() -> None:
     assert command.headline(6.0, [found[0], found[2]]).endswith("instead of 6.00 s.")
 
 
-def test_of_a_modelled_change_both_runs_differ_from_the_next() -> None:
-    """Edges of 3 and 4 s: 2.85 to 4.2 s with what the changed run differs by. Of the change the
-    recorded run's 4 s differ besides: by 5 % of the hypotenuse of both, 5 s and 4 √2 s."""
-    edges = (3.0 * 0.95, 4.0 * 1.05)
-    modelled = Prediction(Change(io=2), 3.5, edges, {}, COMPUTATION, runs_differ=True)
+def test_of_a_modelled_change_both_runs_differ_from_the_next(tmp_path: Path) -> None:
+    """Between 3 and 4 s, and so 2.85 and 4.2 s with what the changed run differs by. Of the change
+    the recorded run's 4 s differ besides: by 5 % of the hypotenuse of both, 5 s and 4 √2 s."""
+    on_a_model = Change(target=load(written(tmp_path, toml())))
+    modelled = Prediction(on_a_model, 3.5, (3.0, 4.0), {}, COMPUTATION)
+    assert modelled.interval_s == pytest.approx((2.85, 4.2))
     assert modelled.change_interval_s(4.0) == pytest.approx((-1.25, 0.2 * 2**0.5))
     scaled = Prediction(Change(io=2), 3.5, (3.0, 4.0), {}, COMPUTATION)
-    assert scaled.change_interval_s(4.0) == (-1.0, 0.0)
+    assert scaled.interval_s == (3.0, 4.0) and scaled.change_interval_s(4.0) == (-1.0, 0.0)
 
 
-def test_that_runs_differ_is_left_out_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    made = [
-        Prediction(Change(io=2), 2.0, (2.0, 2.0), {}, COMPUTATION, runs_differ)
-        for runs_differ in (True, False)
-    ]
+def test_that_runs_differ_is_left_out_where_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = Change(target=load(written(tmp_path, toml()))), Change(io=2)
+    made = [Prediction(change, 2.0, (2.0, 2.0), {}, COMPUTATION) for change in changes]
     sentence = "Not in the interval{}: how much one run differs from the next."
     for shown, expected in ((made[:1], None), (made[1:], ""), (made, " of 2")):
         command._print("run", 4.0, shown)

@@ -53,6 +53,10 @@ class MoreRanks:
     def arguments(self) -> dict[str, Any]:
         return {"ranks": self.ranks}
 
+    @property
+    def is_modelled(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True)
 class Runs:

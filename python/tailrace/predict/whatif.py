@@ -205,27 +205,38 @@ class Described(Protocol):
     @property
     def arguments(self) -> dict[str, Any]: ...
 
+    @property
+    def is_modelled(self) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Prediction:
+    """`edges_s`: between what assumptions leave the run time open."""
+
     change: Described
     predicted_s: float
-    interval_s: tuple[float, float]
+    edges_s: tuple[float, float]
     efficiency: dict[str, float]
     next: str
-    # Whether the interval holds how much one run differs from the next.
-    runs_differ: bool = False
+
+    @property
+    def interval_s(self) -> tuple[float, float]:
+        """Of a change that is modelled also how much the changed run differs from the next."""
+        low, high = self.edges_s
+        return low * (1 - self._differs), high * (1 + self._differs)
 
     def change_interval_s(self, measured_s: float) -> tuple[float, float]:
         """How much longer the run becomes, at least and at most. Of a change that is modelled the
         run that was recorded differs from the next one as well, independently."""
-        if not self.runs_differ:
-            return self.interval_s[0] - measured_s, self.interval_s[1] - measured_s
-        low, high = self.interval_s[0] / (1 - RUN_TO_RUN), self.interval_s[1] / (1 + RUN_TO_RUN)
+        low, high = self.edges_s
         return (
-            low - measured_s - RUN_TO_RUN * math.hypot(low, measured_s),
-            high - measured_s + RUN_TO_RUN * math.hypot(high, measured_s),
+            low - measured_s - self._differs * math.hypot(low, measured_s),
+            high - measured_s + self._differs * math.hypot(high, measured_s),
         )
+
+    @property
+    def _differs(self) -> float:
+        return RUN_TO_RUN if self.change.is_modelled else 0.0
 
     def moves(self, measured_s: float) -> bool:
         """Whether anything becomes of the change: a run without files cannot overlap them."""
@@ -291,16 +302,13 @@ class Run:
         replayed = self._replay(change)
         edges = [to_seconds(self._replay(change, edge)["runtime_ns"]) for edge in EDGES]
         predicted = to_seconds(replayed["runtime_ns"])
-        low, high = min(predicted, *edges), max(predicted, *edges)
-        differs = RUN_TO_RUN if change.is_modelled else 0.0
         efficiency = self._efficiency(change, replayed)
         return Prediction(
             change,
             predicted,
-            (low * (1 - differs), high * (1 + differs)),
+            (min(predicted, *edges), max(predicted, *edges)),
             efficiency,
             left_to_gain(efficiency),
-            change.is_modelled,
         )
 
     def ranked(self, changes: Iterable[Change]) -> list[Prediction]:
