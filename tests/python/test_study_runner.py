@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
@@ -98,26 +98,19 @@ def test_what_is_just_being_replaced_by_another_program_is_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """For a moment of execve a process shows no environment, here when it is first looked at."""
-    mark = f"replaced-{os.getpid()}"
+    mark, looked = f"replaced-{os.getpid()}", itertools.count(1)
     with subprocess.Popen(["sleep", SLEEP], env={leftovers.MARK: mark}) as child:
-        until(lambda: guardian.environment(child.pid))
-        looked: list[int] = []
-
-        def shown(pid: int, really: Callable[[int], bytes] = guardian.environment) -> bytes:
-            looked.extend([pid] * (pid == child.pid))
-            return b"" if pid == child.pid and len(looked) < 3 else really(pid)
-
-        monkeypatch.setattr(guardian, "environment", shown)
+        until(lambda: leftovers.marked(mark))
+        really = guardian._environment
+        monkeypatch.setattr(
+            guardian,
+            "_environment",
+            lambda pid: b"" if pid == child.pid and next(looked) < 3 else really(pid),
+        )
         leftovers.end_of_run(mark)
-        assert len(looked) > 2 and not sleeping()
-
-
-def test_a_child_without_environment_is_not_waited_for_long() -> None:
-    with subprocess.Popen(["sleep", SLEEP], env={}) as child:
-        begun = time.monotonic()
-        leftovers.end_of_run("nobody")
-        assert time.monotonic() - begun < LONGEST_WAIT_S and child.poll() is None
-        child.kill()
+        left = sleeping()
+        child.kill()  # or it would be waited for
+        assert next(looked) > 3 and not left
 
 
 def test_orphans_are_adopted_while_a_study_runs_and_not_beyond(tmp_path: Path) -> None:

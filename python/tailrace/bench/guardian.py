@@ -58,7 +58,7 @@ def marked(starts: Iterable[bytes]) -> set[int]:
     ourselves and our parent."""
     wanted, own = tuple(starts), {os.getpid(), os.getppid()}
     numbers = {int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()}
-    return {pid for pid in numbers - own if _has(environment(pid), wanted)}
+    return {pid for pid in numbers - own if _has(_environment(pid), wanted)}
 
 
 def _has(environment: bytes, wanted: tuple[bytes, ...]) -> bool:
@@ -66,7 +66,7 @@ def _has(environment: bytes, wanted: tuple[bytes, ...]) -> bool:
     return environment.startswith(wanted) or any(b"\0" + start in environment for start in wanted)
 
 
-def environment(pid: int) -> bytes:
+def _environment(pid: int) -> bytes:
     """Empty where the process is gone, belongs to another user, or has ended and was not waited
     for."""
     try:

@@ -14,15 +14,11 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from tailrace.bench import guardian
 
 MARK = "TAILRACE_STUDY"
-GRACE_S = 5.0
-# While a process is replaced by another program (execve) it shows no environment; on a busy machine
-# that may take so long.
-REPLACED_S = 0.25
+GRACE_S, LOOKS_EVERY_S = 5.0, 0.01
 PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37
 
 
@@ -56,41 +52,24 @@ def marked(mark: str) -> list[int]:
 
 
 def end(mark: str) -> int:
-    """Kills what has the mark, waits until it is gone, and says how many there were."""
+    """Kills what has the mark, waits until it is gone, and says how many there were. What execve is
+    just replacing shows no mark, so that one look does not tell."""
     found: set[int] = set()
-    deadline = time.monotonic() + GRACE_S
-    while (left := marked(mark)) and time.monotonic() < deadline:
+    deadline, quiet = time.monotonic() + GRACE_S, 0
+    while quiet < guardian.QUIET_LOOKS and time.monotonic() < deadline:
+        left = marked(mark)
         found.update(left)
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
+        guardian.send(left, signal.SIGKILL)
+        quiet = 0 if left else quiet + 1
+        time.sleep(LOOKS_EVERY_S)
     return len(found)
 
 
 def end_of_run(mark: str) -> None:
     """The same, quickly, after a run of ours, when every child that we know of was waited for."""
-    deadline = time.monotonic() + REPLACED_S
-    while not _childless():
+    if not _childless():
         end(mark)
-        if _childless() or not _has_bare_child() or time.monotonic() > deadline:
-            return
-        time.sleep(0.005)
-
-
-def _has_bare_child() -> bool:
-    """Whether a child that has not ended shows no environment, and so no mark."""
-    numbers = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
-    return any(_is_child(pid) and not guardian.environment(pid) for pid in numbers)
-
-
-def _is_child(pid: int) -> bool:
-    """Ours, and neither ended nor gone."""
-    try:
-        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
-    except (OSError, ValueError):
-        return False
-    return state not in "ZX" and int(parent) == os.getpid()
+        _childless()
 
 
 def _childless() -> bool:
