@@ -141,6 +141,30 @@ def test_a_main_thread_that_sleeps_is_no_computation():
     assert _judged(_quiet(**_asleep(0.03))).headline == FINE  # below 5 %
 
 
+def test_a_rank_that_sleeps_while_another_polls_does_not_compute():
+    """Rank 0 sleeps 0.95 of its 0.98 s outside calls, rank 1 polls in MPI meanwhile: 0.49 s is what
+    an average of the two would save."""
+
+    def said(ran_ms: int, **program: int) -> Verdict:
+        rows = [[useful(980 * MILLISECOND), mpi(20 * MILLISECOND)], [mpi(SECOND)]]
+        ran = {"usage": "0 0 0 0 0", "ran_ns": f"{ran_ms * MILLISECOND},{SECOND}"}
+        known = {"meta": ran, "waited_ns": [(0, 0, 0)] * 2}
+        return _judged(Program(rows, SECOND, SECOND, 980 * MILLISECOND, **known))
+
+    asleep = said(ran_ms=30)
+    (found,) = [finding for finding in asleep.findings if finding.code == "load_imbalance"]
+    assert found.finding == (
+        "rank 0 is outside MPI and file calls 2.00 times as long as the ranks on average, and "
+        "sleeps for at least 96.9 % of that"
+    )
+    assert found.gain_s == pytest.approx(0.49)
+    assert "comput" not in f"{asleep.headline} {found}"
+    assert "decomposition" not in found.advice
+    # It runs 0.93 s of them, and after that it sleeps: it computes all the same.
+    texts = [finding.finding for finding in said(ran_ms=930).findings]
+    assert "rank 0 computes 2.00 times as long as the ranks on average" in texts
+
+
 def test_sleep_is_a_least_where_the_thread_may_have_run_inside_mpi():
     """It sleeps 0.5 s, computes 0.2 s, and then polls in MPI for 0.3 s: of the 0.5 s for which it
     ran nobody knows what was where."""

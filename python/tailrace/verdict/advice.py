@@ -169,6 +169,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "numbers; else change the decomposition",
         "idle": "let every rank compute: one that only hands out work, or gathers it, keeps a core "
         "from the others",
+        "asleep": "look for what it waits for while the others wait for it: other threads or "
+        "processes, pipes, sockets, or a pause",
     },
     "serialization": {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later"

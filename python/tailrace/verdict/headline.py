@@ -10,6 +10,7 @@ from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.gains import with_prediction
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
+from tailrace.verdict.off_path import sleeper
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
 from tailrace.verdict.routines import output_routines
@@ -159,8 +160,10 @@ def _what(evidence: Evidence, finding: Finding) -> str:
         return "MPI calls take" if alone else "Transfers and the MPI library take"
     if finding.code is Kind.SLEEP:
         return "Sleeping outside MPI and file calls takes"
-    uneven = finding.code is Kind.LOAD_IMBALANCE
-    return "Uneven computation takes" if uneven else "Waiting for other ranks' computation takes"
+    other = "computation" if sleeper(evidence) is None else "sleep"
+    if finding.code is Kind.LOAD_IMBALANCE:
+        return f"Uneven {other} takes"
+    return f"Waiting for other ranks' {other} takes"
 
 
 def _beside(io: list[Finding], cause: Finding) -> str:

@@ -6,7 +6,7 @@ from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
-from tailrace.verdict.off_path import slept_share, slept_text
+from tailrace.verdict.off_path import sleeper, slept_ns, slept_share, slept_text
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
 
 # Ranks that compute less than this share of the longest do something else, where the others are
@@ -31,6 +31,8 @@ def imbalance(evidence: Evidence) -> Finding | None:
     loss = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
+    if sleeper(evidence) is not None:
+        return _uneven_sleep(evidence, loss)
     rank = int(useful.argmax())
     known = sorted(set(range(times.ranks)) - set(times.missing))
     least = min(known, key=lambda p: useful[p])
@@ -56,6 +58,25 @@ def imbalance(evidence: Evidence) -> Finding | None:
     )
 
 
+def _uneven_sleep(evidence: Evidence, loss: float) -> Finding:
+    """The rank with most useful time sleeps for most of it, while others wait for it in MPI."""
+    useful, slept, rank = evidence.times.useful_ns, slept_ns(evidence), sleeper(evidence)
+    assert slept is not None and rank is not None
+    times_as_long = useful[rank] / max(float(evidence.times.mean_ns(useful)), 1.0)
+    return Finding(
+        Kind.LOAD_IMBALANCE,
+        f"rank {rank} is outside MPI and file calls {times_as_long:.2f} times as long as the ranks "
+        f"on average, and sleeps for at least {percent(slept[rank] / useful[rank])} of that",
+        f"outside MPI and file calls: {nanoseconds(useful[rank])} on rank {rank}, of which it "
+        f"sleeps {nanoseconds(slept[rank])}",
+        evidence.share(loss),
+        "if no rank spent longer there than the ranks on average, the run would be up to "
+        f"{nanoseconds(int(loss))} shorter",
+        to_seconds(loss),
+        advice(Kind.LOAD_IMBALANCE, "asleep"),
+    )
+
+
 def _share_written(evidence: Evidence, rank: int, longer_s: float) -> float:
     """Of all bytes that ranks write; 0 where those are few for so long a time."""
     written = evidence.by_rank("write").bytes
@@ -78,14 +99,17 @@ def serialization(evidence: Evidence) -> Finding | None:
     loss = max(evidence.losses.serialization_ns - own_ns, 0)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
+    other, verb = "computation", "computes"
+    if sleeper(evidence) is not None:
+        other, verb = "sleep", "is outside MPI and file calls"
     return Finding(
         Kind.SERIALIZATION,
-        "ranks wait for each other's computation",
+        f"ranks wait for each other's {other}",
         "even with an ideal network and file system the run takes "
         f"{nanoseconds(evidence.times.ideal_ns)}, "
-        f"though no rank computes longer than {nanoseconds(evidence.times.useful_max_ns)}",
+        f"though no rank {verb} longer than {nanoseconds(evidence.times.useful_max_ns)}",
         evidence.share(loss),
-        "without waiting for each other's computation the run would be up to "
+        f"without waiting for each other's {other} the run would be up to "
         f"{nanoseconds(loss)} shorter",
         to_seconds(loss),
         advice(Kind.SERIALIZATION),
