@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -217,6 +218,14 @@ int main(void) { return 0; }
             "false ended with status 1 before a file call of it was recorded",
         ),
         ("tailrace run -- env -i A=1 cat /etc/hostname", "the command clears the environment"),
+        (
+            "tailrace run -- setpriv --reuid=nobody --clear-groups cat /etc/hostname",
+            "setpriv starts the program as another user",
+        ),
+        (
+            "tailrace run -- setpriv --no-new-privs true",
+            "true made no file call and no MPI call",
+        ),
         ("tailrace run -- ./static", "static is linked statically"),
         ("tailrace run -- ./static-go", "static-go is written in Go"),
         ("tailrace run -- env LD_PRELOAD= cat /etc/hostname", "the command sets LD_PRELOAD itself"),
@@ -229,6 +238,8 @@ int main(void) { return 0; }
     ],
 )
 def test_why_nothing_was_recorded(tmp_path, command, reason):
+    if "setpriv" in command and (os.geteuid() or not shutil.which("setpriv")):
+        pytest.skip("only root becomes another user, by setpriv")
     source = "int main(void) { return 0; }"
     if "static" in command:
         name = "static-go" if "go" in command else "static"

@@ -14,6 +14,8 @@ from tailrace.names import printable
 
 # With less than this a file system counts as full: a process needs a window of its stream.
 ROOM_BYTES = 1 << 20
+# Programs that start another one as another user; setpriv only by options such as --reuid.
+SWITCHERS = frozenset({"setpriv", "runuser", "su", "sudo", "doas", "gosu", "su-exec", "setuidgid"})
 
 
 class Attempt(NamedTuple):
@@ -33,7 +35,15 @@ class Attempt(NamedTuple):
 
 def why_nothing(attempt: Attempt) -> TailraceError:
     """The first reason that holds, the most certain first."""
-    reasons = (_no_room, _own_preload, _cleared, _cannot_be_loaded, _failed, _no_rank)
+    reasons = (
+        _no_room,
+        _own_preload,
+        _cleared,
+        _cannot_be_loaded,
+        _another_user,
+        _failed,
+        _no_rank,
+    )
     found = next(filter(None, (reason(attempt) for reason in reasons)), None) or (
         f"{attempt.name} made no file call and no MPI call",
         "`--processes all` also records the programs that it starts",
@@ -109,6 +119,22 @@ def _cannot_be_loaded(attempt: Attempt) -> Reason:
             "run a copy without the setuid bit",
         )
     return None
+
+
+def _another_user(attempt: Attempt) -> Reason:
+    """Whether the command starts the program as a user who cannot write where capture records."""
+    names = [Path(word).name for word in attempt.command]
+    switcher = next((place for place, name in enumerate(names) if name in SWITCHERS), None)
+    if switcher is None or (
+        names[switcher] == "setpriv" and not any("uid" in word for word in attempt.command)
+    ):
+        return None
+    return (
+        f"{printable(names[switcher])} starts the program as another user, who may not write where "
+        "Tailrace records",
+        "start `tailrace run` as that user: "
+        f"{printable(names[switcher])} … tailrace run -- PROGRAM",
+    )
 
 
 def _mode(program: Path) -> int:
