@@ -155,9 +155,10 @@ def test_a_rank_that_sleeps_while_another_polls_does_not_compute():
     (found,) = [finding for finding in asleep.findings if finding.code == "load_imbalance"]
     assert found.finding == (
         "rank 0 is outside MPI and file calls 2.00 times as long as the ranks on average, and "
-        "sleeps for at least 96.9 % of that"
+        "its main thread sleeps for at least 96.9 % of that"
     )
     assert found.gain_s == pytest.approx(0.49)
+    assert asleep.headline.startswith("Uneven time outside MPI and file calls takes 49.0 %")
     assert "comput" not in f"{asleep.headline} {found}"
     assert "decomposition" not in found.advice
     # It runs 0.93 s of them, and after that it sleeps: it computes all the same.

@@ -160,7 +160,7 @@ def _what(evidence: Evidence, finding: Finding) -> str:
         return "MPI calls take" if alone else "Transfers and the MPI library take"
     if finding.code is Kind.SLEEP:
         return "Sleeping outside MPI and file calls takes"
-    other = "computation" if sleeper(evidence) is None else "sleep"
+    other = "computation" if sleeper(evidence) is None else "time outside MPI and file calls"
     if finding.code is Kind.LOAD_IMBALANCE:
         return f"Uneven {other} takes"
     return f"Waiting for other ranks' {other} takes"

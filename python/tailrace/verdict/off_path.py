@@ -22,7 +22,7 @@ NOTABLE_BYTES = 256 * 1024
 # About what two runs of one program differ by.
 NOTABLE_SLEEP = 0.02
 NOTABLE_INSIDE = 0.02
-# A rank that sleeps for so much of its time outside calls does not compute.
+# A main thread that sleeps for so much of its time outside calls is not said to compute.
 MOSTLY_ASLEEP = 0.5
 # Processes that moved nothing, and that the main threads waited for less than this share of the
 # run, are not worth a word.
@@ -185,8 +185,8 @@ def slept_ns(evidence: Evidence) -> np.ndarray | None:
 
 
 def sleeper(evidence: Evidence) -> int | None:
-    """The rank with most time outside MPI and file calls, where it sleeps for most of that: what
-    others wait for is no computation then."""
+    """The rank with most time outside MPI and file calls, where its main thread sleeps for most of
+    that: what others wait for is no computation of it then."""
     slept, useful = slept_ns(evidence), evidence.times.useful_ns
     rank = int(useful.argmax()) if len(useful) else 0
     if slept is None or not len(slept) or slept[rank] < MOSTLY_ASLEEP * useful[rank]:

@@ -59,16 +59,18 @@ def imbalance(evidence: Evidence) -> Finding | None:
 
 
 def _uneven_sleep(evidence: Evidence, loss: float) -> Finding:
-    """The rank with most useful time sleeps for most of it, while others wait for it in MPI."""
+    """The main thread of the rank with most useful time sleeps for most of it, while others wait
+    for the rank in MPI. Other threads may compute meanwhile, which is not known."""
     useful, slept, rank = evidence.times.useful_ns, slept_ns(evidence), sleeper(evidence)
     assert slept is not None and rank is not None
     times_as_long = useful[rank] / max(float(evidence.times.mean_ns(useful)), 1.0)
     return Finding(
         Kind.LOAD_IMBALANCE,
         f"rank {rank} is outside MPI and file calls {times_as_long:.2f} times as long as the ranks "
-        f"on average, and sleeps for at least {percent(slept[rank] / useful[rank])} of that",
-        f"outside MPI and file calls: {nanoseconds(useful[rank])} on rank {rank}, of which it "
-        f"sleeps {nanoseconds(slept[rank])}",
+        "on average, and its main thread sleeps for at least "
+        f"{percent(slept[rank] / useful[rank])} of that",
+        f"outside MPI and file calls: {nanoseconds(useful[rank])} on rank {rank}, of which its "
+        f"main thread sleeps {nanoseconds(slept[rank])}",
         evidence.share(loss),
         "if no rank spent longer there than the ranks on average, the run would be up to "
         f"{nanoseconds(int(loss))} shorter",
@@ -101,7 +103,7 @@ def serialization(evidence: Evidence) -> Finding | None:
         return None
     other, verb = "computation", "computes"
     if sleeper(evidence) is not None:
-        other, verb = "sleep", "is outside MPI and file calls"
+        other, verb = "time outside MPI and file calls", "is outside them"
     return Finding(
         Kind.SERIALIZATION,
         f"ranks wait for each other's {other}",
