@@ -223,9 +223,11 @@ int main(void) { return 0; }
             "setpriv starts the program as another user",
         ),
         (
-            "tailrace run -- setpriv --no-new-privs true",
-            "true made no file call and no MPI call",
+            "tailrace run -- setpriv --reuid nobody --clear-groups cat /etc/hostname",
+            "setpriv starts the program as another user",
         ),
+        ("tailrace run -- setpriv --no-new-privs true", "true made no file call and no MPI call"),
+        ("tailrace run -- setpriv --reuid 0 true", "true made no file call and no MPI call"),
         ("tailrace run -- ./static", "static is linked statically"),
         ("tailrace run -- ./static-go", "static-go is written in Go"),
         ("tailrace run -- env LD_PRELOAD= cat /etc/hostname", "the command sets LD_PRELOAD itself"),

@@ -145,7 +145,7 @@ def test_a_rank_that_sleeps_while_another_polls_does_not_compute():
     """Rank 0 sleeps 0.95 of its 0.98 s outside calls, rank 1 polls in MPI meanwhile: 0.49 s is what
     an average of the two would save."""
 
-    def said(ran_ms: int, **program: int) -> Verdict:
+    def said(ran_ms: int) -> Verdict:
         rows = [[useful(980 * MILLISECOND), mpi(20 * MILLISECOND)], [mpi(SECOND)]]
         ran = {"usage": "0 0 0 0 0", "ran_ns": f"{ran_ms * MILLISECOND},{SECOND}"}
         known = {"meta": ran, "waited_ns": [(0, 0, 0)] * 2}
@@ -164,6 +164,22 @@ def test_a_rank_that_sleeps_while_another_polls_does_not_compute():
     # It runs 0.93 s of them, and after that it sleeps: it computes all the same.
     texts = [finding.finding for finding in said(ran_ms=930).findings]
     assert "rank 0 computes 2.00 times as long as the ranks on average" in texts
+
+
+def test_ranks_that_sleep_in_turn_do_not_wait_for_computation():
+    """Each is asleep for 0.5 s while the other polls: T_ideal = 1 s, max U = 0.5 s."""
+    half = 500 * MILLISECOND
+    rows = [[useful(half), mpi(half)], [mpi(half), useful(half)]]
+
+    def said(ran_ns: int) -> str:
+        meta = {"usage": "0 0 0 0 0", "ran_ns": f"{ran_ns},{ran_ns}"}
+        program = Program(rows, *[SECOND] * 3, meta=meta, waited_ns=[(0, 0, 0)] * 2)
+        (found,) = [f for f in _judged(program).findings if f.code == "serialization"]
+        return f"{found.finding}; {found.evidence}; {found.gain}"
+
+    assert said(0).startswith("ranks wait for each other's time outside MPI and file calls; ")
+    assert "comput" not in said(0)
+    assert said(half).startswith("ranks wait for each other's computation; ")
 
 
 def test_sleep_is_a_least_where_the_thread_may_have_run_inside_mpi():

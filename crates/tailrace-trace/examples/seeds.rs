@@ -10,12 +10,9 @@ fn main() -> std::io::Result<()> {
         eprintln!("seeds: name a raw stream, a trace and the directory of the corpus");
         std::process::exit(2)
     };
-    let trace = std::fs::read(trace)?;
-    for (target, bytes) in [
-        ("raw", std::fs::read(stream)?.split_off(4096)),
-        ("packed", trace.clone()),
-        ("analysis", trace),
-    ] {
+    for (target, bytes) in
+        [("raw", std::fs::read(stream)?.split_off(4096)), ("packed", std::fs::read(trace)?)]
+    {
         let directory = Path::new(corpus).join(target);
         std::fs::create_dir_all(&directory)?;
         std::fs::write(directory.join("seed"), bytes)?;

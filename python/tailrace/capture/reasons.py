@@ -2,7 +2,7 @@
 
 import os
 import stat
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ from tailrace.names import printable
 
 # With less than this a file system counts as full: a process needs a window of its stream.
 ROOM_BYTES = 1 << 20
-# Programs that start another one as another user; setpriv only by options such as --reuid.
-SWITCHERS = frozenset({"setpriv", "runuser", "su", "sudo", "doas", "gosu", "su-exec", "setuidgid"})
+# Options of setpriv that name a user, whose rights the program then has.
+SETPRIV_USERS = ("--reuid", "--ruid", "--euid")
 
 
 class Attempt(NamedTuple):
@@ -122,18 +122,15 @@ def _cannot_be_loaded(attempt: Attempt) -> Reason:
 
 
 def _another_user(attempt: Attempt) -> Reason:
-    """Whether the command starts the program as a user who cannot write where capture records."""
-    names = [Path(word).name for word in attempt.command]
-    switcher = next((place for place, name in enumerate(names) if name in SWITCHERS), None)
-    if switcher is None or (
-        names[switcher] == "setpriv" and not any("uid" in word for word in attempt.command)
-    ):
+    """setpriv may start the program as a user who cannot write where capture records. (sudo, su and
+    the like have the setuid bit.)"""
+    words = [part for word in attempt.command for part in word.split("=", 1)]
+    users = {user for option, user in pairwise(words) if option in SETPRIV_USERS} - {"root", "0"}
+    if not users or "setpriv" not in [Path(word).name for word in words]:
         return None
     return (
-        f"{printable(names[switcher])} starts the program as another user, who may not write where "
-        "Tailrace records",
-        "start `tailrace run` as that user: "
-        f"{printable(names[switcher])} … tailrace run -- PROGRAM",
+        "setpriv starts the program as another user, who may not write where Tailrace records",
+        "start `tailrace run` as that user: setpriv … tailrace run -- PROGRAM",
     )
 
 

@@ -10,7 +10,7 @@ from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.gains import with_prediction
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
-from tailrace.verdict.off_path import sleeper
+from tailrace.verdict.off_path import asleep
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
 from tailrace.verdict.routines import output_routines
@@ -160,7 +160,7 @@ def _what(evidence: Evidence, finding: Finding) -> str:
         return "MPI calls take" if alone else "Transfers and the MPI library take"
     if finding.code is Kind.SLEEP:
         return "Sleeping outside MPI and file calls takes"
-    other = "computation" if sleeper(evidence) is None else "time outside MPI and file calls"
+    other = "time outside MPI and file calls" if asleep(evidence) else "computation"
     if finding.code is Kind.LOAD_IMBALANCE:
         return f"Uneven {other} takes"
     return f"Waiting for other ranks' {other} takes"

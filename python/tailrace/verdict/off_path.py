@@ -184,14 +184,16 @@ def slept_ns(evidence: Evidence) -> np.ndarray | None:
     return np.clip(evidence.times.useful_ns - ran - waited, 0, None)
 
 
-def sleeper(evidence: Evidence) -> int | None:
-    """The rank with most time outside MPI and file calls, where its main thread sleeps for most of
-    that: what others wait for is no computation of it then."""
-    slept, useful = slept_ns(evidence), evidence.times.useful_ns
-    rank = int(useful.argmax()) if len(useful) else 0
-    if slept is None or not len(slept) or slept[rank] < MOSTLY_ASLEEP * useful[rank]:
-        return None
-    return rank if slept[rank] else None
+def asleep(evidence: Evidence) -> float:
+    """Of the rank with most time outside MPI and file calls, the share of it that its main thread
+    sleeps at least; 0 where that is not most of it, or not known. It is no computation then that
+    the others wait for."""
+    slept, computed = slept_ns(evidence), evidence.computed_ns
+    if slept is None or not computed.any():
+        return 0.0
+    rank = computed.argmax()
+    share = float(slept[rank] / computed[rank])
+    return min(share, 1.0) if share >= MOSTLY_ASLEEP else 0.0
 
 
 def slept_share(evidence: Evidence) -> float:

@@ -6,7 +6,7 @@ from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
-from tailrace.verdict.off_path import sleeper, slept_ns, slept_share, slept_text
+from tailrace.verdict.off_path import asleep, slept_share, slept_text
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
 
 # Ranks that compute less than this share of the longest do something else, where the others are
@@ -31,9 +31,9 @@ def imbalance(evidence: Evidence) -> Finding | None:
     loss = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
-    if sleeper(evidence) is not None:
-        return _uneven_sleep(evidence, loss)
     rank = int(useful.argmax())
+    if share := asleep(evidence):
+        return _uneven_sleep(evidence, rank, share, loss)
     known = sorted(set(range(times.ranks)) - set(times.missing))
     least = min(known, key=lambda p: useful[p])
     idle = _idle(useful[known])
@@ -58,19 +58,17 @@ def imbalance(evidence: Evidence) -> Finding | None:
     )
 
 
-def _uneven_sleep(evidence: Evidence, loss: float) -> Finding:
-    """The main thread of the rank with most useful time sleeps for most of it, while others wait
-    for the rank in MPI. Other threads may compute meanwhile, which is not known."""
-    useful, slept, rank = evidence.times.useful_ns, slept_ns(evidence), sleeper(evidence)
-    assert slept is not None and rank is not None
-    times_as_long = useful[rank] / max(float(evidence.times.mean_ns(useful)), 1.0)
+def _uneven_sleep(evidence: Evidence, rank: int, share: float, loss: float) -> Finding:
+    """The main thread of the rank that seems to compute longest sleeps for most of that, while
+    others wait for the rank in MPI. Other threads may compute meanwhile, which is not known."""
+    outside = evidence.computed_ns
+    mean_ns = float(evidence.times.mean_ns(outside))
     return Finding(
         Kind.LOAD_IMBALANCE,
-        f"rank {rank} is outside MPI and file calls {times_as_long:.2f} times as long as the ranks "
-        "on average, and its main thread sleeps for at least "
-        f"{percent(slept[rank] / useful[rank])} of that",
-        f"outside MPI and file calls: {nanoseconds(useful[rank])} on rank {rank}, of which its "
-        f"main thread sleeps {nanoseconds(slept[rank])}",
+        f"rank {rank} is outside MPI and file calls {outside[rank] / mean_ns:.2f} times as long as "
+        f"the ranks on average, and its main thread sleeps for at least {percent(share)} of that",
+        f"outside MPI and file calls: {nanoseconds(outside[rank])} on rank {rank}, "
+        f"{nanoseconds(int(mean_ns))} on average",
         evidence.share(loss),
         "if no rank spent longer there than the ranks on average, the run would be up to "
         f"{nanoseconds(int(loss))} shorter",
@@ -102,7 +100,7 @@ def serialization(evidence: Evidence) -> Finding | None:
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
     other, verb = "computation", "computes"
-    if sleeper(evidence) is not None:
+    if asleep(evidence):
         other, verb = "time outside MPI and file calls", "is outside them"
     return Finding(
         Kind.SERIALIZATION,

@@ -12,7 +12,9 @@ fuzz_target!(|bytes: &[u8]| {
         let options = Options { bins: 64, longest: 100, threads: 1, slab, ..Options::default() };
         analyze(&*trace, &options, &mut |_, _| true).ok()
     };
-    let (Some(once), Some(again)) = (replayed(1 << 16), replayed(7)) else { return };
+    let (once, again) = (replayed(1 << 16), replayed(7));
+    assert_eq!(once.is_some(), again.is_some());
+    let (Some(once), Some(again)) = (once, again) else { return };
     assert_eq!(once.ideal, again.ideal);
     assert_eq!(once.ranks, again.ranks);
     let order = [once.ideal.ideal, once.ideal.even, once.ideal.net, once.runtime];
