@@ -1,6 +1,6 @@
-//! Numbers between colons, read byte by byte: the inner loop of the reader.
+//! Numbers between colons, read eight bytes at once: the inner loop of the reader.
 
-/// The rest of a line.
+/// The rest of a text of lines.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
@@ -9,26 +9,59 @@ pub(super) struct Fields<'a> {
 pub(super) type Expected = &'static str;
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(line: &'a [u8]) -> Self {
-        Self { rest: line }
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { rest: text }
     }
 
+    /// What is not read yet.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Nothing is left of the line.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.rest.is_empty()
+        matches!(self.rest, [] | [b'\n', ..] | [b'\r', b'\n', ..])
     }
 
-    /// The next number that fits 64 bits, and the colon after it; negative ones in two's
-    /// complement.
+    #[inline]
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.rest = &self.rest[bytes..];
+    }
+
+    /// What is left of the line, without its end; the next line follows.
+    pub(super) fn take_line(&mut self) -> &'a [u8] {
+        let end = memchr::memchr(b'\n', self.rest).unwrap_or(self.rest.len());
+        let (line, rest) = self.rest.split_at(end);
+        self.rest = rest.get(1..).unwrap_or_default();
+        line.strip_suffix(b"\r").unwrap_or(line)
+    }
+
+    /// Goes to the next line.
+    #[inline]
+    pub(super) fn skip_line(&mut self) {
+        match self.rest {
+            [b'\n', rest @ ..] => self.rest = rest,
+            _ => drop(self.take_line()),
+        }
+    }
+
+    /// The next number of the line that fits 64 bits, and the colon after it; negative ones in
+    /// two's complement.
     #[inline]
     pub(super) fn number(&mut self, expected: Expected) -> Result<u64, Expected> {
-        match self.rest {
-            [b'-', digits @ ..] => {
-                self.rest = digits;
-                Ok(self.digits(expected)?.wrapping_neg())
-            }
-            _ => self.digits(expected),
+        let Some(first) = self.rest.first_chunk::<EIGHT>() else {
+            return self.any_number(expected);
+        };
+        let first = Eight::of(*first);
+        if first.length == EIGHT {
+            return self.long_number(first.digits, expected);
         }
+        if first.length > 0 && self.pass(first.length) {
+            return Ok(first.value());
+        }
+        self.any_number(expected)
     }
 
     /// The next number, which has to be in `0..=2⁶⁰`: 36 years of nanoseconds, so that sums and
@@ -45,45 +78,58 @@ impl<'a> Fields<'a> {
         u32::try_from(self.number(expected)?).map_err(|_| expected)
     }
 
+    /// A number that begins with eight digits; types of events have no more.
     #[inline]
-    fn digits(&mut self, expected: Expected) -> Result<u64, Expected> {
-        let mut value: u64 = 0;
-        let mut before = 0;
-        if let Some(first) = self.rest.first_chunk::<EIGHT>() {
-            let Eight { digits, length } = Eight::of(u64::from_le_bytes(*first));
-            if length == EIGHT {
-                (value, before) = (value_of(digits), EIGHT);
-            } else if length > 0 && first[length] == b':' {
-                self.rest = &self.rest[length + 1..];
-                return Ok(value_of(digits << (8 * (EIGHT - length))));
+    fn long_number(&mut self, digits: u64, expected: Expected) -> Result<u64, Expected> {
+        let high = value_of(digits);
+        if self.pass(EIGHT) {
+            return Ok(high);
+        }
+        if let Some(next) = self.rest[EIGHT..].first_chunk::<EIGHT>() {
+            let low = Eight::of(*next);
+            if low.length > 0 && low.length < EIGHT && self.pass(EIGHT + low.length) {
+                return Ok(high * TEN_TO_THE[low.length] + low.value());
             }
         }
-        // Eighteen digits fit whatever they are: only longer numbers need the check.
-        for (length, byte) in self.rest.iter().enumerate().take(19).skip(before) {
-            let digit = byte.wrapping_sub(b'0');
-            if digit < 10 && length < 18 {
-                value = value * 10 + u64::from(digit);
-            } else if *byte == b':' && length > 0 {
-                self.rest = &self.rest[length + 1..];
-                return Ok(value);
-            } else {
-                break;
-            }
-        }
-        self.last_or_long(expected)
+        self.any_number(expected)
     }
 
-    /// A number at the end of the line, or one of many digits.
+    /// Goes over a field of that length, if it ends there.
+    #[inline]
+    fn pass(&mut self, length: usize) -> bool {
+        match self.rest.get(length..) {
+            Some([b':', rest @ ..] | rest @ [b'\n', ..]) => self.rest = rest,
+            _ => return false,
+        }
+        true
+    }
+
+    /// A number of whatever length and sign, wherever it ends.
+    #[cold]
     #[inline(never)]
-    fn last_or_long(&mut self, expected: Expected) -> Result<u64, Expected> {
-        let end = memchr::memchr(b':', self.rest).unwrap_or(self.rest.len());
-        let (digits, rest) = self.rest.split_at(end);
+    fn any_number(&mut self, expected: Expected) -> Result<u64, Expected> {
+        let field = self.take_field();
+        let (digits, negative) = match field {
+            [b'-', digits @ ..] => (digits, true),
+            _ => (field, false),
+        };
         let value = digits.iter().try_fold(0, |value, byte| match byte {
             b'0'..=b'9' => append(value, byte - b'0'),
             _ => None,
         });
-        self.rest = rest.get(1..).unwrap_or_default();
-        value.filter(|_| !digits.is_empty()).ok_or(expected)
+        let value = value.filter(|_| !digits.is_empty()).ok_or(expected)?;
+        Ok(if negative { value.wrapping_neg() } else { value })
+    }
+
+    /// Up to the colon, which is taken, too, or up to the line's end, which is not.
+    fn take_field(&mut self) -> &'a [u8] {
+        let end = memchr::memchr2(b':', b'\n', self.rest).unwrap_or(self.rest.len());
+        let (field, rest) = self.rest.split_at(end);
+        self.rest = rest.strip_prefix(b":").unwrap_or(rest);
+        match rest {
+            [b'\n', ..] => field.strip_suffix(b"\r").unwrap_or(field),
+            _ => field,
+        }
     }
 }
 
@@ -97,13 +143,22 @@ struct Eight {
     length: usize,
 }
 
+/// Powers of ten.
+const TEN_TO_THE: [u64; EIGHT] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
+
 impl Eight {
     #[inline]
-    fn of(bytes: u64) -> Self {
-        let digits = bytes ^ (EACH * u64::from(b'0'));
+    fn of(bytes: [u8; EIGHT]) -> Self {
+        let digits = u64::from_le_bytes(bytes) ^ (EACH * u64::from(b'0'));
         // What is above 9 reaches the highest bit; a carry can only come to what is behind that.
         let others = (digits.wrapping_add(EACH * 0x76) | digits) & (EACH * 0x80);
         Self { digits, length: others.trailing_zeros() as usize / 8 }
+    }
+
+    /// Of the digits that come first, of which there are one to seven: zeros move before them.
+    #[inline]
+    fn value(&self) -> u64 {
+        value_of(self.digits << (8 * (EIGHT - self.length)))
     }
 }
 
@@ -150,7 +205,7 @@ mod tests {
         for other in 0..=u8::MAX {
             let text = [b'4', other, b'2', b':', b'1', b':', b'1', b'1', b':'];
             let expected = match other {
-                b':' => Ok(4),
+                b':' | b'\n' => Ok(4),
                 b'0'..=b'9' => Ok(402 + 10 * u64::from(other - b'0')),
                 _ => Err("n"),
             };

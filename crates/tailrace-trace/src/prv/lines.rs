@@ -14,14 +14,13 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// A header that lists four million ranks fits; no sane event line comes near.
 const LONGEST_LINE_BYTES: usize = 64 << 20;
 
-/// Lends the lines of a text one by one.
+/// Lends the lines of a text, many at once.
 pub(super) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
     /// What is in the buffer and not yet lent.
     begin: usize,
     end: usize,
-    number: u64,
 }
 
 /// Why there is no next line.
@@ -60,35 +59,37 @@ fn read_fully(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 
 impl<R: Read> Lines<R> {
     pub(super) fn new(source: R) -> Self {
-        Self { source, buffer: vec![0; CHUNK_BYTES], begin: 0, end: 0, number: 0 }
+        Self { source, buffer: vec![0; CHUNK_BYTES], begin: 0, end: 0 }
     }
 
-    /// Number of the line lent last, from 1.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// The next line without its end; `None` after the last one.
-    pub(super) fn next_line(&mut self) -> Result<Option<&[u8]>, Broken> {
+    /// The next lines, whole and with their ends, as many as are in memory; `None` after the last
+    /// one.
+    pub(super) fn next_lines(&mut self) -> Result<Option<&[u8]>, Broken> {
         let mut searched = 0;
         loop {
             let unlent = &self.buffer[self.begin..self.end];
-            if let Some(found) = memchr::memchr(b'\n', &unlent[searched..]) {
-                return Ok(Some(self.lend(searched + found, 1)));
+            if let Some(found) = memchr::memrchr(b'\n', &unlent[searched..]) {
+                return Ok(Some(self.lend(searched + found + 1)));
             }
             searched = unlent.len();
             if !self.fill()? {
-                return Ok(if searched == 0 { None } else { Some(self.lend(searched, 0)) });
+                return Ok(if searched == 0 { None } else { Some(self.lend_last()) });
             }
         }
     }
 
-    fn lend(&mut self, length: usize, line_end: usize) -> &[u8] {
-        let line = self.begin..self.begin + length;
-        self.begin = line.end + line_end;
-        self.number += 1;
-        let line = &self.buffer[line];
-        line.strip_suffix(b"\r").unwrap_or(line)
+    fn lend(&mut self, length: usize) -> &[u8] {
+        let lines = self.begin..self.begin + length;
+        self.begin = lines.end;
+        &self.buffer[lines]
+    }
+
+    /// The last line has an end, too, even if the text does not write it.
+    fn lend_last(&mut self) -> &[u8] {
+        self.buffer.truncate(self.end);
+        self.buffer.push(b'\n');
+        self.end += 1;
+        self.lend(self.end - self.begin)
     }
 
     /// Reads more behind what is not yet lent; `false` at the end of the text.
@@ -98,7 +99,6 @@ impl<R: Read> Lines<R> {
         self.begin = 0;
         if self.end == self.buffer.len() {
             if self.end >= LONGEST_LINE_BYTES {
-                self.number += 1;
                 return Err(Broken::TooLong);
             }
             self.buffer.resize(2 * self.end, 0);
@@ -135,17 +135,15 @@ mod tests {
         let long = vec![b'7'; 3 * CHUNK_BYTES + 5];
         let text = [b"a\r\n\n", long.as_slice(), b"\nlast"].concat();
         let mut lines = Lines::new(text.as_slice());
-        assert_eq!(lines.next_line().unwrap(), Some(b"a".as_slice()));
-        assert_eq!(lines.next_line().unwrap(), Some(b"".as_slice()));
-        assert_eq!(lines.next_line().unwrap(), Some(long.as_slice()));
-        assert_eq!(lines.next_line().unwrap(), Some(b"last".as_slice()));
-        assert_eq!(lines.number(), 4);
-        assert!(lines.next_line().unwrap().is_none());
+        assert_eq!(lines.next_lines().unwrap(), Some(b"a\r\n\n".as_slice()));
+        assert_eq!(lines.next_lines().unwrap(), Some([long.as_slice(), b"\n"].concat().as_slice()));
+        assert_eq!(lines.next_lines().unwrap(), Some(b"last\n".as_slice()));
+        assert!(lines.next_lines().unwrap().is_none());
     }
 
     #[test]
     fn a_line_without_end_is_refused_before_memory_runs_out() {
         let mut lines = Lines::new(io::repeat(b'1'));
-        assert!(matches!(lines.next_line(), Err(Broken::TooLong)));
+        assert!(matches!(lines.next_lines(), Err(Broken::TooLong)));
     }
 }

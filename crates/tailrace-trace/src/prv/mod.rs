@@ -44,6 +44,7 @@ use crate::places::Places;
 use crate::tables::{Capture, Counters, Location, Tables, Window};
 use crate::{EventStream, Trace, TraceError};
 use convert::{Context, Converter};
+use fields::Fields;
 use groups::Groups;
 use header::Header;
 use labels::Labels;
@@ -117,18 +118,21 @@ impl PrvTrace {
 
 fn read(mut lines: Lines<Box<dyn Read>>, path: &Path) -> Result<Records, TraceError> {
     let mut records = None;
+    let mut number = 0;
     loop {
-        let number = lines.number();
-        let line = match lines.next_line() {
-            Ok(Some(line)) => line,
+        let mut text = match lines.next_lines() {
+            Ok(Some(text)) => Fields::new(text),
             Ok(None) => break,
             Err(broken) => return Err(broken.explain(path, number)),
         };
-        match &mut records {
-            None => records = Some(Records::new(header(path, line)?)),
-            Some(records) => {
-                records.line(line).map_err(|expected| malformed(path, number + 1, expected))?;
-            }
+        if records.is_none() {
+            number = 1;
+            records = Some(Records::new(header(path, text.take_line())?));
+        }
+        let Some(records) = &mut records else { continue };
+        while !text.rest().is_empty() {
+            number += 1;
+            records.line(&mut text).map_err(|expected| malformed(path, number, expected))?;
         }
     }
     records.ok_or_else(|| TraceError::new(format!("{} is empty", printable(path)), REPAIR))

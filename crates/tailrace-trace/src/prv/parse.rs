@@ -14,6 +14,8 @@ use super::fields::{Expected, Fields};
 use super::header::Header;
 use super::thread::{Arguments, Register, Thread};
 
+const A_RECORD: Expected = "a record of kind 1 (state), 2 (event), 3 (message) or c (communicator)";
+
 /// Everything that a `.prv` says and that is needed.
 pub(super) struct Records {
     pub header: Header,
@@ -78,22 +80,37 @@ impl Records {
     }
 
     /// Takes one line after the first; says what it is not, where it is malformed.
-    pub(super) fn line(&mut self, line: &[u8]) -> Result<(), Expected> {
-        match line {
-            [] | [b'#', ..] => Ok(()),
-            [b'1', b':', rest @ ..] => self.state(Fields::new(rest)),
-            [b'2', b':', rest @ ..] => self.event(Fields::new(rest)),
-            [b'3', b':', rest @ ..] => self.message(Fields::new(rest)),
-            [b'c', b':', rest @ ..] => self.communicator(Fields::new(rest)),
-            [b'i', b':', rest @ ..] => self.intercommunicator(Fields::new(rest)),
-            _ => Err("a record of kind 1 (state), 2 (event), 3 (message) or c (communicator)"),
+    #[inline]
+    pub(super) fn line(&mut self, text: &mut Fields) -> Result<(), Expected> {
+        match text.rest() {
+            _ if text.is_empty() => {}
+            [b'#', ..] => {}
+            [kind, b':', ..] => {
+                text.skip(2);
+                self.record(*kind, text)?;
+            }
+            _ => return Err(A_RECORD),
+        }
+        text.skip_line();
+        Ok(())
+    }
+
+    #[inline]
+    fn record(&mut self, kind: u8, fields: &mut Fields) -> Result<(), Expected> {
+        match kind {
+            b'1' => self.state(fields),
+            b'2' => self.event(fields),
+            b'3' => self.message(fields),
+            b'c' => self.communicator(fields),
+            b'i' => self.intercommunicator(fields),
+            _ => Err(A_RECORD),
         }
     }
 
-    fn state(&mut self, mut fields: Fields) -> Result<(), Expected> {
-        let place = self.place(&mut fields)?;
-        let begin = self.time(&mut fields)?;
-        let end = self.time(&mut fields)?;
+    fn state(&mut self, fields: &mut Fields) -> Result<(), Expected> {
+        let place = self.place(fields)?;
+        let begin = self.time(fields)?;
+        let end = self.time(fields)?;
         let state = fields.small("a state")?;
         if begin > end {
             return Err("a state that ends no earlier than it begins");
@@ -102,9 +119,9 @@ impl Records {
         Ok(())
     }
 
-    fn event(&mut self, mut fields: Fields) -> Result<(), Expected> {
-        let place = self.place(&mut fields)?;
-        let time = self.time(&mut fields)?;
+    fn event(&mut self, fields: &mut Fields) -> Result<(), Expected> {
+        let place = self.place(fields)?;
+        let time = self.time(fields)?;
         let thread = thread(&mut self.main, &mut self.others, place);
         if !thread.advance(time, &mut self.distinct) {
             return Err("an event no earlier than the one before it on its thread");
@@ -118,13 +135,13 @@ impl Records {
         Ok(())
     }
 
-    fn message(&mut self, mut fields: Fields) -> Result<(), Expected> {
-        let sender = self.place(&mut fields)?;
-        let sent = self.time(&mut fields)?;
-        self.time(&mut fields)?;
-        let receiver = self.place(&mut fields)?;
-        let posted = self.time(&mut fields)?;
-        let done = self.time(&mut fields)?;
+    fn message(&mut self, fields: &mut Fields) -> Result<(), Expected> {
+        let sender = self.place(fields)?;
+        let sent = self.time(fields)?;
+        self.time(fields)?;
+        let receiver = self.place(fields)?;
+        let posted = self.time(fields)?;
+        let done = self.time(fields)?;
         let bytes = fields.number("a message's size")?;
         // Tags are compared, not computed with: cutting them to 32 bits only asks that no two
         // differ by 2³².
@@ -160,13 +177,13 @@ impl Records {
         units.checked_mul(self.header.unit_ns).filter(|ns| *ns <= 1 << 60).ok_or(expected)
     }
 
-    fn communicator(&mut self, mut fields: Fields) -> Result<(), Expected> {
-        application(&mut fields)?;
+    fn communicator(&mut self, fields: &mut Fields) -> Result<(), Expected> {
+        application(fields)?;
         let number = fields.small("the number of a communicator")?;
         let size = fields.small("the size of a communicator")?;
         let mut ranks = Vec::new();
         while !fields.is_empty() {
-            ranks.push(self.rank(&mut fields)?);
+            ranks.push(self.rank(fields)?);
         }
         if ranks.len() != size as usize {
             return Err("as many members as the communicator is said to have");
@@ -175,8 +192,8 @@ impl Records {
         Ok(())
     }
 
-    fn intercommunicator(&mut self, mut fields: Fields) -> Result<(), Expected> {
-        application(&mut fields)?;
+    fn intercommunicator(&mut self, fields: &mut Fields) -> Result<(), Expected> {
+        application(fields)?;
         let number = fields.small("the number of a communicator")?;
         let first = fields.small("the number of a communicator")?;
         let second = fields.small("the number of a communicator")?;
@@ -218,6 +235,10 @@ mod tests {
         Records::new(Header::parse(b"#Paraver (x):100_ns:1(2):1:2(1:1,2:1),1").unwrap())
     }
 
+    fn take(records: &mut Records, text: &str) -> Result<(), Expected> {
+        records.line(&mut Fields::new(text.as_bytes()))
+    }
+
     #[test]
     fn records_that_do_not_keep_their_form_are_refused_by_what_they_lack() {
         for (line, expected) in [
@@ -232,15 +253,15 @@ mod tests {
             ("3:1:1:1:1:0:0:1:1:2:1:0:0:8", "a message's tag"),
             ("c:1:1:4000000000:1", "as many members as the communicator is said to have"),
         ] {
-            assert_eq!(records().line(line.as_bytes()), Err(expected), "{line}");
+            assert_eq!(take(&mut records(), line), Err(expected), "{line}");
         }
     }
 
     #[test]
     fn time_goes_forward_on_each_thread_for_itself() {
         let mut records = records();
-        assert_eq!(records.line(b"2:1:1:1:1:50:1:1"), Ok(()));
-        assert_eq!(records.line(b"2:1:1:2:1:40:1:1"), Ok(()));
-        assert!(records.line(b"2:1:1:1:1:49:1:1").is_err());
+        assert_eq!(take(&mut records, "2:1:1:1:1:50:1:1"), Ok(()));
+        assert_eq!(take(&mut records, "2:1:1:2:1:40:1:1"), Ok(()));
+        assert!(take(&mut records, "2:1:1:1:1:49:1:1").is_err());
     }
 }
