@@ -51,17 +51,21 @@ impl<'a> Fields<'a> {
     /// two's complement.
     #[inline]
     pub(super) fn number(&mut self, expected: Expected) -> Result<u64, Expected> {
-        let Some(first) = self.rest.first_chunk::<EIGHT>() else {
-            return self.any_number(expected);
-        };
-        let first = Eight::of(*first);
+        match self.usual_number() {
+            Some(number) => Ok(number),
+            None => self.any_number(expected),
+        }
+    }
+
+    /// A number of up to fifteen digits, unless it stands at the very end of the text. One small
+    /// function that returns in registers is as fast as twenty copies of it, and smaller.
+    #[inline(never)]
+    fn usual_number(&mut self) -> Option<u64> {
+        let first = Eight::of(*self.rest.first_chunk::<EIGHT>()?);
         if first.length == EIGHT {
-            return self.long_number(first.digits, expected);
+            return self.long_number(first.digits);
         }
-        if first.length > 0 && self.pass(first.length) {
-            return Ok(first.value());
-        }
-        self.any_number(expected)
+        (first.length > 0 && self.pass(first.length)).then(|| first.value())
     }
 
     /// The next number, which has to be in `0..=2⁶⁰`: 36 years of nanoseconds, so that sums and
@@ -80,18 +84,14 @@ impl<'a> Fields<'a> {
 
     /// A number that begins with eight digits; types of events have no more.
     #[inline]
-    fn long_number(&mut self, digits: u64, expected: Expected) -> Result<u64, Expected> {
+    fn long_number(&mut self, digits: u64) -> Option<u64> {
         let high = value_of(digits);
         if self.pass(EIGHT) {
-            return Ok(high);
+            return Some(high);
         }
-        if let Some(next) = self.rest[EIGHT..].first_chunk::<EIGHT>() {
-            let low = Eight::of(*next);
-            if low.length > 0 && low.length < EIGHT && self.pass(EIGHT + low.length) {
-                return Ok(high * TEN_TO_THE[low.length] + low.value());
-            }
-        }
-        self.any_number(expected)
+        let low = Eight::of(*self.rest[EIGHT..].first_chunk::<EIGHT>()?);
+        let ends = low.length > 0 && low.length < EIGHT && self.pass(EIGHT + low.length);
+        ends.then(|| high * TEN_TO_THE[low.length] + low.value())
     }
 
     /// Goes over a field of that length, if it ends there.
