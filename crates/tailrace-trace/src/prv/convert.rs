@@ -188,7 +188,7 @@ impl<'a> Converter<'a> {
         };
         let mut deeds = self.deeds(index, mode);
         if arguments.kind != types::COLLECTIVE && own.is_none() {
-            self.complete_collectives(&meaning_name(self.names, meaning.function), &mut deeds);
+            self.complete_collectives(meaning.function, &mut deeds);
         }
         (meaning.function, self.join(deeds, own, exchange, call.begin, meaning.function))
     }
@@ -316,8 +316,11 @@ impl Converter<'_> {
 
     /// Wait completes the oldest non-blocking collective if it completes no message, Waitall
     /// completes all: the trace does not say which.
-    fn complete_collectives(&mut self, name: &str, deeds: &mut Deeds) {
-        let count = match name {
+    fn complete_collectives(&mut self, function: u16, deeds: &mut Deeds) {
+        if self.collectives.is_empty() {
+            return; // of most calls: the name is not needed
+        }
+        let count = match meaning_name(self.names, function).as_str() {
             "mpi_waitall" => self.collectives.len(),
             "mpi_wait" | "mpi_waitany" | "mpi_waitsome" if deeds.completed.is_empty() => {
                 self.collectives.len().min(1)

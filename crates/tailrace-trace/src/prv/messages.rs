@@ -79,6 +79,9 @@ impl<'a> MpiCalls<'a> {
 /// A message whose calls are known.
 struct Placed {
     message: u32,
+    /// Sender, receiver and tag: beside what else the sort compares, as messages lie anywhere.
+    group: (u32, u32, i32),
+    sent_ns: i64,
     sent: (i64, u32),
     posted: (i64, u32),
     done: u32,
@@ -105,6 +108,8 @@ fn place(index: u32, message: &Message, calls: &HashMap<Place, MpiCalls>) -> Opt
     let done = receiver.ending(message.done, post)?;
     Some(Placed {
         message: index,
+        group: (message.sender.0, message.receiver.0, message.tag),
+        sent_ns: message.sent,
         sent: (send_call.begin, send),
         posted: (post_call.begin, post),
         done,
@@ -113,15 +118,9 @@ fn place(index: u32, message: &Message, calls: &HashMap<Place, MpiCalls>) -> Opt
 
 impl Attached {
     fn give_lanes(&mut self, messages: &[Message], placed: &mut [Placed]) {
-        let group = |placed: &Placed| {
-            let message = &messages[placed.message as usize];
-            (message.sender.0, message.receiver.0, message.tag)
-        };
         let moment = |time, placed: &Placed| (time, placed.message);
-        placed.sort_unstable_by_key(|p| {
-            (group(p), p.sent, moment(messages[p.message as usize].sent, p))
-        });
-        for together in placed.chunk_by(|a, b| group(a) == group(b)) {
+        placed.sort_unstable_by_key(|p| (p.group, p.sent, moment(p.sent_ns, p)));
+        for together in placed.chunk_by(|a, b| a.group == b.group) {
             let posted = |p: &Placed| (p.posted, moment(messages[p.message as usize].posted, p));
             for (placed, lane) in together.iter().zip(lanes(together.iter().map(posted))) {
                 self.lanes[placed.message as usize] = lane;
@@ -130,7 +129,7 @@ impl Attached {
     }
 
     fn give_ends(&mut self, messages: &[Message], placed: &[Placed]) {
-        for Placed { message: index, sent, posted, done } in placed {
+        for Placed { message: index, sent, posted, done, .. } in placed {
             let message = &messages[*index as usize];
             self.ends.entry(message.sender).or_default().sends.push((sent.1, *index));
             let receiver = self.ends.entry(message.receiver).or_default();
