@@ -57,8 +57,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A number of up to fifteen digits, unless it stands at the very end of the text. One small
-    /// function that returns in registers is as fast as twenty copies of it, and smaller.
+    /// A number of up to fifteen digits, unless it stands at the very end of the text. Not inlined
+    /// in its twenty places: no slower, as far as could be measured, and smaller.
     #[inline(never)]
     fn usual_number(&mut self) -> Option<u64> {
         let first = Eight::of(*self.rest.first_chunk::<EIGHT>()?);
