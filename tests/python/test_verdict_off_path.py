@@ -166,6 +166,28 @@ def test_a_rank_that_sleeps_while_another_polls_does_not_compute():
     assert "rank 0 computes 2.00 times as long as the ranks on average" in texts
 
 
+def test_sleep_that_makes_a_rank_longer_is_no_computation():
+    """Both compute 0.4 s of 0.7 s; rank 0 sleeps 0.3 s while rank 1 polls."""
+
+    def said(ran_ms: int) -> str:
+        rows = [
+            [useful(700 * MILLISECOND), mpi(10 * MILLISECOND)],
+            [useful(400 * MILLISECOND), mpi(310 * MILLISECOND)],
+        ]
+        ran = {"usage": "0 0 0 0 0", "ran_ns": f"{ran_ms * MILLISECOND},{710 * MILLISECOND}"}
+        known = {"meta": ran, "waited_ns": [(0, 0, 0)] * 2}
+        end = 710 * MILLISECOND
+        found = _judged(Program(rows, end, end, 700 * MILLISECOND, **known)).findings
+        return next(finding.finding for finding in found if finding.code == "load_imbalance")
+
+    assert said(ran_ms=410) == (
+        "rank 0 is outside MPI and file calls 1.27 times as long as the ranks on average, and its "
+        "main thread sleeps for at least 41.4 % of that"
+    )
+    # It sleeps 0.1 s, and runs 0.2 s longer than rank 1 all the same.
+    assert said(ran_ms=610).startswith("rank 0 computes 1.27 times as long")
+
+
 def test_ranks_that_sleep_in_turn_do_not_wait_for_computation():
     """Each is asleep for 0.5 s while the other polls: T_ideal = 1 s, max U = 0.5 s."""
     half = 500 * MILLISECOND

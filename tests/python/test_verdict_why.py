@@ -115,7 +115,10 @@ def test_many_small_files():
 
 
 def test_one_process_is_not_advised_about_nodes():
-    pieces = [call("open", 10 * MILLISECOND, 1, b"/run/piece.%d" % i) for i in range(200)]
+    pieces = []
+    for i in range(200):
+        path = b"/run/piece.%d" % i
+        pieces += [call("open", 9 * MILLISECOND, 1, path), call("close", MILLISECOND, 1, path)]
     run = Program([[useful(4 * SECOND), *pieces]], 6 * SECOND, 6 * SECOND, 4 * SECOND)
     (found,) = judge(Evidence(run.columns())).findings
     assert found.code == "many_files"
@@ -126,6 +129,17 @@ def test_look_ups():
     found = first(call("stat", SECOND, 12_000), call("open", 100 * MILLISECOND, 10))
     assert found.finding == "48,000 look-ups of 83.3 µs each take 90.9 % of the I/O time"
     assert first(call("stat", SECOND // 2, 12_000), call("open", SECOND, 10)).code == "metadata"
+
+
+def test_opens_of_what_is_not_there_are_no_files():
+    names = [call("open", 10 * MILLISECOND, 5, b"/nowhere/%d" % i) for i in range(200)]
+    found = first(*names)
+    assert found.finding == (
+        "4,000 opens of 200 names, hardly any of them closed again, take 100 % of the I/O time"
+    )
+    assert found.code == "look_ups" and "broadcast" not in found.advice
+    closed = [call("close", MILLISECOND, 5, b"/nowhere/%d" % i) for i in range(200)]
+    assert first(*names, *closed).code == "many_files"
 
 
 def test_all_ranks_read_the_same_bytes():
@@ -196,8 +210,13 @@ def test_reads_that_jump():
     strided = first(replace(jumping, steps=(0, calls, 0)))
     assert strided.code == "small_requests"
     assert "one every 10.0 kB of table," in strided.finding
+    # Over 300 MB ten times: 9 of 30,000 go back, and 3 GB / 30,000 are 100 kB.
+    passes = first(replace(jumping, steps=(0, calls - 9, 9)))
+    assert "one every 100 kB of table," in passes.finding
     back = first(replace(jumping, steps=(0, 0, calls)))
     assert back.finding == "120,000 reads of 512 B on average go backward in table"
+    same_place = first(replace(jumping, steps=(0, 0, calls), reach=(0, 512)))
+    assert "backward" not in same_place.finding
     assert first(replace(jumping, steps=(calls, 0, 0))).finding == (
         "120,000 small reads of 512 B on average take 100 % of the I/O time"
     )
@@ -380,6 +399,14 @@ def test_of_other_calls_those_are_named_that_take_the_time():
     assert first(renames, call("lseek", MILLISECOND, 100)).finding == (
         "20 renames of 200 ms each take 100 % of the I/O time"
     )
+    links = first(call("symlink", SECOND, 300), call("unlink", 10 * MILLISECOND, 300))
+    assert links.finding == "1,200 links of 3.33 ms each take 100 % of the I/O time"
+    assert "open once" not in links.advice
+    seeks = first(call("fseek", SECOND, 30_000))
+    assert "pread" in seeks.advice and "open once" not in seeks.advice
+    modes = first(call("chmod", SECOND, 3_000), call("unlink", MILLISECOND, 10))
+    assert modes.finding.startswith("12,040 other calls of")
+    assert "open once" not in modes.advice
     both = first(renames, call("lseek", SECOND, 100))
     assert both.finding == "420 renames or seeks of 19.0 ms each take 100 % of the I/O time"
 

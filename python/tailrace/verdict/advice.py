@@ -73,11 +73,16 @@ ADVICE: dict[str, dict[str, str]] = {
     "look_ups": {
         "": "look up once, on one rank, and broadcast the answer",
         "one rank": "look up less often, or wait for a notice: inotify",
+        "absent": "files that are not there are looked for again and again: name the right place, or "
+        "keep in memory what is there",
     },
     "metadata": {
         "": "open once and keep open; fewer, larger files",
         "other": "rename, remove or make files and directories less often: once per output, not "
         "once per record",
+        "others": "make these calls less often: once per output, not once per record",
+        "seeks": "read and write with pread and pwrite instead of seeking; a stream reads its buffer "
+        "again after each seek: read the file once into memory, or sort by offset",
         "slow open": "write to a new name where old contents are only replaced: to empty a large "
         "file takes time; else look at what looks up names there",
         "asynchronous": "give the program other work before it waits, or write less: there is "
@@ -87,16 +92,18 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "small_requests": {
         "": "gather in memory, and write or read once per output",
-        "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all), "
-        "or gather in memory",
+        "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all or "
+        "MPI_File_read_all), or gather in memory",
         "flush": "flush where someone waits for the line, not after every one",
         "stdio": "give the stream a larger buffer: setvbuf(file, NULL, _IOFBF, 4 << 20)",
         "descriptor prints": "print to a stream with a large buffer instead of to the descriptor: "
         "fdopen, setvbuf, fprintf",
-        "netcdf": "write whole slabs per call (nc_put_vara), and larger chunks; in classic files a "
-        "larger buffer (bufrsizehint of nc__create)",
-        "hdf5": "select larger hyperslabs per H5Dwrite; larger chunks, or H5Pset_sieve_buf_size",
-        "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all",
+        "netcdf": "whole slabs per call (nc_put_vara, nc_get_vara), and larger chunks; in classic "
+        "files a larger buffer (bufrsizehint of nc__create)",
+        "hdf5": "select larger hyperslabs per H5Dwrite or H5Dread; larger chunks, or "
+        "H5Pset_sieve_buf_size",
+        "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all or "
+        "MPI_File_read_all",
         "collective": _COLLECTIVE,
         "collective, waited for": _COLLECTIVE,
         "shared": _SHARED_POINTER,
@@ -109,7 +116,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "large ones, or open without it",
         "reads": "read larger pieces, or have the system read ahead: posix_fadvise with "
         "POSIX_FADV_WILLNEED",
-        "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all",
+        "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all or "
+        "MPI_File_read_all",
         "collective": _COLLECTIVE,
         "collective, waited for": _COLLECTIVE,
         "shared": _SHARED_POINTER,

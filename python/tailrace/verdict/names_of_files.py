@@ -32,6 +32,8 @@ MANY_FILES = 100
 # An open that takes so long does more than to find a name.
 SLOW_OPEN_NS = 1_000_000
 SMALL_FILE_BYTES = 1_000_000
+# Where fewer opens than this share are closed again, most of them failed.
+CLOSED = 0.1
 # What Python looks for when it imports.
 _MODULE = re.compile(rb"\.pyc?$|/__pycache__/|/(site|dist)-packages(/|$)|/lib/python3[^/]*(/|$)")
 
@@ -58,12 +60,14 @@ def in_names(evidence: Evidence) -> Cause:
 
 
 def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str]) -> str:
-    """Whether files are renamed, removed or made, which opening less often does not spare."""
-    names = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"]
-    if "other" in kinds and calls_of_functions(functions, names) >= CAUSE_SHARE * use.calls(
-        "other"
-    ):
+    """Opening less often spares no renames, removals, links and directories, and no seeks."""
+    seeks = calls_of_functions(functions, OTHERS["seek"])
+    names = sum(calls_of_functions(functions, OTHERS[word]) for word in OTHERS) - seeks
+    enough = CAUSE_SHARE * use.calls("other")
+    if "other" in kinds and names >= enough:
         return "other"
+    if kinds[0] == "other":
+        return "seeks" if seeks >= enough else "others"
     if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and use.calls("open") < REOPENED:
         return "slow open"
     return "cut" if kinds[0] == "truncate" else ""
@@ -140,6 +144,11 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     if len(rows) < MANY_FILES or moved >= SMALL_FILE_BYTES * len(rows):
         return None
     part = part_of_io(evidence, evidence.use.time_ns(*METADATA_KINDS))
+    if not moved and use.calls("close") < CLOSED * use.calls("open"):
+        text = (
+            f"{use.calls('open'):,} opens of {len(rows):,} names, hardly any of them closed again,"
+        )
+        return Cause(Kind.LOOK_UPS, f"{text} {part}", facts, advised="absent")
     mean = byte_count(moved / len(rows))
     text = f"{len(rows):,} files of {mean} on average: their opens, closes and the like {part}"
     advised = "one rank" if evidence.ranks == 1 else ""

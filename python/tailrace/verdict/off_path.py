@@ -186,14 +186,19 @@ def slept_ns(evidence: Evidence) -> np.ndarray | None:
 
 def asleep(evidence: Evidence) -> float:
     """Of the rank with most time outside MPI and file calls, the share of it that its main thread
-    sleeps at least; 0 where that is not most of it, or not known. It is no computation then that
-    the others wait for."""
-    slept, computed = slept_ns(evidence), evidence.computed_ns
-    if slept is None or not computed.any():
+    sleeps at least; 0 where that is neither most of it nor most of what the rank is there longer
+    than the ranks on average, or where it is not known. It is no computation then that the others
+    wait for."""
+    slept, outside = slept_ns(evidence), evidence.computed_ns
+    if slept is None or not outside.any():
         return 0.0
-    rank = computed.argmax()
-    share = float(slept[rank] / computed[rank])
-    return min(share, 1.0) if share >= MOSTLY_ASLEEP else 0.0
+    rank, awake = outside.argmax(), np.clip(outside - slept, 0, None)
+    share = min(float(slept[rank] / outside[rank]), 1.0)
+    mean_ns = evidence.times.mean_ns
+    longer_ns = float(outside[rank] - mean_ns(outside))
+    computes_longer_ns = float(awake[rank] - mean_ns(awake))
+    explains = longer_ns - computes_longer_ns >= MOSTLY_ASLEEP * longer_ns > 0
+    return share if share >= MOSTLY_ASLEEP or explains else 0.0
 
 
 def slept_share(evidence: Evidence) -> float:

@@ -42,6 +42,8 @@ OTHERS = {
     "rename": frozenset({"rename", "renameat", "renameat2"}),
     "removal": frozenset({"unlink", "unlinkat", "remove", "rmdir"}),
     "mkdir": frozenset({"mkdir", "mkdirat"}),
+    "link": frozenset({"link", "linkat", "symlink", "symlinkat"}),
+    "readlink": frozenset({"readlink", "readlinkat"}),
     "seek": frozenset({"lseek", "lseek64", "fseek", "fseeko", "fseeko64", "rewind", "fsetpos"}),
 }
 NEARLY_ALL = 0.8
@@ -209,6 +211,8 @@ def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
     calls, time_ns, noun = use.calls(kind), use.time_ns(kind), noun_of(kind, functions)
     groups = {word: sums_of(functions, names) for word, names in _GROUPS.get(kind, {}).items()}
     if groups:
+        if sum(number for number, _ in groups.values()) < NEARLY_ALL * calls:
+            noun = KINDS[kind][1]
         longest = max(groups, key=lambda word: groups[word][1])
         if calls >= groups[longest][0] and time_ns >= groups[longest][1] >= NEARLY_ALL * time_ns:
             (calls, time_ns), noun = groups[longest], longest

@@ -311,7 +311,7 @@ def jumping(evidence: Evidence, kind: str) -> Cause | None:
         np.asarray(files[f"{noun}_{name}"]) for name in ("consecutive", "forward", "backward")
     )
     calls = on + forward + back
-    backward = 2 * back >= calls
+    backward = (2 * back >= calls) & ~_in_one_place(evidence, kind)
     jumps = (back >= JUMPING * calls) & (forward >= JUMPING * calls) & (2 * on < calls)
     many = _is_small(evidence, kind) & (calls > MANY_REQUESTS)
     ways = {"jump back and forth": jumps, "go backward": backward & ~jumps}
@@ -327,6 +327,23 @@ def jumping(evidence: Evidence, kind: str) -> Cause | None:
     facts = f"{part} go back; {evidence.described(use, kind)}"
     direct = "direct" if evidence.opened(rows) == "direct" else ""
     return Cause(Kind.RANDOM_REQUESTS, text, facts, only_row(rows), advised=direct)
+
+
+def _in_one_place(evidence: Evidence, kind: str) -> np.ndarray:
+    """Files in which some rank comes back to the same bytes again and again, as to a header that is
+    written once more: no order of the requests would spare that."""
+    table, noun = evidence.file_rank, KINDS[kind][0]
+    begins, ends, moved = (
+        np.asarray(table[name]) for name in (f"{noun}_begin", f"{noun}_end", _moved(kind))
+    )
+    again = moved > 2 * (ends - begins)
+    found = np.zeros(len(evidence.files["path"]), dtype=bool)
+    found[np.asarray(table["file"])[again]] = True
+    return found
+
+
+def _moved(kind: str) -> str:
+    return f"bytes_{'read' if kind == 'read' else 'written'}"
 
 
 def _is_small(evidence: Evidence, kind: str) -> np.ndarray:
@@ -416,7 +433,7 @@ def _interleaved(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
         return ""
     calls, forward, moved = (
         sum(int(table[name][row]) for row in ranks)
-        for name in (noun, f"{noun}_forward", f"bytes_{'read' if kind == 'read' else 'written'}")
+        for name in (noun, f"{noun}_forward", _moved(kind))
     )
     begins, ends = (
         [int(table[f"{noun}_{edge}"][row]) for row in ranks] for edge in ("begin", "end")
@@ -426,8 +443,10 @@ def _interleaved(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
     apart = len(set(begins)) == len(begins) > 1 and max(begins) < min(ends)
     if apart and moved <= max(ends) - min(begins):
         return f", interleaved by {len(ranks)} ranks in {where_of(evidence, rows)},"
+    # who goes back begins to pass over the stretch once more
+    passes = (1 + int(table[f"{noun}_backward"][row]) for row in ranks)
     lengths = (end - begin for begin, end in zip(begins, ends, strict=True))
-    step = sum(lengths) / calls
+    step = sum(length * times for length, times in zip(lengths, passes, strict=True)) / calls
     return f", one every {byte_count(step)} of {where_of(evidence, rows)},"
 
 
