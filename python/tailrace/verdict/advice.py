@@ -73,16 +73,16 @@ ADVICE: dict[str, dict[str, str]] = {
     "look_ups": {
         "": "look up once, on one rank, and broadcast the answer",
         "one rank": "look up less often, or wait for a notice: inotify",
-        "absent": "files that are not there are looked for again and again: name the right place, or "
-        "keep in memory what is there",
+        "absent": "files that are not there are looked for again and again: name the right place, "
+        "or keep in memory what is there",
     },
     "metadata": {
         "": "open once and keep open; fewer, larger files",
         "other": "rename, remove or make files and directories less often: once per output, not "
         "once per record",
         "others": "make these calls less often: once per output, not once per record",
-        "seeks": "read and write with pread and pwrite instead of seeking; a stream reads its buffer "
-        "again after each seek: read the file once into memory, or sort by offset",
+        "seeks": "read and write with pread and pwrite instead of seeking; a stream reads its "
+        "buffer again after each seek: read the file once into memory, or sort by offset",
         "slow open": "write to a new name where old contents are only replaced: to empty a large "
         "file takes time; else look at what looks up names there",
         "asynchronous": "give the program other work before it waits, or write less: there is "
