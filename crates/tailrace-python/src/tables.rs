@@ -34,11 +34,12 @@ pub(crate) fn summary<'py>(py: Python<'py>, summary: &Summary) -> Dict<'py> {
 
 pub(crate) fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
-    let times: [Column; 15] = [
+    let times: [Column; 16] = [
         ("useful_ns", |rank| rank.useful),
         ("io_ns", |rank| rank.io),
         ("mpi_ns", |rank| rank.mpi),
         ("overlapped_io_ns", |rank| rank.overlapped_io),
+        ("outside_io_ns", |rank| rank.outside_io),
         ("other_threads_in_mpi", |rank| rank.others.in_mpi as i64),
         ("overlapped_mpi_calls", |rank| rank.others.mpi_calls as i64),
         ("overlapped_mpi_ns", |rank| rank.others.mpi),

@@ -44,6 +44,9 @@ pub struct RankAccount {
     pub mpi: i64,
     /// Time of file calls on other threads of the rank, summed over them; not lost time.
     pub overlapped_io: i64,
+    /// Time of the main thread in file calls before the window and after it, which nothing else
+    /// here holds.
+    pub outside_io: i64,
     /// What its other threads, and other processes that belong to it, did.
     pub others: Others,
     pub bytes_read: u64,
@@ -234,6 +237,7 @@ fn account(rank: &Rank<'_>) -> RankAccount {
             account.capture = table.capture_ns;
             account.waited = table.waits.is_some().then(|| rank.waits.totals());
             account.mpiio = thread.layers.mpiio;
+            account.outside_io = thread.outside_io;
             account.posix_in_mpiio = thread.layers.posix;
             account.between = thread.layers.between;
         } else {

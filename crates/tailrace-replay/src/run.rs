@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
             width = self.next_width(width, done - before);
             reached = next;
         }
-        lanes.iter_mut().for_each(Lane::finish);
+        lanes.iter_mut().try_for_each(Lane::finish)?;
         self.collect(lanes, i64::MAX);
         self.graph.take(&mut self.slabs, i64::MAX);
         self.graph.finish();
@@ -224,12 +224,8 @@ impl Lane<'_> {
         Ok(reached)
     }
 
-    fn finish(&mut self) {
-        self.each(|rank| {
-            rank.finish();
-            Ok(())
-        })
-        .expect("nothing is read any more");
+    fn finish(&mut self) -> Result<(), TraceError> {
+        self.each(|rank| rank.finish())
     }
 
     /// Lends the row to one rank after another.

@@ -15,6 +15,8 @@ from tailrace.verdict.off_path import (
     moved_by_main,
     moved_by_others,
     of_others_mostly,
+    outside_ns,
+    outside_rank,
     overlapped_io_ns,
     slept_share,
     slept_text,
@@ -50,7 +52,7 @@ def mpi_not_recorded(evidence: Evidence) -> Finding | None:
 
 def not_recorded(evidence: Evidence) -> Finding | None:
     """I/O off the path that capture sees: other processes, io_uring, mapped files."""
-    checks = (_earlier, _processes, _ways)
+    checks = (_earlier, _outside, _processes, _ways)
     sentences = [text for check in checks if (text := check(evidence))]
     if not sentences:
         return None
@@ -69,7 +71,7 @@ def not_recorded(evidence: Evidence) -> Finding | None:
 
 def _mostly(evidence: Evidence) -> bool:
     """Whether most bytes, or most of the command, are among what was not recorded."""
-    if earlier_ns(evidence) > evidence.times.runtime_ns:
+    if max(earlier_ns(evidence), outside_ns(evidence)) > evidence.times.runtime_ns:
         return True
     recorded = moved_by_main(evidence) + moved_by_others(evidence)
     return unrecorded_bytes(evidence) > recorded
@@ -84,6 +86,16 @@ def _earlier(evidence: Evidence) -> str:
     name = base_name(evidence.columns["meta"].get("program", ""))
     text = f"only {name}, the last program of the command, was recorded"
     return f"{text}, not what ran for {nanoseconds(before_ns)} before it"
+
+
+def _outside(evidence: Evidence) -> str:
+    """`1.20 s of rank 0's file calls before MPI_Init and after MPI_Finalize are in no number`."""
+    spent_ns = outside_ns(evidence)
+    if not spent_ns:
+        return ""
+    who = f"rank {outside_rank(evidence)}'s" if evidence.ranks > 1 else "the program's"
+    text = f"{nanoseconds(spent_ns)} of {who} file calls before MPI_Init and after MPI_Finalize"
+    return f"{text} are in no number here"
 
 
 def _processes(evidence: Evidence) -> str:

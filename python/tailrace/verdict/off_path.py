@@ -24,6 +24,9 @@ NOTABLE_SLEEP = 0.02
 NOTABLE_INSIDE = 0.02
 # A main thread that sleeps for so much of its time outside calls is not said to compute.
 MOSTLY_ASLEEP = 0.5
+# Beside the run: file calls outside of it that are worth a word.
+NOTABLE_OUTSIDE = 0.1
+NOTABLE_OUTSIDE_NS = 50_000_000
 # Processes that moved nothing, and that the main threads waited for less than this share of the
 # run, are not worth a word.
 NOTABLE_WAIT = 0.05
@@ -128,6 +131,18 @@ def earlier_ns(evidence: Evidence) -> int:
     before_ns, moved = map(int, words)
     notable = moved >= NOTABLE_BYTES or before_ns >= NOTABLE_EARLIER_NS
     return before_ns if notable and evidence.share(before_ns) >= NOTABLE_WAIT else 0
+
+
+def outside_ns(evidence: Evidence) -> int:
+    """In file calls before MPI_Init and after MPI_Finalize, of the rank with most of that; 0 where
+    it is little beside the run."""
+    longest = int(_of_ranks(evidence, "outside_io_ns").max(initial=0))
+    enough = longest >= NOTABLE_OUTSIDE_NS and evidence.share(longest) >= NOTABLE_OUTSIDE
+    return longest if enough else 0
+
+
+def outside_rank(evidence: Evidence) -> int:
+    return int(_of_ranks(evidence, "outside_io_ns").argmax())
 
 
 def ways(evidence: Evidence) -> list[str]:

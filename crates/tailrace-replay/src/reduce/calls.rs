@@ -90,8 +90,10 @@ impl Rank<'_> {
         self.moment = self.moment.max(self.since_begin(call.event.end));
         self.advance(i, end);
         let thread = &mut self.threads[i];
-        if call.step.mpiio && thread.stack.is_empty() && thread.main {
-            thread.layers.mpiio += end - begin;
+        if thread.main && thread.stack.is_empty() {
+            let before = self.common.window.begin_ns.min(call.event.end);
+            thread.outside_io += (before - call.event.begin).max(0);
+            thread.layers.mpiio += if call.step.mpiio { end - begin } else { 0 };
         }
         self.end_io(i, call, begin);
         self.tally(i, call, begin, State::Io);

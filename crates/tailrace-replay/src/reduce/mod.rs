@@ -15,6 +15,7 @@ mod one_sided;
 pub(crate) mod opaque;
 mod operations;
 pub(crate) mod order;
+mod outside;
 pub(crate) mod requests;
 mod simple;
 pub(crate) mod thread;
@@ -384,7 +385,7 @@ impl<'a> Rank<'a> {
     }
 
     /// The window's end: what is under way ends here.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) -> Result<(), TraceError> {
         let mut loads = std::mem::take(&mut self.loads);
         for (i, load) in loads.iter_mut().enumerate() {
             self.wake(i, self.common.window.end_ns);
@@ -393,14 +394,19 @@ impl<'a> Rank<'a> {
                 call.event.end = call.event.end.max(self.common.window.end_ns);
                 self.end(i, &mut call);
             }
+            if self.threads[i].main {
+                self.add_outside(i, load);
+            }
             self.tally_block(i, load);
             self.rest(i);
+            self.pass_outside(i, load)?;
         }
         if self.main.is_some() {
             self.pen.flush(&mut self.timeline);
         } else {
             self.timeline.add(State::Mpi, 0, self.common.runtime());
         }
+        Ok(())
     }
 
     /// From the end of the thread to the end of the window.

@@ -95,6 +95,8 @@ pub(crate) struct Thread {
     /// The stream is over, but for the call that the process was killed in.
     pub over: bool,
     pub overlapped_io: i64,
+    /// In file calls of the main thread that the window does not hold.
+    pub outside_io: i64,
     /// In MPI outside file calls, of a thread that is not the main one.
     pub overlapped_mpi: i64,
     pub layers: Layers,
@@ -140,6 +142,7 @@ impl Thread {
             last: clip(table.end_ns),
             over: false,
             overlapped_io: 0,
+            outside_io: 0,
             overlapped_mpi: 0,
             layers: Layers::default(),
             tallies: Tallies::default(),
