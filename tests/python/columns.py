@@ -95,6 +95,7 @@ class Program:
     meta: dict[str, str] = field(default_factory=dict)
     warnings: list[dict[str, str]] = field(default_factory=list)
     overlapped_io_ns: list[int] | None = None
+    outside_io_ns: list[int] | None = None
     # By rank: waited for a processor while useful, in I/O and in MPI; and of all ranks any, at most
     waited_ns: list[tuple[int, int, int]] | None = None
     any_waited_ns: tuple[int, int, int] = (0, 0, 0)
@@ -177,6 +178,7 @@ class Program:
         return {
             **{f"{state}_ns": self._sum(state) for state in ("useful", "io", "mpi")},
             "overlapped_io_ns": np.array(overlapped, dtype=np.int64),
+            "outside_io_ns": np.array(self.outside_io_ns or [0] * len(self.ranks), dtype=np.int64),
             **self._others(),
             "bytes_read": np.array(moved["pread"], dtype=np.int64),
             "bytes_written": np.array(moved["pwrite"], dtype=np.int64),

@@ -132,6 +132,19 @@ def test_no_amount_is_said_where_the_window_is_another_than_the_kernels():
     assert "64.0 MB" not in judge(Evidence(columns)).headline
 
 
+def test_file_calls_before_and_after_the_run_are_told():
+    def said(outside_ms: int, **meta: str) -> str:
+        meta = {"usage": "0 0 0 0 0"} | meta
+        outside = [outside_ms * MILLISECOND, 0]
+        return _judged(_quiet(meta=meta, outside_io_ns=outside)).headline
+
+    words = "of rank 0's file calls before MPI_Init and after MPI_Finalize are in no number here"
+    assert f"200 ms {words}" in said(200) and "does not hold" not in said(200)
+    assert said(2000).startswith(f"2.00 s {words}. ")  # longer than the run
+    assert said(90) == FINE  # of 1 s
+    assert "MPI_Init" not in said(2000, mpi="")  # its run is all of the program
+
+
 def test_a_main_thread_that_sleeps_is_no_computation():
     verdict = _judged(_quiet(ranks=1, **_asleep(0.5, ranks=1)))
     assert verdict.headline == (

@@ -111,3 +111,20 @@ def test_threads_that_call_mpi_are_no_second_line_of_control(mpi: Mpi, tmp_path:
     assert "does not hold" not in run.headline
     assert list(run.columns["rank"]["overlapped_mpi_calls"]) == [2000, 2000]
     assert list(run.columns["rank"]["bytes_by_other_threads"]) == [4 * 25 * 4096] * 2
+
+
+@pytest.mark.parametrize("words", [[], ["chosen"]])
+def test_file_calls_outside_of_the_run_are_told(words: list[str], mpi: Mpi, tmp_path: Path):
+    """But not those that the program's MPI_Pcontrol leaves out on purpose."""
+    binary = tmp_path / "outside"
+    subprocess.run([mpi.mpicc, "-O1", "-o", binary, HERE / "outside.c"], check=True)
+    run = captured([*mpi.launch(2, binary), *words], tmp_path, mpi.variables())
+    measured_s = sorted(map(float, (tmp_path / "outside.txt").read_text().split()))
+    found_s = sorted(run.columns["rank"]["outside_io_ns"] / 1e9)
+    assert found_s == pytest.approx(measured_s, rel=0.1, abs=0.02)  # it may wait in between
+    said = r"s of rank \d's file calls before MPI_Init and after MPI_Finalize are in no number here"
+    if words:
+        assert "MPI_Init" not in run.headline
+    elif measured_s[-1] >= 0.1:
+        assert re.search(said, run.headline), run.headline
+        assert "does not hold" not in run.headline

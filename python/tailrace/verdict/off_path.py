@@ -135,7 +135,9 @@ def earlier_ns(evidence: Evidence) -> int:
 
 def outside_ns(evidence: Evidence) -> int:
     """In file calls before MPI_Init and after MPI_Finalize, of the rank with most of that; 0 where
-    it is little beside the run."""
+    it is little beside the run, and where the program itself chose other bounds."""
+    if usage_of(evidence) is None or not evidence.columns["meta"].get("mpi"):
+        return 0
     longest = int(_of_ranks(evidence, "outside_io_ns").max(initial=0))
     enough = longest >= NOTABLE_OUTSIDE_NS and evidence.share(longest) >= NOTABLE_OUTSIDE
     return longest if enough else 0
