@@ -122,7 +122,7 @@ fn of_rank(
     while !is_over {
         is_over = rank.reduce(end)? >= end;
         if is_over {
-            rank.finish();
+            rank.finish()?;
         }
         vertices.append(&mut rank.slab.vertices);
         channels.append(&mut rank.slab.channels);

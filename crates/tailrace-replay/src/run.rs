@@ -225,7 +225,10 @@ impl Lane<'_> {
     }
 
     fn finish(&mut self) -> Result<(), TraceError> {
-        self.each(|rank| rank.finish())
+        self.each(|rank| {
+            rank.finish()?;
+            Ok(())
+        })
     }
 
     /// Lends the row to one rank after another.

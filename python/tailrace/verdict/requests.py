@@ -123,6 +123,11 @@ def sum_use(table: dict[str, Any], rows: Iterable[int] | None = None) -> Use:
     return Use({name: int(column.sum()) for name, column in columns.items()})
 
 
+def moved_column(kind: str) -> str:
+    """The column of what reads moved, or writes."""
+    return "bytes_read" if kind == "read" else "bytes_written"
+
+
 def noun_of(kind: str, functions: dict[str, Any]) -> str:
     """The noun for one call; for a synchronisation the function's name where only one is called,
     for other calls the words of those that are made."""

@@ -54,6 +54,7 @@ from tailrace.verdict.requests import (
     calls_of_functions,
     flushed,
     gathered_of,
+    moved_column,
     mpiio_ways,
     noun_of,
     shared_calls,
@@ -334,16 +335,12 @@ def _in_one_place(evidence: Evidence, kind: str) -> np.ndarray:
     written once more: no order of the requests would spare that."""
     table, noun = evidence.file_rank, KINDS[kind][0]
     begins, ends, moved = (
-        np.asarray(table[name]) for name in (f"{noun}_begin", f"{noun}_end", _moved(kind))
+        np.asarray(table[name]) for name in (f"{noun}_begin", f"{noun}_end", moved_column(kind))
     )
     again = moved > 2 * (ends - begins)
     found = np.zeros(len(evidence.files["path"]), dtype=bool)
     found[np.asarray(table["file"])[again]] = True
     return found
-
-
-def _moved(kind: str) -> str:
-    return f"bytes_{'read' if kind == 'read' else 'written'}"
 
 
 def _is_small(evidence: Evidence, kind: str) -> np.ndarray:
@@ -433,7 +430,7 @@ def _interleaved(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
         return ""
     calls, forward, moved = (
         sum(int(table[name][row]) for row in ranks)
-        for name in (noun, f"{noun}_forward", _moved(kind))
+        for name in (noun, f"{noun}_forward", moved_column(kind))
     )
     begins, ends = (
         [int(table[f"{noun}_{edge}"][row]) for row in ranks] for edge in ("begin", "end")
