@@ -45,8 +45,9 @@ def why_nothing(attempt: Attempt) -> TailraceError:
         _no_rank,
     )
     found = next(filter(None, (reason(attempt) for reason in reasons)), None) or (
-        f"{attempt.name} made no file call and no MPI call",
-        "`--processes all` also records the programs that it starts",
+        f"{attempt.name} made no file call and no MPI call, as far as was seen",
+        "`--processes all` also records the programs that it starts; where a line above says that "
+        "recording stops, that is the reason",
     )
     return TailraceError(f"nothing was recorded: {found[0]}", found[1])
 
