@@ -56,7 +56,11 @@ static void say(const char *sentence, const char *what)
 {
     static int once;
     if (!strcmp(rank_of_job(), "0"))
-        tailrace_say(&once, "MPI calls are not recorded: %s%s.", sentence, what);
+        tailrace_say(&once,
+                     "MPI calls are not recorded: %s%s.\n"
+                     "hint: put the mpicc of the program's MPI on the PATH, or in MPICC, and run "
+                     "again with tailrace run; tailrace doctor shows which MPI is found",
+                     sentence, what);
 }
 
 static void start_flavour(void *library)
