@@ -138,6 +138,7 @@ static void record_beside(struct request *request, enum file_op op, int64_t byte
     if (bytes <= 0 || !stream)
         return;
     uint64_t begin = stream->open[depth].begin;
+    stream->end_in++; /* what it costs is measured with the call, which has not ended at `begin` */
     end_file_call(stream, &request->call, begin, op, 0, request->file, bytes, 0, 0);
     if (stream->state != STREAM_READY || stream->depth != depth - 1)
         return;
