@@ -90,6 +90,25 @@ def test_nothing_is_said_of_gathering_what_is_synchronised_each_time(sync: tailr
     assert found(sync, Kind.SMALL_REQUESTS).prediction is None
 
 
+@pytest.mark.parametrize(("value_s", "said"), [(0.90, True), (0.985, False), (1.01, False)])
+def test_gathering_is_said_where_it_is_expected_to_save(
+    monkeypatch: pytest.MonkeyPatch, value_s: float, said: bool
+) -> None:
+    """A run of 1 s that would take 0.8 s at best: 2 % less are to be expected."""
+    taken_s = {"low": 0.8, "value": value_s, "high": 1.02}
+    monkeypatch.setattr(gains, "gathered", lambda steps, size, edge: edge)
+
+    class Steps:
+        runtime_ns = 10**9
+
+        def replay(self, merged: str) -> dict[str, int]:
+            return {"runtime_ns": round(taken_s[merged] * 1e9)}
+
+    prediction = gains._gathered(Steps())
+    assert (prediction is not None) == said
+    assert prediction is None or prediction.interval_s == (0.8, 1.02)
+
+
 def test_other_findings_stay_as_they_are(sync: tailrace.Run) -> None:
     for code in (Kind.NETWORK, Kind.SERIAL_WRITER, Kind.SLOW_FILE_SYSTEM):
         assert found(sync, code) == Finding(code, "", "", 0.5, "as it was")

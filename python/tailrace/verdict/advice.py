@@ -80,7 +80,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "open once and keep open; fewer, larger files",
         "other": "rename, remove or make files and directories less often: once per output, not "
         "once per record",
-        "others": "make these calls less often: once per output, not once per record",
+        "neither": "make these calls less often: once per output, not once per record",
         "seeks": "read and write with pread and pwrite instead of seeking; a stream reads its "
         "buffer again after each seek: read the file once into memory, or sort by offset",
         "slow open": "write to a new name where old contents are only replaced: to empty a large "

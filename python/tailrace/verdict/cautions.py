@@ -12,11 +12,10 @@ from tailrace.verdict.off_path import (
     by_processes,
     by_processes_mostly,
     earlier_ns,
+    longest_outside,
     moved_by_main,
     moved_by_others,
     of_others_mostly,
-    outside_ns,
-    outside_rank,
     overlapped_io_ns,
     slept_share,
     slept_text,
@@ -71,7 +70,8 @@ def not_recorded(evidence: Evidence) -> Finding | None:
 
 def _mostly(evidence: Evidence) -> bool:
     """Whether most bytes, or most of the command, are among what was not recorded."""
-    if max(earlier_ns(evidence), outside_ns(evidence)) > evidence.times.runtime_ns:
+    elsewhere_ns = max(earlier_ns(evidence), longest_outside(evidence)[1])
+    if elsewhere_ns > evidence.times.runtime_ns:
         return True
     recorded = moved_by_main(evidence) + moved_by_others(evidence)
     return unrecorded_bytes(evidence) > recorded
@@ -90,10 +90,10 @@ def _earlier(evidence: Evidence) -> str:
 
 def _outside(evidence: Evidence) -> str:
     """`1.20 s of rank 0's file calls before MPI_Init and after MPI_Finalize are in no number`."""
-    spent_ns = outside_ns(evidence)
+    rank, spent_ns = longest_outside(evidence)
     if not spent_ns:
         return ""
-    who = f"rank {outside_rank(evidence)}'s" if evidence.ranks > 1 else "the program's"
+    who = f"rank {rank}'s" if evidence.ranks > 1 else "the program's"
     text = f"{nanoseconds(spent_ns)} of {who} file calls before MPI_Init and after MPI_Finalize"
     return f"{text} are in no number here"
 

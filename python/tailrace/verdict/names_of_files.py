@@ -32,6 +32,7 @@ MANY_FILES = 100
 # An open that takes so long does more than to find a name.
 SLOW_OPEN_NS = 1_000_000
 SMALL_FILE_BYTES = 1_000_000
+CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHERS["link"]
 # Where fewer opens than this share are closed again, most of them failed.
 CLOSED = 0.1
 # What Python looks for when it imports.
@@ -61,13 +62,12 @@ def in_names(evidence: Evidence) -> Cause:
 
 def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str]) -> str:
     """Opening less often spares no renames, removals, links and directories, and no seeks."""
-    seeks = calls_of_functions(functions, OTHERS["seek"])
-    names = sum(calls_of_functions(functions, OTHERS[word]) for word in OTHERS) - seeks
     enough = CAUSE_SHARE * use.calls("other")
-    if "other" in kinds and names >= enough:
+    if "other" in kinds and calls_of_functions(functions, CHANGES_OF_NAMES) >= enough:
         return "other"
     if kinds[0] == "other":
-        return "seeks" if seeks >= enough else "others"
+        seeks = calls_of_functions(functions, OTHERS["seek"])
+        return "seeks" if seeks >= enough else "neither"
     if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and use.calls("open") < REOPENED:
         return "slow open"
     return "cut" if kinds[0] == "truncate" else ""

@@ -22,7 +22,8 @@ NOTABLE_BYTES = 256 * 1024
 # About what two runs of one program differ by.
 NOTABLE_SLEEP = 0.02
 NOTABLE_INSIDE = 0.02
-# A main thread that sleeps for so much of its time outside calls is not said to compute.
+# A main thread that sleeps for so much of its time outside calls, or of what it is there longer
+# than others, is not said to compute.
 MOSTLY_ASLEEP = 0.5
 # Beside the run: file calls outside of it that are worth a word.
 NOTABLE_OUTSIDE = 0.1
@@ -133,18 +134,16 @@ def earlier_ns(evidence: Evidence) -> int:
     return before_ns if notable and evidence.share(before_ns) >= NOTABLE_WAIT else 0
 
 
-def outside_ns(evidence: Evidence) -> int:
-    """In file calls before MPI_Init and after MPI_Finalize, of the rank with most of that; 0 where
-    it is little beside the run, and where the program itself chose other bounds."""
-    if usage_of(evidence) is None or not evidence.columns["meta"].get("mpi"):
-        return 0
-    longest = int(_of_ranks(evidence, "outside_io_ns").max(initial=0))
+def longest_outside(evidence: Evidence) -> tuple[int, int]:
+    """The rank that is longest in file calls before MPI_Init and after MPI_Finalize, and for how
+    many ns; 0 where that is little beside the run, or the program itself chose other bounds."""
+    outside = _of_ranks(evidence, "outside_io_ns")
+    if usage_of(evidence) is None or not evidence.columns["meta"].get("mpi") or not len(outside):
+        return 0, 0
+    rank = int(outside.argmax())
+    longest = int(outside[rank])
     enough = longest >= NOTABLE_OUTSIDE_NS and evidence.share(longest) >= NOTABLE_OUTSIDE
-    return longest if enough else 0
-
-
-def outside_rank(evidence: Evidence) -> int:
-    return int(_of_ranks(evidence, "outside_io_ns").argmax())
+    return rank, longest if enough else 0
 
 
 def ways(evidence: Evidence) -> list[str]:

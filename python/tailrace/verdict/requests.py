@@ -72,7 +72,7 @@ class Use(NamedTuple):
         return sum(self.sums[f"{kind}_ns"] for kind in kinds or KINDS)
 
     def bytes(self, kind: str) -> int:
-        return {"read": self.sums["bytes_read"], "write": self.sums["bytes_written"]}.get(kind, 0)
+        return self.sums[moved_column(kind)] if kind in MOVING_KINDS else 0
 
     def pattern(self, kind: str, name: str) -> int:
         """A count of reads or of writes: consecutive, forward, backward, unaligned, small."""
@@ -128,9 +128,14 @@ def moved_column(kind: str) -> str:
     return "bytes_read" if kind == "read" else "bytes_written"
 
 
-def noun_of(kind: str, functions: dict[str, Any]) -> str:
-    """The noun for one call; for a synchronisation the function's name where only one is called,
-    for other calls the words of those that are made."""
+def noun_of(kind: str, functions: dict[str, Any], calls: int) -> str:
+    """The noun for one of `calls`; for a synchronisation the function's name where only one is
+    called, for other calls the words of those that are made. Where these are not nearly all, that
+    of the kind."""
+    groups = _GROUPS.get(kind, {})
+    told = sum(calls_of_functions(functions, names) for names in groups.values())
+    if told < NEARLY_ALL * calls:
+        return KINDS[kind][1]
     named = set(map(str, functions["name"]))
     if kind == "other":
         words = [word for word, names in OTHERS.items() if named & names]
@@ -141,11 +146,11 @@ def noun_of(kind: str, functions: dict[str, Any]) -> str:
     return only if kind == "sync" and only else KINDS[kind][1]
 
 
-def plural_of(kind: str, functions: dict[str, Any]) -> str:
+def plural_of(kind: str, functions: dict[str, Any], calls: int) -> str:
     """What several ranks make of them, in a sentence that compares the ranks."""
     if kind not in ("sync", "other"):
         return KINDS[kind][0].replace("_", "-")
-    noun = noun_of(kind, functions)
+    noun = noun_of(kind, functions, calls)
     if kind == "sync" or noun != KINDS[kind][1]:
         return f"{noun}s"
     named = set(map(str, functions["name"]))
@@ -213,11 +218,10 @@ def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
     """`120 writes of 10 MB on average, 36 ms each`, `8 fsyncs of 33 ms each`. Of other calls, and
     of synchronisations by several functions, those that have nearly all the time: `5 renames of 3
     ms each`, however many seeks there are."""
-    calls, time_ns, noun = use.calls(kind), use.time_ns(kind), noun_of(kind, functions)
+    calls, time_ns = use.calls(kind), use.time_ns(kind)
+    noun = noun_of(kind, functions, calls)
     groups = {word: sums_of(functions, names) for word, names in _GROUPS.get(kind, {}).items()}
     if groups:
-        if sum(number for number, _ in groups.values()) < NEARLY_ALL * calls:
-            noun = KINDS[kind][1]
         longest = max(groups, key=lambda word: groups[word][1])
         if calls >= groups[longest][0] and time_ns >= groups[longest][1] >= NEARLY_ALL * time_ns:
             (calls, time_ns), noun = groups[longest], longest

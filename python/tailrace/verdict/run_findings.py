@@ -59,8 +59,9 @@ def imbalance(evidence: Evidence) -> Finding | None:
 
 
 def _uneven_sleep(evidence: Evidence, rank: int, share: float, loss: float) -> Finding:
-    """The main thread of the rank that seems to compute longest sleeps for most of that, while
-    others wait for the rank in MPI. Other threads may compute meanwhile, which is not known."""
+    """The main thread of the rank that seems to compute longest sleeps for most of that, or for
+    most of what it is there longer, while others wait for the rank in MPI. Other threads may
+    compute meanwhile, which is not known."""
     outside = evidence.computed_ns
     mean_ns = float(evidence.times.mean_ns(outside))
     return Finding(

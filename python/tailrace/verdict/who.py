@@ -232,7 +232,7 @@ def _few_text(
 
 def _noun(evidence: Evidence, culprits: Culprits) -> str:
     moving = {"read": "reading", "write": "writing", "sync": "synchronising"}
-    return moving.get(culprits.kind) or plural_of(culprits.kind, evidence.columns["functions"])
+    return moving.get(culprits.kind) or _plural(evidence, culprits.kind)
 
 
 def _facts(evidence: Evidence, culprits: Culprits) -> str:
@@ -250,7 +250,7 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
     """The rank with most time does more than the others: in bytes, or in calls."""
     slowest = int(use.time_ns.argmax())
     verb = {"read": "reads", "write": "writes"}.get(culprits.kind, "")
-    noun = plural_of(culprits.kind, evidence.columns["functions"])
+    noun = _plural(evidence, culprits.kind)
     even = f"an even part is {percent(1 / evidence.ranks)}"
     for code, work, does in (
         (Kind.UNEVEN_BYTES, use.bytes, f"{verb} {{}} of the bytes"),
@@ -279,7 +279,7 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     equal = all(w.max() <= UNEVEN_WORK * w.mean() for w in (use.bytes, use.calls) if w.any())
     if not equal or not others or use.time_ns[slowest] < STRAGGLING * others:
         return None
-    plural = plural_of(culprits.kind, evidence.columns["functions"])
+    plural = _plural(evidence, culprits.kind)
     times = use.time_ns[slowest] / others
     rest = "the other" if evidence.ranks == 2 else "the others"
     text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"
@@ -297,3 +297,7 @@ def _taking_turns(evidence: Evidence) -> Unevenness | None:
     facts = evidence.described(use, use.kind)
     facts = f"{facts}; left to chance, {chance:.1f} ranks would be in I/O at a time"
     return Unevenness(Kind.TAKING_TURNS, text, facts)
+
+
+def _plural(evidence: Evidence, kind: str) -> str:
+    return plural_of(kind, evidence.columns["functions"], evidence.use.calls(kind))

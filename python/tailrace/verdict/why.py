@@ -175,7 +175,7 @@ def _sync(evidence: Evidence) -> Cause:
     part = part_of_io(evidence, use.time_ns("sync"), use.calls("sync"))
     text = f"{calls_of(use, 'sync', functions)} {part}"
     facts = f"{count(use.calls('write'), 'write')} of {byte_count(use.bytes('write'))} in all"
-    names = (noun_of("sync", functions),)
+    names = (noun_of("sync", functions, use.calls("sync")),)
     return Cause(Kind.SYNC, text, facts, file, names, _advised_of_sync(evidence))
 
 
@@ -337,7 +337,7 @@ def _in_one_place(evidence: Evidence, kind: str) -> np.ndarray:
     begins, ends, moved = (
         np.asarray(table[name]) for name in (f"{noun}_begin", f"{noun}_end", moved_column(kind))
     )
-    again = moved > 2 * (ends - begins)
+    again = (begins >= 0) & (moved > 2 * (ends - begins))  # −1: no offset is known
     found = np.zeros(len(evidence.files["path"]), dtype=bool)
     found[np.asarray(table["file"])[again]] = True
     return found

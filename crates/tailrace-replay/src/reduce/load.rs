@@ -116,24 +116,6 @@ impl Load {
         (self.columns.gaps[self.row].into(), self.columns.durations[self.row].into())
     }
 
-    /// The events that were not taken.
-    pub(crate) fn rest(&self) -> impl Iterator<Item = Event> {
-        let columns = &self.columns;
-        let mut long = columns.long.get(self.long..).unwrap_or_default().iter();
-        let mut reached = self.reached;
-        (self.row..columns.len()).map(move |row| {
-            let (mut gap, mut duration) = (columns.gaps[row].into(), columns.durations[row].into());
-            if columns.gaps[row].max(columns.durations[row]) == LONG
-                && let Some(times) = long.next()
-            {
-                (gap, duration) = (times.gap_ns, times.duration_ns);
-            }
-            let begin = reached + gap;
-            reached = begin + duration;
-            Event { begin, end: reached, shape: columns.shape_of[row].into() }
-        })
-    }
-
     /// Whether all events are taken.
     pub(crate) fn is_over(&self) -> bool {
         self.row >= self.columns.len()

@@ -4,7 +4,7 @@
 use tailrace_trace::TraceError;
 
 use crate::reduce::Rank;
-use crate::reduce::load::Load;
+use crate::reduce::load::{Load, Next};
 
 impl Rank<'_> {
     /// Takes what of a thread's block begins after the window, and the blocks that follow.
@@ -17,10 +17,10 @@ impl Rank<'_> {
     }
 
     /// … of the block at hand.
-    pub(crate) fn add_outside(&mut self, i: usize, load: &Load) {
+    pub(crate) fn add_outside(&mut self, i: usize, load: &mut Load) {
         let (window, table) =
             (self.common.window, &self.common.tables.locations[self.locations[i]]);
-        for event in load.rest() {
+        while let Some(Next { event, .. }) = load.next(i64::MAX) {
             if load.lines[event.shape as usize].step.io {
                 // a call that never returned ends with the thread
                 let end = event.end.min(table.end_ns);

@@ -125,11 +125,13 @@ fn read(mut lines: Lines<Box<dyn Read>>, path: &Path) -> Result<Records, TraceEr
             Ok(None) => break,
             Err(broken) => return Err(broken.explain(path, number)),
         };
-        if records.is_none() {
-            number = 1;
-            records = Some(Records::new(header(path, text.take_line())?));
-        }
-        let Some(records) = &mut records else { continue };
+        let records = match records {
+            Some(ref mut records) => records,
+            None => {
+                number = 1;
+                records.insert(Records::new(header(path, text.take_line())?))
+            }
+        };
         while !text.rest().is_empty() {
             number += 1;
             records.line(&mut text).map_err(|expected| malformed(path, number, expected))?;
