@@ -125,12 +125,11 @@ fn read(mut lines: Lines<Box<dyn Read>>, path: &Path) -> Result<Records, TraceEr
             Ok(None) => break,
             Err(broken) => return Err(broken.explain(path, number)),
         };
-        let records = match records {
-            Some(ref mut records) => records,
-            None => {
-                number = 1;
-                records.insert(Records::new(header(path, text.take_line())?))
-            }
+        let records = if let Some(ref mut records) = records {
+            records
+        } else {
+            number = 1;
+            records.insert(Records::new(header(path, text.take_line())?))
         };
         while !text.rest().is_empty() {
             number += 1;
