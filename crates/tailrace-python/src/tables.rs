@@ -9,7 +9,7 @@ use tailrace_replay::analysis::{FileTally, Pattern, Sizes};
 use tailrace_trace::Tables;
 use tailrace_trace::event::Layer;
 use tailrace_trace::pack::Summary;
-use tailrace_trace::tables::{Counters, Place};
+use tailrace_trace::tables::{Counters, Ended, Place};
 
 use crate::arrays::{Dict, integers};
 
@@ -32,14 +32,23 @@ pub(crate) fn summary<'py>(py: Python<'py>, summary: &Summary) -> Dict<'py> {
     Ok(columns)
 }
 
+fn ended(how: Ended) -> &'static str {
+    match how {
+        Ended::Known => "known",
+        Ended::Aborted => "aborted",
+        Ended::Unknown => "unknown",
+    }
+}
+
 pub(crate) fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
-    let times: [Column; 16] = [
+    let times: [Column; 17] = [
         ("useful_ns", |rank| rank.useful),
         ("io_ns", |rank| rank.io),
         ("mpi_ns", |rank| rank.mpi),
         ("overlapped_io_ns", |rank| rank.overlapped_io),
         ("outside_io_ns", |rank| rank.outside_io),
+        ("unknown_ns", |rank| rank.unknown),
         ("other_threads_in_mpi", |rank| rank.others.in_mpi as i64),
         ("overlapped_mpi_calls", |rank| rank.others.mpi_calls as i64),
         ("overlapped_mpi_ns", |rank| rank.others.mpi),
@@ -55,6 +64,7 @@ pub(crate) fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -
     times
         .into_iter()
         .try_for_each(|(name, value)| integers(&columns, name, &analysis.ranks, value))?;
+    columns.set_item("ended", of_ranks(analysis, |rank| ended(rank.ended)))?;
     columns.set_item("host", of_ranks(analysis, |rank| rank.host.as_str()))?;
     columns.set_item("cores", of_ranks(analysis, |rank| rank.cores.as_str()))?;
     columns.set_item("capture_ns", of_ranks(analysis, |rank| rank.capture))?;

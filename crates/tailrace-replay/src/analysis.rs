@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tailrace_trace::event::Layer;
-use tailrace_trace::tables::{Location as Table, Place};
+use tailrace_trace::tables::{Ended, Location as Table, Place};
 
 use crate::longest::Longest;
 use crate::reduce::Rank;
@@ -47,6 +47,10 @@ pub struct RankAccount {
     /// Time of the main thread in file calls before the window and after it, which nothing else
     /// here holds.
     pub outside_io: i64,
+    pub ended: Ended,
+    /// From the last that is known of a rank that was killed to the window's end; `mpi` has it. Of
+    /// this time nobody knows when the rank ended and what it did until then.
+    pub unknown: i64,
     /// What its other threads, and other processes that belong to it, did.
     pub others: Others,
     pub bytes_read: u64,
@@ -235,6 +239,8 @@ fn account(rank: &Rank<'_>) -> RankAccount {
             account.host.clone_from(&table.host);
             account.cores.clone_from(&table.cores);
             account.capture = table.capture_ns;
+            account.ended = table.ended;
+            account.unknown = unknown(rank, thread, table);
             account.waited = table.waits.is_some().then(|| rank.waits.totals());
             account.mpiio = thread.layers.mpiio;
             account.outside_io = thread.outside_io;
@@ -245,6 +251,13 @@ fn account(rank: &Rank<'_>) -> RankAccount {
         }
     }
     account
+}
+
+/// A call that is known to have been under way says what the rank did.
+fn unknown(rank: &Rank<'_>, thread: &Thread, table: &Table) -> i64 {
+    let in_a_call = table.unfinished.as_ref().is_some_and(|call| call.function.is_some());
+    let known = table.ended != Ended::Unknown || in_a_call;
+    if known { 0 } else { rank.common.runtime() - thread.last }
 }
 
 fn add_other(rank: &Rank<'_>, account: &mut RankAccount, thread: &Thread, table: &Table) {

@@ -57,6 +57,8 @@ pub struct Location {
     /// The call that the thread was in when its process was killed: it never returned, so it is no
     /// event.
     pub unfinished: Option<Unfinished>,
+    /// How a main thread ended, as far as is known.
+    pub ended: Ended,
     /// The cores that its process might use, as "0-3,8"; empty where that is not known.
     pub cores: String,
     /// When a main thread waited for a processor, in order and apart from each other; `None` where
@@ -75,6 +77,17 @@ pub struct Wait {
     pub end_ns: i64,
     /// At most the stretch's length.
     pub waited_ns: i64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, or after MPI_Finalize.
+    #[default]
+    Known,
+    /// In MPI_Abort.
+    Aborted,
+    /// It was killed, or ended by abort or _exit, at some time after the last that is known of it.
+    Unknown,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

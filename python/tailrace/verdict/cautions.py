@@ -4,6 +4,7 @@ that did not come to its end."""
 from tailrace.names import base_name, printable
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
+from tailrace.verdict.ends import NAMED_RANKS, stopped_early
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.off_path import (
     NOTABLE_BYTES,
@@ -27,8 +28,6 @@ from tailrace.verdict.off_path import (
 )
 from tailrace.verdict.why import what_takes_longest
 
-# Ranks are named up to so many.
-NAMED_RANKS = 4
 # A share of the run that other threads spend in MPI, or in file calls, and is worth a word.
 NOTABLE_TALK = 0.02
 # Who moves such a share of the bytes does most of the I/O.
@@ -192,18 +191,6 @@ def missing_ranks(evidence: Evidence) -> Finding | None:
         f"{count(len(missing), 'rank')} of {evidence.ranks} left no events{held}",
         len(missing) / evidence.ranks,
         ranks=missing,
-    )
-
-
-def stopped_early(evidence: Evidence) -> Finding | None:
-    signal = printable(evidence.columns["meta"].get("ended_by", ""))
-    if not signal:
-        return None
-    return Finding(
-        Kind.STOPPED_EARLY,
-        f"the run was stopped early by {signal}",
-        "the report is about what came before",
-        0.0,
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tailrace.units import nanoseconds, percent
 from tailrace.verdict.cautions import CAUTIONS, goes_first, veils
 from tailrace.verdict.efficiencies import losses
+from tailrace.verdict.ends import much_is_unknown
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.gains import with_prediction
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
@@ -177,6 +178,8 @@ def _beside(io: list[Finding], cause: Finding) -> str:
 
 def _nothing_else(evidence: Evidence) -> str:
     """Where the wait for a processor may hide a loss, that is not denied."""
+    if much_is_unknown(evidence):
+        return "whether anything else does cannot be told"
     if evidence.processors is None or not evidence.processors.notable:
         return "nothing else does either"
     measured = losses(evidence.times)

@@ -4,6 +4,7 @@ import numpy as np
 
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
+from tailrace.verdict.ends import much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
 from tailrace.verdict.off_path import asleep, slept_share, slept_text
@@ -26,12 +27,15 @@ COSTLIEST_SHARE = 0.5
 
 def imbalance(evidence: Evidence) -> Finding | None:
     """Load balance: avg U / max U."""
-    times, useful = evidence.times, evidence.computed_ns
+    times, useful, least_word = evidence.times, evidence.computed_ns, ""
+    if much_is_unknown(evidence):  # all of which may have been computation
+        useful = np.minimum(useful + unknown_ns(evidence), useful.max())
+        least_word = "at least "
     mean_ns = float(times.mean_ns(useful))
     loss = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
-    rank = int(useful.argmax())
+    rank = int(evidence.computed_ns.argmax())
     if share := asleep(evidence):
         return _uneven_sleep(evidence, rank, share, loss)
     known = sorted(set(range(times.ranks)) - set(times.missing))
@@ -41,7 +45,8 @@ def imbalance(evidence: Evidence) -> Finding | None:
     who, kind = f"rank {rank}", ""
     if written >= WRITES_NEARLY_ALL:
         who, kind = f"{who}, which writes {percent(written)} of the bytes,", "writer"
-    text = f"{who} computes {useful[rank] / mean_ns:.2f} times as long as the ranks on average"
+    times_mean = f"{least_word}{useful[rank] / mean_ns:.2f} times"
+    text = f"{who} computes {times_mean} as long as the ranks on average"
     if idle.any():
         busy_ns, idle_ns = useful[known][~idle].mean(), useful[known][idle].mean()
         who = f"rank {least} computes" if idle.sum() == 1 else f"{idle.sum()} ranks compute"
@@ -98,7 +103,7 @@ def serialization(evidence: Evidence) -> Finding | None:
     """Serialization: max U / T_ideal, less what others waited for capture at most."""
     own_ns = evidence.overhead.most_ns if evidence.overhead.notable else 0
     loss = max(evidence.losses.serialization_ns - own_ns, 0)
-    if evidence.share(loss) < NOTABLE_LOSS:
+    if evidence.share(loss) < NOTABLE_LOSS or much_is_unknown(evidence):
         return None
     other, verb = "computation", "computes"
     if asleep(evidence):
@@ -132,7 +137,7 @@ def network(evidence: Evidence) -> Finding | None:
     """Transfer: T_net / T. One rank sends nothing over a network: what MPI takes there is the
     library itself."""
     loss = evidence.losses.transfer_ns
-    if evidence.share(loss) < NOTABLE_LOSS:
+    if evidence.share(loss) < NOTABLE_LOSS or much_is_unknown(evidence):
         return None
     share = percent(evidence.share(loss))
     part = exchange_share(evidence) / evidence.share(loss)

@@ -20,6 +20,7 @@ use crate::error::TraceError;
 use crate::packed::{Encoder, Writer};
 use crate::parallel;
 use crate::raw::run::Run;
+use crate::tables::Ended;
 
 use encoding::{Bytes, Decoding, Encoding};
 use observe::Observed;
@@ -120,6 +121,9 @@ fn pack_run(
     let observed = write_blocks(run, &mut writer, threads.max(1), progress)?;
     for (location, observed) in run.tables.locations.iter_mut().zip(&observed) {
         location.events = observed.events;
+        if location.main {
+            location.ended = observed.ended(location.ended == Ended::Known);
+        }
     }
     run.tables.window = observe::window(&run.tables.locations, &observed);
     observe::mark_opaque(&mut run.tables.files, &observed);

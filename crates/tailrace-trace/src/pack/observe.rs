@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 use crate::coded::CodedShape;
 use crate::event::{FileKind, Layer, Part};
 use crate::raw::decode::Decoded;
-use crate::tables::{FileEntry, Function, Location, Window};
+use crate::tables::{Ended, FileEntry, Function, Location, Window};
 use crate::wire::{class, control, file};
 
 /// What one stream told.
@@ -18,6 +18,7 @@ pub(super) struct Observed {
     pub not_understood: u64,
     initialized_ns: Option<i64>,
     finalize_ns: Option<i64>,
+    aborted: bool,
     /// End of the first MPI_Pcontrol(1 or more), begin of the last MPI_Pcontrol(0) after it.
     switched_on_ns: Option<i64>,
     switched_off_ns: Option<i64>,
@@ -69,6 +70,7 @@ impl<'a> Observer<'a> {
                 observed.initialized_ns = observed.initialized_ns.or(Some(end_ns));
             }
             [control::FINALIZE, ..] => observed.finalize_ns = Some(begin_ns),
+            [control::ABORT, ..] => observed.aborted = true,
             [control::LEVEL, 0, ..] if observed.switched_on_ns.is_some() => {
                 observed.switched_off_ns = Some(begin_ns);
             }
@@ -126,6 +128,17 @@ pub(super) fn mark_opaque(files: &mut [FileEntry], observed: &[Observed]) {
     for file in moved.difference(&seen) {
         if let Some(entry) = files.get_mut(*file as usize) {
             entry.opaque = true;
+        }
+    }
+}
+
+impl Observed {
+    /// How the main thread of a rank ended; `by_itself`: it closed its stream.
+    pub(super) fn ended(&self, by_itself: bool) -> Ended {
+        match (self.aborted, by_itself || self.finalize_ns.is_some()) {
+            (true, _) => Ended::Aborted,
+            (false, true) => Ended::Known,
+            (false, false) => Ended::Unknown,
         }
     }
 }

@@ -7,7 +7,8 @@ use crate::cursor::{Cursor, Damage, put_string, put_varint, put_word};
 use crate::limits::{NS_MAX, RANKS_MAX};
 use crate::places::Places;
 use crate::tables::{
-    Capture, Communicator, Counters, FileEntry, Function, Location, Tables, Unfinished, Window,
+    Capture, Communicator, Counters, Ended, FileEntry, Function, Location, Tables, Unfinished,
+    Window,
 };
 use crate::waits;
 use crate::wire;
@@ -52,6 +53,7 @@ pub(super) fn put(tables: &Tables) -> Vec<u8> {
         put_varint(to, of.1.into());
         put_group(to, sources);
     });
+    put_list(&mut to, &tables.locations, |to, location| to.push(location.ended as u8));
     to
 }
 
@@ -96,6 +98,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tables, Damage> {
     } else {
         BTreeMap::new()
     };
+    if from.left() > 0 {
+        ends(from, &mut locations)?;
+    }
     Ok(Tables {
         ranks,
         locations,
@@ -301,6 +306,21 @@ fn costs(from: &mut Cursor, locations: &mut [Location]) -> Result<(), Damage> {
         if location.capture_ns.is_some_and(|ns| ns < 0 || ns > length_ns) {
             return Err(from.damage("capture took longer than there was"));
         }
+    }
+    Ok(())
+}
+
+/// Earlier versions of the tables end before this.
+fn ends(from: &mut Cursor, locations: &mut [Location]) -> Result<(), Damage> {
+    if from.count(1)? != locations.len() {
+        return Err(from.damage("there are not as many ends as locations"));
+    }
+    for location in locations {
+        location.ended = match from.u8()? {
+            0 => Ended::Known,
+            1 => Ended::Aborted,
+            _ => Ended::Unknown,
+        };
     }
     Ok(())
 }

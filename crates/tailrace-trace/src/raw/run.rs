@@ -7,7 +7,7 @@ use std::path::Path;
 use hashbrown::HashMap;
 
 use crate::error::{TraceError, escape_controls};
-use crate::tables::{Location, Tables, Unfinished, Wait};
+use crate::tables::{Ended, Location, Tables, Unfinished, Wait};
 use crate::waits;
 
 use super::clock::ClockMap;
@@ -243,6 +243,7 @@ impl Run {
         let most = (WAITS_MAX / self.streams.len().max(1)).max(16);
         for stream in &self.streams {
             let (clock, survey) = (&self.clocks[stream.domain], &stream.survey);
+            let by_itself = survey.header.closed || !self.ends_its_rank(stream);
             let location = &mut self.tables.locations[stream.location as usize];
             location.begin_ns = clock.ns(survey.header.start);
             location.end_ns = clock.ns(last_known_ticks(survey)).max(location.begin_ns);
@@ -252,6 +253,7 @@ impl Run {
                     .and_then(|number| stream.functions.get(&number).copied()),
                 begin_ns: clock.ns(ticks),
             });
+            location.ended = if by_itself { Ended::Known } else { Ended::Unknown };
             location.waits = placed(survey, clock, most).filter(|_| location.main);
             location.capture_ns = capture_ns(&survey.header, location.end_ns - location.begin_ns);
         }

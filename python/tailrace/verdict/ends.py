@@ -1,0 +1,71 @@
+"""How ranks ended before MPI_Finalize, and what nobody knows because of it.
+
+| sentence                               | is said of               | is not said of            |
+|----------------------------------------|--------------------------|---------------------------|
+| rank r called MPI_Abort                | a rank that called it    | ranks that it ended       |
+| the run was stopped early by SIGNAL    | the command's end        | the end of a rank alone   |
+| rank r was killed, or ended by abort … | a stream without its end | a rank that reached       |
+|                                        | where neither is known   | MPI_Finalize, or no MPI   |
+"""
+
+import numpy as np
+
+from tailrace.names import printable
+from tailrace.units import nanoseconds, percent
+from tailrace.verdict.evidence import Evidence, Finding, Kind
+
+# Ranks are named up to so many.
+NAMED_RANKS = 4
+# From such a share of the run on, what a rank did there decides what can be said of the ranks.
+NOTABLE_UNKNOWN = 0.05
+
+
+def unknown_ns(evidence: Evidence) -> np.ndarray:
+    """Length P: from the last that is known of a rank that was killed to the run's end. Nobody
+    knows when it ended; what it did until then counts as MPI."""
+    unknown = evidence.columns["rank"].get("unknown_ns", np.zeros(evidence.ranks))
+    return np.asarray(unknown, dtype=np.int64)
+
+
+def much_is_unknown(evidence: Evidence) -> bool:
+    """Whom others waited for, and for how long they computed, cannot be told then."""
+    return evidence.share(float(unknown_ns(evidence).max(initial=0))) >= NOTABLE_UNKNOWN
+
+
+def stopped_early(evidence: Evidence) -> Finding | None:
+    signal = printable(evidence.columns["meta"].get("ended_by", ""))
+    aborted, killed = _ended(evidence, "aborted"), _ended(evidence, "unknown")
+    parts = [f"{_named(evidence, aborted)} called MPI_Abort"] if aborted else []
+    if signal:
+        parts.append(f"the run was stopped early by {signal}")
+    if not parts and killed:
+        were = "was" if len(killed) == 1 else "were"
+        parts = [f"{_named(evidence, killed)} {were} killed, or ended by abort or _exit"]
+    if not parts:
+        return None
+    facts = "the report is about what came before"
+    unknown = unknown_ns(evidence)
+    rank, share = int(unknown.argmax()), evidence.share(float(unknown.max()))
+    if share >= NOTABLE_UNKNOWN:
+        last = f"the last {percent(share)} of the run"
+        parts.append(f"what rank {rank} did in {last} is not known")
+        facts += f"; the {nanoseconds(unknown[rank])} after rank {rank}'s last call count as MPI"
+    return Finding(Kind.STOPPED_EARLY, ", and ".join(parts), facts, 0.0)
+
+
+def _ended(evidence: Evidence, how: str) -> list[int]:
+    """Which ranks, of a program with MPI."""
+    if not evidence.columns["meta"].get("mpi"):
+        return []
+    ended = evidence.columns["rank"].get("ended", ())
+    return [rank for rank, found in enumerate(ended) if found == how]
+
+
+def _named(evidence: Evidence, ranks: list[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) == evidence.ranks:
+        return "both ranks" if len(ranks) == 2 else f"all {len(ranks):,} ranks"
+    if len(ranks) > NAMED_RANKS:
+        return f"{len(ranks):,} of {evidence.ranks:,} ranks"
+    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"

@@ -1,0 +1,39 @@
+/* ended.c: ranks write 100 bytes after half a second of computing. Rank 1 computes as long again and
+ * then ends as the only argument says: killed, abort (MPI_Abort), exit (_exit after MPI_Finalize) or
+ * not early; rank 0 is in a barrier by then, in which a launcher may kill it. */
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void compute(double seconds)
+{
+    double processor = (double)clock() / CLOCKS_PER_SEC + seconds;
+    while ((double)clock() / CLOCKS_PER_SEC < processor)
+        ;
+}
+
+int main(int argc, char **argv)
+{
+    char bytes[100] = "";
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const char *how = rank == 1 ? argv[1] : "";
+    compute(0.5);
+    int file = open(rank ? "ended.1" : "ended.0", O_CREAT | O_WRONLY, 0644);
+    if (write(file, bytes, sizeof bytes) != sizeof bytes || close(file))
+        return 1;
+    compute(rank ? 0.5 : 0.2);
+    if (!strcmp(how, "killed"))
+        raise(SIGKILL);
+    if (!strcmp(how, "abort"))
+        MPI_Abort(MPI_COMM_WORLD, 9);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    if (!strcmp(how, "exit"))
+        _exit(0);
+    return 0;
+}
