@@ -6,7 +6,7 @@ mod support;
 use support::{Stream, events, pack};
 use tailrace_trace::event::{Envelope, FileKind, Flow, Layer, Operation, Part, Progress, Token};
 use tailrace_trace::open;
-use tailrace_trace::tables::Window;
+use tailrace_trace::tables::{Ended, Window};
 
 /// A program without MPI that writes 8 bytes twice, every byte of its records in hexadecimal.
 #[test]
@@ -225,6 +225,7 @@ fn a_killed_rank_leaves_what_it_recorded() {
     let tables = trace.tables();
     let unfinished = tables.locations[0].unfinished.clone().unwrap();
     assert_eq!((unfinished.begin_ns, unfinished.function), (50, Some(1)));
+    assert_eq!(tables.locations[0].ended, Ended::Unknown);
     assert_eq!(
         (tables.locations[0].end_ns, tables.capture.lost, tables.capture.complete),
         (50, 3, false)

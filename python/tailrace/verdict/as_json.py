@@ -17,6 +17,7 @@ from tailrace.verdict.efficiencies import (
     factors_of_losses,
     pop_efficiencies,
 )
+from tailrace.verdict.ends import unknown_ns
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.off_path import by_other_ways, by_processes, slept_ns, started, ways
@@ -198,6 +199,7 @@ def _waited(processors: Processors | None, rank: int) -> dict[str, float] | None
 
 def _per_rank(columns: dict[str, Any], evidence: Evidence) -> list[dict[str, Any]]:
     rank, times, slept = columns["rank"], evidence.times, slept_ns(evidence)
+    unknown, ended = unknown_ns(evidence), rank.get("ended", ["known"] * times.ranks)
     return [
         {
             "rank": p,
@@ -207,6 +209,8 @@ def _per_rank(columns: dict[str, Any], evidence: Evidence) -> list[dict[str, Any
                 for state in ("useful", "io", "mpi", "overlapped_io", "overlapped_mpi")
             },
             "overlapped_mpi_calls": int(rank["overlapped_mpi_calls"][p]),
+            "ended": ended[p],
+            "unknown_s": to_seconds(unknown[p]),
             "slept_s": None if slept is None else to_seconds(slept[p]),
             "processor_wait_s": _waited(evidence.processors, p),
             **{name: int(rank[name][p]) for name in ("bytes_read", "bytes_written", "events")},

@@ -23,13 +23,19 @@ NOTABLE_UNKNOWN = 0.05
 def unknown_ns(evidence: Evidence) -> np.ndarray:
     """Length P: from the last that is known of a rank that was killed to the run's end. Nobody
     knows when it ended; what it did until then counts as MPI."""
-    unknown = evidence.columns["rank"].get("unknown_ns", np.zeros(evidence.ranks))
-    return np.asarray(unknown, dtype=np.int64)
+    return evidence.of_ranks("unknown_ns")
 
 
 def much_is_unknown(evidence: Evidence) -> bool:
     """Whom others waited for, and for how long they computed, cannot be told then."""
     return evidence.share(float(unknown_ns(evidence).max(initial=0))) >= NOTABLE_UNKNOWN
+
+
+def computed_at_most_ns(evidence: Evidence) -> np.ndarray:
+    """Length P: what ranks computed, and what is not known of them as far as no rank overtakes the
+    longest by it: by how much that one is beyond the others is then the least that it can be."""
+    computed = evidence.computed_ns
+    return np.minimum(computed + unknown_ns(evidence), computed.max(initial=0))
 
 
 def stopped_early(evidence: Evidence) -> Finding | None:

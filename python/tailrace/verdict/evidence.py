@@ -143,6 +143,12 @@ class Evidence:
         """By rank: useful time, less notable waits for a processor and what capture took of it."""
         return without_capture(computed_ns(self.times, self.processors), self.overhead)
 
+    def of_ranks(self, key: str) -> np.ndarray:
+        """A column by rank, length P; zeros in a trace of another tool, which does not know of
+        it."""
+        rank: dict[str, Any] = self.columns["rank"]
+        return np.asarray(rank.get(key, np.zeros(self.ranks)), dtype=np.int64)
+
     @cached_property
     def overhead(self) -> Overhead:
         return overhead_of(self.columns, self.times)

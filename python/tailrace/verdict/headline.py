@@ -177,7 +177,7 @@ def _beside(io: list[Finding], cause: Finding) -> str:
 
 
 def _nothing_else(evidence: Evidence) -> str:
-    """Where the wait for a processor may hide a loss, that is not denied."""
+    """Where a killed rank or the wait for a processor may hide a loss, that is not denied."""
     if much_is_unknown(evidence):
         return "whether anything else does cannot be told"
     if evidence.processors is None or not evidence.processors.notable:

@@ -6,7 +6,7 @@ whole pages when they are first written, so that for every recorded write and op
 taken off: what is left went another way.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def by_processes(evidence: Evidence) -> Amount:
     usage = usage_of(evidence)
     if usage is None:
         return Amount()
-    recorded = int(_of_ranks(evidence, "bytes_by_other_processes").sum())
+    recorded = int(evidence.of_ranks("bytes_by_other_processes").sum())
     return _notable(usage.children_written - recorded, usage.children_read - recorded)
 
 
@@ -137,7 +137,7 @@ def earlier_ns(evidence: Evidence) -> int:
 def longest_outside(evidence: Evidence) -> tuple[int, int]:
     """The rank that is longest in file calls before MPI_Init and after MPI_Finalize, and for how
     many ns; 0 where that is little beside the run, or the program itself chose other bounds."""
-    outside = _of_ranks(evidence, "outside_io_ns")
+    outside = evidence.of_ranks("outside_io_ns")
     if usage_of(evidence) is None or not evidence.columns["meta"].get("mpi") or not len(outside):
         return 0, 0
     rank = int(outside.argmax())
@@ -172,17 +172,17 @@ def unrecorded_bytes(evidence: Evidence) -> int:
 def moved_by_others(evidence: Evidence) -> int:
     """Of the recorded bytes, those of threads and processes that are not the main ones."""
     keys = ("bytes_by_other_threads", "bytes_by_other_processes")
-    return sum(int(_of_ranks(evidence, key).sum()) for key in keys)
+    return sum(int(evidence.of_ranks(key).sum()) for key in keys)
 
 
 def by_processes_mostly(evidence: Evidence) -> bool:
-    processes = int(_of_ranks(evidence, "bytes_by_other_processes").sum())
+    processes = int(evidence.of_ranks("bytes_by_other_processes").sum())
     return 2 * processes > moved_by_others(evidence)
 
 
 def moved_by_main(evidence: Evidence) -> int:
     keys = ("bytes_read", "bytes_written")
-    whole = sum(int(_of_ranks(evidence, key).sum()) for key in keys)
+    whole = sum(int(evidence.of_ranks(key).sum()) for key in keys)
     return whole - moved_by_others(evidence)
 
 
@@ -233,12 +233,6 @@ def slept_text(evidence: Evidence) -> str:
     return f"{at_least}{percent(slept_share(evidence))} of the run"
 
 
-def _of_ranks(evidence: Evidence, key: str) -> np.ndarray:
-    """Zeros in a trace of another tool, which does not know of it."""
-    rank: dict[str, Any] = evidence.columns["rank"]
-    return np.asarray(rank.get(key, np.zeros(evidence.ranks)), dtype=np.int64)
-
-
 class Talk(NamedTuple):
     """MPI calls of threads that are not the main ones."""
 
@@ -249,11 +243,11 @@ class Talk(NamedTuple):
 
 def talk_of(evidence: Evidence) -> Talk:
     keys = ("other_threads_in_mpi", "overlapped_mpi_calls", "overlapped_mpi_ns")
-    return Talk(*(int(_of_ranks(evidence, key).sum()) for key in keys))
+    return Talk(*(int(evidence.of_ranks(key).sum()) for key in keys))
 
 
 def overlapped_io_ns(evidence: Evidence) -> int:
-    return int(_of_ranks(evidence, "overlapped_io_ns").sum())
+    return int(evidence.of_ranks("overlapped_io_ns").sum())
 
 
 def of_others_mostly(evidence: Evidence) -> bool:

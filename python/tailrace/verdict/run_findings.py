@@ -4,7 +4,7 @@ import numpy as np
 
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
-from tailrace.verdict.ends import much_is_unknown, unknown_ns
+from tailrace.verdict.ends import computed_at_most_ns, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
 from tailrace.verdict.off_path import asleep, slept_share, slept_text
@@ -27,17 +27,19 @@ COSTLIEST_SHARE = 0.5
 
 def imbalance(evidence: Evidence) -> Finding | None:
     """Load balance: avg U / max U."""
-    times, useful, least_word = evidence.times, evidence.computed_ns, ""
-    if much_is_unknown(evidence):  # all of which may have been computation
-        useful = np.minimum(useful + unknown_ns(evidence), useful.max())
-        least_word = "at least "
+    times, useful = evidence.times, computed_at_most_ns(evidence)
+    at_least, supposing = "", ""
+    if unknown_ns(evidence).any():
+        at_least, supposing = "at least ", ", if ranks computed where nothing is known of them"
     mean_ns = float(times.mean_ns(useful))
     loss = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
     rank = int(evidence.computed_ns.argmax())
+    longer = f"{at_least}{useful[rank] / mean_ns:.2f} times as long as the ranks on average"
     if share := asleep(evidence):
-        return _uneven_sleep(evidence, rank, share, loss)
+        outside = f"rank {rank} is outside MPI and file calls {longer}"
+        return _uneven_sleep(evidence, outside, share, loss)
     known = sorted(set(range(times.ranks)) - set(times.missing))
     least = min(known, key=lambda p: useful[p])
     idle = _idle(useful[known])
@@ -45,8 +47,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
     who, kind = f"rank {rank}", ""
     if written >= WRITES_NEARLY_ALL:
         who, kind = f"{who}, which writes {percent(written)} of the bytes,", "writer"
-    times_mean = f"{least_word}{useful[rank] / mean_ns:.2f} times"
-    text = f"{who} computes {times_mean} as long as the ranks on average"
+    text = f"{who} computes {longer}"
     if idle.any():
         busy_ns, idle_ns = useful[known][~idle].mean(), useful[known][idle].mean()
         who = f"rank {least} computes" if idle.sum() == 1 else f"{idle.sum()} ranks compute"
@@ -55,26 +56,26 @@ def imbalance(evidence: Evidence) -> Finding | None:
         Kind.LOAD_IMBALANCE,
         text,
         f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
-        f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}",
+        f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}"
+        f"{supposing}",
         evidence.share(loss),
-        f"an even computation would save at most {nanoseconds(int(loss))}",
+        f"an even computation would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
         advice(Kind.LOAD_IMBALANCE, kind),
     )
 
 
-def _uneven_sleep(evidence: Evidence, rank: int, share: float, loss: float) -> Finding:
+def _uneven_sleep(evidence: Evidence, outside: str, share: float, loss: float) -> Finding:
     """The main thread of the rank that seems to compute longest sleeps for most of that, or for
     most of what it is there longer, while others wait for the rank in MPI. Other threads may
     compute meanwhile, which is not known."""
-    outside = evidence.computed_ns
-    mean_ns = float(evidence.times.mean_ns(outside))
+    useful = computed_at_most_ns(evidence)
+    mean_ns = int(evidence.times.mean_ns(useful))
     return Finding(
         Kind.LOAD_IMBALANCE,
-        f"rank {rank} is outside MPI and file calls {outside[rank] / mean_ns:.2f} times as long as "
-        f"the ranks on average, and its main thread sleeps for at least {percent(share)} of that",
-        f"outside MPI and file calls: {nanoseconds(outside[rank])} on rank {rank}, "
-        f"{nanoseconds(int(mean_ns))} on average",
+        f"{outside}, and its main thread sleeps for at least {percent(share)} of that",
+        f"outside MPI and file calls: {nanoseconds(useful.max())} on that rank, "
+        f"{nanoseconds(mean_ns)} on average",
         evidence.share(loss),
         "if no rank spent longer there than the ranks on average, the run would be up to "
         f"{nanoseconds(int(loss))} shorter",

@@ -179,6 +179,17 @@ mod tests {
     }
 
     #[test]
+    fn how_a_rank_ended_is_known_of_its_abort_its_finalize_and_its_stream() {
+        let nothing = Observed::default();
+        let finalized = Observed { finalize_ns: Some(400), ..Observed::default() };
+        let aborted = Observed { aborted: true, ..Observed::default() };
+        assert_eq!(nothing.ended(true), Ended::Known);
+        assert_eq!(nothing.ended(false), Ended::Unknown);
+        assert_eq!(finalized.ended(false), Ended::Known);
+        assert_eq!([aborted.ended(true), aborted.ended(false)], [Ended::Aborted; 2]);
+    }
+
+    #[test]
     fn pcontrol_narrows_it() {
         let mut observer = Observer::new(&[]);
         // Off after MPI_Init, on for the solver, off again: from the first 1 to the last 0.

@@ -15,6 +15,9 @@ use crate::wire;
 
 use super::layout::FUNCTIONS_MAX;
 
+/// By their numbers.
+const ENDS: [Ended; 3] = [Ended::Known, Ended::Aborted, Ended::Unknown];
+
 pub(super) fn put(tables: &Tables) -> Vec<u8> {
     let mut to = Vec::new();
     put_varint(&mut to, tables.ranks.into());
@@ -53,7 +56,10 @@ pub(super) fn put(tables: &Tables) -> Vec<u8> {
         put_varint(to, of.1.into());
         put_group(to, sources);
     });
-    put_list(&mut to, &tables.locations, |to, location| to.push(location.ended as u8));
+    put_list(&mut to, &tables.locations, |to, location| {
+        let number = ENDS.iter().position(|&ended| ended == location.ended);
+        to.push(number.unwrap_or_default() as u8);
+    });
     to
 }
 
@@ -316,11 +322,8 @@ fn ends(from: &mut Cursor, locations: &mut [Location]) -> Result<(), Damage> {
         return Err(from.damage("there are not as many ends as locations"));
     }
     for location in locations {
-        location.ended = match from.u8()? {
-            0 => Ended::Known,
-            1 => Ended::Aborted,
-            _ => Ended::Unknown,
-        };
+        let number = usize::from(from.u8()?);
+        location.ended = ENDS.get(number).copied().unwrap_or(Ended::Unknown);
     }
     Ok(())
 }

@@ -243,7 +243,7 @@ impl Run {
         let most = (WAITS_MAX / self.streams.len().max(1)).max(16);
         for stream in &self.streams {
             let (clock, survey) = (&self.clocks[stream.domain], &stream.survey);
-            let by_itself = survey.header.closed || !self.ends_its_rank(stream);
+            let closed = self.closed_where_due(stream);
             let location = &mut self.tables.locations[stream.location as usize];
             location.begin_ns = clock.ns(survey.header.start);
             location.end_ns = clock.ns(last_known_ticks(survey)).max(location.begin_ns);
@@ -253,7 +253,7 @@ impl Run {
                     .and_then(|number| stream.functions.get(&number).copied()),
                 begin_ns: clock.ns(ticks),
             });
-            location.ended = if by_itself { Ended::Known } else { Ended::Unknown };
+            location.ended = if closed || !location.main { Ended::Known } else { Ended::Unknown };
             location.waits = placed(survey, clock, most).filter(|_| location.main);
             location.capture_ns = capture_ns(&survey.header, location.end_ns - location.begin_ns);
         }
@@ -315,10 +315,10 @@ impl Run {
         let costs: Vec<u64> =
             headers().map(|header| header.event_cost_ps.into()).filter(|&cost| cost > 0).collect();
         let events = self.streams.iter().map(|stream| stream.survey.events).sum();
-        let all_closed = self.streams.iter().all(|stream| {
-            stream.survey.header.full_at == 0
-                && (stream.survey.header.closed || !self.ends_its_rank(stream))
-        });
+        let all_closed = self
+            .streams
+            .iter()
+            .all(|stream| stream.survey.header.full_at == 0 && self.closed_where_due(stream));
         let present: BTreeSet<u32> =
             self.tables.locations.iter().map(|location| location.rank).collect();
         let absent = self.tables.ranks as usize - present.len();
@@ -342,6 +342,10 @@ impl Run {
         capture.cost_ps_per_event = costs.iter().sum::<u64>() / costs.len().max(1) as u64;
         capture.complete = all_closed && lost == 0 && absent == 0 && undamaged;
         capture.notes = limited(notes);
+    }
+
+    fn closed_where_due(&self, stream: &Stream) -> bool {
+        stream.survey.header.closed || !self.ends_its_rank(stream)
     }
 
     /// Not of a program that went on as another, nor of a helper: forked children end by _exit, as
