@@ -1,6 +1,7 @@
-/* ended.c: ranks write 100 bytes after half a second of computing. Rank 1 computes as long again and
- * then ends as the only argument says: killed, abort (MPI_Abort), exit (_exit after MPI_Finalize) or
- * not early; rank 0 is in a barrier by then, in which a launcher may kill it. */
+/* ended.c: ranks write 100 bytes after half a second of computing, and meet. Rank 1 then computes
+ * for 1.5 s, without a call, and ends as the only argument says: killed, abort (MPI_Abort), exit
+ * (_exit after MPI_Finalize) or not early. Rank 0 computes for 0.2 s, so that even on a busy machine
+ * it is in a barrier by then, in which a launcher may kill it. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
@@ -26,7 +27,8 @@ int main(int argc, char **argv)
     int file = open(rank ? "ended.1" : "ended.0", O_CREAT | O_WRONLY, 0644);
     if (write(file, bytes, sizeof bytes) != sizeof bytes || close(file))
         return 1;
-    compute(rank ? 0.5 : 0.2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    compute(rank ? 1.5 : 0.2);
     if (!strcmp(how, "killed"))
         raise(SIGKILL);
     if (!strcmp(how, "abort"))

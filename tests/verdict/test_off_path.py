@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import tailrace
-from tailrace.library import Run
 from tests.conftest import Mpi
-from tests.processes import LONGEST_WAIT_S
+
+from .running import captured
 
 pytestmark = [pytest.mark.slow, pytest.mark.measured("the verdict on a program that ran")]
 
@@ -44,23 +43,6 @@ if __name__ == "__main__":
 """
 
 
-def captured(command: list[str | Path], folder: Path, environment: dict[str, str]) -> Run:
-    words = [sys.executable, "-m", "tailrace", "run", "--no-report", "-o", folder / "trace", "--"]
-    done = subprocess.run(
-        [*map(str, [*words, *command])],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_WAIT_S,
-    )
-    if done.returncode == 77:
-        pytest.skip(f"not offered here: {done.stderr}")
-    assert done.returncode == 0, done.stderr
-    (trace,) = folder.rglob("*.tailrace")
-    return tailrace.open(trace)
-
-
 @pytest.fixture(scope="session")
 def off_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     binary = tmp_path_factory.mktemp("off-path") / "off_path"
@@ -82,20 +64,20 @@ def counted(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_first_line_says_which_way_the_bytes_went(name: str, off_path: Path, counted: Path):
-    run = captured([off_path, name], counted, dict(os.environ))
+    run, _ = captured([off_path, name], counted, dict(os.environ))
     assert re.search(PROGRAMS[name], run.headline), run.headline
     assert "does not hold" not in run.headline
 
 
 @pytest.mark.parametrize("name", ["again", "reads"])
 def test_what_calls_account_for_is_not_called_unseen(name: str, off_path: Path, counted: Path):
-    run = captured([off_path, name], counted, dict(os.environ))
+    run, _ = captured([off_path, name], counted, dict(os.environ))
     assert "no call that Tailrace sees" not in run.headline, run.headline
 
 
 def test_a_pool_of_processes_is_counted(counted: Path):
     (counted / "pool.py").write_text(POOL)
-    run = captured([sys.executable, "pool.py"], counted, dict(os.environ))
+    run, _ = captured([sys.executable, "pool.py"], counted, dict(os.environ))
     words = r"The program started 2 other processes, which were not recorded and wrote 40\.\d MB"
     assert re.search(words, run.headline), run.headline
     assert "does not hold" not in run.headline
@@ -105,7 +87,7 @@ def test_threads_that_call_mpi_are_no_second_line_of_control(mpi: Mpi, tmp_path:
     binary = tmp_path / "talking_threads"
     source = HERE / "talking_threads.c"
     subprocess.run([mpi.mpicc, "-O1", "-pthread", "-o", binary, source], check=True)
-    run = captured(mpi.launch(2, binary), tmp_path, mpi.variables())
+    run, _ = captured(mpi.launch(2, binary), tmp_path, mpi.variables())
     words = r"8 other threads spend [\d.]+ % of the run in MPI on average, in 4,000 calls, which no"
     assert re.search(words, run.headline), run.headline
     assert "does not hold" not in run.headline
@@ -118,7 +100,7 @@ def test_file_calls_outside_of_the_run_are_told(words: list[str], mpi: Mpi, tmp_
     """But not those that the program's MPI_Pcontrol leaves out on purpose."""
     binary = tmp_path / "outside"
     subprocess.run([mpi.mpicc, "-O1", "-o", binary, HERE / "outside.c"], check=True)
-    run = captured([*mpi.launch(2, binary), *words], tmp_path, mpi.variables())
+    run, _ = captured([*mpi.launch(2, binary), *words], tmp_path, mpi.variables())
     measured_s = sorted(map(float, (tmp_path / "outside.txt").read_text().split()))
     rank = run.columns["rank"]
     # What a rank writes while another is in the run already, or still, is in the run.

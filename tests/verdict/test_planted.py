@@ -4,16 +4,14 @@ names it. Numbers of calls, bytes and ranks are exact; times are never asserted.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import tailrace
 from tailrace.library import Run
 from tests.conftest import Mpi, without_processor_waits
-from tests.processes import LONGEST_WAIT_S
+
+from .running import captured
 
 pytestmark = [
     pytest.mark.slow,
@@ -52,28 +50,18 @@ ALIKE = ("interleaved", "small_files", "fsync_each", "o_sync", "all_read", "lock
 ALIKE += ("independent", "unbuffered_log", "random_reads", "stat_loop", "append_line", "baton")
 
 
-def captured(mpi: Mpi, binary: Path, name: str, ranks: int, folder: Path) -> Run:
+def planted_run(mpi: Mpi, binary: Path, name: str, ranks: int, folder: Path) -> Run:
     files = folder / "files"
     files.mkdir()
-    command = ["run", "--no-report", "-o", folder / "trace", "--"]
-    command += mpi.launch(ranks, binary, name, files)
-    tailrace_command = [sys.executable, "-m", "tailrace", *map(str, command)]
-    subprocess.run(
-        tailrace_command,
-        env=mpi.variables(),
-        check=True,
-        capture_output=True,
-        timeout=LONGEST_WAIT_S,
-    )
-    (trace,) = folder.rglob("*.tailrace")
-    return tailrace.open(trace)
+    run, _ = captured(mpi.launch(ranks, binary, name, files), folder, mpi.variables())
+    return run
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_first_line_names_it(mpi: Mpi, planted: Path, name: str, tmp_path: Path):
     ranks, words, advised = PLANTED[name]
-    run = captured(mpi, planted, name, ranks, tmp_path)
+    run = planted_run(mpi, planted, name, ranks, tmp_path)
     if name != "nothing_wrong":
         run = without_processor_waits(run)
     said = "\n".join([run.headline, *(f"{f.code}: {f.finding}" for f in run.findings)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-import tailrace
 from tailrace.library import Run
 from tailrace.verdict.scaling import scaling_table
 from tailrace.verdict.several import headline_of_several
 from tests.conftest import Mpi, without_processor_waits
 
-from .test_planted import captured
+from .running import captured
+from .test_planted import planted_run
 
 pytestmark = [
     pytest.mark.slow,
@@ -125,17 +124,8 @@ SCALING = {
 
 def recorded(command: Sequence[str | Path], folder: Path, environment: dict[str, str]) -> Run:
     (folder / "files").mkdir()
-    run = [sys.executable, "-m", "tailrace", "run", "--no-report", "-o", folder / "trace", "--"]
-    done = subprocess.run(
-        [*run, *command, folder / "files"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    (trace,) = folder.rglob("*.tailrace")
-    return tailrace.open(trace)
+    run, _ = captured([*command, folder / "files"], folder, environment)
+    return run
 
 
 def check(run: Run, expected: Expected) -> None:
@@ -156,7 +146,7 @@ def check(run: Run, expected: Expected) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", C)
 def test_in_c(mpi: Mpi, planted: Path, name: str, tmp_path: Path):
-    check(captured(mpi, planted, name, C[name].ranks, tmp_path), C[name])
+    check(planted_run(mpi, planted, name, C[name].ranks, tmp_path), C[name])
 
 
 @pytest.mark.sampled
@@ -166,7 +156,7 @@ def test_why_it_does_not_scale(mpi: Mpi, planted: Path, name: str, tmp_path: Pat
     for ranks in (1, 2):
         folder = tmp_path / str(ranks)
         folder.mkdir()
-        runs.append(without_processor_waits(captured(mpi, planted, name, ranks, folder)).columns)
+        runs.append(without_processor_waits(planted_run(mpi, planted, name, ranks, folder)).columns)
     line = headline_of_several(runs, ["one", "two"], scaling_table(runs, kind="strong"))
     assert re.match(rf"From 1 to 2 ranks the run .*(because|is that) {SCALING[name]}\.$", line), (
         line

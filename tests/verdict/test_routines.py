@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-import tailrace
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import Verdict, judge
 from tailrace.verdict.phases import as_json as output_phases
 from tailrace.verdict.routines import as_json
 from tests.conftest import Mpi, find_mpi, without_processor_waits
-from tests.processes import LONGEST_WAIT_S
+
+from .running import captured
 
 pytestmark = [
     pytest.mark.slow,
@@ -51,19 +51,9 @@ class Judged:
 
 def judged(mpi: Mpi, ranks: int, folder: Path, *command: str | Path, **more: str | Path) -> Judged:
     folder.mkdir(exist_ok=True)
-    words = ["run", "--no-report", "-o", folder / "trace", "--", *mpi.launch(ranks, *command)]
-    done = subprocess.run(
-        [sys.executable, "-m", "tailrace", *map(str, words)],
-        env=mpi.variables(**more),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_WAIT_S,
-        check=True,
-    )
-    truth = {name: float(s) for name, s in re.findall(r"^ *(\S+) +([\d.]+)$", done.stdout, re.M)}
-    (trace,) = (folder / "trace").glob("*.tailrace")
-    evidence = Evidence(without_processor_waits(tailrace.open(trace)).columns)
+    run, printed = captured(mpi.launch(ranks, *command), folder, mpi.variables(**more))
+    truth = {name: float(s) for name, s in re.findall(r"^ *(\S+) +([\d.]+)$", printed, re.M)}
+    evidence = Evidence(without_processor_waits(run).columns)
     routines = {row["routine"]: row for row in as_json(evidence)}
     return Judged(truth, routines, judge(evidence), evidence)
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-import tailrace
 from tailrace.library import Run
 from tests.conftest import Mpi, find_mpi
-from tests.processes import LONGEST_WAIT_S
+
+from .running import captured
 
 pytestmark = [pytest.mark.slow, pytest.mark.measured("who waited for what in a run")]
 
@@ -47,20 +46,9 @@ def program(
 
 
 def recorded(mpi: Mpi, binary: Path, kind: str, folder: Path) -> tuple[Run, float]:
-    words = ["run", "--no-report", "-o", folder / "trace", "--"]
-    done = subprocess.run(
-        [sys.executable, "-m", "tailrace", *map(str, words)]
-        + [str(word) for word in mpi.launch(2, binary, kind, folder)],
-        env=mpi.variables(),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_WAIT_S,
-        check=True,
-    )
-    (trace,) = folder.rglob("*.tailrace")
-    (waited,) = re.findall(r"^waited ([\d.]+)$", done.stdout, re.M)
-    return tailrace.open(trace), float(waited)
+    run, printed = captured(mpi.launch(2, binary, kind, folder), folder, mpi.variables())
+    (waited,) = re.findall(r"^waited ([\d.]+)$", printed, re.M)
+    return run, float(waited)
 
 
 @pytest.mark.sampled
