@@ -46,6 +46,7 @@ def timeline_data(columns: dict[str, Any], bins: int, longest: int) -> dict[str,
         "rows": rows,
         "row_ranks": per_row,
         "bins": total["io"].shape[1],
+        "unknown_ns": unknown_ends(columns),
         "mix": pack(_mix(total)),
         "rest": rest and pack(_mix(rest, _added(total))),
         "rates": {
@@ -54,6 +55,15 @@ def timeline_data(columns: dict[str, Any], bins: int, longest: int) -> dict[str,
         },
         "calls": _packed_calls(calls) | {"complete": _listed(columns) <= longest},
     }
+
+
+def unknown_ends(columns: dict[str, Any]) -> list[int]:
+    """By row, each of one rank: for how long nothing is known of it at the run's end, where it was
+    killed. Empty where nobody was, or rows are of several ranks."""
+    unknown = np.asarray(columns["rank"].get("unknown_ns", ()), dtype=np.int64)
+    if int(columns["timeline"]["row_ranks"]) > 1 or not unknown.any():
+        return []
+    return [int(time_ns) for time_ns in unknown]
 
 
 def _bin_width(bins: int, runtime: int) -> int:

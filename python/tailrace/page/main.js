@@ -6,7 +6,18 @@ const SERIES = 7;
 function readPalette() {
   const style = getComputedStyle(document.documentElement);
   const value = (name) => style.getPropertyValue(`--${name}`).trim();
-  const names = ["useful", "io", "mpi", "read", "written", "other", "muted", "grid", "pale"];
+  const names = [
+    "useful",
+    "io",
+    "mpi",
+    "read",
+    "written",
+    "other",
+    "muted",
+    "grid",
+    "pale",
+    "unknown",
+  ];
   const css = Object.fromEntries(names.map((name) => [name, value(name)]));
   const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
   const numbers = Object.fromEntries(names.map((name) => [name, rgb(css[name])]));
@@ -83,7 +94,7 @@ async function startRun(section, number) {
     drawLane(ranks, data, view, palette, lanes.ranks);
     drawAxis(axis, view, palette);
     maps.forEach((map) => drawFileMap(map, data, view, palette));
-    showLegend(section.querySelector(".timeline .states"), painting, palette);
+    showLegend(section.querySelector(".timeline .states"), data, painting, palette);
     section.dataset.redrawMs = (performance.now() - started).toFixed(1);
     showStatistics(section.querySelector(".statistics"), data, view, painting);
     section.dataset.drawn = `${Number(section.dataset.drawn || 0) + 1}`;

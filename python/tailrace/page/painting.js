@@ -94,11 +94,12 @@ function backgroundStates(painting, palette) {
   return pale;
 }
 
-function showLegend(list, painting, palette) {
+function showLegend(list, data, painting, palette) {
   const entries = painting.by === "state"
     ? [["useful", palette.css.useful], ["MPI", palette.css.mpi], ["I/O", palette.css.io]]
     : painting.names.map((name, place) => [name, palette.series[place]]);
   if (painting.others) entries.push([`other ${painting.by}s`, palette.css.muted]);
+  if (data.unknown_ns.length) entries.push(["not known", palette.css.unknown]);
   list.replaceChildren(...entries.map(([name, colour]) => {
     const [item, key] = [document.createElement("li"), document.createElement("i")];
     key.className = "key";

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from tailrace.page.data import rebin
+from tailrace.page.data import rebin, unknown_ends
 from tailrace.units import rate
 
 WIDTH, GUTTER, HEIGHT_OF_ROWS, HIGHEST_ROW = 1000, 72, 300, 26
@@ -33,6 +33,8 @@ def timeline_svg(
     length_s = length_ns / 1e9 or runtime_s
     end = GUTTER + (WIDTH - GUTTER) * (runtime_s / length_s if length_s else 1)
     body = [_row(rows, row, height, ranks_per_row, end) for row in range(len(rows["io"]))]
+    if ranks_per_row == 1:
+        body += _unknown(unknown_ends(columns), int(columns["runtime_ns"]), height, end)
     body.append(_lane(columns["rates"], runtime_s, bottom + SPACE, end))
     body.append(_axis(length_s, bottom + SPACE + LANE))
     total = bottom + SPACE + LANE + AXIS
@@ -72,6 +74,17 @@ def _row(
         f'height="{room:.1f}"/>{_area("fill-mpi", both, top + room, room, end)}'
         f"{_area('fill-io', io, top + room, room, end)}{label}"
     )
+
+
+def _unknown(unknown_ns: list[int], runtime_ns: int, height: float, end: float) -> list[str]:
+    """Over the rows of ranks that were killed: what nobody knows of them."""
+    lengths = [(end - GUTTER) * time_ns / max(runtime_ns, 1) for time_ns in unknown_ns]
+    return [
+        f'<rect class="fill-unknown" x="{end - length:.1f}" y="{row * height:.1f}" '
+        f'width="{length:.1f}" height="{height:.1f}"/>'
+        for row, length in enumerate(lengths)
+        if length
+    ]
 
 
 def _area(name: str, shares: np.ndarray, bottom: float, room: float, end: float) -> str:

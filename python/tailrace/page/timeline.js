@@ -127,6 +127,18 @@ function drawTimeline(canvas, data, view, palette, painting) {
   if (exact) {
     drawCalls(context, data, shown, palette, painting, { left, width, height, gap, ratio });
   }
+  drawUnknown(context, data, shown, palette, { left, width, height });
+}
+
+// Over all else: what nobody knows of ranks that were killed.
+function drawUnknown(context, data, view, palette, { left, width, height }) {
+  context.fillStyle = palette.css.unknown;
+  data.unknown_ns.forEach((length, row) => {
+    const from = data.runtime_ns - length;
+    if (!length || from >= view.end) return;
+    const begin = Math.max(0, ((from - view.begin) / view.length) * width);
+    context.fillRect(left + begin, row * height, width - begin, height);
+  });
 }
 
 function clipped(view, end) {
@@ -173,6 +185,9 @@ function drawRankNumbers(context, data, palette, ratio, height) {
 function describe(data, view, row, at, width) {
   const ranks = data.row_ranks === 1 ? `rank ${row}` : rangeOfRanks(data, row);
   const lines = [`${ranks}, at ${moment(at, view.length / width)}`];
+  if (at > data.runtime_ns - (data.unknown_ns[row] || 0)) {
+    return lines.concat("not known: the rank was killed, or ended otherwise");
+  }
   const call = data.row_ranks === 1 ? callAt(data, row, at, (2 * view.length) / width) : -1;
   if (call >= 0) return lines.concat(describeCall(data, call));
   const { io, mpi } = sharesOf(

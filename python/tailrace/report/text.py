@@ -74,6 +74,8 @@ def print_report(report: dict[str, Any], name: str, out: Console | None = None) 
 def summary(report: dict[str, Any], name: str) -> RenderableType:
     parts = (("useful", "useful_s"), ("I/O", "io_s"), ("MPI", "mpi_s"))
     spent = ", ".join(f"{label} {seconds(report[key]['mean'])}" for label, key in parts)
+    if unknown := sum(rank["unknown_s"] for rank in report["per_rank"]):
+        spent += f" ({seconds(unknown / report['ranks'])} of it not known)"
     run_time = f"run time {seconds(report['runtime_s'])}"
     if report["ranks"] == 1:
         return Text(f"{name}: {run_time}: {spent}")
