@@ -85,16 +85,23 @@ static bool find_transfer(struct transfer *transfer, int out, int in)
     return transfer->file != 0;
 }
 
-static void record_source(unsigned function, uint32_t file, int64_t bytes)
+/* Where the caller says the bytes are, which the call moved on; else they are where the descriptor
+ * stands. The place is looked at after a call that did something: the pointer is good then. */
+static int64_t place_said(const off64_t *moved_on, ssize_t bytes)
+{
+    return moved_on && bytes > 0 ? *moved_on - bytes : -1;
+}
+
+static void record_source(unsigned function, uint32_t file, int64_t bytes, int64_t place)
 {
     struct call call;
     struct stream *stream = call_begin(&call, function);
     if (stream)
-        end_file_call(stream, &call, stream->open[call.depth].begin, FILE_READ, 0, file, bytes, 0,
-                      0);
+        end_file_call(stream, &call, stream->open[call.depth].begin, FILE_READ,
+                      place < 0 ? 0 : FILE_OFFSET, file, bytes, place, 0);
 }
 
-#define TRANSFER(name, out, in, parameters, arguments)                                             \
+#define TRANSFER(name, out, out_at, in, in_at, parameters, arguments)                              \
     TAILRACE_EXPORT ssize_t name parameters                                                        \
     {                                                                                              \
         struct transfer transfer;                                                                  \
@@ -104,22 +111,23 @@ static void record_source(unsigned function, uint32_t file, int64_t bytes)
         struct stream *stream = call_begin(&call, FUNCTION_##name);                                \
         ssize_t result = REAL(name) arguments;                                                     \
         uint64_t end = stream ? clock_now() : 0;                                                   \
+        int64_t place = place_said(transfer.op == FILE_WRITE ? (out_at) : (in_at), result);        \
         if (stream)                                                                                \
-            end_file_call(stream, &call, end, transfer.op, 0, transfer.file, MOVED, 0,             \
-                          ERROR_OF_RESULT);                                                        \
+            end_file_call(stream, &call, end, transfer.op, place < 0 ? 0 : FILE_OFFSET,            \
+                          transfer.file, MOVED, place, ERROR_OF_RESULT);                           \
         if (stream && transfer.source && result > 0)                                               \
-            record_source(FUNCTION_##name, transfer.source, result);                               \
+            record_source(FUNCTION_##name, transfer.source, result, place_said(in_at, result));    \
         return result;                                                                             \
     }
 
-TRANSFER(sendfile, out, in, (int out, int in, off_t *offset, size_t bytes),
+TRANSFER(sendfile, out, NULL, in, offset, (int out, int in, off_t *offset, size_t bytes),
          (out, in, offset, bytes))
-TRANSFER(sendfile64, out, in, (int out, int in, off64_t *offset, size_t bytes),
+TRANSFER(sendfile64, out, NULL, in, offset, (int out, int in, off64_t *offset, size_t bytes),
          (out, in, offset, bytes))
-TRANSFER(copy_file_range, out, in,
+TRANSFER(copy_file_range, out, out_offset, in, in_offset,
          (int in, off64_t *in_offset, int out, off64_t *out_offset, size_t bytes, unsigned flags),
          (in, in_offset, out, out_offset, bytes, flags))
-TRANSFER(splice, out, in,
+TRANSFER(splice, out, out_offset, in, in_offset,
          (int in, off64_t *in_offset, int out, off64_t *out_offset, size_t bytes, unsigned flags),
          (in, in_offset, out, out_offset, bytes, flags))
 

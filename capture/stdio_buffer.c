@@ -16,15 +16,20 @@ void stdio_release(void *fp)
  * them from now on is written with them. */
 static bool ended;
 
+/* Where no FILE knows its place. */
+enum { NOWHERE = -1 };
+#define FLAGS_OF_PLACE(place) ((place) < 0 ? 0 : FILE_OFFSET)
+
 /* A request that was not foreseen: that it was made and with how many bytes is known, but not how
  * long it took. */
 static void record_untimed(enum function function, uint32_t file, enum file_op op, int64_t bytes,
-                           int error)
+                           int64_t place, int error)
 {
     struct call call;
     struct stream *stream = call_begin(&call, function);
     if (stream)
-        end_file_call(stream, &call, stream->open[call.depth].begin, op, 0, file, bytes, 0, error);
+        end_file_call(stream, &call, stream->open[call.depth].begin, op, FLAGS_OF_PLACE(place),
+                      file, bytes, place, error);
 }
 
 /* --- Whose functions are behind ours --- */
@@ -77,7 +82,7 @@ void stdio_write_slot(struct buffered *slot)
         encode_end(stream); /* anew */
     stream_ready(stream);
     if (ended && bytes)
-        record_untimed((enum function)slot->function, file, FILE_WRITE, bytes, 0);
+        record_untimed((enum function)slot->function, file, FILE_WRITE, bytes, NOWHERE, 0);
 }
 
 struct buffered *stdio_take_slot(uint32_t file, enum file_op op)
@@ -131,7 +136,7 @@ void stdio_begin_last(struct request *request, enum function function, FILE *fp,
 }
 
 /* A request by the way of the call, which goes on: its time is the call's. */
-static void record_beside(struct request *request, enum file_op op, int64_t bytes)
+static void record_beside(struct request *request, enum file_op op, int64_t bytes, int64_t place)
 {
     struct stream *stream = request->stream;
     unsigned depth = request->call.depth;
@@ -139,7 +144,8 @@ static void record_beside(struct request *request, enum file_op op, int64_t byte
         return;
     uint64_t begin = stream->open[depth].begin;
     stream->end_in++; /* what it costs is measured with the call, which has not ended at `begin` */
-    end_file_call(stream, &request->call, begin, op, 0, request->file, bytes, 0, 0);
+    end_file_call(stream, &request->call, begin, op, FLAGS_OF_PLACE(place), request->file, bytes,
+                  place, 0);
     if (stream->state != STREAM_READY || stream->depth != depth - 1)
         return;
     if (stream->counters && !stream->depth)
@@ -148,12 +154,21 @@ static void record_beside(struct request *request, enum file_op op, int64_t byte
     stream->depth = depth;
 }
 
-static void record(struct request *request, uint64_t end, enum file_op op, int64_t bytes, int error)
+static void record(struct request *request, uint64_t end, enum file_op op, int64_t bytes,
+                   int64_t place, int error)
 {
     if (!request->timed)
-        record_untimed(request->function, request->file, op, bytes, error);
+        record_untimed(request->function, request->file, op, bytes, place, error);
     else if (request->stream)
-        end_file_call(request->stream, &request->call, end, op, 0, request->file, bytes, 0, error);
+        end_file_call(request->stream, &request->call, end, op, FLAGS_OF_PLACE(place),
+                      request->file, bytes, place, error);
+}
+
+/* Where a request of so many bytes began, after which the descriptor stands where it does now. */
+static int64_t begin_of(FILE *fp, int64_t bytes)
+{
+    int64_t end = stdio_place(fp);
+    return bytes > 0 && end >= bytes ? end - bytes : NOWHERE;
 }
 
 void stdio_forget(struct request *request)
@@ -178,7 +193,8 @@ void stdio_put(struct request *request, int64_t bytes, int error)
     if (error && written > put)
         written = put; /* what the buffer held is lost */
     if (written > 0 || error)
-        record(request, end, FILE_WRITE, written > 0 ? written : 0, error);
+        record(request, end, FILE_WRITE, written > 0 ? written : 0, begin_of(request->fp, written),
+               error);
     else
         stdio_forget(request);
     if (stdio_is_buffered(request->fp))
@@ -205,7 +221,7 @@ void stdio_got(struct request *request, int64_t bytes, int error)
     uint64_t end = request->timed ? clock_now() : 0;
     int64_t read = bytes - request->available + stdio_available(request->fp);
     if (read > 0 || error || (stdio_at_end(request->fp) && !request->at_end))
-        record(request, end, FILE_READ, read > 0 ? read : 0, error);
+        record(request, end, FILE_READ, read > 0 ? read : 0, begin_of(request->fp, read), error);
     else
         stdio_forget(request);
     count_got(request, bytes);
@@ -224,7 +240,7 @@ void stdio_got_unknown(struct request *request, int64_t place, int error)
         read = stdio_system_place(request->fp) - place;
     int64_t got = request->available + read - stdio_available(request->fp);
     if (read > 0 || error || (stdio_at_end(request->fp) && !request->at_end))
-        record(request, end, FILE_READ, read, error);
+        record(request, end, FILE_READ, read, begin_of(request->fp, read), error);
     else
         stdio_forget(request);
     count_got(request, got > 0 ? got : 0);
@@ -246,9 +262,10 @@ void stdio_sought(struct request *request, bool seeks, int flags, int64_t offset
     if (!request->stream)
         return;
     if (!error)
-        record_beside(request, FILE_WRITE, written);
+        record_beside(request, FILE_WRITE, written, request->pending_place);
+    int64_t filling = stdio_filling(request->fp);
     if (seeks && is_filled_by_seek(request, written))
-        record_beside(request, FILE_READ, stdio_filling(request->fp));
+        record_beside(request, FILE_READ, filling, begin_of(request->fp, filling));
     end_file_call(request->stream, &request->call, end, FILE_SEEK, flags, request->file, 0, offset,
                   error);
 }
@@ -258,7 +275,8 @@ void stdio_flushed(struct request *request, int error)
     uint64_t end = clock_now();
     int64_t written = written_of(request, 0);
     if (written > 0 || error)
-        record(request, end, FILE_WRITE, error ? 0 : written, error);
+        record(request, end, FILE_WRITE, error ? 0 : written, begin_of(request->fp, written),
+               error);
     else
         stdio_forget(request);
 }
@@ -266,7 +284,7 @@ void stdio_flushed(struct request *request, int error)
 void stdio_closed(struct request *request, int error)
 {
     if (!error && !ended)
-        record_beside(request, FILE_WRITE, request->pending);
+        record_beside(request, FILE_WRITE, request->pending, request->pending_place);
 }
 
 /* --- All FILEs --- */
@@ -328,11 +346,11 @@ void stdio_all_end(struct stdio_all *all, int error)
     for (unsigned i = 0; i < all->count && !error; i++) {
         all->request.file = all->found[i].file;
         if (i != most)
-            record_beside(&all->request, FILE_WRITE, all->found[i].bytes);
+            record_beside(&all->request, FILE_WRITE, all->found[i].bytes, NOWHERE);
     }
     all->request.file = all->found[most].file;
     if (all->count)
-        record(&all->request, end, FILE_WRITE, error ? 0 : all->found[most].bytes, error);
+        record(&all->request, end, FILE_WRITE, error ? 0 : all->found[most].bytes, NOWHERE, error);
 }
 
 /* exit() writes what the buffers hold after our last look: with its bytes, but nobody sees how long
@@ -343,7 +361,7 @@ void stdio_process_ends(void)
     unsigned count = tailrace_recording ? find_pending(found) : 0;
     for (unsigned i = 0; i < count; i++) {
         write_counts(found[i].file, 1);
-        record_untimed(FUNCTION_fflush, found[i].file, FILE_WRITE, found[i].bytes, 0);
+        record_untimed(FUNCTION_fflush, found[i].file, FILE_WRITE, found[i].bytes, NOWHERE, 0);
     }
     ended = true;
 }

@@ -49,7 +49,7 @@ static inline uint32_t stdio_recorded(FILE *fp)
 
 #ifdef __GLIBC__
 /* As glibc's libio.h has them, and gnulib uses them. */
-enum { FLAG_UNBUFFERED = 2, FLAG_EOF = 0x10, FLAG_IN_BACKUP = 0x100 };
+enum { FLAG_UNBUFFERED = 2, FLAG_EOF = 0x10, FLAG_IN_BACKUP = 0x100, FLAG_APPENDS = 0x1000 };
 
 /* Bytes that may be put without a look at the system; not positive where every call needs one. */
 static inline int64_t stdio_room(FILE *fp)
@@ -146,6 +146,14 @@ static inline bool stdio_at_end(FILE *fp)
 static inline int64_t stdio_place(FILE *fp)
 {
     return fp->_offset;
+}
+
+/* Where the bytes will go that were put and not written: a FILE that has read ahead goes back, and
+ * one that appends goes to the end of the file, wherever that is. */
+static inline int64_t stdio_pending_place(FILE *fp)
+{
+    int64_t place = fp->_flags & FLAG_APPENDS ? -1 : fp->_offset;
+    return place < 0 ? place : place + (fp->_IO_write_base - fp->_IO_read_end);
 }
 
 extern char __libc_single_threaded __attribute__((weak, visibility("default")));
@@ -300,7 +308,7 @@ struct request {
     uint32_t file;
     uint16_t function;
     bool timed, at_end;
-    int64_t pending, available, place;
+    int64_t pending, pending_place, available, place;
     const char *filling_next, *filling_end;
 };
 
@@ -315,6 +323,7 @@ static inline void stdio_look(struct request *request, enum function function, F
     request->timed = false;
     request->at_end = stdio_at_end(fp);
     request->pending = stdio_pending(fp);
+    request->pending_place = stdio_pending_place(fp);
     request->available = stdio_available(fp);
     request->place = stdio_place(fp);
     request->filling_next = stdio_filling_next(fp);

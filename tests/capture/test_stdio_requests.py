@@ -44,6 +44,26 @@ def traced(command: list[str], directory: Path) -> list[tuple[str, int]]:
     return found
 
 
+def placed(command: list[str], directory: Path) -> list[tuple[str, int, int]]:
+    """Reads and writes of the file by the program alone, each with the offsets where it began and
+    ended: what openat, lseek, read and write returned of each descriptor."""
+    (directory / "file").write_bytes(LINES)
+    log = directory / "places"
+    words = ["strace", "-y", "-o", log, "-e", "trace=openat,lseek,read,write,writev", *command]
+    subprocess.run(words, check=True, cwd=directory, stdout=subprocess.PIPE)
+    found, stands = [], {}
+    for line in log.read_text(errors="replace").splitlines():
+        if opened := re.match(r"openat\(.* = (\d+)<.*/file>$", line):
+            stands[opened[1]] = 0
+        elif call := re.match(r"(lseek|read|writev?)\((\d+)<[^>]*/file>.* = (\d+)$", line):
+            name, descriptor, result = call[1], call[2], int(call[3])
+            begin = 0 if name == "lseek" else stands[descriptor]
+            stands[descriptor] = begin + result
+            if name != "lseek":
+                found.append((name.rstrip("v"), begin, begin + result))
+    return found
+
+
 def recorded(streams: list[rawstream.Stream]) -> list[tuple[str, int]]:
     calls = [call for stream in streams for call in stream.calls if call.class_number == 1]
     calls.sort(key=lambda call: call.end)
@@ -86,6 +106,33 @@ def test_requests_are_what_strace_shows(mode, program, capture, tmp_path):
     put_calls, put_bytes, got_calls, got_bytes = map(int, done.stdout.split())
     assert counted(done.streams, "write") == (put_calls, put_bytes)
     assert counted(done.streams, "read") == (got_calls, got_bytes)
+
+
+# A place is known from a seek of the FILE on; of what is appended it never is.
+@needs_strace
+@pytest.mark.parametrize("mode", ["large_blocks", "update", "seeks", "append"])
+def test_requests_are_where_strace_shows_them(mode, program, capture, tmp_path):
+    command = [str(program("stdio_modes")), mode]
+    truth = placed(command, tmp_path)
+    (tmp_path / "file").write_bytes(LINES)
+    done = capture(*command)
+    assert done.returncode == 0, done.stderr
+    calls = [
+        call
+        for stream in done.streams
+        for call in stream.calls
+        if call.class_number == 1
+        and call.op in ("read", "write")
+        and call.bytes
+        and call.path.endswith(b"/file")
+        and call.offset is not None
+    ]
+    assert calls
+    for call in calls:
+        # libc makes several system calls of a block that is larger than the buffer
+        begins = [begin for op, begin, _ in truth if op == call.op]
+        ends = [end for op, _, end in truth if op == call.op]
+        assert call.offset in begins and call.offset + call.bytes in ends, (call, truth)
 
 
 @needs_strace

@@ -264,7 +264,7 @@ class Program:
 
 
 def _file_columns(calls: list, per_rank: bool = False) -> dict[str, list]:
-    names = ["ranks", *SUMS, *REACH]
+    names = ["ranks", *SUMS, *REACH, "failed_error"]
     used = [(c[4].path, c[0] if per_rank else None) for c in calls if c[3] == "io"]
     keys = list(dict.fromkeys(used))
     table: dict[str, list] = {
@@ -336,7 +336,7 @@ def kind_of(call: tuple) -> str:
 
 
 def _file_totals(calls: list) -> dict[str, int]:
-    row = dict.fromkeys(SUMS, 0)
+    row = dict.fromkeys((*SUMS, "failed_error"), 0)
     for kind, (plural, _) in KINDS.items():
         chosen = [c for c in calls if kind_of(c) == kind]
         row[plural] = sum(c[4].calls for c in chosen)

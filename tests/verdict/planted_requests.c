@@ -8,12 +8,36 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Reads records from the last to the first. */
+/* Each rank reads records of its own, from the last to the first. */
 static void backward(void)
 {
     int file = prepared("table.dat", 32);
-    for (long i = 40000; i-- > 0;) {
-        if (lseek(file, 512 * i, SEEK_SET) < 0 || read(file, data, 512) != 512)
+    for (long i = 20000; i-- > 0;) {
+        if (lseek(file, 512 * (40000L * rank + i), SEEK_SET) < 0 || read(file, data, 512) != 512)
+            fail("table.dat");
+    }
+    close(file);
+}
+
+/* Reads records here and there, each after a seek. */
+static void sought_reads(void)
+{
+    int file = prepared("table.dat", 32);
+    unsigned record = 1 + (unsigned)rank;
+    for (int i = 0; i < 40000; i++) {
+        record = (record * 1103515245U + 12345U) & 0xffff;
+        if (lseek(file, 512L * record, SEEK_SET) < 0 || read(file, data, 512) != 512)
+            fail("table.dat");
+    }
+    close(file);
+}
+
+/* Seeks to where it stands before each read: a habit of libraries, and no jump. */
+static void sought_in_order(void)
+{
+    int file = prepared("table.dat", 32);
+    for (long i = 0; i < 20000; i++) {
+        if (lseek(file, 512 * (40000L * rank + i), SEEK_SET) < 0 || read(file, data, 512) != 512)
             fail("table.dat");
     }
     close(file);
@@ -85,6 +109,8 @@ static void headers(void)
 
 const struct program PLANTED_REQUESTS[] = {
     {"backward", backward},
+    {"sought_reads", sought_reads},
+    {"sought_in_order", sought_in_order},
     {"direct_small", direct_small},
     {"append_all", append_all},
     {"flushed_stdout", flushed_stdout},

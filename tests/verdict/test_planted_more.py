@@ -67,7 +67,13 @@ C = {
     "directories": Expected(2, r"2,400 removals or mkdirs of", "make files and directories less"),
     "truncate_each": Expected(2, r"16,000 truncations of", "set a file's size once"),
     # Requests
-    "backward": Expected(2, r"80,000 (small )?reads of 512 B on average", ""),
+    "backward": Expected(2, r"40,000 reads of 512 B on average go backward in table\.dat", "sort"),
+    "sought_reads": Expected(
+        2, r"80,000 reads of 512 B on average jump back and forth in table\.dat", "sort"
+    ),
+    "sought_in_order": Expected(
+        2, r"40,000 small reads of 512 B on average", "gather", ("random_requests",)
+    ),
     "direct_small": Expected(
         2, r"4,000 (small )?writes of 4\.10 kB|writing (direct|2 files)|as many writes", ""
     ),

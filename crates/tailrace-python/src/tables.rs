@@ -151,6 +151,10 @@ fn tallies(columns: &Bound<'_, PyDict>, rows: &[FileTally]) -> PyResult<()> {
     integers(columns, "metadata_calls", rows, calls)?;
     integers(columns, "metadata_ns", rows, |row| row.time[FIRST_METADATA..].iter().sum())?;
     integers(columns, "mpiio_ns", rows, |row| row.mpiio)?;
+    integers(columns, "failed_writes", rows, |row| row.failed.writes as i64)?;
+    integers(columns, "failed_others", rows, |row| row.failed.others as i64)?;
+    integers(columns, "failed_ns", rows, |row| row.failed.time)?;
+    integers(columns, "failed_error", rows, |row| i64::from(row.failed.error))?;
     for (i, [noun, verb]) in [["reads", "read"], ["writes", "written"]].into_iter().enumerate() {
         integers(columns, &format!("bytes_{verb}"), rows, |row| row.bytes[i] as i64)?;
         integers(columns, &format!("mpiio_bytes_{verb}"), rows, |row| row.mpiio_bytes[i] as i64)?;
@@ -180,7 +184,8 @@ pub(crate) fn file_sizes<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py>
 
 type PatternColumn = (&'static str, fn(&Pattern) -> i64);
 
-/// How "reads" or "writes" lie in the files; `_begin` and `_end` are −1 where no offset is known.
+/// How "reads" or "writes" lie in the files; `_begin` and `_end` are −1 where
+/// the offset of any call is not known.
 fn patterns(columns: &Bound<'_, PyDict>, noun: &str, rows: &[Pattern]) -> PyResult<()> {
     let counts: [PatternColumn; 8] = [
         ("consecutive", |row| row.consecutive as i64),
@@ -189,8 +194,8 @@ fn patterns(columns: &Bound<'_, PyDict>, noun: &str, rows: &[Pattern]) -> PyResu
         ("unaligned", |row| row.unaligned as i64),
         ("small", |row| row.small as i64),
         ("small_ns", |row| row.small_time),
-        ("begin", |row| row.reach.map_or(-1, |(begin, _)| begin)),
-        ("end", |row| row.reach.map_or(-1, |(_, end)| end)),
+        ("begin", |row| row.reach().map_or(-1, |(begin, _)| begin)),
+        ("end", |row| row.reach().map_or(-1, |(_, end)| end)),
     ];
     counts
         .into_iter()

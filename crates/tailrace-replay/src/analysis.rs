@@ -16,7 +16,7 @@ pub use crate::accounts::patterns::Pattern;
 pub use crate::accounts::places::{PlaceAccount, PlaceTally};
 pub use crate::accounts::routines::RoutineAccount;
 pub use crate::accounts::stretches::RoutinePhase;
-pub use crate::accounts::tallies::{FileTally, FunctionTally, Sizes};
+pub use crate::accounts::tallies::{Failed, FileTally, FunctionTally, Sizes};
 pub use crate::accounts::timeline::{State, Timeline};
 pub use crate::accounts::uses::Kinds;
 pub use crate::accounts::waits::ByState;

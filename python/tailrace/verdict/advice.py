@@ -50,6 +50,15 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "look for a lock or a baton; a file per rank, or collective calls, need neither",
         "mpiio": "write collectively, or disable data sieving: hint romio_ds_write=disable",
     },
+    "failed_writes": {
+        "": "check what write, fsync and close return: the output is not whole",
+        "space": "make room there, and check what write, fsync and close return: the output is not "
+        "whole",
+        "size": "raise the limit of a file's size (ulimit -f), and check what write returns: the "
+        "output is not whole",
+        "device": "look into the kernel's log (dmesg) and the server's, and check what write, "
+        "fsync and close return: the output is not whole",
+    },
     "locks": {
         "": "lock larger parts less often; collective or aligned requests need no locks",
         "hdf5": "set HDF5_USE_FILE_LOCKING=FALSE if nobody else uses the file; align with "
@@ -188,6 +197,13 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "compare with MPI called by one thread of each rank, whose efficiencies can be told"
     },
     "overlapped_io": {"": "if the main thread waits for it: give it other work meanwhile"},
+    "streams": {
+        "": "print less, or into a file",
+        "write, waited for": "find out why it is read so slowly: the next program of the pipe, the "
+        "launcher, or the terminal; or print less",
+        "read": "read larger parts, or from a file",
+        "read, waited for": "find out why it is written so slowly: the program before in the pipe",
+    },
     "sleep": {
         "": "look for what it waits for: other threads or processes, pipes, sockets, or a pause"
     },

@@ -126,6 +126,7 @@ def _file(table: dict[str, Any], index: int) -> dict[str, Any]:
         *("ranks", "bytes_read", "bytes_written", "mpiio_bytes_read", "mpiio_bytes_written"),
         *BUFFERED_COLUMNS,
         *("metadata_calls", *(calls for calls, _ in KINDS.values())),
+        *("failed_writes", "failed_others"),
     )
     return {
         "path": printable(table["path"][index]),

@@ -6,6 +6,7 @@ from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.ends import NAMED_RANKS, stopped_early
 from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.failures import failed_writes
 from tailrace.verdict.off_path import (
     NOTABLE_BYTES,
     NOTABLE_SLEEP,
@@ -214,5 +215,6 @@ CAUTIONS = (
     other_threads,
     io_of_others,
     not_recorded,
+    failed_writes,
     stopped_early,
 )

@@ -28,6 +28,9 @@ ON_FILE_SYSTEM = "file_system"
 STANDARD_STREAMS = frozenset({b"<stdin>", b"<stdout>", b"<stderr>"})
 
 
+# POP takes 0.8 for the product of the factors as acceptable; one factor below 0.95 is worth a word.
+NOTABLE_LOSS = 0.05
+
 # Starting and ending alone take this long, and vary by as much.
 TOO_SHORT_NS = 10_000_000
 
@@ -70,7 +73,9 @@ class Kind(StrEnum):
     NOT_RECORDED = "not_recorded"
     OTHER_THREADS = "other_threads"
     OVERLAPPED_IO = "overlapped_io"
+    STREAMS = "streams"
     SLEEP = "sleep"
+    FAILED_WRITES = "failed_writes"
     MISSING_RANKS = "missing_ranks"
     STOPPED_EARLY = "stopped_early"
 

@@ -8,14 +8,14 @@ from tailrace.units import nanoseconds, percent
 from tailrace.verdict.cautions import CAUTIONS, goes_first, veils
 from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.ends import much_is_unknown
-from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
+from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.gains import with_prediction
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
 from tailrace.verdict.off_path import asleep
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
 from tailrace.verdict.routines import output_routines
-from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, NOTABLE_LOSS, exchange_share
+from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, exchange_share
 
 # Of findings about files whose shares are so nearly equal, the first line names who before why.
 EQUAL_SHARE = 0.9
@@ -75,7 +75,8 @@ def judge(evidence: Evidence) -> Verdict:
             findings = [finding for finding in findings if finding.code is not Kind.IO_FINE]
         headline = _headline(evidence, [*io, *details], others, whole, fine=bool(fine))
     first = [finding for finding in cautions if goes_first(evidence, finding)]
-    if later := [finding for finding in cautions if finding not in first]:
+    said = {finding.code for finding in (*first, *io)}
+    if later := [finding for finding in cautions if finding.code not in said]:
         headline += f" But {'; '.join(caution.finding for caution in later)}."
     shared = by_kind.get(Kind.PROCESSORS)
     before = [_sentence(finding) for finding in (shared, *first) if finding is not None]
@@ -159,6 +160,8 @@ def _what(evidence: Evidence, finding: Finding) -> str:
     if finding.code is Kind.NETWORK:
         alone = evidence.ranks == 1
         return "MPI calls take" if alone else "Transfers and the MPI library take"
+    if finding.code is Kind.STREAMS:
+        return "Reading from or writing to a standard stream takes"
     if finding.code is Kind.SLEEP:
         return "Sleeping outside MPI and file calls takes"
     other = "time outside MPI and file calls" if asleep(evidence) else "computation"

@@ -106,10 +106,12 @@ PATTERN_COLUMNS = tuple(
 BUFFERED_COLUMNS = (
     *("buffered_reads", "buffered_writes", "buffered_bytes_read", "buffered_bytes_written"),
 )
+FAILED_COLUMNS = ("failed_writes", "failed_others", "failed_ns")
 COLUMNS = (
     *(column for kind, (calls, _) in KINDS.items() for column in (calls, f"{kind}_ns")),
     *("bytes_read", "bytes_written", "mpiio_bytes_read", "mpiio_bytes_written", "mpiio_ns"),
     *BUFFERED_COLUMNS,
+    *FAILED_COLUMNS,
     *PATTERN_COLUMNS,
 )
 

@@ -5,10 +5,11 @@ import numpy as np
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.ends import computed_at_most_ns, much_is_unknown, unknown_ns
-from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence, Finding, Kind
+from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
 from tailrace.verdict.off_path import asleep, slept_share, slept_text
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
+from tailrace.verdict.streams import slept_in_streams, streams
 
 # Ranks that compute less than this share of the longest do something else, where the others are
 # even: the longest takes no more than so many times the mean of them.
@@ -17,8 +18,6 @@ EVEN = 1.1
 # Who writes so much of all bytes may compute longer for the sake of it, if these are no fewer than
 # formatting makes of that time.
 WRITES_NEARLY_ALL = 0.9
-# POP takes 0.8 for the product of the factors as acceptable; one factor below 0.95 is worth a word.
-NOTABLE_LOSS = 0.05
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
 # A function is named with at least this share of the time in MPI.
@@ -212,7 +211,7 @@ def processors(evidence: Evidence) -> Finding | None:
 def sleep(evidence: Evidence) -> Finding | None:
     """Useful time in which the main thread neither ran nor could have."""
     share = slept_share(evidence)
-    if share < NOTABLE_LOSS:
+    if share < NOTABLE_LOSS or slept_in_streams(evidence, share):
         return None
     who = "the main thread sleeps" if evidence.ranks == 1 else "the ranks' main threads sleep"
     return Finding(
@@ -271,5 +270,5 @@ def incomplete_trace(evidence: Evidence) -> Finding | None:
 
 
 # What holds a run back beside I/O, and what makes the trace itself doubtful.
-BOTTLENECKS = (imbalance, serialization, network, sleep)
+BOTTLENECKS = (imbalance, serialization, network, streams, sleep)
 DOUBTS = (processors, capture_overhead, incomplete_trace)

@@ -17,6 +17,7 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | n opens and look-ups for Python's       | half of the time for files' names is on modules' paths|
 | modules                                 |                                                       |
 | n look-ups                              | they take half of the time for files' names           |
+| n of m writes to F failed               | see failures.py: they take half of the time of writes |
 | n renames of x each, and the like       | none of these; a second kind with a tenth of the time |
 | each of P ranks reads all m bytes of F  | each rank reads as many bytes as the ranks' reads span|
 | m bytes are read from n bytes of F      | the bytes read are twice those that reads span        |
@@ -43,6 +44,7 @@ from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice, library_in
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import STANDARD_STREAMS, Evidence, Finding, Kind
+from tailrace.verdict.failures import failing
 from tailrace.verdict.names_of_files import are_modules, in_names
 from tailrace.verdict.requests import (
     FLUSH_NAMES,
@@ -199,7 +201,7 @@ def _locks(evidence: Evidence) -> Cause:
 
 
 def _moving(evidence: Evidence, kind: str) -> Cause:
-    checks = (_modules, redundant, amplified, jumping, _flushed, _small_ones)
+    checks = (failing, _modules, redundant, amplified, jumping, _flushed, _small_ones)
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
     return next(found, None) or _slow_file(evidence, kind)
 
@@ -376,10 +378,8 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
         text = calls_of(use, kind, evidence.columns["functions"])
         text = f"{text}: so small, they wait for a device or a server"
         if use.gathered(kind):
-            text = (
-                f"{gathered_of(use, kind)} and {nanoseconds(use.each_ns(kind))} each: they wait for"
-            )
-            text = f"{text} a device or a server"
+            each = nanoseconds(use.each_ns(kind))
+            text = f"{gathered_of(use, kind)} and {each} each: they wait for a device or a server"
         advised, facts = _advised_of_slow(evidence, rows, kind), _totals(use, kind)
         if how := evidence.opened(rows):
             facts = f"{facts}; opened with {OPENED_WITH[how]}"
@@ -477,8 +477,8 @@ def _without_equal(evidence: Evidence, file: int | None, kind: str) -> int | Non
 
 
 def _read_alike(evidence: Evidence, file: int | None, rows: Sequence[int]) -> str:
-    """Ranks that read as many bytes of one file, from places that are not known: stdio's are not.
-    They may be the same bytes."""
+    """Ranks that read as many bytes of one file, from places that are not known, as of files read
+    from their begin on. They may be the same bytes."""
     each = np.asarray(evidence.file_rank["bytes_read"])[rows]
     if file is None or len(rows) < 2 or int(evidence.files["reads_begin"][file]) >= 0:
         return ""

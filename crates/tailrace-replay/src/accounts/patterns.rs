@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use hashbrown::HashMap;
 use tailrace_trace::Columns;
-use tailrace_trace::event::{Part, Shape};
+use tailrace_trace::event::{FileCall, FileKind, Layer, Part, Shape};
 use tailrace_trace::tables::Window;
 
 use crate::steps::Line;
@@ -15,8 +15,8 @@ const SMALL_BYTES: u64 = 64 * 1024;
 /// The unit in which a system's page cache, and most file systems, hold a file.
 const BLOCK_BYTES: i64 = 4096;
 
-/// The reads, or the writes, of a file by one rank or all. Calls without a known offset (streams,
-/// pipes) are only in `small`.
+/// The reads, or the writes, of a file by one rank or all. Calls without a known offset (before
+/// the first seek, or of pipes) are only in `small`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
     /// Calls that begin where the one before of the same location ended, after that, or before.
@@ -28,8 +28,10 @@ pub struct Pattern {
     /// Calls of less than [`SMALL_BYTES`], and the time in them.
     pub small: u64,
     pub small_time: i64,
-    /// The first byte touched, and the one after the last; `None` where no offset is known.
-    pub reach: Option<(i64, i64)>,
+    /// Calls that moved bytes at no known offset.
+    pub nowhere: u64,
+    /// The first byte touched, and the one after the last, of what is known.
+    touched: Option<(i64, i64)>,
 }
 
 impl Pattern {
@@ -40,14 +42,21 @@ impl Pattern {
         self.unaligned += other.unaligned;
         self.small += other.small;
         self.small_time += other.small_time;
-        if let Some((begin, end)) = other.reach {
+        self.nowhere += other.nowhere;
+        if let Some((begin, end)) = other.touched {
             self.stretch(begin, end);
         }
     }
 
+    /// The first byte touched, and the one after the last; `None` where the offset of any call is
+    /// not known: it may lie beyond.
+    pub fn reach(&self) -> Option<(i64, i64)> {
+        self.touched.filter(|_| self.nowhere == 0)
+    }
+
     fn stretch(&mut self, begin: i64, end: i64) {
-        let (low, high) = self.reach.unwrap_or((begin, end));
-        self.reach = Some((low.min(begin), high.max(end)));
+        let (low, high) = self.touched.unwrap_or((begin, end));
+        self.touched = Some((low.min(begin), high.max(end)));
     }
 
     fn calls(&mut self, calls: u64, time: i64, bytes: u64) {
@@ -84,6 +93,16 @@ struct Track {
     patterns: [Pattern; 2],
     /// Where the last read and the last write ended.
     ends: [Option<i64>; 2],
+    descriptor: Descriptor,
+}
+
+/// Where `read` and `write` go on: the trace has no offset of theirs, but of each `lseek`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Descriptor {
+    /// Known from a seek on, while the location has the file open once: which of two descriptors
+    /// a call is on the trace does not say.
+    place: Option<i64>,
+    open: u32,
 }
 
 /// What the calls of a shape do to a file.
@@ -93,8 +112,50 @@ struct Use {
     track: u32,
     distance: Option<i64>,
     bytes: u64,
-    /// Read, or written: what counts.
+    /// Read, or written: what counts. A call that failed is neither.
     way: Option<usize>,
+    turn: Turn,
+}
+
+/// What a call does to where the next goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Nothing: it has an offset of its own, or moves no bytes.
+    Stays,
+    GoesOn,
+    Seeks,
+    Opens,
+    Closes,
+    /// To a place that nobody knows.
+    Loses,
+}
+
+impl Turn {
+    fn of(call: &FileCall) -> Self {
+        match (call.kind, call.layer) {
+            (FileKind::Open, Layer::Posix | Layer::Stdio) if call.error == 0 => Turn::Opens,
+            (FileKind::Close, Layer::Posix | Layer::Stdio) => Turn::Closes,
+            (_, Layer::Posix) if call.error != 0 => Turn::Stays,
+            (FileKind::Seek, Layer::Posix) if call.offset.is_some() => Turn::Seeks,
+            (FileKind::Read | FileKind::Write, Layer::Posix) if call.offset.is_none() => {
+                Turn::GoesOn
+            }
+            (FileKind::Seek | FileKind::Read | FileKind::Write, Layer::Stdio) => Turn::Loses,
+            _ => Turn::Stays,
+        }
+    }
+}
+
+impl Descriptor {
+    fn turns(&mut self, turn: Turn, sought: i64) {
+        match turn {
+            Turn::Stays | Turn::GoesOn => {}
+            Turn::Seeks => self.place = (self.open < 2).then_some(sought),
+            Turn::Loses => self.place = None,
+            Turn::Opens => *self = Self { place: None, open: self.open + 1 },
+            Turn::Closes => *self = Self { place: None, open: self.open.saturating_sub(1) },
+        }
+    }
 }
 
 impl Track {
@@ -104,8 +165,8 @@ impl Track {
         if let Some(way) = way {
             self.patterns[way].calls(calls as u64, time, call.bytes);
         }
-        let Some(distance) = call.distance else { return };
         let places = way.filter(|_| call.bytes > 0);
+        let Some(distance) = call.distance else { return self.go_on(call, calls, places) };
         let first = self.reached.wrapping_add(distance);
         self.place(first, call.bytes, places);
         let rest = calls - 1;
@@ -115,10 +176,34 @@ impl Track {
                 self.place(self.reached.wrapping_add(distance), call.bytes, places);
             }),
         }
+        self.descriptor.turns(call.turn, self.reached);
+    }
+
+    /// Calls without an offset: each begins where the descriptor stands, if that is known.
+    fn go_on(&mut self, call: &Use, calls: usize, way: Option<usize>) {
+        (0..calls).for_each(|_| self.descriptor.turns(call.turn, 0));
+        let Some(begin) = self.descriptor.place.filter(|_| call.turn == Turn::GoesOn) else {
+            if let Some(way) = way {
+                self.patterns[way].nowhere += calls as u64;
+            }
+            return;
+        };
+        let bytes = call.bytes as i64;
+        let begins = (0..calls as i64).map(|call| begin.wrapping_add(bytes.wrapping_mul(call)));
+        let end = begin.wrapping_add(bytes.wrapping_mul(calls as i64));
+        self.descriptor.place = Some(end);
+        for begin in begins.filter(|_| way.is_some()) {
+            self.place_in(begin, call.bytes, way);
+        }
     }
 
     fn place(&mut self, begin: i64, bytes: u64, way: Option<usize>) {
         self.reached = begin.wrapping_add(bytes as i64);
+        self.place_in(begin, bytes, way);
+    }
+
+    /// What counts of a call at `begin`.
+    fn place_in(&mut self, begin: i64, bytes: u64, way: Option<usize>) {
         if let Some(way) = way {
             self.patterns[way].place(begin, bytes, self.ends[way]);
             self.ends[way] = Some(begin.saturating_add_unsigned(bytes));
@@ -205,8 +290,10 @@ impl Patterns {
             self.tracks.push(Track { file: call.file, ..Track::default() });
             self.tracks.len() as u32 - 1
         });
-        let way = line.step.access.direction().filter(|_| line.step.io);
-        Some(Use { track, distance: call.offset, bytes: call.bytes, way })
+        let moves = line.step.io && call.error == 0;
+        let way = line.step.access.direction().filter(|_| moves);
+        let turn = Turn::of(call);
+        Some(Use { track, distance: call.offset, bytes: call.bytes, way, turn })
     }
 
     /// The patterns of reads and of writes of each file.
@@ -223,7 +310,12 @@ mod tests {
         let mut track = Track::default();
         for (offset, bytes) in calls {
             let distance = Some(offset - track.reached);
-            track.follow(&Use { track: 0, distance, bytes: *bytes, way: Some(0) }, 1, 5, true);
+            track.follow(
+                &Use { track: 0, distance, bytes: *bytes, way: Some(0), turn: Turn::Stays },
+                1,
+                5,
+                true,
+            );
         }
         track.patterns[0]
     }
@@ -233,7 +325,7 @@ mod tests {
         let pattern = track(&[(4096, 100), (4196, 100), (8192, 100), (0, 100)]);
         let steps = (pattern.consecutive, pattern.forward, pattern.backward);
         assert_eq!(steps, (2, 1, 1)); // the first goes on: nothing was before it
-        assert_eq!(pattern.reach, Some((0, 8292)));
+        assert_eq!(pattern.reach(), Some((0, 8292)));
         assert_eq!(pattern.unaligned, 1); // 4196
     }
 
@@ -246,17 +338,36 @@ mod tests {
     #[test]
     fn a_call_of_no_bytes_or_at_no_known_offset_reaches_nothing() {
         let mut track = Track::default();
-        track.follow(&Use { track: 0, distance: None, bytes: 100, way: Some(1) }, 1, 1, true);
-        track.follow(&Use { track: 0, distance: Some(50), bytes: 0, way: Some(1) }, 1, 1, true);
+        track.follow(
+            &Use { track: 0, distance: None, bytes: 100, way: Some(1), turn: Turn::Stays },
+            1,
+            1,
+            true,
+        );
+        track.follow(
+            &Use { track: 0, distance: Some(50), bytes: 0, way: Some(1), turn: Turn::Stays },
+            1,
+            1,
+            true,
+        );
         let [_, writes] = track.patterns;
-        assert_eq!((writes.reach, writes.consecutive, writes.small), (None, 0, 2));
+        assert_eq!(
+            (writes.reach(), writes.consecutive, writes.nowhere, writes.small),
+            (None, 0, 1, 2)
+        );
     }
 
     #[test]
     fn calls_of_a_run_are_as_if_one_by_one() {
         for (distance, bytes) in [(0, 8), (-100, 8), (4096, 4096), (-4096, 100), (7, 0), (-8, 8)] {
             for far in [0, i64::MAX - 1000, i64::MIN] {
-                let call = Use { track: 0, distance: Some(distance), bytes, way: Some(0) };
+                let call = Use {
+                    track: 0,
+                    distance: Some(distance),
+                    bytes,
+                    way: Some(0),
+                    turn: Turn::Stays,
+                };
                 let start = Track { reached: far, ..Track::default() };
                 let (mut run, mut single) = (start, start);
                 run.follow(&call, 1000, 3000, true);
@@ -266,11 +377,50 @@ mod tests {
         }
     }
 
+    /// A call of the descriptor's own place: a seek to `offset`, or so many bytes read.
+    fn turn(track: &mut Track, turn: Turn, offset: Option<i64>, bytes: u64) {
+        let distance = offset.map(|offset| offset - track.reached);
+        let way = (turn == Turn::GoesOn).then_some(0);
+        track.follow(&Use { track: 0, distance, bytes, way, turn }, 1, 5, true);
+    }
+
+    #[test]
+    fn reads_go_on_from_where_the_descriptor_was_put() {
+        let mut track = Track::default();
+        turn(&mut track, Turn::Opens, None, 0);
+        turn(&mut track, Turn::GoesOn, None, 10); // from where, nobody knows
+        assert_eq!((track.patterns[0].nowhere, track.patterns[0].reach()), (1, None));
+        for (offset, bytes) in [(1000, 10), (5000, 10), (200, 10)] {
+            turn(&mut track, Turn::Seeks, Some(offset), 0);
+            turn(&mut track, Turn::GoesOn, None, bytes);
+        }
+        turn(&mut track, Turn::Stays, Some(90_000), 0); // a pread elsewhere moves nothing
+        turn(&mut track, Turn::GoesOn, None, 10);
+        let reads = track.patterns[0];
+        // 1000 is the first known; 5000 is after 1010, 200 before 5010, 210 is where 200 ended
+        assert_eq!((reads.consecutive, reads.forward, reads.backward), (2, 1, 1));
+        assert_eq!((reads.touched, reads.reach()), (Some((200, 5010)), None));
+    }
+
+    #[test]
+    fn of_two_descriptors_nobody_knows_which_was_put() {
+        let mut track = Track::default();
+        turn(&mut track, Turn::Opens, None, 0);
+        turn(&mut track, Turn::Opens, None, 0);
+        turn(&mut track, Turn::Seeks, Some(100), 0);
+        turn(&mut track, Turn::GoesOn, None, 10);
+        assert_eq!((track.patterns[0].nowhere, track.patterns[0].touched), (1, None));
+        turn(&mut track, Turn::Closes, None, 0);
+        turn(&mut track, Turn::Seeks, Some(100), 0);
+        turn(&mut track, Turn::GoesOn, None, 10);
+        assert_eq!(track.patterns[0].touched, Some((100, 110)));
+    }
+
     #[test]
     fn sums_reach_from_the_first_byte_to_the_last() {
         let mut both = track(&[(100, 10)]);
         both.add(&track(&[(0, 10)]));
         both.add(&Pattern::default());
-        assert_eq!((both.reach, both.consecutive), (Some((0, 110)), 2));
+        assert_eq!((both.reach(), both.consecutive), (Some((0, 110)), 2));
     }
 }

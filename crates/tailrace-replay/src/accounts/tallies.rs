@@ -4,7 +4,6 @@ use hashbrown::HashMap;
 use tailrace_trace::columns::ColumnShape;
 use tailrace_trace::event::{Buffered, Layer, Operation, Part};
 
-use crate::accounts::longest::Span;
 use crate::accounts::patterns::Pattern;
 use crate::accounts::places::Places;
 use crate::steps::{Access, Line, Step, Sum};
@@ -49,6 +48,44 @@ impl Sizes {
     }
 }
 
+/// Calls that failed of those that write, synchronise, close or set the size of a file: what they
+/// were to bring there may be lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failed {
+    pub writes: u64,
+    pub others: u64,
+    pub time: i64,
+    /// The number (errno) of their error, [`Failed::SEVERAL`] where they differ, 0 without calls.
+    pub error: i32,
+}
+
+impl Failed {
+    pub const SEVERAL: i32 = -1;
+    /// Numbers of EINTR and EAGAIN: the caller is to try again.
+    const TRY_AGAIN: [i32; 2] = [4, 11];
+
+    fn calls(access: Access, error: i32, sum: Sum) -> Self {
+        let fails = error > 0 && !Self::TRY_AGAIN.contains(&error);
+        let (writes, others) = match access {
+            Access::Write if fails => (sum.calls, 0),
+            Access::Synchronize | Access::Close | Access::Truncate if fails => (0, sum.calls),
+            _ => return Self::default(),
+        };
+        Self { writes, others, time: sum.time, error }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.writes += other.writes;
+        self.others += other.others;
+        self.time += other.time;
+        self.error = match (self.error, other.error) {
+            (error, 0) | (0, error) => error,
+            (error, same) if error == same => error,
+            _ => Self::SEVERAL,
+        };
+    }
+}
+
 /// What happened to a file, by one rank or all. Bytes, calls and times are those of the innermost
 /// layer, so that nothing counts twice: an MPI-IO call that makes POSIX calls counts in `mpiio`
 /// alone.
@@ -69,10 +106,12 @@ pub struct FileTally {
     /// How reads and writes lie in the file.
     pub patterns: [Pattern; 2],
     pub sizes: [Sizes; 2],
+    pub failed: Failed,
 }
 
 impl FileTally {
     pub fn add(&mut self, other: &FileTally) {
+        self.failed.add(&other.failed);
         for i in 0..2 {
             self.bytes[i] = self.bytes[i].saturating_add(other.bytes[i]);
             self.mpiio_bytes[i] = self.mpiio_bytes[i].saturating_add(other.mpiio_bytes[i]);
@@ -120,17 +159,17 @@ impl Tallies {
             match &shape.operation {
                 Operation::Buffered(count) => self.add_counts(count, step.layer, sum.calls),
                 Operation::Counted { calls } => self.add_counted(step.function, *calls, sum.calls),
-                _ => self.add_calls(shape.place, step, *sum),
+                operation => self.add_calls(shape.place, step, operation, *sum),
             }
             *sum = Sum::default();
         }
     }
 
-    fn add_calls(&mut self, place: u32, step: &Step, sum: Sum) {
+    fn add_calls(&mut self, place: u32, step: &Step, operation: &Operation, sum: Sum) {
         self.add_function(step, sum);
         self.places.add(place, step, sum);
-        if step.file != Span::NO_FILE {
-            self.add_file(step, sum);
+        if let Some(call) = operation.file() {
+            self.add_file(step, call.error, sum);
         }
     }
 
@@ -169,7 +208,7 @@ impl Tallies {
         *bytes = bytes.saturating_add(count.bytes.saturating_mul(events));
     }
 
-    fn add_file(&mut self, step: &Step, sum: Sum) {
+    fn add_file(&mut self, step: &Step, error: i32, sum: Sum) {
         let tally = self.files.entry((step.file, step.layer)).or_default();
         let bytes = step.bytes.saturating_mul(sum.calls);
         if step.mpiio {
@@ -183,7 +222,8 @@ impl Tallies {
         tally.calls[access] += sum.calls;
         tally.time[access] += sum.time;
         add_bytes(&mut tally.bytes, step, bytes);
-        if let (Some(direction), true) = (step.access.direction(), sum.calls > 0) {
+        tally.failed.add(&Failed::calls(step.access, error, sum));
+        if let (Some(direction), 0) = (step.access.direction(), error) {
             tally.sizes[direction].calls(step.bytes, sum.calls);
         }
     }
@@ -198,6 +238,19 @@ fn add_bytes(moved: &mut [u64; 2], step: &Step, bytes: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failed_calls_are_those_that_were_to_write() {
+        let sum = Sum { calls: 3, time: 30 };
+        let mut failed = Failed::default();
+        failed.add(&Failed::calls(Access::Write, 28, sum));
+        failed.add(&Failed::calls(Access::Write, 0, sum)); // it did not fail
+        failed.add(&Failed::calls(Access::Write, 11, sum)); // is to be tried again
+        failed.add(&Failed::calls(Access::Open, 2, sum)); // there was no such file
+        assert_eq!(failed, Failed { writes: 3, others: 0, time: 30, error: 28 });
+        failed.add(&Failed::calls(Access::Synchronize, 5, sum));
+        assert_eq!(failed, Failed { writes: 3, others: 3, time: 60, error: Failed::SEVERAL });
+    }
 
     #[test]
     fn sizes_are_told_apart_by_decades() {

@@ -1,0 +1,102 @@
+"""Calls that were to write, and failed: what they were to bring to a file may be lost.
+
+| sentence                              | said when                    | not said of             |
+|---------------------------------------|------------------------------|-------------------------|
+| n of m writes to F failed (No space …)| an error of LOSSES; or any,  | EINTR and EAGAIN, which |
+|                                       | of half of the calls         | ask to try again        |
+| n calls that synchronise, close or    | the same, where no write     | a try with O_DIRECT     |
+| set the size of F failed (…)          | failed: a server may tell of | that does not fit       |
+|                                       | it only then                 |                         |
+"""
+
+import errno
+import os
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.units import byte_count, count, nanoseconds
+from tailrace.verdict.advice import advice
+from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, where_of
+from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.requests import Use, sum_use
+
+# With one of these errors what was written is lost; with others a program may have asked for what
+# it then does in another way.
+LOSSES = {
+    errno.ENOSPC: "space",
+    errno.EDQUOT: "space",
+    errno.EFBIG: "size",
+    errno.EIO: "device",
+    errno.ESTALE: "device",
+    errno.ENXIO: "device",
+    errno.EROFS: "device",
+}
+# Files with different errors, or one with several: as the engine says it.
+SEVERAL = -1
+
+
+def failed_writes(evidence: Evidence) -> Finding | None:
+    """A caution: the run may take as long as it does because it writes nothing."""
+    rows = _failing(evidence)
+    if not len(rows):
+        return None
+    cause = _told(evidence, rows)
+    return Finding(
+        cause.code,
+        cause.finding,
+        cause.facts,
+        0.0,
+        advice=advice(cause.code, cause.advised, evidence.mpi),
+        file=evidence.path_of(cause.file),
+    )
+
+
+def failing(evidence: Evidence, kind: str) -> Cause | None:
+    """Where those that fail take most of the time of writes, no other sentence about them holds."""
+    rows = _failing(evidence)
+    spent = int(np.asarray(evidence.files["failed_ns"])[rows].sum())  # on file systems
+    if kind != "write" or not len(rows) or spent < CAUSE_SHARE * evidence.use.time_ns("write"):
+        return None
+    return _told(evidence, rows)
+
+
+def _failing(evidence: Evidence) -> np.ndarray:
+    """Files (rows of "files") that may lack what was to be written."""
+    files = evidence.columns["files"]
+    writes, others, error = (
+        np.asarray(files[f"failed_{name}"]) for name in ("writes", "others", "error")
+    )
+    lost = np.isin(error, list(LOSSES)) & (writes + others > 0)
+    tried = np.asarray(files["writes"]) + np.asarray(files["syncs"]) + np.asarray(files["closes"])
+    return np.flatnonzero(lost | (2 * (writes + others) > tried))
+
+
+def _told(evidence: Evidence, rows: np.ndarray) -> Cause:
+    files = evidence.columns["files"]
+    writes, others, errors = (
+        np.asarray(files[f"failed_{name}"])[rows] for name in ("writes", "others", "error")
+    )
+    use = sum_use(files, rows)
+    error = int(errors[0]) if len(set(errors.tolist())) == 1 else SEVERAL
+    where = where_of(evidence, rows)
+    number = int(writes.sum())
+    if number:
+        which = f"{number:,} of {count(use.calls('write'), 'write')} to {where}"
+    else:
+        calls = count(int(others.sum()), "call")
+        verbs = "synchronises, closes" if others.sum() == 1 else "synchronise, close"
+        set_size = "sets" if others.sum() == 1 else "set"
+        which = f"{calls} that {verbs} or {set_size} the size of {where}"
+    text = f"{which} failed{f' ({os.strerror(error)})' if error > 0 else ''}"
+    return Cause(
+        Kind.FAILED_WRITES, text, _facts(evidence, rows, use), only_row(rows),
+        advised=LOSSES.get(error, ""),
+    )  # fmt: skip
+
+
+def _facts(evidence: Evidence, rows: np.ndarray, use: Use) -> str:
+    spent = nanoseconds(int(np.asarray(evidence.columns["files"]["failed_ns"])[rows].sum()))
+    first = base_name(evidence.files["path"][rows[0]])
+    among = "" if len(rows) == 1 else f"{first} among others; "
+    return f"{among}{byte_count(use.bytes('write'))} were written there, and {spent} spent in vain"

@@ -1,0 +1,60 @@
+"""Standard streams that are pipes, sockets or terminals: no file system makes them faster, so that
+their time is in no share of I/O, but a run can wait there as long as for files.
+
+| sentence                                     | said when                                        |
+|----------------------------------------------|--------------------------------------------------|
+| n writes to <stdout: pipe> take x % of the   | some rank spends NOTABLE_LOSS of the run in them |
+| run                                          |                                                  |
+| …, mostly waiting for whoever                | the main thread sleeps for half of that time at  |
+| reads them                                   | least (not of many short writes that are taken)  |
+"""
+
+from tailrace.names import base_name
+from tailrace.units import byte_count, count, nanoseconds, percent
+from tailrace.verdict.advice import advice
+from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
+from tailrace.verdict.off_path import MOSTLY_ASLEEP, slept_ns
+
+DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "reads")}
+
+
+def streams(evidence: Evidence) -> Finding | None:
+    """Of the rank, stream and direction with most time."""
+    table, paths = evidence.columns["file_rank"], evidence.columns["files"]["path"]
+    rows = [
+        row
+        for row, file in enumerate(table["file"])
+        if evidence.elsewhere[file] and bytes(paths[file]).startswith(b"<std")
+    ]
+    if not rows:
+        return None
+    spent = {(row, kind): int(table[f"{kind}_ns"][row]) for row in rows for kind in DIRECTIONS}
+    (row, kind), time_ns = max(spent.items(), key=lambda item: item[1])
+    share = evidence.share(float(time_ns))
+    if share < NOTABLE_LOSS:
+        return None
+    rank, calls = int(table["rank"][row]), int(table[DIRECTIONS[kind][0]][row])
+    noun, preposition, others = DIRECTIONS[kind]
+    whose = "" if evidence.ranks == 1 else f"rank {rank}'s "
+    what = f"{count(calls, noun.removesuffix('s'))} {preposition}"
+    takes = f"{'takes' if calls == 1 else 'take'} {percent(share)} of the run"
+    text = f"{whose}{what} {base_name(paths[table['file'][row]])} {takes}"
+    slept = slept_ns(evidence)
+    waits = slept is not None and int(slept[rank]) >= MOSTLY_ASLEEP * time_ns
+    if waits:
+        text += f", mostly waiting for whoever {others} them"
+    moved = byte_count(int(table["bytes_read" if kind == "read" else "bytes_written"][row]))
+    return Finding(
+        Kind.STREAMS,
+        text,
+        f"{moved} in {nanoseconds(time_ns)}; it counts as useful, or as MPI inside MPI calls",
+        share,
+        advice=advice(Kind.STREAMS, f"{kind}, waited for" if waits else kind),
+        ranks=() if evidence.ranks == 1 else (rank,),
+    )
+
+
+def slept_in_streams(evidence: Evidence, share: float) -> bool:
+    """Whether that explains most of what the main threads sleep."""
+    found = streams(evidence)
+    return found is not None and found.share_of_runtime >= MOSTLY_ASLEEP * share

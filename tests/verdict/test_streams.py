@@ -1,0 +1,60 @@
+"""Programs that print into a pipe, or read from one: what is said of that time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import tailrace
+from tailrace.library import Run
+from tests.processes import LONGEST_WAIT_S
+
+pytestmark = [pytest.mark.slow, pytest.mark.measured("the verdict on a program that ran")]
+
+# 640,000 bytes, ten times what a pipe holds
+PRINTS = "import os\nfor i in range(20_000): os.write(1, b'step %26d\\n' % i)"
+READS = "import sys; sys.stdin.buffer.read()"
+SLOW_S = 0.8
+
+
+def piped(program: str, folder: Path, wait_s: float) -> Run:
+    """Whoever is at the other end of its streams begins only after so long."""
+    words = [sys.executable, "-m", "tailrace", "run", "--no-report", "-o", folder / "trace"]
+    started = subprocess.Popen(
+        [*map(str, words), "--", sys.executable, "-c", program],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(wait_s)
+    _, said = started.communicate(b"a line of text\n" * 1000, timeout=LONGEST_WAIT_S)
+    assert started.returncode == 0, said.decode()
+    (trace,) = (folder / "trace").glob("*.tailrace")
+    return tailrace.open(trace)
+
+
+def test_a_slow_reader_of_what_is_printed_is_named(tmp_path: Path):
+    run = piped(PRINTS, tmp_path, 2 * SLOW_S)
+    assert "20,000 writes to <stdout: pipe> take" in run.headline
+    assert "mostly waiting for whoever reads them" in run.headline
+    (found,) = [finding for finding in run.findings if finding.code == "streams"]
+    assert "read so slowly" in found.advice
+    assert "sleep" not in [finding.code for finding in run.findings]
+
+
+def test_a_slow_writer_of_what_is_read_is_named(tmp_path: Path):
+    run = piped(READS, tmp_path, 2 * SLOW_S)
+    assert "from <stdin: pipe> take" in run.headline
+    assert "mostly waiting for whoever writes them" in run.headline
+
+
+def test_a_program_that_prints_little_is_not_blamed_for_it(tmp_path: Path):
+    busy = "import time; print('begin'); e = time.time() + 0.3\nwhile time.time() < e: pass"
+    run = piped(busy, tmp_path, 0)
+    assert "streams" not in [finding.code for finding in run.findings]
+    assert "<stdout" not in run.headline
