@@ -14,13 +14,20 @@ RANKS = 4
 MB = 10**6
 
 
-def first(*calls: Interval, layers: dict[str, int] | None = None) -> Finding:
+PYTHON = "/usr/bin/python3.11"
+
+
+def first(
+    *calls: Interval, layers: dict[str, int] | None = None, program: str = "/opt/model"
+) -> Finding:
     """The only finding of four ranks that compute 4 s and then make these calls all at once."""
     length = sum(call.length_ns for call in calls)
     rows = [[useful(4 * SECOND), *calls] for _ in range(RANKS)]
     end = 4 * SECOND + length
     run = Program(rows, end, end, 4 * SECOND, layers=layers or {})
-    (found,) = judge(Evidence(run.columns())).findings
+    columns = run.columns()
+    columns["meta"] = columns["meta"] | {"exe": program}
+    (found,) = judge(Evidence(columns)).findings
     return found
 
 
@@ -84,7 +91,7 @@ def test_opens_that_many_requests_follow_are_paid_for():
 
 def test_a_single_slow_open_is_not_advised_to_stay_open():
     found = first(call("open", SECOND, 1), write(MILLISECOND, b"/run/out", 10**9, 300_000))
-    assert found.finding == "4 opens of 1.00 s each take 99.9 % of the I/O time"
+    assert found.finding == "4 opens of 1.00 s each (out) take 99.9 % of the I/O time"
     assert "open once" not in found.advice
     one = Program([[useful(SECOND), call("fsync", SECOND, 1)]], 2 * SECOND, 2 * SECOND, SECOND)
     headline = judge(Evidence(one.columns())).headline
@@ -293,7 +300,7 @@ def test_files_that_are_replaced_are_not_kept_open():
 
 def test_what_hardly_counts_is_not_named():
     found = first(call("ftruncate", SECOND, 5000), call("open", SECOND // 20, 1))
-    assert found.finding.startswith("20,000 truncations of 200 µs each take 95.2 % of the I/O time")
+    assert found.finding.startswith("20,000 truncations of 200 µs each (out) take 95.2 % of the I/O time")
     assert found.advice.startswith("set a file's size once")
 
 
@@ -344,21 +351,35 @@ def test_importing_is_told_from_opening_files():
             ("stat", b"/home/me/model/steps.py"),
         )
     ]
-    found = first(*modules, call("open", SECOND // 100, 1))
+    found = first(*modules, call("open", SECOND // 100, 1), program=PYTHON)
     assert (
         found.finding == "6,000 opens and look-ups for Python's modules take 99.7 % of the I/O time"
     )
     assert "import fewer modules" in found.advice
-    own = first(*modules, call("open", 4 * SECOND, 10_000))
+    own = first(*modules, call("open", 4 * SECOND, 10_000), program=PYTHON)
     assert "Python" not in own.finding
+    assert "Python" not in first(*modules, program="/usr/bin/tar").finding
 
 
 def test_reading_modules_is_told_from_reading_files():
     module = b"/home/me/venv/lib/python3.11/site-packages/numpy/_core.py"
-    found = first(read(SECOND, module, 3 * MB, 200), read(SECOND // 10, b"/run/in", 9 * MB, 90))
+    reads = (read(SECOND, module, 3 * MB, 200), read(SECOND // 10, b"/run/in", 9 * MB, 90))
+    found = first(*reads, program=PYTHON)
     assert found.finding == "800 reads of Python's modules take 90.9 % of the I/O time"
     assert "import fewer modules" in found.advice
-    assert "Python" not in first(read(SECOND, module), read(3 * SECOND, b"/run/in")).finding
+    assert "Python" not in first(*reads, program="/usr/bin/tar").finding
+    few = (read(SECOND, module), read(3 * SECOND, b"/run/in"))
+    assert "Python" not in first(*few, program=PYTHON).finding
+
+
+def test_one_slow_open_among_many_files_is_not_many_files():
+    """100 files take 10 ms to open in all, and one takes a second."""
+    small = [call("open", SECOND // 10_000, 1, b"/run/%d" % i) for i in range(100)]
+    found = first(*small, call("open", SECOND, 1, b"/run/slow"))
+    assert found.finding == "4 opens of 1.00 s each (slow) take 99.0 % of the I/O time"
+    assert found.file == "/run/slow"
+    alike = [call("open", SECOND // 100, 1, b"/run/%d" % i) for i in range(100)]
+    assert "400 opens of 100 names, hardly any of them closed again" in first(*alike).finding
 
 
 def test_small_reads_that_wait_are_not_advised_about_writing():

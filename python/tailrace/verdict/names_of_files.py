@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Kind
@@ -37,6 +38,7 @@ CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHE
 CLOSED = 0.1
 # What Python looks for when it imports.
 _MODULE = re.compile(rb"\.pyc?$|/__pycache__/|/(site|dist)-packages(/|$)|/lib/python3[^/]*(/|$)")
+_PYTHON = re.compile("python|pypy", re.IGNORECASE)
 
 
 def in_names(evidence: Evidence) -> Cause:
@@ -54,10 +56,23 @@ def in_names(evidence: Evidence) -> Cause:
         return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
     if (cause := _reopened(evidence, facts) or _many_files(evidence, facts)) is not None:
         return cause
-    verb = "takes" if len(kinds) == 1 and use.calls(first) == 1 else "take"
-    part = percent(use.time_ns(*kinds) / use.time_ns())
-    text = f"{facts} {verb} {part} of the I/O time"
-    return Cause(Kind.METADATA, text, facts, advised=_advised_of_names(use, functions, kinds))
+    return _slow_names(evidence, kinds)
+
+
+def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
+    """Calls of these kinds, of the one file that they are about, where there is one."""
+    files, functions = evidence.files, evidence.columns["functions"]
+    times = np.sum([np.asarray(files[f"{kind}_ns"]) for kind in kinds], axis=0)
+    file = int(times.argmax())
+    single = "other" not in kinds and times[file] >= CAUSE_SHARE * times.sum()
+    use = sum_use(files, [file]) if single else evidence.use
+    facts = " and ".join(calls_of(use, kind, functions) for kind in kinds if use.calls(kind))
+    verb = "takes" if use.calls(*kinds) == 1 else "take"
+    where = f" ({base_name(files['path'][file])})" if single else ""
+    part = percent(use.time_ns(*kinds) / evidence.use.time_ns())
+    text = f"{facts}{where} {verb} {part} of the I/O time"
+    advised = _advised_of_names(use, functions, kinds)
+    return Cause(Kind.METADATA, text, facts, file if single else None, advised=advised)
 
 
 def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str]) -> str:
@@ -96,8 +111,12 @@ def used_rows(evidence: Evidence) -> np.ndarray:
 
 
 def are_modules(evidence: Evidence) -> np.ndarray:
-    """For each file whether Python looks for it when it imports."""
+    """For each file whether Python looks for it when it imports. Other programs that come to such
+    files, as tar does, come to them as to any others."""
     paths = evidence.files["path"]
+    meta = evidence.columns["meta"]
+    if not _PYTHON.search(base_name(meta.get("exe") or meta.get("program", ""))):
+        return np.zeros(len(paths), dtype=bool)
     return np.asarray([bool(_MODULE.search(bytes(path))) for path in paths], dtype=bool)
 
 
@@ -138,10 +157,14 @@ def _reopened(evidence: Evidence, facts: str) -> Cause | None:
 
 def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     files = evidence.files
-    rows = np.flatnonzero(np.asarray(files["opens"]) > 0)
+    rows = np.flatnonzero((np.asarray(files["opens"]) > 0) & ~are_modules(evidence))
     use = sum_use(files, rows)
     moved = sum(use.bytes(kind) for kind in MOVING_KINDS)
     if len(rows) < MANY_FILES or moved >= SMALL_FILE_BYTES * len(rows):
+        return None
+    times = np.sum([np.asarray(files[f"{kind}_ns"]) for kind in METADATA_KINDS], axis=0)
+    whole = CAUSE_SHARE * times.sum()
+    if times[rows].sum() < whole or times[rows].max() >= whole:  # others have it, or one of them
         return None
     part = part_of_io(evidence, evidence.use.time_ns(*METADATA_KINDS))
     if not moved and use.calls("close") < CLOSED * use.calls("open"):

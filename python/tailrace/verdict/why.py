@@ -13,7 +13,7 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 |                                         | of them                                               |
 | F is opened n times, for m requests each| F is opened more than REOPENED times by each rank, few|
 |                                         | requests follow, and files are not renamed as often   |
-| n files of m bytes                      | MANY_FILES files are opened, of less than 1 MB        |
+| n files of m bytes                      | MANY_FILES opened, of less than 1 MB; no slow one     |
 | n opens and look-ups for Python's       | half of the time for files' names is on modules' paths|
 | modules                                 |                                                       |
 | n look-ups                              | they take half of the time for files' names           |
