@@ -11,6 +11,7 @@ struct statx;
 int close_range(unsigned first, unsigned last, int flags);
 void closefrom(int first);
 int fcntl64(int fd, int command, ...);
+ssize_t getdents64(int fd, void *buffer, size_t bytes);
 int memfd_create(const char *name, unsigned flags);
 int renameat2(int directory, const char *path, int to_directory, const char *to, unsigned flags);
 int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status);

@@ -1,6 +1,5 @@
 /* posix_metadata.c: calls about files by their paths, and about what a file is. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -186,17 +185,3 @@ ON_FILE(fremovexattr, FILE_METADATA, (int fd, const char *name), (fd, name))
 SIZED_OF_FILE(fgetxattr, (int fd, const char *name, void *value, size_t bytes),
               (fd, name, value, bytes))
 SIZED_OF_FILE(flistxattr, (int fd, char *list, size_t bytes), (fd, list, bytes))
-
-/* --- Directories --- */
-
-WRAP(DIR *, opendir, (const char *path), (path), 1, (void)0,
-     wrap_path(AT_FDCWD, path, result ? 0 : errno), FILE_METADATA, 0, 0, 0, result ? 0 : errno)
-
-#define SCAN(name, entry)                                                                          \
-    WRAP_PATH(int, name,                                                                           \
-              (const char *restrict path, struct entry ***restrict list,                           \
-               int (*select)(const struct entry *),                                                \
-               int (*compare)(const struct entry **, const struct entry **)),                      \
-              (path, list, select, compare), AT_FDCWD, path, FILE_METADATA)
-SCAN(scandir, dirent)
-SCAN(scandir64, dirent64)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,11 @@ import pytest
 from tailrace.bench import guardian
 from tailrace.library import Run
 from tests import sampling
+
+# Shells start what goes on in the background deaf to this, and so are its children: a test that
+# interrupts a program would wait for it in vain.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"

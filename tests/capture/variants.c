@@ -462,7 +462,18 @@ static void names(void)
     DIR *opened = opendir("directory");
     check(opened != NULL, "opendir");
     line("opendir", "metadata", 0, -1, 0, "directory");
-    closedir(opened);
+    check(readdir(opened) != NULL, "readdir");
+    line("readdir", "metadata", 0, -1, 0, "directory"); /* it fills the buffer */
+    check(readdir(opened) && readdir64(opened), "readdir"); /* these only step through it */
+    errno = 0;
+    check(!readdir64(opened) && !errno, "readdir64"); /* the system says that there are no more */
+    line("readdir64", "metadata", 0, -1, 0, "directory");
+    rewinddir(opened);
+    char entries[4096];
+    check(getdents64(dirfd(opened), entries, sizeof entries) > 0, "getdents64");
+    line("getdents64", "metadata", 0, -1, 0, "directory");
+    OK(closedir(opened));
+    check(closedir(NULL) == -1 && errno == EINVAL, "closedir");
     check(!opendir("missing") && errno == ENOENT, "opendir");
     line("opendir", "metadata", 0, -1, ENOENT, "missing");
     check(scandir("directory", &list, NULL, alphasort) == 3, "scandir");

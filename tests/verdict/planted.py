@@ -55,6 +55,16 @@ def wait_for_file():
         Path("not-yet-there").exists()
 
 
+def list_directory():
+    """Lists a directory of 3,000 files again and again, and looks for one name."""
+    folder = Path("steps")
+    folder.mkdir()
+    for step in range(3000):
+        (folder / f"step_{step:020}").touch()
+    for _ in range(300):
+        assert "missing" not in os.listdir(folder)
+
+
 def sqlite_rows():
     """A transaction for each row."""
     rows = sqlite3.connect("rows.db")

@@ -78,6 +78,9 @@ def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
 def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str]) -> str:
     """Opening less often spares no renames, removals, links and directories, and no seeks."""
     enough = CAUSE_SHARE * use.calls("other")
+    _, listing_ns = sums_of(functions, OTHERS["listing"])
+    if kinds[0] == "other" and listing_ns >= CAUSE_SHARE * use.time_ns("other"):
+        return "listing"
     if "other" in kinds and calls_of_functions(functions, CHANGES_OF_NAMES) >= enough:
         return "other"
     if kinds[0] == "other":
