@@ -273,6 +273,7 @@ def _file_columns(calls: list, per_rank: bool = False) -> dict[str, list]:
         "place": [],
         **{n: [] for n in names},
         "slowest_rank": [],
+        "slowest_rank_ns": [],
     }
     if per_rank:
         table["file"], table["rank"] = [], []
@@ -285,7 +286,9 @@ def _file_columns(calls: list, per_rank: bool = False) -> dict[str, list]:
             "place": place_of(path),
             "ranks": len({c[0] for c in mine}),
         } | _file_totals(mine)
-        row["slowest_rank"] = max(mine, key=lambda c: c[2] - c[1])[0]
+        each = {c[0]: sum(d[2] - d[1] for d in mine if d[0] == c[0]) for c in mine}
+        row["slowest_rank"] = max(each, key=lambda p: each[p])
+        row["slowest_rank_ns"] = max(each.values())
         row |= {"file": paths.index(path), "rank": rank}
         for key in table:
             table[key].append(row[key])

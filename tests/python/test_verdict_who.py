@@ -160,6 +160,28 @@ def test_one_after_another_needs_ranks_that_do_not_overlap():
     assert who(turns(SECOND, 0)) == text
 
 
+def test_turns_on_a_file_are_on_the_critical_path_whatever_else_is_written():
+    """Rank after rank writes F for 1 s, and each a file of its own for the 3 s that it would wait:
+    four ranks are in file calls all the time. Of the 4 s on F the path leads over 4 s; where it
+    leads over 1 s, ranks write F at the same time."""
+    shared = [[write(SECOND, b"/run/shared", 10**6), write(3 * SECOND, own(p))] for p in range(4)]
+    rows = [[*row[1:], *row[:1]] if p % 2 else row for p, row in enumerate(shared)]
+    columns = program(*rows).columns()
+    columns["ideal_network_even_io_ns"] -= 2 * SECOND
+    shared_row = columns["files"]["path"].index(b"/run/shared")
+
+    def found(on_path_ns: int) -> list[str]:
+        path = {"state": ["io", "useful"], "file": [shared_row, -1]}
+        path["time_ns"] = [on_path_ns, SECOND]
+        causes = {"function": [], "cause": {"state": [], "time_ns": []}}
+        dependences = {"paths": {"ideal_network": path}, "causes": causes}
+        findings = judge(Evidence(columns | {"dependences": dependences})).findings
+        return [finding.finding for finding in findings if finding.code is Kind.TAKING_TURNS]
+
+    assert found(4 * SECOND) == ["ranks write shared one after another"]
+    assert found(SECOND) == []
+
+
 def test_short_calls_far_apart_are_not_one_after_another():
     """Calls that fill a fiftieth of the I/O phases meet rarely by chance as well."""
     gaps = turns(SECOND, 0).columns()

@@ -17,6 +17,8 @@ both for each):
 | / makes x % of the calls         | the one with most time             | others but is slower     |
 | rank r takes x times as long for | calls and bytes are within 1.3 of  | r does more than others  |
 | as many writes                   | the mean, time is 2 × the others'  |                          |
+| ranks write F one after another  | the critical path leads over most  | ranks use F at the same  |
+|                                  | of what several ranks do to F      | time, or one alone       |
 | ranks do their I/O one after     | times are even, and ranks overlap  | calls are so short that  |
 | another                          | far less than chance lets them     | they rarely meet         |
 """
@@ -56,6 +58,9 @@ COMPARABLE_CALLS = 20
 # chance gives less than so many ranks, no overlap proves nothing.
 TURNS_OVERLAP = 0.25
 CHANCE_OVERLAP = 1.15
+# Where they take turns on one file, so much of what they do to it beyond the longest of them lies on
+# the critical path: all of it where nobody comes late, nothing where they use it at the same time.
+ON_PATH = 0.5
 
 
 class Culprits(NamedTuple):
@@ -101,13 +106,18 @@ def who_does_io(evidence: Evidence) -> Finding | None:
 
 
 def _library(evidence: Evidence, cause: Unevenness) -> str:
-    """Of the file; aggregators are chosen by the MPI library, whatever stands on top of it."""
-    if cause.code is Kind.FEW_AGGREGATORS:
+    """Of the file; aggregators are chosen by the MPI library, whatever stands on top of it, and
+    turns by the program."""
+    if cause.code in (Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS):
         return ""
     return library_in(evidence.files, cause.file)
 
 
 def _cause(evidence: Evidence) -> Unevenness | None:
+    return _turns_on_file(evidence) or _comparing_ranks(evidence)
+
+
+def _comparing_ranks(evidence: Evidence) -> Unevenness | None:
     io_ns = evidence.times.io_ns
     if float(io_ns.max() - io_ns.mean()) < UNEVEN_SHARE * evidence.losses.io_balance_ns:
         return _taking_turns(evidence)
@@ -285,6 +295,29 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"
     facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(use)}"
     return Unevenness(Kind.STRAGGLER, text, facts, None, (slowest,))
+
+
+def _turns_on_file(evidence: Evidence) -> Unevenness | None:
+    """Ranks wait for each other's calls on one file, whatever they do to others meanwhile. A
+    critical path is in one place at a time, and each of its parts waited for the one before: so did
+    what it leads over of several ranks' calls."""
+    on_path = evidence.io_on_path_ns
+    longest = np.asarray(evidence.files["slowest_rank_ns"])
+    saved = on_path - longest
+    if saved.max(initial=0) < max(UNEVEN_SHARE * evidence.losses.io_balance_ns, 1):
+        return None
+    file = int(saved.argmax())
+    use = sum_use(evidence.files, [file])
+    if saved[file] < ON_PATH * (use.time_ns() - longest[file]):
+        return None
+    calls = evidence.file_rank[KINDS[use.kind][0]]
+    rows = [row for row in evidence.rows_of_file(range(len(calls)), file) if calls[row]]
+    ranks = tuple(sorted(int(evidence.file_rank["rank"][row]) for row in rows))
+    who = "ranks" if len(ranks) == evidence.ranks else f"{len(ranks)} of {evidence.ranks} ranks"
+    text = f"{who} {VERBS[use.kind][1]} {evidence.name_of(rows, file)} one after another"
+    part = percent(float(on_path[file] / use.time_ns()))
+    facts = f"{evidence.described(use, use.kind)}; {part} of this time is on the critical path"
+    return Unevenness(Kind.TAKING_TURNS, text, facts, file, ranks)
 
 
 def _taking_turns(evidence: Evidence) -> Unevenness | None:
