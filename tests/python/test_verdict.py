@@ -257,10 +257,26 @@ def test_capture_overhead_and_lost_calls_are_told():
     )
     # 20 M × 40 ns of 10 s
     assert finding(program, "capture_overhead").share_of_runtime == pytest.approx(0.08)
-    assert (
-        finding(program, "incomplete_trace").finding
-        == "the trace is not complete: 7 calls could not be recorded"
+    lost = "the trace is not complete: 7 of 20,000,008 calls could not be recorded"
+    assert finding(program, "incomplete_trace").finding.startswith(lost)
+    assert f". But {lost}" in verdict(program).headline
+
+
+def test_with_many_lost_calls_all_is_said_of_what_was_recorded():
+    """Half of the calls of a run in which one rank writes while the others wait: the others may
+    have written, too."""
+    whole = serial_master(4)
+    assert "serial_writer" in codes(whole)
+    recorded = whole.columns()["capture"]["events"]
+    whole.capture = {"events_lost": recorded, "complete": False}
+    found = verdict(whole)
+    assert found.headline.startswith(
+        f"The trace is not complete: {recorded} of {2 * recorded} calls could not be recorded. "
     )
+    assert "of this run as far as it was recorded" in found.headline
+    assert not {"serial_writer", "load_imbalance", "serialization"} & {f.code for f in found.findings}
+    quiet = _quiet(capture={"events_lost": 10**6, "complete": False})
+    assert verdict(quiet).headline.endswith("I/O takes 1.0 % of this run as far as it was recorded.")
 
 
 def test_findings_come_by_their_share():

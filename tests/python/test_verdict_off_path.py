@@ -140,6 +140,9 @@ def test_file_calls_before_and_after_the_run_are_told():
 
     words = "of rank 0's file calls before MPI_Init and after MPI_Finalize are in no number here"
     assert f"200 ms {words}" in said(200) and "does not hold" not in said(200)
+    # Nothing went by capture: what is said holds for the whole of the run.
+    assert said(200).startswith("I/O takes 1.0 % of this run between MPI_Init and MPI_Finalize.")
+    assert "as far as it was recorded" in said(200, unseen="processes=4")
     assert said(2000).startswith(f"2.00 s {words}. ")  # longer than the run
     assert said(90) == FINE  # of 1 s
     assert "MPI_Init" not in said(2000, mpi="")  # its run is all of the program

@@ -113,3 +113,4 @@ def test_file_calls_outside_of_the_run_are_told(words: list[str], mpi: Mpi, tmp_
     elif measured_s[-1] >= 0.1:
         assert re.search(said, run.headline), run.headline
         assert "does not hold" not in run.headline
+        assert "as far as it was recorded" not in run.headline

@@ -41,7 +41,7 @@ PLANTED = {
     "append_line": (2, r"2 files are opened 12,000 times, for 1\.0 requests each time", "once"),
     "gather_write": (4, r"rank 0 writes 8 files alone while 3 ranks wait", "all ranks"),
     "serial_read": (4, r"rank 0 reads input\.dat alone while 3 ranks wait", "MPI_Bcast"),
-    "baton": (2, r"ranks do their I/O one after another", "baton"),
+    "baton": (2, r"ranks read parts\.dat one after another", "baton"),
     "imbalance": (2, r"rank 1 computes", "balance"),
     "nothing_wrong": (2, r"^(\d ranks .*waited for a processor .*\. )?I/O does not hold", ""),
 }

@@ -195,6 +195,10 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later"
     },
     "not_recorded": {"": "record other processes, too: `tailrace run --processes all`"},
+    "incomplete_trace": {
+        "": "give the trace more room: a directory on a larger file system with --raw-dir, or a "
+        "larger limit on the size of files (ulimit -f)",
+    },
     "other_threads": {
         "": "compare with MPI called by one thread of each rank, whose efficiencies can be told"
     },

@@ -4,7 +4,7 @@ that did not come to its end."""
 from tailrace.names import base_name, printable
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
-from tailrace.verdict.ends import NAMED_RANKS, stopped_early
+from tailrace.verdict.ends import NAMED_RANKS, many_are_lost, stopped_early
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failed_writes
 from tailrace.verdict.off_path import (
@@ -49,14 +49,34 @@ def mpi_not_recorded(evidence: Evidence) -> Finding | None:
     )
 
 
+def calls_lost(evidence: Evidence) -> Finding | None:
+    """For want of room, mostly: nothing is known of what the process did then."""
+    capture = evidence.columns["capture"]
+    lost = int(capture["events_lost"])
+    if not lost:
+        return None
+    of = f"{lost:,} of {count(lost + int(capture['events']), 'call')}"
+    return Finding(
+        Kind.INCOMPLETE_TRACE,
+        f"the trace is not complete: {of} could not be recorded",
+        "; ".join(capture["notes"]) or "what these did is in no number of this report",
+        evidence.lost_share,
+        advice=advice(Kind.INCOMPLETE_TRACE),
+    )
+
+
 def not_recorded(evidence: Evidence) -> Finding | None:
-    """I/O off the path that capture sees: other processes, io_uring, mapped files."""
-    checks = (_earlier, _outside, _processes, _ways)
-    sentences = [text for check in checks if (text := check(evidence))]
+    """I/O off the path that capture sees: other processes, io_uring, mapped files; or off the part
+    of the run that the numbers are about."""
+    outside, sentences = _outside(evidence), _unseen(evidence)
+    if outside:
+        sentences.insert(0, outside)
     if not sentences:
         return None
     amounts = (by_processes(evidence), by_other_ways(evidence))
     facts = "what is not recorded is in no number of this report"
+    if is_all_seen(evidence):
+        facts = "these calls were recorded; the run is what lies between MPI_Init and MPI_Finalize"
     if any(amount.bytes for amount in amounts):
         facts += "; bytes that were not recorded are the kernel's count of them less what was"
     return Finding(
@@ -66,6 +86,16 @@ def not_recorded(evidence: Evidence) -> Finding | None:
         0.0,
         advice=advice(Kind.NOT_RECORDED) if started(evidence) or earlier_ns(evidence) else "",
     )
+
+
+def _unseen(evidence: Evidence) -> list[str]:
+    checks = (_earlier, _processes, _ways)
+    return [text for check in checks if (text := check(evidence))]
+
+
+def is_all_seen(evidence: Evidence) -> bool:
+    """Nothing went by capture, and nothing was lost."""
+    return not _unseen(evidence) and not evidence.lost_share
 
 
 def _mostly(evidence: Evidence) -> bool:
@@ -199,6 +229,8 @@ def veils(evidence: Evidence, caution: Finding) -> bool:
     """Whether with it nobody can say that nothing holds the run back."""
     if caution.code is Kind.OVERLAPPED_IO:
         return slept_share(evidence) >= NOTABLE_SLEEP
+    if caution.code is Kind.INCOMPLETE_TRACE:
+        return many_are_lost(evidence)
     return caution.code in (Kind.NOT_RECORDED, Kind.OTHER_THREADS)
 
 
@@ -206,10 +238,12 @@ def goes_first(evidence: Evidence, caution: Finding) -> bool:
     """Whether it is said before all else: it is about most of what the program does."""
     if caution.code is Kind.NOT_RECORDED:
         return _mostly(evidence)
-    return caution.code in (Kind.OVERLAPPED_IO, Kind.OTHER_THREADS) and veils(evidence, caution)
+    first = (Kind.OVERLAPPED_IO, Kind.OTHER_THREADS, Kind.INCOMPLETE_TRACE)
+    return caution.code in first and veils(evidence, caution)
 
 
 CAUTIONS = (
+    calls_lost,
     mpi_not_recorded,
     missing_ranks,
     other_threads,

@@ -18,6 +18,8 @@ from tailrace.verdict.evidence import Evidence, Finding, Kind
 NAMED_RANKS = 4
 # From such a share of the run on, what a rank did there decides what can be said of the ranks.
 NOTABLE_UNKNOWN = 0.05
+# The same of the calls that could not be recorded.
+NOTABLE_LOST = 0.02
 
 
 def unknown_ns(evidence: Evidence) -> np.ndarray:
@@ -26,9 +28,15 @@ def unknown_ns(evidence: Evidence) -> np.ndarray:
     return evidence.of_ranks("unknown_ns")
 
 
+def many_are_lost(evidence: Evidence) -> bool:
+    """Calls that were not recorded are so many that the others do not tell what the run did."""
+    return evidence.lost_share >= NOTABLE_LOST
+
+
 def much_is_unknown(evidence: Evidence) -> bool:
     """Whom others waited for, and for how long they computed, cannot be told then."""
-    return evidence.share(float(unknown_ns(evidence).max(initial=0))) >= NOTABLE_UNKNOWN
+    longest_ns = float(unknown_ns(evidence).max(initial=0))
+    return many_are_lost(evidence) or evidence.share(longest_ns) >= NOTABLE_UNKNOWN
 
 
 def computed_at_most_ns(evidence: Evidence) -> np.ndarray:

@@ -158,6 +158,13 @@ class Evidence:
     def overhead(self) -> Overhead:
         return overhead_of(self.columns, self.times)
 
+    @property
+    def lost_share(self) -> float:
+        """Of all calls, the share that could not be recorded."""
+        capture = self.columns["capture"]
+        lost = int(capture["events_lost"])
+        return lost / max(lost + int(capture["events"]), 1)
+
     def waited_ns(self, state: str) -> int:
         """Notable waits in this state, summed over ranks: what is no other cause's."""
         if self.processors is None or not self.processors.notable:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tailrace.units import nanoseconds, percent
-from tailrace.verdict.cautions import CAUTIONS, goes_first, veils
+from tailrace.verdict.cautions import CAUTIONS, goes_first, is_all_seen, veils
 from tailrace.verdict.efficiencies import losses
-from tailrace.verdict.ends import much_is_unknown
+from tailrace.verdict.ends import many_are_lost, much_is_unknown
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.gains import with_prediction
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
@@ -89,7 +89,10 @@ def _sentence(finding: Finding) -> str:
 
 def _as_far_as(evidence: Evidence, veiled: list[Finding]) -> str:
     share = f"I/O takes {percent(evidence.io_share)} of this run"
-    if any(finding.code is Kind.NOT_RECORDED for finding in veiled):
+    codes = {finding.code for finding in veiled}
+    if codes == {Kind.NOT_RECORDED} and is_all_seen(evidence):
+        return f"{share} between MPI_Init and MPI_Finalize."
+    if codes & {Kind.NOT_RECORDED, Kind.INCOMPLETE_TRACE}:
         return f"{share} as far as it was recorded."
     whose = "the main thread shows" if evidence.ranks == 1 else "the ranks' main threads show"
     return f"{share} as far as {whose}."
@@ -141,6 +144,8 @@ def _with_io(
         text = f"{takes} {percent(evidence.io_share)}"
     else:
         text = f"I/O takes {percent(evidence.io_share)} of this run"
+    if many_are_lost(evidence):
+        text += " as far as it was recorded"
     around = cause is not None and cause.code is Kind.BETWEEN_LAYERS
     if around and exchange < NOTABLE_LOSS and cause:
         text += f", MPI-IO around its file calls {percent(cause.share_of_runtime)}"

@@ -5,6 +5,7 @@ import numpy as np
 
 from tailrace.units import count, nanoseconds, percent
 from tailrace.verdict.advice import advice
+from tailrace.verdict.ends import many_are_lost
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.off_path import of_others_mostly
 from tailrace.verdict.requests import MOVING_KINDS, calls_of, calls_of_functions
@@ -30,10 +31,11 @@ SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_set_size", "MPI_Fi
 
 def causes(evidence: Evidence) -> list[Finding]:
     """Who does the I/O, where ranks differ in it, and why the rest takes as long as it does. Of the
-    main threads: nothing can be told where the tables are mostly about others."""
+    main threads: nothing can be told where the tables are mostly about others. Nor do ranks compare
+    where calls of some were lost."""
     if of_others_mostly(evidence):
         return []
-    who = who_does_io(evidence)
+    who = None if many_are_lost(evidence) else who_does_io(evidence)
     losses = evidence.losses
     why = why_slow(evidence, losses.io_transfer_ns if who else losses.io_ns)
     return [finding for finding in (who, why) if finding is not None]

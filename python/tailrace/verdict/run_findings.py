@@ -4,7 +4,7 @@ import numpy as np
 
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
-from tailrace.verdict.ends import computed_at_most_ns, much_is_unknown, unknown_ns
+from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
 from tailrace.verdict.off_path import asleep, slept_share, slept_text
@@ -25,7 +25,10 @@ COSTLIEST_SHARE = 0.5
 
 
 def imbalance(evidence: Evidence) -> Finding | None:
-    """Load balance: avg U / max U."""
+    """Load balance: avg U / max U. Not where calls were lost: a rank's time ends with the
+    last that was recorded."""
+    if many_are_lost(evidence):
+        return None
     times, useful = evidence.times, computed_at_most_ns(evidence)
     at_least, supposing = "", ""
     if unknown_ns(evidence).any():
@@ -251,21 +254,16 @@ def capture_overhead(evidence: Evidence) -> Finding | None:
 
 
 def incomplete_trace(evidence: Evidence) -> Finding | None:
+    """Streams without an end; of lost calls the first line speaks."""
     capture = evidence.columns["capture"]
-    lost = int(capture["events_lost"])
-    if capture["complete"] and not lost:
+    if capture["complete"] or evidence.lost_share:
         return None
-    what = (
-        f"{count(lost, 'call')} could not be recorded"
-        if lost
-        else "some ranks ended without closing their trace"
-    )
-    share = lost / max(lost + int(capture["events"]), 1)
+    what = "some ranks ended without closing their trace"
     return Finding(
         Kind.INCOMPLETE_TRACE,
         f"the trace is not complete: {what}",
         "; ".join(capture["notes"]) or what,
-        share,
+        0.0,
     )
 
 
