@@ -18,7 +18,7 @@ REACH = ("reads_begin", "reads_end", "writes_begin", "writes_end")
 # Functions of the intervals, by kind of call.
 FUNCTIONS = {
     "read": {"pread", "fread"},
-    "write": {"pwrite", "fwrite", "fflush", "fprintf", "dprintf", "__dprintf_chk"},
+    "write": {"pwrite", "pwritev2", "fwrite", "fflush", "fprintf", "dprintf", "__dprintf_chk"},
     "open": {"open"},
     "close": {"close"},
     "look_up": {"stat"},

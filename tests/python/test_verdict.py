@@ -274,9 +274,13 @@ def test_with_many_lost_calls_all_is_said_of_what_was_recorded():
         f"The trace is not complete: {recorded} of {2 * recorded} calls could not be recorded. "
     )
     assert "of this run as far as it was recorded" in found.headline
-    assert not {"serial_writer", "load_imbalance", "serialization"} & {f.code for f in found.findings}
+    assert not {"serial_writer", "load_imbalance", "serialization"} & {
+        f.code for f in found.findings
+    }
     quiet = _quiet(capture={"events_lost": 10**6, "complete": False})
-    assert verdict(quiet).headline.endswith("I/O takes 1.0 % of this run as far as it was recorded.")
+    assert verdict(quiet).headline.endswith(
+        "I/O takes 1.0 % of this run as far as it was recorded."
+    )
 
 
 def test_findings_come_by_their_share():

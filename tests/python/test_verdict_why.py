@@ -386,17 +386,19 @@ def test_small_reads_that_wait_are_not_advised_about_writing():
     found = first(read(SECOND, b"/run/in", 40 * 4096, 40))
     assert found.code == "slow_small_requests"
     assert "POSIX_FADV_WILLNEED" in found.advice
-    assert "O_SYNC" in first(write(SECOND, b"/run/in", 40 * 4096, 40)).advice
+    assert "POSIX_FADV" not in first(write(SECOND, b"/run/in", 40 * 4096, 40)).advice
 
 
 def test_files_opened_to_wait_for_the_device_are_told_so():
     calls = (write(SECOND, b"/run/log", 40 * 4096, 40),)
 
-    def opened(**meta: str) -> Finding:
+    def opened(tool: str = "tailrace", **meta: str) -> Finding:
         run = Program([[useful(SECOND), *calls]] * RANKS, 2 * SECOND, 2 * SECOND, SECOND, meta=meta)
-        return judge(Evidence(run.columns())).findings[0]
+        return judge(Evidence(run.columns() | {"format": tool})).findings[0]
 
-    assert opened(opened_direct="/run/other").advice.startswith("do not open with O_SYNC")
+    # Tailrace notes how files were opened, other tools do not.
+    assert opened(opened_direct="/run/other").advice == "gather small requests into large ones"
+    assert opened("prv").advice.startswith("do not open with O_SYNC")
     both = {"opened_direct": "/run/a\x1f/run/log", "opened_synchronous": "/run/log"}
     assert opened(**both).advice.startswith("with O_DIRECT each request waits")
     found = opened(opened_synchronous="/run/log")
@@ -404,6 +406,14 @@ def test_files_opened_to_wait_for_the_device_are_told_so():
         "; opened with O_SYNC or O_DSYNC; 50.0 % of all ranks' time is spent in file calls"
     )
     assert "call fsync once" in found.advice
+
+
+def test_flags_of_each_write_are_advised_about_where_it_can_have_some():
+    plain = write(SECOND, b"/run/log", 40 * 4096, 40)
+    found = first(replace(plain, function="pwritev2"))
+    assert found.code == "slow_small_requests"
+    assert found.advice.startswith("with RWF_DSYNC or RWF_SYNC pwritev2 waits")
+    assert "RWF" not in first(plain).advice
 
 
 def test_whole_chunks_that_are_read_again_and_again():

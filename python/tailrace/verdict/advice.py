@@ -120,7 +120,12 @@ ADVICE: dict[str, dict[str, str]] = {
         "shared": _SHARED_POINTER,
     },
     "slow_small_requests": {
-        "": "do not open with O_SYNC, O_DSYNC or O_DIRECT; gather small requests into large ones",
+        "": "gather small requests into large ones",
+        "not known": "do not open with O_SYNC, O_DSYNC or O_DIRECT; gather small requests into "
+        "large ones",
+        "each call": "with RWF_DSYNC or RWF_SYNC pwritev2 waits for the device each time: leave "
+        "the flag out and call fsync once where the data must be safe, or gather small requests "
+        "into large ones",
         "synchronous": "O_SYNC and O_DSYNC make each write wait for the device: open without them "
         "and call fsync once where the data must be safe, or gather small requests into large ones",
         "direct": "with O_DIRECT each request waits for the device: gather small requests into "

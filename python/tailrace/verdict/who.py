@@ -58,8 +58,8 @@ COMPARABLE_CALLS = 20
 # chance gives less than so many ranks, no overlap proves nothing.
 TURNS_OVERLAP = 0.25
 CHANCE_OVERLAP = 1.15
-# Where they take turns on one file, so much of what they do to it beyond the longest of them lies on
-# the critical path: all of it where nobody comes late, nothing where they use it at the same time.
+# Where they take turns on one file, so much of what they do to it beyond the longest of them lies
+# on the critical path: all of it where nobody comes late, nothing where all use it at once.
 ON_PATH = 0.5
 
 

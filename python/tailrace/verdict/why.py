@@ -34,7 +34,7 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -61,8 +61,10 @@ from tailrace.verdict.requests import (
     noun_of,
     shared_calls,
     sum_use,
+    sums_of,
     waits_for_collective,
 )
+from tailrace.verdict.slow_file import slow_file
 
 # Two runs of one program on one machine differ by about this much: a smaller share is not worth a
 # change.
@@ -78,6 +80,8 @@ DESCRIPTOR_PRINTS = ("dprintf", "vdprintf", "__dprintf_chk", "__vdprintf_chk")
 MANY_REQUESTS = 1000
 # A page cache takes a small request in microseconds: one that takes this waits for a device.
 WAITING_NS = 100_000
+# They take RWF_SYNC and RWF_DSYNC.
+WITH_FLAGS = ("pwritev2", "pwritev64v2")
 OPENED_WITH = {"direct": "O_DIRECT", "synchronous": "O_SYNC or O_DSYNC"}
 # A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.
 CONTENDED_NS = 50_000
@@ -203,7 +207,7 @@ def _locks(evidence: Evidence) -> Cause:
 def _moving(evidence: Evidence, kind: str) -> Cause:
     checks = (failing, _modules, redundant, amplified, jumping, _flushed, _small_ones)
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
-    return next(found, None) or _slow_file(evidence, kind)
+    return next(found, None) or slow_file(evidence, kind)
 
 
 def _modules(evidence: Evidence, kind: str) -> Cause | None:
@@ -393,7 +397,17 @@ def _advised_of_slow(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
     if library_in(evidence.files, int(rows[0])) == "mpiio":
         return ""
     how = evidence.opened(rows)
-    return "reads" if kind == "read" and how != "direct" else how
+    if kind == "read" and how != "direct":
+        return "reads"
+    if not how and evidence.columns["format"] != "tailrace":
+        return "not known"  # how files were opened
+    return how or ("each call" if _with_flags(evidence, kind) else "")
+
+
+def _with_flags(evidence: Evidence, kind: str) -> bool:
+    """Whether most of that time is in calls that may be told each for itself to wait."""
+    _, time_ns = sums_of(evidence.columns["functions"], WITH_FLAGS)
+    return 2 * time_ns > evidence.use.time_ns(kind)
 
 
 def _totals(use: Use, kind: str) -> str:
@@ -445,56 +459,3 @@ def _interleaved(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
     lengths = (end - begin for begin, end in zip(begins, ends, strict=True))
     step = sum(length * times for length, times in zip(lengths, passes, strict=True)) / calls
     return f", one every {byte_count(step)} of {where_of(evidence, rows)},"
-
-
-def _slow_file(evidence: Evidence, kind: str) -> Cause:
-    """The file with most of the time, and the rate at which a rank moves its bytes."""
-    table = evidence.file_rank
-    file = _without_equal(evidence, evidence.named_file(kind), kind)
-    rows = evidence.rows_of_file(
-        np.flatnonzero(np.asarray(table[KINDS[kind][0]]) > 0).tolist(), file
-    )
-    use = sum_use(table, rows)
-    rate = evidence.rate_of(use, kind)
-    at = f" at {rate}" if rate else ""
-    doing = {"read": "reading", "write": "writing"}[kind]
-    what = f"{doing} {evidence.name_of(rows, file)}"
-    advised = "read" if kind == "read" else ""
-    if kind == "read" and (alike := _read_alike(evidence, file, rows)):
-        what, advised = f"{alike},", "same"
-    text = f"{what}{at}".removesuffix(",")
-    facts = evidence.described(use, kind) + _crooked(evidence, file, kind)
-    return Cause(Kind.SLOW_FILE_SYSTEM, text, facts, file, advised=advised)
-
-
-def _without_equal(evidence: Evidence, file: int | None, kind: str) -> int | None:
-    """The file, unless another has half of its time: ranks with a file each are not to be taken for
-    one file."""
-    times = np.asarray(evidence.files[f"{kind}_ns"], dtype=np.int64)
-    if file is None or (2 * times > times[file]).sum() > 1:
-        return None
-    return file
-
-
-def _read_alike(evidence: Evidence, file: int | None, rows: Sequence[int]) -> str:
-    """Ranks that read as many bytes of one file, from places that are not known, as of files read
-    from their begin on. They may be the same bytes."""
-    each = np.asarray(evidence.file_rank["bytes_read"])[rows]
-    if file is None or len(rows) < 2 or int(evidence.files["reads_begin"][file]) >= 0:
-        return ""
-    if each.min() != each.max() or not each.max():
-        return ""
-    everyone = len(rows) == evidence.ranks
-    ranks = f"each of {len(rows)} ranks reads" if everyone else f"{len(rows)} ranks each read"
-    return f"{ranks} {byte_count(each[0])} of {evidence.name_of(rows, file)}"
-
-
-def _crooked(evidence: Evidence, file: int | None, kind: str) -> str:
-    """How many of the requests to a file that several ranks share begin within a block."""
-    if file is None or int(evidence.files["ranks"][file]) < 2:
-        return ""
-    use = sum_use(evidence.files, [file])
-    calls, crooked = use.calls(kind), use.pattern(kind, "unaligned")
-    if 2 * crooked < calls:
-        return ""
-    return f"; {percent(crooked / calls)} do not begin at a multiple of 4 KiB"

@@ -1,0 +1,64 @@
+"""Where no other cause is found: the file with most of the time, and the rate at which its bytes
+move."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tailrace.units import byte_count, percent
+from tailrace.verdict.cause import Cause
+from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.requests import KINDS, sum_use
+
+
+def slow_file(evidence: Evidence, kind: str) -> Cause:
+    """The file with most of the time, and the rate at which a rank moves its bytes."""
+    table = evidence.file_rank
+    file = _without_equal(evidence, evidence.named_file(kind), kind)
+    rows = evidence.rows_of_file(
+        np.flatnonzero(np.asarray(table[KINDS[kind][0]]) > 0).tolist(), file
+    )
+    use = sum_use(table, rows)
+    rate = evidence.rate_of(use, kind)
+    at = f" at {rate}" if rate else ""
+    doing = {"read": "reading", "write": "writing"}[kind]
+    what = f"{doing} {evidence.name_of(rows, file)}"
+    advised = "read" if kind == "read" else ""
+    if kind == "read" and (alike := _read_alike(evidence, file, rows)):
+        what, advised = f"{alike},", "same"
+    text = f"{what}{at}".removesuffix(",")
+    facts = evidence.described(use, kind) + _crooked(evidence, file, kind)
+    return Cause(Kind.SLOW_FILE_SYSTEM, text, facts, file, advised=advised)
+
+
+def _without_equal(evidence: Evidence, file: int | None, kind: str) -> int | None:
+    """The file, unless another has half of its time: ranks with a file each are not to be taken for
+    one file."""
+    times = np.asarray(evidence.files[f"{kind}_ns"], dtype=np.int64)
+    if file is None or (2 * times > times[file]).sum() > 1:
+        return None
+    return file
+
+
+def _read_alike(evidence: Evidence, file: int | None, rows: Sequence[int]) -> str:
+    """Ranks that read as many bytes of one file, from places that are not known, as of files read
+    from their begin on. They may be the same bytes."""
+    each = np.asarray(evidence.file_rank["bytes_read"])[rows]
+    if file is None or len(rows) < 2 or int(evidence.files["reads_begin"][file]) >= 0:
+        return ""
+    if each.min() != each.max() or not each.max():
+        return ""
+    everyone = len(rows) == evidence.ranks
+    ranks = f"each of {len(rows)} ranks reads" if everyone else f"{len(rows)} ranks each read"
+    return f"{ranks} {byte_count(each[0])} of {evidence.name_of(rows, file)}"
+
+
+def _crooked(evidence: Evidence, file: int | None, kind: str) -> str:
+    """How many of the requests to a file that several ranks share begin within a block."""
+    if file is None or int(evidence.files["ranks"][file]) < 2:
+        return ""
+    use = sum_use(evidence.files, [file])
+    calls, crooked = use.calls(kind), use.pattern(kind, "unaligned")
+    if 2 * crooked < calls:
+        return ""
+    return f"; {percent(crooked / calls)} do not begin at a multiple of 4 KiB"
