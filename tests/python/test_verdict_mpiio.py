@@ -190,3 +190,33 @@ def test_calls_that_do_not_block_are_as_many_as_they_ask_for(function, mpi_libra
     found = next(f for f in judge(Evidence(columns)).findings if f.code == "small_requests")
     assert found.finding.startswith("327,680 small writes of 512 B on average")
     assert advised in found.advice
+
+
+def _written_from(function: str) -> dict:
+    """Rank 0 writes FIELD for 2 s below this function, and the others wait."""
+    columns = aggregated("MPI_File_write_at_all").columns()
+    kinds = [name for name in columns["files"] if name.endswith("_ns") and "rank" not in name]
+    row = {name: [0] for name in [*kinds, "bytes_read"]}
+    row |= {"write_ns": [2 * SECOND], "bytes_written": [10**9]}
+    frames = {"function": ["inside", function, "main"], "source": [""] * 3, "line": [0] * 3}
+    frames |= {"module": ["libmpi.so.12", "libmpi.so.12", "model"]}
+    places = {"file": [columns["files"]["path"].index(FIELD)], "path": [0], "paths": [[0, 1, 2]]}
+    return columns | {"places": row | places | {"frames": frames}}
+
+
+def test_what_preallocates_is_named_and_not_who_writes_for_it():
+    found = judge(Evidence(_written_from("PMPI_File_preallocate")))
+    (room,) = [finding for finding in found.findings if finding.code == "preallocation"]
+    assert room.finding == (
+        "MPI_File_preallocate, which writes 1.00 GB of field.dat on rank 0 while 3 ranks wait, "
+        "takes 99.8 % of the I/O time"
+    )
+    assert (room.ranks, room.gain_s) == ((0,), pytest.approx(2, abs=0.01))
+    assert "MPI_File_set_size" in room.advice
+    assert "few_aggregators" not in {finding.code for finding in found.findings}
+
+
+def test_what_is_written_for_others_is_no_preallocation():
+    codes = {f.code for f in judge(Evidence(_written_from("PMPI_File_write_at_all"))).findings}
+    assert "few_aggregators" in codes
+    assert "preallocation" not in codes

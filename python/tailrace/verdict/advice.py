@@ -166,11 +166,17 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "compare with what the file system can do (tailrace bench h5perf); write less, or to "
         "node-local storage",
     },
+    "preallocation": {
+        "": "leave MPI_File_preallocate out: writing makes files longer by itself, and "
+        "MPI_File_set_size sets a size without writing; where room has to be reserved, let the "
+        "command fallocate do it before the run",
+    },
     "between_layers": {
         "": "compare collective with independent calls, and numbers of aggregators (hint cb_nodes)",
         "set-up": "open the file and set the view once, outside the loop",
         "set-up once": "use fewer files: opening, setting views and closing are collective, and "
         "take the longer the more ranks there are",
+        "preallocation": "leave MPI_File_preallocate out: writing makes files longer by itself",
         "shared": _SHARED_POINTER,
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",

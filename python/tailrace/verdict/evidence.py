@@ -59,6 +59,7 @@ class Kind(StrEnum):
     REDUNDANT_READS = "redundant_reads"
     AMPLIFICATION = "amplification"
     SLOW_FILE_SYSTEM = "slow_file_system"
+    PREALLOCATION = "preallocation"
     BETWEEN_LAYERS = "between_layers"
     OUTPUTS = "outputs"
     OUTPUT_ROUTINE = "output_routine"

@@ -8,6 +8,7 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.ends import many_are_lost
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.off_path import of_others_mostly
+from tailrace.verdict.preallocation import PREALLOCATE, is_most_of_io, preallocation
 from tailrace.verdict.requests import MOVING_KINDS, calls_of, calls_of_functions
 from tailrace.verdict.run_findings import exchange_share
 from tailrace.verdict.who import who_does_io
@@ -35,10 +36,13 @@ def causes(evidence: Evidence) -> list[Finding]:
     where calls of some were lost."""
     if of_others_mostly(evidence):
         return []
+    room = preallocation(evidence)
+    if room is not None and is_most_of_io(evidence):
+        return [room]
     who = None if many_are_lost(evidence) else who_does_io(evidence)
     losses = evidence.losses
     why = why_slow(evidence, losses.io_transfer_ns if who else losses.io_ns)
-    return [finding for finding in (who, why) if finding is not None]
+    return [finding for finding in (who, why, room) if finding is not None]
 
 
 def locks(evidence: Evidence) -> Finding | None:
@@ -131,6 +135,8 @@ def costly_calls(evidence: Evidence) -> list[tuple[str, float]]:
 def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
     """How the costliest function is to be advised about."""
     name = calls[0][0] if calls else ""
+    if PREALLOCATE.match(name):
+        return "preallocation"
     if name in SETTING_UP:
         made = calls_of_functions(evidence.columns["functions"], [name])
         return "set-up" if made > OFTEN * evidence.ranks else "set-up once"

@@ -81,6 +81,7 @@ KINDS_OF: dict[Kind, tuple[str, ...]] = {
 ABOUT_FILES = frozenset(KINDS_OF) | {
     *(Kind.FEW_RANKS, Kind.TAKING_TURNS, Kind.UNEVEN_BYTES, Kind.UNEVEN_CALLS),
     *(Kind.STRAGGLER, Kind.SLOW_FILE_SYSTEM, Kind.FEW_AGGREGATORS),
+    Kind.PREALLOCATION,
 }
 ABOUT_MPI = frozenset({Kind.NETWORK, Kind.SERIALIZATION})
 

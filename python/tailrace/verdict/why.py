@@ -46,6 +46,7 @@ from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, whe
 from tailrace.verdict.evidence import STANDARD_STREAMS, Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
 from tailrace.verdict.names_of_files import are_modules, in_names
+from tailrace.verdict.preallocation import preallocated
 from tailrace.verdict.requests import (
     FLUSH_NAMES,
     KINDS,
@@ -281,6 +282,8 @@ def surplus(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     files = evidence.files
     asked = np.asarray(files["mpiio_bytes_read"]) + np.asarray(files["mpiio_bytes_written"])
     moved = np.asarray(files["bytes_read"]) + np.asarray(files["bytes_written"])
+    room = preallocated(evidence)
+    moved = moved - room.bytes_read - room.bytes_written
     return (asked > 0) & (moved >= AMPLIFIED * asked), 1 - asked / np.maximum(moved, 1)
 
 
