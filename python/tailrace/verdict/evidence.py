@@ -25,8 +25,6 @@ NAMED_FILE_SHARE = 0.5
 
 # The engine's word for a file that is on one.
 ON_FILE_SYSTEM = "file_system"
-STANDARD_STREAMS = frozenset({b"<stdin>", b"<stdout>", b"<stderr>"})
-
 
 # POP takes 0.8 for the product of the factors as acceptable; one factor below 0.95 is worth a word.
 NOTABLE_LOSS = 0.05

@@ -43,7 +43,7 @@ from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice, library_in
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
-from tailrace.verdict.evidence import STANDARD_STREAMS, Evidence, Finding, Kind
+from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
 from tailrace.verdict.names_of_files import are_modules, in_names
 from tailrace.verdict.preallocation import preallocated
@@ -353,12 +353,11 @@ def _in_one_place(evidence: Evidence, kind: str) -> np.ndarray:
 
 
 def _is_small(evidence: Evidence, kind: str) -> np.ndarray:
-    """Files of which nine tenths of these requests are small; standard streams are not files."""
+    """Files of which nine tenths of these requests are small."""
     files = evidence.files
     calls = np.asarray(files[KINDS[kind][0]], dtype=np.int64)
     small = np.asarray(files[f"{KINDS[kind][0]}_small"], dtype=np.int64)
-    streams = np.asarray([bytes(path) in STANDARD_STREAMS for path in files["path"]], dtype=bool)
-    return (calls > 0) & (small >= 0.9 * calls) & ~streams
+    return (calls > 0) & (small >= 0.9 * calls)
 
 
 def _flushed(evidence: Evidence, kind: str) -> Cause | None:
