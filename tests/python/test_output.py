@@ -18,6 +18,7 @@ import pytest
 from tailrace import store
 from tailrace.errors import TailraceError
 from tailrace.output import publish, write_new, write_whole
+from tests.conftest import find_mpi
 
 pytest.importorskip("tailrace._engine", reason="the compiled engine is not built")
 # The command of the environment that the tests run in comes first.
@@ -253,6 +254,27 @@ def test_why_nothing_was_recorded(tmp_path, command, reason):
     assert reason in sentence
     assert "hint: " in done.stderr
     assert not list(tmp_path.glob("tailrace-*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("-n 1 ./missing fmt", "./missing does not exist"),
+        ("./missing fmt", "./missing does not exist"),
+        ("-n 1 missing fmt", "missing: command not found"),
+        ("-n 1 ./plain fmt", "./plain is not executable"),
+        ("-n 1 false ./missing", "false ended with status 1"),
+        ("-genv A b/c -n 1 false", "false ended with status 1"),
+        ("-wdir / -n 1 ./bin/false", "mpiexec ended with status 1"),
+    ],
+)
+def test_a_program_of_ranks_that_cannot_be_started_is_named(tmp_path, words, reason):
+    """Not the word behind it, that may be a program by chance: fmt."""
+    (tmp_path / "plain").touch()
+    launcher = find_mpi("mpich").mpiexec
+    done = sh(f"cd $D && tailrace run -- {launcher} {words}", D=tmp_path)
+    (sentence,) = [line for line in done.stderr.splitlines() if "nothing was recorded" in line]
+    assert reason in sentence
 
 
 def test_a_name_of_a_directory_that_cannot_be_made_with_strict(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tailrace.capture.elf import is_elf
+from tailrace.names import shown_path
 
 # fmt: off
 LAUNCHERS = frozenset({
@@ -38,6 +39,12 @@ WITH_PROGRAMS = frozenset(
     for name in ("launcher", "bootstrap")
     for part in ("", "-exec")
 )
+# Options of launchers behind whose number the program stands where no other option follows; those
+# with two values; those without one; and those that say where the program is started.
+NUMBERS_OF_RANKS = frozenset({"-n", "-np", "--n", "--np"})
+WITH_TWO_VALUES = frozenset({"-genv", "-env", "-mca", "--mca", "--gmca", "--prtemca", "--pmixmca"})
+WITHOUT_VALUE = frozenset({"--oversubscribe", "--allow-run-as-root", "--tag-output", "-l", "-v"})
+DIRECTORIES = frozenset({"-wdir", "--wdir", "-wd", "-D", "--chdir"})
 MULTIPLE_NODE_OPTIONS = (
     "-H",
     "-host",
@@ -60,12 +67,14 @@ class Launch(NamedTuple):
     """`launcher`: the command's mpiexec or the like, None without. `program`: what the ranks run,
     None where not found.
 
-    `name`: what to call the run, from the program's or its script's file name.
+    `name`: what to call the run, from the program's or its script's file name. `absent`: a word
+    before the program, in a program's place, which names none.
     """
 
     launcher: Path | None
     program: Path | None
     name: str
+    absent: str = ""
 
     @property
     def is_plain_program(self) -> bool:
@@ -95,13 +104,16 @@ def executable(word: str) -> Path | None:
 def read_command(command: list[str]) -> Launch:
     """Words are looked up as the shell would; options and their values are passed over as they name
     no executable."""
-    launcher, skips = None, False
+    launcher, skips, absent = None, False, ""
     for place, word in enumerate(command):
         if word.startswith("-"):
             skips = word in WITH_PROGRAMS
             continue
         skipped, skips = skips, False
-        if skipped or (path := executable(word)) is None:
+        if skipped:
+            continue
+        if (path := executable(word)) is None:
+            absent = absent or (word if launcher and _is_in_place(command, place) else "")
             continue
         path = _behind_shim(path)
         if path.name in LAUNCHERS:
@@ -111,8 +123,33 @@ def read_command(command: list[str]) -> Launch:
         elif path.name not in WRAPPERS and (place == 0 or not word.isdigit()):
             if launcher is None and _starts_launcher(path, command[place + 1 :]):
                 continue
-            return Launch(launcher, path, _name(path, command[place + 1 :]))
-    return Launch(launcher, None, _stem(Path(command[0])))
+            return Launch(launcher, path, _name(path, command[place + 1 :]), absent)
+    return Launch(launcher, None, _stem(Path(command[0])), absent)
+
+
+def _is_in_place(command: list[str], place: int) -> bool:
+    """Whether a program is to be expected there: behind the number of ranks, or where the word is a
+    path and no option's value. Where the launcher changes directories, nobody knows."""
+    *_, second, first = ["", "", *command[:place]]
+    if not DIRECTORIES.isdisjoint(command[:place]):
+        return False
+    if first.isdigit() and second in NUMBERS_OF_RANKS:
+        return True
+    is_option = first.startswith("-") and first not in WITHOUT_VALUE
+    of_option = is_option or second in WITH_TWO_VALUES
+    return "/" in command[place] and "=" not in command[place] and not of_option
+
+
+def why_not_executable(word: str) -> tuple[str, str]:
+    """What is wrong with a word that names no program, and what to look at."""
+    name = shown_path(word)
+    if "/" not in word:
+        return f"{name}: command not found", f"is it on the PATH, or is it ./{name}?"
+    if not os.path.exists(word):  # noqa: PTH110 - as Path.exists, but a long name is no error
+        return f"{name} does not exist", "check the path of the program"
+    if Path(word).is_dir():
+        return f"{name} is a directory", "name a program in it"
+    return f"{name} is not executable", "`chmod +x` makes a program executable"
 
 
 def _starts_launcher(path: Path, words: list[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tailrace.capture.elf import is_elf, is_of_go, is_of_musl, is_static
 from tailrace.capture.environment import CaptureOptions, Place
-from tailrace.capture.launch import Launch, recorded_program
+from tailrace.capture.launch import Launch, recorded_program, why_not_executable
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 
@@ -41,6 +41,7 @@ def why_nothing(attempt: Attempt) -> TailraceError:
         _cleared,
         _cannot_be_loaded,
         _another_user,
+        _absent,
         _failed,
         _no_rank,
     )
@@ -140,6 +141,13 @@ def _mode(program: Path) -> int:
         return program.stat().st_mode
     except OSError:
         return 0
+
+
+def _absent(attempt: Attempt) -> Reason:
+    """The launcher was given no program: what follows, a word that the program would have got, may
+    name one by chance."""
+    word = attempt.launch.absent
+    return why_not_executable(word) if word and attempt.status else None
 
 
 def _failed(attempt: Attempt) -> Reason:

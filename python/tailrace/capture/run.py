@@ -24,6 +24,7 @@ from tailrace.capture.launch import (
     read_command,
     recorded_name,
     spans_nodes,
+    why_not_executable,
 )
 from tailrace.capture.mpi import for_command
 from tailrace.capture.reasons import Attempt, why_nothing
@@ -77,18 +78,10 @@ def _cannot_start(word: str) -> int | None:
     is compiled for it; None where it can be started."""
     if executable(word) is not None:
         return None
-    name = shown_path(word)
-    if "/" not in word:
-        tell(f"{name}: command not found\n\nhint: is it on the PATH, or is it ./{name}?")
-        return NOT_FOUND
-    if not os.path.exists(word):  # noqa: PTH110 - as Path.exists, but a long name is no error
-        tell(f"{name} does not exist\n\nhint: check the path of the program")
-        return NOT_FOUND
-    if Path(word).is_dir():
-        tell(f"{name} is a directory\n\nhint: name a program in it")
-    else:
-        tell(f"{name} is not executable\n\nhint: `chmod +x` makes a program executable")
-    return NOT_EXECUTABLE
+    sentence, hint = why_not_executable(word)
+    tell(f"{sentence}\n\nhint: {hint}")
+    exists = "/" in word and os.path.exists(word)  # noqa: PTH110 - a long name is no error here
+    return NOT_EXECUTABLE if exists else NOT_FOUND
 
 
 @contextlib.contextmanager
