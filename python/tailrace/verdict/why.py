@@ -9,8 +9,8 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | the pointer that ranks share, which n   | ROMIO's file of a shared pointer has half of the time |
 | calls of F lock and move                | in all file calls                                     |
 | n fsyncs of x each                      | synchronising takes most                              |
-| n flushes of m bytes                    | most writes are fflush's, less than 64 KiB, a thousand|
-|                                         | of them                                               |
+| n flushes of m bytes                    | most writes, and most of their time, are fflush's,    |
+|                                         | less than 64 KiB, a thousand of them                  |
 | F is opened n times, for m requests each| F is opened more than REOPENED times by each rank, few|
 |                                         | requests follow, and files are not renamed as often   |
 | n files of m bytes                      | MANY_FILES opened, of less than 1 MB; no slow one     |
@@ -362,14 +362,16 @@ def _is_small(evidence: Evidence, kind: str) -> np.ndarray:
 
 def _flushed(evidence: Evidence, kind: str) -> Cause | None:
     """Writes that the program itself has made, by fflush after every few bytes."""
-    use = evidence.use
-    calls = flushed(use, evidence.columns["functions"]) if kind == "write" else 0
+    use, functions = evidence.use, evidence.columns["functions"]
+    calls = flushed(use, functions) if kind == "write" else 0
     if calls < MANY_REQUESTS or 2 * use.pattern(kind, "small") < use.calls(kind):
         return None
-    functions = evidence.columns["functions"]
+    _, time_ns = sums_of(functions, FLUSH_NAMES)
+    if time_ns < CAUSE_SHARE * use.time_ns(kind):
+        return None
     mean = byte_count(bytes_of_functions(functions, FLUSH_NAMES) / calls)
-    text = f"{calls:,} flushes of {mean} on average {part_of_io(evidence, use.time_ns(kind))}"
-    facts = f"{nanoseconds(use.each_ns(kind))} each; fflush hands the buffer to the system"
+    text = f"{calls:,} flushes of {mean} on average {part_of_io(evidence, time_ns)}"
+    facts = f"{nanoseconds(time_ns // calls)} each; fflush hands the buffer to the system"
     return Cause(Kind.SMALL_REQUESTS, text, facts, evidence.named_file(kind), ("fflush",), "flush")
 
 
