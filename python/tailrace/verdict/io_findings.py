@@ -5,10 +5,11 @@ import numpy as np
 
 from tailrace.units import count, nanoseconds, percent
 from tailrace.verdict.advice import advice
+from tailrace.verdict.by_path import PREALLOCATE
 from tailrace.verdict.ends import many_are_lost
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.off_path import of_others_mostly
-from tailrace.verdict.preallocation import PREALLOCATE, is_most_of_io, preallocation
+from tailrace.verdict.preallocation import is_most_of_io, preallocation
 from tailrace.verdict.requests import MOVING_KINDS, calls_of, calls_of_functions
 from tailrace.verdict.run_findings import exchange_share
 from tailrace.verdict.who import who_does_io

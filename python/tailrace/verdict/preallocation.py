@@ -2,48 +2,15 @@
 file is to be, or has the system find room; the others wait for it. No other way to write makes that
 faster, and nobody asked for these bytes."""
 
-import re
-from functools import lru_cache
-from typing import NamedTuple
-
-import numpy as np
-
 from tailrace.names import base_name
 from tailrace.units import byte_count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
+from tailrace.verdict.by_path import preallocated
 from tailrace.verdict.cause import CAUSE_SHARE
 from tailrace.verdict.evidence import Evidence, Finding, Kind
-from tailrace.verdict.places import Places
-from tailrace.verdict.requests import KINDS
 
-PREALLOCATE = re.compile("P?MPI_File_preallocate$")
 # Less of the run is not worth a change.
 NOTABLE_SHARE = 0.02
-
-
-class Preallocated(NamedTuple):
-    """What was done inside MPI_File_preallocate, by file; times are summed over ranks."""
-
-    time_ns: np.ndarray
-    bytes_read: np.ndarray
-    bytes_written: np.ndarray
-
-
-@lru_cache(maxsize=1)  # several findings ask
-def preallocated(evidence: Evidence) -> Preallocated:
-    """By the functions through which each call went."""
-    places, number = Places(evidence.columns), len(evidence.elsewhere)
-    sums = Preallocated(*(np.zeros(number, dtype=np.int64) for _ in Preallocated._fields))
-    frames = places.table["frames"]["function"] if len(places.files) else ()
-    inside = {row for row, name in enumerate(frames) if PREALLOCATE.match(str(name))}
-    if not inside:
-        return sums
-    paths = [not inside.isdisjoint(path) for path in places.table["paths"]]
-    rows = np.flatnonzero((places.files >= 0) & np.asarray(paths)[places.table["path"]])
-    columns = (places.time_ns(KINDS), places.table["bytes_read"], places.table["bytes_written"])
-    for total, column in zip(sums, columns, strict=True):
-        np.add.at(total, places.files[rows], np.asarray(column)[rows])
-    return sums
 
 
 def preallocation(evidence: Evidence) -> Finding | None:

@@ -42,11 +42,11 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice, library_in
+from tailrace.verdict.by_path import moved_for_mpiio
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
 from tailrace.verdict.names_of_files import are_modules, in_names
-from tailrace.verdict.preallocation import preallocated
 from tailrace.verdict.requests import (
     FLUSH_NAMES,
     KINDS,
@@ -281,9 +281,7 @@ def surplus(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     to, as data sieving does; and the share of the bytes moved that nobody asked for."""
     files = evidence.files
     asked = np.asarray(files["mpiio_bytes_read"]) + np.asarray(files["mpiio_bytes_written"])
-    moved = np.asarray(files["bytes_read"]) + np.asarray(files["bytes_written"])
-    room = preallocated(evidence)
-    moved = moved - room.bytes_read - room.bytes_written
+    moved = moved_for_mpiio(evidence).bytes
     return (asked > 0) & (moved >= AMPLIFIED * asked), 1 - asked / np.maximum(moved, 1)
 
 
@@ -299,18 +297,15 @@ def amplified(evidence: Evidence, kind: str) -> Cause | None:
 
 def amplification_text(evidence: Evidence, file: int) -> str:
     """`MPI-IO was asked to write 8.4 MB of grid.dat, and wrote 33.5 MB and read 25.2 MB`."""
-    files = evidence.files
-    asked, moved = (
-        [
-            (verb, int(files[f"{layer}bytes_{done}"][file]))
-            for verb, done in (verbs, ("read", "read"))
-        ]
-        for layer, verbs in (("mpiio_", ("write", "written")), ("", ("wrote", "written")))
-    )
+    files, done = evidence.files, moved_for_mpiio(evidence)
+    asked = (("write", files["mpiio_bytes_written"]), ("read", files["mpiio_bytes_read"]))
+    moved = (("wrote", done.bytes_written), ("read", done.bytes_read))
     name = base_name(files["path"][file])
-    wanted = " and ".join(f"to {verb} {byte_count(size)}" for verb, size in asked if size)
-    done = " and ".join(f"{verb} {byte_count(size)}" for verb, size in moved if size)
-    return f"MPI-IO was asked {wanted} of {name}, and {done}"
+    wanted, did = (
+        [f"{verb} {byte_count(size[file])}" for verb, size in sizes if size[file]]
+        for sizes in (asked, moved)
+    )
+    return f"MPI-IO was asked to {' and to '.join(wanted)} of {name}, and {' and '.join(did)}"
 
 
 def jumping(evidence: Evidence, kind: str) -> Cause | None:

@@ -1,0 +1,58 @@
+"""What was done to files, by the functions through which the calls went."""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.places import Places
+from tailrace.verdict.requests import KINDS
+
+MPI = re.compile("P?MPI_[A-Z]")
+PREALLOCATE = re.compile("P?MPI_File_preallocate$")
+
+
+class Done(NamedTuple):
+    """By file; times are summed over ranks."""
+
+    time_ns: np.ndarray
+    bytes_read: np.ndarray
+    bytes_written: np.ndarray
+
+    @property
+    def bytes(self) -> np.ndarray:
+        return self.bytes_read + self.bytes_written
+
+
+@lru_cache(maxsize=1)  # several findings ask
+def preallocated(evidence: Evidence) -> Done:
+    """Inside MPI_File_preallocate."""
+    return _done(evidence, PREALLOCATE, inside=True)
+
+
+@lru_cache(maxsize=1)
+def moved_for_mpiio(evidence: Evidence) -> Done:
+    """Without what the program moves by calls of its own, and what it has preallocated."""
+    files = evidence.files
+    moved = Done(files["mpiio_ns"], files["bytes_read"], files["bytes_written"])
+    own = _done(evidence, MPI, inside=False)
+    less = zip(moved, own, preallocated(evidence), strict=True)
+    return Done(*(np.asarray(whole) - part - room for whole, part, room in less))
+
+
+def _done(evidence: Evidence, function: re.Pattern[str], *, inside: bool) -> Done:
+    """By calls inside such functions, or by all others."""
+    places, number = Places(evidence.columns), len(evidence.elsewhere)
+    done = Done(*(np.zeros(number, dtype=np.int64) for _ in Done._fields))
+    if not len(places.files):
+        return done
+    names = enumerate(places.table["frames"]["function"])
+    frames = {row for row, name in names if function.match(str(name))}
+    through = np.array([not frames.isdisjoint(path) for path in places.table["paths"]], dtype=bool)
+    rows = np.flatnonzero((places.files >= 0) & (through[places.table["path"]] == inside))
+    columns = (places.time_ns(KINDS), places.table["bytes_read"], places.table["bytes_written"])
+    for total, column in zip(done, columns, strict=True):
+        np.add.at(total, places.files[rows], np.asarray(column)[rows])
+    return done
