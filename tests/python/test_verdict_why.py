@@ -300,7 +300,9 @@ def test_files_that_are_replaced_are_not_kept_open():
 
 def test_what_hardly_counts_is_not_named():
     found = first(call("ftruncate", SECOND, 5000), call("open", SECOND // 20, 1))
-    assert found.finding.startswith("20,000 truncations of 200 µs each (out) take 95.2 % of the I/O time")
+    assert found.finding.startswith(
+        "20,000 truncations of 200 µs each (out) take 95.2 % of the I/O time"
+    )
     assert found.advice.startswith("set a file's size once")
 
 

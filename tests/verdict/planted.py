@@ -62,7 +62,7 @@ def list_directory():
     for step in range(3000):
         (folder / f"step_{step:020}").touch()
     for _ in range(300):
-        assert "missing" not in os.listdir(folder)
+        assert folder / "missing" not in folder.iterdir()
 
 
 def sqlite_rows():

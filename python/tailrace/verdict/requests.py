@@ -44,9 +44,7 @@ OTHERS = {
     "mkdir": frozenset({"mkdir", "mkdirat"}),
     "link": frozenset({"link", "linkat", "symlink", "symlinkat"}),
     "readlink": frozenset({"readlink", "readlinkat"}),
-    "listing": frozenset(
-        {"opendir", "readdir", "readdir64", "getdents64", "scandir", "scandir64"}
-    ),
+    "listing": frozenset({"opendir", "readdir", "readdir64", "getdents64", "scandir", "scandir64"}),
     "seek": frozenset({"lseek", "lseek64", "fseek", "fseeko", "fseeko64", "rewind", "fsetpos"}),
 }
 NEARLY_ALL = 0.8
