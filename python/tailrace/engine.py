@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
-from tailrace.terminal import progress_bar
+from tailrace.terminal import late_bar
 
 # Ranks wait in collectives only where data flow, or always for all (Dimemas' convention).
 Collectives = Literal["data", "all"]
@@ -61,7 +61,7 @@ def analyze(path: str | Path, **options: Unpack[ReplayOptions]) -> dict[str, Any
     out of range.
     """
     path = Path(path)
-    with reported(path), progress_bar(f"reading {printable(path.name)}") as progress:
+    with reported(path), late_bar(f"reading {printable(path.name)}") as progress:
         columns: dict[str, Any] = _engine().analyze(str(path), progress=progress, **options)
         asked = {"trace": str(path), "eager_limit_bytes": options.get("eager_limit_bytes")}
         return {**columns, **asked}
@@ -70,7 +70,7 @@ def analyze(path: str | Path, **options: Unpack[ReplayOptions]) -> dict[str, Any
 def verify(path: Path) -> None:
     """Reads and replays a trace in full. Raises TailraceError as `analyze` does, and needs no
     NumPy, which takes longer to load than a small program to run."""
-    with reported(path), progress_bar(f"verifying {printable(path.name)}") as progress:
+    with reported(path), late_bar(f"verifying {printable(path.name)}") as progress:
         _engine().verify(str(path), progress=progress)
 
 
@@ -130,7 +130,7 @@ def recorded_calls(path: Path) -> Any:
 def pack(raw_directory: Path, output: Path) -> list[dict[str, Any]]:
     """Packs a raw directory into one file for each run in it, which appears under its name only
     when it is whole: `output`, then with -2, -3, … before the ending. Returns a summary of each."""
-    with reported(raw_directory), progress_bar(f"packing {printable(output.name)}") as progress:
+    with reported(raw_directory), late_bar(f"packing {printable(output.name)}") as progress:
         runs: list[dict[str, Any]] = _engine().pack(
             str(raw_directory), str(output), progress=progress
         )

@@ -7,6 +7,7 @@ where something is drawn.
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ Progress = Callable[[float], None]
 # Of text that goes to a file or a pipe.
 FILE_WIDTH = 110
 UNFOLDED = 10_000
+# Who waits longer wants to see how far it is.
+PATIENCE_S = 0.5
 
 
 def tell(sentence: str) -> None:
@@ -104,9 +107,30 @@ def print_numbers(out: "Console", rows: "Table") -> None:
 
 
 @contextmanager
+def late_bar(label: str) -> Iterator[Progress | None]:
+    """A progress bar for what is mostly done at once: it comes when that takes long. To load what
+    draws it takes longer than to read a small trace."""
+    if not _is_watched():
+        yield None
+        return
+    begin = time.monotonic()
+    update: Progress | None = None
+    with contextlib.ExitStack() as shown:
+
+        def show(share: float) -> None:
+            nonlocal update
+            if update is None and time.monotonic() - begin >= PATIENCE_S:
+                update = shown.enter_context(progress_bar(label))
+            if update is not None:
+                update(share)
+
+        yield show
+
+
+@contextmanager
 def progress_bar(label: str) -> Iterator[Progress | None]:
     """Yields a function that takes the share done (0 to 1), or None where nobody watches."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not _is_watched():
         yield None
         return
     from rich import progress
@@ -120,3 +144,7 @@ def progress_bar(label: str) -> Iterator[Progress | None]:
     with progress.Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+def _is_watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()

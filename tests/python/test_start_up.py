@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import pty
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,24 +21,41 @@ from tailrace.capture import libraries
 from tailrace.capture import run as verb
 from tailrace.errors import TailraceError
 
-from ..processes import LONGEST_WAIT_S
+from ..processes import LONGEST_WAIT_S, started
 
 pytest.importorskip("tailrace._engine", reason="the compiled engine is not built")
 
 WRITE = ["dd", "if=/dev/zero", "of=zeros", "bs=4096", "count=10", "status=none"]
 
 
+IMPORTS = [sys.executable, "-X", "importtime", "-m", "tailrace"]
+
+
 def loaded(words: list[str], directory: Path) -> set[str]:
     """The modules that Python imports for a command."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "tailrace", *words],
-        capture_output=True,
-        text=True,
-        cwd=directory,
-        timeout=LONGEST_WAIT_S,
+        [*IMPORTS, *words], capture_output=True, text=True, cwd=directory, timeout=LONGEST_WAIT_S
     )
     assert done.returncode == 0, done.stderr
-    return set(re.findall(r"^import time:.*\| +(\S+)$", done.stderr, re.MULTILINE))
+    return _modules(done.stderr)
+
+
+def loaded_on_a_terminal(words: list[str], directory: Path) -> set[str]:
+    """The same where somebody watches."""
+    terminal_side, our_side = pty.openpty()
+    with started([*IMPORTS, *words], cwd=directory, stderr=our_side) as process:
+        os.close(our_side)
+        said = b""
+        with contextlib.suppress(OSError):  # the terminal's end
+            while piece := os.read(terminal_side, 65536):
+                said += piece
+        assert process.wait() == 0, said
+    os.close(terminal_side)
+    return _modules(said.decode().replace("\r", ""))
+
+
+def _modules(said: str) -> set[str]:
+    return set(re.findall(r"^import time:.*\| +(\S+)$", said, re.MULTILINE))
 
 
 @pytest.fixture
@@ -55,6 +75,30 @@ def test_a_verdict_needs_nothing_that_draws_tables(tmp_path):
     modules = loaded(["run", "-o", "run", "--", *WRITE], tmp_path)
     assert "numpy" in modules and (tmp_path / "run" / "report.html").is_file()
     assert "rich" not in modules
+
+
+def test_nobody_waits_for_what_draws_a_bar_that_is_not_needed(tmp_path):
+    modules = loaded_on_a_terminal(["run", "-o", "run", "--", *WRITE], tmp_path)
+    assert "numpy" in modules and (tmp_path / "run" / "report.html").is_file()
+    assert "rich" not in modules
+
+
+def test_a_bar_comes_where_something_takes_long(monkeypatch):
+    shown = []
+
+    @contextlib.contextmanager
+    def bar(_label: str) -> Iterator[Callable[[float], None]]:
+        yield shown.append
+
+    monkeypatch.setattr(terminal, "_is_watched", lambda: True)
+    monkeypatch.setattr(terminal, "progress_bar", bar)
+    with terminal.late_bar("reading") as progress:
+        progress(0.25)
+        assert not shown
+        monkeypatch.setattr(terminal, "PATIENCE_S", 0.0)
+        progress(0.5)
+        progress(0.75)
+    assert shown == [0.5, 0.75]
 
 
 def test_of_the_other_verbs_nothing_is_loaded(tmp_path):
