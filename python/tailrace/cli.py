@@ -4,16 +4,17 @@ Exit status: 0 done, 1 the answer is bad, 2 wrong use or unreadable input; `tail
 program's own. Each verb's options stand in its own room.
 """
 
+# ruff: noqa: E402 - what is set first holds for the imports
 import gc
 import sys
 from importlib import import_module
 
+# What is imported stays: to look for garbage in it every 700 objects is a tenth of the start.
+gc.set_threshold(100_000, 50, 100)
+
 import click
 
 from tailrace.usage import Commands, Done, end
-
-# What is imported stays: to look for garbage in it every 700 objects is a twentieth of the start.
-gc.set_threshold(100_000, 50, 100)
 
 # Where the other verbs stand: NAME of tailrace.ROOM.cli.
 ROOMS = {

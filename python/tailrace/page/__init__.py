@@ -13,14 +13,11 @@ import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from tailrace import units
 from tailrace.labels import labels_of
 from tailrace.names import base_name, elided
-from tailrace.page.charts import line_chart
 from tailrace.page.data import timeline_data
 from tailrace.page.filemaps import (
     NOTABLE_SHARE,
@@ -31,13 +28,13 @@ from tailrace.page.filemaps import (
 )
 from tailrace.page.picture import MOST_MARKS, timeline_svg
 from tailrace.page.templates import rendered
-from tailrace.verdict import comparison, dependences, efficiencies, explanations
+from tailrace.verdict import dependences, efficiencies, explanations
 from tailrace.verdict.as_json import report
 from tailrace.verdict.evidence import Evidence
-from tailrace.verdict.explanations import SCALABILITY_NAMES, scaling_words
 from tailrace.verdict.knobs import knobs
-from tailrace.verdict.scaling import scaling_table
-from tailrace.verdict.several import headline_of_several
+
+if TYPE_CHECKING:
+    from tailrace.verdict.comparison import Difference
 
 HERE = Path(__file__).parent
 STYLES = ("style.css", "run.css", "charts.css", "media.css")
@@ -62,8 +59,6 @@ SCRIPTS = (
 BINS = 4096
 LONGEST = 20_000
 ROWS_SHOWN = 200
-# More runs than these are not seen side by side.
-MOST_TOGETHER = 8
 
 
 def render(
@@ -79,20 +74,13 @@ def render(
     documents = documents or [report(columns) for columns in traces]
     count = len(traces)
     called = labels_of(traces, names, labels)
-    scaling = scaling_table(traces, **scaling_options) if count > 1 else None
-    order = scaling["trace_index"] if scaling else [0]
-    runs = [_run(traces[i], documents[i], names[i], called[i], count) for i in order]
+    alone: dict[str, Any] = {"scaling": None}
+    together = _together(traces, called, scaling_options) if count > 1 else alone
+    order = together["scaling"]["trace_index"] if count > 1 else [0]
     script = _script()
     values = {
-        "runs": runs,
-        "scaling": scaling,
-        "scaling_words": scaling and scaling_words(scaling),
-        "curves": scaling and _curves(scaling),
-        "together": _together([traces[i] for i in order[:MOST_TOGETHER]]) if scaling else None,
-        "comparison": _comparison([traces[i] for i in order]),
-        "several": scaling and _several([traces[i] for i in order], runs, scaling),
-        "reference": scaling and _reference(scaling),
-        "scalability_names": scaling and _known(scaling),
+        **together,
+        "runs": [_run(traces[i], documents[i], names[i], called[i], count) for i in order],
         "style": style(),
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -101,6 +89,15 @@ def render(
         "rows_shown": ROWS_SHOWN,
     }
     return rendered(HERE, "page.html.j2", FILTERS, values)
+
+
+def _together(
+    traces: list[dict[str, Any]], labels: list[str], scaling_options: dict[str, Any]
+) -> dict[str, Any]:
+    """Loaded for several runs only: most pages, those after a run, are of one."""
+    from tailrace.page.several import together
+
+    return together(traces, labels, **scaling_options)
 
 
 def _run(
@@ -137,47 +134,6 @@ def _grouped(files: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return groups
 
 
-def _together(traces: list[dict[str, Any]]) -> list[Markup]:
-    """The runs' still pictures on one axis."""
-    longest_ns = max(int(columns["runtime_ns"]) for columns in traces)
-    marks = MOST_MARKS // (2 * len(traces))
-    return [timeline_svg(columns, marks=marks, length_ns=longest_ns) for columns in traces]
-
-
-def _known(scaling: dict[str, Any]) -> dict[str, str]:
-    """The scalabilities that some run has: three of them need hardware counters."""
-    known = [row["scalability"] for row in scaling["rows"]]
-    return {
-        key: name
-        for key, name in SCALABILITY_NAMES.items()
-        if any(values[key] is not None for values in known)
-    }
-
-
-def _reference(scaling: dict[str, Any]) -> int:
-    ranks = [row["ranks"] for row in scaling["rows"]]
-    return ranks.index(scaling["reference_ranks"])
-
-
-def _comparison(traces: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What differs between two runs; None for another number of them."""
-    if len(traces) != 2:
-        return None
-    first, second = traces
-    return {
-        "times": comparison.run_times(first, second),
-        "use": comparison.file_use(first, second),
-        "functions": comparison.functions(first, second),
-        "files": comparison.files(first, second),
-    }
-
-
-def _several(
-    traces: list[dict[str, Any]], runs: list[dict[str, Any]], scaling: dict[str, Any]
-) -> str:
-    return headline_of_several(traces, [run["label"] for run in runs], scaling)
-
-
 def _functions(table: dict[str, Any]) -> list[dict[str, Any]]:
     keys = ("name", "layer", "calls", "counted", "time_ns", "bytes")
     rows = [
@@ -212,7 +168,7 @@ def _mpi_name(version: str) -> str:
     return elided(" ".join(first.replace("Version:", "").split()), 80)
 
 
-def _change(difference: comparison.Difference) -> str:
+def _change(difference: "Difference") -> str:
     """A difference with its sign."""
     show = {"s": units.seconds, "bytes": units.byte_count}.get(difference.unit, "{:,.0f}".format)
     sign = "+" if difference.change > 0 else "−" if difference.change < 0 else "±"
@@ -235,25 +191,3 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "wait_words": dependences.wait_words,
     "causes_of": dependences.causes_of,
 }
-
-
-def _curves(scaling: dict[str, Any]) -> list[str]:
-    """Speedup with its ideal, and the efficiencies, over the number of ranks; none where that is
-    the same in all."""
-    rows = scaling["rows"]
-    ranks = [row["ranks"] for row in rows]
-    if len(set(ranks)) == 1:
-        return []
-    reference = scaling["reference_ranks"]
-    speedup = {
-        "measured": [row["speedup"] for row in rows],
-        "ideal": [rank / reference for rank in ranks],
-    }
-    shown = ("parallel", "load_balance", "serialization", "io_balance", "io_transfer", "transfer")
-    names = {factor.key: factor.name for factor in efficiencies.TAILRACE_FACTORS}
-    factors = {names[key]: [row["efficiency"][key] for row in rows] for key in shown}
-    factors["Computation scalability"] = [row["scalability"]["computation"] for row in rows]
-    return [
-        line_chart("Speedup", ranks, speedup),
-        line_chart("Efficiencies", ranks, factors, percent=True),
-    ]

@@ -15,10 +15,9 @@ LARGE_MESSAGE_BYTES = 64 * 1024
 # Merging fewer than these, on each rank, gains little.
 MANY_MESSAGES = 1000
 
-_MESSAGE = re.compile(r"MPI_(Wait|Test|Start|I?m?probe|I?[bsr]?send|I?m?recv|I?sendrecv)", re.I)
-_COLLECTIVE = re.compile(
-    r"MPI_I?(Bcast|Reduce|Allreduce|Gather|Allgather|Scatter|Alltoall|Scan|Exscan)"
-)
+# Compiled where they are asked for: a program without MPI does not wait for it.
+_MESSAGE = r"(?i)MPI_(Wait|Test|Start|I?m?probe|I?[bsr]?send|I?m?recv|I?sendrecv)"
+_COLLECTIVE = r"MPI_I?(Bcast|Reduce|Allreduce|Gather|Allgather|Scatter|Alltoall|Scan|Exscan)"
 
 
 class Called(NamedTuple):
@@ -50,7 +49,7 @@ def kind_of_messages(evidence: Evidence) -> str:
     whole = sum(called.time_ns for called in functions)
     groups: dict[str, list[Called]] = {}
     for called in functions:
-        name = "" if _MESSAGE.match(called.name) else called.name
+        name = "" if re.match(_MESSAGE, called.name) else called.name
         groups.setdefault(name, []).append(called)
     time_of: dict[str, int] = {}
     for name, group in groups.items():
@@ -68,6 +67,6 @@ def _kind(name: str, group: list[Called], ranks: int) -> str:
     if not calls:
         return ""
     if size < SMALL_MESSAGE_BYTES * calls:
-        small = "small collectives" if _COLLECTIVE.match(name) else "small"
+        small = "small collectives" if re.match(_COLLECTIVE, name) else "small"
         return small if calls >= MANY_MESSAGES * ranks else ""
     return "large" if size >= LARGE_MESSAGE_BYTES * calls else ""
