@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import pty
 import signal
 import subprocess
 import time
@@ -28,6 +30,22 @@ def started(command: Sequence[str | Path], **options: object) -> Iterator[subpro
         process.wait()
         for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
             pipe.close()
+
+
+def said_on_a_terminal(command: Sequence[str | Path], **options: object) -> str:
+    """What a command that succeeds says on stderr, where somebody watches."""
+    watcher, terminal = pty.openpty()
+    try:
+        with started(command, stderr=terminal, **options) as process:
+            os.close(terminal)
+            said = b""
+            with contextlib.suppress(OSError):  # how Linux says that the other side is closed
+                while piece := os.read(watcher, 65536):
+                    said += piece
+            assert process.wait() == 0, said
+    finally:
+        os.close(watcher)
+    return said.decode().replace("\r\n", "\n")
 
 
 def until(condition: Callable[[], object], process: subprocess.Popen | None = None) -> None:

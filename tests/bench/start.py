@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.bench.figure import Figure
 from tests.bench.workspace import scratch
+from tests.processes import said_on_a_terminal
 
 ROUNDS = 15
 REPORT_S, ADDED_S = 0.3, 0.15
@@ -22,7 +23,9 @@ TAILRACE = [str(Path(sys.executable).with_name("tailrace"))]
 
 def figures() -> Iterator[Figure]:
     with scratch() as directory:
-        added: dict[str, list[float]] = {"--no-report": [], "verdict": [], "--report": []}
+        added: dict[str, list[float]] = {
+            way: [] for way in ("--no-report", "verdict", "--report", "terminal")
+        }
         for way in ("--no-report", "--report"):
             _seconds(_run(way), directory)  # capture is compiled
         for _ in range(ROUNDS):
@@ -30,6 +33,7 @@ def figures() -> Iterator[Figure]:
             added["--no-report"].append(_seconds(_run("--no-report"), directory) - bare)
             added["--report"].append(_seconds(_run("--report"), directory) - bare)
             added["verdict"].append(_first_line(_run("--report"), directory) - bare)
+            added["terminal"].append(_watched_seconds(_run("--report"), directory) - bare)
         trace = str(next((directory / "traces").glob("*.tailrace")))
         reports = [_seconds([*TAILRACE, "report", trace], directory) for _ in range(ROUNDS)]
         least = [_seconds([sys.executable, "-c", "pass"], directory) for _ in range(ROUNDS)]
@@ -37,6 +41,7 @@ def figures() -> Iterator[Figure]:
         ("added by tailrace run --no-report", "--no-report", ADDED_S),
         ("added by tailrace run, until the verdict is read", "verdict", None),
         ("added by tailrace run, verdict and page included", "--report", ADDED_S),
+        ("the same on a terminal", "terminal", ADDED_S),
     ):
         yield Figure(what, statistics.median(added[way]), "s", bound)
     yield Figure("tailrace report of a small trace", statistics.median(reports), "s", REPORT_S)
@@ -57,6 +62,13 @@ def _seconds(command: list[str], directory: Path) -> float:
     environment = _environment(directory)
     begin = time.perf_counter()
     subprocess.run(command, cwd=directory, check=True, capture_output=True, env=environment)
+    return time.perf_counter() - begin
+
+
+def _watched_seconds(command: list[str], directory: Path) -> float:
+    """On a terminal, where a bar would be shown of what takes long."""
+    begin = time.perf_counter()
+    said_on_a_terminal(command, cwd=directory, env=_environment(directory))
     return time.perf_counter() - begin
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from tailrace.capture import libraries
 from tailrace.capture import run as verb
 from tailrace.errors import TailraceError
 
-from ..processes import LONGEST_WAIT_S, started
+from ..processes import LONGEST_WAIT_S, said_on_a_terminal
 
 pytest.importorskip("tailrace._engine", reason="the compiled engine is not built")
 
@@ -42,16 +41,7 @@ def loaded(words: list[str], directory: Path) -> set[str]:
 
 def loaded_on_a_terminal(words: list[str], directory: Path) -> set[str]:
     """The same where somebody watches."""
-    terminal_side, our_side = pty.openpty()
-    with started([*IMPORTS, *words], cwd=directory, stderr=our_side) as process:
-        os.close(our_side)
-        said = b""
-        with contextlib.suppress(OSError):  # the terminal's end
-            while piece := os.read(terminal_side, 65536):
-                said += piece
-        assert process.wait() == 0, said
-    os.close(terminal_side)
-    return _modules(said.decode().replace("\r", ""))
+    return _modules(said_on_a_terminal([*IMPORTS, *words], cwd=directory))
 
 
 def _modules(said: str) -> set[str]:

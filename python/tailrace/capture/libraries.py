@@ -45,7 +45,7 @@ def _sources_hash() -> str:
     files = [Path(folder, name) for folder, _, names in folders for name in names]
     files = [file for file in files if file.suffix in (".c", ".h", ".def")]
     files += generator.glob("*.py")
-    files.sort()
+    files.sort(key=str)
 
     def contents() -> str:
         from importlib.metadata import version
