@@ -64,7 +64,7 @@ def test_a_run_without_a_report_loads_nothing_heavy(tmp_path):
 def test_a_verdict_needs_nothing_that_draws_tables(tmp_path):
     modules = loaded(["run", "-o", "run", "--", *WRITE], tmp_path)
     assert "numpy" in modules and (tmp_path / "run" / "report.html").is_file()
-    assert not modules & {"rich", "tailrace.page.several"}
+    assert not modules & {"rich", "dataclasses", "tailrace.page.several"}
 
 
 def test_nobody_waits_for_what_draws_a_bar_that_is_not_needed(tmp_path):

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,14 @@ from tailrace.page.filemaps import (
 )
 from tailrace.page.picture import MOST_MARKS, timeline_svg
 from tailrace.page.templates import rendered
-from tailrace.verdict import dependences, efficiencies, explanations
+from tailrace.verdict import dependences, explanations
 from tailrace.verdict.as_json import report
+from tailrace.verdict.efficiencies import (
+    FACTORS_WITHOUT_WAITS,
+    POP_FACTORS,
+    TAILRACE_FACTORS,
+    Factor,
+)
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.knobs import knobs
 
@@ -85,7 +91,11 @@ def render(
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "explanations": explanations,
-        "efficiencies": efficiencies,
+        "factors_of": {
+            "tailrace": _records(TAILRACE_FACTORS),
+            "without_waits": _records(FACTORS_WITHOUT_WAITS),
+            "official": _records(POP_FACTORS),
+        },
         "rows_shown": ROWS_SHOWN,
     }
     return rendered(HERE, "page.html.j2", FILTERS, values)
@@ -140,6 +150,11 @@ def _functions(table: dict[str, Any]) -> list[dict[str, Any]]:
         dict(zip(keys, row, strict=True)) for row in zip(*(table[key] for key in keys), strict=True)
     ]
     return sorted(rows, key=lambda row: -int(row["time_ns"]))
+
+
+def _records(factors: Iterable[Factor]) -> list[dict[str, Any]]:
+    """For the template, where a named tuple would be a list."""
+    return [factor._asdict() | {"formula": factor.formula} for factor in factors]
 
 
 def style() -> str:

@@ -6,7 +6,8 @@ from markupsafe import Markup
 
 from tailrace.page.charts import line_chart
 from tailrace.page.picture import MOST_MARKS, timeline_svg
-from tailrace.verdict import comparison, efficiencies
+from tailrace.verdict import comparison
+from tailrace.verdict.efficiencies import TAILRACE_FACTORS
 from tailrace.verdict.explanations import SCALABILITY_NAMES, scaling_words
 from tailrace.verdict.scaling import scaling_table
 from tailrace.verdict.several import headline_of_several
@@ -82,7 +83,7 @@ def _curves(scaling: dict[str, Any]) -> list[str]:
         "ideal": [rank / reference for rank in ranks],
     }
     shown = ("parallel", "load_balance", "serialization", "io_balance", "io_transfer", "transfer")
-    names = {factor.key: factor.name for factor in efficiencies.TAILRACE_FACTORS}
+    names = {factor.key: factor.name for factor in TAILRACE_FACTORS}
     factors = {names[key]: [row["efficiency"][key] for row in rows] for key in shown}
     factors["Computation scalability"] = [row["scalability"]["computation"] for row in rows]
     return [

@@ -10,7 +10,6 @@ ideal for I/O: their serialization is max U / T_net, which is ours times the I/O
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -63,8 +62,7 @@ QUANTITIES: dict[str, Callable[[Times], int | Fraction]] = {
 }
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(NamedTuple):
     """One line of an efficiency table, a share of one: its key in the JSON, name, depth in the
     tree, the two QUANTITIES that it is the ratio of, and its meaning in one sentence."""
 
@@ -193,58 +191,49 @@ class PopEfficiencies(NamedTuple):
     transfer: float | None
 
 
-def _words(name: str, meaning: str) -> dict[str, str]:
-    """What a loss is called, and what ranks do in that time."""
-    return {"name": name, "meaning": meaning}
-
-
-@dataclass(frozen=True)
-class Losses:
+class Losses(NamedTuple):
     """Where the run time goes, in nanoseconds: these and the mean useful time (less its waits for
-    a processor, where those are taken out) add up to the run time, exactly. In the order in which
-    they are shown."""
+    a processor, where those are taken out) add up to the run time, exactly."""
 
-    imbalance_ns: Fraction = field(
-        metadata=_words("load imbalance", "waiting because some ranks compute more (max U − avg U)")
-    )
-    serialization_ns: int = field(
-        metadata=_words("serialization", "waiting for each other's computation (T_ideal − max U)")
-    )
-    io_balance_ns: int = field(
-        metadata=_words(
-            "I/O imbalance", "waiting for the few ranks that do the I/O (T_net − T_even)"
-        )
-    )
-    io_transfer_ns: int = field(
-        metadata=_words(
-            "I/O transfer", "the file calls themselves, spread evenly (T_even − T_ideal)"
-        )
-    )
-    transfer_ns: int = field(
-        metadata=_words("network", "transfers and the MPI library (T − T_net)")
-    )
+    imbalance_ns: Fraction
+    serialization_ns: int
+    io_balance_ns: int
+    io_transfer_ns: int
+    transfer_ns: int
     # What the others and the useful time hold of waits for a processor, where it is taken out.
-    processors_ns: int | Fraction = field(
-        default=0,
-        metadata=_words("processors", "ready to run, but without a processor (part of none above)"),
-    )
+    processors_ns: int | Fraction = 0
 
     @property
     def io_ns(self) -> int:
         return self.io_transfer_ns + self.io_balance_ns
 
 
-def loss_fields() -> dict[str, tuple[str, str]]:
-    """By key: name and meaning of each loss."""
-    return {
-        loss.name.removesuffix("_ns"): (loss.metadata["name"], loss.metadata["meaning"])
-        for loss in fields(Losses)
-    }
+# What each loss is called, and what ranks do in that time; in the order in which they are shown.
+LOSSES = {
+    "imbalance": (
+        "load imbalance",
+        "waiting because some ranks compute more (max U − avg U)",
+    ),
+    "serialization": (
+        "serialization",
+        "waiting for each other's computation (T_ideal − max U)",
+    ),
+    "io_balance": (
+        "I/O imbalance",
+        "waiting for the few ranks that do the I/O (T_net − T_even)",
+    ),
+    "io_transfer": (
+        "I/O transfer",
+        "the file calls themselves, spread evenly (T_even − T_ideal)",
+    ),
+    "transfer": ("network", "transfers and the MPI library (T − T_net)"),
+    "processors": ("processors", "ready to run, but without a processor (part of none above)"),
+}
 
 
 def by_key(lost: Losses) -> dict[str, int | Fraction]:
     """Nanoseconds of each loss."""
-    return {key: getattr(lost, f"{key}_ns") for key in loss_fields()}
+    return {key: getattr(lost, f"{key}_ns") for key in LOSSES}
 
 
 def times_of(columns: dict[str, Any]) -> Times:

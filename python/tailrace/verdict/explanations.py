@@ -4,12 +4,12 @@ are good, and what a scaling table is measured against."""
 from typing import Any
 
 from tailrace.units import count, seconds
-from tailrace.verdict.efficiencies import loss_fields
+from tailrace.verdict.efficiencies import LOSSES
 
 # The parts of the run time in the order in which they are shown: key, name, meaning.
 PARTS = (
     ("useful", "useful", "computing, on average over the ranks (avg U)"),
-    *((key, *words) for key, words in loss_fields().items()),
+    *((key, *words) for key, words in LOSSES.items()),
 )
 
 # POP takes 0.8 as acceptable (POP Centre of Excellence); between that and this a factor deserves a

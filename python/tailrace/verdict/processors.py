@@ -7,7 +7,6 @@ for a processor in MPI, because the others poll meanwhile: at most so much of th
 processors'. File calls are shorter by their own waits, and so is what an ideal file system saves.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -122,8 +121,7 @@ def without_waiting(times: Times, processors: Processors | None) -> Losses:
     useful_ns = computed_ns(times, processors)
     uneven_ns = int(useful_ns.max(initial=0)) - times.mean_ns(useful_ns)
     ran = _share_run(int(times.io_ns.sum()), processors.waited_in("io"))
-    left = replace(
-        lost,
+    left = lost._replace(
         imbalance_ns=min(Fraction(lost.imbalance_ns), uneven_ns),
         serialization_ns=max(lost.serialization_ns - waited["useful"], 0),
         io_transfer_ns=int(lost.io_transfer_ns * ran),
@@ -132,7 +130,7 @@ def without_waiting(times: Times, processors: Processors | None) -> Losses:
     )
     explained = left.imbalance_ns + left.serialization_ns + left.io_ns + left.transfer_ns
     rest_ns = times.runtime_ns - times.mean_ns(useful_ns) - explained
-    return replace(left, processors_ns=rest_ns)
+    return left._replace(processors_ns=rest_ns)
 
 
 def _share_run(time_ns: int, waited_ns: int) -> Fraction:
