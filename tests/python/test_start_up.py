@@ -67,6 +67,16 @@ def test_a_verdict_needs_nothing_that_draws_tables(tmp_path):
     assert not modules & {"rich", "dataclasses", "tailrace.page.several"}
 
 
+def test_the_report_of_one_run_loads_nothing_of_several(trace, tmp_path):
+    modules = loaded(["report", str(trace)], tmp_path)
+    assert "rich" in modules
+    assert not modules & {
+        "tailrace.page",
+        "tailrace.verdict.several",
+        "tailrace.verdict.comparison",
+    }
+
+
 def test_nobody_waits_for_what_draws_a_bar_that_is_not_needed(tmp_path):
     modules = loaded_on_a_terminal(["run", "-o", "run", "--", *WRITE], tmp_path)
     assert "numpy" in modules and (tmp_path / "run" / "report.html").is_file()

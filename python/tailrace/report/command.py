@@ -54,11 +54,12 @@ def _print(
     scaling: dict[str, Any] | None,
 ) -> None:
     from tailrace.report.text import print_report, print_scaling, print_verdict, trace_name
-    from tailrace.verdict.several import headline_of_several, programs_of
 
     if scaling is None:
         print_report(documents[0], trace_name(names[0]))
         return
+    from tailrace.verdict.several import headline_of_several, programs_of
+
     out = console()
     order = scaling["trace_index"]
     ordered = [columns[i] for i in order], [labels[i] for i in order]
