@@ -3,6 +3,8 @@ said. Every run is built by arithmetic."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.headline import judge
 
@@ -102,6 +104,18 @@ def test_uneven_calls_of_equal_bytes():
 def test_a_straggler_does_the_same_in_more_time():
     rows = [[write((5 if rank == 2 else 1) * SECOND, own(rank), 10**8, 50)] for rank in range(4)]
     assert who(program(*rows)) == "rank 2 takes 5.00 times as long as the others for as many writes"
+
+
+def test_who_waits_for_a_processor_is_no_straggler():
+    """Rank 2 writes for 5 s and waits for a processor for 4 of them; for 1 of them, 4 are left."""
+    rows = [[write((5 if rank == 2 else 1) * SECOND, own(rank), 10**8, 50)] for rank in range(4)]
+
+    def waiting(time_ns: int) -> str:
+        waited = [(0, time_ns if rank == 2 else 0, 0) for rank in range(4)]
+        return who(replace(program(*rows), waited_ns=waited, any_waited_ns=(0, time_ns, 0)))
+
+    assert "times as long" not in waiting(4 * SECOND)
+    assert waiting(SECOND) == "rank 2 takes 4.00 times as long as the others for as many writes"
 
 
 def test_who_waits_for_locks_is_no_straggler():

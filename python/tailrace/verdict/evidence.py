@@ -12,6 +12,7 @@ from tailrace.units import count
 from tailrace.verdict.efficiencies import Losses, Times, times_of
 from tailrace.verdict.overhead import Overhead, overhead_of, without_capture
 from tailrace.verdict.processors import (
+    STATES,
     Processors,
     computed_ns,
     processors_of,
@@ -169,6 +170,12 @@ class Evidence:
         if self.processors is None or not self.processors.notable:
             return 0
         return self.processors.waited_in(state)
+
+    def waited_by_rank_ns(self, state: str) -> np.ndarray:
+        """The same by rank."""
+        if self.processors is None or not self.processors.notable:
+            return np.zeros(self.ranks, dtype=np.int64)
+        return self.processors.waited_ns[:, STATES.index(state)]
 
     @property
     def ran_in_io(self) -> float:

@@ -284,13 +284,14 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     few = culprits.kind == "other" and use.calls.mean() < COMPARABLE_CALLS
     if culprits.kind == "lock" or few:
         return None
-    slowest = int(use.time_ns.argmax())
-    others = float(np.median(np.delete(use.time_ns, slowest)))
+    ran_ns = np.clip(use.time_ns - evidence.waited_by_rank_ns("io"), 0, None)
+    slowest = int(ran_ns.argmax())
+    others = float(np.median(np.delete(ran_ns, slowest)))
     equal = all(w.max() <= UNEVEN_WORK * w.mean() for w in (use.bytes, use.calls) if w.any())
-    if not equal or not others or use.time_ns[slowest] < STRAGGLING * others:
+    if not equal or not others or ran_ns[slowest] < STRAGGLING * others:
         return None
     plural = _plural(evidence, culprits.kind)
-    times = use.time_ns[slowest] / others
+    times = ran_ns[slowest] / others
     rest = "the other" if evidence.ranks == 2 else "the others"
     text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"
     facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(use)}"
