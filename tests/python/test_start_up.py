@@ -215,7 +215,7 @@ def test_a_library_that_was_just_checked_is_not_read_again(tmp_path, monkeypatch
     """Unless it has changed since: damage is found in it at any time."""
     reads = []
     monkeypatch.setattr(
-        libraries, "_checksum", lambda content: str(len(reads.append(content) or content))
+        libraries, "_sum", lambda content: str(len(reads.append(content) or content))
     )
     library = tmp_path / "library.so"
     library.write_bytes(b"whole")

@@ -1,7 +1,7 @@
 """The compiled capture libraries, kept per source, compiler and MPI in the cache.
 
 objects/HASH.so       one library each, whose name says what it was made of
-objects/HASH.sum      what it must hold: a damaged one is compiled again
+objects/HASH.crc32    what it must hold: a damaged one is compiled again
 sets/HASH/            what one run preloads: libtailrace.so and libtailrace-mpi-SONAME.so, links
                       to the objects
 """
@@ -12,6 +12,7 @@ import json
 import os
 import shlex
 import shutil
+import zlib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +25,7 @@ from tailrace.names import printable
 from tailrace.terminal import Tell
 
 CORE = "libtailrace.so"
-SUM = ".sum"
+SUM = ".crc32"
 
 
 def flavour_name(soname: str) -> str:
@@ -71,7 +72,7 @@ def flavour_object(installation: Installation) -> Path:
     headers = [
         folder / name for folder in folders for name in ("mpi.h", "mpi_abi.h", "mpi_proto.h")
     ]
-    contents = [_checksum_of(header) for header in headers if header.is_file()]
+    contents = [_hash_of(header, *_state_of(header)) for header in headers if header.is_file()]
     return _object(installation.soname, compiler, *flags, *contents)
 
 
@@ -90,8 +91,9 @@ def _compile_flags(mpicc: Path) -> list[str]:
 
 
 def _object(*parts: str) -> Path:
-    made_of = "\0".join((_sources_hash(), os.uname().machine, *parts))
-    return cache.root() / "objects" / f"{_checksum(made_of.encode())[:24]}.so"
+    # with the kind of checksum: what an older Tailrace kept beside its own is not looked for
+    made_of = "\0".join((SUM, _sources_hash(), os.uname().machine, *parts))
+    return cache.root() / "objects" / f"{_hash(made_of.encode())[:24]}.so"
 
 
 def prepare(installations: Iterable[Installation], tell: Tell) -> Path:
@@ -145,7 +147,7 @@ def _built(target: Path, build: Callable[[Path], None], label: str, tell: Tell) 
             except BuildError as error:
                 raise TailraceError(str(error), error.hint) from None
             made.chmod(0o700)
-            (scratch / "sum").write_text(_checksum(made.read_bytes()))
+            (scratch / "sum").write_text(_sum(made.read_bytes()))
             made.replace(target)
             (scratch / "sum").replace(target.with_suffix(SUM))
     return target
@@ -155,25 +157,35 @@ def is_built(target: Path) -> bool:
     """Whether the library is there as it was compiled."""
     try:
         cache.refuse_foreign(target)
-        return target.with_suffix(SUM).read_text() == _checksum_of(target)
+        return target.with_suffix(SUM).read_text() == _sum_of(target, *_state_of(target))
     except OSError:
         return False
 
 
-def _checksum_of(file: Path) -> str:
+def _state_of(file: Path) -> tuple[int, int, int]:
+    """What changes when the file does. What is found ready is prepared next, and not read again."""
     status = file.stat()
-    return _read_checksum(file, status.st_mtime_ns, status.st_size, status.st_ino)
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 @lru_cache(maxsize=64)
-def _read_checksum(file: Path, *_state: int) -> str:
-    """Once: what is found ready is prepared next."""
-    return _checksum(file.read_bytes())
+def _sum_of(file: Path, *_state: int) -> str:
+    return _sum(file.read_bytes())
 
 
-def _checksum(content: bytes) -> str:
+@lru_cache(maxsize=64)
+def _hash_of(file: Path, *_state: int) -> str:
+    return _hash(file.read_bytes())
+
+
+def _sum(content: bytes) -> str:
     """Against damage; who else may write there is what `cache` looks at. Each start of a program
-    waits for it: of a library for MPI 2 ms, where SHA-256 takes 9."""
+    waits for it: of a library for MPI 0.4 ms, where a hash takes 2 or more."""
+    return f"{zlib.crc32(content):08x}"
+
+
+def _hash(content: bytes) -> str:
+    """What a name is made of."""
     return hashlib.blake2b(content).hexdigest()
 
 
