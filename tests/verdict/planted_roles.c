@@ -74,7 +74,7 @@ static void mostly_imbalance(void)
 {
     for (int i = 0; i < 10; i++) {
         compute(rank == 1 ? 0.08 : 0.005);
-        log_lines(3000);
+        log_lines(12000);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 }

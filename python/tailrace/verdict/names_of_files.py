@@ -60,11 +60,13 @@ def in_names(evidence: Evidence) -> Cause:
 
 
 def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
-    """Calls of these kinds, of the one file that they are about, where there is one."""
+    """Calls of these kinds; of one file, where it has most of the time and no other half as much as
+    it."""
     files, functions = evidence.files, evidence.columns["functions"]
     times = np.sum([np.asarray(files[f"{kind}_ns"]) for kind in kinds], axis=0)
     file = int(times.argmax())
-    single = "other" not in kinds and times[file] >= CAUSE_SHARE * times.sum()
+    alone = (2 * times > times[file]).sum() == 1 and times[file] >= CAUSE_SHARE * times.sum()
+    single = alone and "other" not in kinds
     use = sum_use(files, [file]) if single else evidence.use
     facts = " and ".join(calls_of(use, kind, functions) for kind in kinds if use.calls(kind))
     verb = "takes" if use.calls(*kinds) == 1 else "take"
@@ -150,7 +152,8 @@ def _reopened(evidence: Evidence, facts: str) -> Cause | None:
     )
     rows = np.flatnonzero((opens >= REOPENED * ranks) & (requests <= FEW_REQUESTS * opens) & kept)
     use = sum_use(files, rows)
-    if use.time_ns(*METADATA_KINDS) < CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS):
+    # what else is done to the names of such files, listing a directory say, is another cause
+    if use.time_ns("open", "close") < CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS):
         return None
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")

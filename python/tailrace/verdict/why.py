@@ -206,7 +206,7 @@ def _locks(evidence: Evidence) -> Cause:
 
 
 def _moving(evidence: Evidence, kind: str) -> Cause:
-    checks = (failing, _modules, redundant, amplified, jumping, _flushed, _small_ones)
+    checks = (failing, _modules, jumping, redundant, amplified, _flushed, _small_ones)
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
     return next(found, None) or slow_file(evidence, kind)
 
