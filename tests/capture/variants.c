@@ -463,7 +463,7 @@ static void names(void)
     check(opened != NULL, "opendir");
     line("opendir", "metadata", 0, -1, 0, "directory");
     check(readdir(opened) != NULL, "readdir");
-    line("readdir", "metadata", 0, -1, 0, "directory"); /* it fills the buffer */
+    line("readdir", "metadata", 0, -1, 0, "directory");     /* it fills the buffer */
     check(readdir(opened) && readdir64(opened), "readdir"); /* these only step through it */
     errno = 0;
     check(!readdir64(opened) && !errno, "readdir64"); /* the system says that there are no more */
