@@ -28,13 +28,14 @@ from .test_report import check_schema
 
 TINY = ("--size", "tiny")
 # Long enough to be ended before it is over.
+# Minutes of computing, with little output: what a test would leave behind must not fill the disk.
 LONG = (
     "--size",
     "small",
     "--set",
     "steps=100000",
     "--set",
-    "every=5",
+    "every=500",
     "--method",
     "serial",
     "--format",
