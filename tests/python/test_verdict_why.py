@@ -149,6 +149,21 @@ def test_opens_of_what_is_not_there_are_no_files():
     assert first(*names, *closed).code == "many_files"
 
 
+def test_ranks_that_read_their_own_parts_again_read_no_file_whole():
+    """Four ranks read a quarter of 400 MB each, four times: 400 MB each, but not the same bytes."""
+    rows = [
+        [
+            useful(SECOND),
+            read(SECOND, b"/run/in", 400 * MB, 400, reach=(rank * 100 * MB, (rank + 1) * 100 * MB)),
+        ]
+        for rank in range(RANKS)
+    ]
+    run = Program(rows, 2 * SECOND, 2 * SECOND, SECOND)
+    (found,) = judge(Evidence(run.columns())).findings
+    assert found.finding == "1.60 GB are read from 400 MB of in"
+    assert "keep in memory" in found.advice
+
+
 def test_all_ranks_read_the_same_bytes():
     found = first(read(SECOND, b"/run/input.dat", 268 * MB, 64, reach=(0, 268 * MB)))
     assert found.finding == "each of 4 ranks reads all 268 MB of input.dat"

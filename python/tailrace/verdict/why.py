@@ -91,6 +91,8 @@ LARGE_SYNC_BYTES = 4_000_000
 # The same bytes read so often are redundant; so much more moved than asked for is amplified.
 REDUNDANT = 2.0
 AMPLIFIED = 1.5
+# Who skips no more than this, a header say, reads all of it to the digits shown.
+NEARLY_WHOLE = 0.995
 JUMPING = 0.2
 # In which ROMIO keeps the pointer that ranks share, in the directory of the file.
 _POINTER = re.compile(rb"/\.[^/]+\.shfp\.[0-9.]+$")
@@ -244,8 +246,8 @@ def redundant(evidence: Evidence, kind: str) -> Cause | None:
     if kind != "read" or (rows := _dominant(evidence, kind, known)) is None:
         return None
     single = only_row(rows)
-    readers = max(len(evidence.readers_of(int(row))) for row in rows)
-    if single is not None and readers > 1:
+    alike = max(_readers_alike(evidence, int(row)) for row in rows)
+    if single is not None and alike > 1:
         text = _read_by_all(evidence, single, int(end[single] - begin[single]))
     else:
         span = byte_count(int((end - begin)[rows].sum()))
@@ -253,17 +255,29 @@ def redundant(evidence: Evidence, kind: str) -> Cause | None:
     use = sum_use(files, rows)
     facts = f"{byte_count(use.bytes('read'))} read in all: "
     facts += evidence.described(use, "read")
-    advised = "" if readers > 1 else "back" if _written_too(files, rows) else "again"
+    advised = "" if alike > 1 else "back" if _written_too(files, rows) else "again"
     library = library_in(files, int(rows[0]))
-    if readers == 1 and library in ("hdf5", "netcdf"):
+    if alike == 1 and library in ("hdf5", "netcdf"):
         advised = f"chunks of {library}"  # which reads whole ones
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
 
 
+def _readers_alike(evidence: Evidence, file: int) -> int:
+    """Ranks that read the file; 1 where each reads a part of its own, however often."""
+    rows = np.asarray(evidence.readers_of(file))
+    begin, end = (
+        np.asarray(evidence.file_rank[f"reads_{edge}"])[rows] for edge in ("begin", "end")
+    )
+    span = int(evidence.files["reads_end"][file]) - int(evidence.files["reads_begin"][file])
+    return len(rows) if (end - begin).sum() >= REDUNDANT * span else 1
+
+
 def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
     name, moved = base_name(evidence.files["path"][file]), evidence.files["bytes_read"][file]
-    each = evidence.file_rank["bytes_read"][np.asarray(evidence.readers_of(file))]
-    if each.min() < span:
+    table, rows = evidence.file_rank, np.asarray(evidence.readers_of(file))
+    each = np.asarray(table["bytes_read"])[rows]
+    stretch = (np.asarray(table["reads_end"]) - np.asarray(table["reads_begin"]))[rows]
+    if min(each.min(), stretch.min()) < NEARLY_WHOLE * span:
         return f"{byte_count(moved)} are read from {byte_count(span)} of {name}"
     if len(each) < evidence.ranks:
         return f"{len(each)} ranks each read all {byte_count(span)} of {name}"
