@@ -12,6 +12,10 @@ use super::workload::{Format, Method};
 /// The first page of a header, in which its length stands, and the line that counts steps.
 const PAGE_BYTES: i64 = 4096;
 const STEPS_LINE: (i64, i64) = (9, 27);
+/// What libc asks for at once of a directory's entries, and what the entry of a rank's file takes:
+/// 19 bytes and its name, rounded up to 8.
+const ENTRIES_BYTES: u64 = 32 * 1024;
+const ENTRY_BYTES: u64 = 40;
 
 impl Run<'_> {
     /// Where the data are of the file that is open.
@@ -208,8 +212,11 @@ impl Run<'_> {
         let opened = self.names.open(stream, step, self.parts());
         self.clocks.meet();
         if self.splits() {
-            // the directory of the ranks' files is looked through
-            self.calls(opened, Who::Root, &[(Access::Other, Place::Final)]);
+            // the directory of the ranks' files is looked through: it is opened, its entries come in
+            // buffers, and then there are no more
+            let buffers = (u64::from(self.parts()) * ENTRY_BYTES).div_ceil(ENTRIES_BYTES);
+            let calls = vec![(Access::Other, Place::Final); buffers as usize + 2];
+            self.calls(opened, Who::Root, &calls);
         }
         self.clocks.meet();
         self.try_lock(opened, &[]);
