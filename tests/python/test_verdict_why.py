@@ -14,9 +14,6 @@ RANKS = 4
 MB = 10**6
 
 
-PYTHON = "/usr/bin/python3.11"
-
-
 def first(
     *calls: Interval, layers: dict[str, int] | None = None, program: str = "/opt/model"
 ) -> Finding:
@@ -73,31 +70,6 @@ def test_prints_to_a_descriptor_have_no_stream_whose_buffer_could_be_larger():
     assert "setvbuf" in stream.advice and "fdopen" not in stream.advice
 
 
-def test_a_file_opened_again_and_again():
-    appended = (
-        call("open", SECOND, 3000, b"/run/diag"),
-        write(SECOND // 2, b"/run/diag", 180_000, 3000),
-        call("close", SECOND, 3000, b"/run/diag"),
-    )
-    found = first(*appended)
-    assert found.finding == "diag is opened 12,000 times, for 1.0 requests each time"
-    assert found.advice.startswith("open the file once")
-
-
-def test_opens_that_many_requests_follow_are_paid_for():
-    calls = (call("open", 2 * SECOND, 3000), write(SECOND, b"/run/out", 10**9, 300_000))
-    assert first(*calls).code == "metadata"
-
-
-def test_a_single_slow_open_is_not_advised_to_stay_open():
-    found = first(call("open", SECOND, 1), write(MILLISECOND, b"/run/out", 10**9, 300_000))
-    assert found.finding == "4 opens of 1.00 s each (out) take 99.9 % of the I/O time"
-    assert "open once" not in found.advice
-    one = Program([[useful(SECOND), call("fsync", SECOND, 1)]], 2 * SECOND, 2 * SECOND, SECOND)
-    headline = judge(Evidence(one.columns())).headline
-    assert "1 fsync of 1.00 s takes 100 % of the I/O time" in headline
-
-
 def test_waits_for_asynchronous_requests_are_named():
     calls = (call("aio_suspend", SECOND, 16), write(MILLISECOND, b"/run/out", 16 * MB, 16))
     found = first(*calls)
@@ -105,20 +77,6 @@ def test_waits_for_asynchronous_requests_are_named():
         "64 waits for 64 asynchronous writes of out take 99.9 % of the I/O time"
     )
     assert "open once" not in found.advice
-
-
-def test_many_small_files():
-    pieces = []
-    for i in range(200):
-        path = b"/run/piece.%d" % i
-        pieces += [call("open", 10 * MILLISECOND, 1, path), write(MILLISECOND, path, 225, 1)]
-    found = first(*pieces)
-    assert found.finding == (
-        "200 files of 900 B on average: their opens, closes and the like take 90.9 % of the I/O "
-        "time"
-    )
-    large = [replace(i, size=10 * MB) if i.function == "pwrite" else i for i in pieces]
-    assert first(*large).code == "metadata"
 
 
 def test_one_process_is_not_advised_about_nodes():
@@ -130,23 +88,6 @@ def test_one_process_is_not_advised_about_nodes():
     (found,) = judge(Evidence(run.columns())).findings
     assert found.code == "many_files"
     assert "node" not in found.advice
-
-
-def test_look_ups():
-    found = first(call("stat", SECOND, 12_000), call("open", 100 * MILLISECOND, 10))
-    assert found.finding == "48,000 look-ups of 83.3 µs each take 90.9 % of the I/O time"
-    assert first(call("stat", SECOND // 2, 12_000), call("open", SECOND, 10)).code == "metadata"
-
-
-def test_opens_of_what_is_not_there_are_no_files():
-    names = [call("open", 10 * MILLISECOND, 5, b"/nowhere/%d" % i) for i in range(200)]
-    found = first(*names)
-    assert found.finding == (
-        "4,000 opens of 200 names, hardly any of them closed again, take 100 % of the I/O time"
-    )
-    assert found.code == "look_ups" and "broadcast" not in found.advice
-    closed = [call("close", MILLISECOND, 5, b"/nowhere/%d" % i) for i in range(200)]
-    assert first(*names, *closed).code == "many_files"
 
 
 def test_ranks_that_read_their_own_parts_again_read_no_file_whole():
@@ -303,24 +244,6 @@ def test_a_run_of_a_few_milliseconds_is_not_judged():
     assert headline == "This run is too short to judge: 4.00 ms."
 
 
-def test_files_that_are_replaced_are_not_kept_open():
-    """Written beside and renamed, 2,000 times a rank: opening is needed, so often not."""
-    opens, renames = call("open", SECOND, 2000), call("rename", SECOND, 2000)
-    found = first(opens, renames)
-    assert found.finding == (
-        "8,000 opens of 500 µs each and 8,000 renames of 500 µs each take 100 % of the I/O time"
-    )
-    assert first(opens, call("rename", SECOND, 200)).code == "reopened"
-
-
-def test_what_hardly_counts_is_not_named():
-    found = first(call("ftruncate", SECOND, 5000), call("open", SECOND // 20, 1))
-    assert found.finding.startswith(
-        "20,000 truncations of 200 µs each (out) take 95.2 % of the I/O time"
-    )
-    assert found.advice.startswith("set a file's size once")
-
-
 def test_what_a_buffer_gathered_is_no_small_request():
     prints = Interval("io", SECOND, "fwrite", b"/run/log", 4096 * 21_340, 21_340, "stdio")
     said = first(replace(prints, buffered=1_600_020)).finding
@@ -358,47 +281,6 @@ def test_requests_that_begin_within_blocks_are_counted_where_ranks_share_the_fil
 
     assert "75.0 % do not begin at a multiple of 4 KiB" in facts(b"/run/shared", 300)
     assert "multiple" not in facts(b"/run/shared", 100)
-
-
-def test_importing_is_told_from_opening_files():
-    """10 ms in a file of the program's, and all else in looking for modules."""
-    modules = [
-        replace(call(function, SECOND, 500), path=path)
-        for function, path in (
-            ("stat", b"/usr/lib/python3.11/json/__pycache__/decoder.cpython-311.pyc"),
-            ("open", b"/home/me/venv/lib64/site-packages/numpy/_core.py"),
-            ("stat", b"/home/me/model/steps.py"),
-        )
-    ]
-    found = first(*modules, call("open", SECOND // 100, 1), program=PYTHON)
-    assert (
-        found.finding == "6,000 opens and look-ups for Python's modules take 99.7 % of the I/O time"
-    )
-    assert "import fewer modules" in found.advice
-    own = first(*modules, call("open", 4 * SECOND, 10_000), program=PYTHON)
-    assert "Python" not in own.finding
-    assert "Python" not in first(*modules, program="/usr/bin/tar").finding
-
-
-def test_reading_modules_is_told_from_reading_files():
-    module = b"/home/me/venv/lib/python3.11/site-packages/numpy/_core.py"
-    reads = (read(SECOND, module, 3 * MB, 200), read(SECOND // 10, b"/run/in", 9 * MB, 90))
-    found = first(*reads, program=PYTHON)
-    assert found.finding == "800 reads of Python's modules take 90.9 % of the I/O time"
-    assert "import fewer modules" in found.advice
-    assert "Python" not in first(*reads, program="/usr/bin/tar").finding
-    few = (read(SECOND, module), read(3 * SECOND, b"/run/in"))
-    assert "Python" not in first(*few, program=PYTHON).finding
-
-
-def test_one_slow_open_among_many_files_is_not_many_files():
-    """100 files take 10 ms to open in all, and one takes a second."""
-    small = [call("open", SECOND // 10_000, 1, b"/run/%d" % i) for i in range(100)]
-    found = first(*small, call("open", SECOND, 1, b"/run/slow"))
-    assert found.finding == "4 opens of 1.00 s each (slow) take 99.0 % of the I/O time"
-    assert found.file == "/run/slow"
-    alike = [call("open", SECOND // 100, 1, b"/run/%d" % i) for i in range(100)]
-    assert "400 opens of 100 names, hardly any of them closed again" in first(*alike).finding
 
 
 def test_small_reads_that_wait_are_not_advised_about_writing():
@@ -442,23 +324,6 @@ def test_whole_chunks_that_are_read_again_and_again():
     (found,) = judge(Evidence(run.columns())).findings
     assert found.finding == "120 MB are read from 16.0 MB of r.h5"
     assert "H5Pset_chunk_cache" in found.advice
-
-
-def test_of_other_calls_those_are_named_that_take_the_time():
-    renames = call("rename", SECOND, 5)
-    assert first(renames, call("lseek", MILLISECOND, 100)).finding == (
-        "20 renames of 200 ms each take 100 % of the I/O time"
-    )
-    links = first(call("symlink", SECOND, 300), call("unlink", 10 * MILLISECOND, 300))
-    assert links.finding == "1,200 links of 3.33 ms each take 100 % of the I/O time"
-    assert "open once" not in links.advice
-    seeks = first(call("fseek", SECOND, 30_000))
-    assert "pread" in seeks.advice and "open once" not in seeks.advice
-    modes = first(call("chmod", SECOND, 3_000), call("unlink", MILLISECOND, 10))
-    assert modes.finding.startswith("12,040 other calls of")
-    assert "open once" not in modes.advice
-    both = first(renames, call("lseek", SECOND, 100))
-    assert both.finding == "420 renames or seeks of 19.0 ms each take 100 % of the I/O time"
 
 
 def test_one_rank_is_not_advised_to_broadcast():

@@ -202,7 +202,10 @@ def _without_io(evidence: Evidence, bottlenecks: list[Finding], whole: Finding |
         text = f"File calls take {percent(evidence.io_share)} of this run, but {whole.finding}"
         more = [f for f in bottlenecks if f.share_of_runtime > whole.share_of_runtime]
         return f"{text}{f'; {max(more, key=_share).finding}' if more else ''}."
-    saved = f"I/O does not hold this run back ({percent(evidence.io_share)} of the run time)"
-    if not bottlenecks:
+    worst = max(bottlenecks, key=_share, default=None)
+    streams = worst is not None and worst.code is Kind.STREAMS  # printing is I/O, too
+    which = "I/O on files does" if streams else "I/O does"
+    saved = f"{which} not hold this run back ({percent(evidence.io_share)} of the run time)"
+    if worst is None:
         return f"{saved}; {_nothing_else(evidence)}."
-    return f"{saved}; {max(bottlenecks, key=_share).finding}."
+    return f"{saved}{', but' if streams else ';'} {worst.finding}."
