@@ -152,8 +152,9 @@ def _reopened(evidence: Evidence, facts: str) -> Cause | None:
     )
     rows = np.flatnonzero((opens >= REOPENED * ranks) & (requests <= FEW_REQUESTS * opens) & kept)
     use = sum_use(files, rows)
-    # what else is done to the names of such files, listing a directory say, is another cause
-    if use.time_ns("open", "close") < CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS):
+    enough_ns = CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS)
+    # what else is done to such a file, listing a directory say, is another cause
+    if use.time_ns(*METADATA_KINDS) < enough_ns or use.time_ns("other") >= enough_ns:
         return None
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")
