@@ -25,7 +25,7 @@ FUNCTIONS = {
     "sync": {"fsync", "fdatasync"},
     "lock": {"fcntl", "flock"},
     "truncate": {"ftruncate"},
-    "other": {"rename"},
+    "other": {"rename", "readdir"},
 }
 SMALL_BYTES = 64 * 1024
 

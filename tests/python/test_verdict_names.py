@@ -59,6 +59,38 @@ def test_look_ups():
     assert first(call("stat", SECOND // 2, 12_000), call("open", SECOND, 10)).code == "metadata"
 
 
+def test_names_that_are_looked_up_once_each_are_not_waited_for():
+    names = [call("stat", MILLISECOND, 1, b"/run/%d" % i) for i in range(100)]
+    found = first(*names)
+    assert found.code == "look_ups"
+    assert "broadcast" in found.advice  # each of four ranks asks
+    alone = Program([[useful(SECOND), *names]], *[SECOND + 100 * MILLISECOND] * 2, SECOND)
+    (finding,) = judge(Evidence(alone.columns())).findings
+    assert "d_type" in finding.advice and "inotify" not in finding.advice
+    waited = Program(
+        [[useful(SECOND), call("stat", SECOND, 100, b"/run/there")]], *[2 * SECOND] * 2, SECOND
+    )
+    (finding,) = judge(Evidence(waited.columns())).findings
+    assert "inotify" in finding.advice
+
+
+def test_directories_that_are_listed_are_no_files():
+    listed = [
+        interval
+        for i in range(200)
+        for interval in (
+            call("open", 2 * MILLISECOND, 1, b"/run/%d" % i),
+            call("readdir", MILLISECOND, 2, b"/run/%d" % i),
+            call("close", MILLISECOND // 10, 1, b"/run/%d" % i),
+        )
+    ]
+    found = first(*listed)
+    assert found.code == "metadata"
+    assert "800 opens of 2.00 ms each and 1,600 listings" in found.finding
+    made = [interval for interval in listed if interval.function != "readdir"]
+    assert first(*made).finding.startswith("200 files of 0 B on average")
+
+
 def test_opens_of_what_is_not_there_are_no_files():
     names = [call("open", 10 * MILLISECOND, 5, b"/nowhere/%d" % i) for i in range(200)]
     found = first(*names)

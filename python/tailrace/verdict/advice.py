@@ -82,6 +82,8 @@ ADVICE: dict[str, dict[str, str]] = {
     "look_ups": {
         "": "look up once, on one rank, and broadcast the answer",
         "one rank": "look up less often, or wait for a notice: inotify",
+        "each name": "look up fewer names: one file instead of many; a listing tells directories "
+        "from files without look-ups (d_type, os.scandir)",
         "absent": "files that are not there are looked for again and again: name the right place, "
         "or keep in memory what is there",
     },
@@ -90,8 +92,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "other": "rename, remove or make files and directories less often: once per output, not "
         "once per record",
         "neither": "make these calls less often: once per output, not once per record",
-        "listing": "list a directory once, on one rank, and broadcast the names; keep fewer files "
-        "in it, or name them so that they need not be looked for",
+        "listing": "list a directory once, and of several ranks on one; keep fewer files in it, or "
+        "name them so that they need not be looked for",
         "seeks": "read and write with pread and pwrite instead of seeking; a stream reads its "
         "buffer again after each seek: read the file once into memory, or sort by offset",
         "slow open": "write to a new name where old contents are only replaced: to empty a large "

@@ -34,6 +34,8 @@ MANY_FILES = 100
 SLOW_OPEN_NS = 1_000_000
 SMALL_FILE_BYTES = 1_000_000
 CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHERS["link"]
+# A name that is looked up no more often than this is not waited for.
+FEW_LOOK_UPS = 3
 # Where fewer opens than this share are closed again, most of them failed.
 CLOSED = 0.1
 # What Python looks for when it imports.
@@ -53,6 +55,9 @@ def in_names(evidence: Evidence) -> Cause:
         part = part_of_io(evidence, use.time_ns("look_up"), use.calls("look_up"))
         text = f"{calls_of(use, 'look_up', functions)} {part}"
         advised = "one rank" if evidence.ranks == 1 else ""
+        names = np.count_nonzero(evidence.files["look_ups"])
+        if names >= MANY_FILES and use.calls("look_up") <= FEW_LOOK_UPS * names:
+            advised = "each name"
         return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
     if (cause := _reopened(evidence, facts) or _many_files(evidence, facts)) is not None:
         return cause
@@ -153,8 +158,8 @@ def _reopened(evidence: Evidence, facts: str) -> Cause | None:
     rows = np.flatnonzero((opens >= REOPENED * ranks) & (requests <= FEW_REQUESTS * opens) & kept)
     use = sum_use(files, rows)
     enough_ns = CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS)
-    # what else is done to such a file, listing a directory say, is another cause
-    if use.time_ns(*METADATA_KINDS) < enough_ns or use.time_ns("other") >= enough_ns:
+    _, listing_ns = sums_of(evidence.columns["functions"], OTHERS["listing"])
+    if use.time_ns(*METADATA_KINDS) < enough_ns or listing_ns >= enough_ns:
         return None
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")
@@ -173,6 +178,9 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     whole = CAUSE_SHARE * times.sum()
     if times[rows].sum() < whole or times[rows].max() >= whole:  # others have it, or one of them
         return None
+    listings = calls_of_functions(evidence.columns["functions"], OTHERS["listing"])
+    if not moved and 2 * listings >= use.calls("open"):
+        return None  # directories
     part = part_of_io(evidence, evidence.use.time_ns(*METADATA_KINDS))
     if not moved and use.calls("close") < CLOSED * use.calls("open"):
         text = (
