@@ -69,7 +69,7 @@ def sqlite_rows():
     """A transaction for each row."""
     rows = sqlite3.connect("rows.db")
     rows.execute("create table steps (step integer)")
-    for step in range(4):
+    for step in range(40):
         rows.execute("insert into steps values (?)", (step,))
         rows.commit()
 
