@@ -2,6 +2,7 @@
 //! they reach, how large they are.
 
 use std::cmp::Ordering;
+use std::mem;
 
 use hashbrown::HashMap;
 use tailrace_trace::Columns;
@@ -147,13 +148,14 @@ impl Turn {
 }
 
 impl Descriptor {
-    fn turns(&mut self, turn: Turn, sought: i64) {
+    /// After so many calls; `sought`: where the last of them went.
+    fn turns(&mut self, turn: Turn, calls: u32, sought: i64) {
         match turn {
             Turn::Stays | Turn::GoesOn => {}
             Turn::Seeks => self.place = (self.open < 2).then_some(sought),
             Turn::Loses => self.place = None,
-            Turn::Opens => *self = Self { place: None, open: self.open + 1 },
-            Turn::Closes => *self = Self { place: None, open: self.open.saturating_sub(1) },
+            Turn::Opens => *self = Self { place: None, open: self.open.saturating_add(calls) },
+            Turn::Closes => *self = Self { place: None, open: self.open.saturating_sub(calls) },
         }
     }
 }
@@ -166,44 +168,41 @@ impl Track {
             self.patterns[way].calls(calls as u64, time, call.bytes);
         }
         let places = way.filter(|_| call.bytes > 0);
-        let Some(distance) = call.distance else { return self.go_on(call, calls, places) };
-        let first = self.reached.wrapping_add(distance);
-        self.place(first, call.bytes, places);
-        let rest = calls - 1;
-        match places {
-            Some(way) if rest > 0 && self.is_near(call, rest) => self.place_all(call, rest, way),
-            _ => (0..rest).for_each(|_| {
-                self.place(self.reached.wrapping_add(distance), call.bytes, places);
-            }),
+        match call.distance {
+            Some(distance) => self.place_run(distance, call.bytes, calls, places),
+            None => self.go_on(call, calls, places),
         }
-        self.descriptor.turns(call.turn, self.reached);
+        self.descriptor.turns(call.turn, calls as u32, self.reached);
     }
 
-    /// Calls without an offset: each begins where the descriptor stands, if that is known.
+    /// Calls without an offset: they go on from where the descriptor stands, if that is known. The
+    /// distances of others are counted from where these others ended.
     fn go_on(&mut self, call: &Use, calls: usize, way: Option<usize>) {
-        (0..calls).for_each(|_| self.descriptor.turns(call.turn, 0));
-        let Some(begin) = self.descriptor.place.filter(|_| call.turn == Turn::GoesOn) else {
-            if let Some(way) = way {
-                self.patterns[way].nowhere += calls as u64;
+        if let Some(begin) = self.descriptor.place.filter(|_| call.turn == Turn::GoesOn) {
+            let reached = mem::replace(&mut self.reached, begin);
+            self.place_run(0, call.bytes, calls, way);
+            self.descriptor.place = Some(mem::replace(&mut self.reached, reached));
+        } else if let Some(way) = way {
+            self.patterns[way].nowhere += calls as u64;
+        }
+    }
+
+    /// So many calls, each at that distance from where the one before ended.
+    fn place_run(&mut self, distance: i64, bytes: u64, calls: usize, way: Option<usize>) {
+        self.place(self.reached.wrapping_add(distance), bytes, way);
+        let rest = calls - 1;
+        match way {
+            Some(way) if rest > 0 && self.is_near(distance, bytes, rest) => {
+                self.place_all(distance, bytes, rest, way);
             }
-            return;
-        };
-        let bytes = call.bytes as i64;
-        let begins = (0..calls as i64).map(|call| begin.wrapping_add(bytes.wrapping_mul(call)));
-        let end = begin.wrapping_add(bytes.wrapping_mul(calls as i64));
-        self.descriptor.place = Some(end);
-        for begin in begins.filter(|_| way.is_some()) {
-            self.place_in(begin, call.bytes, way);
+            _ => (0..rest).for_each(|_| {
+                self.place(self.reached.wrapping_add(distance), bytes, way);
+            }),
         }
     }
 
     fn place(&mut self, begin: i64, bytes: u64, way: Option<usize>) {
         self.reached = begin.wrapping_add(bytes as i64);
-        self.place_in(begin, bytes, way);
-    }
-
-    /// What counts of a call at `begin`.
-    fn place_in(&mut self, begin: i64, bytes: u64, way: Option<usize>) {
         if let Some(way) = way {
             self.patterns[way].place(begin, bytes, self.ends[way]);
             self.ends[way] = Some(begin.saturating_add_unsigned(bytes));
@@ -211,16 +210,16 @@ impl Track {
     }
 
     /// Whether no offset of so many more calls is beyond what numbers hold.
-    fn is_near(&self, call: &Use, calls: usize) -> bool {
+    fn is_near(&self, distance: i64, bytes: u64, calls: usize) -> bool {
         const FAR: u128 = 1 << 62;
-        let step = u128::from(call.distance.unwrap_or(0).unsigned_abs()) + u128::from(call.bytes);
+        let step = u128::from(distance.unsigned_abs()) + u128::from(bytes);
         u128::from(self.reached.unsigned_abs()) + step * (calls as u128) < FAR
     }
 
     /// More calls at the same distance, which are near: each is where the one before was, and
     /// `step` further.
-    fn place_all(&mut self, call: &Use, calls: usize, way: usize) {
-        let (distance, bytes) = (call.distance.unwrap_or(0), call.bytes as i64);
+    fn place_all(&mut self, distance: i64, bytes: u64, calls: usize, way: usize) {
+        let bytes = bytes as i64;
         let (first, step) = (self.reached + distance, distance + bytes);
         let last = first + step * (calls as i64 - 1);
         let unaligned = |call: u32| {
@@ -400,6 +399,22 @@ mod tests {
         // 1000 is the first known; 5000 is after 1010, 200 before 5010, 210 is where 200 ended
         assert_eq!((reads.consecutive, reads.forward, reads.backward), (2, 1, 1));
         assert_eq!((reads.touched, reads.reach()), (Some((200, 5010)), None));
+    }
+
+    #[test]
+    fn reads_that_go_on_together_are_as_if_one_by_one() {
+        let start = Track {
+            reached: 77,
+            descriptor: Descriptor { place: Some(5000), open: 1 },
+            ..Track::default()
+        };
+        let call = Use { track: 0, distance: None, bytes: 100, way: Some(0), turn: Turn::GoesOn };
+        let (mut run, mut single) = (start, start);
+        run.follow(&call, 1000, 3000, true);
+        (0..1000).for_each(|_| single.follow(&call, 1, 3, true));
+        assert_eq!(run, single);
+        assert_eq!((run.reached, run.descriptor.place), (77, Some(105_000)));
+        assert_eq!(run.patterns[0].reach(), Some((5000, 105_000)));
     }
 
     #[test]
