@@ -32,6 +32,12 @@ static inline any_function real_function(enum function function)
 void stdio_prepare(void);
 void stdio_process_ends(void);
 
+/* The flags of a call at that place in a file; less than 0 where nobody knows it. */
+static inline int flags_of_place(int64_t place)
+{
+    return place < 0 ? 0 : FILE_OFFSET;
+}
+
 /* Ends a call on a file that ended at `end` ticks. */
 static inline void end_file_call(struct stream *stream, struct call *call, uint64_t end,
                                  enum file_op op, int flags, uint32_t file, int64_t bytes,

@@ -98,7 +98,7 @@ static void record_source(unsigned function, uint32_t file, int64_t bytes, int64
     struct stream *stream = call_begin(&call, function);
     if (stream)
         end_file_call(stream, &call, stream->open[call.depth].begin, FILE_READ,
-                      place < 0 ? 0 : FILE_OFFSET, file, bytes, place, 0);
+                      flags_of_place(place), file, bytes, place, 0);
 }
 
 #define TRANSFER(name, out, out_at, in, in_at, parameters, arguments)                              \
@@ -113,8 +113,8 @@ static void record_source(unsigned function, uint32_t file, int64_t bytes, int64
         uint64_t end = stream ? clock_now() : 0;                                                   \
         int64_t place = place_said(transfer.op == FILE_WRITE ? (out_at) : (in_at), result);        \
         if (stream)                                                                                \
-            end_file_call(stream, &call, end, transfer.op, place < 0 ? 0 : FILE_OFFSET,            \
-                          transfer.file, MOVED, place, ERROR_OF_RESULT);                           \
+            end_file_call(stream, &call, end, transfer.op, flags_of_place(place), transfer.file,   \
+                          MOVED, place, ERROR_OF_RESULT);                                          \
         if (stream && transfer.source && result > 0)                                               \
             record_source(FUNCTION_##name, transfer.source, result, place_said(in_at, result));    \
         return result;                                                                             \

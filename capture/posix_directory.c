@@ -33,8 +33,7 @@ TAILRACE_EXPORT DIR *opendir(const char *path)
 /* Not recorded: it frees the buffer. */
 TAILRACE_EXPORT int closedir(DIR *directory)
 {
-    DIR *volatile given =
-        directory; /* libc declares that it is not NULL, and refuses it politely */
+    DIR *volatile given = directory; /* declared never to be NULL, but libc refuses that kindly */
     if (tailrace_recording && given)
         descriptor_set(dirfd(directory), DESCRIPTOR_UNKNOWN);
     return REAL(closedir)(directory);
@@ -59,9 +58,13 @@ static bool was_filled(DIR *directory, const void *entry)
 
 static void end_reading(struct stream *stream, struct call *call, DIR *directory, const void *entry)
 {
+    if (LIKELY(!was_filled(directory, entry))) {
+        call_forget(stream, call);
+        return;
+    }
     int saved = errno;
     uint64_t end = clock_now();
-    uint32_t file = was_filled(directory, entry) ? descriptor_file(dirfd(directory)) : 0;
+    uint32_t file = descriptor_file(dirfd(directory));
     if (file)
         end_file_call(stream, call, end, FILE_METADATA, 0, file, 0, 0, 0);
     else

@@ -18,7 +18,6 @@ static bool ended;
 
 /* Where no FILE knows its place. */
 enum { NOWHERE = -1 };
-#define FLAGS_OF_PLACE(place) ((place) < 0 ? 0 : FILE_OFFSET)
 
 /* A request that was not foreseen: that it was made and with how many bytes is known, but not how
  * long it took. */
@@ -28,7 +27,7 @@ static void record_untimed(enum function function, uint32_t file, enum file_op o
     struct call call;
     struct stream *stream = call_begin(&call, function);
     if (stream)
-        end_file_call(stream, &call, stream->open[call.depth].begin, op, FLAGS_OF_PLACE(place),
+        end_file_call(stream, &call, stream->open[call.depth].begin, op, flags_of_place(place),
                       file, bytes, place, error);
 }
 
@@ -144,7 +143,7 @@ static void record_beside(struct request *request, enum file_op op, int64_t byte
         return;
     uint64_t begin = stream->open[depth].begin;
     stream->end_in++; /* what it costs is measured with the call, which has not ended at `begin` */
-    end_file_call(stream, &request->call, begin, op, FLAGS_OF_PLACE(place), request->file, bytes,
+    end_file_call(stream, &request->call, begin, op, flags_of_place(place), request->file, bytes,
                   place, 0);
     if (stream->state != STREAM_READY || stream->depth != depth - 1)
         return;
@@ -160,7 +159,7 @@ static void record(struct request *request, uint64_t end, enum file_op op, int64
     if (!request->timed)
         record_untimed(request->function, request->file, op, bytes, place, error);
     else if (request->stream)
-        end_file_call(request->stream, &request->call, end, op, FLAGS_OF_PLACE(place),
+        end_file_call(request->stream, &request->call, end, op, flags_of_place(place),
                       request->file, bytes, place, error);
 }
 
