@@ -165,17 +165,15 @@ class Evidence:
         lost = int(capture["events_lost"])
         return lost / max(lost + int(capture["events"]), 1)
 
-    def waited_ns(self, state: str) -> int:
-        """Notable waits in this state, summed over ranks: what is no other cause's."""
-        if self.processors is None or not self.processors.notable:
-            return 0
-        return self.processors.waited_in(state)
-
     def waited_by_rank_ns(self, state: str) -> np.ndarray:
-        """The same by rank."""
+        """Length P: notable waits for a processor in this state, what is no other cause's."""
         if self.processors is None or not self.processors.notable:
             return np.zeros(self.ranks, dtype=np.int64)
         return self.processors.waited_ns[:, STATES.index(state)]
+
+    def waited_ns(self, state: str) -> int:
+        """The same, summed over ranks."""
+        return int(self.waited_by_rank_ns(state).sum())
 
     @property
     def ran_in_io(self) -> float:

@@ -9,6 +9,8 @@ their time is in no share of I/O, but a run can wait there as long as for files.
 | reads them                                   | least (not of many short writes that are taken)  |
 """
 
+import numpy as np
+
 from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
@@ -21,12 +23,11 @@ DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "re
 def streams(evidence: Evidence) -> Finding | None:
     """Of the rank, stream and direction with most time."""
     table, paths = evidence.columns["file_rank"], evidence.columns["files"]["path"]
-    rows = [
-        row
-        for row, file in enumerate(table["file"])
-        if evidence.elsewhere[file] and bytes(paths[file]).startswith(b"<std")
+    standard = [
+        file for file in np.flatnonzero(evidence.elsewhere) if paths[file].startswith(b"<std")
     ]
-    if not rows:
+    rows = np.flatnonzero(np.isin(table["file"], standard))
+    if not len(rows):
         return None
     spent = {(row, kind): int(table[f"{kind}_ns"][row]) for row in rows for kind in DIRECTIONS}
     (row, kind), time_ns = max(spent.items(), key=lambda item: item[1])

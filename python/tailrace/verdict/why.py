@@ -262,22 +262,23 @@ def redundant(evidence: Evidence, kind: str) -> Cause | None:
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
 
 
+def _stretches(evidence: Evidence, file: int) -> np.ndarray:
+    """Of each reader: from the first byte of the file that it reads to the last."""
+    table, rows = evidence.file_rank, evidence.readers_of(file)
+    return (np.asarray(table["reads_end"]) - np.asarray(table["reads_begin"]))[rows]
+
+
 def _readers_alike(evidence: Evidence, file: int) -> int:
     """Ranks that read the file; 1 where each reads a part of its own, however often."""
-    rows = np.asarray(evidence.readers_of(file))
-    begin, end = (
-        np.asarray(evidence.file_rank[f"reads_{edge}"])[rows] for edge in ("begin", "end")
-    )
+    stretches = _stretches(evidence, file)
     span = int(evidence.files["reads_end"][file]) - int(evidence.files["reads_begin"][file])
-    return len(rows) if (end - begin).sum() >= REDUNDANT * span else 1
+    return len(stretches) if stretches.sum() >= REDUNDANT * span else 1
 
 
 def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
     name, moved = base_name(evidence.files["path"][file]), evidence.files["bytes_read"][file]
-    table, rows = evidence.file_rank, np.asarray(evidence.readers_of(file))
-    each = np.asarray(table["bytes_read"])[rows]
-    stretch = (np.asarray(table["reads_end"]) - np.asarray(table["reads_begin"]))[rows]
-    if min(each.min(), stretch.min()) < NEARLY_WHOLE * span:
+    each = np.asarray(evidence.file_rank["bytes_read"])[evidence.readers_of(file)]
+    if min(each.min(), _stretches(evidence, file).min()) < NEARLY_WHOLE * span:
         return f"{byte_count(moved)} are read from {byte_count(span)} of {name}"
     if len(each) < evidence.ranks:
         return f"{len(each)} ranks each read all {byte_count(span)} of {name}"
