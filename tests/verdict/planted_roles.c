@@ -46,7 +46,7 @@ static void uneven_files(void)
 static void small_messages(void)
 {
     char byte = 0;
-    for (int i = 0; i < 30000; i++)
+    for (int i = 0; i < 150000; i++)
         MPI_Sendrecv_replace(&byte, 1, MPI_BYTE, rank ^ 1, 0, rank ^ 1, 0, MPI_COMM_WORLD,
                              MPI_STATUS_IGNORE);
     int file = open_file("result", rank, O_CREAT | O_WRONLY);
