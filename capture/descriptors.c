@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "descriptors.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -175,6 +176,20 @@ uint32_t descriptor_find(int descriptor)
         file = found && !in_vfork_child() ? remember(entry, found) : found;
     }
     return file == DESCRIPTOR_IGNORED ? 0 : file;
+}
+
+/* `file`, or the FIFO's number, by which the descriptor is known from now on. */
+uint32_t descriptor_of_long_call(int descriptor, uint32_t file)
+{
+    struct stat status;
+    int saved = errno;
+    bool known = file && descriptor > 2 && descriptor_entry(descriptor) == file;
+    if (known && !system_fstat(descriptor, &status) && S_ISFIFO(status.st_mode)) {
+        file = path_number_of_pipe(descriptor, file);
+        descriptor_set(descriptor, file);
+    }
+    errno = saved;
+    return file;
 }
 
 uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error)

@@ -52,4 +52,14 @@ void descriptors_reset(unsigned first, unsigned last);
  * (a failed open, with that error) get the number of a path that is only named. */
 uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error);
 
+/* What a call on `file` that took so many ticks tells: a FIFO makes wait, for as long as whoever is
+ * at its other end likes. To ask at each open would cost more than most opens are worth. */
+enum { DESCRIPTOR_LONG_TICKS = 1 << 16 };
+uint32_t descriptor_of_long_call(int descriptor, uint32_t file);
+
+static inline uint32_t descriptor_after(int descriptor, uint32_t file, uint64_t ticks)
+{
+    return LIKELY(ticks < DESCRIPTOR_LONG_TICKS) ? file : descriptor_of_long_call(descriptor, file);
+}
+
 #endif

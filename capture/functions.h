@@ -2,6 +2,7 @@
 #ifndef TAILRACE_FUNCTIONS_H
 #define TAILRACE_FUNCTIONS_H
 
+#include "descriptors.h"
 #include "record.h"
 
 enum function {
@@ -36,6 +37,13 @@ void stdio_process_ends(void);
 static inline int flags_of_place(int64_t place)
 {
     return place < 0 ? 0 : FILE_OFFSET;
+}
+
+/* The file of a call on a descriptor that ended at `end` ticks. */
+static inline uint32_t file_after(const struct stream *stream, const struct call *call,
+                                  uint64_t end, int descriptor, uint32_t file)
+{
+    return descriptor_after(descriptor, file, end - stream->open[call->depth].begin);
 }
 
 /* Ends a call on a file that ended at `end` ticks. */

@@ -230,6 +230,18 @@ uint32_t path_number_found(int descriptor, bool is_deleted)
     return number;
 }
 
+uint32_t path_number_of_pipe(int descriptor, uint32_t otherwise)
+{
+    static const struct start before = {"<pipe>", sizeof "<pipe>" - 1};
+    struct stream *stream = own_stream();
+    struct path_cache *paths = take(stream);
+    size_t length = paths ? path_of(descriptor, paths->directory, PATH_BYTES) : 0;
+    uint32_t number =
+        length ? cached_number(stream, paths, before, paths->directory, length) : otherwise;
+    give_back(paths);
+    return number;
+}
+
 void path_note(const char *key, int descriptor)
 {
     struct path_cache *paths = take(own_stream());

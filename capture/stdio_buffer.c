@@ -156,11 +156,14 @@ static void record_beside(struct request *request, enum file_op op, int64_t byte
 static void record(struct request *request, uint64_t end, enum file_op op, int64_t bytes,
                    int64_t place, int error)
 {
-    if (!request->timed)
+    if (!request->timed) {
         record_untimed(request->function, request->file, op, bytes, place, error);
-    else if (request->stream)
+    } else if (request->stream) {
+        request->file = file_after(request->stream, &request->call, end,
+                                   stdio_descriptor(request->fp), request->file);
         end_file_call(request->stream, &request->call, end, op, flags_of_place(place),
                       request->file, bytes, place, error);
+    }
 }
 
 /* Where a request of so many bytes began, after which the descriptor stands where it does now. */
@@ -347,9 +350,9 @@ void stdio_all_end(struct stdio_all *all, int error)
         if (i != most)
             record_beside(&all->request, FILE_WRITE, all->found[i].bytes, NOWHERE);
     }
-    all->request.file = all->found[most].file;
-    if (all->count)
-        record(&all->request, end, FILE_WRITE, error ? 0 : all->found[most].bytes, NOWHERE, error);
+    if (all->count && all->request.stream)
+        end_file_call(all->request.stream, &all->request.call, end, FILE_WRITE, 0,
+                      all->found[most].file, error ? 0 : all->found[most].bytes, NOWHERE, error);
 }
 
 /* exit() writes what the buffers hold after our last look: with its bytes, but nobody sees how long

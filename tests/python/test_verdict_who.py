@@ -132,6 +132,22 @@ def test_who_waits_for_locks_is_no_straggler():
     assert locking("fsync") == "rank 1 takes 10.0 times as long as the other for as many fsyncs"
 
 
+def test_who_synchronises_one_file_first_waits_for_what_all_wrote():
+    """Rank 0's fsyncs of the file take 4.5 s, the others find nothing left to be written; of files
+    of their own it would be a straggler."""
+
+    def synchronising(path):
+        slow = [(1 + 8 * (rank == 0)) * SECOND // 2 for rank in range(4)]
+        rows = [
+            [write(SECOND, path(rank), 10**6, 30), fsync(slow[rank], path(rank), 30)]
+            for rank in range(4)
+        ]
+        return who(program(*rows))
+
+    assert "times as long" not in synchronising(lambda rank: b"/run/shared.dat")
+    assert synchronising(own) == "rank 0 takes 9.00 times as long as the others for as many fsyncs"
+
+
 def test_a_straggler_among_other_calls_does_many_of_them():
     """Few calls of equal number need not be the same ones: a removal here, a seek there."""
 

@@ -326,6 +326,27 @@ def test_whole_chunks_that_are_read_again_and_again():
     assert "H5Pset_chunk_cache" in found.advice
 
 
+def test_a_classic_file_whose_data_are_moved():
+    """16 MB of data move 40 times, since the header before them grows. Where bytes are read again
+    and nothing is written there, nothing was moved."""
+
+    def found(*more):
+        name = b"/run/history.nc"
+        again = [read(SECOND, name, 640 * MB, 80_000, reach=(0, 16 * MB)), *more]
+        row = [useful(SECOND), *again]
+        length = SECOND + sum(call.length_ns for call in again)
+        (first, *_) = judge(Evidence(Program([row], length, length, SECOND).columns())).findings
+        return first
+
+    moved = found(write(SECOND // 2, b"/run/history.nc", 640 * MB, 80_000))
+    assert moved.finding == (
+        "640 MB are read from 16.0 MB of history.nc, and 640 MB are written to it"
+    )
+    assert "nc__enddef" in moved.advice
+    assert found().finding == "640 MB are read from 16.0 MB of history.nc"
+    assert "nc__enddef" not in found().advice
+
+
 def test_one_rank_is_not_advised_to_broadcast():
     row = [useful(SECOND), call("stat", SECOND, 10_000)]
     alone, two = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -51,6 +52,48 @@ def test_a_slow_reader_of_what_is_printed_is_named(tmp_path: Path):
 def test_a_slow_writer_of_what_is_read_is_named(tmp_path: Path):
     run = piped(READS, tmp_path, 2 * SLOW_S)
     assert "from <stdin: pipe> take" in run.headline
+    assert "mostly waiting for whoever writes them" in run.headline
+
+
+WRITES_FIFO = """
+import os
+descriptor = os.open("fifo", os.O_WRONLY)
+for i in range(20_000):
+    os.write(descriptor, b"step %26d\\n" % i)
+"""
+READS_FIFO = """
+with open("fifo", "rb", buffering=0) as fifo:
+    while fifo.read(100): pass
+"""
+
+
+def through_a_fifo(program: str, folder: Path, other: str) -> Run:
+    """`other`: the program at the other end, which begins only after some time."""
+    os.mkfifo(folder / "fifo")
+    peer = subprocess.Popen(
+        [sys.executable, "-c", f"import time; fifo = {other}; time.sleep({SLOW_S}); {END[other]}"],
+        cwd=folder,
+    )
+    run = piped(program, folder, 0)
+    assert peer.wait(LONGEST_WAIT_S) == 0
+    return run
+
+
+READER, WRITER = "open('fifo', 'rb')", "open('fifo', 'wb')"
+END = {READER: "fifo.read()", WRITER: "fifo.write(bytes(640_000)); fifo.close()"}
+
+
+def test_who_waits_at_a_fifo_does_not_wait_for_a_file_system(tmp_path: Path):
+    """Its name says nothing: that it is one is asked where a call takes long."""
+    run = through_a_fifo(WRITES_FIFO, tmp_path, READER)
+    assert "I/O on files does not hold this run back" in run.headline
+    assert "writes to fifo take" in run.headline
+    assert "mostly waiting for whoever reads them" in run.headline
+
+
+def test_who_reads_a_fifo_waits_for_its_writer(tmp_path: Path):
+    run = through_a_fifo(READS_FIFO, tmp_path, WRITER)
+    assert "reads from fifo take" in run.headline
     assert "mostly waiting for whoever writes them" in run.headline
 
 

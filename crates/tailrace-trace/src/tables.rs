@@ -156,8 +156,9 @@ impl Place {
         if below("/proc/").or(below("/sys/")).is_some() {
             return Place::Kernel;
         }
-        // `<stdout: pipe>`; capture calls a standard stream that is a file `<stdout>`
-        if below("<std").is_some_and(|name| name.contains(':')) {
+        // `<stdout: pipe>`, `<pipe>/tmp/fifo`; capture calls a standard stream that is a file
+        // `<stdout>`
+        if below("<pipe>").is_some() || below("<std").is_some_and(|name| name.contains(':')) {
             return Place::Device;
         }
         let shared = |part: &str| SHARED_BY_MPI.iter().any(|name| part.starts_with(name));
@@ -279,6 +280,7 @@ mod tests {
             ("/data/proc/file", Place::FileSystem),
             ("<stdout>", Place::FileSystem),
             ("<stdout: pipe>", Place::Device),
+            ("<pipe>/tmp/fifo", Place::Device),
             ("/home/<stdout: pipe>", Place::FileSystem),
         ] {
             let entry = FileEntry { path: path.into(), opaque: false };

@@ -154,8 +154,12 @@ ADVICE: dict[str, dict[str, str]] = {
         "back": "keep in memory what was written and is needed again",
         "chunks of hdf5": "choose chunks that match what is read at once, or enlarge the chunk "
         "cache: H5Pset_chunk_cache, in h5py rdcc_nbytes",
-        "chunks of netcdf": "choose chunks that match what is read at once, or enlarge the cache: "
-        "nc_set_chunk_cache, in Python set_var_chunk_cache",
+        "chunks of netcdf": "in netCDF-4 files choose chunks that match what is read at once, or "
+        "enlarge the cache: nc_set_chunk_cache, in Python set_var_chunk_cache; of classic files "
+        "keep in memory what is needed again",
+        "moved by netcdf": "a classic file's data are moved when its header grows: define all that "
+        "it holds before the first nc_enddef, or leave room (h_minfree of nc__enddef); in netCDF-4 "
+        "files choose chunks that match, or enlarge the cache: nc_set_chunk_cache",
     },
     "amplification": {
         "": "disable data sieving (hint romio_ds_write=disable), or write collectively "

@@ -27,6 +27,7 @@ from tailrace.verdict.off_path import (
     unrecorded_bytes,
     ways,
 )
+from tailrace.verdict.streams import slept_in_streams, streams
 from tailrace.verdict.why import what_takes_longest
 
 # A share of the run that other threads spend in MPI, or in file calls, and is worth a word.
@@ -154,9 +155,12 @@ def _ways(evidence: Evidence) -> str:
 
 
 def _slept(evidence: Evidence, before: str) -> str:
-    """How long the main threads did nothing that was recorded, where that is notable."""
-    if slept_share(evidence) < NOTABLE_SLEEP:
+    """How long the main threads did nothing that was recorded, where that is notable; or what they
+    waited for, where it was a pipe."""
+    if (share := slept_share(evidence)) < NOTABLE_SLEEP:
         return ""
+    if (waited := streams(evidence)) and slept_in_streams(evidence, share):
+        return f"{before}{waited.finding}"
     who = "the main thread" if evidence.ranks == 1 else "the ranks' main threads"
     verb = "sleeps" if evidence.ranks == 1 else "sleep"
     return f"{before}{who} {verb} {slept_text(evidence)}"

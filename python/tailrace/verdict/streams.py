@@ -1,5 +1,5 @@
-"""Standard streams that are pipes, sockets or terminals: no file system makes them faster, so that
-their time is in no share of I/O, but a run can wait there as long as for files.
+"""FIFOs, and standard streams that are pipes, sockets or terminals: no file system makes them
+faster, so that their time is in no share of I/O, but a run can wait there as long as for files.
 
 | sentence                                     | said when                                        |
 |----------------------------------------------|--------------------------------------------------|
@@ -23,10 +23,9 @@ DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "re
 def streams(evidence: Evidence) -> Finding | None:
     """Of the rank, stream and direction with most time."""
     table, paths = evidence.columns["file_rank"], evidence.columns["files"]["path"]
-    standard = [
-        file for file in np.flatnonzero(evidence.elsewhere) if paths[file].startswith(b"<std")
-    ]
-    rows = np.flatnonzero(np.isin(table["file"], standard))
+    elsewhere = np.flatnonzero(evidence.elsewhere)
+    named = [file for file in elsewhere if paths[file].startswith((b"<std", b"<pipe>"))]
+    rows = np.flatnonzero(np.isin(table["file"], named))
     if not len(rows):
         return None
     spent = {(row, kind): int(table[f"{kind}_ns"][row]) for row in rows for kind in DIRECTIONS}

@@ -16,7 +16,7 @@ both for each):
 | rank r writes x % of the bytes   | r moves 1.3 times the mean, and is | r moves as much as the   |
 | / makes x % of the calls         | the one with most time             | others but is slower     |
 | rank r takes x times as long for | calls and bytes are within 1.3 of  | r does more than others  |
-| as many writes                   | the mean, time is 2 × the others'  |                          |
+| as many writes                   | the mean, time is 2 × the others'  | or all synchronise 1 file|
 | ranks write F one after another  | the critical path leads over most  | ranks use F at the same  |
 |                                  | of what several ranks do to F      | time, or one alone       |
 | ranks do their I/O one after     | times are even, and ranks overlap  | calls are so short that  |
@@ -279,10 +279,12 @@ def _spread(use: RankUse) -> str:
 
 
 def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness | None:
-    """Equal work, but one rank takes longer for it. Not for a lock: that is others' time. Nor for a
-    few renames, removals and the like: equal numbers of these need not be equal calls."""
+    """Equal work, but one rank takes longer for it. Not for a lock: that is others' time. Nor to
+    synchronise one file: who comes first waits for what all have written. Nor for a few renames,
+    removals and the like: equal numbers of these need not be equal calls."""
     few = culprits.kind == "other" and use.calls.mean() < COMPARABLE_CALLS
-    if culprits.kind == "lock" or few:
+    together = culprits.kind == "sync" and culprits.file is not None
+    if culprits.kind == "lock" or few or (together and _is_shared(evidence, culprits)):
         return None
     ran_ns = np.clip(use.time_ns - evidence.waited_by_rank_ns("io"), 0, None)
     slowest = int(ran_ns.argmax())
@@ -296,6 +298,14 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"
     facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(use)}"
     return Unevenness(Kind.STRAGGLER, text, facts, None, (slowest,))
+
+
+def _is_shared(evidence: Evidence, culprits: Culprits) -> bool:
+    """Others make such calls on the culprits' file, too."""
+    table = evidence.file_rank
+    calls = np.asarray(table[KINDS[culprits.kind][0]])
+    rows = evidence.rows_of_file(range(len(calls)), culprits.file)
+    return len({int(table["rank"][row]) for row in rows if calls[row]}) > 1
 
 
 def _turns_on_file(evidence: Evidence) -> Unevenness | None:

@@ -35,7 +35,6 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -247,18 +246,21 @@ def redundant(evidence: Evidence, kind: str) -> Cause | None:
         return None
     single = only_row(rows)
     alike = max(_readers_alike(evidence, int(row)) for row in rows)
+    use, span = sum_use(files, rows), int((end - begin)[rows].sum())
+    written = use.bytes("write") if use.bytes("write") >= REDUNDANT * span else 0
     if single is not None and alike > 1:
-        text = _read_by_all(evidence, single, int(end[single] - begin[single]))
+        text = _read_by_all(evidence, single, span)
     else:
-        span = byte_count(int((end - begin)[rows].sum()))
-        text = f"{byte_count(moved[rows].sum())} are read from {span} of {where_of(evidence, rows)}"
-    use = sum_use(files, rows)
+        too = f", and {byte_count(written)} are written to it" if written else ""
+        text = f"{byte_count(use.bytes('read'))} are read from {byte_count(span)} of "
+        text += f"{where_of(evidence, rows)}{too}"
     facts = f"{byte_count(use.bytes('read'))} read in all: "
     facts += evidence.described(use, "read")
-    advised = "" if alike > 1 else "back" if _written_too(files, rows) else "again"
+    advised = "" if alike > 1 else "back" if use.bytes("write") >= span else "again"
     library = library_in(files, int(rows[0]))
     if alike == 1 and library in ("hdf5", "netcdf"):
-        advised = f"chunks of {library}"  # which reads whole ones
+        moves = written and library == "netcdf"  # classic files; chunks are read as a whole
+        advised = f"{'moved by' if moves else 'chunks of'} {library}"
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
 
 
@@ -283,12 +285,6 @@ def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
     if len(each) < evidence.ranks:
         return f"{len(each)} ranks each read all {byte_count(span)} of {name}"
     return f"each of {len(each)} ranks reads all {byte_count(span)} of {name}"
-
-
-def _written_too(files: dict[str, Any], rows: np.ndarray) -> bool:
-    """What is read over and over was written in this run, too."""
-    span = np.asarray(files["reads_end"]) - np.asarray(files["reads_begin"])
-    return bool((np.asarray(files["bytes_written"])[rows] >= span[rows]).all())
 
 
 def surplus(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
