@@ -40,8 +40,8 @@ static inline int flags_of_place(int64_t place)
 }
 
 /* The file of a call on a descriptor that ended at `end` ticks. */
-static inline uint32_t file_after(const struct stream *stream, const struct call *call,
-                                  uint64_t end, int descriptor, uint32_t file)
+static inline uint32_t file_of_call(const struct stream *stream, const struct call *call,
+                                    uint64_t end, int descriptor, uint32_t file)
 {
     return descriptor_after(descriptor, file, end - stream->open[call->depth].begin);
 }

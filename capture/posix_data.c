@@ -14,7 +14,7 @@ ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 
 #define STREAMING(name, op, parameters, arguments)                                                 \
     WRAP(ssize_t, name, parameters, arguments, file = descriptor_file(fd), uint32_t file,          \
-         file_after(stream, &call, end, fd, file), op, 0, MOVED, 0, ERROR_OF_RESULT)
+         file_of_call(stream, &call, end, fd, file), op, 0, MOVED, 0, ERROR_OF_RESULT)
 #define POSITIONED(name, op, parameters, arguments)                                                \
     WRAP_FILE(ssize_t, name, parameters, arguments, descriptor_file(fd), op, FILE_OFFSET, MOVED,   \
               offset)

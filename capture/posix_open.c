@@ -61,7 +61,7 @@ static void end_open(struct stream *stream, struct call *call, int result, int d
     uint64_t end = clock_now();
     int error = result < 0 ? errno : 0;
     uint32_t file = opened(result, directory, path, flags, error);
-    file = file_after(stream, call, end, result, file);
+    file = file_of_call(stream, call, end, result, file);
     end_file_call(stream, call, end, FILE_OPEN, has_mode(flags) ? FILE_CREATES : 0, file, 0, 0,
                   error);
     if (UNLIKELY(flags & (O_DIRECT | O_DSYNC)) && !error)

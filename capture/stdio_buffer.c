@@ -159,8 +159,8 @@ static void record(struct request *request, uint64_t end, enum file_op op, int64
     if (!request->timed) {
         record_untimed(request->function, request->file, op, bytes, place, error);
     } else if (request->stream) {
-        request->file = file_after(request->stream, &request->call, end,
-                                   stdio_descriptor(request->fp), request->file);
+        request->file = file_of_call(request->stream, &request->call, end,
+                                     stdio_descriptor(request->fp), request->file);
         end_file_call(request->stream, &request->call, end, op, flags_of_place(place),
                       request->file, bytes, place, error);
     }

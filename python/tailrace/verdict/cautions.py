@@ -188,13 +188,16 @@ def other_threads(evidence: Evidence) -> Finding | None:
 
 
 def io_of_others(evidence: Evidence) -> Finding | None:
-    """Most bytes are moved by other threads, or by other processes that were recorded."""
+    """Most bytes are moved by other threads, or by other processes that were recorded; or most time
+    in file calls is theirs, as of threads that make thousands of small files."""
     by_others = moved_by_others(evidence)
     whole = by_others + moved_by_main(evidence)
     share = evidence.share(overlapped_io_ns(evidence) / max(evidence.ranks, 1))
-    if by_others < MOST_BYTES * whole or by_others < NOTABLE_BYTES or share < NOTABLE_TALK:
+    most_bytes = by_others >= max(MOST_BYTES * whole, NOTABLE_BYTES)
+    if share < NOTABLE_TALK or not (most_bytes or of_others_mostly(evidence)):
         return None
     who = "other processes of the program" if by_processes_mostly(evidence) else "other threads"
+    move = f"move {byte_count(by_others)} of {byte_count(whole)} and " if most_bytes else ""
     time = nanoseconds(overlapped_io_ns(evidence))
     meanwhile = _slept(evidence, ", while ")
     facts = "file calls beside the main thread count as overlapped, and are in no efficiency"
@@ -202,8 +205,7 @@ def io_of_others(evidence: Evidence) -> Finding | None:
         facts = f"{what}, all threads taken together; {facts}"
     return Finding(
         Kind.OVERLAPPED_IO,
-        f"{who} move {byte_count(by_others)} of {byte_count(whole)} and spend {time} in file "
-        f"calls{meanwhile or ' beside the main thread'}",
+        f"{who} {move}spend {time} in file calls{meanwhile or ' beside the main thread'}",
         facts,
         min(share, 1.0),
         advice=advice(Kind.OVERLAPPED_IO) if meanwhile else "",
