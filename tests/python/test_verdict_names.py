@@ -176,3 +176,32 @@ def test_of_other_calls_those_are_named_that_take_the_time():
     assert "open once" not in modes.advice
     both = first(renames, call("lseek", SECOND, 100))
     assert both.finding == "420 renames or seeks of 19.0 ms each take 100 % of the I/O time"
+
+
+def test_small_files_are_read_whole_and_could_be_one():
+    """Of each of 400 files a read gets all there is, and the next nothing: gathering them helps
+    only across files. Of four files with as many reads each, the reads are small."""
+
+    def reading(files):
+        calls = 800 // files
+        each = [
+            [call("open", MILLISECOND, 1, path), read(SECOND // files, path, 2_000_000 // files, calls)]
+            for path in (b"/run/part.%d" % i for i in range(files))
+        ]
+        row = [useful(SECOND), *(one for pair in each for one in pair)]
+        length = sum(part.length_ns for part in row)
+        run = Program([row], length, length, SECOND)
+        return judge(Evidence(run.columns())).findings[0]
+
+    whole = reading(400)
+    assert whole.finding == (
+        "400 files of 5.00 kB on average: reading them takes 71.4 % of the I/O time"
+    )
+    assert "into one" in whole.advice
+    assert reading(4).code == "slow_small_requests"
+
+
+def test_what_is_synchronised_may_have_been_written_by_no_call():
+    found = first(call("fsync", SECOND, 20))
+    assert found.evidence.startswith("no call wrote: what is stored to a mapped file")
+    assert "writes" not in found.evidence

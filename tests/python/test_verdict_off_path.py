@@ -7,7 +7,7 @@ import pytest
 from tailrace.verdict.as_json import report
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import Verdict, judge
-from tests.python.columns import MILLISECOND, SECOND, Program, mpi, useful, write
+from tests.python.columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
 
 MB = 1_000_000
 FINE = "I/O does not hold this run back (1.0 % of the run time); nothing else does either."
@@ -231,6 +231,25 @@ def test_sleep_is_a_least_where_the_thread_may_have_run_inside_mpi():
     assert found.finding == (
         "the ranks' main threads sleep at least 20.0 % of the run outside MPI and file calls"
     )
+
+
+def test_who_sleeps_between_look_ups_of_one_name_waits_for_it():
+    """Not where other calls on files are as many, nor of a name that is looked up now and then."""
+
+    def sleeping(*calls):
+        row = [useful(990 * MILLISECOND), *calls]
+        program = Program([row], SECOND, SECOND, 990 * MILLISECOND, **_asleep(0.9, ranks=1))
+        return {finding.code: finding for finding in _judged(program).findings}["sleep"]
+
+    def look_ups(times):
+        return Interval("io", 5 * MILLISECOND, "stat", b"/run/flag", 0, times)
+
+    writes = write(5 * MILLISECOND, size=1000, calls=9000)
+    found = sleeping(look_ups(9000), write(5 * MILLISECOND, size=1000))
+    assert found.finding.endswith("outside MPI and file calls, and it looks flag up 9,000 times")
+    assert "inotify" in found.advice
+    assert "flag" not in sleeping(look_ups(9000), writes).finding
+    assert "flag" not in sleeping(look_ups(20)).finding
 
 
 def test_threads_that_call_mpi_veil_the_efficiencies():

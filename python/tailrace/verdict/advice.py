@@ -228,7 +228,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "read, waited for": "find out why it is written so slowly: the program before in the pipe",
     },
     "sleep": {
-        "": "look for what it waits for: other threads or processes, pipes, sockets, or a pause"
+        "polls": "a message (MPI_Recv) or a notice (inotify) wakes at once who waits for a file",
+        "": "look for what it waits for: other threads or processes, pipes, sockets, or a pause",
     },
     "network": {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later",

@@ -13,6 +13,7 @@ from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, whe
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.requests import (
     ASYNCHRONOUS_WAITS,
+    KINDS,
     METADATA_KINDS,
     MOVING_KINDS,
     OTHERS,
@@ -165,6 +166,25 @@ def _reopened(evidence: Evidence, facts: str) -> Cause | None:
     each = use.calls(*MOVING_KINDS) / use.calls("open")
     text = f"{name} {verb} opened {use.calls('open'):,} times, for {each:.1f} requests each time"
     return Cause(Kind.REOPENED, text, facts, only_row(rows))
+
+
+def whole_files(evidence: Evidence, kind: str) -> Cause | None:
+    """Small files that are read or written by a request or two each: fewer requests there cannot
+    be. All at once of one file would be."""
+    files, noun = evidence.files, KINDS[kind][0]
+    calls, opens = np.asarray(files[noun]), np.asarray(files["opens"])
+    rows = np.flatnonzero((calls > 0) & (opens > 0) & (calls < FEW_REQUESTS * opens))
+    use = sum_use(files, rows)
+    enough = use.time_ns(kind) >= CAUSE_SHARE * evidence.use.time_ns(kind)
+    small = use.bytes(kind) < SMALL_FILE_BYTES * len(rows)
+    if len(rows) < MANY_FILES or not (enough and small):
+        return None
+    mean = byte_count(use.bytes(kind) / len(rows))
+    verb = {"read": "reading", "write": "writing"}[kind]
+    part = percent(use.time_ns(kind) / evidence.use.time_ns())
+    text = f"{len(rows):,} files of {mean} on average: {verb} them takes {part} of the I/O time"
+    advised = "one rank" if evidence.ranks == 1 else ""
+    return Cause(Kind.MANY_FILES, text, evidence.described(use, kind), advised=advised)
 
 
 def _many_files(evidence: Evidence, facts: str) -> Cause | None:

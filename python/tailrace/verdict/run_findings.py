@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
-from tailrace.verdict.off_path import asleep, slept_share, slept_text
+from tailrace.verdict.off_path import asleep, slept_ns, slept_share, slept_text
+from tailrace.verdict.requests import KINDS
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
 from tailrace.verdict.streams import slept_in_streams, streams
 
@@ -20,6 +22,9 @@ EVEN = 1.1
 WRITES_NEARLY_ALL = 0.9
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
+# Who looks one name up so often, and does little else with files, waits for it.
+MANY_POLLS = 50
+POLLING = 0.8
 # A function is named with at least this share of the time in MPI.
 COSTLIEST_SHARE = 0.5
 
@@ -217,13 +222,31 @@ def sleep(evidence: Evidence) -> Finding | None:
     if share < NOTABLE_LOSS or slept_in_streams(evidence, share):
         return None
     who = "the main thread sleeps" if evidence.ranks == 1 else "the ranks' main threads sleep"
+    polls = _polls(evidence)
     return Finding(
         Kind.SLEEP,
-        f"{who} {slept_text(evidence)} outside MPI and file calls",
+        f"{who} {slept_text(evidence)} outside MPI and file calls{polls}",
         "that time counts as useful; Tailrace does not see what a thread waits for there",
         share,
-        advice=advice(Kind.SLEEP),
+        advice=advice(Kind.SLEEP, "polls" if polls else ""),
     )
+
+
+def _polls(evidence: Evidence) -> str:
+    """`, and rank 1 looks flag up 6,512 times`: of the rank that sleeps longest, where it does
+    little else with files."""
+    slept, table = slept_ns(evidence), evidence.file_rank
+    rows = evidence.rows_of_ranks([int(slept.argmax())]) if slept is not None else []
+    look_ups = np.asarray(table["look_ups"])[rows]
+    if not look_ups.any():
+        return ""
+    calls = int(sum(np.asarray(table[noun])[rows].sum() for noun, *_ in KINDS.values()))
+    times = int(look_ups.max())
+    if times < MANY_POLLS or times < POLLING * calls:
+        return ""
+    name = base_name(evidence.files["path"][table["file"][rows[int(look_ups.argmax())]]])
+    who = "it" if slept is None or evidence.ranks == 1 else f"rank {int(slept.argmax())}"
+    return f", and {who} looks {name} up {times:,} times"
 
 
 def capture_overhead(evidence: Evidence) -> Finding | None:

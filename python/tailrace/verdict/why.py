@@ -13,7 +13,8 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 |                                         | less than 64 KiB, a thousand of them                  |
 | F is opened n times, for m requests each| F is opened more than REOPENED times by each rank, few|
 |                                         | requests follow, and files are not renamed as often   |
-| n files of m bytes                      | MANY_FILES opened, of less than 1 MB; no slow one     |
+| n files of m bytes                      | MANY_FILES opened, of less than 1 MB; no slow one; or |
+|                                         | read or written by FEW_REQUESTS each time             |
 | n opens and look-ups for Python's       | half of the time for files' names is on modules' paths|
 | modules                                 |                                                       |
 | n look-ups                              | they take half of the time for files' names           |
@@ -45,7 +46,7 @@ from tailrace.verdict.by_path import moved_for_mpiio
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
-from tailrace.verdict.names_of_files import are_modules, in_names
+from tailrace.verdict.names_of_files import are_modules, in_names, whole_files
 from tailrace.verdict.requests import (
     FLUSH_NAMES,
     KINDS,
@@ -183,6 +184,8 @@ def _sync(evidence: Evidence) -> Cause:
     part = part_of_io(evidence, use.time_ns("sync"), use.calls("sync"))
     text = f"{calls_of(use, 'sync', functions)} {part}"
     facts = f"{count(use.calls('write'), 'write')} of {byte_count(use.bytes('write'))} in all"
+    if not use.calls("write"):
+        facts = "no call wrote: what is stored to a mapped file, or was written before"
     names = (noun_of("sync", functions, use.calls("sync")),)
     return Cause(Kind.SYNC, text, facts, file, names, _advised_of_sync(evidence))
 
@@ -207,7 +210,7 @@ def _locks(evidence: Evidence) -> Cause:
 
 
 def _moving(evidence: Evidence, kind: str) -> Cause:
-    checks = (failing, _modules, jumping, redundant, amplified, _flushed, _small_ones)
+    checks = (failing, _modules, jumping, redundant, amplified, _flushed, whole_files, _small_ones)
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
     return next(found, None) or slow_file(evidence, kind)
 
