@@ -292,6 +292,33 @@ def test_who_may_give_as_much_is_told() -> None:
     assert command.headline(6.0, [found[0], found[2]]).endswith("instead of 6.00 s.")
 
 
+def test_a_change_that_may_go_either_way_is_not_said_to_help_or_to_harm() -> None:
+    """Of a run of 4 s: between 3.9 and 4.02 s is one way, 3.9 and 4.1 s either; 26 s is no more
+    than a guess between 3 and 300."""
+
+    def said(predicted: float, low: float, high: float) -> tuple[str, str]:
+        found = Prediction(Change(io=2), predicted, (low, high), {}, COMPUTATION)
+        assert found.as_json(4.0)["open"] == ("cannot" in command.headline(4.0, [found]))
+        return command.headline(4.0, [found]), command._saved(found, 4.0)
+
+    assert said(3.9, 3.9, 4.02) == (
+        "File system twice as fast: the run would take 3.90 s (between 3.90 s and 4.02 s) instead"
+        " of 4.00 s.",
+        "2.5 %",
+    )
+    assert said(26.0, 3.0, 300.0) == (
+        "File system twice as fast: whether the run becomes shorter than its 4.00 s cannot be"
+        " told; it would take 26.0 s (between 3.00 s and 300 s).",
+        "cannot be told",
+    )
+    one, other = (
+        Prediction(Change(io=factor), 3.5, (3.0, high), {}, COMPUTATION)
+        for factor, high in ((2, 9.0), (3, 3.8))
+    )
+    assert "this may give most" in command.headline(4.0, [one, other])
+    assert "this gives most" in command.headline(4.0, [other, one])
+
+
 def test_of_a_modelled_change_both_runs_differ_from_the_next(tmp_path: Path) -> None:
     """Between 3 and 4 s, and so 2.85 and 4.2 s with what the changed run differs by. Of the change
     the recorded run's 4 s differ besides: by 5 % of the hypotenuse of both, 5 s and 4 √2 s."""

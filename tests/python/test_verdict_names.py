@@ -183,12 +183,10 @@ def test_small_files_are_read_whole_and_could_be_one():
     only across files. Of four files with as many reads each, the reads are small."""
 
     def reading(files):
-        calls = 800 // files
-        each = [
-            [call("open", MILLISECOND, 1, path), read(SECOND // files, path, 2_000_000 // files, calls)]
-            for path in (b"/run/part.%d" % i for i in range(files))
-        ]
-        row = [useful(SECOND), *(one for pair in each for one in pair)]
+        row = [useful(SECOND)]
+        for path in (b"/run/part.%d" % number for number in range(files)):
+            each = SECOND // files, path, 2_000_000 // files, 800 // files
+            row += [call("open", MILLISECOND, 1, path), read(*each)]
         length = sum(part.length_ns for part in row)
         run = Program([row], length, length, SECOND)
         return judge(Evidence(run.columns())).findings[0]

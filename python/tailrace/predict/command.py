@@ -12,12 +12,10 @@ from tailrace.names import printable
 from tailrace.output import print_json
 from tailrace.predict.model import named
 from tailrace.predict.waits import waits
-from tailrace.predict.whatif import Change, Prediction, Run, by_methods, usual
+from tailrace.predict.whatif import NOTABLE, Change, Prediction, Run, by_methods, usual
 from tailrace.store import opened_trace
 from tailrace.terminal import console, print_numbers, table, tell
 from tailrace.units import count, digits, percent, seconds
-
-WORTH_IT = 0.01
 
 
 def main(
@@ -105,7 +103,7 @@ def _print(of: str, measured_s: float, predictions: list[Prediction], caution: s
             found.change.words,
             seconds(found.predicted_s),
             _between(found),
-            _saved(found.predicted_s, measured_s),
+            _saved(found, measured_s),
             found.next,
         )
     print_numbers(out, rows)
@@ -148,19 +146,24 @@ def headline(measured_s: float, predictions: list[Prediction]) -> str:
     """The answer in a sentence."""
     best = predictions[0]
     change = best.change.words[0].upper() + best.change.words[1:]
-    saved = measured_s - best.predicted_s
     between = f" (between {between})" if (between := _between(best)) else ""
-    outcome = f"the run would take {seconds(best.predicted_s)}{between}"
+    would = f"would take {seconds(best.predicted_s)}{between}"
+    if len(predictions) == 1 and best.is_open(measured_s):
+        return (
+            f"{change}: whether the run becomes shorter than its {seconds(measured_s)} cannot be"
+            f" told; it {would}."
+        )
     if len(predictions) == 1:
-        return f"{change}: {outcome} instead of {seconds(measured_s)}."
-    if saved < WORTH_IT * measured_s:
+        return f"{change}: the run {would} instead of {seconds(measured_s)}."
+    if measured_s - best.predicted_s < NOTABLE * measured_s:
         return (
             f"None of {len(predictions)} changes would save more than"
-            f" {percent(WORTH_IT)} of the run's {seconds(measured_s)}."
+            f" {percent(NOTABLE)} of the run's {seconds(measured_s)}."
         )
+    gives = "may give" if best.is_open(measured_s) else "gives"
     return (
-        f"Of {len(predictions)} changes this gives most: {best.change.words};"
-        f" {outcome} instead of {seconds(measured_s)}.{_rivals(predictions)}"
+        f"Of {len(predictions)} changes this {gives} most: {best.change.words};"
+        f" the run {would} instead of {seconds(measured_s)}.{_rivals(predictions)}"
     )
 
 
@@ -180,7 +183,11 @@ def _between(found: Prediction) -> str:
     return "" if low == high else f"{low} and {high}"
 
 
-def _saved(predicted_s: float, measured_s: float) -> str:
-    if predicted_s <= measured_s:
-        return percent(1 - predicted_s / measured_s) if measured_s else ""
-    return f"none: {digits(predicted_s / measured_s)} times as long" if measured_s else ""
+def _saved(found: Prediction, measured_s: float) -> str:
+    if not measured_s:
+        return ""
+    if found.is_open(measured_s):
+        return "cannot be told"
+    if found.predicted_s <= measured_s:
+        return percent(1 - found.predicted_s / measured_s)
+    return f"none: {digits(found.predicted_s / measured_s)} times as long"

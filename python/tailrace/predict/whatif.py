@@ -26,6 +26,8 @@ from tailrace.usage import Cache
 
 # Without a change a run that is taken again should take what it took; it may miss that by so much.
 IDENTICAL = 0.01
+# A run that becomes longer or shorter by no more is as long as it was.
+NOTABLE = 0.01
 # By so much one run is taken to differ from the next: the changed one, and the recorded one too.
 RUN_TO_RUN = 0.05
 
@@ -242,6 +244,11 @@ class Prediction:
         """Whether anything becomes of the change: a run without files cannot overlap them."""
         return any(moment != measured_s for moment in (self.predicted_s, *self.interval_s))
 
+    def is_open(self, measured_s: float) -> bool:
+        """Whether the run may as well become notably longer as notably shorter."""
+        low, high = self.change_interval_s(measured_s)
+        return low < -NOTABLE * measured_s and high > NOTABLE * measured_s
+
     def as_json(self, measured_s: float) -> dict[str, Any]:
         return {
             "change": self.change.words,
@@ -250,6 +257,7 @@ class Prediction:
             "predicted_s": self.predicted_s,
             "interval_s": list(self.interval_s),
             "change_interval_s": list(self.change_interval_s(measured_s)),
+            "open": self.is_open(measured_s),
             "efficiency": self.efficiency,
             "next": self.next,
         }
