@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "descriptors.h"
 #include "process.h"
 #include "record.h"
 #include "system.h"
@@ -28,6 +29,12 @@ struct path_cache {
     size_t working_bytes;
     uint64_t working_due;
     char working[PATH_BYTES];
+    /* The latest directory that calls started from by its descriptor, and its number: who walks a
+     * tree asks for all names in one directory before the next. */
+    uint32_t parent;
+    size_t parent_bytes;
+    uint64_t parent_due;
+    char parent_path[PATH_BYTES];
     /* Paths that are named but not opened (stat, unlink, failed open), by their hash alone. */
     struct {
         uint64_t hash;
@@ -110,6 +117,21 @@ static struct start working_directory(const struct stream *stream, struct path_c
     return (struct start){paths->working, paths->working_bytes};
 }
 
+/* Of a descriptor. A number is given to one opening alone, so it names no other directory. */
+static struct start parent_directory(const struct stream *stream, struct path_cache *paths,
+                                     int directory)
+{
+    uint32_t number = descriptor_entry(directory);
+    uint64_t now = asked_at(stream);
+    if (number <= DESCRIPTOR_IGNORED || number != paths->parent || now >= paths->parent_due) {
+        size_t bytes = path_of(directory, paths->parent_path, PATH_BYTES - 1);
+        paths->parent_bytes = with_slash(paths->parent_path, bytes);
+        paths->parent = number;
+        paths->parent_due = now + clock_ticks_per_s() / DIRECTORY_CHECKS_PER_S;
+    }
+    return (struct start){paths->parent_path, paths->parent_bytes};
+}
+
 /* What a relative path starts from, with a slash behind it. */
 static struct start start_of(const struct stream *stream, struct path_cache *paths, int directory,
                              const char *path)
@@ -118,8 +140,7 @@ static struct start start_of(const struct stream *stream, struct path_cache *pat
         return (struct start){NULL, 0};
     if (directory == AT_FDCWD)
         return working_directory(stream, paths);
-    size_t bytes = path_of(directory, paths->directory, PATH_BYTES - 1);
-    return (struct start){paths->directory, with_slash(paths->directory, bytes)};
+    return parent_directory(stream, paths, directory);
 }
 
 void paths_directory_changes(bool unseen)

@@ -68,8 +68,8 @@ def analyze(path: str | Path, **options: Unpack[ReplayOptions]) -> dict[str, Any
 
 
 def verify(path: Path) -> None:
-    """Reads and replays a trace in full. Raises TailraceError as `analyze` does, and needs no
-    NumPy, which takes longer to load than a small program to run."""
+    """Reads a trace in full. Raises TailraceError as `analyze` does where it is damaged, and needs
+    no NumPy, which takes longer to load than a small program to run."""
     with reported(path), late_bar(f"verifying {printable(path.name)}") as progress:
         _engine().verify(str(path), progress=progress)
 

@@ -45,6 +45,19 @@ static void change_directory(void)
     close(here);
 }
 
+/* Names in two directories by turns, the numbers of whose descriptors are given to others later. */
+static void start_from_descriptors(void)
+{
+    check(!mkdir("f", 0700) && !mkdir("g", 0700), "mkdir");
+    for (int turn = 0; turn < 2; turn++) {
+        int f = open(turn ? "g" : "f", O_DIRECTORY), g = open(turn ? "f" : "g", O_DIRECTORY);
+        for (int i = 0; i < 4; i++)
+            faccessat(i % 2 ? g : f, turn ? "then" : "now", F_OK, 0);
+        close(f);
+        close(g);
+    }
+}
+
 static int visit(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
     (void)status;
@@ -102,6 +115,7 @@ static void share_memory(void)
 int main(void)
 {
     change_directory();
+    start_from_descriptors();
     walk();
     take_turns();
     share_memory();

@@ -27,6 +27,12 @@ def test_relative_paths_start_from_the_directory_of_the_moment(stream, tmp_path)
     assert walked == {"a_first", "b/b_file", "a_second", "c/c_file"}
 
 
+def test_names_start_from_the_directory_of_their_descriptor(stream, tmp_path):
+    """Each is asked about twice in each, and the descriptors have other numbers then."""
+    asked = paths(stream.of("faccessat"), tmp_path)
+    assert asked == ["f/now", "g/now"] * 2 + ["g/then", "f/then"] * 2
+
+
 def test_files_in_turns_keep_their_names(stream, tmp_path):
     writes = [call for call in stream.of("pwrite") if call.path.endswith((b"first", b"second"))]
     assert paths(writes, tmp_path) == ["first", "second"] * 400

@@ -1,6 +1,7 @@
 //! The result: what the accounts come to. All times are nanoseconds, moments count from the
 //! window's begin.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use tailrace_trace::event::Layer;
@@ -289,25 +290,43 @@ impl Results<'_> {
 
 /// One row per file, and per file and rank. MPI-IO time alone makes no row: where its calls were
 /// the innermost layer, they have been counted as file calls.
+///
+/// One map for all, since most files have one rank each and there may be a million of them.
 fn files(results: &Results<'_>) -> (Vec<FileAccount>, Vec<FileRankAccount>) {
-    let mut by_file: BTreeMap<u32, FileLayers> = BTreeMap::new();
+    let mut by_rank: BTreeMap<(u32, u32), FileTally> = BTreeMap::new();
+    let mut by_layer: BTreeMap<(u32, Layer), i64> = BTreeMap::new();
     for (rank, thread) in results.threads() {
         for ((file, layer), tally) in &thread.tallies.files {
-            by_file.entry(*file).or_default().add(*layer, rank, tally);
+            by_rank.entry((*file, rank)).or_default().add(tally);
+            if tally.is_used() {
+                *by_layer.entry((*file, *layer)).or_default() += tally.total_time();
+            }
         }
         for (file, patterns) in thread.patterns.files() {
-            by_file.entry(file).or_default().add_patterns(rank, patterns);
+            let tally = by_rank.entry((file, rank)).or_default();
+            (0..2).for_each(|i| tally.patterns[i].add(&patterns[i]));
         }
     }
-    let mut rows = (Vec::new(), Vec::new());
-    for (file, layers) in by_file {
-        let row = rows.0.len() as u32;
-        let Some(account) = layers.account(file) else { continue };
-        rows.0.push(account);
-        let ranks = layers.by_rank.into_iter().filter(|(_, tally)| tally.is_used());
-        rows.1.extend(ranks.map(|(rank, tally)| FileRankAccount { file: row, rank, tally }));
+    let (mut accounts, mut rows) = (Vec::new(), Vec::new());
+    for ((file, rank), tally) in by_rank {
+        if accounts.last().is_none_or(|account: &FileAccount| account.file != file) {
+            let Some(layer) = longest(&by_layer, file) else { continue };
+            accounts.push(FileAccount::of(file, layer));
+        }
+        let row = accounts.len() - 1;
+        accounts[row].add(rank, &tally);
+        if tally.is_used() {
+            rows.push(FileRankAccount { file: row as u32, rank, tally });
+        }
     }
-    rows
+    (accounts, rows)
+}
+
+/// The layer with most time in innermost calls on the file, the first of equals; `None` where
+/// there is no such call.
+fn longest(by_layer: &BTreeMap<(u32, Layer), i64>, file: u32) -> Option<Layer> {
+    let layers = by_layer.range((file, Layer::Mpi)..).take_while(|((of, _), _)| *of == file);
+    layers.min_by_key(|(_, time)| Reverse(**time)).map(|((_, layer), _)| *layer)
 }
 
 /// Files whose use by rank and time is kept.
@@ -321,7 +340,7 @@ fn file_uses(results: &Results<'_>, files: &[FileAccount]) -> FileUses {
     };
     let mut order: Vec<usize> =
         (0..files.len()).filter(|row| on_file_system(files[*row].file)).collect();
-    order.sort_by_key(|row| std::cmp::Reverse(files[*row].total.total_time()));
+    order.sort_by_key(|row| Reverse(files[*row].total.total_time()));
     let uses = order.into_iter().filter_map(|row| {
         let time = file_use(results, files[row].file, bins)?;
         Some(FileUse { file: row as u32, time })
@@ -343,42 +362,21 @@ fn file_use(results: &Results<'_>, file: u32, bins: usize) -> Option<Vec<Kinds>>
     Some(time)
 }
 
-/// What ranks did to one file, and the time in its innermost calls by layer.
-#[derive(Default)]
-struct FileLayers {
-    by_rank: BTreeMap<u32, FileTally>,
-    by_layer: BTreeMap<Layer, i64>,
-}
+impl FileAccount {
+    fn of(file: u32, layer: Layer) -> Self {
+        let total = FileTally::default();
+        Self { file, layer, ranks: 0, total, slowest_rank: 0, slowest: -1 }
+    }
 
-impl FileLayers {
-    fn add(&mut self, layer: Layer, rank: u32, tally: &FileTally) {
-        self.by_rank.entry(rank).or_default().add(tally);
+    /// What the next rank did to the file.
+    fn add(&mut self, rank: u32, tally: &FileTally) {
+        self.total.add(tally);
         if tally.is_used() {
-            *self.by_layer.entry(layer).or_default() += tally.total_time();
+            self.ranks += 1;
+            if tally.total_time() > self.slowest {
+                (self.slowest_rank, self.slowest) = (rank, tally.total_time());
+            }
         }
-    }
-
-    fn add_patterns(&mut self, rank: u32, patterns: &[Pattern; 2]) {
-        let tally = self.by_rank.entry(rank).or_default();
-        (0..2).for_each(|i| tally.patterns[i].add(&patterns[i]));
-    }
-
-    /// `None` where no call of the innermost layer was on the file.
-    fn account(&self, file: u32) -> Option<FileAccount> {
-        let mut total = FileTally::default();
-        self.by_rank.values().for_each(|tally| total.add(tally));
-        let used = || self.by_rank.iter().filter(|(_, tally)| tally.is_used());
-        let longest = |(_, time): &(&Layer, &i64)| **time;
-        let (layer, _) = self.by_layer.iter().rev().max_by_key(longest)?; // the first of equals
-        let (slowest_rank, slowest) = used().rev().max_by_key(|(_, tally)| tally.total_time())?;
-        Some(FileAccount {
-            file,
-            layer: *layer,
-            ranks: used().count() as u32,
-            total,
-            slowest_rank: *slowest_rank,
-            slowest: slowest.total_time(),
-        })
     }
 }
 

@@ -48,6 +48,7 @@ pub mod places;
 pub mod prv;
 mod raw;
 pub mod tables;
+mod through;
 mod waits;
 pub mod wire;
 mod words;
@@ -59,6 +60,7 @@ pub use memory::MemoryTrace;
 pub use open::open;
 pub use pack::pack;
 pub use tables::Tables;
+pub use through::read_through;
 
 /// A trace that is open for reading, whatever its format.
 pub trait Trace: Send + Sync {
