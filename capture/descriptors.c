@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "descriptors.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -15,8 +14,6 @@ enum { CHUNK = 65536, CHUNKS = 1 << 15 };
 uint32_t descriptors_near[DESCRIPTORS_NEAR];
 static uint32_t
     *chunks[CHUNKS]; /* beyond the near table, mapped when used; chunk 0 is the near table */
-
-/* --- The table --- */
 
 static uint32_t *map_chunk(unsigned number)
 {
@@ -91,6 +88,16 @@ void descriptor_set(int descriptor, uint32_t value)
         __atomic_store_n(entry, value, __ATOMIC_RELAXED);
 }
 
+uint32_t descriptor_remember(int descriptor, uint32_t found)
+{
+    uint32_t *entry = found && !in_vfork_child() ? place((unsigned)descriptor) : NULL;
+    uint32_t known = DESCRIPTOR_UNKNOWN;
+    if (entry)
+        __atomic_compare_exchange_n(entry, &known, found, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+    return known ? known : found;
+}
+
 void descriptor_copy(int from, int to)
 {
     if (to >= 0 && from != to)
@@ -116,91 +123,4 @@ void descriptors_forget(void)
 {
     if (tailrace_recording)
         descriptors_reset(0, UINT32_MAX);
-}
-
-/* --- What a descriptor is --- */
-
-/* By descriptor: on a file, and otherwise by what is there, which no file system makes faster. */
-static const char *const standard[][4] = {
-    {"<stdin>", "<stdin: pipe>", "<stdin: socket>", "<stdin: device>"},
-    {"<stdout>", "<stdout: pipe>", "<stdout: socket>", "<stdout: device>"},
-    {"<stderr>", "<stderr: pipe>", "<stderr: socket>", "<stderr: device>"},
-};
-
-static const char *standard_name(int descriptor, const struct stat *status)
-{
-    const char *const *names = standard[descriptor];
-    switch (status->st_mode & S_IFMT) {
-    case S_IFIFO: return names[1];
-    case S_IFSOCK: return names[2];
-    case S_IFCHR: return names[3];
-    default: return names[0];
-    }
-}
-
-static bool is_file(const struct stat *status)
-{
-    return S_ISREG(status->st_mode) || S_ISBLK(status->st_mode) || S_ISCHR(status->st_mode) ||
-           S_ISDIR(status->st_mode);
-}
-
-/* The number of a file found open, or DESCRIPTOR_IGNORED; DESCRIPTOR_UNKNOWN where nothing is open.
- */
-static uint32_t classify(int descriptor)
-{
-    struct stat status;
-    if (system_fstat(descriptor, &status))
-        return DESCRIPTOR_UNKNOWN;
-    if (descriptor <= 2)
-        return path_number(NO_DIRECTORY, standard_name(descriptor, &status));
-    uint32_t file = is_file(&status) ? path_number_found(descriptor, !status.st_nlink) : 0;
-    return file ? file : DESCRIPTOR_IGNORED;
-}
-
-/* Two threads may ask at once: the first answer stays. */
-static uint32_t remember(uint32_t *entry, uint32_t found)
-{
-    uint32_t known = DESCRIPTOR_UNKNOWN;
-    __atomic_compare_exchange_n(entry, &known, found, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    return known ? known : found;
-}
-
-uint32_t descriptor_find(int descriptor)
-{
-    uint32_t *entry = descriptor < 0 ? NULL : place((unsigned)descriptor);
-    if (!entry)
-        return 0;
-    uint32_t file = __atomic_load_n(entry, __ATOMIC_RELAXED);
-    if (file == DESCRIPTOR_UNKNOWN) {
-        uint32_t found = classify(descriptor);
-        file = found && !in_vfork_child() ? remember(entry, found) : found;
-    }
-    return file == DESCRIPTOR_IGNORED ? 0 : file;
-}
-
-/* `file`, or the FIFO's number, by which the descriptor is known from now on. */
-uint32_t descriptor_of_long_call(int descriptor, uint32_t file)
-{
-    struct stat status;
-    int saved = errno;
-    bool known = file && descriptor > 2 && descriptor_entry(descriptor) == file;
-    if (known && !system_fstat(descriptor, &status) && S_ISFIFO(status.st_mode)) {
-        file = path_number_of_pipe(descriptor, file);
-        descriptor_set(descriptor, file);
-    }
-    errno = saved;
-    return file;
-}
-
-uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error)
-{
-    if (!path_is_readable(path, error)) {
-        directory = NO_DIRECTORY;
-        path = "<no path>";
-    }
-    if (descriptor < 0)
-        return path_number_named(directory, path);
-    uint32_t file = path_number(directory, path);
-    descriptor_set(descriptor, file);
-    return file;
 }

@@ -38,6 +38,10 @@ uint32_t descriptor_entry(int descriptor);
  * it writes in our memory. */
 void descriptor_set(int descriptor, uint32_t entry);
 
+/* What was found of a descriptor that was unknown. Two threads may ask at once: the first answer
+ * stays, and is returned. */
+uint32_t descriptor_remember(int descriptor, uint32_t found);
+
 /* The calling thread starts a process that shares its memory. */
 enum sharing { SHARING_NOTHING, SHARING_UNTIL_EXEC, SHARING_UNTIL_THE_END };
 void descriptors_share(enum sharing how);

@@ -388,3 +388,23 @@ def test_who_reads_is_not_advised_to_write_less():
     assert found.code == "slow_file_system"
     assert "read less, or from node-local storage" in found.advice
     assert "write less" in first(write(SECOND, b"/run/out", 800 * MB, 8)).advice
+
+
+def test_bytes_that_move_as_quickly_as_memory_need_no_other_storage():
+    found = first(write(SECOND, b"/run/out", 8_000 * MB, 8))
+    assert found.finding == "writing out at 8.00 GB/s a rank"
+    assert "node-local" not in found.advice and "write less" in found.advice
+
+
+def test_a_rate_is_no_cause_beside_locks():
+    """Of 10 s ranks write for 6 and wait for locks for 3, or for 1."""
+
+    def headline(locked_s):
+        lock = Interval("io", locked_s * SECOND, "fcntl", b"/run/out", 0, 100)
+        row = [useful((4 - locked_s) * SECOND), write(6 * SECOND, b"/run/out", 800 * MB, 8), lock]
+        run = Program([row] * RANKS, 10 * SECOND, 10 * SECOND, (4 - locked_s) * SECOND)
+        return judge(Evidence(run.columns())).headline
+
+    locks = "ranks wait for file locks 30.0 % of the time"
+    assert headline(3) == f"I/O takes 90.0 % of this run: {locks}."
+    assert headline(1) == "I/O takes 70.0 % of this run: writing out at 133 MB/s a rank."

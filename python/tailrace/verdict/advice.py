@@ -166,6 +166,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "(MPI_File_write_all; hint romio_cb_write=enable)",
     },
     "slow_file_system": {
+        "write memory": "write less: these bytes move about as quickly as memory is copied",
+        "read memory": "read less, or keep what is needed again: these bytes move about as quickly "
+        "as memory is copied",
         "read": "compare with what the file system can do (tailrace bench h5perf); read less, or "
         "from node-local storage",
         "same": "if these are the same bytes, read on one rank and MPI_Bcast",

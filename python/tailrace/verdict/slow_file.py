@@ -5,10 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tailrace.units import byte_count, percent
+from tailrace.units import byte_count, percent, to_seconds
 from tailrace.verdict.cause import Cause
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.requests import KINDS, sum_use
+
+# About what a core copies: another file system would hardly be quicker.
+MEMORY_BYTES_PER_S = 2_000_000_000
 
 
 def slow_file(evidence: Evidence, kind: str) -> Cause:
@@ -23,7 +26,8 @@ def slow_file(evidence: Evidence, kind: str) -> Cause:
     at = f" at {rate}" if rate else ""
     doing = {"read": "reading", "write": "writing"}[kind]
     what = f"{doing} {evidence.name_of(rows, file)}"
-    advised = "read" if kind == "read" else ""
+    quick = use.bytes(kind) >= MEMORY_BYTES_PER_S * to_seconds(use.time_ns(kind))
+    advised = f"{kind} memory" if quick else "read" if kind == "read" else ""
     if kind == "read" and (alike := _read_alike(evidence, file, rows)):
         what, advised = f"{alike},", "same"
     text = f"{what}{at}".removesuffix(",")
