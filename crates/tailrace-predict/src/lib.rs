@@ -8,6 +8,7 @@
 //! one beyond what a rank is reduced to.
 
 mod building;
+mod by_file;
 mod extents;
 mod files;
 mod gatherings;

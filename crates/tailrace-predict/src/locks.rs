@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use hashbrown::HashMap;
-
+use crate::by_file::place;
 use crate::servers::Servers;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,19 +77,20 @@ pub(crate) struct Range {
 pub(crate) struct Locking {
     locks: Locks,
     servers: Servers,
-    files: HashMap<u32, Parts>,
+    /// By file.
+    files: Vec<Parts>,
 }
 
 impl Locking {
     pub(crate) fn new(locks: Locks, servers: Servers) -> Self {
-        Self { locks, servers, files: HashMap::new() }
+        Self { locks, servers, files: Vec::new() }
     }
 
     /// So long the node waits.
     pub(crate) fn wait(&mut self, range: &Range, wish: Wish) -> f64 {
         let (one, other) = self.parts(range);
         let hand_over = self.locks.hand_over;
-        let parts = self.files.entry(range.file).or_default();
+        let parts = place(&mut self.files, range.file);
         if range.calls > 1. {
             let count = [Some(one), other].into_iter().flatten().map(|(first, last)| last - first);
             let count = count.fold(0., |all, more| all + more as f64 + 1.);
@@ -104,7 +104,7 @@ impl Locking {
     /// What was written there has come, so long after the node had it.
     pub(crate) fn come(&mut self, range: &Range, after: f64) {
         let (one, other) = self.parts(range);
-        let Some(parts) = self.files.get_mut(&range.file) else { return };
+        let Some(parts) = self.files.get_mut(range.file as usize) else { return };
         for part in [Some(one), other].into_iter().flatten() {
             parts.come(part, after);
         }

@@ -11,10 +11,10 @@
 //! part of a file may have to be handed over from node to node ([`crate::locks`]); and one service
 //! may take all calls on names.
 
-use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
+use crate::by_file::{ByFile, place};
 use crate::extents::Extents;
 use crate::locks::{Locking, Locks, Range, Wish};
 use crate::replay::{FileSystem, Together};
@@ -106,8 +106,9 @@ pub struct Modelled<'a> {
     locking: Option<Locking>,
     /// Until when the service for names is busy.
     named: f64,
-    files: HashMap<(u32, u32), File>,
-    writers: HashMap<u32, Writer>,
+    files: ByFile<File>,
+    /// By node.
+    writers: Vec<Writer>,
 }
 
 /// A node that writes: when the way is free of what it wrote.
@@ -138,7 +139,8 @@ struct File {
     /// How often the node's ranks have it open.
     open: u32,
     known: Extents,
-    room: Room,
+    /// Where it has one of its own.
+    room: Option<Box<Room>>,
 }
 
 impl<'a> Modelled<'a> {
@@ -153,14 +155,14 @@ impl<'a> Modelled<'a> {
             back: Ways::new(servers, link, read, bucket),
             locking: locks.map(|locks| Locking::new(locks, servers)),
             named: 0.,
-            files: HashMap::new(),
-            writers: HashMap::new(),
+            files: ByFile::default(),
+            writers: Vec::new(),
         }
     }
 
     fn write(&mut self, asked: &Asked<'_>) -> f64 {
         let (parameters, Asked { node, now, call, together }) = (self.parameters, *asked);
-        let file = self.files.entry((node, call.file)).or_default();
+        let file = self.files.of(node, call.file);
         let begin = call.offset.unwrap_or(file.next);
         let is_scattered = begin != file.next;
         file.next = begin.wrapping_add(call.bytes as i64);
@@ -186,11 +188,15 @@ impl<'a> Modelled<'a> {
         if let Some(locking) = &mut self.locking {
             locking.come(&range, sent + parameters.arrival - now - late);
         }
-        let writer = self.writers.entry(node).or_default();
+        let writer = place(&mut self.writers, node);
         writer.sent = writer.sent.max(sent);
         let copied = copied + late;
         if parameters.are_apart() {
-            let room = if parameters.room_by_file { &mut file.room } else { &mut writer.room };
+            let room = if parameters.room_by_file {
+                file.room.get_or_insert_default()
+            } else {
+                &mut writer.room
+            };
             return room.put(bytes, parameters.write_behind, copied, sent).max(copied);
         }
         let ahead = if parameters.room_by_file { file.sent } else { writer.sent };
@@ -200,7 +206,7 @@ impl<'a> Modelled<'a> {
     fn read(&mut self, asked: &Asked<'_>) -> f64 {
         let Parameters { calls, cached_read, cached, rereads, end_drains, .. } = *self.parameters;
         let Asked { node, now, call, .. } = *asked;
-        let file = self.files.entry((node, call.file)).or_default();
+        let file = self.files.of(node, call.file);
         let begin = call.offset.unwrap_or(0);
         let end = begin.wrapping_add(call.bytes as i64);
         // The servers must know what was written before they are asked.
@@ -231,7 +237,7 @@ impl<'a> Modelled<'a> {
     fn other(&mut self, asked: &Asked<'_>) -> f64 {
         let Parameters { drains, rereads, synchronize_clean, metadata, .. } = *self.parameters;
         let Asked { node, now, call, together } = *asked;
-        let file = self.files.entry((node, call.file)).or_default();
+        let file = self.files.of(node, call.file);
         match call.access {
             Access::Open => file.open += 1,
             Access::Close => {
@@ -289,7 +295,7 @@ impl FileSystem for Modelled<'_> {
     fn end_together(&mut self, rank: u32, begin: i64, call: &FileCall, together: Together) -> i64 {
         let (node, mut now) = (self.nodes[rank as usize], begin as f64);
         if self.parameters.behind_writes[call.access as usize] {
-            now = now.max(self.writers.get(&node).map_or(0., |writer| writer.sent));
+            now = now.max(self.writers.get(node as usize).map_or(0., |writer| writer.sent));
         }
         let asked = Asked { node, now, call, together };
         let end = match call.access {

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use hashbrown::HashMap;
+use crate::by_file::place;
 
 /// How files are laid out over servers, of which each has its own queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Servers {
     }
 
     /// By server that has some: its share of the bytes between `begin` and `end`.
-    fn shares(self, file: u32, begin: i64, end: i64) -> impl Iterator<Item = (usize, f64)> {
+    fn shares(self, file: u32, begin: i64, end: i64) -> impl Iterator<Item = (u32, f64)> {
         let (first, last) = self.stripes(begin, end);
         let (stripe, lanes) = (self.stripe_bytes.max(1) as f64, self.lanes());
         let all = end.saturating_sub(begin).max(1) as f64;
@@ -58,7 +58,7 @@ impl Servers {
             let cut = if place == 0 { before } else { 0. } + if ends_there { behind } else { 0. };
             let lane = (first + place).rem_euclid(lanes) as u64;
             let server = (u64::from(file) + lane) % count;
-            (server as usize, (stripes as f64 * stripe - cut) / all)
+            (server as u32, (stripes as f64 * stripe - cut) / all)
         })
     }
 }
@@ -85,14 +85,15 @@ pub(crate) struct Ways {
     byte: f64,
     /// Bytes that go at once where nothing went before.
     bucket: f64,
+    /// Until when each is busy, by server and by node.
     free: Vec<f64>,
-    links: HashMap<u32, f64>,
+    links: Vec<f64>,
 }
 
 impl Ways {
     pub(crate) fn new(servers: Servers, link: f64, byte: f64, bucket: f64) -> Self {
         let free = vec![0.; servers.count.max(1) as usize];
-        Self { servers, link, byte, bucket, free, links: HashMap::new() }
+        Self { servers, link, byte, bucket, free, links: Vec::new() }
     }
 
     /// When all of it has come that may leave at `from`, and does so `late`.
@@ -100,11 +101,11 @@ impl Ways {
         let Load { node, file, begin, end, bytes, .. } = *load;
         let mut come = from;
         if self.link > 0. {
-            let link = self.links.entry(node).or_default();
+            let link = place(&mut self.links, node);
             come = pass(link, self.link, self.bucket, (0., bytes), from, late);
         }
         if self.servers.count <= 1 {
-            let server = if self.servers.count == 0 { node as usize } else { 0 };
+            let server = if self.servers.count == 0 { node } else { 0 };
             return come.max(self.serve(server, load.request, bytes, from, late));
         }
         let requests = if load.is_one { 1. } else { self.servers.objects(begin, end).1 as f64 };
@@ -115,11 +116,9 @@ impl Ways {
         come
     }
 
-    fn serve(&mut self, server: usize, request: f64, bytes: f64, from: f64, late: f64) -> f64 {
-        if server >= self.free.len() {
-            self.free.resize(server + 1, 0.);
-        }
-        pass(&mut self.free[server], self.byte, self.bucket, (request, bytes), from, late)
+    fn serve(&mut self, server: u32, request: f64, bytes: f64, from: f64, late: f64) -> f64 {
+        let free = place(&mut self.free, server);
+        pass(free, self.byte, self.bucket, (request, bytes), from, late)
     }
 }
 
@@ -178,9 +177,9 @@ mod tests {
 
     const FOUR: Servers = Servers { count: 4, stripe_bytes: 10, stripe_count: 3 };
 
-    fn shares(file: u32, begin: i64, end: i64) -> Vec<(usize, i64)> {
+    fn shares(file: u32, begin: i64, end: i64) -> Vec<(u32, i64)> {
         let bytes = (end - begin) as f64;
-        let whole = |(server, share): (usize, f64)| (server, (share * bytes).round() as i64);
+        let whole = |(server, share): (u32, f64)| (server, (share * bytes).round() as i64);
         FOUR.shares(file, begin, end).map(whole).collect()
     }
 

@@ -1,10 +1,10 @@
 //! Calls of a rank that follow one another, taken as one where there are too many to take each by
 //! itself.
 
-use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
+use crate::by_file::ByFile;
 use crate::model::Parameters;
 
 /// So many calls of a kind on a file, one behind the other; of none, a pause of as many nanoseconds
@@ -47,7 +47,7 @@ impl Burst {
 /// Where the last bursts of each node ended in each file, piece by piece.
 #[derive(Debug, Default)]
 pub(super) struct Neighbours {
-    next: HashMap<(u32, u32), (i64, i64)>,
+    next: ByFile<Option<(i64, i64)>>,
 }
 
 impl Neighbours {
@@ -59,7 +59,7 @@ impl Neighbours {
             return false;
         };
         let next = (offset + burst.bytes / burst.count, burst.count);
-        self.next.insert((node, burst.file), next) == Some((offset, burst.count))
+        self.next.of(node, burst.file).replace(next) == Some((offset, burst.count))
     }
 }
 
