@@ -50,6 +50,21 @@ struct Held {
     free: f64,
 }
 
+impl Held {
+    /// How it is held by who wishes for it, and has it when it is free.
+    fn handed(self, wish: Wish, hand_over: f64) -> Self {
+        let Wish { node, writes, now } = wish;
+        let own = Holder::One { node, wrote: writes };
+        let since = if self.holder.excludes(node, writes) {
+            self.free.max(now) + hand_over
+        } else {
+            self.since.max(now)
+        };
+        let holder = if writes { own } else { shared(own, self.holder) };
+        Self { holder, since, free: since, ..self }
+    }
+}
+
 /// Who wants what, and when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish {
@@ -142,7 +157,9 @@ struct Calls {
 /// Of a file: who holds which parts.
 #[derive(Debug, Default)]
 struct Parts {
-    /// By the first part.
+    /// All that is held, where that is in one state, as in most files; and its first part.
+    only: Option<(i64, Held)>,
+    /// By the first part, where states are several.
     held: BTreeMap<i64, Held>,
     /// Who had any, and whether something was written.
     used: Option<Holder>,
@@ -156,6 +173,10 @@ impl Parts {
     fn take(&mut self, (first, last): (i64, i64), wish: Wish, hand_over: f64) -> f64 {
         let Wish { node, writes, now } = wish;
         self.use_by(node, writes);
+        if let Some(since) = self.take_only((first, last), wish, hand_over) {
+            return since.max(now);
+        }
+        self.held.extend(self.only.take());
         let own = Holder::One { node, wrote: writes };
         let mut taken: Vec<(i64, Held)> = Vec::new();
         let mut next = first;
@@ -170,14 +191,8 @@ impl Parts {
             if begin > next {
                 join(&mut taken, next, Held { end: begin - 1, holder: own, since: now, free: now });
             }
-            let since = if held.holder.excludes(node, writes) {
-                held.free.max(now) + hand_over
-            } else {
-                held.since.max(now)
-            };
-            let holder = if writes { own } else { shared(own, held.holder) };
             let end = held.end.min(last);
-            join(&mut taken, begin.max(first), Held { end, holder, since, free: since });
+            join(&mut taken, begin.max(first), Held { end, ..held.handed(wish, hand_over) });
             next = end + 1;
         }
         if next <= last {
@@ -185,6 +200,23 @@ impl Parts {
         }
         self.held.extend(taken.iter().copied());
         taken.iter().map(|(_, held)| held.since).fold(now, f64::max)
+    }
+
+    /// … where that is all that anybody has of the file, or nobody has any: since when.
+    fn take_only(&mut self, (first, last): (i64, i64), wish: Wish, hand_over: f64) -> Option<f64> {
+        let Wish { node, writes, now } = wish;
+        let held = match self.only {
+            None if self.held.is_empty() => {
+                let holder = Holder::One { node, wrote: writes };
+                Held { end: last, holder, since: now, free: now }
+            }
+            Some((begin, held)) if (begin, held.end) == (first, last) => {
+                held.handed(wish, hand_over)
+            }
+            _ => return None,
+        };
+        self.only = Some((first, held));
+        Some(held.since)
     }
 
     fn use_by(&mut self, node: u32, writes: bool) {
@@ -201,7 +233,9 @@ impl Parts {
 
     /// What the node wrote there came so long after it had each.
     fn come(&mut self, (first, last): (i64, i64), after: f64) {
-        for (_, held) in self.held.range_mut(first..=last) {
+        let only = self.only.as_mut().filter(|(begin, _)| (first..=last).contains(begin));
+        let several = self.held.range_mut(first..=last).map(|(_, held)| held);
+        for held in only.map(|(_, held)| held).into_iter().chain(several) {
             held.free = held.free.max(held.since + after);
         }
     }
