@@ -49,7 +49,7 @@ impl Layout {
 
 /// What of a tile its file depends on: how many cells, whether it is last along y and x, whether it
 /// has what is not tiled, and how many digits its numbers have.
-type Kind = ([i64; 2], [bool; 2], bool, [u32; 4]);
+pub(super) type Kind = ([i64; 2], [bool; 2], bool, [u32; 4]);
 
 /// The layouts of a file per rank: few differ by more than their header.
 #[derive(Debug, Default)]
@@ -60,9 +60,7 @@ pub(super) struct Parts {
 impl Parts {
     /// `has_wholes`: the rank's file has what is not tiled.
     pub(super) fn of(&mut self, stream: &Stream, tile: &Tile, has_wholes: bool) -> &Layout {
-        let numbers = [tile.start[0], tile.start[1], tile.count[0], tile.count[1]];
-        let key = (tile.count, tile.is_last, has_wholes, numbers.map(digits));
-        self.layouts.entry(key).or_insert_with(|| {
+        self.layouts.entry(kind(tile, has_wholes)).or_insert_with(|| {
             let numbered = stream.variables.iter().zip(1..);
             let header = numbered
                 .filter(|(variable, _)| variable.tiled || has_wholes)
@@ -77,6 +75,11 @@ impl Parts {
             })
         })
     }
+}
+
+pub(super) fn kind(tile: &Tile, has_wholes: bool) -> Kind {
+    let numbers = [tile.start[0], tile.start[1], tile.count[0], tile.count[1]];
+    (tile.count, tile.is_last, has_wholes, numbers.map(digits))
 }
 
 fn digits(number: i64) -> u32 {

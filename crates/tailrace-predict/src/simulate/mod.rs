@@ -1,6 +1,7 @@
 //! What a workload's run would take, without any trace: the solver's steps in closed form, and its
 //! outputs and inputs call by call, as kernels/gridio makes them.
 
+mod alike;
 mod boxes;
 pub(crate) mod bursts;
 mod clocks;

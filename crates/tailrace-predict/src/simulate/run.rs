@@ -4,11 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::alike::{Alike, State};
 use super::bursts::{Alone, Burst, Neighbours};
 use super::clocks::Clocks;
 use super::cycles::Cycles;
 use super::groups::{self, Groups};
-use super::layout::{Layout, Parts};
+use super::layout::{self, Layout, Parts};
 use super::names::{Names, Opened};
 use super::network::Network;
 use super::phase::{Cursor, Ends, Item, What, Who};
@@ -45,6 +46,7 @@ pub(super) struct Run<'a> {
     /// So many calls of a rank may be taken as one.
     pub most: i64,
     cursors: Vec<Cursor>,
+    alike: Alike,
     pub ends: Ends,
     /// Where outputs that repeat are left out; by default none are.
     pub cycles: Cycles,
@@ -81,6 +83,7 @@ impl<'a> Run<'a> {
             neighbours: Neighbours::default(),
             most,
             cursors: vec![Cursor::default(); workload.ranks as usize],
+            alike: Alike::default(),
             ends: Ends::default(),
             cycles: Cycles::default(),
         }
@@ -166,6 +169,7 @@ impl<'a> Run<'a> {
 
     /// Ranks go through the items, each at its own pace; calls are made in order of when they begin.
     pub(super) fn phase(&mut self, items: &[Item]) {
+        self.alike = Alike::default();
         if items.iter().all(|item| item.who == Who::Root) || self.workload.ranks == 1 {
             self.root_alone(items);
             return;
@@ -255,6 +259,21 @@ impl<'a> Run<'a> {
     /// The rank's next calls, as many as may be taken together, and whether they are known to be its
     /// last.
     fn take(&mut self, rank: u32, items: &[Item]) -> Option<(Burst, bool)> {
+        if self.workload.method != Method::FilePerRank {
+            return self.take_alone(rank, items);
+        }
+        let kind = layout::kind(&self.tiles.at(rank), self.has_wholes(rank));
+        let state = State { kind, is_root: rank == 0, cursor: self.cursors[rank as usize] };
+        if let Some((burst, is_last, after)) = self.alike.of(rank, state, items) {
+            self.cursors[rank as usize] = after;
+            return Some((burst, is_last));
+        }
+        let (burst, is_last) = self.take_alone(rank, items)?;
+        self.alike.keep(rank, state, items, (burst, is_last, self.cursors[rank as usize]));
+        Some((burst, is_last))
+    }
+
+    fn take_alone(&mut self, rank: u32, items: &[Item]) -> Option<(Burst, bool)> {
         let mut cursor = self.cursors[rank as usize];
         let mut burst = self.next(rank, items, &mut cursor)?;
         self.cursors[rank as usize] = cursor;
@@ -307,12 +326,17 @@ impl<'a> Run<'a> {
         cursor.once().then_some(Burst { access, file, offset, bytes, count: 1, reach, scattered })
     }
 
+    /// Whether the rank's own file has what is not tiled.
+    fn has_wholes(&self, rank: u32) -> bool {
+        rank == 0 || self.workload.wholes_by_all
+    }
+
     pub(super) fn layout(&mut self, stream: usize, rank: u32) -> &Layout {
+        let has_wholes = self.has_wholes(rank);
         let current = &mut self.streams[stream];
         if self.workload.method != Method::FilePerRank {
             return &current.shared;
         }
-        let has_wholes = rank == 0 || self.workload.wholes_by_all;
         current.parts.of(&self.workload.streams[stream], &self.tiles.at(rank), has_wholes)
     }
 }

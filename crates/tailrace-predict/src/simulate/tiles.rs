@@ -7,6 +7,9 @@ use super::workload::{Variable, Workload};
 pub(super) struct Tiles {
     along: [i64; 2],
     size: [i64; 2],
+    /// What each has at least, and how many have one cell more: they come first.
+    least: [i64; 2],
+    longer: [i64; 2],
 }
 
 /// A rank's part along y and x.
@@ -26,7 +29,9 @@ impl Tiles {
         let fits = along[0] * along[1] == i64::from(workload.ranks)
             && along[0] <= size[0]
             && along[1] <= size[1];
-        fits.then_some(Self { along, size })
+        let [least, longer] = [i64::div_euclid, i64::rem_euclid]
+            .map(|part| [0, 1].map(|axis| part(size[axis], along[axis].max(1))));
+        fits.then_some(Self { along, size, least, longer })
     }
 
     pub(super) fn at(&self, rank: u32) -> Tile {
@@ -41,10 +46,8 @@ impl Tiles {
         }
     }
 
-    /// The first tiles are one cell longer than the others.
     fn begin(&self, axis: usize, tile: i64) -> i64 {
-        let (size, tiles) = (self.size[axis], self.along[axis]);
-        size / tiles * tile + tile.min(size % tiles)
+        self.least[axis] * tile + tile.min(self.longer[axis])
     }
 
     /// Ranks along y and x.
