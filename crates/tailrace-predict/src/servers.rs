@@ -29,6 +29,9 @@ impl Servers {
     /// Which of a file's objects, one a server, have bytes between `begin` and `end`: the first,
     /// and how many, in a circle.
     pub(crate) fn objects(&self, begin: i64, end: i64) -> (i64, i64) {
+        if self.lanes() == 1 {
+            return (0, 1);
+        }
         let (first, last) = self.stripes(begin, end);
         let touched = last.saturating_sub(first).saturating_add(1);
         (first.rem_euclid(self.lanes()), touched.min(self.lanes()))
@@ -37,6 +40,15 @@ impl Servers {
     fn stripes(&self, begin: i64, end: i64) -> (i64, i64) {
         let stripe = self.stripe_bytes.clamp(1, Self::ONE.stripe_bytes) as i64;
         (begin.div_euclid(stripe), (end.max(begin.saturating_add(1)) - 1).div_euclid(stripe))
+    }
+
+    /// The one server that has all of it, where it is plain that its share is 1: sums of whole
+    /// numbers are exact up to there.
+    fn only(self, file: u32, begin: i64, end: i64) -> Option<u32> {
+        let exact = 0..1 << (f64::MANTISSA_DIGITS - 1);
+        let stripe = i64::try_from(self.stripe_bytes).unwrap_or(i64::MAX);
+        let is_plain = self.lanes() == 1 && [begin, end, stripe].iter().all(|n| exact.contains(n));
+        is_plain.then(|| file % self.count.max(1))
     }
 
     /// By server that has some: its share of the bytes between `begin` and `end`.
@@ -106,6 +118,9 @@ impl Ways {
         }
         if self.servers.count <= 1 {
             let server = if self.servers.count == 0 { node } else { 0 };
+            return come.max(self.serve(server, load.request, bytes, from, late));
+        }
+        if let Some(server) = self.servers.only(file, begin, end) {
             return come.max(self.serve(server, load.request, bytes, from, late));
         }
         let requests = if load.is_one { 1. } else { self.servers.objects(begin, end).1 as f64 };
@@ -194,6 +209,19 @@ mod tests {
         assert_eq!(shares(3, 0, 30), [(3, 10), (0, 10), (1, 10)]);
         assert_eq!(FOUR.objects(25, 35), (2, 2));
         assert_eq!(FOUR.objects(0, 1000), (0, 3));
+    }
+
+    #[test]
+    fn all_of_a_file_on_one_server_is_there() {
+        let one = Servers { stripe_count: 1, ..FOUR };
+        for (begin, end) in [(0, 10), (3, 7), (5, 47), (13, 13), (1 << 40, (1 << 40) + 9999)] {
+            let server = one.only(6, begin, end).unwrap();
+            assert_eq!(one.shares(6, begin, end).collect::<Vec<_>>(), [(server, 1.)]);
+        }
+        for (begin, end) in [(-1, 5), (0, i64::MAX)] {
+            assert_eq!(one.only(6, begin, end), None);
+        }
+        assert_eq!(FOUR.only(6, 0, 10), None);
     }
 
     fn load(node: u32, begin: i64, end: i64) -> Load {
