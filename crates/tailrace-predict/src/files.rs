@@ -3,7 +3,7 @@
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
-use crate::replay::{FileSystem, scaled};
+use crate::replay::{FileSystem, rounded, scaled};
 
 /// The file system of the run, so much slower: 1 is as measured, 0 an ideal one.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +89,7 @@ impl FileSystem for Overlapped<'_> {
         if call.access == Access::Read {
             return self.under.end(rank, begin.max(*busy), call);
         }
-        let copied = begin + (call.bytes as f64 * self.copy).round() as i64;
+        let copied = begin + rounded(call.bytes as f64 * self.copy);
         *busy = self.under.end(rank, copied.max(*busy), call);
         copied
     }

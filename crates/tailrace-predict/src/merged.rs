@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
-use crate::replay::FileSystem;
+use crate::replay::{FileSystem, rounded};
 
 /// A size must be so many times as large as another to tell a call from its bytes.
 const APART: u64 = 8;
@@ -70,7 +70,7 @@ impl<'a> Merged<'a> {
 
     fn write(&mut self, rank: u32, now: i64, call: &FileCall) -> i64 {
         let place = (rank, call.file);
-        let copied = (call.bytes as f64 * self.copy).round() as i64;
+        let copied = rounded(call.bytes as f64 * self.copy);
         let time = call.end - call.begin;
         if let Some(gathered) = self.gathered.get_mut(&place)
             && follows(&gathered.write, call)
@@ -96,7 +96,7 @@ impl<'a> Merged<'a> {
         };
         let saved = (calls - 1) as f64 * self.call;
         // at best the many take what one of them took
-        let measured = (time as f64 - saved).max(time as f64 / calls as f64).round() as i64;
+        let measured = rounded((time as f64 - saved).max(time as f64 / calls as f64));
         let write = FileCall { begin: now, end: now + measured, ..write };
         self.under.end(rank, now, &write)
     }

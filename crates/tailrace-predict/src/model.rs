@@ -17,7 +17,7 @@ use tailrace_replay::program::FileCall;
 use crate::by_file::{ByFile, place};
 use crate::extents::Extents;
 use crate::locks::{Locking, Locks, Range, Wish};
-use crate::replay::{FileSystem, Together};
+use crate::replay::{FileSystem, Together, rounded};
 use crate::servers::{Load, Room, Servers, Ways};
 
 /// Times in nanoseconds, per call or per byte.
@@ -303,7 +303,7 @@ impl FileSystem for Modelled<'_> {
             Access::Read => self.read(&asked),
             _ => self.other(&asked),
         };
-        end.round() as i64
+        rounded(end)
     }
 }
 

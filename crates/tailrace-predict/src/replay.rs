@@ -127,10 +127,15 @@ pub(crate) fn begins(steps: &Steps, files: &mut dyn FileSystem) -> Vec<Vec<i64>>
     run.begins.unwrap_or_default()
 }
 
-/// Whether nobody waits for who waits for them.
-pub(crate) fn is_possible(steps: &Steps, files: &mut dyn FileSystem) -> bool {
+/// Whether nobody waits for who waits for them: that is the same whatever file calls take, and in
+/// which order they are made.
+pub(crate) fn is_possible(steps: &Steps) -> bool {
     let mut run = Run::new(steps, [Pace::AS_MEASURED]);
-    run.all([files]);
+    while let Some(rank) = run.ready.pop() {
+        while run.go_on(rank).is_some() {
+            run.next[rank as usize] += 1;
+        }
+    }
     run.is_over()
 }
 
@@ -156,6 +161,16 @@ type Instants<const N: usize> = [i64; N];
 struct Clocks<const N: usize> {
     useful: Instants<N>,
     end: Instants<N>,
+}
+
+impl<const N: usize> Clocks<N> {
+    fn local(&mut self, paces: &[Pace; N], [useful, io, mpi]: [i64; 3]) {
+        for (at, pace) in paces.iter().enumerate() {
+            let useful = scaled(useful, pace.useful);
+            self.useful[at] += useful;
+            self.end[at] += useful + scaled(io, pace.io) + scaled(mpi, pace.mpi);
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -211,10 +226,31 @@ impl<'a, const N: usize> Run<'a, N> {
     fn all(&mut self, mut files: [&mut dyn FileSystem; N]) {
         loop {
             while let Some(rank) = self.ready.pop() {
-                self.go_on(rank);
+                if let Some(call) = self.go_on(rank) {
+                    self.calls.push(Reverse(call));
+                }
             }
             let Some(Reverse((_, rank))) = self.calls.pop() else { break };
-            self.file_call(rank, &mut files);
+            self.file_calls(rank, &mut files);
+        }
+    }
+
+    /// Of whoever is earliest: first of that rank, as long as nobody else may go on.
+    fn file_calls(&mut self, mut rank: u32, files: &mut [&mut dyn FileSystem; N]) {
+        loop {
+            self.file_call(rank, files);
+            let Some(mut call) = self.go_on(rank) else { return };
+            if !self.ready.is_empty() {
+                self.calls.push(Reverse(call));
+                return;
+            }
+            // one exchange in the heap in place of a push and a pop
+            if let Some(mut first) = self.calls.peek_mut()
+                && first.0 < call
+            {
+                std::mem::swap(&mut first.0, &mut call);
+            }
+            rank = call.1;
         }
     }
 
@@ -222,62 +258,61 @@ impl<'a, const N: usize> Run<'a, N> {
         self.next.iter().zip(&self.steps.ranks).all(|(next, rank)| *next == rank.steps.len())
     }
 
-    /// Until the rank's next file call, or a wait for what has not happened.
-    fn go_on(&mut self, rank: u32) {
-        let steps = &self.steps.ranks[rank as usize].steps;
-        while let Some(step) = steps.get(self.next[rank as usize]) {
-            let begin = self.clocks[rank as usize].end[0];
+    /// Until the rank's next file call, which is answered with when it begins, or until a wait for
+    /// what has not happened.
+    fn go_on(&mut self, rank: u32) -> Option<(i64, u32)> {
+        let all = self.steps;
+        let steps = &all.ranks[rank as usize].steps;
+        let (mut clocks, mut next) = (self.clocks[rank as usize], self.next[rank as usize]);
+        let mut call = None;
+        while let Some(step) = steps.get(next) {
+            let begin = clocks.end[0];
             match *step {
-                Step::Local { useful, io, mpi } => self.local(rank, useful, io, mpi),
-                Step::Mark { moment } => self.mark(rank, moment),
+                Step::Local { useful, io, mpi } => clocks.local(&self.paces, [useful, io, mpi]),
+                Step::Mark { moment } => self.mark(moment, clocks.end),
                 Step::File { .. } => {
-                    self.calls.push(Reverse((self.clocks[rank as usize].end[0], rank)));
-                    return;
+                    call = Some((begin, rank));
+                    break;
                 }
                 Step::Wait { awaited, transfer } => {
-                    if !self.wait(rank, awaited, transfer) {
-                        return;
-                    }
+                    let Some(end) = self.wait(rank, awaited, clocks.end) else { break };
+                    clocks.end = std::array::from_fn(|at| {
+                        end[at] + scaled(transfer, self.paces[at].network)
+                    });
                 }
             }
-            self.went_on(rank, begin);
+            next += 1;
+            self.began(rank, begin);
         }
+        self.clocks[rank as usize] = clocks;
+        self.next[rank as usize] = next;
+        call
     }
 
-    /// To the next step.
-    fn went_on(&mut self, rank: u32, begin: i64) {
-        self.next[rank as usize] += 1;
+    fn began(&mut self, rank: u32, begin: i64) {
         if let Some(begins) = &mut self.begins {
             begins[rank as usize].push(begin);
         }
     }
 
-    fn local(&mut self, rank: u32, useful: i64, io: i64, mpi: i64) {
-        let clocks = &mut self.clocks[rank as usize];
-        for (at, pace) in self.paces.iter().enumerate() {
-            let useful = scaled(useful, pace.useful);
-            clocks.useful[at] += useful;
-            clocks.end[at] += useful + scaled(io, pace.io) + scaled(mpi, pace.mpi);
-        }
-    }
-
     fn file_call(&mut self, rank: u32, files: &mut [&mut dyn FileSystem; N]) {
         let known = &self.steps.ranks[rank as usize];
-        let begin = self.clocks[rank as usize].end[0];
-        if let Step::File { call } = known.steps[self.next[rank as usize]] {
+        let ends = &mut self.clocks[rank as usize].end;
+        let (begin, next) = (ends[0], &mut self.next[rank as usize]);
+        if let Step::File { call } = known.steps[*next] {
             let call = &known.calls[call as usize];
-            for (end, files) in self.clocks[rank as usize].end.iter_mut().zip(files) {
+            for (end, files) in ends.iter_mut().zip(files) {
                 *end = files.end(rank, *end, call).max(*end);
             }
         }
-        self.went_on(rank, begin);
-        self.ready.push(rank);
+        *next += 1;
+        self.began(rank, begin);
     }
 
-    fn mark(&mut self, rank: u32, moment: MomentId) {
+    fn mark(&mut self, moment: MomentId, at: Instants<N>) {
         let known = &mut self.moments[moment as usize];
         let waiter = waiter(known[0]);
-        *known = self.clocks[rank as usize].end;
+        *known = at;
         self.wake(waiter);
         if let Some(gathering) = self.steps.gathered[moment as usize] {
             self.gather(gathering);
@@ -311,23 +346,27 @@ impl<'a, const N: usize> Run<'a, N> {
         }
     }
 
-    /// Whether all that the rank waits for has happened: then it goes on.
-    fn wait(&mut self, rank: u32, (first, end): (u32, u32), transfer: i64) -> bool {
-        let from = first + self.awaited[rank as usize];
-        for place in from..end {
-            if self.happened(self.steps.awaited[place as usize]).is_none() {
-                self.awaited[rank as usize] = place - first;
-                self.queue(rank, self.steps.awaited[place as usize]);
-                return false;
-            }
+    /// When all has happened that the rank waits for since `came`. None where something has not:
+    /// then it is woken.
+    fn wait(
+        &mut self,
+        rank: u32,
+        (first, end): (u32, u32),
+        came: Instants<N>,
+    ) -> Option<Instants<N>> {
+        let range = &self.steps.awaited[first as usize..end as usize];
+        let known = self.awaited[rank as usize] as usize;
+        let mut latest = came;
+        for (awaited, place) in range[known..].iter().zip(known as u32..) {
+            let Some(at) = self.happened(*awaited) else {
+                self.awaited[rank as usize] = place;
+                self.queue(rank, *awaited);
+                return None;
+            };
+            latest = later(latest, at);
         }
         self.awaited[rank as usize] = 0;
-        let range = &self.steps.awaited[first as usize..end as usize];
-        let happened = range.iter().filter_map(|awaited| self.happened(*awaited));
-        let end = happened.fold(self.clocks[rank as usize].end, later);
-        self.clocks[rank as usize].end =
-            std::array::from_fn(|at| end[at] + scaled(transfer, self.paces[at].network));
-        true
+        Some(range[..known].iter().filter_map(|each| self.happened(*each)).fold(latest, later))
     }
 
     fn happened(&self, awaited: Awaited) -> Option<Instants<N>> {
@@ -370,5 +409,30 @@ fn later<const N: usize>(one: Instants<N>, other: Instants<N>) -> Instants<N> {
 
 /// Exact where nothing changes.
 pub(crate) fn scaled(time: i64, by: f64) -> i64 {
-    if (by - 1.).abs() < f64::EPSILON { time } else { (time as f64 * by).round() as i64 }
+    if (by - 1.).abs() < f64::EPSILON { time } else { rounded(time as f64 * by) }
+}
+
+/// The nearest whole number, halves away from zero. It is what `f64::round` gives, which is a call
+/// into the C library wherever not every processor has an instruction for it.
+pub(crate) fn rounded(number: f64) -> i64 {
+    let whole = number as i64;
+    let rest = number - whole as f64;
+    whole.saturating_add(i64::from(rest >= 0.5)).saturating_sub(i64::from(rest <= -0.5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn numbers_are_rounded_as_the_language_does() {
+        let half = 4_503_599_627_370_495.5; // the largest with a fraction
+        let numbers = [0., 0.3, 0.5, 0.7, 1.5, 2.5, 0.499_999_999_999_999_94, half, half + 0.5];
+        let large = [1e18, 9.3e18, f64::INFINITY, f64::MAX, f64::MIN_POSITIVE, f64::NAN];
+        for number in numbers.into_iter().chain(large) {
+            for signed in [number, -number] {
+                assert_eq!(rounded(signed), signed.round() as i64, "{signed}");
+            }
+        }
+    }
 }

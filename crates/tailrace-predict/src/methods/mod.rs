@@ -123,7 +123,7 @@ impl Outputs {
         rewriting::rewrite(&mut steps, &self.begins, inserts, &dropped);
         let more = targets.more.iter().map(|(file, rank)| own(&files[*file as usize], *rank));
         let files = files.iter().cloned().chain(more).collect();
-        replay::is_possible(&steps, &mut Scaled::all(1.)).then_some(Rebuilt { steps, files, told })
+        replay::is_possible(&steps).then_some(Rebuilt { steps, files, told })
     }
 
     /// By rank: the calls on the family's files that move no data and are still made.

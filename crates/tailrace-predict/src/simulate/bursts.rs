@@ -6,6 +6,7 @@ use tailrace_replay::program::FileCall;
 
 use crate::by_file::ByFile;
 use crate::model::Parameters;
+use crate::replay::rounded;
 
 /// So many calls of a kind on a file, one behind the other; of none, a pause of as many nanoseconds
 /// as there are bytes.
@@ -110,6 +111,6 @@ impl Alone<'_> {
             Access::Read => count * alone + bytes * model.read,
             _ => count * alone,
         };
-        end.max(now + own.round() as i64)
+        end.max(now + rounded(own))
     }
 }
