@@ -34,7 +34,7 @@ pub(crate) enum Awaited {
 }
 
 /// A run as steps: what happens stays the same, and when is to be found.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Steps {
     /// What the run took.
     pub runtime: i64,
@@ -70,6 +70,22 @@ impl Steps {
         Some([1, 2, 3].map(|quarters| transfers[transfers.len() * quarters / 4]))
     }
 
+    /// A copy, in which ranks have their calls and do nothing yet.
+    pub(crate) fn all_but_steps(&self) -> Self {
+        let of_rank = |rank: &RankSteps| RankSteps {
+            birth: rank.birth,
+            steps: Vec::new(),
+            calls: rank.calls.clone(),
+        };
+        Self {
+            ranks: self.ranks.iter().map(of_rank).collect(),
+            awaited: self.awaited.clone(),
+            gatherings: self.gatherings.clone(),
+            gathered: self.gathered.clone(),
+            ..*self
+        }
+    }
+
     /// By rank: its file calls as it makes them.
     pub fn calls_made(&self) -> Vec<Vec<FileCall>> {
         let of_rank = |rank: &RankSteps| {
@@ -83,7 +99,7 @@ impl Steps {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct RankSteps {
     pub birth: i64,
     pub steps: Vec<Step>,

@@ -97,7 +97,8 @@ impl Outputs {
         files: &[FileEntry],
         moves: &[bool],
     ) -> Option<Rebuilt> {
-        let mut steps = steps.clone();
+        let original = steps;
+        let mut steps = original.all_but_steps();
         let mut dropped: Vec<Dropped> = steps.ranks.iter().map(Dropped::none).collect();
         let changed = self.changed(moves);
         let count = files.len() as u32;
@@ -120,7 +121,7 @@ impl Outputs {
             rewriting::open_and_close(&mut generator, family, &about, &mut dropped);
         }
         let Generator { inserts, targets, told, .. } = generator;
-        rewriting::rewrite(&mut steps, &self.begins, inserts, &dropped);
+        rewriting::rewrite(&mut steps, original, &self.begins, inserts, &dropped);
         let more = targets.more.iter().map(|(file, rank)| own(&files[*file as usize], *rank));
         let files = files.iter().cloned().chain(more).collect();
         replay::is_possible(&steps).then_some(Rebuilt { steps, files, told })

@@ -112,19 +112,24 @@ fn behind(inserts: &mut [Insert], family: u32, call: &FileCall, step: Step) {
 }
 
 /// Between the begin and the end of an insert a rank only computes, tells others where it is, and
-/// makes the file calls that stay; what is inserted follows. `begins`: by rank and step.
+/// makes the file calls that stay; what is inserted follows. `begins`: by rank and step of the
+/// `original`.
 pub(super) fn rewrite(
     steps: &mut Steps,
+    original: &Steps,
     begins: &[Vec<i64>],
     inserts: Vec<Vec<Insert>>,
     dropped: &[Dropped],
 ) {
-    let ranks = steps.ranks.iter_mut().zip(begins).zip(inserts.into_iter().zip(dropped));
-    for ((rank, begins), (mut inserts, dropped)) in ranks {
+    let ranks = steps.ranks.iter_mut().zip(&original.ranks).zip(begins);
+    for (((rank, old), begins), (mut inserts, dropped)) in
+        ranks.zip(inserts.into_iter().zip(dropped))
+    {
         inserts.sort_by_key(|insert| (insert.begin, insert.end));
+        let more: usize = inserts.iter().map(|insert| insert.steps.len()).sum();
+        rank.steps.reserve_exact(old.steps.len() + more);
         let mut inserts = inserts.into_iter().peekable();
-        let old = std::mem::take(&mut rank.steps);
-        for (step, at) in old.into_iter().zip(begins) {
+        for (step, at) in old.steps.iter().copied().zip(begins) {
             while let Some(over) = inserts.next_if(|insert| insert.end <= *at) {
                 rank.steps.extend(over.steps);
             }
