@@ -1,6 +1,7 @@
 //! The messages and file calls of an output, by another method: what each rank does instead of what
 //! it did. File calls are those that the simulation makes ([`crate::simulate::phase`]).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
@@ -9,6 +10,7 @@ use tailrace_replay::program::FileCall;
 
 use super::Asked;
 use super::families::Families;
+use super::inserts::Inserts;
 use super::layout;
 use super::stretches::Piece;
 use super::units::{Unit, in_one};
@@ -21,15 +23,6 @@ use crate::steps::{Awaited, MomentId, Step, Steps};
 const PLACES_BYTES: i64 = 16;
 /// Defaults of ROMIO's collective buffer and of an aggregating writer's.
 const BUFFER_BYTES: i64 = 16 << 20;
-
-/// What a rank does between two measured times, beside computing.
-#[derive(Debug)]
-pub(super) struct Insert {
-    pub family: u32,
-    pub begin: i64,
-    pub end: i64,
-    pub steps: Vec<Step>,
-}
 
 /// Which file a rank writes to.
 #[derive(Debug, Default)]
@@ -56,8 +49,8 @@ pub(super) struct Generator<'a> {
     nodes: &'a [u32],
     files: u32,
     pub steps: &'a mut Steps,
-    /// By rank, as they come.
-    pub inserts: Vec<Vec<Insert>>,
+    /// By rank.
+    pub inserts: Vec<Inserts>,
     pub targets: Targets,
     /// By family: the ranks that have the file open.
     pub openers: Vec<BTreeSet<u32>>,
@@ -80,7 +73,7 @@ impl<'a> Generator<'a> {
             families,
             nodes,
             files,
-            inserts: steps.ranks.iter().map(|_| Vec::new()).collect(),
+            inserts: steps.ranks.iter().map(|_| Inserts::default()).collect(),
             steps,
             targets: Targets::default(),
             openers: vec![BTreeSet::new(); families.list.len()],
@@ -92,9 +85,7 @@ impl<'a> Generator<'a> {
 
     pub(super) fn unit(&mut self, unit: &Unit) {
         for one in &unit.contributions {
-            let (family, begin, end) = (unit.family, one.begin, one.end);
-            let insert = Insert { family, begin, end, steps: Vec::new() };
-            self.inserts[one.rank as usize].push(insert);
+            self.inserts[one.rank as usize].begin(unit.family, (one.begin, one.end));
         }
         if unit.is_joint() {
             self.told.bytes += unit.bytes();
@@ -139,8 +130,8 @@ impl<'a> Generator<'a> {
     /// Of one rank, which writes it where it wrote it.
     fn by_itself(&mut self, unit: &Unit) {
         for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
-            let pieces = self.known(unit, one.rank).unwrap_or_else(|| unit.region.clone());
-            self.write(unit, one.rank, &pieces, false);
+            let pieces = self.known(unit, one.rank).unwrap_or(&unit.region);
+            self.write(unit, one.rank, pieces, false);
         }
     }
 
@@ -165,11 +156,12 @@ impl<'a> Generator<'a> {
         for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
             let next = self.next.entry((unit.family, one.rank)).or_insert(0);
             let is_split = self.families.list[unit.family as usize].is_split;
-            let own = one.pieces.clone().filter(|_| is_split || !unit.is_joint());
-            let pieces = own.unwrap_or_else(|| vec![(*next, one.bytes)]);
+            let own = one.pieces.as_deref().filter(|_| is_split || !unit.is_joint());
+            let behind = [(*next, one.bytes)];
+            let pieces = own.unwrap_or(&behind);
             let end = pieces.iter().map(|(begin, bytes)| begin + bytes).max().unwrap_or(0);
             *next = end.max(*next);
-            self.write(unit, one.rank, &pieces, false);
+            self.write(unit, one.rank, pieces, false);
         }
     }
 
@@ -228,7 +220,8 @@ impl<'a> Generator<'a> {
         let is_mpi = self.families.list[unit.family as usize].is_through_mpi;
         for group in &groups {
             let (writer, is_all) = (group[0], groups.len() == 1);
-            let pieces = if is_all { unit.region.clone() } else { self.of_group(unit, group) };
+            let pieces =
+                if is_all { Cow::from(&unit.region) } else { self.of_group(unit, group).into() };
             let all = bytes_of(&pieces).max(1);
             let others: i64 = unit
                 .contributions
@@ -249,7 +242,7 @@ impl<'a> Generator<'a> {
     }
 
     fn of_group(&mut self, unit: &Unit, group: &[u32]) -> Vec<Piece> {
-        in_one(group.iter().flat_map(|rank| self.placed(unit, *rank)).collect())
+        in_one(group.iter().flat_map(|rank| self.placed(unit, *rank).into_owned()).collect())
     }
 
     /// Even groups of the ranks, of one node each where there are enough groups: as many as were
@@ -273,20 +266,20 @@ impl<'a> Generator<'a> {
     // --- where data lie ---
 
     /// Which pieces of the file that all share are the rank's, where that is known.
-    fn known(&self, unit: &Unit, rank: u32) -> Option<Vec<Piece>> {
+    fn known<'b>(&self, unit: &'b Unit, rank: u32) -> Option<&'b [Piece]> {
         let is_split = self.families.list[unit.family as usize].is_split;
         let one = unit.contributions.iter().find(|one| one.rank == rank)?;
-        one.pieces.clone().filter(|_| !is_split)
+        one.pieces.as_deref().filter(|_| !is_split)
     }
 
-    fn placed(&mut self, unit: &Unit, rank: u32) -> Vec<Piece> {
+    fn placed<'b>(&mut self, unit: &'b Unit, rank: u32) -> Cow<'b, [Piece]> {
         if let Some(pieces) = self.known(unit, rank) {
-            return pieces;
+            return pieces.into();
         }
         let shares: Vec<i64> = unit.contributions.iter().map(|one| one.bytes).collect();
         let place = unit.contributions.iter().position(|one| one.rank == rank).unwrap_or(0);
         self.told.unplaced += shares[place];
-        layout::guessed(&unit.region, &shares, place, self.asked.piece_bytes)
+        layout::guessed(&unit.region, &shares, place, self.asked.piece_bytes).into()
     }
 
     // --- what ranks do ---
@@ -361,9 +354,7 @@ impl<'a> Generator<'a> {
 
     /// At the end of what the rank does instead.
     fn step(&mut self, rank: u32, step: Step) {
-        if let Some(insert) = self.inserts[rank as usize].last_mut() {
-            insert.steps.push(step);
-        }
+        self.inserts[rank as usize].push(step);
     }
 
     fn pause(&mut self, rank: u32, time: i64) {

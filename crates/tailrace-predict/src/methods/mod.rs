@@ -20,6 +20,7 @@
 
 mod families;
 mod generator;
+mod inserts;
 mod layout;
 mod notes;
 mod rewriting;

@@ -3,7 +3,8 @@
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
-use super::generator::{Generator, Insert, file_step};
+use super::generator::{Generator, file_step};
+use super::inserts::{Insert, Inserts};
 use crate::steps::{RankSteps, Step, Steps};
 
 /// Which file calls a rank does not make any more, of those that it made.
@@ -96,18 +97,18 @@ fn as_the_first(
     }
     let mut inserts = generator.inserts[rank as usize].iter_mut();
     if let Some(insert) = inserts.find(|insert| insert.family == family) {
-        insert.steps.splice(0..0, opening);
+        insert.before.splice(0..0, opening);
     }
 }
 
 /// A file is closed behind the last that is written, and brought to the disk behind what was written
 /// when the first did so.
-fn behind(inserts: &mut [Insert], family: u32, call: &FileCall, step: Step) {
+fn behind(inserts: &mut Inserts, family: u32, call: &FileCall, step: Step) {
     let comes = |insert: &&mut Insert| {
         insert.family == family && (call.access == Access::Close || insert.begin <= call.begin)
     };
     if let Some(insert) = inserts.iter_mut().rev().find(comes) {
-        insert.steps.push(step);
+        insert.behind.push(step);
     }
 }
 
@@ -118,20 +119,17 @@ pub(super) fn rewrite(
     steps: &mut Steps,
     original: &Steps,
     begins: &[Vec<i64>],
-    inserts: Vec<Vec<Insert>>,
+    inserts: Vec<Inserts>,
     dropped: &[Dropped],
 ) {
     let ranks = steps.ranks.iter_mut().zip(&original.ranks).zip(begins);
-    for (((rank, old), begins), (mut inserts, dropped)) in
-        ranks.zip(inserts.into_iter().zip(dropped))
-    {
-        inserts.sort_by_key(|insert| (insert.begin, insert.end));
-        let more: usize = inserts.iter().map(|insert| insert.steps.len()).sum();
-        rank.steps.reserve_exact(old.steps.len() + more);
+    for (((rank, old), begins), (inserts, dropped)) in ranks.zip(inserts.into_iter().zip(dropped)) {
+        rank.steps.reserve_exact(old.steps.len() + inserts.count());
+        let (inserts, own) = inserts.sorted();
         let mut inserts = inserts.into_iter().peekable();
         for (step, at) in old.steps.iter().copied().zip(begins) {
             while let Some(over) = inserts.next_if(|insert| insert.end <= *at) {
-                rank.steps.extend(over.steps);
+                over.put(&own, &mut rank.steps);
             }
             let is_replaced = inserts.peek().is_some_and(|insert| insert.begin <= *at);
             match step {
@@ -145,6 +143,6 @@ pub(super) fn rewrite(
                 _ => rank.steps.push(step),
             }
         }
-        rank.steps.extend(inserts.flat_map(|insert| insert.steps));
+        inserts.for_each(|insert| insert.put(&own, &mut rank.steps));
     }
 }
