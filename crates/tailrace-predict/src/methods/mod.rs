@@ -28,6 +28,7 @@ mod shares;
 mod stretches;
 mod units;
 
+use rayon::prelude::*;
 use tailrace_replay::program::FileCall;
 use tailrace_trace::tables::FileEntry;
 use tailrace_trace::{Trace, TraceError};
@@ -81,7 +82,7 @@ impl Outputs {
         let of_rank = |(rank, notes): (u32, &Vec<notes::Note>)| {
             stretches::stretches(rank, notes, &steps.ranks[rank as usize].calls, &families)
         };
-        let stretches = (0..).zip(&notes).map(of_rank).collect();
+        let stretches = (0..notes.len() as u32).into_par_iter().zip(&notes).map(of_rank).collect();
         let units = units::units(&notes, stretches, &families);
         let others = steps.ranks.iter().map(|rank| rewriting::others(&rank.calls)).collect();
         let begins = replay::begins(steps, &mut Scaled::all(1.));

@@ -2,8 +2,9 @@
 //! gatherings, and writes through MPI-IO.
 
 use hashbrown::HashMap;
+use rayon::prelude::*;
 use tailrace_trace::event::{Envelope, FileCall, FileKind, Flow, Layer, Operation, Part, Progress};
-use tailrace_trace::tables::Communicator;
+use tailrace_trace::tables::{Communicator, Location};
 use tailrace_trace::{Batch, Tables, Trace, TraceError};
 
 /// Messages of one tag between two ranks on one communicator: they come in the order in which they
@@ -84,9 +85,13 @@ enum Counted {
 /// By rank: the notes of its main thread, in order of their begin.
 pub(super) fn notes(trace: &dyn Trace) -> Result<Vec<Vec<Note>>, TraceError> {
     let tables = trace.tables();
+    let main = tables.locations.par_iter().enumerate().filter(|(_, location)| location.main);
+    let of_threads: Vec<_> = main
+        .map(|(number, Location { rank, .. })| Ok((*rank, of_thread(trace, number, *rank)?)))
+        .collect::<Result<_, _>>()?;
     let mut notes = vec![Vec::new(); tables.ranks as usize];
-    for (number, location) in tables.locations.iter().enumerate().filter(|(_, l)| l.main) {
-        notes[location.rank as usize] = of_thread(trace, number, location.rank)?;
+    for (rank, of_thread) in of_threads {
+        notes[rank as usize] = of_thread;
     }
     Ok(notes)
 }

@@ -93,6 +93,11 @@ impl<'a> Sources<'a> {
         sources
     }
 
+    /// Whether the stretch's data came from others.
+    pub(super) fn has(&self, stretch: &Stretch) -> bool {
+        !stretch.received.is_empty() && self.given(stretch).is_some()
+    }
+
     /// Of a stretch whose data came from others: whose they are. The writer is always one of them.
     pub(super) fn contributions(&self, stretch: &Stretch) -> Option<Vec<Contribution>> {
         let (all, writer) = (stretch.bytes(), stretch.rank);

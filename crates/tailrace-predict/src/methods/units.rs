@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use super::families::Families;
 use super::notes::Note;
 use super::shares::{Contribution, Sources};
-use super::stretches::{Part, Piece, Stretch};
+use super::stretches::{Piece, Stretch};
 
 /// What ranks write together: a variable, or all of a time step.
 #[derive(Clone, Debug)]
@@ -54,49 +56,53 @@ pub(super) fn units(
             epoch.entry(stretch.rank).or_default().push(stretch);
         }
     }
-    let mut units: Vec<Unit> =
-        together.into_values().map(|all| unit(&sources, families, &all)).collect();
-    for ((family, _), by_rank) in apart {
+    let apart = apart.into_iter().flat_map(|((family, _), by_rank)| {
         let family = &families.list[family as usize];
-        let by_rank: Vec<Vec<Stretch>> = by_rank.into_values().collect();
         let by_part = family.is_split || family.is_through_mpi;
-        let joined = by_part
-            .then(|| by_rank.iter().map(|all| parts(&sources, all)).collect::<Vec<_>>())
-            .and_then(|parts| joined(&parts))
-            .or_else(|| joined(&by_rank))
-            .unwrap_or_else(|| by_rank.into_iter().flatten().map(|one| vec![one]).collect());
-        units.extend(joined.iter().map(|all| unit(&sources, families, all)));
-    }
+        joined(&sources, by_rank.into_values().collect(), by_part)
+    });
+    let all: Vec<Vec<Stretch>> = together.into_values().chain(apart).collect();
+    let mut units: Vec<Unit> = all.par_iter().map(|all| unit(&sources, families, all)).collect();
     units.retain(|unit| unit.bytes() > 0);
     units.sort_by_key(|unit| (unit.begin, unit.writer));
     follow(&mut units, families);
     units
 }
 
-/// Each part of what was not gathered as a stretch by itself.
-fn parts(sources: &Sources<'_>, stretches: &[Stretch]) -> Vec<Stretch> {
-    let of_part = |stretch: &Stretch, part: &Part| Stretch {
-        parts: vec![part.clone()],
-        received: Vec::new(),
-        ..*stretch
+/// The n-th part of each rank, `by_part` and if all have as many; otherwise the n-th stretch of
+/// each, or else each by itself.
+fn joined(
+    sources: &Sources<'_>,
+    mut by_rank: Vec<Vec<Stretch>>,
+    by_part: bool,
+) -> Vec<Vec<Stretch>> {
+    let parts_of = |stretches: &Vec<Stretch>| -> usize {
+        stretches.iter().map(|one| if sources.has(one) { 1 } else { one.parts.len() }).sum()
     };
+    if by_part && by_rank.iter().map(parts_of).is_sorted_by(|one, next| one == next) {
+        by_rank = by_rank.into_iter().map(|stretches| parts(sources, stretches)).collect();
+    }
+    if !by_rank.iter().map(Vec::len).is_sorted_by(|one, next| one == next) {
+        return by_rank.into_iter().flatten().map(|one| vec![one]).collect();
+    }
+    let count = by_rank.first().map_or(0, Vec::len);
+    let mut ranks: Vec<_> = by_rank.into_iter().map(Vec::into_iter).collect();
+    (0..count).map(|_| ranks.iter_mut().filter_map(Iterator::next).collect()).collect()
+}
+
+/// Each part of what was not gathered as a stretch by itself.
+fn parts(sources: &Sources<'_>, stretches: Vec<Stretch>) -> Vec<Stretch> {
     let mut found = Vec::new();
-    for stretch in stretches {
-        if sources.contributions(stretch).is_none() {
-            found.extend(stretch.parts.iter().map(|part| of_part(stretch, part)));
+    for mut stretch in stretches {
+        if sources.has(&stretch) {
+            found.push(stretch);
         } else {
-            found.push(stretch.clone());
+            let parts = std::mem::take(&mut stretch.parts).into_iter();
+            let by_itself = |part| Stretch { parts: vec![part], received: Vec::new(), ..stretch };
+            found.extend(parts.map(by_itself));
         }
     }
     found
-}
-
-/// The n-th of each rank, if all have as many.
-fn joined(by_rank: &[Vec<Stretch>]) -> Option<Vec<Vec<Stretch>>> {
-    let count = by_rank.first()?.len();
-    let is_even = by_rank.iter().all(|own| own.len() == count);
-    let at = |number: usize| by_rank.iter().map(|own| own[number].clone()).collect();
-    is_even.then(|| (0..count).map(at).collect())
 }
 
 fn unit(sources: &Sources<'_>, families: &Families, stretches: &[Stretch]) -> Unit {
@@ -131,9 +137,7 @@ fn unit(sources: &Sources<'_>, families: &Families, stretches: &[Stretch]) -> Un
         contributions: by_rank.into_values().collect(),
         writer: first.rank,
         calls: stretches.iter().map(calls).collect(),
-        is_own: stretches
-            .iter()
-            .all(|one| one.together.is_none() && sources.contributions(one).is_none()),
+        is_own: stretches.iter().all(|one| one.together.is_none() && !sources.has(one)),
     }
 }
 
