@@ -24,7 +24,8 @@ impl<T> Default for Numbered<T> {
 
 impl<T> Numbered<T> {
     /// Takes the next number.
-    #[inline]
+    #[allow(clippy::inline_always)] // what is passed on is read before it is there
+    #[inline(always)]
     pub(crate) fn push(&mut self, thing: T) {
         if self.next - self.first == self.recent.len() as u64 {
             self.grow();
@@ -57,7 +58,8 @@ impl<T> Numbered<T> {
         }
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
         if !self.is_recent(number) {
             return self.old.remove(&number);
@@ -95,6 +97,7 @@ impl<T> Numbered<T> {
         }
     }
 
+    #[cold]
     fn retire(&mut self) {
         let place = self.place(self.first);
         if let Some(thing) = self.recent[place].take() {

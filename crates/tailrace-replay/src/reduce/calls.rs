@@ -383,7 +383,8 @@ impl Rank<'_> {
     }
 
     /// A vertex at the moment that the thread has reached.
-    #[inline]
+    #[allow(clippy::inline_always)] // a deed that is passed on is read before it is there
+    #[inline(always)]
     pub(crate) fn emit(&mut self, i: usize, deed: Deed) {
         let (useful, io) = self.local_time(i);
         let (at, areas) = (self.moment, self.areas);
@@ -392,7 +393,8 @@ impl Rank<'_> {
     }
 
     /// … of a deed that takes a role; its number.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(crate) fn emit_role(&mut self, i: usize, deed: Deed) -> u64 {
         self.emit(i, deed);
         let role = self.roles;
@@ -405,15 +407,19 @@ impl Rank<'_> {
     #[inline]
     fn local_time(&mut self, i: usize) -> (i64, i64) {
         let thread = &self.threads[i];
-        let now = thread.at;
         let is_plain = match thread.state {
-            State::Useful => now <= thread.last,
+            State::Useful => thread.at <= thread.last,
             State::Mpi => true,
             State::Io => false,
         };
         if thread.main && is_plain {
             return (thread.useful, thread.io);
         }
+        self.local_time_of_main(thread.at)
+    }
+
+    /// … at `now`, where it is in a file call, or another thread has reached that.
+    fn local_time_of_main(&mut self, now: i64) -> (i64, i64) {
         let Some(main) = self.main else { return (now, 0) };
         let thread = &self.threads[main];
         let (useful, io, at) = (thread.useful, thread.io, thread.at);
