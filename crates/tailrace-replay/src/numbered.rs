@@ -58,19 +58,29 @@ impl<T> Numbered<T> {
         }
     }
 
+    #[inline]
+    pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
+        self.remove_unless(number, |_| false)
+    }
+
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
+    pub(crate) fn remove_unless(&mut self, number: u64, stays: impl Fn(&T) -> bool) -> Option<T> {
         if !self.is_recent(number) {
-            return self.old.remove(&number);
+            return self.remove_old(number, stays);
         }
         let place = self.place(number);
-        let thing = self.recent.get_mut(place)?.take()?;
+        let thing = self.recent.get_mut(place)?.take_if(|thing| !stays(thing))?;
         self.open_recent -= 1;
         while self.first < self.next && self.recent[self.place(self.first)].is_none() {
             self.first += 1;
         }
         Some(thing)
+    }
+
+    #[cold]
+    fn remove_old(&mut self, number: u64, stays: impl Fn(&T) -> bool) -> Option<T> {
+        if self.old.get(&number).is_some_and(stays) { None } else { self.old.remove(&number) }
     }
 
     #[inline]

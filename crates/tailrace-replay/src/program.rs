@@ -13,7 +13,7 @@ use crate::graph::vertex::Vertex;
 use crate::options::Options;
 use crate::reduce::opaque::Opaque;
 use crate::reduce::{Common, Rank};
-use crate::steps::{self, Access, Course, Step};
+use crate::steps::{self, Access, Course, NoNumbers, Step};
 use crate::{calendar, window};
 
 /// A run, rank by rank. Times are nanoseconds since the window's begin.
@@ -148,7 +148,7 @@ fn calls(
     while stream.next_batch(&mut batch)? {
         let steps = batch.shapes.iter().map(|shape| {
             let tokens = shape.operation.requests().len() as u32;
-            steps::line(common.tables, shape, tokens, 0, |_| 0).step
+            steps::line(common, shape, tokens, 0, &mut NoNumbers).step
         });
         let steps: Vec<Step> = steps.collect();
         for event in &batch.events {

@@ -2,10 +2,15 @@
 //! up per shape.
 
 use tailrace_trace::Tables;
-use tailrace_trace::event::{FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape};
+use tailrace_trace::event::{
+    FileCall, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape,
+};
 use tailrace_trace::tables::{FileEntry, Place};
 
 use crate::graph::Channel;
+use crate::graph::vertex::{Entry, Family, Gives, Sending, Waits};
+use crate::options::CollectiveOrder;
+use crate::reduce::Common;
 
 /// How an event is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +55,8 @@ impl Access {
     }
 }
 
-/// What most calls in MPI are, with all that it takes to begin them: the operation itself is lines
-/// of the cache away.
+/// What most calls in MPI are, with all that it takes to begin and to end them: the operation
+/// itself is lines of the cache away, and what it means for the rank is found out once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
     /// See the operation.
@@ -59,15 +64,40 @@ pub(crate) enum Action {
     /// On the rank's own channel of that number.
     Send {
         channel: u32,
-        mode: SendMode,
+        sending: Sending,
     },
     Receive {
         channel: u32,
     },
-    Collective {
-        communicator: u32,
-        flow: Flow,
+    /// The next of the rank's own series of that number: the entry has no number yet.
+    Enter {
+        entry: Entry,
+        series: u32,
     },
+    /// Completes the requests that the event names.
+    Complete,
+}
+
+const _: () = assert!(size_of::<Action>() == 16);
+
+/// A rank's own numbers.
+pub(crate) trait Numbers {
+    fn channel(&mut self, channel: Channel) -> u32;
+    /// Of the collectives of a family on a communicator.
+    fn series(&mut self, of: (u32, Family)) -> u32;
+}
+
+/// For those that look at time alone.
+pub(crate) struct NoNumbers;
+
+impl Numbers for NoNumbers {
+    fn channel(&mut self, _: Channel) -> u32 {
+        0
+    }
+
+    fn series(&mut self, _: (u32, Family)) -> u32 {
+        0
+    }
 }
 
 #[allow(clippy::struct_excessive_bools)] // facts that are independent of one another
@@ -82,6 +112,7 @@ pub(crate) struct Step {
     pub mpiio: bool,
     pub access: Access,
     pub function: u16,
+    pub place: u32,
     /// Index into the trace's files, or [`Step::NO_FILE`].
     pub file: u32,
     pub layer: Layer,
@@ -133,17 +164,16 @@ pub(crate) struct Line {
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// What the events of a shape, which name so many requests, are to `rank`; `number`: the rank's
-/// number of a channel.
+/// What the events of a shape, which name so many requests, are to `rank`.
 pub(crate) fn line(
-    tables: &Tables,
+    common: &Common<'_>,
     shape: &Shape,
     tokens: u32,
     rank: u32,
-    number: impl FnMut(Channel) -> u32,
+    numbers: &mut impl Numbers,
 ) -> Line {
-    let action = action(&shape.operation, rank, number);
-    Line { step: step(tables, shape, tokens, action), sum: Sum::default() }
+    let action = action(common, &shape.operation, rank, numbers);
+    Line { step: step(common.tables, shape, tokens, action), sum: Sum::default() }
 }
 
 fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
@@ -162,6 +192,7 @@ fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
         mpiio: layer == Layer::MpiIo,
         access: file.map_or(Access::Other, |f| access(f.kind)),
         function: shape.function,
+        place: shape.place,
         file: file.map_or(Step::NO_FILE, |f| f.file),
         layer,
         part: shape.part,
@@ -195,21 +226,66 @@ fn is_elsewhere(tables: &Tables, shape: &Shape) -> bool {
         && shape.operation.file().is_some_and(|call| !on_file_system(call.file))
 }
 
-fn action(operation: &Operation, rank: u32, mut number: impl FnMut(Channel) -> u32) -> Action {
+fn action(
+    common: &Common<'_>,
+    operation: &Operation,
+    rank: u32,
+    numbers: &mut impl Numbers,
+) -> Action {
+    let mut enter = |communicator, family, (gives, waits): (Gives, Waits)| {
+        let entry = Entry { communicator, number: 0, family, gives, waits };
+        Action::Enter { entry, series: numbers.series((communicator, family)) }
+    };
     match operation {
         _ if operation.progress() == Progress::Persistent => Action::Other,
         Operation::Send { envelope, mode, .. } => match Channel::to(envelope, rank) {
-            Some(channel) => Action::Send { channel: number(channel), mode: *mode },
+            Some(channel) => Action::Send {
+                channel: numbers.channel(channel),
+                sending: common.sending(envelope.bytes, *mode),
+            },
             None => Action::Other,
         },
         Operation::Receive { envelope, .. } => match Channel::from(envelope, rank) {
-            Some(channel) => Action::Receive { channel: number(channel) },
+            Some(channel) => Action::Receive { channel: numbers.channel(channel) },
             None => Action::Other,
         },
-        Operation::Collective { communicator, flow, .. } => {
-            Action::Collective { communicator: *communicator, flow: *flow }
+        Operation::Complete { .. } => Action::Complete,
+        Operation::Collective { communicator, flow, bytes_sent, bytes_received, .. }
+            if is_shared(common.tables, *communicator) =>
+        {
+            let bytes = bytes_sent.saturating_add(*bytes_received);
+            let is_long = bytes > common.eager_limit_bytes;
+            let roles = gives_and_waits(common.order, *flow, rank, is_long);
+            enter(*communicator, Family::Ordinary, roles)
+        }
+        Operation::File(call) if call.progress == Progress::Blocking => {
+            match collective_file(common.tables, operation) {
+                Some(communicator) => enter(communicator, Family::File, of_file(call)),
+                None => Action::Other,
+            }
         }
         _ => Action::Other,
+    }
+}
+
+/// What a collective file call gives and waits for: it may synchronize, and a read brings others'
+/// data.
+pub(crate) fn of_file(call: &FileCall) -> (Gives, Waits) {
+    let reads = call.kind == FileKind::Read;
+    (Gives::All, if reads { Waits::Readers } else { Waits::AllIfComplete })
+}
+
+impl Common<'_> {
+    /// How a message of so many bytes leaves.
+    pub(crate) fn sending(&self, bytes: u64, mode: SendMode) -> Sending {
+        let rendezvous = bytes > self.eager_limit_bytes;
+        match mode {
+            SendMode::Partitioned => Sending::InParts { rendezvous },
+            SendMode::Synchronous => Sending::Rendezvous,
+            SendMode::Standard | SendMode::Ready if rendezvous => Sending::Rendezvous,
+            SendMode::Standard if self.order == CollectiveOrder::Rendezvous => Sending::Short,
+            SendMode::Standard | SendMode::Ready | SendMode::Buffered => Sending::Eager,
+        }
     }
 }
 
@@ -255,5 +331,64 @@ fn access(kind: FileKind) -> Access {
         FileKind::Lock => Access::Lock,
         FileKind::Truncate => Access::Truncate,
         _ => Access::Other,
+    }
+}
+
+/// What a rank's entry gives to others, and what it waits for when it leaves. Of rooted kinds on an
+/// intercommunicator, the root's own group but for the root takes no part (root −1). `is_long`: it
+/// has more bytes to send than the eager limit.
+pub(crate) fn gives_and_waits(
+    order: CollectiveOrder,
+    flow: Flow,
+    rank: u32,
+    is_long: bool,
+) -> (Gives, Waits) {
+    let meets = order == CollectiveOrder::Rendezvous;
+    match flow {
+        _ if order == CollectiveOrder::All => (Gives::All, Waits::All),
+        Flow::All => (Gives::All, Waits::All),
+        Flow::FromRoot(root) if root == rank as i32 => (Gives::Root, Waits::Nothing),
+        Flow::FromRoot(root) if root < 0 => (Gives::Nothing, Waits::Nothing),
+        Flow::FromRoot(_) => (Gives::Nothing, Waits::Root),
+        Flow::ToRoot(root) if root == rank as i32 => {
+            // what the root itself has need not be waited for
+            (if meets { Gives::Root } else { Gives::All }, Waits::All)
+        }
+        Flow::ToRoot(root) if root < 0 => (Gives::Nothing, Waits::Nothing),
+        Flow::ToRoot(_) if meets && is_long => (Gives::All, Waits::Root),
+        Flow::ToRoot(_) if meets => (Gives::All, Waits::PerhapsRoot),
+        Flow::ToRoot(_) => (Gives::All, Waits::Nothing),
+        Flow::Prefix => (Gives::ByPosition, Waits::Before),
+        Flow::Neighbours => (Gives::ByPosition, Waits::Neighbours),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_imposed_only_where_data_flow() {
+        let of = |flow, rank| gives_and_waits(CollectiveOrder::Data, flow, rank, true);
+        assert_eq!(of(Flow::All, 1), (Gives::All, Waits::All));
+        assert_eq!(of(Flow::FromRoot(1), 1), (Gives::Root, Waits::Nothing));
+        assert_eq!(of(Flow::FromRoot(1), 0), (Gives::Nothing, Waits::Root));
+        assert_eq!(of(Flow::ToRoot(1), 1), (Gives::All, Waits::All));
+        assert_eq!(of(Flow::ToRoot(1), 0), (Gives::All, Waits::Nothing));
+        assert_eq!(of(Flow::ToRoot(-1), 0), (Gives::Nothing, Waits::Nothing));
+        assert_eq!(of(Flow::Prefix, 0), (Gives::ByPosition, Waits::Before));
+        assert_eq!(of(Flow::Neighbours, 0), (Gives::ByPosition, Waits::Neighbours));
+        let all = gives_and_waits(CollectiveOrder::All, Flow::FromRoot(1), 0, false);
+        assert_eq!(all, (Gives::All, Waits::All));
+    }
+
+    #[test]
+    fn what_is_long_meets_its_root() {
+        let of =
+            |flow, rank, is_long| gives_and_waits(CollectiveOrder::Rendezvous, flow, rank, is_long);
+        assert_eq!(of(Flow::ToRoot(1), 1, false), (Gives::Root, Waits::All));
+        assert_eq!(of(Flow::ToRoot(1), 0, false), (Gives::All, Waits::PerhapsRoot));
+        assert_eq!(of(Flow::ToRoot(1), 0, true), (Gives::All, Waits::Root));
+        assert_eq!(of(Flow::FromRoot(1), 0, true), (Gives::Nothing, Waits::Root));
     }
 }

@@ -10,7 +10,7 @@ use crate::graph::vertex::Site;
 use crate::path::sums::{Asked, Doing, DoingId, Sums, Times};
 use crate::reduce::Common;
 use crate::reduce::load::{Call, Load, unfinished};
-use crate::steps::{Course, Step, collective_file};
+use crate::steps::{Course, NoNumbers, Step, collective_file};
 
 /// A call that the thread is in.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
     }
 
     fn block(&mut self, load: &mut Load) {
-        load.compile(self.common, 0, |_| 0);
+        load.compile(self.common, 0, &mut NoNumbers);
         self.leaves.clear();
         let any_opaque = load.columns.shapes.iter().any(|shape| is_opaque(&shape.shape.operation));
         for (shape, line) in load.columns.shapes.iter().zip(&load.lines) {
@@ -127,7 +127,7 @@ impl<'a> Walk<'a> {
             return None;
         }
         Some(Leaf {
-            doing: self.sums.number(doing(step, shape.shape.place)),
+            doing: self.sums.number(doing(step)),
             requests: shape.shape.takes_number().into(),
             nothing: step.course == Course::Local && step.io,
         })
@@ -207,7 +207,7 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, call: &Call<'_>) {
         self.advance(self.common.clip(call.event.begin));
         let waits = self.until_all_entered(call);
-        let mut doing = doing(call.step, call.place);
+        let mut doing = doing(call.step);
         let waiting = waits.is_some();
         if waiting || !call.step.io && !self.waits_for_files(call) {
             doing.state = State::Mpi;
@@ -299,7 +299,7 @@ fn is_opaque(operation: &Operation) -> bool {
 }
 
 /// What a thread does in a call without others inside.
-fn doing(step: &Step, place: u32) -> Doing {
-    let site = Site { place, function: step.function };
+fn doing(step: &Step) -> Doing {
+    let site = Site { place: step.place, function: step.function };
     Doing { state: if step.io { State::Io } else { State::Mpi }, site, file: step.file }
 }

@@ -10,7 +10,7 @@ use crate::reduce::Rank;
 use crate::reduce::load::Call;
 use crate::reduce::requests::{Persistent, Request, Role};
 use crate::reduce::thread::{FileCall, Frame, Thread};
-use crate::steps::{Action, Course, Step, Sum};
+use crate::steps::{Action, Course, Numbers, Step, Sum};
 
 impl Rank<'_> {
     /// The event begins.
@@ -141,7 +141,8 @@ impl Rank<'_> {
         } else {
             call.event.end
         };
-        let number = thread.collectives.get(&(communicator, Family::File))? - 1;
+        let series = self.numbers().series((communicator, Family::File));
+        let number = self.threads[i].collectives.get(series as usize)?.checked_sub(1)?;
         let all = self.common.opaque.entered_by_all(self.common.tables, (communicator, number))?;
         (all <= left).then_some(all.max(call.event.begin))
     }
@@ -182,10 +183,11 @@ impl Rank<'_> {
     #[inline]
     pub(crate) fn end_action(&mut self, i: usize, call: &Call<'_>, role: Role) {
         let operation = call.operation;
-        match (call.step.action, role) {
-            (Action::Other, role) => self.end_operation(i, operation, call.tokens, role),
-            (_, role) if call.step.started => self.threads[i].requests.push(Request::Active(role)),
-            (_, role) => self.complete_role(i, role, Some(operation)),
+        match call.step.action {
+            Action::Other => self.end_operation(i, operation, call.tokens, role),
+            Action::Complete => call.tokens.iter().for_each(|token| self.complete(i, *token)),
+            _ if call.step.started => self.threads[i].requests.push(Request::Active(role)),
+            _ => self.complete_role(i, role, Some(operation)),
         }
     }
 
@@ -404,7 +406,8 @@ impl Rank<'_> {
 
     /// The main thread's time outside of calls and in file calls, at the moment that thread `i` has
     /// reached.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn local_time(&mut self, i: usize) -> (i64, i64) {
         let thread = &self.threads[i];
         let is_plain = match thread.state {
@@ -419,6 +422,7 @@ impl Rank<'_> {
     }
 
     /// … at `now`, where it is in a file call, or another thread has reached that.
+    #[cold]
     fn local_time_of_main(&mut self, now: i64) -> (i64, i64) {
         let Some(main) = self.main else { return (now, 0) };
         let thread = &self.threads[main];

@@ -1,10 +1,13 @@
-//! A rank's own numbers of the channels that it sends and receives on.
+//! A rank's own numbers of the channels that it sends and receives on, and of the series of
+//! collectives that it takes part in.
 
 use std::hash::BuildHasher;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::graph::Channel;
+use crate::graph::vertex::Family;
+use crate::steps::Numbers;
 
 /// Looked up once for each shape of a batch; the graph makes its own numbers of them. Ranks by the
 /// thousand may have thousands each: the table holds numbers alone.
@@ -40,5 +43,23 @@ impl Channels {
             fresh.push(channel);
         }
         number
+    }
+}
+
+pub(crate) struct OwnNumbers<'a> {
+    pub channels: &'a mut Channels,
+    pub series: &'a mut HashMap<(u32, Family), u32>,
+    /// Channels that the graph does not know yet.
+    pub fresh: &'a mut Vec<Channel>,
+}
+
+impl Numbers for OwnNumbers<'_> {
+    fn channel(&mut self, channel: Channel) -> u32 {
+        self.channels.number(channel, self.fresh)
+    }
+
+    fn series(&mut self, of: (u32, Family)) -> u32 {
+        let next = self.series.len() as u32;
+        *self.series.entry(of).or_insert(next)
     }
 }

@@ -5,10 +5,9 @@ use tailrace_trace::event::{Event, Operation, Part, Shape, Token};
 use tailrace_trace::tables::Location;
 use tailrace_trace::{Batch, Columns};
 
-use crate::graph::Channel;
 use crate::graph::vertex::Site;
 use crate::reduce::Common;
-use crate::steps::{self, Line, Step, Sum};
+use crate::steps::{self, Line, Numbers, Step, Sum};
 
 /// How long a call takes that never returned: longer than any run.
 const NEVER_NS: i64 = i64::MAX / 2;
@@ -20,7 +19,6 @@ const MANY_SHAPES: usize = 1 << 6;
 pub(crate) struct Call<'a> {
     pub event: Event,
     pub step: &'a Step,
-    pub place: u32,
     pub operation: &'a Operation,
     /// The requests that it names: those in its operation are left out.
     pub tokens: &'a [Token],
@@ -30,7 +28,7 @@ pub(crate) struct Call<'a> {
 
 impl Call<'_> {
     pub(crate) fn site(&self) -> Site {
-        Site { place: self.place, function: self.step.function }
+        Site { place: self.step.place, function: self.step.function }
     }
 }
 
@@ -140,11 +138,10 @@ impl Load {
     #[inline]
     pub(crate) fn call(&mut self, next: &Next) -> Call<'_> {
         let event = next.event;
-        let shape = &self.columns.shapes[event.shape as usize].shape;
+        let operation = &self.columns.shapes[event.shape as usize].shape.operation;
         let Line { step, sum } = &mut self.lines[event.shape as usize];
         let tokens = &self.columns.tokens[next.token..][..step.tokens as usize];
-        let Shape { place, ref operation, .. } = *shape;
-        Call { event, step, place, operation, tokens, sum }
+        Call { event, step, operation, tokens, sum }
     }
 
     /// Whether there are about as many shapes as events: these take more memory than what becomes
@@ -153,19 +150,13 @@ impl Load {
         self.columns.shapes.len() > MANY_SHAPES.max(self.columns.len() / 4)
     }
 
-    /// Makes one line per shape of the block, of which no event is taken; `number`: the rank's own
-    /// number of a channel.
-    pub(crate) fn compile(
-        &mut self,
-        common: &Common<'_>,
-        rank: u32,
-        mut number: impl FnMut(Channel) -> u32,
-    ) {
+    /// Makes one line per shape of the block, of which no event is taken, for a rank and by its own
+    /// numbers.
+    pub(crate) fn compile(&mut self, common: &Common<'_>, rank: u32, numbers: &mut impl Numbers) {
         // A Wait may be one for such files.
         let opaque = !common.opaque.is_empty();
         let mut line = |shape: &ColumnShape| {
-            let Common { tables, .. } = common;
-            let mut line = steps::line(tables, &shape.shape, shape.tokens, rank, &mut number);
+            let mut line = steps::line(common, &shape.shape, shape.tokens, rank, numbers);
             line.step.is_simple &= !(opaque && shape.tokens > 0);
             line
         };

@@ -34,8 +34,9 @@ use crate::accounts::waits::Waits;
 use crate::graph::Slab;
 use crate::graph::edges::Keys;
 use crate::graph::locks::Lock;
+use crate::graph::vertex::Family;
 use crate::options::{CollectiveOrder, Options};
-use crate::reduce::channels::Channels;
+use crate::reduce::channels::{Channels, OwnNumbers};
 use crate::reduce::load::{Load, Next, unfinished};
 use crate::reduce::opaque::Opaque;
 use crate::reduce::order::{Calendar, Due, Tournament, Turn};
@@ -141,6 +142,7 @@ pub(crate) struct Rank<'a> {
     /// The next role's number.
     pub roles: u64,
     pub channels: Channels,
+    series: HashMap<(u32, Family), u32>,
     pub locks: HashMap<Lock, u32>,
     /// Begins and ends of file calls of other threads than the main one.
     pub owns: u32,
@@ -183,6 +185,7 @@ impl<'a> Rank<'a> {
             areas: 0,
             roles: 0,
             channels: Channels::default(),
+            series: HashMap::new(),
             locks: HashMap::new(),
             owns: 0,
             moment: i64::MIN,
@@ -220,6 +223,12 @@ impl<'a> Rank<'a> {
     /// Events that were taken.
     pub(crate) fn done(&self) -> u64 {
         self.done + self.loads.iter().map(|load| load.row as u64).sum::<u64>()
+    }
+
+    /// Its own numbers of what it meets others by.
+    pub(crate) fn numbers(&mut self) -> OwnNumbers<'_> {
+        let Self { channels, series, slab, .. } = self;
+        OwnNumbers { channels, series, fresh: &mut slab.channels }
     }
 
     fn has_enough(&self) -> bool {
@@ -364,12 +373,10 @@ impl<'a> Rank<'a> {
             unfinished(&self.common.tables.locations[self.locations[i]], &mut batch);
             load.columns.take_from(&batch);
         }
-        let Self { common, number, channels, slab, .. } = self;
         if load.is_heavy() {
-            channels.reserve(load.columns.shapes.len());
+            self.channels.reserve(load.columns.shapes.len());
         }
-        let number_of = |channel| channels.number(channel, &mut slab.channels);
-        load.compile(common, *number, number_of);
+        load.compile(self.common, self.number, &mut self.numbers());
         Ok(!load.columns.is_empty())
     }
 

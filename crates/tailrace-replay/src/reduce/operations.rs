@@ -1,27 +1,27 @@
 //! What the operations of MPI are in the graph: what others may wait for, and what waits.
 
 use tailrace_trace::event::{
-    Envelope, FileCall, FileKind, Flow, Operation, Progress, RequestAction, SendMode, Token,
+    Envelope, FileCall, Flow, Operation, Progress, RequestAction, SendMode, Token,
 };
 
 use crate::graph::Channel;
 use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Waits};
-use crate::options::CollectiveOrder;
 use crate::reduce::load::Call;
 use crate::reduce::requests::{Persistent, Request, Role};
 use crate::reduce::{Common, Rank};
-use crate::steps::{Action, collective_file, is_shared};
+use crate::steps::{Action, Numbers, collective_file, gives_and_waits, is_shared, of_file};
 
 impl Rank<'_> {
     /// `entered`: the call holds others, and what it waits for may be known only at its end.
     #[inline]
     pub(crate) fn begin_action(&mut self, i: usize, call: &Call<'_>, entered: bool) -> Role {
-        let step = call.step;
-        match step.action {
-            Action::Send { channel, mode } => self.send(i, channel, self.sending(step.bytes, mode)),
+        match call.step.action {
+            Action::Send { channel, sending } => self.send(i, channel, sending),
             Action::Receive { channel } => Role::One(self.emit_role(i, Deed::Post { channel })),
-            Action::Collective { communicator, flow } => {
-                self.enter_collective(i, communicator, Family::Ordinary, (flow, step.bytes))
+            Action::Enter { entry, series } => self.enter_next(i, entry, series),
+            Action::Complete => {
+                let files = self.opaque_requests && self.all_opaque_files(call.tokens);
+                if files { Role::FileWait } else { Role::Nothing }
             }
             Action::Other => self.begin_operation(i, call, entered),
         }
@@ -31,10 +31,6 @@ impl Rank<'_> {
         let operation = call.operation;
         match operation {
             _ if operation.progress() == Progress::Persistent => Role::Nothing,
-            Operation::Complete { .. } => {
-                let files = self.opaque_requests && self.all_opaque_files(call.tokens);
-                if files { Role::FileWait } else { Role::Nothing }
-            }
             Operation::Start { .. } => {
                 self.start_persistent(i, call.tokens);
                 Role::Nothing
@@ -50,7 +46,7 @@ impl Rank<'_> {
     fn communicate(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
         match operation {
             Operation::Send { envelope, mode, .. } => {
-                let sending = self.sending(envelope.bytes, *mode);
+                let sending = self.common.sending(envelope.bytes, *mode);
                 match self.channel_to(envelope) {
                     Some(channel) => self.send(i, channel, sending),
                     None => Role::Nothing,
@@ -64,23 +60,10 @@ impl Rank<'_> {
                 self.enter_collective(i, *communicator, Family::Ordinary, (*flow, *bytes_sent))
             }
             Operation::CommunicatorCreation { communicator, .. } => {
-                self.enter(i, *communicator, Family::Ordinary, Gives::All, Waits::Both)
+                self.enter(i, *communicator, Family::Ordinary, (Gives::All, Waits::Both))
             }
             Operation::File(call) => self.enter_file_call(i, operation, call),
             _ => Role::Nothing,
-        }
-    }
-
-    fn sending(&self, bytes: u64, mode: SendMode) -> Sending {
-        let rendezvous = bytes > self.common.eager_limit_bytes;
-        match mode {
-            SendMode::Partitioned => Sending::InParts { rendezvous },
-            SendMode::Synchronous => Sending::Rendezvous,
-            SendMode::Standard | SendMode::Ready if rendezvous => Sending::Rendezvous,
-            SendMode::Standard if self.common.order == CollectiveOrder::Rendezvous => {
-                Sending::Short
-            }
-            SendMode::Standard | SendMode::Ready | SendMode::Buffered => Sending::Eager,
         }
     }
 
@@ -116,7 +99,7 @@ impl Rank<'_> {
         receive: &Envelope,
         entered: bool,
     ) -> Role {
-        let sending = self.sending(send.bytes, SendMode::Standard);
+        let sending = self.common.sending(send.bytes, SendMode::Standard);
         let channel = self.channel_to(send);
         let send = channel.map_or(Role::Nothing, |channel| self.send(i, channel, sending));
         match (send, self.receive(i, receive, entered)) {
@@ -137,7 +120,7 @@ impl Rank<'_> {
     }
 
     pub(crate) fn channel(&mut self, channel: Channel) -> u32 {
-        self.channels.number(channel, &mut self.slab.channels)
+        self.numbers().channel(channel)
     }
 
     pub(crate) fn enter_collective(
@@ -149,8 +132,8 @@ impl Rank<'_> {
     ) -> Role {
         let Common { order, eager_limit_bytes, .. } = *self.common;
         let is_long = bytes > eager_limit_bytes;
-        let (gives, waits) = gives_and_waits(order, flow, self.number, is_long);
-        self.enter(i, communicator, family, gives, waits)
+        let roles = gives_and_waits(order, flow, self.number, is_long);
+        self.enter(i, communicator, family, roles)
     }
 
     fn enter(
@@ -158,25 +141,31 @@ impl Rank<'_> {
         i: usize,
         communicator: u32,
         family: Family,
-        gives: Gives,
-        waits: Waits,
+        (gives, waits): (Gives, Waits),
     ) -> Role {
         if !is_shared(self.common.tables, communicator) {
             return Role::Nothing;
         }
-        let next = self.threads[i].collectives.entry((communicator, family)).or_insert(0);
-        let number = *next;
-        *next = next.wrapping_add(1);
-        let entry = Entry { communicator, number, family, gives, waits };
-        Role::One(self.emit_role(i, Deed::Enter(entry)))
+        let series = self.numbers().series((communicator, family));
+        self.enter_next(i, Entry { communicator, number: 0, family, gives, waits }, series)
     }
 
-    /// It may synchronize, and a read brings others' data.
+    /// … the next collective of a series.
+    #[inline]
+    fn enter_next(&mut self, i: usize, entry: Entry, series: u32) -> Role {
+        let collectives = &mut self.threads[i].collectives;
+        if collectives.len() <= series as usize {
+            collectives.resize(series as usize + 1, 0);
+        }
+        let next = &mut collectives[series as usize];
+        let number = *next;
+        *next = next.wrapping_add(1);
+        Role::One(self.emit_role(i, Deed::Enter(Entry { number, ..entry })))
+    }
+
     fn enter_file_call(&mut self, i: usize, operation: &Operation, call: &FileCall) -> Role {
-        let reads = call.kind == FileKind::Read;
-        let waits = if reads { Waits::Readers } else { Waits::AllIfComplete };
         match collective_file(self.common.tables, operation) {
-            Some(communicator) => self.enter(i, communicator, Family::File, Gives::All, waits),
+            Some(communicator) => self.enter(i, communicator, Family::File, of_file(call)),
             None => Role::Nothing,
         }
     }
@@ -228,11 +217,6 @@ impl Rank<'_> {
     /// What calls of other kinds do when they end.
     pub(crate) fn after(&mut self, i: usize, operation: &Operation, tokens: &[Token]) {
         match operation {
-            Operation::Complete { .. } => {
-                for token in tokens {
-                    self.complete(i, *token);
-                }
-            }
             Operation::Probe { envelope } => {
                 if let (Some(channel), true) = (self.channel_from(envelope), self.threads[i].main) {
                     self.emit(i, Deed::Probe { channel });
@@ -268,23 +252,26 @@ impl Rank<'_> {
         }
     }
 
-    fn complete(&mut self, i: usize, token: Token) {
+    /// A request is over.
+    #[inline]
+    pub(crate) fn complete(&mut self, i: usize, token: Token) {
         let Some(owner) = self.owner(token) else {
             self.omissions.unknown_requests += 1;
             return;
         };
         let requests = &mut self.threads[owner].requests;
-        let role = match requests.get_mut(token.number) {
-            Some(Request::Persistent(persistent)) => persistent.active.take().unwrap_or_default(),
-            Some(Request::Active(role) | Request::OpaqueFile(role)) => {
-                let role = std::mem::take(role);
-                requests.remove(token.number);
-                role
-            }
-            None => {
-                self.omissions.unknown_requests += 1;
-                return;
-            }
+        let stays = |request: &Request| matches!(request, Request::Persistent(_));
+        let role = match requests.remove_unless(token.number, stays) {
+            Some(Request::Active(role) | Request::OpaqueFile(role)) => role,
+            _ => match requests.get_mut(token.number) {
+                Some(Request::Persistent(persistent)) => {
+                    persistent.active.take().unwrap_or_default()
+                }
+                _ => {
+                    self.omissions.unknown_requests += 1;
+                    return;
+                }
+            },
         };
         self.complete_role(i, role, None);
     }
@@ -361,59 +348,5 @@ impl Rank<'_> {
             && tokens
                 .iter()
                 .all(|token| matches!(self.request(*token), Some(Request::OpaqueFile(_))))
-    }
-}
-
-/// What a rank's entry gives to others, and what it waits for when it leaves. Of rooted kinds on an
-/// intercommunicator, the root's own group but for the root takes no part (root −1). `is_long`: it
-/// has more bytes to send than the eager limit.
-fn gives_and_waits(order: CollectiveOrder, flow: Flow, rank: u32, is_long: bool) -> (Gives, Waits) {
-    let meets = order == CollectiveOrder::Rendezvous;
-    match flow {
-        _ if order == CollectiveOrder::All => (Gives::All, Waits::All),
-        Flow::All => (Gives::All, Waits::All),
-        Flow::FromRoot(root) if root == rank as i32 => (Gives::Root, Waits::Nothing),
-        Flow::FromRoot(root) if root < 0 => (Gives::Nothing, Waits::Nothing),
-        Flow::FromRoot(_) => (Gives::Nothing, Waits::Root),
-        Flow::ToRoot(root) if root == rank as i32 => {
-            // what the root itself has need not be waited for
-            (if meets { Gives::Root } else { Gives::All }, Waits::All)
-        }
-        Flow::ToRoot(root) if root < 0 => (Gives::Nothing, Waits::Nothing),
-        Flow::ToRoot(_) if meets && is_long => (Gives::All, Waits::Root),
-        Flow::ToRoot(_) if meets => (Gives::All, Waits::PerhapsRoot),
-        Flow::ToRoot(_) => (Gives::All, Waits::Nothing),
-        Flow::Prefix => (Gives::ByPosition, Waits::Before),
-        Flow::Neighbours => (Gives::ByPosition, Waits::Neighbours),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn order_is_imposed_only_where_data_flow() {
-        let of = |flow, rank| gives_and_waits(CollectiveOrder::Data, flow, rank, true);
-        assert_eq!(of(Flow::All, 1), (Gives::All, Waits::All));
-        assert_eq!(of(Flow::FromRoot(1), 1), (Gives::Root, Waits::Nothing));
-        assert_eq!(of(Flow::FromRoot(1), 0), (Gives::Nothing, Waits::Root));
-        assert_eq!(of(Flow::ToRoot(1), 1), (Gives::All, Waits::All));
-        assert_eq!(of(Flow::ToRoot(1), 0), (Gives::All, Waits::Nothing));
-        assert_eq!(of(Flow::ToRoot(-1), 0), (Gives::Nothing, Waits::Nothing));
-        assert_eq!(of(Flow::Prefix, 0), (Gives::ByPosition, Waits::Before));
-        assert_eq!(of(Flow::Neighbours, 0), (Gives::ByPosition, Waits::Neighbours));
-        let all = gives_and_waits(CollectiveOrder::All, Flow::FromRoot(1), 0, false);
-        assert_eq!(all, (Gives::All, Waits::All));
-    }
-
-    #[test]
-    fn what_is_long_meets_its_root() {
-        let of =
-            |flow, rank, is_long| gives_and_waits(CollectiveOrder::Rendezvous, flow, rank, is_long);
-        assert_eq!(of(Flow::ToRoot(1), 1, false), (Gives::Root, Waits::All));
-        assert_eq!(of(Flow::ToRoot(1), 0, false), (Gives::All, Waits::PerhapsRoot));
-        assert_eq!(of(Flow::ToRoot(1), 0, true), (Gives::All, Waits::Root));
-        assert_eq!(of(Flow::FromRoot(1), 0, true), (Gives::Nothing, Waits::Root));
     }
 }

@@ -27,7 +27,7 @@ impl Rank<'_> {
             let end = call.event.end - window.begin_ns;
             match call.step.course {
                 Course::File => self.simple_file_call(call, begin, end),
-                course => self.simple_mpi_call(call, course, begin, end),
+                _ => self.simple_mpi_call(call, begin, end),
             }
         }
     }
@@ -57,22 +57,16 @@ impl Rank<'_> {
     }
 
     #[inline]
-    fn simple_mpi_call(&mut self, mut call: Call<'_>, course: Course, begin: i64, end: i64) {
+    fn simple_mpi_call(&mut self, mut call: Call<'_>, begin: i64, end: i64) {
         self.pass_to_call(begin);
-        match course {
-            Course::Local => self.pass_in_call(State::Mpi, begin, end),
-            Course::Starts => {
-                let role = self.begin_action(0, &call, false);
-                self.pass_in_call(State::Mpi, begin, end);
-                self.end_action(0, &call, role);
-            }
-            _ => {
-                (self.threads[0].since, self.threads[0].site) = (begin, call.site());
-                let role = self.begin_action(0, &call, false);
-                self.pass_in_call(State::Mpi, begin, end);
-                self.moment = end;
-                self.end_action(0, &call, role);
-            }
+        if call.step.course == Course::Local {
+            self.pass_in_call(State::Mpi, begin, end);
+        } else {
+            (self.threads[0].since, self.threads[0].site) = (begin, call.site());
+            let role = self.begin_action(0, &call, false);
+            self.pass_in_call(State::Mpi, begin, end);
+            self.moment = end;
+            self.end_action(0, &call, role);
         }
         self.tally_simple(&mut call, State::Mpi, begin, end);
     }

@@ -13,7 +13,7 @@ use crate::accounts::tallies::Tallies;
 use crate::accounts::timeline::State;
 use crate::accounts::uses::Uses;
 use crate::graph::locks::WindowId;
-use crate::graph::vertex::{Family, Site};
+use crate::graph::vertex::Site;
 use crate::numbered::Numbered;
 use crate::reduce::load::Next;
 use crate::reduce::requests::{Request, Role};
@@ -80,8 +80,8 @@ pub(crate) struct Thread {
     pub opaque_calls: usize,
 
     pub requests: Numbered<Request>,
-    /// Collectives of each family on each communicator so far.
-    pub collectives: HashMap<(u32, Family), u32>,
+    /// Collectives so far, by the rank's own numbers of series.
+    pub collectives: Vec<u32>,
     /// The rank's number of the last begin or end of its file calls, if it is not the main one.
     pub owns: u32,
     /// By window: notices awaited since the last Start, and whom it named.
@@ -133,7 +133,7 @@ impl Thread {
             next: None,
             wakes: None,
             opaque_calls: 0,
-            collectives: HashMap::new(),
+            collectives: Vec::new(),
             requests: Numbered::default(),
             owns: 0,
             access: HashMap::new(),
