@@ -180,7 +180,8 @@ impl Rank<'_> {
         self.tally(i, call, frame.begin, state);
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over calls of MPI
+    #[inline(always)]
     pub(crate) fn end_action(&mut self, i: usize, call: &Call<'_>, role: Role) {
         let operation = call.operation;
         match call.step.action {

@@ -7,7 +7,7 @@ use tailrace_trace::{Batch, Columns};
 
 use crate::graph::vertex::Site;
 use crate::reduce::Common;
-use crate::steps::{self, Line, Numbers, Step, Sum};
+use crate::steps::{self, Course, Line, Numbers, Step, Sum};
 
 /// How long a call takes that never returned: longer than any run.
 const NEVER_NS: i64 = i64::MAX / 2;
@@ -52,7 +52,7 @@ pub(crate) struct Load {
     pub reached: i64,
     /// Of long events and of requests, those that were passed.
     long: usize,
-    token: usize,
+    pub token: usize,
 }
 
 impl Load {
@@ -83,15 +83,14 @@ impl Load {
         Some(next)
     }
 
-    /// … and if it is simple, its times are short, and it ends until `until`.
-    #[inline]
-    pub(crate) fn next_simple(&mut self, horizon: i64, until: i64) -> Option<Next> {
+    /// … and if it is a file call and nothing else, its times are short, and it ends until `until`.
+    pub(crate) fn next_file_call(&mut self, horizon: i64, until: i64) -> Option<Next> {
         let shape = u32::from(*self.columns.shape_of.get(self.row)?);
         let step = &self.lines[shape as usize].step;
         let (gap, duration) = (self.columns.gaps[self.row], self.columns.durations[self.row]);
         let begin = self.reached + i64::from(gap);
         let end = begin + i64::from(duration);
-        if !step.is_simple || self.is_long() || begin > horizon || end > until {
+        if step.course != Course::File || self.is_long() || begin > horizon || end > until {
             return None;
         }
         let event = Event { begin, end, shape };

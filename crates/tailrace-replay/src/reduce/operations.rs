@@ -13,7 +13,8 @@ use crate::steps::{Action, Numbers, collective_file, gives_and_waits, is_shared,
 
 impl Rank<'_> {
     /// `entered`: the call holds others, and what it waits for may be known only at its end.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over calls of MPI
+    #[inline(always)]
     pub(crate) fn begin_action(&mut self, i: usize, call: &Call<'_>, entered: bool) -> Role {
         match call.step.action {
             Action::Send { channel, sending } => self.send(i, channel, sending),
@@ -67,6 +68,8 @@ impl Rank<'_> {
         }
     }
 
+    #[allow(clippy::inline_always)] // into the loop over calls of MPI
+    #[inline(always)]
     fn send(&mut self, i: usize, channel: u32, sending: Sending) -> Role {
         let deed = Deed::Send { channel, sending };
         if deed.takes_role() {
@@ -151,7 +154,8 @@ impl Rank<'_> {
     }
 
     /// … the next collective of a series.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over calls of MPI
+    #[inline(always)]
     fn enter_next(&mut self, i: usize, entry: Entry, series: u32) -> Role {
         let collectives = &mut self.threads[i].collectives;
         if collectives.len() <= series as usize {
@@ -171,6 +175,8 @@ impl Rank<'_> {
     }
 
     /// The thread is done with the role; the rank waits for it, if it is its main thread.
+    #[allow(clippy::inline_always)] // into the loop over calls of MPI
+    #[inline(always)]
     pub(crate) fn finish_role(&mut self, i: usize, role: u64) {
         let main = self.threads[i].main;
         self.emit(i, if main { Deed::Finish { role } } else { Deed::Leave { role } });
@@ -178,7 +184,8 @@ impl Rank<'_> {
 
     /// What began with `role` completes at the thread's moment. `operation`: the call itself, as
     /// known at its end.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over calls of MPI
+    #[inline(always)]
     pub(crate) fn complete_role(&mut self, i: usize, role: Role, operation: Option<&Operation>) {
         match role {
             Role::Nothing | Role::FileWait => {}
@@ -253,7 +260,8 @@ impl Rank<'_> {
     }
 
     /// A request is over.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over calls of MPI
+    #[inline(always)]
     pub(crate) fn complete(&mut self, i: usize, token: Token) {
         let Some(owner) = self.owner(token) else {
             self.omissions.unknown_requests += 1;
@@ -325,7 +333,8 @@ impl Rank<'_> {
     }
 
     /// A thread of this rank, and the number of the request there.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over calls of MPI
+    #[inline(always)]
     fn owner(&self, token: Token) -> Option<usize> {
         if self.locations[0] == token.location as usize {
             return Some(0);

@@ -1,12 +1,17 @@
 //! Calls one after another with nothing but computation between them: what most events of most
 //! runs are. The same as [`Rank::begin`] and [`Rank::end`] for each, several times as fast.
 
+use tailrace_trace::Columns;
+use tailrace_trace::columns::LONG;
+use tailrace_trace::event::Event;
+
 use crate::accounts::longest::Span;
 use crate::accounts::timeline::State;
 use crate::graph::edges::Turn;
 use crate::reduce::Rank;
 use crate::reduce::load::{Call, Load};
-use crate::steps::{Course, Sum};
+use crate::reduce::thread::Thread;
+use crate::steps::{Course, Line, Sum};
 
 impl Rank<'_> {
     /// Takes the next events of a rank's only thread as long as they are simple.
@@ -20,20 +25,66 @@ impl Rank<'_> {
         }
         let until = window.end_ns.min(thread.last.saturating_add(window.begin_ns));
         loop {
+            let before = load.row;
+            self.mpi_run(load, horizon, until);
             self.file_run(load, horizon, until);
-            let Some(next) = load.next_simple(horizon, until) else { return };
-            let call = load.call(&next);
-            let begin = call.event.begin - window.begin_ns;
-            let end = call.event.end - window.begin_ns;
-            match call.step.course {
-                Course::File => self.simple_file_call(call, begin, end),
-                _ => self.simple_mpi_call(call, begin, end),
+            if load.row > before {
+                continue;
             }
+            let Some(next) = load.next_file_call(horizon, until) else { return };
+            let mut call = load.call(&next);
+            let [begin, end] =
+                [call.event.begin, call.event.end].map(|time| time - window.begin_ns);
+            self.simple_file_call(&mut call, begin, end);
         }
     }
 
-    #[inline]
-    fn simple_file_call(&mut self, mut call: Call<'_>, begin: i64, end: i64) {
+    /// Takes the next events as long as they are calls in MPI that begin until `horizon`, end until
+    /// `until`, and lie in one bin of each account.
+    fn mpi_run(&mut self, load: &mut Load, horizon: i64, until: i64) {
+        let begin_ns = self.common.window.begin_ns;
+        let until = (until - begin_ns).min(self.pen.edge()).min(self.waits.next());
+        let (horizon, mut reached) = (horizon - begin_ns, load.reached - begin_ns);
+        let Thread { at: first, useful: before, .. } = self.threads[0];
+        let Load { columns, lines, row, token, .. } = load;
+        let Columns { shape_of, gaps, durations, shapes, tokens, .. } = &*columns;
+        let times = gaps[*row..].iter().zip(&durations[*row..]);
+        for (&shape, (&gap, &duration)) in shape_of[*row..].iter().zip(times) {
+            let Line { step, sum } = &mut lines[usize::from(shape)];
+            let begin = reached + i64::from(gap);
+            let end = begin + i64::from(duration);
+            let is_long = gap.max(duration) == LONG;
+            if !step.is_simple || step.course == Course::File || is_long {
+                break;
+            }
+            if begin > horizon || end > until {
+                break;
+            }
+            let thread = &mut self.threads[0];
+            thread.useful += begin - thread.at;
+            (thread.at, self.moment) = (begin, begin);
+            let event = Event { begin, end, shape: shape.into() };
+            let tokens = &tokens[*token..][..step.tokens as usize];
+            let operation = &shapes[usize::from(shape)].shape.operation;
+            let mut call = Call { event, step, operation, tokens, sum };
+            if call.step.course == Course::Local {
+                self.threads[0].at = end;
+            } else {
+                (thread.since, thread.site) = (begin, call.site());
+                let role = self.begin_action(0, &call, false);
+                (self.threads[0].at, self.moment) = (end, end);
+                self.end_action(0, &call, role);
+            }
+            self.tally_simple(&mut call, State::Mpi, begin, end);
+            (*row, *token, reached) = (*row + 1, *token + call.tokens.len(), end);
+        }
+        load.reached = reached + begin_ns;
+        let Thread { at, useful, .. } = self.threads[0];
+        self.pen.put(State::Useful, useful - before);
+        self.pen.put(State::Mpi, at - first - (useful - before));
+    }
+
+    fn simple_file_call(&mut self, call: &mut Call<'_>, begin: i64, end: i64) {
         let step = call.step;
         self.pass_to_call(begin);
         self.pass_in_call(State::Io, begin, end);
@@ -53,22 +104,7 @@ impl Rank<'_> {
         }
         self.slab.moved.push(moved);
         thread.uses.add(step.file, step.access, (begin, end));
-        self.tally_simple(&mut call, State::Io, begin, end);
-    }
-
-    #[inline]
-    fn simple_mpi_call(&mut self, mut call: Call<'_>, begin: i64, end: i64) {
-        self.pass_to_call(begin);
-        if call.step.course == Course::Local {
-            self.pass_in_call(State::Mpi, begin, end);
-        } else {
-            (self.threads[0].since, self.threads[0].site) = (begin, call.site());
-            let role = self.begin_action(0, &call, false);
-            self.pass_in_call(State::Mpi, begin, end);
-            self.moment = end;
-            self.end_action(0, &call, role);
-        }
-        self.tally_simple(&mut call, State::Mpi, begin, end);
+        self.tally_simple(call, State::Io, begin, end);
     }
 
     /// From the end of the call before to the next.
