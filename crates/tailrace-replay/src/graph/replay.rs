@@ -1,10 +1,15 @@
 //! Replaying: a rank goes on until it waits for one that has to go on first.
 
+use tailrace_trace::Tables;
+
 use crate::clocks::Clocks;
 use crate::graph::Graph;
 use crate::graph::chains::Chain;
+use crate::graph::collectives::Collectives;
+use crate::graph::locks::Locks;
+use crate::graph::messages::Messages;
 use crate::graph::moment::Moment;
-use crate::graph::replayed::{Answer, Own, Waiter};
+use crate::graph::replayed::{Answer, Front, Own, Waiter};
 use crate::graph::roles::Role;
 use crate::graph::trail::{Crossings, From, Lane, Latest};
 use crate::graph::vertex::{Deed, Sending, Source, Vertex};
@@ -70,38 +75,81 @@ impl Graph<'_> {
     }
 
     fn advance(&mut self, rank: usize, mut force: bool) -> Reached {
-        let reached = loop {
-            let chain = &self.chains[rank];
-            if chain.replayed >= chain.until {
-                break Reached::Everything;
-            }
-            let vertex = chain.vertices[chain.replayed];
+        let chain = &mut self.chains[rank];
+        let mut around = Around {
+            tables: self.tables,
+            ranks: self.ranks,
+            guarded: self.guarded,
+            fronts: &self.fronts,
+            messages: &mut self.messages,
+            collectives: &mut self.collectives,
+            locks: &mut self.locks,
+            cancelled: &mut self.cancelled,
+            crossings: &mut self.crossings,
+            wait_states: &mut self.wait_states,
+        };
+        let vertices = std::mem::take(&mut chain.vertices);
+        let mut reached = Reached::Everything;
+        for vertex in &vertices[chain.replayed..chain.until] {
             if vertex.deed.waits() {
-                match self.wait(rank, &vertex) {
+                match around.wait(chain, vertex) {
                     None => {}
                     Some(_) if force => self.forced += 1,
-                    Some(reached) => break reached,
+                    Some(why) => {
+                        reached = why;
+                        break;
+                    }
                 }
                 force = false;
-                self.chains[rank].last_wait = vertex.at;
+                chain.last_wait = vertex.at;
                 if let Deed::Finish { role } = vertex.deed {
-                    self.end_role(rank, &vertex, role);
+                    around.end_role(chain, vertex, role);
                 }
             } else {
-                self.pass(rank, &vertex);
+                around.pass(chain, vertex);
             }
-            self.chains[rank].replayed += 1;
-        };
-        self.fronts[rank] = self.chains[rank].front(self.horizon);
+            chain.replayed += 1;
+        }
+        chain.vertices = vertices;
+        self.fronts[rank] = chain.front(self.horizon);
         reached
     }
 
+    /// What was sent to receives by the time at which they are cancelled is known.
+    pub(crate) fn cancel(&mut self) {
+        for (rank, role, at) in self.cancelled.drain(..) {
+            match self.chains[rank].roles.remove(role) {
+                Some(Role::Send(message) | Role::Eager(message)) => {
+                    self.messages.sender_done(message);
+                }
+                Some(Role::Receive(message)) => self.messages.cancel_receive(message, at),
+                Some(Role::Collective(part)) => self.collectives.leave(&part),
+                Some(Role::Nothing) | None => {}
+            }
+        }
+    }
+}
+
+/// What a rank meets as it is replayed.
+struct Around<'a> {
+    tables: &'a Tables,
+    ranks: i64,
+    guarded: bool,
+    fronts: &'a [Front],
+    messages: &'a mut Messages,
+    collectives: &'a mut Collectives,
+    locks: &'a mut Locks,
+    cancelled: &'a mut Vec<(usize, u64, i64)>,
+    crossings: &'a mut Crossings,
+    wait_states: &'a mut WaitStates,
+}
+
+impl Around<'_> {
     /// A vertex at which the rank does not wait.
     #[inline]
-    fn pass(&mut self, rank: usize, vertex: &Vertex) {
-        let Self { chains, messages, collectives, locks, tables, .. } = self;
-        let chain = &mut chains[rank];
-        let source = |chain: &Chain| chain.source(vertex, self.ranks);
+    fn pass(&mut self, chain: &mut Chain, vertex: &Vertex) {
+        let Self { messages, collectives, locks, tables, ranks, .. } = self;
+        let source = |chain: &Chain| chain.source(vertex, *ranks);
         match vertex.deed {
             Deed::Send { channel, sending } => {
                 let waits =
@@ -154,15 +202,17 @@ impl Graph<'_> {
                 }
             }
             Deed::Lock { lock } => {
-                locks.lock(chain.locks[lock as usize], rank as u32, vertex.at);
+                locks.lock(chain.locks[lock as usize], chain.rank, vertex.at);
             }
             Deed::Release { lock } => locks.release(chain.locks[lock as usize], source(chain)),
             Deed::Released { lock } => locks.released(chain.locks[lock as usize], source(chain)),
             Deed::OwnBegins { .. } | Deed::OwnEnds { .. } => {
-                chain.own_file_call(vertex, self.ranks, &mut self.crossings);
+                chain.own_file_call(vertex, *ranks, self.crossings);
             }
-            Deed::Cancel { role } => self.cancelled.push((rank, role, vertex.at)),
-            Deed::Leave { role } | Deed::Free { role } => self.end_role(rank, vertex, role),
+            Deed::Cancel { role } => {
+                self.cancelled.push((chain.rank as usize, role, vertex.at));
+            }
+            Deed::Leave { role } | Deed::Free { role } => self.end_role(chain, vertex, role),
             Deed::Await { .. }
             | Deed::Finish { .. }
             | Deed::Granted { .. }
@@ -174,10 +224,9 @@ impl Graph<'_> {
 
     /// The rank waits, if it knows for what; else why it does not.
     #[inline]
-    fn wait(&mut self, rank: usize, vertex: &Vertex) -> Option<Reached> {
-        let Self { chains, fronts, messages, collectives, locks, tables, .. } = self;
-        let waiter = Waiter { fronts, rank: rank as u32, at: vertex.at, whatever: !self.guarded };
-        let chain = &mut chains[rank];
+    fn wait(&mut self, chain: &mut Chain, vertex: &Vertex) -> Option<Reached> {
+        let Self { fronts, messages, collectives, locks, tables, .. } = self;
+        let waiter = Waiter { fronts, rank: chain.rank, at: vertex.at, whatever: !self.guarded };
         let role = match vertex.deed {
             Deed::Await { role } | Deed::Finish { role } => chain.roles.get(role).copied(),
             _ => None,
@@ -195,11 +244,8 @@ impl Graph<'_> {
             (_, Some(Role::Collective(part))) => collectives.dependency(tables, part, &waiter),
             _ => Answer::Nothing,
         };
-        let mut follow = Follow {
-            ranks: self.ranks,
-            crossings: &mut self.crossings,
-            wait_states: &mut self.wait_states,
-        };
+        let mut follow =
+            Follow { ranks: self.ranks, crossings: self.crossings, wait_states: self.wait_states };
         match answer {
             Answer::Nothing => {}
             Answer::One(source) => follow.one(chain, vertex, role, source),
@@ -215,8 +261,8 @@ impl Graph<'_> {
 
     /// The rank is done with the role.
     #[inline]
-    fn end_role(&mut self, rank: usize, vertex: &Vertex, number: u64) {
-        match self.chains[rank].roles.remove(number) {
+    fn end_role(&mut self, chain: &mut Chain, vertex: &Vertex, number: u64) {
+        match chain.roles.remove(number) {
             Some(Role::Send(message) | Role::Eager(message)) => self.messages.sender_done(message),
             Some(Role::Receive(message)) => match vertex.deed {
                 Deed::Free { .. } => self.messages.free_receive(message, vertex.at),
@@ -224,20 +270,6 @@ impl Graph<'_> {
             },
             Some(Role::Collective(part)) => self.collectives.leave(&part),
             Some(Role::Nothing) | None => {}
-        }
-    }
-
-    /// What was sent to receives by the time at which they are cancelled is known.
-    pub(crate) fn cancel(&mut self) {
-        for (rank, role, at) in self.cancelled.drain(..) {
-            match self.chains[rank].roles.remove(role) {
-                Some(Role::Send(message) | Role::Eager(message)) => {
-                    self.messages.sender_done(message);
-                }
-                Some(Role::Receive(message)) => self.messages.cancel_receive(message, at),
-                Some(Role::Collective(part)) => self.collectives.leave(&part),
-                Some(Role::Nothing) | None => {}
-            }
         }
     }
 }
