@@ -153,9 +153,15 @@ impl<'a> Sums<'a> {
         if self.open.is_empty() { self.until } else { i64::MIN }
     }
 
+    /// … for so long until then.
+    #[inline]
+    pub(crate) fn add_still(&mut self, doing: DoingId, time: u32) {
+        self.times.on_paths[doing as usize][usize::from(self.now)] += i64::from(time);
+    }
+
     /// … for so long while nothing changed.
     #[inline]
-    pub(crate) fn add(&mut self, doing: DoingId, time: i64) {
+    fn add(&mut self, doing: DoingId, time: i64) {
         self.times.on_paths[doing as usize][usize::from(self.now)] += time;
         if !self.open.is_empty() && time != 0 {
             self.add_to_open(doing, time);

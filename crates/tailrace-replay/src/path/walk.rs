@@ -21,14 +21,27 @@ struct Frame {
     waiting: bool,
 }
 
-/// What a call of a shape is, if all that there is to it is its time and the requests that it
-/// starts.
+/// What an event of a shape is, if all that there is to it is its time, the requests that it
+/// starts, and the call that it begins or ends.
 #[derive(Clone, Copy)]
-struct Leaf {
-    doing: DoingId,
+struct Plain {
+    kind: Kind,
     requests: u8,
-    /// The time is that of what is around it.
-    nothing: bool,
+    tokens: u32,
+    number: DoingId,
+    doing: Doing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A call without others inside.
+    Leaf,
+    /// … whose time is that of what is around it.
+    Nothing,
+    Enter,
+    Leave,
+    /// There is more to it.
+    Other,
 }
 
 pub(crate) struct Walk<'a> {
@@ -50,7 +63,7 @@ pub(crate) struct Walk<'a> {
     opaque_requests: HashSet<u64>,
     sums: Sums<'a>,
     /// By shape of the block.
-    leaves: Vec<Option<Leaf>>,
+    plain: Vec<Plain>,
 }
 
 impl<'a> Walk<'a> {
@@ -71,7 +84,7 @@ impl<'a> Walk<'a> {
             requests: 0,
             opaque_requests: HashSet::new(),
             sums,
-            leaves: Vec::new(),
+            plain: Vec::new(),
         }
     }
 
@@ -106,35 +119,38 @@ impl<'a> Walk<'a> {
 
     fn block(&mut self, load: &mut Load) {
         load.compile(self.common, 0, &mut NoNumbers);
-        self.leaves.clear();
+        self.plain.clear();
         let any_opaque = load.columns.shapes.iter().any(|shape| is_opaque(&shape.shape.operation));
         for (shape, line) in load.columns.shapes.iter().zip(&load.lines) {
-            let leaf = self.leaf(shape, &line.step, any_opaque);
-            self.leaves.push(leaf);
+            let plain = self.plain(shape, &line.step, any_opaque);
+            self.plain.push(plain);
         }
         loop {
-            self.take_leaves(load);
+            self.take_plain(load);
             let Some(next) = load.next(self.common.window.end_ns) else { return };
             self.call(&load.call(&next));
         }
     }
 
-    fn leaf(&mut self, shape: &ColumnShape, step: &Step, any_opaque: bool) -> Option<Leaf> {
+    fn plain(&mut self, shape: &ColumnShape, step: &Step, any_opaque: bool) -> Plain {
         let operation = &shape.shape.operation;
         let any_opaque = any_opaque || !self.opaque_requests.is_empty();
         let completes = matches!(operation, Operation::Complete { .. });
-        if shape.shape.part != Part::Call || is_opaque(operation) || completes && any_opaque {
-            return None;
-        }
-        Some(Leaf {
-            doing: self.sums.number(doing(step)),
-            requests: shape.shape.takes_number().into(),
-            nothing: step.course == Course::Local && step.io,
-        })
+        let kind = match shape.shape.part {
+            _ if is_opaque(operation) || completes && any_opaque => Kind::Other,
+            Part::Call if step.course == Course::Local && step.io => Kind::Nothing,
+            Part::Call => Kind::Leaf,
+            // One that was entered in another block may be opaque.
+            _ if any_opaque || !self.common.opaque.is_empty() => Kind::Other,
+            Part::Enter => Kind::Enter,
+            Part::Leave => Kind::Leave,
+        };
+        let (doing, requests) = (doing(step), shape.shape.takes_number().into());
+        Plain { kind, requests, tokens: shape.tokens, number: self.sums.number(doing), doing }
     }
 
-    /// Takes the events that come first as long as they are leaves.
-    fn take_leaves(&mut self, load: &mut Load) {
+    /// Takes the events that come first as long as they are plain.
+    fn take_plain(&mut self, load: &mut Load) {
         let begin_ns = self.common.window.begin_ns;
         let mut reached = load.reached.saturating_sub(begin_ns);
         if self.wakes.is_some() || reached != self.at {
@@ -147,37 +163,37 @@ impl<'a> Walk<'a> {
         let rows = columns.shape_of[first..].iter().zip(times);
         let mut taken = 0;
         let mut still = self.sums.still_until();
-        // Outside of calls, and in the present leaf, as long as nothing changes.
-        let (mut outside, mut leaf_id, mut inside) = (0, self.now, 0);
         for (&shape, (&gap, &duration)) in rows {
-            let Some(leaf) = self.leaves[usize::from(shape)] else { break };
+            let plain = self.plain[usize::from(shape)];
             let begin = reached + i64::from(gap);
             let end = begin + i64::from(duration);
-            if gap.max(duration) == LONG || end > runtime {
+            if plain.kind == Kind::Other || gap.max(duration) == LONG || end > runtime {
                 break;
             }
             taken += 1;
-            tokens += columns.shapes[usize::from(shape)].tokens;
-            self.requests += u64::from(leaf.requests);
-            let leaf = if leaf.nothing || self.in_io { self.now } else { leaf.doing };
+            tokens += plain.tokens;
+            self.requests += u64::from(plain.requests);
+            let before = self.now;
+            if plain.kind == Kind::Enter {
+                self.stack.push(Frame { doing: plain.doing, number: plain.number, waiting: false });
+                self.settle();
+            }
+            let is_own = plain.kind == Kind::Leaf && !self.in_io;
+            let inside = if is_own { plain.number } else { self.now };
+            if plain.kind == Kind::Leave {
+                self.stack.pop();
+                self.settle();
+            }
             if end <= still {
-                if leaf != leaf_id {
-                    self.sums.add(leaf_id, std::mem::take(&mut inside));
-                    leaf_id = leaf;
-                }
-                outside += i64::from(gap);
-                inside += i64::from(duration);
+                self.sums.add_still(before, gap);
+                self.sums.add_still(inside, duration);
             } else {
-                self.sums.add(self.now, std::mem::take(&mut outside));
-                self.sums.add(leaf_id, std::mem::take(&mut inside));
-                self.sums.pass(self.now, reached, begin);
-                self.sums.pass(leaf, begin, end);
+                self.sums.pass(before, reached, begin);
+                self.sums.pass(inside, begin, end);
                 still = self.sums.still_until();
             }
             reached = end;
         }
-        self.sums.add(self.now, outside);
-        self.sums.add(leaf_id, inside);
         self.at = reached;
         load.pass_rows(taken, tokens, reached + begin_ns);
     }
