@@ -66,7 +66,7 @@ fn omissions(results: &Results<'_>, warnings: &mut Vec<Warning>) {
 }
 
 fn matching(results: &Results<'_>, warnings: &mut Vec<Warning>) {
-    let (sends, receives) = results.graph.messages.unmatched();
+    let (sends, receives) = results.graph.around.messages.unmatched();
     if sends + receives > 0 {
         let sends = counted(sends as u64, "message");
         let receives = counted(receives as u64, "receive");
@@ -76,8 +76,9 @@ fn matching(results: &Results<'_>, warnings: &mut Vec<Warning>) {
             hint: PART_OF_THE_RUN,
         });
     }
-    if let Some((_, source, destination)) = results.graph.messages.first_received_before_sent {
-        let count = counted(results.graph.messages.received_before_sent, "message");
+    if let Some((_, source, destination)) = results.graph.around.messages.first_received_before_sent
+    {
+        let count = counted(results.graph.around.messages.received_before_sent, "message");
         warnings.push(Warning {
             code: "received-before-sent",
             message: format!(
@@ -88,8 +89,8 @@ fn matching(results: &Results<'_>, warnings: &mut Vec<Warning>) {
             hint: "synchronize the clocks of the hosts and record the run again",
         });
     }
-    let incomplete =
-        results.graph.collectives.incomplete() as u64 + results.graph.collectives.not_followed;
+    let incomplete = results.graph.around.collectives.incomplete() as u64
+        + results.graph.around.collectives.not_followed;
     if incomplete > 0 {
         let count = counted(incomplete, "collective call");
         warnings.push(Warning {
@@ -159,7 +160,7 @@ fn convention(results: &Results<'_>, analysis: &Analysis, warnings: &mut Vec<War
             hint: if all { LEAVES_EARLY } else { DEFECT },
         });
     }
-    let forced = results.graph.forced;
+    let forced = results.graph.around.forced;
     if forced > 0 {
         let count = counted(forced, "wait");
         warnings.push(Warning {

@@ -13,6 +13,8 @@ use crate::steps::Line;
 
 /// Requests below this size are small: they cost more by their number than by their bytes.
 const SMALL_BYTES: u64 = 64 * 1024;
+/// Fewer calls at the same distance are placed one by one.
+const FEW: usize = 4;
 /// The unit in which a system's page cache, and most file systems, hold a file.
 const BLOCK_BYTES: i64 = 4096;
 
@@ -192,7 +194,7 @@ impl Track {
         self.place(self.reached.wrapping_add(distance), bytes, way);
         let rest = calls - 1;
         match way {
-            Some(way) if rest > 0 && self.is_near(distance, bytes, rest) => {
+            Some(way) if rest >= FEW && self.is_near(distance, bytes, rest) => {
                 self.place_all(distance, bytes, rest, way);
             }
             _ => (0..rest).for_each(|_| {

@@ -144,24 +144,29 @@ impl Channel {
 const MOST_WAITING: usize = 1 << 22;
 
 pub(crate) struct Graph<'a> {
+    pub area: Area,
+    /// By rank.
+    chains: Vec<Chain>,
+    channels: HashMap<Channel, u32>,
+    /// Ranks whose replay waits for that of the next, and whether a rank is among them.
+    stack: Vec<usize>,
+    under_way: Vec<bool>,
+    pub around: Around<'a>,
+}
+
+/// What ranks meet as they are replayed.
+pub(crate) struct Around<'a> {
     tables: &'a Tables,
     ranks: i64,
     /// A wait is for what happened before, as measured.
     guarded: bool,
-    pub area: Area,
-    /// By rank.
-    chains: Vec<Chain>,
-    /// … as they were when the rank was left last.
+    /// By rank: what came next when it was left last.
     fronts: Vec<Front>,
+    /// Until then all is handed over.
+    horizon: i64,
     pub messages: Messages,
     pub collectives: Collectives,
     locks: Locks,
-    channels: HashMap<Channel, u32>,
-    /// Until then all is handed over.
-    horizon: i64,
-    /// Ranks whose replay waits for that of the next, and whether a rank is among them.
-    stack: Vec<usize>,
-    under_way: Vec<bool>,
     /// Receives that are cancelled, with rank, role and time.
     cancelled: Vec<(usize, u64, i64)>,
     /// Waits that were given up to get on.
@@ -180,24 +185,27 @@ impl<'a> Graph<'a> {
             Chain::new(rank, Moment { clocks, trails: [rank; REPLAYS] })
         };
         let crossings = Crossings::new(begins, area.runtime());
-        Self {
+        let around = Around {
             tables,
             ranks,
             guarded,
-            area,
-            chains: (0..).zip(begins).map(chain).collect(),
             fronts: vec![Front { at: i64::MIN, tied: false }; begins.len()],
+            horizon: i64::MIN,
             messages: Messages::default(),
             collectives: Collectives::default(),
             locks: Locks::default(),
-            channels: HashMap::new(),
-            stack: Vec::new(),
-            under_way: vec![false; begins.len()],
             cancelled: Vec::new(),
-            horizon: i64::MIN,
             forced: 0,
             crossings,
             wait_states: WaitStates::default(),
+        };
+        Self {
+            area,
+            chains: (0..).zip(begins).map(chain).collect(),
+            channels: HashMap::new(),
+            stack: Vec::new(),
+            under_way: vec![false; begins.len()],
+            around,
         }
     }
 
@@ -232,7 +240,8 @@ impl<'a> Graph<'a> {
             self.force();
             self.settle();
         }
-        if self.crossings.is_crowded(self.messages.len() + self.collectives.len()) {
+        let Around { crossings, messages, collectives, .. } = &self.around;
+        if crossings.is_crowded(messages.len() + collectives.len()) {
             self.sweep();
         }
     }
@@ -261,28 +270,29 @@ impl<'a> Graph<'a> {
         for channel in std::mem::take(&mut slab.channels) {
             let ends = (channel.source, channel.destination);
             let number = self.channels.entry(channel);
-            chain.channels.push(*number.or_insert_with(|| self.messages.add_channel(ends)));
+            chain.channels.push(*number.or_insert_with(|| self.around.messages.add_channel(ends)));
         }
     }
 
     fn replay_until(&mut self, horizon: i64) {
-        for (chain, front) in self.chains.iter_mut().zip(&mut self.fronts) {
+        for (chain, front) in self.chains.iter_mut().zip(&mut self.around.fronts) {
             let fresh = &chain.vertices[chain.until..];
             chain.until += fresh.partition_point(|vertex| vertex.at <= horizon);
             *front = chain.front(horizon);
         }
-        self.horizon = horizon;
+        self.around.horizon = horizon;
         self.replay();
         self.cancel();
     }
 
     fn settle(&mut self) {
-        self.collectives.settle();
-        self.locks.settle();
+        self.around.collectives.settle();
+        self.around.locks.settle();
     }
 
     fn sweep(&mut self) {
-        let Self { chains, messages, collectives, locks, crossings, .. } = self;
+        let Self { chains, around, .. } = self;
+        let Around { messages, collectives, locks, crossings, .. } = around;
         crossings.sweep(|show| {
             let of_chains = chains.iter_mut().flat_map(Chain::crossings);
             let met = messages.crossings().chain(collectives.crossings());

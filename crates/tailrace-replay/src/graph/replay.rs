@@ -1,19 +1,14 @@
 //! Replaying: a rank goes on until it waits for one that has to go on first.
 
-use tailrace_trace::Tables;
-
 use crate::clocks::Clocks;
-use crate::graph::Graph;
 use crate::graph::chains::Chain;
-use crate::graph::collectives::Collectives;
-use crate::graph::locks::Locks;
-use crate::graph::messages::Messages;
 use crate::graph::moment::Moment;
-use crate::graph::replayed::{Answer, Front, Own, Waiter};
+use crate::graph::replayed::{Answer, Own, Waiter};
 use crate::graph::roles::Role;
 use crate::graph::trail::{Crossings, From, Lane, Latest};
 use crate::graph::vertex::{Deed, Sending, Source, Vertex};
 use crate::graph::wait_states::{Awaited, Wait, WaitStates};
+use crate::graph::{Around, Graph};
 
 /// How far a rank's replay came.
 enum Reached {
@@ -44,7 +39,7 @@ impl Graph<'_> {
         let mut gave_up = None;
         while let Some(rank) = self.stack.last().copied() {
             let before = self.chains[rank].replayed;
-            let reached = self.advance(rank, false);
+            let reached = self.around.advance(&mut self.chains[rank], false);
             if self.chains[rank].replayed > before {
                 gave_up = None;
             }
@@ -69,30 +64,35 @@ impl Graph<'_> {
         let waiting = self.chains.iter().filter(|chain| chain.waiting() > 0);
         let next = waiting.min_by_key(|chain| (chain.vertices[chain.replayed].at, chain.rank));
         if let Some(rank) = next.map(|chain| chain.rank) {
-            self.advance(rank as usize, true);
+            self.around.advance(&mut self.chains[rank as usize], true);
             self.replay();
         }
     }
 
-    fn advance(&mut self, rank: usize, mut force: bool) -> Reached {
-        let chain = &mut self.chains[rank];
-        let mut around = Around {
-            tables: self.tables,
-            ranks: self.ranks,
-            guarded: self.guarded,
-            fronts: &self.fronts,
-            messages: &mut self.messages,
-            collectives: &mut self.collectives,
-            locks: &mut self.locks,
-            cancelled: &mut self.cancelled,
-            crossings: &mut self.crossings,
-            wait_states: &mut self.wait_states,
-        };
+    /// What was sent to receives by the time at which they are cancelled is known.
+    pub(crate) fn cancel(&mut self) {
+        let Self { chains, around, .. } = self;
+        for (rank, role, at) in around.cancelled.drain(..) {
+            match chains[rank].roles.remove(role) {
+                Some(Role::Send(message) | Role::Eager(message)) => {
+                    around.messages.sender_done(message);
+                }
+                Some(Role::Receive(message)) => around.messages.cancel_receive(message, at),
+                Some(Role::Collective(part)) => around.collectives.leave(&part),
+                Some(Role::Nothing) | None => {}
+            }
+        }
+    }
+}
+
+impl Around<'_> {
+    /// Replays a rank as far as that goes; `force`: its next wait is for what is known alone.
+    fn advance(&mut self, chain: &mut Chain, mut force: bool) -> Reached {
         let vertices = std::mem::take(&mut chain.vertices);
         let mut reached = Reached::Everything;
         for vertex in &vertices[chain.replayed..chain.until] {
             if vertex.deed.waits() {
-                match around.wait(chain, vertex) {
+                match self.wait(chain, vertex) {
                     None => {}
                     Some(_) if force => self.forced += 1,
                     Some(why) => {
@@ -103,48 +103,18 @@ impl Graph<'_> {
                 force = false;
                 chain.last_wait = vertex.at;
                 if let Deed::Finish { role } = vertex.deed {
-                    around.end_role(chain, vertex, role);
+                    self.end_role(chain, vertex, role);
                 }
             } else {
-                around.pass(chain, vertex);
+                self.pass(chain, vertex);
             }
             chain.replayed += 1;
         }
         chain.vertices = vertices;
-        self.fronts[rank] = chain.front(self.horizon);
+        self.fronts[chain.rank as usize] = chain.front(self.horizon);
         reached
     }
 
-    /// What was sent to receives by the time at which they are cancelled is known.
-    pub(crate) fn cancel(&mut self) {
-        for (rank, role, at) in self.cancelled.drain(..) {
-            match self.chains[rank].roles.remove(role) {
-                Some(Role::Send(message) | Role::Eager(message)) => {
-                    self.messages.sender_done(message);
-                }
-                Some(Role::Receive(message)) => self.messages.cancel_receive(message, at),
-                Some(Role::Collective(part)) => self.collectives.leave(&part),
-                Some(Role::Nothing) | None => {}
-            }
-        }
-    }
-}
-
-/// What a rank meets as it is replayed.
-struct Around<'a> {
-    tables: &'a Tables,
-    ranks: i64,
-    guarded: bool,
-    fronts: &'a [Front],
-    messages: &'a mut Messages,
-    collectives: &'a mut Collectives,
-    locks: &'a mut Locks,
-    cancelled: &'a mut Vec<(usize, u64, i64)>,
-    crossings: &'a mut Crossings,
-    wait_states: &'a mut WaitStates,
-}
-
-impl Around<'_> {
     /// A vertex at which the rank does not wait.
     #[inline]
     fn pass(&mut self, chain: &mut Chain, vertex: &Vertex) {
@@ -193,8 +163,11 @@ impl Around<'_> {
                 chain.roles.push(Role::Receive(message));
             }
             Deed::Enter(entry) => {
-                let part = collectives.enter(tables, &entry, source(chain));
-                chain.roles.push(part.map_or(Role::Nothing, Role::Collective));
+                // Not by way of an Option: it would be read before it is there.
+                match collectives.enter(tables, &entry, source(chain)) {
+                    Some(part) => chain.roles.push(Role::Collective(part)),
+                    None => chain.roles.push(Role::Nothing),
+                }
             }
             Deed::FileEnded { role } => {
                 if let Some(Role::Collective(part)) = chain.roles.get(role) {
@@ -207,7 +180,7 @@ impl Around<'_> {
             Deed::Release { lock } => locks.release(chain.locks[lock as usize], source(chain)),
             Deed::Released { lock } => locks.released(chain.locks[lock as usize], source(chain)),
             Deed::OwnBegins { .. } | Deed::OwnEnds { .. } => {
-                chain.own_file_call(vertex, *ranks, self.crossings);
+                chain.own_file_call(vertex, *ranks, &mut self.crossings);
             }
             Deed::Cancel { role } => {
                 self.cancelled.push((chain.rank as usize, role, vertex.at));
@@ -244,8 +217,11 @@ impl Around<'_> {
             (_, Some(Role::Collective(part))) => collectives.dependency(tables, part, &waiter),
             _ => Answer::Nothing,
         };
-        let mut follow =
-            Follow { ranks: self.ranks, crossings: self.crossings, wait_states: self.wait_states };
+        let mut follow = Follow {
+            ranks: self.ranks,
+            crossings: &mut self.crossings,
+            wait_states: &mut self.wait_states,
+        };
         match answer {
             Answer::Nothing => {}
             Answer::One(source) => follow.one(chain, vertex, role, source),

@@ -56,25 +56,51 @@ pub struct WaitSum {
 /// Of how many waits, the longest, it is asked what those did that they were for.
 const MOST_FOLLOWED: usize = 1 << 18;
 
+/// Of so many rows it is known where they are: a loop waits in a few calls.
+const RECENT: usize = 16;
+
+/// A wait's kind and the call.
+type Key = (Awaited, Site);
+
 pub(crate) struct WaitStates {
     /// Of all waits.
-    pub sums: HashMap<(Awaited, Site), WaitSum>,
+    pub sums: Vec<(Key, WaitSum)>,
+    rows: HashMap<Key, u32>,
+    recent: [u32; RECENT],
     longest: Longest<Wait>,
 }
 
 impl Default for WaitStates {
     fn default() -> Self {
-        Self { sums: HashMap::new(), longest: Longest::new(MOST_FOLLOWED) }
+        let (sums, rows, recent) = (Vec::new(), HashMap::new(), [0; RECENT]);
+        Self { sums, rows, recent, longest: Longest::new(MOST_FOLLOWED) }
     }
 }
 
 impl WaitStates {
     #[inline]
     pub(crate) fn add(&mut self, wait: Wait) {
-        let sum = self.sums.entry((wait.awaited, wait.site)).or_default();
+        let key = (wait.awaited, wait.site);
+        let place = (wait.site.place as usize + usize::from(wait.site.function)) % RECENT;
+        let recent = self.recent[place];
+        let row = match self.sums.get(recent as usize) {
+            Some((of, _)) if *of == key => recent,
+            _ => self.find(key, place),
+        };
+        let (_, sum) = &mut self.sums[row as usize];
         sum.number += 1;
         sum.time += wait.end - wait.begin;
         self.longest.take(wait);
+    }
+
+    fn find(&mut self, key: Key, place: usize) -> u32 {
+        let next = self.sums.len() as u32;
+        let row = *self.rows.entry(key).or_insert(next);
+        if row == next {
+            self.sums.push((key, WaitSum::default()));
+        }
+        self.recent[place] = row;
+        row
     }
 
     /// In any order.

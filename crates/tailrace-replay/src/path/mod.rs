@@ -83,7 +83,7 @@ pub(crate) fn dependences(
     let mut asked: Vec<Asked> = Vec::new();
     asked.resize_with(results.common.tables.locations.len(), Asked::default);
     let mut routes = Vec::new();
-    if !results.graph.crossings.too_many {
+    if !results.graph.around.crossings.too_many {
         for replay in Replay::ALL {
             routes.push(ask_of_path(results, &mut asked, replay));
         }
@@ -115,7 +115,7 @@ fn ask_of_path(results: &mut Results<'_>, asked: &mut [Asked], replay: Replay) -
     let found = ends.into_iter().enumerate().max_by_key(last);
     let (rank, (end, _)) = found.expect("there is more than one rank");
     let trail = results.graph.trails(rank)[replay as usize];
-    let route = results.graph.crossings.finish(replay, trail);
+    let route = results.graph.around.crossings.finish(replay, trail);
     let (start, crossings) = (route.start.unwrap_or(0), route.crossings);
     for (lane, toggles) in route.take_toggles() {
         if let Some(location) = location(results, lane) {
@@ -137,7 +137,7 @@ fn ends(results: &Results<'_>) -> Vec<(Clocks, i64)> {
 
 /// Of the longest waits; the questions by number.
 fn ask_of_waits(results: &mut Results<'_>, asked: &mut [Asked]) -> Vec<(Awaited, Site)> {
-    let waits = results.graph.wait_states.longest();
+    let waits = results.graph.around.wait_states.longest();
     let questions: HashSet<(Awaited, Site)> =
         waits.iter().map(|wait| (wait.awaited, wait.site)).collect();
     let mut questions: Vec<(Awaited, Site)> = questions.into_iter().collect();
@@ -251,9 +251,9 @@ fn scale_io(shares: &mut [Share], runtime: i64) {
 }
 
 fn all_waits(results: &Results<'_>) -> Vec<(Awaited, Site, WaitSum)> {
-    let sums = &results.graph.wait_states.sums;
+    let sums = &results.graph.around.wait_states.sums;
     let mut waits: Vec<_> =
-        sums.iter().map(|(&(awaited, site), &sum)| (awaited, site, sum)).collect();
+        sums.iter().map(|&((awaited, site), sum)| (awaited, site, sum)).collect();
     waits.sort_unstable_by_key(|&(awaited, site, _)| (awaited, site));
     waits
 }

@@ -150,6 +150,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes the events that come first as long as they are plain.
+    #[inline(never)] // a loop over all events
     fn take_plain(&mut self, load: &mut Load) {
         let begin_ns = self.common.window.begin_ns;
         let mut reached = load.reached.saturating_sub(begin_ns);

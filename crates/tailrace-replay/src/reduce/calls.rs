@@ -14,7 +14,8 @@ use crate::steps::{Action, Course, Numbers, Step, Sum};
 
 impl Rank<'_> {
     /// The event begins.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     pub(crate) fn begin(&mut self, i: usize, call: &Call<'_>) {
         match call.step.course {
             Course::File => self.begin_file(i, call),
@@ -27,7 +28,8 @@ impl Rank<'_> {
     }
 
     /// … and ends.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     pub(crate) fn end(&mut self, i: usize, call: &mut Call<'_>) {
         match call.step.course {
             Course::File => self.end_file(i, call),
@@ -77,14 +79,16 @@ impl Rank<'_> {
     }
 
     /// A file call and nothing else begins.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     fn begin_file(&mut self, i: usize, call: &Call<'_>) {
         self.reach(i, call.event.begin, &call.event);
         self.join_file_call(i);
         self.enter_io(i);
     }
 
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     fn end_file(&mut self, i: usize, call: &mut Call<'_>) {
         let (begin, end) = (self.common.clip(call.event.begin), self.common.clip(call.event.end));
         self.moment = self.moment.max(self.since_begin(call.event.end));
@@ -100,6 +104,8 @@ impl Rank<'_> {
     }
 
     /// Any other call begins.
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     fn begin_call(&mut self, i: usize, call: &Call<'_>) {
         let Call { event, step, operation, .. } = call;
         let begin = self.reach(i, event.begin, event);
@@ -148,10 +154,17 @@ impl Rank<'_> {
     }
 
     /// If the opaque collective file call around becomes a file call until `time`, it does.
+    #[inline]
     pub(crate) fn wake(&mut self, i: usize, time: i64) -> bool {
-        let Some(wakes) = self.threads[i].wakes.filter(|wakes| *wakes <= time) else {
-            return false;
-        };
+        let wakes = self.threads[i].wakes.filter(|wakes| *wakes <= time);
+        if let Some(wakes) = wakes {
+            self.wake_at(i, wakes);
+        }
+        wakes.is_some()
+    }
+
+    #[cold]
+    fn wake_at(&mut self, i: usize, wakes: i64) {
         self.threads[i].wakes = None;
         self.moment = self.moment.max(self.since_begin(wakes));
         self.advance(i, self.common.clip(wakes));
@@ -161,10 +174,11 @@ impl Rank<'_> {
             (frame.waiting, frame.io) = (false, true);
             self.enter_io(i);
         }
-        true
     }
 
     /// … and ends. The event is the call, or the leave.
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     fn end_call(&mut self, i: usize, call: &mut Call<'_>) {
         self.reach(i, call.event.end, &call.event);
         let Some(frame) = self.threads[i].pop() else { return };
@@ -211,7 +225,8 @@ impl Rank<'_> {
     }
 
     /// A file call ends at the thread's moment: time, and the bytes that it moved.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     fn end_io(&mut self, i: usize, call: &Call<'_>, begin: i64) {
         let moved = self.leave_io(i) && call.step.bytes > 0 && self.is_inside(&call.event, begin);
         if let (true, Some(direction)) = (moved, call.step.access.direction()) {
@@ -270,7 +285,8 @@ impl Rank<'_> {
 impl Rank<'_> {
     /// The thread's time goes on to a measured time, that of a step of `event`; what that is in the
     /// window.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     fn reach(&mut self, i: usize, time: i64, event: &Event) -> i64 {
         let now = self.common.clip(time);
         self.moment = self.moment.max(self.since_begin(time));
@@ -296,7 +312,8 @@ impl Rank<'_> {
     }
 
     /// Time passes until `now` in the present state.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     pub(crate) fn advance(&mut self, i: usize, now: i64) {
         let thread = &mut self.threads[i];
         let passed = now - thread.at;
@@ -324,7 +341,8 @@ impl Rank<'_> {
     }
 
     /// A file call begins at the thread's moment.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     fn enter_io(&mut self, i: usize) {
         let thread = &mut self.threads[i];
         thread.io_depth += 1;
@@ -353,7 +371,8 @@ impl Rank<'_> {
     }
 
     /// A file call ends at the thread's moment; whether it was the outermost.
-    #[inline]
+    #[allow(clippy::inline_always)] // into the loop over a rank's only thread
+    #[inline(always)]
     pub(crate) fn leave_io(&mut self, i: usize) -> bool {
         let thread = &mut self.threads[i];
         thread.io_depth -= 1;

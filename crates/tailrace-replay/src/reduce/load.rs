@@ -68,7 +68,8 @@ impl Load {
     }
 
     /// Takes the next event, if it begins until `horizon`.
-    #[inline]
+    #[allow(clippy::inline_always)] // what is passed on is read before it is there
+    #[inline(always)]
     pub(crate) fn next(&mut self, horizon: i64) -> Option<Next> {
         let shape = u32::from(*self.columns.shape_of.get(self.row)?);
         let (gap, duration) = self.times();
