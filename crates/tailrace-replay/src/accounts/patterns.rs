@@ -274,14 +274,17 @@ impl Patterns {
 
     /// Events that are all in the window and none of them long.
     fn follow_runs(&mut self, columns: &Columns, uses: &[Option<Use>]) {
+        let Columns { shape_of, durations, .. } = columns;
         let mut row = 0;
-        for run in columns.shape_of.chunk_by(|shape, next| shape == next) {
-            let durations = &columns.durations[row..row + run.len()];
-            row += run.len();
-            if let Some(call) = &uses[usize::from(run[0])] {
-                let time = durations.iter().map(|&time| i64::from(time)).sum();
-                self.tracks[call.track as usize].follow(call, run.len(), time, true);
-            }
+        while let Some(&shape) = shape_of.get(row) {
+            let Some(call) = &uses[usize::from(shape)] else {
+                row += 1;
+                continue;
+            };
+            let run = shape_of[row..].iter().take_while(|next| **next == shape).count();
+            let time = durations[row..row + run].iter().map(|&time| i64::from(time)).sum();
+            self.tracks[call.track as usize].follow(call, run, time, true);
+            row += run;
         }
     }
 

@@ -93,7 +93,15 @@ impl<'a> Walk<'a> {
         self.pass_outside(self.common.clip(table.begin_ns));
         let mut stream = trace.events(self.location);
         let mut load = Load::default();
-        while !self.sums.is_over() && stream.next_columns(&mut load.columns)? {
+        // Requests matter where they may be opaque file calls.
+        let by_times = self.common.opaque.is_empty();
+        while !self.sums.is_over() {
+            let columns = &mut load.columns;
+            let more =
+                if by_times { stream.next_times(columns) } else { stream.next_columns(columns) };
+            if !more? {
+                break;
+            }
             self.block(&mut load);
         }
         let mut batch = Batch::default();

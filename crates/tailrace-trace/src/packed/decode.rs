@@ -45,15 +45,23 @@ struct Head {
     next_number: u64,
 }
 
-/// Replaces the columns' contents by those of the block, which begins no earlier than `reached_ns`.
+/// Whether it is told which requests events name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Requests {
+    Named,
+    Ignored,
+}
+
+/// Replaces the columns' contents by those of the block, which has so many events and begins no
+/// earlier than `reached_ns`.
 ///
 /// # Errors
 /// If the block is damaged, or of another location or length than the index says.
 pub(super) fn decode(
     bytes: &[u8],
-    events: u32,
-    reached_ns: i64,
+    (events, reached_ns): (u32, i64),
     context: Context,
+    requests: Requests,
     columns: &mut Columns,
 ) -> Result<(), Damage> {
     columns.clear();
@@ -63,7 +71,7 @@ pub(super) fn decode(
             return Err(Damage { at: 24, what: "a block begins before the one before it ends" });
         }
         columns.begin_ns = head.begin_ns;
-        scratch.decode(bytes, &head, context, columns)
+        scratch.decode(bytes, &head, context, requests, columns)
     })
 }
 
@@ -73,6 +81,7 @@ impl Scratch {
         bytes: &[u8],
         head: &Head,
         context: Context,
+        requests: Requests,
         columns: &mut Columns,
     ) -> Result<(), Damage> {
         let mut from = Cursor::new(bytes);
@@ -86,6 +95,10 @@ impl Scratch {
         let indices = low.iter().zip(high).map(|(&low, &high)| u16::from_le_bytes([low, high]));
         columns.shape_of.extend(indices);
         self.read_times(head, columns).map_err(here)?;
+        if requests == Requests::Ignored {
+            columns.shapes.iter_mut().for_each(|shape| shape.tokens = 0);
+            return Ok(());
+        }
         let resolved = self.named.resolve(head.next_number, context, columns);
         resolved.map_err(|what| from.damage(what))
     }

@@ -12,7 +12,7 @@ use crate::tables::Tables;
 use crate::words::Context;
 use crate::{Batch, Columns, EventStream, Trace};
 
-use super::decode::decode;
+use super::decode::{Requests, decode};
 use super::layout::{
     BlockPlace, Extent, FOOTER_BYTES, Footer, HEAD_BYTES, TABLES_BYTES_MAX, check_head, read_index,
     truncated,
@@ -133,6 +133,16 @@ impl EventStream for PackedStream<'_> {
     }
 
     fn next_columns(&mut self, columns: &mut Columns) -> Result<bool, TraceError> {
+        self.next(columns, Requests::Named)
+    }
+
+    fn next_times(&mut self, columns: &mut Columns) -> Result<bool, TraceError> {
+        self.next(columns, Requests::Ignored)
+    }
+}
+
+impl PackedStream<'_> {
+    fn next(&mut self, columns: &mut Columns, requests: Requests) -> Result<bool, TraceError> {
         let Some((place, rest)) = self.rest.split_first() else {
             columns.clear();
             return Ok(false);
@@ -141,7 +151,7 @@ impl EventStream for PackedStream<'_> {
         let PackedTrace { path, file, tables, .. } = self.trace;
         let context = Context { tables, location: self.location };
         let bytes = read_at(file, path, place.offset, place.bytes.into())?;
-        let decoded = decode(&bytes, place.events, self.reached_ns, context, columns);
+        let decoded = decode(&bytes, (place.events, self.reached_ns), context, requests, columns);
         match decoded {
             Ok(()) => {
                 self.reached_ns = columns.end_ns();
