@@ -173,26 +173,33 @@ impl<'a> Walk<'a> {
         let mut taken = 0;
         let mut still = self.sums.still_until();
         for (&shape, (&gap, &duration)) in rows {
-            let plain = self.plain[usize::from(shape)];
+            let Plain { kind, requests, tokens: names, number, .. } =
+                self.plain[usize::from(shape)];
             let begin = reached + i64::from(gap);
             let end = begin + i64::from(duration);
-            if plain.kind == Kind::Other || gap.max(duration) == LONG || end > runtime {
+            if gap.max(duration) == LONG || end > runtime {
                 break;
             }
-            taken += 1;
-            tokens += plain.tokens;
-            self.requests += u64::from(plain.requests);
             let before = self.now;
-            if plain.kind == Kind::Enter {
-                self.stack.push(Frame { doing: plain.doing, number: plain.number, waiting: false });
-                self.settle();
-            }
-            let is_own = plain.kind == Kind::Leaf && !self.in_io;
-            let inside = if is_own { plain.number } else { self.now };
-            if plain.kind == Kind::Leave {
-                self.stack.pop();
-                self.settle();
-            }
+            let inside = match kind {
+                Kind::Leaf if !self.in_io => number,
+                Kind::Leaf | Kind::Nothing => before,
+                Kind::Enter => {
+                    let doing = self.plain[usize::from(shape)].doing;
+                    self.stack.push(Frame { doing, number, waiting: false });
+                    self.settle();
+                    self.now
+                }
+                Kind::Leave => {
+                    self.stack.pop();
+                    self.settle();
+                    before
+                }
+                Kind::Other => break,
+            };
+            taken += 1;
+            tokens += names;
+            self.requests += u64::from(requests);
             if end <= still {
                 self.sums.add_still(before, gap);
                 self.sums.add_still(inside, duration);

@@ -100,6 +100,12 @@ impl Load {
         Some(next)
     }
 
+    /// Whether a file call and nothing else comes next.
+    pub(crate) fn has_file_call(&self) -> bool {
+        let shape = self.columns.shape_of.get(self.row);
+        shape.is_some_and(|shape| self.lines[usize::from(*shape)].step.course == Course::File)
+    }
+
     fn is_long(&self) -> bool {
         self.columns.gaps[self.row] == LONG || self.columns.durations[self.row] == LONG
     }

@@ -11,7 +11,7 @@ use crate::graph::edges::Turn;
 use crate::reduce::Rank;
 use crate::reduce::load::{Call, Load};
 use crate::reduce::thread::Thread;
-use crate::steps::{Course, Line, Step, Sum};
+use crate::steps::{Course, Line, Sum};
 
 impl Rank<'_> {
     /// Takes the next events of a rank's only thread as long as they are simple.
@@ -26,8 +26,11 @@ impl Rank<'_> {
         let until = window.end_ns.min(thread.last.saturating_add(window.begin_ns));
         loop {
             let before = load.row;
-            self.mpi_run(load, horizon, until);
-            self.file_run(load, horizon, until);
+            if load.has_file_call() {
+                self.file_run(load, horizon, until);
+            } else {
+                self.mpi_run(load, horizon, until);
+            }
             if load.row > before {
                 continue;
             }
@@ -42,11 +45,6 @@ impl Rank<'_> {
     /// Takes the next events as long as they are calls in MPI that begin until `horizon`, end until
     /// `until`, and lie in one bin of each account.
     fn mpi_run(&mut self, load: &mut Load, horizon: i64, until: i64) {
-        let is_in_mpi = |step: &Step| step.is_simple && step.course != Course::File;
-        let Some(&shape) = load.columns.shape_of.get(load.row) else { return };
-        if !is_in_mpi(&load.lines[usize::from(shape)].step) {
-            return;
-        }
         let begin_ns = self.common.window.begin_ns;
         let until = (until - begin_ns).min(self.pen.edge()).min(self.waits.next());
         let (horizon, mut reached) = (horizon - begin_ns, load.reached - begin_ns);
@@ -59,7 +57,7 @@ impl Rank<'_> {
             let begin = reached + i64::from(gap);
             let end = begin + i64::from(duration);
             let is_long = gap.max(duration) == LONG;
-            if !is_in_mpi(step) || is_long {
+            if !step.is_simple || step.course == Course::File || is_long {
                 break;
             }
             if begin > horizon || end > until {
