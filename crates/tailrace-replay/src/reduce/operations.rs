@@ -86,7 +86,7 @@ impl Rank<'_> {
             None if envelope.peer == Envelope::NOBODY => Role::Nothing,
             None if entered => {
                 self.emit(i, Deed::Mark { thread: i as u32 });
-                Role::LateReceive(None)
+                Role::LateReceive
             }
             None => {
                 self.omissions.unresolved_receives += 1;
@@ -106,8 +106,8 @@ impl Rank<'_> {
         let channel = self.channel_to(send);
         let send = channel.map_or(Role::Nothing, |channel| self.send(i, channel, sending));
         match (send, self.receive(i, receive, entered)) {
-            (Role::One(send), Role::One(receive)) => Role::Two(send, receive),
-            (Role::One(send), Role::LateReceive(_)) => Role::LateReceive(Some(send)),
+            (Role::One(send), Role::One(_)) => Role::Two(send),
+            (Role::One(send), Role::LateReceive) => Role::SendAndLateReceive(send),
             (send, Role::Nothing) => send,
             (_, receive) => receive,
         }
@@ -190,14 +190,13 @@ impl Rank<'_> {
         match role {
             Role::Nothing | Role::FileWait => {}
             Role::One(role) => self.finish_role(i, role),
-            Role::Two(send, receive) => {
+            Role::Two(send) => {
                 self.finish_role(i, send);
-                self.finish_role(i, receive);
+                self.finish_role(i, send + 1);
             }
-            Role::LateReceive(send) => {
-                if let Some(send) = send {
-                    self.finish_role(i, send);
-                }
+            Role::LateReceive => self.complete_late_receive(i, operation),
+            Role::SendAndLateReceive(send) => {
+                self.finish_role(i, send);
                 self.complete_late_receive(i, operation);
             }
         }
@@ -269,17 +268,14 @@ impl Rank<'_> {
         };
         let requests = &mut self.threads[owner].requests;
         let stays = |request: &Request| matches!(request, Request::Persistent(_));
-        let role = match requests.remove_unless(token.number, stays) {
-            Some(Request::Active(role) | Request::OpaqueFile(role)) => role,
-            _ => match requests.get_mut(token.number) {
-                Some(Request::Persistent(persistent)) => {
-                    persistent.active.take().unwrap_or_default()
-                }
-                _ => {
-                    self.omissions.unknown_requests += 1;
-                    return;
-                }
-            },
+        let over = requests.remove_unless(token.number, stays);
+        let role = if let Some(Request::Active(role) | Request::OpaqueFile(role)) = over {
+            role
+        } else if let Some(Request::Persistent(persistent)) = requests.get_mut(token.number) {
+            persistent.active.take().unwrap_or_default()
+        } else {
+            self.omissions.unknown_requests += 1;
+            return;
         };
         self.complete_role(i, role, None);
     }
@@ -319,9 +315,9 @@ impl Rank<'_> {
 
     fn abandon(&mut self, i: usize, role: Role, deed: fn(u64) -> Deed) {
         let roles = match role {
-            Role::One(role) | Role::LateReceive(Some(role)) => [Some(role), None],
-            Role::Two(send, receive) => [Some(send), Some(receive)],
-            Role::Nothing | Role::LateReceive(None) | Role::FileWait => [None, None],
+            Role::One(role) | Role::SendAndLateReceive(role) => [Some(role), None],
+            Role::Two(send) => [Some(send), Some(send + 1)],
+            Role::Nothing | Role::LateReceive | Role::FileWait => [None, None],
         };
         for role in roles.into_iter().flatten() {
             let deed = deed(role);

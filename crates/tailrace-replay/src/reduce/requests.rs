@@ -2,16 +2,19 @@
 
 use tailrace_trace::event::Operation;
 
-/// What a call that has begun remembers for its end: the numbers of its roles in the graph.
+/// What a call that has begun remembers for its end: the numbers of its roles in the graph. One
+/// number at most, so that it stays in registers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Role {
     #[default]
     Nothing,
     One(u64),
-    /// A send and a receive.
-    Two(u64, u64),
-    /// A receive whose source becomes known at its end; and the send beside it.
-    LateReceive(Option<u64>),
+    /// A send, and a receive that has the next number.
+    Two(u64),
+    /// A receive whose source becomes known at its end.
+    LateReceive,
+    /// … and the send beside it.
+    SendAndLateReceive(u64),
     /// A Wait that completes only opaque file calls.
     FileWait,
 }
