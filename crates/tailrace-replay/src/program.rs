@@ -148,7 +148,7 @@ fn calls(
     while stream.next_batch(&mut batch)? {
         let steps = batch.shapes.iter().map(|shape| {
             let tokens = shape.operation.requests().len() as u32;
-            steps::line(common, shape, tokens, 0, &mut NoNumbers).step
+            steps::line(common.rules(), shape, tokens, 0, &mut NoNumbers).step
         });
         let steps: Vec<Step> = steps.collect();
         for event in &batch.events {

@@ -10,7 +10,6 @@ use tailrace_trace::tables::{FileEntry, Place};
 use crate::graph::Channel;
 use crate::graph::vertex::{Entry, Family, Gives, Sending, Waits};
 use crate::options::CollectiveOrder;
-use crate::reduce::Common;
 
 /// How an event is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,16 +163,24 @@ pub(crate) struct Line {
 
 const _: () = assert!(size_of::<Line>() == 64);
 
+/// What calls mean for the order of a run's ranks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules<'a> {
+    pub tables: &'a Tables,
+    pub order: CollectiveOrder,
+    pub eager_limit_bytes: u64,
+}
+
 /// What the events of a shape, which name so many requests, are to `rank`.
 pub(crate) fn line(
-    common: &Common<'_>,
+    rules: Rules<'_>,
     shape: &Shape,
     tokens: u32,
     rank: u32,
     numbers: &mut impl Numbers,
 ) -> Line {
-    let action = action(common, &shape.operation, rank, numbers);
-    Line { step: step(common.tables, shape, tokens, action), sum: Sum::default() }
+    let action = action(rules, &shape.operation, rank, numbers);
+    Line { step: step(rules.tables, shape, tokens, action), sum: Sum::default() }
 }
 
 fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
@@ -227,7 +234,7 @@ fn is_elsewhere(tables: &Tables, shape: &Shape) -> bool {
 }
 
 fn action(
-    common: &Common<'_>,
+    rules: Rules<'_>,
     operation: &Operation,
     rank: u32,
     numbers: &mut impl Numbers,
@@ -241,7 +248,7 @@ fn action(
         Operation::Send { envelope, mode, .. } => match Channel::to(envelope, rank) {
             Some(channel) => Action::Send {
                 channel: numbers.channel(channel),
-                sending: common.sending(envelope.bytes, *mode),
+                sending: rules.sending(envelope.bytes, *mode),
             },
             None => Action::Other,
         },
@@ -251,15 +258,15 @@ fn action(
         },
         Operation::Complete { .. } => Action::Complete,
         Operation::Collective { communicator, flow, bytes_sent, bytes_received, .. }
-            if is_shared(common.tables, *communicator) =>
+            if is_shared(rules.tables, *communicator) =>
         {
             let bytes = bytes_sent.saturating_add(*bytes_received);
-            let is_long = bytes > common.eager_limit_bytes;
-            let roles = gives_and_waits(common.order, *flow, rank, is_long);
+            let is_long = bytes > rules.eager_limit_bytes;
+            let roles = gives_and_waits(rules.order, *flow, rank, is_long);
             enter(*communicator, Family::Ordinary, roles)
         }
         Operation::File(call) if call.progress == Progress::Blocking => {
-            match collective_file(common.tables, operation) {
+            match collective_file(rules.tables, operation) {
                 Some(communicator) => enter(communicator, Family::File, of_file(call)),
                 None => Action::Other,
             }
@@ -275,9 +282,9 @@ pub(crate) fn of_file(call: &FileCall) -> (Gives, Waits) {
     (Gives::All, if reads { Waits::Readers } else { Waits::AllIfComplete })
 }
 
-impl Common<'_> {
+impl Rules<'_> {
     /// How a message of so many bytes leaves.
-    pub(crate) fn sending(&self, bytes: u64, mode: SendMode) -> Sending {
+    pub(crate) fn sending(self, bytes: u64, mode: SendMode) -> Sending {
         let rendezvous = bytes > self.eager_limit_bytes;
         match mode {
             SendMode::Partitioned => Sending::InParts { rendezvous },

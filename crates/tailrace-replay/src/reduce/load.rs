@@ -162,7 +162,7 @@ impl Load {
         // A Wait may be one for such files.
         let opaque = !common.opaque.is_empty();
         let mut line = |shape: &ColumnShape| {
-            let mut line = steps::line(common, &shape.shape, shape.tokens, rank, numbers);
+            let mut line = steps::line(common.rules(), &shape.shape, shape.tokens, rank, numbers);
             line.step.is_simple &= !(opaque && shape.tokens > 0);
             line
         };

@@ -41,7 +41,7 @@ use crate::reduce::load::{Load, Next, unfinished};
 use crate::reduce::opaque::Opaque;
 use crate::reduce::order::{Calendar, Due, Tournament, Turn};
 use crate::reduce::thread::Thread;
-use crate::steps::Course;
+use crate::steps::{Course, Rules};
 
 /// Ranks that have handed over so many vertices together wait for the others to come as far.
 const ENOUGH: usize = 1 << 18;
@@ -73,6 +73,11 @@ impl<'a> Common<'a> {
         let enough = (ENOUGH / tables.ranks.max(1) as usize).max(ENOUGH_OF_A_RANK);
         let levels = Arc::new(Levels::new(&tables.places));
         Self { tables, window, calendar, keys, eager_limit_bytes, order, opaque, levels, enough }
+    }
+
+    pub(crate) fn rules(&self) -> Rules<'a> {
+        let Self { tables, order, eager_limit_bytes, .. } = *self;
+        Rules { tables, order, eager_limit_bytes }
     }
 
     /// A measured time as nanoseconds since the window's begin, cut to the window.

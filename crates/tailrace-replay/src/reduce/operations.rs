@@ -47,7 +47,7 @@ impl Rank<'_> {
     fn communicate(&mut self, i: usize, operation: &Operation, entered: bool) -> Role {
         match operation {
             Operation::Send { envelope, mode, .. } => {
-                let sending = self.common.sending(envelope.bytes, *mode);
+                let sending = self.common.rules().sending(envelope.bytes, *mode);
                 match self.channel_to(envelope) {
                     Some(channel) => self.send(i, channel, sending),
                     None => Role::Nothing,
@@ -102,7 +102,7 @@ impl Rank<'_> {
         receive: &Envelope,
         entered: bool,
     ) -> Role {
-        let sending = self.common.sending(send.bytes, SendMode::Standard);
+        let sending = self.common.rules().sending(send.bytes, SendMode::Standard);
         let channel = self.channel_to(send);
         let send = channel.map_or(Role::Nothing, |channel| self.send(i, channel, sending));
         match (send, self.receive(i, receive, entered)) {
