@@ -262,8 +262,8 @@ fn action(
         {
             let bytes = bytes_sent.saturating_add(*bytes_received);
             let is_long = bytes > rules.eager_limit_bytes;
-            let roles = gives_and_waits(rules.order, *flow, rank, is_long);
-            enter(*communicator, Family::Ordinary, roles)
+            let exchange = gives_and_waits(rules.order, *flow, rank, is_long);
+            enter(*communicator, Family::Ordinary, exchange)
         }
         Operation::File(call) if call.progress == Progress::Blocking => {
             match collective_file(rules.tables, operation) {
