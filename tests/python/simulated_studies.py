@@ -32,6 +32,7 @@ from .simulated_curves import (
     crossing_at_a_limit,
     found_in,
 )
+from .simulated_failures import FAILING
 from .study_data import study
 
 Noise = Callable[[np.random.Generator, Where], float]
@@ -419,6 +420,7 @@ def _cases() -> dict[str, Case]:
         for blocks in (3, 5)
     }
     found |= {f"expectation, {name}": Case(false) for name, false in EXPECTED.items()}
+    found |= {f"slow runs fail, {name}": Case(false) for name, false in FAILING.items()}
     return found | {
         "does not matter, but 6 %": Case(
             denied(six_percent, LAYOUTS["4 × 2 × 3"], 0.03, "where it writes")

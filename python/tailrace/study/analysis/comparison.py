@@ -7,8 +7,8 @@ a single combination has changed is said only where Holm's correction over all o
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -18,7 +18,7 @@ from tailrace.names import printable
 from tailrace.study.analysis import words
 from tailrace.study.analysis.expect import Answer, evaluate
 from tailrace.study.analysis.factors import StudyFactor
-from tailrace.study.analysis.intervals import LEVEL, Estimate, holm
+from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, holm
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.units import count
@@ -61,7 +61,9 @@ class Comparison:
         response = self.first.response.words
         changes = sum(combination.certain for combination in self.combinations)
         changed = f"{changes} of {count(len(self.combinations), 'combination')}"
-        if self.overall.known and self.overall.within(STEADY):
+        if not self.overall.blocks:
+            how = f"What {response} does on the average cannot be told"
+        elif self.overall.known and self.overall.within(STEADY):
             change = f"within {STEADY * 100:g} %: {words.change(self.overall)}"
             # a few combinations may have changed all the same
             what = f"on the average, {response}" if changes else response
@@ -69,7 +71,14 @@ class Comparison:
         else:
             span = f"From {label(self.first)} to {label(self.second)}"
             how = f"{span}, {response} {words.becomes(self.overall)}"
-        return f"{how}{self._most()}; {changed} changed for certain."
+        return f"{how}{self._most()}{self._without()}; {changed} changed for certain."
+
+    def _without(self) -> str:
+        """Which combinations are in no average."""
+        number = sum(combination.ratio.open for combination in self.combinations)
+        if not number:
+            return ""
+        return f" (without {count(number, 'combination')} whose slow runs were ended or failed)"
 
     def _most(self) -> str:
         """The level at which the change is surely larger than at another of its factor, where there
@@ -101,12 +110,15 @@ def compare(first: Measured, second: Measured) -> Comparison:
     """Raises TailraceError where the two have no combination or no response in common."""
     first, second = first.only_run, second.only_run
     before, after = _tables(first, second)
-    places = {tuple(where.items()): row for where, row in zip(after.where, after.logs, strict=True)}
+    places = {tuple(where.items()): row for row, where in enumerate(after.where)}
     rows = [
-        (where, row, places.get(tuple(where.items())))
-        for where, row in zip(before.where, before.logs, strict=True)
+        (row, places.get(tuple(where.items())), where) for row, where in enumerate(before.where)
     ]
-    pairs = [(where, row, other_row) for where, row, other_row in rows if other_row is not None]
+    pairs = [
+        Pair(where, before.logs[a], after.logs[b], (bool(before.bounds[a]), bool(after.bounds[b])))
+        for a, b, where in rows
+        if b is not None
+    ]
     if not pairs:
         raise TailraceError(
             "the two studies have no combination in common that was run and finished in both",
@@ -146,15 +158,30 @@ def _tables(first: Measured, second: Measured) -> tuple[Layout, Layout]:
 
 def _common(study: Measured, names: set[str]) -> Layout:
     """Without the factors that have one level, which need not agree."""
-    table = study.table(study.response)
+    table = study.compared(study.response)
     order = [
         index for index, factor in sorted(enumerate(table.factors), key=lambda pair: pair[1].name)
     ]
     kept = [index for index in order if table.factors[index].name in names]
-    return Layout(tuple(table.factors[index] for index in kept), table.codes[:, kept], table.logs)
+    return replace(table, factors=tuple(table.factors[i] for i in kept), codes=table.codes[:, kept])
 
 
-Pair = tuple[Mapping[str, Any], np.ndarray, np.ndarray]
+class Pair(NamedTuple):
+    """A combination's runs in both studies, and in which of them their times are the least that
+    they can be."""
+
+    where: Mapping[str, Any]
+    first: np.ndarray
+    second: np.ndarray
+    bounds: tuple[bool, bool]
+
+    @property
+    def ratio(self) -> Estimate:
+        found = welch(self.first, self.second)
+        low = 1 / UNBOUNDED if self.bounds[0] else found.low
+        high = UNBOUNDED if self.bounds[1] else found.high
+        surely = not any(self.bounds) or not low <= 1 <= high
+        return replace(found, low=low, high=high, p=found.p if surely else 1.0)
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> Estimate:
@@ -179,10 +206,13 @@ def welch(first: np.ndarray, second: np.ndarray) -> Estimate:
 
 
 def _together(pairs: Sequence[Pair]) -> Estimate:
-    """By the means of the blocks that have all these combinations."""
+    """By the means of the blocks that have all these combinations, of those whose times are known;
+    where there is none, nothing is known."""
+    known = [pair for pair in pairs if not any(pair.bounds)]
+    if not known:
+        return welch(np.empty(0), np.empty(0))
     return welch(
-        _block_means([first for _, first, _ in pairs]),
-        _block_means([second for _, _, second in pairs]),
+        _block_means([pair.first for pair in known]), _block_means([pair.second for pair in known])
     )
 
 
@@ -202,18 +232,18 @@ def _by_level(
     answer = []
     for factor in factors:
         for level in factor.levels:
-            some = [pair for pair in pairs if pair[0][factor.name] == level]
+            some = [pair for pair in pairs if pair.where[factor.name] == level]
             if some:
                 answer.append((factor.name, level, _together(some)))
     return answer
 
 
 def _each(pairs: Sequence[Pair]) -> list[Changed]:
-    ratios = [welch(first, second) for _, first, second in pairs]
+    ratios = [pair.ratio for pair in pairs]
     p = np.array([ratio.p if math.isfinite(ratio.p) else 1.0 for ratio in ratios])
     corrected = holm(p)
     return [
-        Changed(pair[0], ratio, float(h))
+        Changed(pair.where, ratio, float(h))
         for pair, ratio, h in zip(pairs, ratios, corrected, strict=True)
     ]
 

@@ -132,14 +132,14 @@ def analyse(table: Layout, interactions: bool = True) -> Analysis:
 
 
 def _with_bounds(table: Layout, interactions: bool) -> Analysis:
-    """Where runs were ended before they were over: a ceiling changes every effect and makes
-    interactions where there are none. So the combinations that have no such run are analysed; of a
-    level that has no others it is said that it takes so much longer at least, where the runs that
-    it is compared with have all ended.
+    """Where runs were ended before they were over, or slow ones are missing: a ceiling changes
+    every effect and makes interactions where there are none. So the combinations that have no such
+    run are analysed; of a level that has no others it is said that it takes so much longer at
+    least, where the runs that it is compared with have all ended.
     """
     free = table.among(~table.bounds)
     found = _analyse(free, interactions)
-    whole = _analyse(replace(table, censored=None), interactions)
+    whole = _analyse(replace(table, censored=None, thinned=None), interactions)
     lost = {
         factor.name
         for factor, all_, left in zip(table.factors, table.codes.T, free.codes.T, strict=True)

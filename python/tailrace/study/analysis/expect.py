@@ -86,7 +86,7 @@ class _Statement:
                 Judgement.SKIPPED, f"it was run without {words.joined(self.absent, 'or')}"
             )
         else:
-            self.whole = self.study.table(self.values)
+            self.whole = self.study.compared(self.values)
             self.table: Layout = self.whole.restricted(self.where)
             runs, simulated = int(self.table.run_counts.sum()), self._simulated()
             nothing = f"no finished run has a {self.response.words} here"

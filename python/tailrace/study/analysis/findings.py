@@ -32,6 +32,7 @@ __all__ = ["IRRELEVANT", "FindingKind", "Found", "StudyFinding", "find"]
 INTERACTIONS_SHOWN = 4
 TRENDS_SHOWN = 10
 ALIASES_SHOWN = 4
+THINNED_SHOWN = 3
 # So many runs that did not end well belong into the first line.
 MANY_FAILED = 0.1
 AVERAGED = ", averaged over everything else"
@@ -142,6 +143,15 @@ def _endings(study: Measured) -> Iterator[StudyFinding]:
                 f"most often: {reason.iloc[0]}" if len(reason) else "",
                 worth=math.inf if many else 0.0,
             )
+    if places := _thinned(study):
+        yield StudyFinding(
+            FindingKind.RUNS,
+            f"more runs fail with {words.joined(places)} than elsewhere; what is said of"
+            f" {'it' if len(places) == 1 else 'them'} is of the runs that ended, which may be the"
+            " quick ones",
+            "nothing of it is said to be the better one, or not to matter",
+            worth=math.inf,
+        )
     nothing = study.done[pd.to_numeric(study.column(study.response.column), errors="coerce") <= 0]
     if not nothing.empty:
         yield StudyFinding(
@@ -151,6 +161,24 @@ def _endings(study: Measured) -> Iterator[StudyFinding]:
             "",
             worth=math.inf if len(nothing) > MANY_FAILED * len(study.runs) else 0.0,
         )
+
+
+def _thinned(study: Measured) -> list[str]:
+    """Where runs fail more often than elsewhere, and how many did: `tool x (7 of 20)`."""
+    found = study.failing(study.response.column)
+    levels = [
+        ({study.factors[at].name: study.factors[at].levels[code]}, found.of_level(at, code))
+        for at, code in found.levels
+    ]
+    alone = [
+        ({f.name: f.levels[code] for f, code in zip(study.factors, row, strict=True)}, counts)
+        for row, counts in zip(found.codes[found.alone], found.counts[found.alone], strict=True)
+    ]
+    texts = [
+        f"{words.places(study.factors, _varied(study, where))} ({lost} of {all_})"
+        for where, (lost, all_) in sorted([*levels, *alone], key=lambda one: -one[1][0])
+    ]
+    return [*texts[:THINNED_SHOWN], *(["…"] if len(texts) > THINNED_SHOWN else [])]
 
 
 def _in_common(study: Measured, some: pd.DataFrame) -> str:

@@ -22,6 +22,8 @@ class Layout:
     that this is a part of. `balanced`: a fraction of all combinations, chosen so that the means
     over a factor's levels are comparable. `bands`: of combinations that were simulated, the
     logarithms between which their time lies, NaN of others; they have the same time in every block.
+    `thinned`: combinations whose slow runs may be missing, so that their times are the least that
+    they can be.
     """
 
     factors: tuple[StudyFactor, ...]
@@ -32,6 +34,7 @@ class Layout:
     known_scatter: cells.Spread | None = None
     balanced: bool = False
     bands: np.ndarray | None = None
+    thinned: np.ndarray | None = None
 
     @cached_property
     def scatter(self) -> cells.Spread:
@@ -82,10 +85,11 @@ class Layout:
 
     @cached_property
     def bounds(self) -> np.ndarray:
-        """Which combinations have a run that was ended before it was over."""
-        if self.censored is None:
-            return np.zeros(len(self.codes), dtype=bool)
-        return np.any(self.censored, axis=1)
+        """Which combinations have a run that was ended before it was over, or lack slow ones."""
+        ended = np.zeros(len(self.codes), dtype=bool)
+        if self.censored is not None:
+            ended |= np.any(self.censored, axis=1)
+        return ended if self.thinned is None else ended | self.thinned
 
     def position(self, name: str) -> int:
         return next(index for index, factor in enumerate(self.factors) if factor.name == name)
@@ -126,6 +130,7 @@ class Layout:
             self.scatter.of(keep),
             self.balanced,
             None if self.bands is None else self.bands[keep],
+            None if self.thinned is None else self.thinned[keep],
         )
 
     def varied(self) -> tuple[StudyFactor, ...]:
@@ -149,7 +154,7 @@ def layout(
     values each simulated one lies."""
     series = runs[values] if isinstance(values, str) else values
     numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    codes = np.column_stack([_codes(runs[factor.name], factor) for factor in factors])
+    codes = np.column_stack([codes_of(runs[factor.name], factor) for factor in factors])
     usable = np.isfinite(numbers) & (numbers > 0) & (codes >= 0).all(axis=1)
     codes, numbers = codes[usable], numbers[usable]
     combinations, row = np.unique(codes, axis=0, return_inverse=True)
@@ -177,7 +182,7 @@ def _with_bands(found: Layout, bands: np.ndarray, at: tuple[np.ndarray, np.ndarr
     return replace(found, logs=logs, bands=answer)
 
 
-def _codes(column: pd.Series, factor: StudyFactor) -> np.ndarray:
+def codes_of(column: pd.Series, factor: StudyFactor) -> np.ndarray:
     numbers = {level: number for number, level in enumerate(factor.levels)}
     return np.array([numbers.get(level, -1) for level in column.tolist()], dtype=np.int64)
 

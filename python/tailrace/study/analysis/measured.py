@@ -6,12 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tailrace.errors import TailraceError
 from tailrace.names import elided, printable
 from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
-from tailrace.study.analysis.layout import Layout, layout
+from tailrace.study.analysis.failures import Failing, failing
+from tailrace.study.analysis.layout import Layout, codes_of, layout
 from tailrace.study.analysis.responses import Given, Response, given_by, present, response
 from tailrace.study.definition.columns import (
     ANSWERED,
@@ -131,14 +133,52 @@ class Measured:
 
     def table(self, column: str | Response | pd.Series) -> Layout:
         """Of a column, of which nothing may have been measured, or of numbers for each finished
-        run. A run that did not end in time took at least as long as it was allowed to."""
-        return replace(self._table(column), balanced=self.is_fraction)
+        run. A run that did not end in time took at least as long as it was allowed to; one of a
+        combination that fails more often than others, at least as long as those that ended."""
+        found = replace(self._table(column), balanced=self.is_fraction)
+        if isinstance(column, pd.Series):
+            return found
+        name = column.column if isinstance(column, Response) else column
+        return replace(found, thinned=self._thinned(found, name))
+
+    def compared(self, column: str | Response | pd.Series) -> Layout:
+        """The same, as far as conclusions may be drawn from it: of a rate, or of a part of a run,
+        nobody knows which way it is off where runs fail more often than elsewhere."""
+        found = self.table(column)
+        name = column.column if isinstance(column, Response) else column
+        if found.thinned is None or (isinstance(name, str) and name in WHOLE_RUN):
+            return found
+        return found.among(~found.thinned)
+
+    def failing(self, name: str) -> Failing:
+        """Where runs fail more often than elsewhere, so that they have no such number."""
+        return self._failing[self._counts_ended(name)]
+
+    @cached_property
+    def _failing(self) -> tuple[Failing, Failing]:
+        """Where runs that were ended count as failed, and where they do not."""
+        runs = self.runs[~self.runs["status"].isin(NOT_RUN)]
+        codes = np.column_stack([codes_of(runs[factor.name], factor) for factor in self.factors])
+        lost = (runs["status"] != RunStatus.DONE).to_numpy()
+        ended = (runs["status"] == RunStatus.TIMEOUT).to_numpy()
+        return failing(codes, lost), failing(codes, lost & ~ended)
+
+    def _thinned(self, table: Layout, name: str) -> np.ndarray:
+        found = self.failing(name)
+        if not found.thinned.any():
+            return np.zeros(len(table.codes), dtype=bool)
+        some = set(map(tuple, found.codes[found.thinned].tolist()))
+        return np.array([tuple(row) in some for row in table.codes.tolist()], dtype=bool)
+
+    def _counts_ended(self, name: str) -> bool:
+        """Whether runs that were ended count as the limit."""
+        return name in WHOLE_RUN and not self.ended.empty
 
     def _table(self, column: str | Response | pd.Series) -> Layout:
         name = column.column if isinstance(column, Response) else column
         if isinstance(name, pd.Series):
             return layout(self.done, self.factors, name)
-        if name not in WHOLE_RUN or self.ended.empty:
+        if not self._counts_ended(name):
             bands = _bands(self.done, name)
             return layout(self.done, self.factors, self.column(name), bands=bands)
         runs = pd.concat([self.done, self.ended.assign(**{name: self.time_limit_s})])

@@ -95,7 +95,7 @@ class Summary:
     def analyses(self) -> dict[str, Analysis]:
         """By response."""
         return {
-            response.column: analyse(self._ran_table(response), not self.study.only_factors)
+            response.column: analyse(self.ran.compared(response), not self.study.only_factors)
             for response in self.study.responses
         }
 

@@ -43,7 +43,7 @@ class View:
 
     def __init__(self, study: Measured, analysis: Analysis) -> None:
         self.study, self.analysis = study, analysis
-        self.table = study.table(study.response)
+        self.table = study.compared(study.response)
         self.axis = study.axis
         self.weak = self._weak()
 

@@ -1,0 +1,79 @@
+"""Where runs fail more often than elsewhere. If they fail because they would have been slow (out of
+memory, ended by somebody's script), those that ended are the quick ones, and their mean says too
+little. Where runs fail as often everywhere, whatever the levels, that is alike on both sides of a
+comparison.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+# Rather too often than too rarely: it costs conclusions and makes no false ones.
+GATHERED = 0.2
+# A single failure says little of a combination by itself.
+RUNS_AT_LEAST = 2
+
+
+@dataclass(frozen=True)
+class Failing:
+    """Combinations of which runs are missing more often than elsewhere: all with one of `levels`
+    (factor, level), and `alone`, which are others. `counts`: combinations × (lost, all)."""
+
+    codes: np.ndarray
+    counts: np.ndarray
+    levels: tuple[tuple[int, int], ...]
+    alone: np.ndarray
+
+    @property
+    def thinned(self) -> np.ndarray:
+        """Which combinations are concerned."""
+        found = self.alone.copy()
+        for position, code in self.levels:
+            found |= self.codes[:, position] == code
+        return found
+
+    def of_level(self, position: int, code: int) -> tuple[int, int]:
+        """How many runs with a level were lost, of how many."""
+        lost, all_ = self.counts[self.codes[:, position] == code].sum(axis=0)
+        return int(lost), int(all_)
+
+
+def failing(codes: np.ndarray, lost: np.ndarray) -> Failing:
+    """`codes`: runs × factors, the number of each level; `lost`: which runs gave no number. Where
+    none gave one there is nothing to be misled by."""
+    combinations, row = np.unique(codes, axis=0, return_inverse=True)
+    counts = np.column_stack([np.bincount(row.reshape(-1), of) for of in (lost, None)]).astype(int)
+    some = counts[:, 0] < counts[:, 1]
+    ran = some[row.reshape(-1)]
+    levels = tuple(_gathered(codes[ran], lost[ran]))
+    found = Failing(combinations[some], counts[some], levels, np.zeros(some.sum(), dtype=bool))
+    return replace(found, alone=_often(found.counts) & ~found.thinned)
+
+
+def _gathered(codes: np.ndarray, lost: np.ndarray) -> list[tuple[int, int]]:
+    """The levels at which more runs are lost than chance puts there, by Bonferroni's correction
+    over what the factors could differ in: the worst one, then that of what is left without it."""
+    present = [np.unique(column) for column in codes.T]
+    places = [(at, int(code)) for at, some in enumerate(present) if len(some) > 1 for code in some]
+    if not places or not lost.any():
+        return []
+    there = np.array([codes[:, at] == code for at, code in places])
+    p = _chance((there & lost).sum(axis=1), there.sum(axis=1), int(lost.sum()), len(lost))
+    worst = int(np.argmin(p))
+    if p[worst] * sum(len(some) - 1 for some in present) > GATHERED:
+        return []
+    rest = ~there[worst]
+    return [places[worst], *_gathered(codes[rest], lost[rest])]
+
+
+def _often(counts: np.ndarray) -> np.ndarray:
+    """The same of combinations, over those that have a failure."""
+    lost, tried = counts.T
+    p = _chance(lost, tried, int(lost.sum()), int(tried.sum()))
+    return (lost >= RUNS_AT_LEAST) & (p * np.count_nonzero(lost) <= GATHERED)
+
+
+def _chance(lost: np.ndarray, tried: np.ndarray, lost_in_all: int, tried_in_all: int) -> np.ndarray:
+    """That so many failures, or more, fall on these by chance."""
+    return np.asarray(stats.hypergeom.sf(lost - 1, tried_in_all, lost_in_all, tried))
