@@ -33,6 +33,7 @@ from .simulated_curves import (
     found_in,
 )
 from .simulated_failures import FAILING
+from .simulated_fractions import FRACTIONS
 from .study_data import study
 
 Noise = Callable[[np.random.Generator, Where], float]
@@ -420,6 +421,7 @@ def _cases() -> dict[str, Case]:
         for blocks in (3, 5)
     }
     found |= {f"expectation, {name}": Case(false) for name, false in EXPECTED.items()}
+    found |= {f"fraction, {name}": Case(false) for name, false in FRACTIONS.items()}
     found |= {f"slow runs fail, {name}": Case(false) for name, false in FAILING.items()}
     return found | {
         "does not matter, but 6 %": Case(

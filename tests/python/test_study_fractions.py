@@ -16,6 +16,8 @@ from tailrace.study.analysis.summary import Summary
 from tailrace.study.definition import loader
 from tailrace.study.definition.design import combinations
 
+from . import simulated_fractions
+from .simulated_fractions import PLANTED
 from .study_data import plan
 from .study_files import lines, study, write
 
@@ -77,21 +79,53 @@ def test_the_factors_that_matter_are_found_among_twenty(tmp_path, fraction):
 
     found = Summary(measured(tmp_path, fraction, effect)).found
     kinds = {kind: [f.text for f in found.findings if f.kind == kind] for kind in ("effect",)}
-    assert [text[:6] for text in kinds["effect"]] == ["f3 on ", "f17 on"]
+    assert [text.split()[0] for text in kinds["effect"]] == ["f3", "f17"]
     assert not [finding for finding in found.findings if finding.kind == "interaction"]
 
 
-def test_what_a_fraction_mixes_up_is_said(tmp_path):
-    def effect(where):
-        return 1.5 ** ((where["f0"] == "on") == (where["f1"] == "on"))
-
-    found = Summary(measured(tmp_path, "resolution = 4", effect)).found
-    (together,) = [finding for finding in found.findings if finding.kind == "interaction"]
-    assert "this design cannot tell it from" in together.evidence
+@pytest.mark.parametrize(
+    ("design", "said"),
+    [
+        ("resolution 3, 6 factors", "F3, f0 × f1 or f4 × f5 matters: with f3 on, elapsed time is "),
+        ("resolution 4, 6 factors", "F0 × f1, f2 × f4 or f3 × f5 matters: the ratio of f0 on to "),
+        ("resolution 5, 6 factors", "F0 matters differently with f1 on and with f1 off: the rati"),
+        ("screening, 11 factors", " or interactions of other factors matter: with f"),
+    ],
+)
+def test_what_a_fraction_mixes_up_is_named_with_all_that_it_may_be(design, said):
+    summary = Summary(simulated_fractions.measured(design, PLANTED["an interaction"], 1))
+    assert said in summary.headline
     assert not any(
         finding.kind == "no effect" and finding.text.startswith(("f0 ", "f1 "))
-        for finding in found.findings
+        for finding in summary.found.findings
     )
+
+
+def test_what_an_interaction_may_hide_is_not_said_not_to_matter():
+    hidden = {("f3",): 0.26, ("f0", "f1"): -0.52}
+    summary = Summary(simulated_fractions.measured("resolution 3, 6 factors", hidden, 1))
+    (f3,) = [f.text for f in summary.found.findings if " f3 does not matter" in f.text]
+    assert f3.startswith("unless an interaction hides it, ")
+
+
+@pytest.mark.parametrize(
+    ("design", "asked", "answer"),
+    [
+        ("resolution 3, 6 factors", {}, "undecided"),
+        ("resolution 4, 6 factors", {}, "held"),
+        ("resolution 4, 6 factors", {"where": {"f0": "on"}}, "undecided"),
+        ("resolution 5, 6 factors", {"where": {"f0": "on"}}, "held"),
+        ("resolution 5, 6 factors", {"everywhere": True}, "undecided"),
+        ("screening, 11 factors", {}, "undecided"),
+    ],
+)
+def test_a_fraction_decides_only_what_it_can_tell(design, asked, answer):
+    faster = {"factor": "f2", "level": "off", "than": "on"}
+    expect = [{"claim": "Off is faster.", "faster": faster, **asked}]
+    study = simulated_fractions.measured(design, {("f2",): 0.5}, 1, expect=expect)
+    (found,) = Summary(study).answers
+    assert str(found.answer) == answer
+    assert ("from interactions of other factors" in found.evidence) == (answer == "undecided")
 
 
 @pytest.mark.whole

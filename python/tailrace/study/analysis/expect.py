@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailrace.study.analysis import comparing, words
+from tailrace.study.analysis import aliasing, comparing, words
 from tailrace.study.analysis.comparing import Assessment, Compared, Judgement
 from tailrace.study.analysis.contrasts import Family
 from tailrace.study.analysis.intervals import LEVEL, Estimate
@@ -98,6 +98,8 @@ class _Statement:
             if simulated is Simulated.PART and not self.study.states_computing:
                 # the runs compute, and the simulations do not
                 found = replace(found, answer=Judgement.UNDECIDED)
+            if mixed := aliasing.undecided(self.study, self.expect):
+                found = replace(found, answer=Judgement.UNDECIDED, evidence=found.evidence + mixed)
         return Answer(
             claim=self.expect.claim,
             paper_value=self.expect.paper_value,

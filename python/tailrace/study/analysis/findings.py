@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from tailrace.study.analysis import words
+from tailrace.study.analysis import aliasing, words
 from tailrace.study.analysis.effects import Analysis, Effect
 from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.intervals import Estimate
@@ -31,13 +31,10 @@ __all__ = ["IRRELEVANT", "FindingKind", "Found", "StudyFinding", "find"]
 
 INTERACTIONS_SHOWN = 4
 TRENDS_SHOWN = 10
-ALIASES_SHOWN = 4
 THINNED_SHOWN = 3
 # So many runs that did not end well belong into the first line.
 MANY_FAILED = 0.1
 AVERAGED = ", averaged over everything else"
-# What a first line must not leave out: elsewhere the ratio may be the reverse.
-DEPENDING = f"{AVERAGED}, on which it depends"
 ELSEWHERE = "everywhere else"
 ENDINGS = {
     RunStatus.WRONG: "wrote wrong data",
@@ -246,15 +243,28 @@ def _lead_finding(study: Measured, ahead: FactorLead) -> StudyFinding:
 
 def _effect_finding(study: Measured, effect: Effect, depends: bool) -> StudyFinding:
     high, low = _extremes(study, effect)
-    verb = "takes" if study.response.is_time else "has"
+    verb, response = "takes" if study.response.is_time else "has", study.response.words
+    if aliasing.is_ambiguous(study, effect):
+        text = (
+            f"{aliasing.suspects(study, effect)}: with {high}, {response} is"
+            f" {words.times(effect.size)} what it is with {low}"
+        )
+    else:
+        on = _depending(study) if depends else AVERAGED
+        text = f"{high} {verb} {words.times(effect.size)} the {response} of {low}{on}"
     return StudyFinding(
         FindingKind.EFFECT,
-        f"{high} {verb} {words.times(effect.size)} the {study.response.words} of {low}"
-        f"{DEPENDING if depends else AVERAGED}",
-        _tests(effect) + _mixed_up(study, effect),
+        text,
+        _tests(effect) + aliasing.noted(study, effect),
         effect.size,
         certain_ratio(effect.size),
     )
+
+
+def _depending(study: Measured) -> str:
+    """What a first line must not leave out: elsewhere the ratio may be the reverse. A fraction
+    of a design does not tell which factors act together."""
+    return f"{AVERAGED}, on which it {'may depend' if study.is_fraction else 'depends'}"
 
 
 def _extremes(study: Measured, effect: Effect) -> tuple[str, str]:
@@ -279,28 +289,24 @@ def _interaction_finding(study: Measured, effect: Effect) -> StudyFinding:
             words.named(others[0], others[0].levels[codes[1]])
             for codes in (effect.high, effect.low)
         )
-        text = (
-            f"{words.subject(first)} matters differently with {there} and with {here}: the ratio"
-            f" of {high} to {low} is {words.times(effect.size)} as large there as here"
-        )
+        times = words.times(effect.size)
+        if aliasing.is_ambiguous(study, effect):
+            text = (
+                f"{aliasing.suspects(study, effect)}: the ratio of {words.spaced(first.name)}"
+                f" {high} to {low} is {times} as large with {there} as with {here}"
+            )
+        else:
+            text = (
+                f"{words.subject(first)} matters differently with {there} and with {here}: the"
+                f" ratio of {high} to {low} is {times} as large there as here"
+            )
     return StudyFinding(
         FindingKind.INTERACTION,
         text,
-        _tests(effect) + _mixed_up(study, effect),
+        _tests(effect) + aliasing.noted(study, effect),
         effect.size,
         certain_ratio(effect.size),
     )
-
-
-def _mixed_up(study: Measured, effect: Effect) -> str:
-    """What a fraction of a design cannot tell from an effect."""
-    if not study.is_fraction or not (effect.aliases or study.only_factors):
-        return ""
-    names = [" × ".join(map(words.spaced, names)) for names in effect.aliases]
-    if not names:
-        return "; this design mixes it up with parts of all interactions of other factors"
-    more = ", …" if len(names) > ALIASES_SHOWN else ""
-    return f"; this design cannot tell it from {', '.join(names[:ALIASES_SHOWN])}{more}"
 
 
 def _of_three(factors: Sequence[StudyFactor], effect: Effect, ratio: str) -> str:
@@ -325,6 +331,15 @@ def _combination_findings(study: Measured, analysis: Analysis) -> Iterator[Study
     """Combinations that follow from nothing that was said so far."""
     lack = analysis.lack_of_fit
     if lack is None or not lack.strange:
+        return
+    if study.only_factors:
+        yield StudyFinding(
+            FindingKind.COMBINATION,
+            "the combinations do not follow from what the factors do alone: some act together, and"
+            " this design does not tell which",
+            f"lack of fit {words.p_value(lack.p_holm)}: nothing is said not to matter",
+            worth=max(abs(math.log(strange.ratio)) for strange in lack.strange),
+        )
         return
     named = [
         f"{words.places(study.varied, _varied(study, strange.where))}"
@@ -354,7 +369,8 @@ def _quiet_finding(study: Measured, view: View, effect: Effect) -> StudyFinding:
     about = words.subject(factor)
     if view.does_not_matter(effect):
         where = "" if view.matters_nowhere(factor.name) else "on the average of everything else, "
-        text = f"{where}{about} does not matter to {response}"
+        unless = aliasing.hidden(study, effect)
+        text = f"{unless}{where}{about} does not matter to {response}"
         return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size)
     text = f"whether {about} matters to {response} cannot be told from these runs"
     return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size)

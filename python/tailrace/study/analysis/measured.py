@@ -206,7 +206,12 @@ class Measured:
     def only_factors(self) -> bool:
         """Whether interactions of two are mixed up with the factors themselves, by design."""
         fraction = self.plan["study"].get("fraction") or {}
-        return bool(fraction.get("screening")) or fraction.get("resolution") == 3
+        return self.is_screening or fraction.get("resolution") == 3
+
+    @property
+    def is_screening(self) -> bool:
+        """Whether each factor is mixed up with a part of all interactions of others, by design."""
+        return bool((self.plan["study"].get("fraction") or {}).get("screening"))
 
     def column(self, name: str) -> pd.Series:
         """Of the finished runs; NaN where there is no such column."""

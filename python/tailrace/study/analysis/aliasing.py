@@ -1,0 +1,86 @@
+"""What a fraction of a design cannot tell apart, in words: where either of several may be the
+cause, all of them are named and none alone. Interactions of three are taken for nothing.
+"""
+
+from collections.abc import Sequence
+
+from tailrace.study.analysis import words
+from tailrace.study.analysis.effects import Effect
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.definition.model import Expect, Fraction
+
+# In a sentence; all stand in the evidence.
+SHOWN = 3
+
+
+def is_ambiguous(study: Measured, effect: Effect) -> bool:
+    """Whether what looks like this effect may be another."""
+    return study.is_fraction and bool(effect.aliases or _is_screened(study, effect))
+
+
+def suspects(study: Measured, effect: Effect) -> str:
+    """All that may be the cause: `f3, f0 × f1 or f4 × f5 matters`."""
+    own, others = _crossed(effect.factors), list(map(_crossed, effect.aliases))
+    if _is_screened(study, effect):
+        return f"{own} or interactions of other factors matter"
+    if len(others) > SHOWN + 1:
+        others[SHOWN:] = [f"one of {len(others) - SHOWN} other interactions"]
+    return f"{words.joined([own, *others], 'or')} matters"
+
+
+def noted(study: Measured, effect: Effect) -> str:
+    """For the evidence."""
+    if not study.is_fraction:
+        return ""
+    three = "interactions of three factors are taken for nothing"
+    if effect.aliases:
+        others = ", ".join(map(_crossed, effect.aliases))
+        return f"; this design cannot tell it from {others}; {three}"
+    if _is_screened(study, effect):
+        return f"; this design mixes it up with parts of all interactions of other factors; {three}"
+    return f"; {three}"
+
+
+def hidden(study: Measured, effect: Effect) -> str:
+    """What must be said before a factor is said not to matter: an interaction may cancel it."""
+    return "unless an interaction hides it, " if is_ambiguous(study, effect) else ""
+
+
+def undecided(study: Measured, expect: Expect) -> str:
+    """Why a fraction decides nothing of a statement: it compares levels of so many factors that
+    the design mixes up with interactions of two. Nothing where it may decide."""
+    if not study.is_fraction:
+        return ""
+    named = {name for name in _named(expect) if _is_mixed(study, (name,))}
+    mixed = _fraction_factors(study) if expect.everywhere else sorted(named)
+    if len(mixed) < (3 if study.is_screening else _fraction(study).resolution) - 2:
+        return ""
+    return f"; this design cannot tell {words.joined(mixed)} from interactions of other factors"
+
+
+def _named(expect: Expect) -> set[str]:
+    of_tables = (getattr(table, "factor", None) for table in expect.given.values())
+    lists = {name for name, wanted in expect.where.items() if isinstance(wanted, list)}
+    return ({*expect.named} | {str(name) for name in of_tables if name is not None}) - lists
+
+
+def _fraction(study: Measured) -> Fraction:
+    return Fraction.model_validate(study.plan["study"]["fraction"])
+
+
+def _fraction_factors(study: Measured) -> list[str]:
+    """Those of whose combinations only a fraction is run."""
+    two = [factor.name for factor in study.factors if len(factor.levels) == 2]
+    return list(_fraction(study).factors) or two
+
+
+def _is_mixed(study: Measured, names: Sequence[str]) -> bool:
+    return not set(names).isdisjoint(_fraction_factors(study))
+
+
+def _is_screened(study: Measured, effect: Effect) -> bool:
+    return study.is_screening and _is_mixed(study, effect.factors)
+
+
+def _crossed(names: Sequence[str]) -> str:
+    return " × ".join(map(words.spaced, names))
