@@ -357,6 +357,36 @@ EXPECTED = {
         {"ranks": [1, 2, 4, 8]},
         Judgement.HELD,
     ),
+    "power of 0.7 to 1.3, but 1.5 and then 0.5: held": expected(
+        {"scales": {"factor": "ranks", "exponent_at_least": 0.7, "exponent_at_most": 1.3}},
+        lambda w: min(w["ranks"], 4) ** 1.5 * max(w["ranks"] / 4, 1) ** 0.5,
+        {"ranks": [1, 2, 4, 8, 16]},
+        Judgement.HELD,
+    ),
+    "power of 0.7 to 1.3, but 1.35 at one step: held": expected(
+        {"scales": {"factor": "ranks", "exponent_at_least": 0.7, "exponent_at_most": 1.3}},
+        lambda w: w["ranks"] * (2**0.35 if w["ranks"] > 2 else 1.0),
+        {"ranks": [1, 2, 4, 8]},
+        Judgement.HELD,
+    ),
+    "power of 1 at least, and 1.05 at each step: not held": expected(
+        {"scales": {"factor": "ranks", "exponent_at_least": 1.0}},
+        lambda w: w["ranks"] ** 1.05,
+        {"ranks": [1, 2, 4, 8]},
+        Judgement.NOT_HELD,
+    ),
+    "power of 0.7 at most everywhere, but 0.75 in one place: held": expected(
+        {"scales": {"factor": "ranks", "exponent_at_most": 0.7}, "everywhere": True},
+        lambda w: w["ranks"] ** (0.75 if (w["method"], w["target"]) == ("y", "c") else 0.4),
+        PLACES,
+        Judgement.HELD,
+    ),
+    "planted: power of 0.7 to 1.3, and 1 at each step: held": expected(
+        {"scales": {"factor": "ranks", "exponent_at_least": 0.7, "exponent_at_most": 1.3}},
+        lambda w: w["ranks"],
+        {"ranks": [1, 2, 4, 8]},
+        Judgement.HELD,
+    ),
     "matters more, but as much: held": expected(
         MORE, lambda w: 12.0 if w["method"] == "y" else 10.0, TWICE, Judgement.HELD
     ),
@@ -420,7 +450,10 @@ def _cases() -> dict[str, Case]:
         for name in CROSSING
         for blocks in (3, 5)
     }
-    found |= {f"expectation, {name}": Case(false) for name, false in EXPECTED.items()}
+    found |= {
+        f"expectation, {name}": Case(false, at_least=0.9 if "planted" in name else 0.0)
+        for name, false in EXPECTED.items()
+    }
     found |= {f"fraction, {name}": Case(false) for name, false in FRACTIONS.items()}
     found |= {f"slow runs fail, {name}": Case(false) for name, false in FAILING.items()}
     return found | {

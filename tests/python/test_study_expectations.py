@@ -58,6 +58,23 @@ def test_a_power_has_two_ends(exponent, answer):
     assert found.answer == answer and "expected 0.7 to 1.3" in found.evidence
 
 
+def test_a_power_must_lie_between_its_ends_at_each_step():
+    """To the power 1.5 until 4 ranks, and 0.5 from there: 1 on the whole."""
+    scales = {"factor": "ranks", "exponent_at_least": 0.7, "exponent_at_most": 1.3}
+    found = answer_of(
+        {"ranks": [1, 2, 4, 8, 16]},
+        lambda w: min(w["ranks"], 4) ** 1.5 * max(w["ranks"] / 4, 1) ** 0.5,
+        {"scales": scales},
+    )
+    assert found.answer == "not held" and "to the power 1.0" in found.evidence
+    assert "; from 1 to 2 ranks to the power 1." in found.evidence
+    ends = {"factor": "ranks", "exponent_at_least": 0.45, "exponent_at_most": 0.55}
+    with_noise = answer_of(
+        {"ranks": [1, 2, 4, 8, 16]}, lambda w: w["ranks"] ** 0.5, {"scales": ends}, scatter=0.1
+    )
+    assert with_noise.answer == "undecided"
+
+
 @pytest.mark.parametrize(
     ("serial", "collective", "answer"),
     [(1.1, 1.4, "held"), (1.4, 1.1, "not held"), (0.9, 1.4, "held"), (1.2, 1.2, "undecided")],

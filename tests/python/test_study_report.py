@@ -64,7 +64,7 @@ ANSWERS = [
     ({"share": {"of": "elapsed_s", "low": 0.25, "high": 0.35}, "response": "create_s"}, "not held"),
     ({"scales": {"factor": "ranks", "exponent_at_least": 0.3}, "where": REMOTE}, "not held"),
     (
-        {"scales": {"factor": "ranks", "exponent_at_least": -0.9}, "where": {"target": "local"}},
+        {"scales": {"factor": "ranks", "exponent_at_least": -1.0}, "where": {"target": "local"}},
         "held",
     ),
 ]

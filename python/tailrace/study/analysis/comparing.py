@@ -1,7 +1,7 @@
 """The comparisons of [[expect]], each in one place."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations, pairwise
@@ -12,7 +12,7 @@ import numpy as np
 from tailrace.study.analysis import contrasts, words
 from tailrace.study.analysis.contrasts import Family
 from tailrace.study.analysis.factors import StudyFactor
-from tailrace.study.analysis.intervals import LEVEL, Estimate, exact, of_blocks
+from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, exact, of_blocks
 from tailrace.study.analysis.layout import Curve
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.responses import Response
@@ -63,6 +63,9 @@ class Compared:
 
     def ratio(self, of: Any, to: Any, level: float | None = None) -> Estimate:
         return self.family.compare(self.curve, contrasts.ratio(of, to), level or self.level)
+
+    def exponent(self, levels: Sequence[Any], level: float | None = None) -> Estimate:
+        return self.family.compare(self.curve, contrasts.slope(levels), level or self.level)
 
 
 def assess(compared: Compared) -> Assessment:
@@ -270,24 +273,52 @@ def share(
 
 
 def _scales(compared: Compared, scales: Scales) -> Assessment:
-    """The exponent e of response ~ factor^e, by least squares on logarithms."""
-    curve = compared.curve
+    """The exponent e of response ~ factor^e: by least squares on logarithms over all levels, and
+    at each step, since a curve may have several regimes. All steps must surely lie between the
+    ends; it does not hold where one surely does not, all steps being looked at."""
+    curve, factor = compared.curve, compared.study.factor(scales.factor)
     if len(curve.levels) < 2:
         return Assessment(Judgement.UNDECIDED, "there are runs at one level only", None)
-    found = compared.family.compare(curve, contrasts.slope(curve.levels), compared.level)
+    found = compared.exponent(curve.levels)
     if not found.blocks:
         return Assessment(Judgement.UNDECIDED, "no block has all levels", None)
-    exponent, low, high = (math.log(end) for end in (found.value, found.low, found.high))
     least = -math.inf if scales.exponent_at_least is None else scales.exponent_at_least
     most = math.inf if scales.exponent_at_most is None else scales.exponent_at_most
-    span = f"{low:.2f} to {high:.2f}" if found.known else words.NO_INTERVAL
+    steps = list(pairwise(curve.levels))
+    plain = [compared.exponent(step) for step in steps]
+    against = [compared.exponent(step, 1 - (1 - compared.level) / len(steps)) for step in steps]
+    open_ = [at for at, one in enumerate(plain) if not _lies_between(one, least, most)]
+    wrong = [at for at, one in enumerate(against) if _lies_outside(one, least, most)]
     text = (
         f"{compared.response.words} goes as {words.spaced(scales.factor)} to the power"
-        f" {exponent:.2f} ({span}); expected {_range(least, most)}"
+        f" {_power(found)}; expected {_range(least, most)}"
     )
-    return Assessment(
-        _judged(low >= least and high <= most, high < least or low > most), text, found
-    )
+    if len(steps) > 1 and (chosen := wrong or open_):
+        a, b = steps[chosen[0]]
+        span = f"from {words.plain(factor, a)} to {words.named(factor, b)}"
+        text += f"; {span} to the power {_power(plain[chosen[0]])}"
+    outside = _lies_outside(found, least, most)
+    return Assessment(_judged(not open_, bool(wrong) or outside), text, found)
+
+
+def _lies_between(found: Estimate, least: float, most: float) -> bool:
+    return math.log(found.low) >= least and math.log(found.high) <= most
+
+
+def _lies_outside(found: Estimate, least: float, most: float) -> bool:
+    return math.log(found.high) < least or math.log(found.low) > most
+
+
+def _power(found: Estimate) -> str:
+    """An exponent, which is kept as the logarithm of a ratio."""
+    value, low, high = (math.log(end) for end in (found.value, found.low, found.high))
+    if not found.known:
+        return f"{value:.2f} ({words.NO_INTERVAL})"
+    if not found.open:
+        return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    ends = [f"at least {low:.2f}"] if found.low > 1 / UNBOUNDED else []
+    ends += [f"at most {high:.2f}"] if found.high < UNBOUNDED else []
+    return f"{value:.2f} ({ends[0] if ends else 'or anything'})"
 
 
 def _range(least: float, most: float) -> str:
