@@ -32,6 +32,7 @@ from .simulated_curves import (
     crossing_at_a_limit,
     found_in,
 )
+from .simulated_dependent import LEVELS_THAT_DEPEND
 from .simulated_failures import FAILING
 from .simulated_fractions import FRACTIONS
 from .study_data import study
@@ -455,6 +456,7 @@ def _cases() -> dict[str, Case]:
         for name, false in EXPECTED.items()
     }
     found |= {f"fraction, {name}": Case(false) for name, false in FRACTIONS.items()}
+    found |= {f"dependent levels, {name}": Case(f) for name, f in LEVELS_THAT_DEPEND.items()}
     found |= {f"slow runs fail, {name}": Case(false) for name, false in FAILING.items()}
     return found | {
         "does not matter, but 6 %": Case(

@@ -35,7 +35,7 @@ class Crossover:
     logarithm of their ratio that is certain at a measured level. `since`: from which level on it is
     so for `first`, `until`: up to which for `second`; None where it is as far as was measured.
     `before`, `after`: up to and from which level on they cannot be told apart there, where they
-    cannot at any.
+    cannot at any. What was measured is what was measured of both.
     """
 
     where: dict[str, Any]
@@ -57,7 +57,8 @@ class Crossover:
 @dataclass(frozen=True)
 class Lead:
     """The response of `first` is lower than that of `second` for sure up to `until`, or from
-    `since` on (the other is None); beyond, from `uncertain` on, the two cannot be told apart."""
+    `since` on (the other is None); beyond, from `uncertain` on, the two cannot be told apart.
+    `last`: the last level that both have, where one of them has further ones."""
 
     where: dict[str, Any]
     first: Any
@@ -67,6 +68,7 @@ class Lead:
     uncertain: Any
     blocks: int
     gap: float = 0.0
+    last: Any = None
 
 
 def prior(curves: Sequence[tuple[Curve, Curve]]) -> Prior:
@@ -126,7 +128,8 @@ def _lead(compared: "_Compared", curve: Curve, names: tuple[Any, Any]) -> Lead |
         return Lead(where, first, second, until, None, uncertain, blocks)
     if certain[0] == len(levels) - len(certain):
         since, uncertain = levels[certain[0]], levels[certain[0] - 1]
-        return Lead(where, first, second, None, since, uncertain, blocks)
+        last = levels[-1] if compared.alone[1] else None
+        return Lead(where, first, second, None, since, uncertain, blocks, last=last)
     return None
 
 
@@ -162,6 +165,9 @@ class _Compared:
         self.blocks = int(whole.sum())
         enough = len(levels) > 1 and self.blocks > 1
         self.levels = levels if enough else []
+        every = [*curve.levels, *other.levels]
+        # whether one of the two has further levels, below and above, which the other has not
+        self.alone = (min(every) < levels[0], max(every) > levels[-1]) if enough else (False, False)
         self.sides, self.gap = np.zeros(len(self.levels), dtype=int), 0.0
         self.places = np.log(np.array(self.levels, dtype=float))
         if enough:
@@ -192,12 +198,14 @@ class _Compared:
         while end < last and sides[end + 1] == sides[right]:
             end += 1
         found: dict[str, Any] = {}
-        if begin > 0:
+        if begin > 0 or self.alone[0]:
             found["since"] = self.levels[begin]
-            found["before"] = None if sides[:begin].any() else self.levels[begin - 1]
-        if end < last:
+        if begin > 0 and not sides[:begin].any():
+            found["before"] = self.levels[begin - 1]
+        if end < last or self.alone[1]:
             found["until"] = self.levels[end]
-            found["after"] = None if sides[end + 1 :].any() else self.levels[end + 1]
+        if end < last and not sides[end + 1 :].any():
+            found["after"] = self.levels[end + 1]
         return found
 
 

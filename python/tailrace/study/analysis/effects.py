@@ -13,7 +13,8 @@ runs, it is the error.
 
 Sizes are ratios between the levels that differ most, with Scheffé's interval, which allows for
 having chosen them; of two levels it is Student's. Of an interaction it is the ratio of two such
-ratios, of three factors the ratio of those.
+ratios, of three factors the ratio of those. Where combinations are missing they are over the places
+that have all levels in question (alike.py), and of levels that no place shares nothing is said.
 """
 
 import math
@@ -24,7 +25,7 @@ from itertools import combinations
 import numpy as np
 from scipy import linalg, stats
 
-from tailrace.study.analysis import box
+from tailrace.study.analysis import alike, box
 from tailrace.study.analysis.cells import Cells, cells, smoothed
 from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, exponential, holm
 from tailrace.study.analysis.layout import Layout
@@ -182,7 +183,8 @@ def _analyse(table: Layout, interactions: bool) -> Analysis:
         return Analysis((), len(table.codes), combinations_all, blocks)
     found = smoothed(found, table.spread)
     fitted = model(table.codes, interactions=interactions)
-    effects = [_Fit(table, found, *pair).effect() for pair in _pairs(fitted)]
+    told, apart = _comparable(fitted, table, found)
+    effects = [_Fit(table, found, *pair).effect() for pair in told]
     lack = _lack_of_fit(fitted, found)
     raw = [effect.p_runs for effect in effects] + ([] if lack is None else [lack])
     corrected = [float(p) for p in holm(raw)]
@@ -198,7 +200,7 @@ def _analyse(table: Layout, interactions: bool) -> Analysis:
         len(table.codes),
         combinations_all,
         blocks,
-        tuple(tuple(table.factors[i].name for i in term) for term in fitted.left_out),
+        tuple(tuple(table.factors[i].name for i in term) for term in (*apart, *fitted.left_out)),
         misfit,
     )
 
@@ -209,6 +211,26 @@ def _corrected(effects: Sequence[Effect], p: Sequence[float]) -> list[Effect]:
 
 def _pairs(fitted: Model) -> list[tuple[Term, np.ndarray]]:
     return list(zip(fitted.terms, fitted.rows, strict=True))
+
+
+def _comparable(
+    fitted: Model, table: Layout, found: Cells
+) -> tuple[list[tuple[Term, np.ndarray]], list[tuple[int, ...]]]:
+    """The terms of which something can be said, and those whose levels were nowhere run with
+    everything else alike."""
+    apart = [
+        term.positions
+        for term in fitted.terms
+        if _is_gappy(table, term) and alike.widest(table.codes, term.positions, found.means) is None
+    ]
+    return [pair for pair in _pairs(fitted) if pair[0].positions not in apart], apart
+
+
+def _is_gappy(table: Layout, term: Term) -> bool:
+    """Whether its levels have to be compared place by place, as combinations are missing."""
+    if table.balanced or alike.is_whole(table.codes):
+        return False
+    return term.partial or len(term.positions) == 1
 
 
 def _lack_of_fit(fitted: Model, found: Cells) -> float | None:
@@ -321,13 +343,21 @@ class _Fit:
 
     def _largest(self) -> tuple[Estimate, tuple[int, ...], tuple[int, ...]]:
         """The ratio between the levels that differ most, with Scheffé's interval."""
+        if _is_gappy(self.table, self.term):
+            found = alike.widest(self.table.codes, self.term.positions, self.found.means)
+            if found is not None:
+                return self._size(found.weights), found.high, found.low
         high, low = _extremes(self.term, self.coefficients)
         weights = np.ones(1)
         for coding, i, j in zip(self.term.codings, high, low, strict=True):
             weights = np.outer(weights, coding[i] - coding[j]).reshape(-1)
-        value, (error, freedom) = float(weights @ self.coefficients), self._error(weights)
+        return self._size(weights @ self.rows), high, low
+
+    def _size(self, weights: np.ndarray) -> Estimate:
+        """Of a weighted sum of the combinations' means."""
+        value, (error, freedom) = float(weights @ self.found.means), self._error(weights)
         scheffe = math.sqrt(self.columns * float(stats.f.ppf(LEVEL, self.columns, freedom)))
-        size = Estimate(
+        return Estimate(
             exponential(value),
             exponential(value - scheffe * error),
             exponential(value + scheffe * error),
@@ -335,15 +365,13 @@ class _Fit:
             self.table.logs.shape[1],
             freedom,
         )
-        return size, high, low
 
     def _error(self, weights: np.ndarray) -> tuple[float, float]:
-        """The standard error of these coefficients' sum, and its degrees of freedom."""
-        cells_weights = weights @ self.rows
+        """The standard error of this sum, and its degrees of freedom."""
         if not self.of_blocks:
-            return box.of_contrast(cells_weights, self.found)
+            return box.of_contrast(weights, self.found)
         blocks = self.table.logs.shape[1]
-        square = float(np.sum(cells_weights**2)) * self.variance / blocks
+        square = float(np.sum(weights**2)) * self.variance / blocks
         return math.sqrt(square), self.blocks_freedom
 
 

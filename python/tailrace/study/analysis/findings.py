@@ -105,13 +105,14 @@ def find(study: Measured, analysis: Analysis) -> Found:
         *(_crossover_finding(study, crossing) for crossing in crossings),
         *(_lead_finding(study, ahead) for ahead in leads),
         *(
-            _effect_finding(study, effect, view.acts_with_any(effect.factors[0]))
+            _effect_finding(study, effect, _averaged(view, effect.factors[0]))
             for effect in view.main_effects()
         ),
         *_interaction_findings(study, view),
         *_combination_findings(study, analysis),
         *_speedup_findings(study, speedups, view.weak),
         *(_quiet_finding(study, view, effect) for effect in view.quiet()),
+        *_apart_findings(study, analysis),
     ]
     findings.sort(key=lambda finding: finding.place)
     compared = (tuple(crossings), tuple(leads))
@@ -241,7 +242,7 @@ def _lead_finding(study: Measured, ahead: FactorLead) -> StudyFinding:
 # --- levels against each other
 
 
-def _effect_finding(study: Measured, effect: Effect, depends: bool) -> StudyFinding:
+def _effect_finding(study: Measured, effect: Effect, averaged: str) -> StudyFinding:
     high, low = _extremes(study, effect)
     verb, response = "takes" if study.response.is_time else "has", study.response.words
     if aliasing.is_ambiguous(study, effect):
@@ -250,8 +251,7 @@ def _effect_finding(study: Measured, effect: Effect, depends: bool) -> StudyFind
             f" {words.times(effect.size)} what it is with {low}"
         )
     else:
-        on = _depending(study) if depends else AVERAGED
-        text = f"{high} {verb} {words.times(effect.size)} the {response} of {low}{on}"
+        text = f"{high} {verb} {words.times(effect.size)} the {response} of {low}{averaged}"
     return StudyFinding(
         FindingKind.EFFECT,
         text,
@@ -261,10 +261,13 @@ def _effect_finding(study: Measured, effect: Effect, depends: bool) -> StudyFind
     )
 
 
-def _depending(study: Measured) -> str:
-    """What a first line must not leave out: elsewhere the ratio may be the reverse. A fraction
-    of a design does not tell which factors act together."""
-    return f"{AVERAGED}, on which it {'may depend' if study.is_fraction else 'depends'}"
+def _averaged(view: View, name: str) -> str:
+    """With what a first line must not leave out: elsewhere the ratio may be the reverse."""
+    if not view.acts_with_any(name):
+        return AVERAGED
+    return (
+        f"{AVERAGED}, on which it {'depends' if view.surely_acts_with_any(name) else 'may depend'}"
+    )
 
 
 def _extremes(study: Measured, effect: Effect) -> tuple[str, str]:
@@ -347,10 +350,12 @@ def _combination_findings(study: Measured, analysis: Analysis) -> Iterator[Study
         for strange in lack.strange
     ]
     ratios = [abs(math.log(strange.ratio)) for strange in lack.strange]
+    pairs = [" × ".join(map(words.spaced, names)) for names in analysis.not_estimable if names[1:]]
+    without = f" (as far as was run: without {words.joined(pairs)})" if pairs else ""
     yield StudyFinding(
         FindingKind.COMBINATION,
-        f"some combinations do not follow from what the factors do alone and together: most of all"
-        f" {'; '.join(named)}",
+        "some combinations do not follow from what the factors do alone and together"
+        f"{without}: most of all {'; '.join(named)}",
         f"times what they would give; lack of fit {words.p_value(lack.p_holm)}: nothing is said"
         " not to matter, and nothing is averaged",
         worth=max(ratios),
@@ -374,6 +379,18 @@ def _quiet_finding(study: Measured, view: View, effect: Effect) -> StudyFinding:
         return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size)
     text = f"whether {about} matters to {response} cannot be told from these runs"
     return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size)
+
+
+def _apart_findings(study: Measured, analysis: Analysis) -> Iterator[StudyFinding]:
+    """Factors whose levels were run in different places."""
+    for names in analysis.not_estimable:
+        if len(names) == 1 and analysis.blocks > 1:
+            about = words.subject(study.factor(names[0]))
+            yield StudyFinding(
+                FindingKind.UNKNOWN,
+                f"what {about} does cannot be told: no two of its levels were run with everything"
+                " else alike",
+            )
 
 
 # --- speedup

@@ -1,12 +1,13 @@
 """The linear model of the logarithms: factors, interactions of two, and of three where asked for.
 
 Sum-to-zero coding; an interaction's columns are the products of its factors' columns. What the
-combinations that were left out keep from being told apart is left out too.
+combinations that were left out keep from being told apart is left out too: a term is then what can
+be told of it beside those before it.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise
 
@@ -22,12 +23,13 @@ ALIASED = 0.5
 @dataclass(frozen=True)
 class Term:
     """Columns of the model that belong together, and the codings they came from (levels × columns
-    each)."""
+    each). `partial`: the columns are only what can be told of it where combinations are missing."""
 
     positions: tuple[int, ...]
     columns: np.ndarray
     codings: tuple[np.ndarray, ...]
     levels: tuple[np.ndarray, ...]
+    partial: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,13 @@ def _model(
     for positions in (*((position,) for position in varied), *combinations(varied, 2), *extra):
         wanted = interactions or len(positions) == 1
         term = _term(codes, positions) if wanted else None
-        new = None if term is None else _independent(basis, term.columns)
-        if term is None or new is None:
+        new = np.empty((shape[0], 0)) if term is None else _independent(basis, term.columns)
+        missing = 0 if term is None else term.columns.shape[1] - new.shape[1]
+        if term is None or not new.shape[1] or (missing and len(positions) > 2):
             left_out.append(positions)
         else:
             basis = np.hstack([basis, new])
-            terms.append(term)
+            terms.append(replace(term, columns=new, partial=True) if missing else term)
     design = np.hstack([np.ones((shape[0], 1)), *(term.columns for term in terms)])
     solve = linalg.pinv(design)
     ends = np.cumsum([1, *(term.columns.shape[1] for term in terms)])
@@ -99,14 +102,12 @@ def _model(
     return Model(tuple(terms), rows, basis, tuple(left_out))
 
 
-def _independent(basis: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
-    """Orthonormal directions that the columns add to the basis; None where they add fewer than
-    there are columns."""
-    if basis.shape[1] + columns.shape[1] > len(basis):
-        return None
+def _independent(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Orthonormal directions that the columns add to the basis: as many as there are columns, or
+    fewer where the combinations that are missing keep some from being told."""
     rest = columns - basis @ (basis.T @ columns)
     left, values, _ = linalg.svd(rest, full_matrices=False)
-    return left if values[-1] > 1e-8 * math.sqrt(len(basis)) else None
+    return np.asarray(left[:, values > 1e-8 * math.sqrt(len(basis))])
 
 
 def _term(codes: np.ndarray, positions: tuple[int, ...]) -> Term | None:

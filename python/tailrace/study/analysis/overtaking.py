@@ -69,7 +69,8 @@ def lead_words(study: Measured, found: FactorLead) -> Sentence:
         text = f"{who} {does} until {until}; from {uncertain} on they cannot be told apart"
     else:
         since = words.named(axis, ahead.since)
-        text = f"{who} {does} from {since} on; until {uncertain} they cannot be told apart"
+        to = "on" if ahead.last is None else f"to {words.plain(axis, ahead.last)}"
+        text = f"{who} {does} from {since} {to}; until {uncertain} they cannot be told apart"
     return Sentence(
         f"{_there(study, found.factor, ahead.where)}{text}", count(ahead.blocks, "block")
     )

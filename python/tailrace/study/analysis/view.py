@@ -67,6 +67,11 @@ class View:
             self.acts_with(name, other.name) for other in self.study.varied if other.name != name
         )
 
+    def surely_acts_with_any(self, name: str) -> bool:
+        """Whether an interaction was found; in a fraction of a design it may be another's."""
+        found = self.analysis.act_together(name)
+        return not self.study.is_fraction and any(not e.size.within(IRRELEVANT) for e in found)
+
     def matters(self, name: str) -> bool:
         """Alone, or together with others."""
         effect = self.analysis.find(name)
