@@ -23,6 +23,7 @@ from tailrace.study.analysis.expect import Judgement, evaluate
 from tailrace.study.analysis.findings import Found
 from tailrace.study.analysis.trends import FLAT, Trend, TrendShape
 
+from .simulated_comparisons import COMPARISONS
 from .simulated_curves import (
     CROSSING,
     RANKS,
@@ -457,6 +458,7 @@ def _cases() -> dict[str, Case]:
     }
     found |= {f"fraction, {name}": Case(false) for name, false in FRACTIONS.items()}
     found |= {f"dependent levels, {name}": Case(f) for name, f in LEVELS_THAT_DEPEND.items()}
+    found |= {f"two studies, {name}": Case(false) for name, false in COMPARISONS.items()}
     found |= {f"slow runs fail, {name}": Case(false) for name, false in FAILING.items()}
     return found | {
         "does not matter, but 6 %": Case(

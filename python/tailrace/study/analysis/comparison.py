@@ -61,16 +61,17 @@ class Comparison:
         response = self.first.response.words
         changes = sum(combination.certain for combination in self.combinations)
         changed = f"{changes} of {count(len(self.combinations), 'combination')}"
-        if not self.overall.blocks:
-            how = f"What {response} does on the average cannot be told"
-        elif self.overall.known and self.overall.within(STEADY):
+        span = f"From {label(self.first)} to {label(self.second)}"
+        if self.overall.known and self.overall.within(STEADY):
             change = f"within {STEADY * 100:g} %: {words.change(self.overall)}"
             # a few combinations may have changed all the same
             what = f"on the average, {response}" if changes else response
             how = f"{what[:1].upper()}{what[1:]} is the same in both {change}"
-        else:
-            span = f"From {label(self.first)} to {label(self.second)}"
+        elif self.overall.decided:
             how = f"{span}, {response} {words.becomes(self.overall)}"
+        else:
+            change = f": {words.compared(self.overall)}" if self.overall.blocks else ""
+            how = f"{span}, whether {response} changes on the average cannot be told{change}"
         return f"{how}{self._most()}{self._without()}; {changed} changed for certain."
 
     def _without(self) -> str:
@@ -81,9 +82,9 @@ class Comparison:
         return f" (without {count(number, 'combination')} whose slow runs were ended or failed)"
 
     def _most(self) -> str:
-        """The level at which the change is surely larger than at another of its factor, where there
-        is one."""
-        best: tuple[float, str] = (0.0, "")
+        """The level at which the change is surely larger, up or down, than at all others of its
+        factor, where there is one."""
+        best: tuple[float, str] = (math.log(1 + STEADY), "")
         for factor in self.first.varied:
             levels = [
                 (level, change)
@@ -92,14 +93,24 @@ class Comparison:
             ]
             if len(levels) < 2:
                 continue
-            ranked = sorted(levels, key=lambda pair: abs(math.log(pair[1].value)))
-            (_, least), (level, most) = ranked[0], ranked[-1]
-            apart = abs(math.log(most.value / least.value))
-            if (most.low > least.high or most.high < least.low) and apart > max(
-                best[0], math.log(1 + STEADY)
-            ):
+            *_, (_, next_), (level, most) = sorted(levels, key=lambda pair: _size(pair[1].value))
+            apart = _size(most.value) - _size(next_.value)
+            if most.decided and apart > best[0] and _least(most) > _most(next_):
                 best = apart, f", most with {words.named(factor, level)}: {words.compared(most)}"
         return best[1]
+
+
+def _size(ratio: float) -> float:
+    return abs(math.log(ratio))
+
+
+def _least(change: Estimate) -> float:
+    """How large it is at least, of one that is surely not 1."""
+    return min(_size(change.low), _size(change.high))
+
+
+def _most(change: Estimate) -> float:
+    return max(_size(change.low), _size(change.high))
 
 
 def label(study: Measured) -> str:

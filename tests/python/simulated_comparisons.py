@@ -1,0 +1,51 @@
+"""Simulated pairs of studies, of which the second takes so many times as long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tailrace.study.analysis.comparison import Comparison, compare
+
+from .simulated_curves import Where
+from .study_data import study
+
+LEVELS = {"ranks": [1, 2, 4, 8], "target": ["a", "b"], "method": ["x", "y", "z"]}
+TIMES: dict[str, Callable[[Where], float]] = {
+    "nothing has changed": lambda w: 1.0,
+    "one target up, the other down": lambda w: 1.3 if w["target"] == "b" else 1 / 1.3,
+    "one combination of 24": lambda w: 2.0 if w == ODD else 1.0,
+}
+ODD = {"ranks": 8, "target": "b", "method": "z"}
+
+
+def two(name: str, seed: int, blocks: int = 3) -> Comparison:
+    def base(where: Where) -> float:
+        return 10 * where["ranks"] ** -0.4 * (1.3 if where["target"] == "b" else 1.0)
+
+    times = TIMES[name]
+    first, second = (
+        study(LEVELS, of, blocks=blocks, scatter=0.05, block_scatter=0.05, seed=2 * seed + at)
+        for at, of in enumerate((base, lambda w: base(w) * times(w)))
+    )
+    return compare(first, second)
+
+
+def false_of(name: str, blocks: int) -> Callable[[int], bool]:
+    """A combination is said to have changed that has not, the average to rise or to fall that does
+    not, or a level to have changed most that has not."""
+    times = TIMES[name]
+
+    def false(seed: int) -> bool:
+        found = two(name, seed, blocks)
+        wrong = [one for one in found.combinations if one.certain and times(one.where) == 1.0]
+        moves = any(word in found.headline for word in (" rises to ", " falls to ", "changes by"))
+        most = ", most with " in found.headline
+        alone = name == "one combination of 24"
+        return bool(wrong) or (not alone and (moves or most))
+
+    return false
+
+
+COMPARISONS = {
+    f"{name}, {blocks} blocks": false_of(name, blocks) for name in TIMES for blocks in (2, 3, 5)
+}

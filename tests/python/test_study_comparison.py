@@ -1,0 +1,20 @@
+"""What the first line says of two studies."""
+
+from __future__ import annotations
+
+from .simulated_comparisons import two
+
+
+def test_an_average_that_may_not_have_changed_is_not_said_to() -> None:
+    headline = two("nothing has changed", 3).headline
+    assert "whether elapsed time changes on the average cannot be told: " in headline
+
+
+def test_what_changed_as_much_the_other_way_has_not_changed_most() -> None:
+    assert ", most with " not in two("one target up, the other down", 1).headline
+
+
+def test_the_combination_that_changed_is_found() -> None:
+    found = two("one combination of 24", 2, blocks=5)
+    (changed,) = [one for one in found.combinations if one.certain]
+    assert changed.where == {"ranks": 8, "target": "b", "method": "z"}
