@@ -94,6 +94,7 @@ def test_two_effects_are_compared(serial, collective, answer):
         blocks=6,
     )
     assert found.answer == answer, found.evidence
+    assert "elapsed time, remote over local: " in found.evidence
 
 
 def test_what_was_not_run_is_skipped():

@@ -59,3 +59,32 @@ def test_two_studies_are_not_told_apart_by_runs_that_failed_in_one() -> None:
     worse = failing(slower, lambda run: run["tool"] == "x" and run["elapsed_s"] > 45, 1)
     x, y = comparison.compare(whole, worse).combinations
     assert x.certain and x.ratio.open and y.certain and not y.ratio.open
+
+
+def counted(errors: dict[str, list[float]]) -> Summary:
+    """So many errors with each tool, in each of four blocks, at each number of ranks."""
+    base = study({"ranks": [1, 2, 4, 8], "tool": ["x", "y"]}, lambda w: 10.0, blocks=4)
+    faster = {"factor": "tool", "level": "y", "than": "x"}
+    given = {
+        "responses": {"errors": {"better": "less"}},
+        "expect": [{"claim": "?", "faster": faster, "response": "errors"}],
+    }
+    runs = base.runs.assign(
+        errors=[errors[r["tool"]][r["block"]] for r in base.runs.to_dict("records")]
+    )
+    plan = {**base.plan, "response": "errors", "study": {**base.plan["study"], **given}}
+    return Summary(Measured(plan, runs))
+
+
+def test_what_has_no_ratio_decides_nothing() -> None:
+    """y makes no errors in half of its runs, and more in the others."""
+    summary = counted({"x": [10.0, 10.2, 9.9, 10.1], "y": [12.0, 0.0, 12.1, 0.0]})
+    assert "nothing is concluded of such combinations" in summary.headline
+    assert not any(finding.kind == "effect" for finding in summary.found.findings)
+    assert [str(answer.answer) for answer in summary.answers] == ["undecided"]
+
+
+def test_as_fast_is_not_faster() -> None:
+    assert [str(a.answer) for a in counted({"x": [5.0] * 4, "y": [5.0] * 4}).answers] == [
+        "not held"
+    ]

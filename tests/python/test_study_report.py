@@ -208,7 +208,7 @@ def test_runs_that_have_no_ratio_are_told():
         runs = measured.runs.copy()
         runs.loc[remote[:number], "elapsed_s"] = [0.0] * (number - 1) + [-1.0]
         changed = Measured(measured.plan, runs)
-        said = f"elapsed time of {number} runs of 96 is 0 or less, and left out of all ratios"
+        said = f"{number} runs of 96 gave 0 or less as elapsed time"
         assert f"{said}, all of them with writing to remote" in findings(changed)
         assert (said in Summary(changed).headline) is first
     assert "0 or less" not in findings(measured)

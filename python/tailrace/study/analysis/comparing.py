@@ -180,8 +180,10 @@ def _faster(compared: Compared, faster: Faster) -> Assessment:
     ]
     gained = f"the first is {words.times(gain)} {'as high' if more else 'as fast'}{_p(gain)}"
     asked = f"; expected at least {faster.by:g} times" if faster.by != 1 else ""
+    even = gain.low == gain.high == faster.by == 1
     return Assessment(
-        _judged(gain.low >= faster.by, gain.high < faster.by),
+        # as fast is not faster
+        _judged(gain.low >= faster.by and not even, gain.high < faster.by or even),
         f"{response.words}: {', '.join(values)}; {gained}{asked}",
         gain,
     )
@@ -205,7 +207,8 @@ def matters_more(
     level: float,
 ) -> Assessment:
     """Of the logarithms a and b of what the factor does in the one place and in the other: |a| is
-    larger than |b| where a − b and a + b have the same sign."""
+    larger than |b| where a − b and a + b have the same sign. Runs that were ended decide nothing.
+    """
     factor = study.factor(more.factor)
     high = factor.levels[-1] if more.level is None else more.level
     low = factor.levels[0] if more.to is None else more.to
@@ -225,11 +228,12 @@ def matters_more(
         found = of_blocks(values, level=level) if runs else exact(values)
         return found.widened(*map(sum, zip(*margins, strict=True)))
 
-    (low, high), of_b = (contrasts.margin(curve, weights) for curve in curves)
-    first, second = estimate(a, (low, high)), estimate(b, of_b)
-    difference = estimate(a - b, (low, high), (-of_b[1], -of_b[0]))
-    total = estimate(a + b, (low, high), of_b)
-    sign = _sign(difference) * _sign(total)
+    of_a, of_b = (contrasts.margin(curve, weights) for curve in curves)
+    first, second = estimate(a, of_a), estimate(b, of_b)
+    difference = estimate(a - b, of_a, (-of_b[1], -of_b[0]))
+    total = estimate(a + b, of_a, of_b)
+    ended = [curve for curve in curves if any(map(curve.is_bound, weights))]
+    sign = 0 if ended else _sign(difference) * _sign(total)
     names = [words.places(study.factors, condition) for condition in (more.with_, more.than)]
     ratio = f"{words.plain(factor, high)} over {words.plain(factor, low)}"
     text = (

@@ -154,8 +154,9 @@ def _endings(study: Measured) -> Iterator[StudyFinding]:
     if not nothing.empty:
         yield StudyFinding(
             FindingKind.RUNS,
-            f"the {study.response.words} of {count(len(nothing), 'run')} of {len(study.runs)} is 0"
-            f" or less, and left out of all ratios{_in_common(study, nothing)}",
+            f"{count(len(nothing), 'run')} of {len(study.runs)} gave 0 or less as"
+            f" {study.response.words}{_in_common(study, nothing)}; that has no ratio, and nothing"
+            " is concluded of such combinations",
             "",
             worth=math.inf if len(nothing) > MANY_FAILED * len(study.runs) else 0.0,
         )

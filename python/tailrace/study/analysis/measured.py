@@ -142,13 +142,31 @@ class Measured:
         return replace(found, thinned=self._thinned(found, name))
 
     def compared(self, column: str | Response | pd.Series) -> Layout:
-        """The same, as far as conclusions may be drawn from it: of a rate, or of a part of a run,
-        nobody knows which way it is off where runs fail more often than elsewhere."""
+        """The same, as far as conclusions may be drawn from it: without combinations of which some
+        run has no ratio; and of a rate, or of a part of a run, nobody knows which way it is off
+        where runs fail more often than elsewhere."""
         found = self.table(column)
         name = column.column if isinstance(column, Response) else column
-        if found.thinned is None or (isinstance(name, str) and name in WHOLE_RUN):
-            return found
-        return found.among(~found.thinned)
+        kept = ~self._without_ratio(found, name)
+        if found.thinned is not None and not (isinstance(name, str) and name in WHOLE_RUN):
+            kept &= ~found.thinned
+        return found if kept.all() else found.among(kept)
+
+    def _without_ratio(self, table: Layout, name: str | pd.Series) -> np.ndarray:
+        """Which combinations have a number of 0 or less, or a level at which there are more."""
+        values = self.column(name) if isinstance(name, str) else name
+        nothing = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float) <= 0
+        if not nothing.any():
+            return np.zeros(len(table.codes), dtype=bool)
+        codes = self._codes(self.done)
+        some = set(map(tuple, codes[nothing].tolist()))
+        found = np.array([tuple(row) in some for row in table.codes.tolist()], dtype=bool)
+        for position, code in failing(codes, nothing).levels:
+            found |= table.codes[:, position] == code
+        return found
+
+    def _codes(self, runs: pd.DataFrame) -> np.ndarray:
+        return np.column_stack([codes_of(runs[factor.name], factor) for factor in self.factors])
 
     def failing(self, name: str) -> Failing:
         """Where runs fail more often than elsewhere, so that they have no such number."""
@@ -158,7 +176,7 @@ class Measured:
     def _failing(self) -> tuple[Failing, Failing]:
         """Where runs that were ended count as failed, and where they do not."""
         runs = self.runs[~self.runs["status"].isin(NOT_RUN)]
-        codes = np.column_stack([codes_of(runs[factor.name], factor) for factor in self.factors])
+        codes = self._codes(runs)
         lost = (runs["status"] != RunStatus.DONE).to_numpy()
         ended = (runs["status"] == RunStatus.TIMEOUT).to_numpy()
         return failing(codes, lost), failing(codes, lost & ~ended)
