@@ -23,6 +23,7 @@ from tailrace.study.analysis.expect import Judgement, evaluate
 from tailrace.study.analysis.findings import Found
 from tailrace.study.analysis.trends import FLAT, Trend, TrendShape
 
+from .simulated_averages import AVERAGES, best_speedup_missed
 from .simulated_comparisons import COMPARISONS
 from .simulated_curves import (
     CROSSING,
@@ -279,18 +280,6 @@ def odd_combination(seed: int) -> bool:
     return bool(kinds & {"combination", "interaction"})
 
 
-def best_speedup_missed(seed: int) -> bool:
-    """The best of nine curves that all end on a plateau of 3.5: its interval lacks 3.5."""
-    measured = study(
-        {"ranks": [1, 2, 4, 8, 16], "target": ["a", "b", "c"], "method": ["x", "y", "z"]},
-        lambda w: {1: 35.0, 2: 18.0}.get(w["ranks"], 10.0) * (1 + (w["target"] == "b")),
-        scatter=0.05,
-        seed=seed,
-    )
-    found = [gained.by_level[gained.best] for gained in found_in(measured).speedups]
-    return any(not best.low <= 3.5 <= best.high for best in found)
-
-
 # --- expectations
 
 PLACES = {"ranks": [1, 2, 4], "target": ["a", "b", "c"], "method": ["x", "y"]}
@@ -456,10 +445,14 @@ def _cases() -> dict[str, Case]:
         f"expectation, {name}": Case(false, at_least=0.9 if "planted" in name else 0.0)
         for name, false in EXPECTED.items()
     }
-    found |= {f"fraction, {name}": Case(false) for name, false in FRACTIONS.items()}
-    found |= {f"dependent levels, {name}": Case(f) for name, f in LEVELS_THAT_DEPEND.items()}
-    found |= {f"two studies, {name}": Case(false) for name, false in COMPARISONS.items()}
-    found |= {f"slow runs fail, {name}": Case(false) for name, false in FAILING.items()}
+    for sort, cases in (
+        ("average", AVERAGES),
+        ("fraction", FRACTIONS),
+        ("dependent levels", LEVELS_THAT_DEPEND),
+        ("two studies", COMPARISONS),
+        ("slow runs fail", FAILING),
+    ):
+        found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     return found | {
         "does not matter, but 6 %": Case(
             denied(six_percent, LAYOUTS["4 × 2 × 3"], 0.03, "where it writes")

@@ -1,7 +1,8 @@
-"""What the first line says of two studies."""
+"""What the first line says of two studies, and of an average."""
 
 from __future__ import annotations
 
+from .simulated_averages import first_line
 from .simulated_comparisons import two
 
 
@@ -18,3 +19,9 @@ def test_the_combination_that_changed_is_found() -> None:
     found = two("one combination of 24", 2, blocks=5)
     (changed,) = [one for one in found.combinations if one.certain]
     assert changed.where == {"ranks": 8, "target": "b", "method": "z"}
+
+
+def test_an_average_that_may_be_the_reverse_somewhere_is_said_to_be_one() -> None:
+    lines = [first_line("two modes", seed) for seed in range(40)]
+    told = [line for line in lines if "ool x takes" in line]
+    assert told and all("average" in line for line in told)

@@ -34,7 +34,9 @@ TRENDS_SHOWN = 10
 THINNED_SHOWN = 3
 # So many runs that did not end well belong into the first line.
 MANY_FAILED = 0.1
+# A first line leaves out the first of these, where it is surely so everywhere.
 AVERAGED = ", averaged over everything else"
+ON_AVERAGE = ", on the average of everything else"
 ELSEWHERE = "everywhere else"
 ENDINGS = {
     RunStatus.WRONG: "wrote wrong data",
@@ -105,7 +107,7 @@ def find(study: Measured, analysis: Analysis) -> Found:
         *(_crossover_finding(study, crossing) for crossing in crossings),
         *(_lead_finding(study, ahead) for ahead in leads),
         *(
-            _effect_finding(study, effect, _averaged(view, effect.factors[0]))
+            _effect_finding(study, effect, _averaged(view, effect))
             for effect in view.main_effects()
         ),
         *_interaction_findings(study, view),
@@ -262,13 +264,13 @@ def _effect_finding(study: Measured, effect: Effect, averaged: str) -> StudyFind
     )
 
 
-def _averaged(view: View, name: str) -> str:
+def _averaged(view: View, effect: Effect) -> str:
     """With what a first line must not leave out: elsewhere the ratio may be the reverse."""
+    name = effect.factors[0]
     if not view.acts_with_any(name):
-        return AVERAGED
-    return (
-        f"{AVERAGED}, on which it {'depends' if view.surely_acts_with_any(name) else 'may depend'}"
-    )
+        return AVERAGED if view.is_so_everywhere(effect) else ON_AVERAGE
+    depends = "depends" if view.surely_acts_with_any(name) else "may depend"
+    return f"{AVERAGED}, on which it {depends}"
 
 
 def _extremes(study: Measured, effect: Effect) -> tuple[str, str]:

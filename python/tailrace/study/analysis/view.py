@@ -72,6 +72,15 @@ class View:
         found = self.analysis.act_together(name)
         return not self.study.is_fraction and any(not e.size.within(IRRELEVANT) for e in found)
 
+    def is_so_everywhere(self, effect: Effect) -> bool:
+        """Whether no place can have the reverse of what a factor does on the average: all that
+        interactions may change of it is less."""
+        (name,) = effect.factors
+        others = [factor.name for factor in self.study.varied if factor.name != name]
+        found = [self.analysis.find(name, other) for other in others]
+        most = sum(math.inf if each is None else math.log(each.size.high) for each in found)
+        return math.log(effect.size.low) > most
+
     def matters(self, name: str) -> bool:
         """Alone, or together with others."""
         effect = self.analysis.find(name)
