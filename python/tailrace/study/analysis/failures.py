@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 # Rather too often than too rarely: it costs conclusions and makes no false ones.
-GATHERED = 0.2
+GATHERED = 0.3
 # A single failure says little of a combination by itself.
 RUNS_AT_LEAST = 2
 
