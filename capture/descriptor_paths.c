@@ -54,14 +54,13 @@ uint32_t descriptor_find(int descriptor)
     return file == DESCRIPTOR_IGNORED ? 0 : file;
 }
 
-/* `file`, or the FIFO's number, by which the descriptor is known from now on. */
 uint32_t descriptor_of_long_call(int descriptor, uint32_t file)
 {
     struct stat status;
     int saved = errno;
     bool known = file && descriptor > 2 && descriptor_entry(descriptor) == file;
     if (known && !system_fstat(descriptor, &status) && S_ISFIFO(status.st_mode)) {
-        file = path_number_of_pipe(descriptor, file);
+        file = path_number_of_pipe(descriptor, !status.st_nlink, file);
         descriptor_set(descriptor, file);
     }
     errno = saved;

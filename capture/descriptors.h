@@ -57,13 +57,9 @@ void descriptors_reset(unsigned first, unsigned last);
 uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error);
 
 /* What a call on `file` that took so many ticks tells: a FIFO makes wait, for as long as whoever is
- * at its other end likes. To ask at each open would cost more than most opens are worth. */
+ * at its other end likes. To ask at each open would cost more than most opens are worth. Returns
+ * `file`, or the FIFO's number, by which the descriptor is known from now on. */
 enum { DESCRIPTOR_LONG_TICKS = 1 << 16 };
 uint32_t descriptor_of_long_call(int descriptor, uint32_t file);
-
-static inline uint32_t descriptor_after(int descriptor, uint32_t file, uint64_t ticks)
-{
-    return LIKELY(ticks < DESCRIPTOR_LONG_TICKS) ? file : descriptor_of_long_call(descriptor, file);
-}
 
 #endif

@@ -43,7 +43,8 @@ static inline int flags_of_place(int64_t place)
 static inline uint32_t file_of_call(const struct stream *stream, const struct call *call,
                                     uint64_t end, int descriptor, uint32_t file)
 {
-    return descriptor_after(descriptor, file, end - stream->open[call->depth].begin);
+    bool is_short = end - stream->open[call->depth].begin < DESCRIPTOR_LONG_TICKS;
+    return LIKELY(is_short) ? file : descriptor_of_long_call(descriptor, file);
 }
 
 /* Ends a call on a file that ended at `end` ticks. */

@@ -235,6 +235,13 @@ static size_t without_deleted(const char *path, size_t length)
     return length > tail && !strcmp(path + length - tail, suffix) ? length - tail : length;
 }
 
+/* Of a file found open, into `directory`. */
+static size_t path_found(struct path_cache *paths, int descriptor, bool is_deleted)
+{
+    size_t length = path_of(descriptor, paths->directory, PATH_BYTES);
+    return is_deleted ? without_deleted(paths->directory, length) : length;
+}
+
 uint32_t path_number_found(int descriptor, bool is_deleted)
 {
     struct stream *stream = own_stream();
@@ -242,21 +249,20 @@ uint32_t path_number_found(int descriptor, bool is_deleted)
     if (!paths)
         return path_number(NO_DIRECTORY, "<unknown file>");
     const char *path = paths->directory;
-    size_t length = path_of(descriptor, paths->directory, PATH_BYTES);
+    size_t length = path_found(paths, descriptor, is_deleted);
     uint32_t number = 0;
     if (length && strncmp(path, "/memfd:", 7))
-        number = write_path(stream, (struct start){NULL, 0}, path,
-                            is_deleted ? without_deleted(path, length) : length);
+        number = write_path(stream, (struct start){NULL, 0}, path, length);
     give_back(paths);
     return number;
 }
 
-uint32_t path_number_of_pipe(int descriptor, uint32_t otherwise)
+uint32_t path_number_of_pipe(int descriptor, bool is_deleted, uint32_t otherwise)
 {
     static const struct start before = {"<pipe>", sizeof "<pipe>" - 1};
     struct stream *stream = own_stream();
     struct path_cache *paths = take(stream);
-    size_t length = paths ? path_of(descriptor, paths->directory, PATH_BYTES) : 0;
+    size_t length = paths ? path_found(paths, descriptor, is_deleted) : 0;
     uint32_t number =
         length ? cached_number(stream, paths, before, paths->directory, length) : otherwise;
     give_back(paths);
