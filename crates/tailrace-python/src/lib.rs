@@ -89,8 +89,8 @@ fn verify(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResul
     let watch = Watch::new(progress);
     let result = py.detach(|| {
         let trace = tailrace_trace::open(&path)?;
-        let tell = |done: u64, total: u64| watch.tell(done as f64 / total.max(1) as f64);
-        tailrace_trace::read_through(&*trace, &tell)
+        let mut tell = |done: u64, total: u64| watch.tell(done as f64 / total.max(1) as f64);
+        tailrace_trace::read_through(&*trace, &mut tell)
     });
     watch.raise()?;
     result.map_err(trace_error)
