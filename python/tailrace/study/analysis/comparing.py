@@ -291,8 +291,8 @@ def _scales(compared: Compared, scales: Scales) -> Assessment:
     steps = list(pairwise(curve.levels))
     plain = [compared.exponent(step) for step in steps]
     against = [compared.exponent(step, 1 - (1 - compared.level) / len(steps)) for step in steps]
-    open_ = [at for at, one in enumerate(plain) if not _lies_between(one, least, most)]
-    wrong = [at for at, one in enumerate(against) if _lies_outside(one, least, most)]
+    open_ = [at for at, power in enumerate(plain) if not _lies_between(power, least, most)]
+    wrong = [at for at, power in enumerate(against) if _lies_outside(power, least, most)]
     text = (
         f"{compared.response.words} goes as {words.spaced(scales.factor)} to the power"
         f" {_power(found)}; expected {_range(least, most)}"

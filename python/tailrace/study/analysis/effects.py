@@ -26,6 +26,7 @@ import numpy as np
 from scipy import linalg, stats
 
 from tailrace.study.analysis import alike, box
+from tailrace.study.analysis.alike import Contrast
 from tailrace.study.analysis.cells import Cells, cells, smoothed
 from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, exponential, holm
 from tailrace.study.analysis.layout import Layout
@@ -184,7 +185,7 @@ def _analyse(table: Layout, interactions: bool) -> Analysis:
     found = smoothed(found, table.spread)
     fitted = model(table.codes, interactions=interactions)
     told, apart = _comparable(fitted, table, found)
-    effects = [_Fit(table, found, *pair).effect() for pair in told]
+    effects = [_Fit(table, found, *each).effect() for each in told]
     lack = _lack_of_fit(fitted, found)
     raw = [effect.p_runs for effect in effects] + ([] if lack is None else [lack])
     corrected = [float(p) for p in holm(raw)]
@@ -215,15 +216,19 @@ def _pairs(fitted: Model) -> list[tuple[Term, np.ndarray]]:
 
 def _comparable(
     fitted: Model, table: Layout, found: Cells
-) -> tuple[list[tuple[Term, np.ndarray]], list[tuple[int, ...]]]:
-    """The terms of which something can be said, and those whose levels were nowhere run with
-    everything else alike."""
-    apart = [
-        term.positions
-        for term in fitted.terms
-        if _is_gappy(table, term) and alike.widest(table.codes, term.positions, found.means) is None
-    ]
-    return [pair for pair in _pairs(fitted) if pair[0].positions not in apart], apart
+) -> tuple[list[tuple[Term, np.ndarray, Contrast | None]], list[tuple[int, ...]]]:
+    """The terms of which something can be said, with the levels that differ most where these have
+    to be compared place by place; and those whose levels were nowhere run with everything else
+    alike."""
+    told, apart = [], []
+    for term, rows in _pairs(fitted):
+        is_gappy = _is_gappy(table, term)
+        contrast = alike.widest(table.codes, term.positions, found.means) if is_gappy else None
+        if is_gappy and contrast is None:
+            apart.append(term.positions)
+        else:
+            told.append((term, rows, contrast))
+    return told, apart
 
 
 def _is_gappy(table: Layout, term: Term) -> bool:
@@ -286,8 +291,17 @@ def _strange(table: Layout, found: Cells, basis: np.ndarray) -> tuple[Strange, .
 class _Fit:
     """One effect: what the means say of it, and its error, over runs and from block to block."""
 
-    def __init__(self, table: Layout, found: Cells, term: Term, rows: np.ndarray) -> None:
+    def __init__(
+        self,
+        table: Layout,
+        found: Cells,
+        term: Term,
+        rows: np.ndarray,
+        contrast: Contrast | None = None,
+    ) -> None:
+        """`contrast`: between which levels its size is, where combinations are missing."""
         self.table, self.found, self.term, self.rows = table, found, term, rows
+        self.contrast = contrast
         self.columns = len(rows)
         self.coefficients = rows @ found.means
         directions, _ = linalg.qr(rows.T, mode="economic")
@@ -343,10 +357,8 @@ class _Fit:
 
     def _largest(self) -> tuple[Estimate, tuple[int, ...], tuple[int, ...]]:
         """The ratio between the levels that differ most, with Scheffé's interval."""
-        if _is_gappy(self.table, self.term):
-            found = alike.widest(self.table.codes, self.term.positions, self.found.means)
-            if found is not None:
-                return self._size(found.weights), found.high, found.low
+        if self.contrast is not None:
+            return self._size(self.contrast.weights), self.contrast.high, self.contrast.low
         high, low = _extremes(self.term, self.coefficients)
         weights = np.ones(1)
         for coding, i, j in zip(self.term.codings, high, low, strict=True):

@@ -177,7 +177,7 @@ def _thinned(study: Measured) -> list[str]:
     ]
     texts = [
         f"{words.places(study.factors, _varied(study, where))} ({lost} of {all_})"
-        for where, (lost, all_) in sorted([*levels, *alone], key=lambda one: -one[1][0])
+        for where, (lost, all_) in sorted([*levels, *alone], key=lambda place: -place[1][0])
     ]
     return [*texts[:THINNED_SHOWN], *(["…"] if len(texts) > THINNED_SHOWN else [])]
 
