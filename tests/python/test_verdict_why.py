@@ -340,7 +340,7 @@ def test_a_classic_file_whose_data_are_moved():
 
     moved = found(write(SECOND // 2, b"/run/history.nc", 640 * MB, 80_000))
     assert moved.finding == (
-        "640 MB are read from 16.0 MB of history.nc, and 640 MB are written to it"
+        "640 MB are read from 16.0 MB of history.nc, and 640 MB are written there"
     )
     assert "nc__enddef" in moved.advice
     assert found().finding == "640 MB are read from 16.0 MB of history.nc"

@@ -125,17 +125,13 @@ def _files(columns: dict[str, Any], places: Places) -> list[dict[str, Any]]:
         "path": map(printable, table["path"]),
         "layer": map(str, table["layer"]),
         "place": map(str, table["place"]),
-        **{name: _integers(table[name]) for name in counts},
-        **{f"{kind}_s": map(to_seconds, _integers(table[f"{kind}_ns"])) for kind in times},
-        **{name: _integers(table[name]) for name in PATTERNS},
+        **{name: np.asarray(table[name]).tolist() for name in counts},
+        **{f"{kind}_s": map(to_seconds, table[f"{kind}_ns"]) for kind in times},
+        **{name: np.asarray(table[name]).tolist() for name in PATTERNS},
         "places": map(places.of_file, range(len(table["path"]))),
     }
     rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     return sorted(rows, key=lambda row: -(row["read_s"] + row["write_s"] + row["metadata_s"]))
-
-
-def _integers(column: Any) -> list[int]:
-    return [int(value) for value in np.asarray(column).tolist()]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

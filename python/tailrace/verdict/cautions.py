@@ -27,7 +27,7 @@ from tailrace.verdict.off_path import (
     unrecorded_bytes,
     ways,
 )
-from tailrace.verdict.streams import slept_in_streams, streams
+from tailrace.verdict.streams import slept_in_streams
 from tailrace.verdict.why import what_takes_longest
 
 # A share of the run that other threads spend in MPI, or in file calls, and is worth a word.
@@ -159,7 +159,7 @@ def _slept(evidence: Evidence, before: str) -> str:
     waited for, where it was a pipe."""
     if (share := slept_share(evidence)) < NOTABLE_SLEEP:
         return ""
-    if (waited := streams(evidence)) and slept_in_streams(evidence, share):
+    if (waited := slept_in_streams(evidence, share)) is not None:
         return f"{before}{waited.finding}"
     who = "the main thread" if evidence.ranks == 1 else "the ranks' main threads"
     verb = "sleeps" if evidence.ranks == 1 else "sleep"

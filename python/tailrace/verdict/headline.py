@@ -129,10 +129,10 @@ def _with_io(
     exchange = exchange_share(evidence)
     cause = max(io, key=_share, default=None)
     if cause is not None:
-        rate = cause.code is Kind.SLOW_FILE_SYSTEM
-        least = (NO_CAUSE_SHARE if rate else EQUAL_SHARE) * cause.share_of_runtime
-        others = (f for f in io if f.share_of_runtime >= least and not (rate and f is cause))
-        cause = next(others, cause)
+        least = NO_CAUSE_SHARE if cause.code is Kind.SLOW_FILE_SYSTEM else EQUAL_SHARE
+        causes = (finding for finding in io if finding.code is not Kind.SLOW_FILE_SYSTEM)
+        enough = least * cause.share_of_runtime
+        cause = next((finding for finding in causes if _share(finding) >= enough), cause)
     share = max(evidence.io_share + exchange, _share(cause) if cause else 0.0)
     more = [
         finding

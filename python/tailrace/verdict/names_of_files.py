@@ -1,4 +1,5 @@
-"""Why calls on files' names take long: opening, closing, looking up, renaming, cutting to length.
+"""Why calls on files' names take long: opening, closing, looking up, renaming, cutting to length;
+and where there are as many names as requests, so that these are small for want of bytes.
 The table in why.py says when which sentence is said."""
 
 import re

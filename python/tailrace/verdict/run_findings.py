@@ -9,7 +9,7 @@ from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_un
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
 from tailrace.verdict.off_path import asleep, slept_ns, slept_share, slept_text
-from tailrace.verdict.requests import KINDS
+from tailrace.verdict.requests import KINDS, sum_use
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
 from tailrace.verdict.streams import slept_in_streams, streams
 
@@ -236,16 +236,16 @@ def _polls(evidence: Evidence) -> str:
     """`, and rank 1 looks flag up 6,512 times`: of the rank that sleeps longest, where it does
     little else with files."""
     slept, table = slept_ns(evidence), evidence.file_rank
-    rows = evidence.rows_of_ranks([int(slept.argmax())]) if slept is not None else []
-    look_ups = np.asarray(table["look_ups"])[rows]
-    if not look_ups.any():
+    if slept is None:
         return ""
-    calls = int(sum(np.asarray(table[noun])[rows].sum() for noun, *_ in KINDS.values()))
-    times = int(look_ups.max())
-    if times < MANY_POLLS or times < POLLING * calls:
+    rank = int(slept.argmax())
+    rows = evidence.rows_of_ranks([rank])
+    look_ups = np.asarray(table["look_ups"])[rows]
+    times = int(look_ups.max(initial=0))
+    if times < MANY_POLLS or times < POLLING * sum_use(table, rows).calls(*KINDS):
         return ""
     name = base_name(evidence.files["path"][table["file"][rows[int(look_ups.argmax())]]])
-    who = "it" if slept is None or evidence.ranks == 1 else f"rank {int(slept.argmax())}"
+    who = "it" if evidence.ranks == 1 else f"rank {rank}"
     return f", and {who} looks {name} up {times:,} times"
 
 

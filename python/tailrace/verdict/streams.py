@@ -54,7 +54,8 @@ def streams(evidence: Evidence) -> Finding | None:
     )
 
 
-def slept_in_streams(evidence: Evidence, share: float) -> bool:
-    """Whether that explains most of what the main threads sleep."""
+def slept_in_streams(evidence: Evidence, share: float) -> Finding | None:
+    """What explains most of what the main threads sleep, where that is it."""
     found = streams(evidence)
-    return found is not None and found.share_of_runtime >= MOSTLY_ASLEEP * share
+    explains = found is not None and found.share_of_runtime >= MOSTLY_ASLEEP * share
+    return found if explains else None

@@ -283,8 +283,9 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     synchronise one file: who comes first waits for what all have written. Nor for a few renames,
     removals and the like: equal numbers of these need not be equal calls."""
     few = culprits.kind == "other" and use.calls.mean() < COMPARABLE_CALLS
-    together = culprits.kind == "sync" and culprits.file is not None
-    if culprits.kind == "lock" or few or (together and _is_shared(evidence, culprits)):
+    of_one_file = culprits.kind == "sync" and culprits.file is not None
+    together = of_one_file and not _others_do_nothing(evidence, culprits, culprits.ranks[:1])
+    if culprits.kind == "lock" or few or together:
         return None
     ran_ns = np.clip(use.time_ns - evidence.waited_by_rank_ns("io"), 0, None)
     slowest = int(ran_ns.argmax())
@@ -298,14 +299,6 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"
     facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(use)}"
     return Unevenness(Kind.STRAGGLER, text, facts, None, (slowest,))
-
-
-def _is_shared(evidence: Evidence, culprits: Culprits) -> bool:
-    """Others make such calls on the culprits' file, too."""
-    table = evidence.file_rank
-    calls = np.asarray(table[KINDS[culprits.kind][0]])
-    rows = evidence.rows_of_file(range(len(calls)), culprits.file)
-    return len({int(table["rank"][row]) for row in rows if calls[row]}) > 1
 
 
 def _turns_on_file(evidence: Evidence) -> Unevenness | None:

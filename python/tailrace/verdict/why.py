@@ -250,19 +250,21 @@ def redundant(evidence: Evidence, kind: str) -> Cause | None:
     single = only_row(rows)
     alike = max(_readers_alike(evidence, int(row)) for row in rows)
     use, span = sum_use(files, rows), int((end - begin)[rows].sum())
-    written = use.bytes("write") if use.bytes("write") >= REDUNDANT * span else 0
+    passes = (np.asarray(files["bytes_written"])[rows] / (end - begin)[rows]).min()
     if single is not None and alike > 1:
         text = _read_by_all(evidence, single, span)
     else:
-        too = f", and {byte_count(written)} are written to it" if written else ""
         text = f"{byte_count(use.bytes('read'))} are read from {byte_count(span)} of "
-        text += f"{where_of(evidence, rows)}{too}"
+        text += where_of(evidence, rows)
+        if passes >= REDUNDANT:
+            text += f", and {byte_count(use.bytes('write'))} are written there"
     facts = f"{byte_count(use.bytes('read'))} read in all: "
     facts += evidence.described(use, "read")
-    advised = "" if alike > 1 else "back" if use.bytes("write") >= span else "again"
+    advised = "" if alike > 1 else "back" if passes >= 1 else "again"
     library = library_in(files, int(rows[0]))
     if alike == 1 and library in ("hdf5", "netcdf"):
-        moves = written and library == "netcdf"  # classic files; chunks are read as a whole
+        # classic files are moved, chunks are read as a whole
+        moves = passes >= REDUNDANT and library == "netcdf"
         advised = f"{'moved by' if moves else 'chunks of'} {library}"
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
 
