@@ -90,7 +90,7 @@ TAILRACE_EXPORT int posix_spawnp(pid_t *child, const char *file,
     return REAL(posix_spawnp)(child, file, actions, attributes, arguments, environment);
 }
 
-/* Pipes are not recorded, but their number may have been a file's. */
+/* The pipe's number may have been a file's. */
 TAILRACE_EXPORT FILE *popen(const char *command, const char *mode)
 {
     thread_started_process();

@@ -40,6 +40,8 @@ static uint32_t classify(int descriptor)
         return DESCRIPTOR_UNKNOWN;
     if (descriptor <= 2)
         return path_number(NO_DIRECTORY, standard_name(descriptor, &status));
+    if (S_ISFIFO(status.st_mode))
+        return path_number_of_pipe(descriptor, !status.st_nlink, DESCRIPTOR_IGNORED);
     uint32_t file = is_file(&status) ? path_number_found(descriptor, !status.st_nlink) : 0;
     return file ? file : DESCRIPTOR_IGNORED;
 }
@@ -52,6 +54,15 @@ uint32_t descriptor_find(int descriptor)
     if (file == DESCRIPTOR_UNKNOWN)
         file = descriptor_remember(descriptor, classify(descriptor));
     return file == DESCRIPTOR_IGNORED ? 0 : file;
+}
+
+bool descriptor_is_pipe(int descriptor)
+{
+    struct stat status;
+    int saved = errno;
+    bool is_pipe = !system_fstat(descriptor, &status) && S_ISFIFO(status.st_mode);
+    errno = saved;
+    return is_pipe;
 }
 
 uint32_t descriptor_of_long_call(int descriptor, uint32_t file)

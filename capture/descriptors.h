@@ -1,12 +1,13 @@
 /* descriptors.h: which file a descriptor stands for.
  *
- * An entry is 0 (unknown: asked of the kernel at the first use), 1 (no file: a socket, a pipe, an
- * anonymous inode) or the file's number. Descriptors that capture never saw opened (inherited,
+ * An entry is 0 (unknown: asked of the kernel at the first use), 1 (no file: a socket, an anonymous
+ * inode) or the number of the file or pipe. Descriptors that capture never saw opened (inherited,
  * received, made by libraries behind its back) are thus found.
  */
 #ifndef TAILRACE_DESCRIPTORS_H
 #define TAILRACE_DESCRIPTORS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "visibility.h"
@@ -55,6 +56,9 @@ void descriptors_reset(unsigned first, unsigned last);
 /* A file was opened: gives it a number, writes its path. Returns the number. Negative descriptors
  * (a failed open, with that error) get the number of a path that is only named. */
 uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error);
+
+/* Asked of the kernel. */
+bool descriptor_is_pipe(int descriptor);
 
 /* What a call on `file` that took so many ticks tells: a FIFO makes wait, for as long as whoever is
  * at its other end likes. To ask at each open would cost more than most opens are worth. Returns

@@ -264,7 +264,7 @@ uint32_t path_number_of_pipe(int descriptor, bool is_deleted, uint32_t otherwise
     struct path_cache *paths = take(stream);
     size_t length = paths ? path_found(paths, descriptor, is_deleted) : 0;
     uint32_t number =
-        length ? cached_number(stream, paths, before, paths->directory, length) : otherwise;
+        paths ? cached_number(stream, paths, before, paths->directory, length) : otherwise;
     give_back(paths);
     return number;
 }

@@ -67,17 +67,23 @@ PERHAPS_POSITIONED(pwritev64v2, FILE_WRITE,
 /* --- From one descriptor to another --- */
 
 /* A write of the file written to, or, where that is none, a read of the other. Where both are files
- * the bytes are read as well: that is a second record, without a time of its own. */
+ * the bytes are read as well: that is a second record, without a time of its own. A pipe between two
+ * such calls is none. */
 
 struct transfer {
     uint32_t file, source;
     enum file_op op;
 };
 
+static bool is_between(int descriptor)
+{
+    return descriptor > STDERR_FILENO && descriptor_is_pipe(descriptor);
+}
+
 static bool find_transfer(struct transfer *transfer, int out, int in)
 {
-    transfer->source = descriptor_file(in);
-    transfer->file = descriptor_file(out);
+    transfer->source = is_between(in) ? 0 : descriptor_file(in);
+    transfer->file = is_between(out) ? 0 : descriptor_file(out);
     transfer->op = transfer->file ? FILE_WRITE : FILE_READ;
     if (transfer->file)
         return true;

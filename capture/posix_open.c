@@ -194,7 +194,8 @@ static bool locks(int command)
 static __attribute__((noinline)) void note_direct(int descriptor)
 {
     int saved = errno;
-    if (descriptor > STDERR_FILENO && descriptor_file(descriptor))
+    bool opened = descriptor > STDERR_FILENO && descriptor_file(descriptor);
+    if (opened && !descriptor_is_pipe(descriptor))
         path_note("direct", descriptor);
     errno = saved;
 }

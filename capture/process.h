@@ -146,7 +146,7 @@ bool usage_spell_earlier(char *text, size_t room);
 uint32_t path_number(int directory, const char *path);
 uint32_t path_number_named(int directory, const char *path);
 uint32_t path_number_found(int descriptor, bool is_deleted);
-/* Of a FIFO that is open; `otherwise` where its path is not known. */
+/* Of a pipe that is open, by the path that a FIFO has; `otherwise` where it cannot be asked. */
 uint32_t path_number_of_pipe(int descriptor, bool is_deleted, uint32_t otherwise);
 void path_note(const char *key, int descriptor); /* its path as the text of a note */
 /* The path of a file that was opened, spelled as in its record. */

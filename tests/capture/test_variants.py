@@ -20,7 +20,8 @@ def described(call: rawstream.Call) -> str:
 @pytest.fixture
 def ran(program, environment, tmp_path):
     """(recorded stream, lines that the program reported on descriptor 9)"""
-    executable = program("variants", HERE / "variants_stdio.c", HERE / "variants_attributes.c")
+    parts = [HERE / f"variants_{part}.c" for part in ("attributes", "copies", "stdio")]
+    executable = program("variants", *parts)
     (tmp_path / "work").mkdir()
     (tmp_path / "input").write_text("123\n")
     report = tmp_path / "report"

@@ -8,6 +8,9 @@ void line(const char *function, const char *op, long bytes, long offset, int err
 /* Ends the program where the call itself went wrong. */
 void check(int good, const char *what);
 
+/* Descriptors that are copied, and bytes that go from one to another. */
+void variants_of_copies(void);
+
 /* STDIO and asynchronous I/O. */
 void variants_of_stdio(void);
 

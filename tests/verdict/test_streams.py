@@ -23,10 +23,14 @@ SLOW_S = 0.8
 
 
 def piped(program: str, folder: Path, wait_s: float) -> Run:
-    """Whoever is at the other end of its streams begins only after so long."""
+    """A Python program; whoever is at the other end of its streams begins only after so long."""
+    return recorded([sys.executable, "-c", program], folder, wait_s)
+
+
+def recorded(program: list[str], folder: Path, wait_s: float = 0) -> Run:
     words = [sys.executable, "-m", "tailrace", "run", "--no-report", "-o", folder / "trace"]
     started = subprocess.Popen(
-        [*map(str, words), "--", sys.executable, "-c", program],
+        [*map(str, words), "--", *program],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -95,6 +99,54 @@ def test_who_reads_a_fifo_waits_for_its_writer(tmp_path: Path):
     run = through_a_fifo(READS_FIFO, tmp_path, WRITER)
     assert "reads from fifo take" in run.headline
     assert "mostly waiting for whoever writes them" in run.headline
+
+
+COMPRESSES = f"""
+import subprocess, sys, time
+slow = [sys.executable, "-c", "import sys, time; time.sleep({SLOW_S}); sys.stdin.read()"]
+reader = subprocess.Popen(slow, stdin=subprocess.PIPE)
+for i in range(20_000):
+    reader.stdin.write(b"step %26d\\n" % i)
+reader.stdin.close()
+reader.wait()
+"""
+
+
+def test_who_waits_for_its_own_child_in_a_pipe_does_not_merely_sleep(tmp_path: Path):
+    run = piped(COMPRESSES, tmp_path, 0)
+    assert "writes to <pipe> take" in run.headline
+    assert "mostly waiting for whoever reads them" in run.headline
+    assert "sleep" not in [finding.code for finding in run.findings]
+
+
+POPEN = """
+#include <stdio.h>
+int main(void)
+{
+    FILE *reader = popen("sleep 1; cat >/dev/null", "w");
+    for (int i = 0; i < 100000; i++)
+        fprintf(reader, "line %d\\n", i);
+    return pclose(reader);
+}
+"""
+
+
+def test_a_program_that_only_writes_to_its_child_is_recorded(tmp_path: Path):
+    """It makes no other file call."""
+    (tmp_path / "popen.c").write_text(POPEN)
+    subprocess.run(["cc", "-O1", "-o", "popen", "popen.c"], cwd=tmp_path, check=True)
+    run = recorded([str(tmp_path / "popen")], tmp_path)
+    assert "writes to <pipe> take" in run.headline
+
+
+def test_a_pipe_that_a_program_reads_from_at_once_is_not_blamed(tmp_path: Path):
+    """Its child writes a line; what takes the time is its own computation."""
+    busy = (
+        "import subprocess, time; subprocess.check_output(['echo', 'begin'])\n"
+        "e = time.time() + 0.3\nwhile time.time() < e: pass"
+    )
+    run = piped(busy, tmp_path, 0)
+    assert "<pipe>" not in run.headline
 
 
 def test_a_program_that_prints_little_is_not_blamed_for_it(tmp_path: Path):

@@ -225,10 +225,11 @@ ADVICE: dict[str, dict[str, str]] = {
     "overlapped_io": {"": "if the main thread waits for it: give it other work meanwhile"},
     "streams": {
         "": "print less, or into a file",
-        "write, waited for": "find out why it is read so slowly: the next program of the pipe, the "
-        "launcher, or the terminal; or print less",
+        "write, waited for": "find out why it is read so slowly: the process at the other end of "
+        "the pipe, the launcher, or the terminal; or print less",
         "read": "read larger parts, or from a file",
-        "read, waited for": "find out why it is written so slowly: the program before in the pipe",
+        "read, waited for": "find out why it is written so slowly: the process at the other end of "
+        "the pipe",
     },
     "sleep": {
         "polls": "a message (MPI_Recv) or a notice (inotify) wakes at once who waits for a file",

@@ -1,4 +1,4 @@
-"""FIFOs, and standard streams that are pipes, sockets or terminals: no file system makes them
+"""Pipes, FIFOs, and standard streams that are sockets or terminals: no file system makes them
 faster, so that their time is in no share of I/O, but a run can wait there as long as for files.
 
 | sentence                                     | said when                                        |
