@@ -336,16 +336,22 @@ def test_a_rank_of_which_nothing_was_found_counts_in_no_average():
 
 
 @pytest.mark.parametrize(("by_first", "by_second", "said"), [(40, 0, True), (40, 20, False)])
-def test_who_computes_longest_and_writes_is_said_to(by_first, by_second, said):
-    """Rank 0 computes 8 s, the other 4 s: it may format what it writes, which no call shows."""
+@pytest.mark.parametrize(
+    ("call", "verb", "work"), [(write, "writes", "formatting"), (read, "reads", "parsing")]
+)
+def test_who_computes_longest_and_moves_the_bytes_is_said_to(
+    call, verb, work, by_first, by_second, said
+):
+    """Rank 0 computes 8 s, the other 4 s: it may format what it writes, or parse what it reads,
+    which no call shows."""
     rows = [
-        [useful(compute * SECOND), write(MILLISECOND, size=size * 10**6), mpi(wait * SECOND)]
+        [useful(compute * SECOND), call(MILLISECOND, size=size * 10**6), mpi(wait * SECOND)]
         for compute, size, wait in ((8, by_first, 0), (4, by_second, 4))
     ]
     end = 8 * SECOND + MILLISECOND
     found = finding(Program(rows, end, end, 8 * SECOND), "load_imbalance")
-    assert (", which writes 100 % of the bytes, computes 1.33 times" in found.finding) == said
-    assert ("formatting" in found.advice) == said
+    assert (f", which {verb} 100 % of the bytes, computes 1.33 times" in found.finding) == said
+    assert (work in found.advice) == said
 
 
 def test_what_a_killed_rank_did_last_may_be_computation():

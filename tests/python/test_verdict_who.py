@@ -106,6 +106,30 @@ def test_a_straggler_does_the_same_in_more_time():
     assert who(program(*rows)) == "rank 2 takes 5.00 times as long as the others for as many writes"
 
 
+def test_who_waits_longest_to_synchronise_may_have_written_most():
+    """Four fsyncs each, 1 s but on rank 3: there they take 5 s, behind twelve times the bytes."""
+
+    def synchronising(sizes: tuple[int, ...]) -> str:
+        rows = [
+            [write(MILLISECOND, own(rank), size * 10**6, 4), fsync(length * SECOND, own(rank), 4)]
+            for rank, (size, length) in enumerate(zip(sizes, (1, 1, 1, 5), strict=True))
+        ]
+        return who(program(*rows))
+
+    told = "rank 3 writes 80.0 % of the bytes and the others wait for it"
+    assert synchronising((4, 4, 4, 48)) == told
+    assert "times as long as the others for as many fsyncs" in synchronising((48, 48, 48, 48))
+
+
+def test_a_rank_that_does_as_much_as_each_other_that_does_any_is_not_blamed():
+    """Rank 0 hands out work: a third each is an even part of three. With four times the writes of
+    each of two others it is not."""
+    rows = [[write((10 + n) * SECOND, own(n), n * 10**8, 100)] for n in (1, 1, 1)]
+    assert "and the others wait for it" not in who(program([], *rows))
+    rows[2] = [write(40 * SECOND, own(3), 4 * 10**8, 400)]
+    assert "rank 3 writes 66.7 % of the bytes and the others wait" in who(program([], *rows))
+
+
 def test_who_waits_for_a_processor_is_no_straggler():
     """Rank 2 writes for 5 s and waits for a processor for 4 of them; for 1 of them, 4 are left."""
     rows = [[write((5 if rank == 2 else 1) * SECOND, own(rank), 10**8, 50)] for rank in range(4)]

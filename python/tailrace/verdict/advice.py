@@ -203,7 +203,10 @@ ADVICE: dict[str, dict[str, str]] = {
     "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {
         "": "change the decomposition, or balance the work dynamically",
-        "writer": "what it does to write counts as computation where it is no file call: "
+        "reads": "what it does to read counts as computation where it is no file call: parsing, "
+        "unpacking; let every rank do that for its part, or read binary numbers; else change the "
+        "decomposition",
+        "writes": "what it does to write counts as computation where it is no file call: "
         "formatting, packing, compressing; let every rank do that for its part, or write binary "
         "numbers; else change the decomposition",
         "idle": "let every rank compute: one that only hands out work, or gathers it, keeps a core "

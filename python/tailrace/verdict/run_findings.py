@@ -9,7 +9,7 @@ from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_un
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
 from tailrace.verdict.off_path import asleep, slept_ns, slept_share, slept_text
-from tailrace.verdict.requests import KINDS, sum_use
+from tailrace.verdict.requests import KINDS, MOVING_KINDS, VERBS, sum_use
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
 from tailrace.verdict.streams import slept_in_streams, streams
 
@@ -17,9 +17,9 @@ from tailrace.verdict.streams import slept_in_streams, streams
 # even: the longest takes no more than so many times the mean of them.
 IDLE_SHARE = 0.5
 EVEN = 1.1
-# Who writes so much of all bytes may compute longer for the sake of it, if these are no fewer than
-# formatting makes of that time.
-WRITES_NEARLY_ALL = 0.9
+# Who reads or writes so much of all bytes may compute longer for the sake of it, if these are no
+# fewer than parsing or formatting makes of that time.
+MOVES_NEARLY_ALL = 0.9
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
 # Who looks one name up so often, and does little else with files, waits for it.
@@ -50,10 +50,10 @@ def imbalance(evidence: Evidence) -> Finding | None:
     known = sorted(set(range(times.ranks)) - set(times.missing))
     least = min(known, key=lambda p: useful[p])
     idle = _idle(useful[known])
-    written = _share_written(evidence, rank, to_seconds(useful[rank] - mean_ns))
     who, kind = f"rank {rank}", ""
-    if written >= WRITES_NEARLY_ALL:
-        who, kind = f"{who}, which writes {percent(written)} of the bytes,", "writer"
+    if moves := _moves_nearly_all(evidence, rank, to_seconds(useful[rank] - mean_ns)):
+        verb, moved = moves
+        who, kind = f"{who}, which {verb} {percent(moved)} of the bytes,", verb
     text = f"{who} computes {longer}"
     if idle.any():
         busy_ns, idle_ns = useful[known][~idle].mean(), useful[known][idle].mean()
@@ -91,11 +91,16 @@ def _uneven_sleep(evidence: Evidence, outside: str, share: float, loss: float) -
     )
 
 
-def _share_written(evidence: Evidence, rank: int, longer_s: float) -> float:
-    """Of all bytes that ranks write; 0 where those are few for so long a time."""
-    written = evidence.by_rank("write").bytes
-    whole = int(written.sum())
-    return float(written[rank] / whole) if whole > SLOWEST_BYTES_PER_S * longer_s else 0.0
+def _moves_nearly_all(evidence: Evidence, rank: int, longer_s: float) -> tuple[str, float] | None:
+    """That the rank reads, or writes, and what share of all bytes that are: of the two the one with
+    more bytes. None where others do it too, or these are few for so long a time."""
+    moved = {VERBS[kind][0]: evidence.by_rank(kind).bytes for kind in MOVING_KINDS}
+    verb = max(moved, key=lambda verb: int(moved[verb][rank]))
+    whole = int(moved[verb].sum())
+    if whole <= SLOWEST_BYTES_PER_S * longer_s:
+        return None
+    share = float(moved[verb][rank] / whole)
+    return (verb, share) if share >= MOVES_NEARLY_ALL else None
 
 
 def _idle(useful: np.ndarray) -> np.ndarray:

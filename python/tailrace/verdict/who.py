@@ -13,8 +13,10 @@ both for each):
 | rank r alone writes F for n      | the n ranks use F by collective    | others open F, but call  |
 | ranks that call MPI-IO together  | calls, and n is twice the workers  | nothing collective       |
 | only n of P ranks write F        | n ≤ P / 2 do 90 %, others nothing  | others do 10 % or more   |
-| rank r writes x % of the bytes   | r moves 1.3 times the mean, and is | r moves as much as the   |
-| / makes x % of the calls         | the one with most time             | others but is slower     |
+| rank r writes x % of the bytes   | r moves 1.3 times the mean of those| r moves as much as the   |
+| / makes x % of the calls         | that do any, and is the one with   | others that do any, but  |
+|                                  | most time; writes, where it waits  | is slower                |
+|                                  | to synchronise or close            |                          |
 | rank r takes x times as long for | calls and bytes are within 1.3 of  | r does more than others  |
 | as many writes                   | the mean, time is 2 × the others'  | or all synchronise 1 file|
 | ranks write F one after another  | the critical path leads over most  | ranks use F at the same  |
@@ -259,18 +261,29 @@ def _facts(evidence: Evidence, culprits: Culprits) -> str:
 def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness | None:
     """The rank with most time does more than the others: in bytes, or in calls."""
     slowest = int(use.time_ns.argmax())
-    verb = {"read": "reads", "write": "writes"}.get(culprits.kind, "")
+    verb = "reads" if culprits.kind == "read" else "writes"
     noun = _plural(evidence, culprits.kind)
     even = f"an even part is {percent(1 / evidence.ranks)}"
     for code, work, does in (
-        (Kind.UNEVEN_BYTES, use.bytes, f"{verb} {{}} of the bytes"),
+        (Kind.UNEVEN_BYTES, _bytes_behind(evidence, use, culprits), f"{verb} {{}} of the bytes"),
         (Kind.UNEVEN_CALLS, use.calls, f"makes {{}} of the {noun}"),
     ):
-        if work[slowest] == work.max() and work[slowest] >= UNEVEN_WORK * work.mean() > 0:
+        if work[slowest] == work.max() and not _is_even(work):
             share = percent(float(work[slowest] / work.sum()))
             text = f"rank {slowest} {does.format(share)} and the others wait for it"
             return Unevenness(code, text, f"{even}; {_spread(use)}", culprits.file, (slowest,))
     return None
+
+
+def _bytes_behind(evidence: Evidence, use: RankUse, culprits: Culprits) -> np.ndarray:
+    """Those that the calls move: to synchronise or to close waits for what was written before."""
+    waits_for_writes = culprits.kind in ("sync", "close")
+    return evidence.by_rank("write").bytes if waits_for_writes else use.bytes
+
+
+def _is_even(work: np.ndarray) -> bool:
+    """Of those that do any: a master that hands out work makes no other's part larger."""
+    return not work.any() or work.max() <= UNEVEN_WORK * work[work > 0].mean()
 
 
 def _spread(use: RankUse) -> str:
@@ -290,7 +303,7 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     ran_ns = np.clip(use.time_ns - evidence.waited_by_rank_ns("io"), 0, None)
     slowest = int(ran_ns.argmax())
     others = float(np.median(np.delete(ran_ns, slowest)))
-    equal = all(w.max() <= UNEVEN_WORK * w.mean() for w in (use.bytes, use.calls) if w.any())
+    equal = _is_even(_bytes_behind(evidence, use, culprits)) and _is_even(use.calls)
     if not equal or not others or ran_ns[slowest] < STRAGGLING * others:
         return None
     plural = _plural(evidence, culprits.kind)
