@@ -220,3 +220,41 @@ def test_what_is_written_for_others_is_no_preallocation():
     codes = {f.code for f in judge(Evidence(_written_from("PMPI_File_write_at_all"))).findings}
     assert "few_aggregators" in codes
     assert "preallocation" not in codes
+
+
+@pytest.mark.parametrize(
+    ("function", "finding", "advised"),
+    [
+        ("MPI_File_open", "s each, made by MPI_File_open, take", "open fewer files by MPI-IO"),
+        ("PMPI_File_open", "s each, made by MPI_File_open, take", "open fewer files by MPI-IO"),
+        ("find_input", "s each take", "broadcast the answer"),
+    ],
+)
+def test_look_ups_of_mpi_are_not_the_programs_to_spare(function, finding, advised):
+    """2,000 by each rank, below this function."""
+    looked = Interval("io", 2 * SECOND, "stat", FIELD, 0, 2000)
+    rows = [[useful(6 * SECOND), looked] for _ in range(RANKS)]
+    columns = Program(rows, *[8 * SECOND] * 2, 6 * SECOND).columns()
+    names = [name for name in columns["files"] if name.endswith("_ns") and "rank" not in name]
+    row = {name: [0] for name in [*names, "bytes_read", "bytes_written"]}
+    row |= {"look_up_ns": [2 * RANKS * SECOND]}
+    frames = {"function": ["inside", function, "main"], "source": [""] * 3, "line": [0] * 3}
+    frames |= {"module": ["libmpi.so.12", "libmpi.so.12", "model"]}
+    places = {"file": [columns["files"]["path"].index(FIELD)], "path": [0], "paths": [[0, 1, 2]]}
+    found = judge(Evidence(columns | {"places": row | places | {"frames": frames}})).findings[0]
+    assert found.code == "look_ups"
+    assert finding in found.finding
+    assert advised in found.advice
+
+
+@pytest.mark.parametrize(
+    ("readers", "advised"), [(1, "gather in memory"), (2, "MPI_File_read_all")]
+)
+def test_one_rank_alone_has_no_other_to_read_collectively_with(readers, advised):
+    """100,000 reads of 32 B by MPI_File_read, on rank 0 or on all."""
+    reading = read(2 * SECOND, FIELD, 3_200_000, 100_000, layer="mpiio")
+    rows = [[useful(6 * SECOND), reading if rank < readers else mpi(2 * SECOND)] for rank in (0, 1)]
+    program = Program(rows, 8 * SECOND, 6 * SECOND + readers * SECOND, 6 * SECOND)
+    findings = judge(Evidence(program.columns())).findings
+    small = next(finding for finding in findings if finding.code == "small_requests")
+    assert advised in small.advice

@@ -3,6 +3,7 @@ said. Every run is built by arithmetic."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tailrace.verdict.evidence import Evidence, Kind
@@ -269,3 +270,16 @@ def test_what_is_not_on_a_file_system_is_nobodys_io():
         "I/O takes 25.0 % of this run, mostly on /dev/shm/segment, which is not on a file system."
     )
     assert verdict.findings == []
+
+
+def test_who_is_slower_in_a_file_that_all_write_may_wait_for_the_others():
+    """Its node is the first guess only where each rank writes a file of its own."""
+
+    def advice_of(name: Callable[[int], bytes]) -> str:
+        lengths = (SECOND, SECOND, 5 * SECOND, SECOND)
+        rows = [[write(length, name(rank), 10**8, 50)] for rank, length in enumerate(lengths)]
+        findings = judge(Evidence(program(*rows).columns())).findings
+        return next(finding.advice for finding in findings if finding.code is Kind.STRAGGLER)
+
+    assert "to one file at once wait for each other" in advice_of(lambda _: b"/run/out")
+    assert advice_of(own).startswith("compare this rank's node")

@@ -117,6 +117,15 @@ def test_parts_of_a_file_are_not_redundant():
     assert first(part).code == "slow_file_system"
 
 
+def test_what_each_rank_reads_many_times_is_to_be_kept():
+    many = read(SECOND, b"/run/input.dat", 20 * 268 * MB, 5000, reach=(0, 268 * MB))
+    found = first(many)
+    assert found.finding == "each of 4 ranks reads all 268 MB of input.dat 20.0 times"
+    assert found.advice == "keep in memory what is needed again"
+    once = read(SECOND, b"/run/input.dat", 268 * MB, 64, reach=(0, 268 * MB))
+    assert "MPI_Bcast" in first(once).advice
+
+
 def test_bytes_read_again_that_are_not_all_of_the_file():
     again = read(SECOND, b"/run/input.dat", 150 * MB, 64, reach=(0, 268 * MB))
     assert first(again).finding == "600 MB are read from 268 MB of input.dat"

@@ -45,7 +45,12 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "give the ranks equal parts, or write collectively (MPI_File_write_at_all)"
     },
     "uneven_calls": {"": "merge this rank's calls into larger ones, as the others do"},
-    "straggler": {"": "compare this rank's node, cores and open flags (O_SYNC) with the others'"},
+    "straggler": {
+        "": "compare this rank's node, cores and open flags (O_SYNC) with the others'",
+        "shared": "ranks that write to one file at once wait for each other: let each write a file "
+        "of its own, or gather them (MPI_File_write_all); else compare this rank's node and cores "
+        "with the others'",
+    },
     "taking_turns": {
         "": "look for a lock or a baton; a file per rank, or collective calls, need neither",
         "mpiio": "write collectively, or disable data sieving: hint romio_ds_write=disable",
@@ -81,6 +86,8 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "look_ups": {
         "": "look up once, on one rank, and broadcast the answer",
+        "mpiio": "open fewer files by MPI-IO, and keep them open: its library looks at each, and "
+        "at the file system, when it opens it",
         "one rank": "look up less often, or wait for a notice: inotify",
         "each name": "look up fewer names: one file instead of many; a listing tells directories "
         "from files without look-ups (d_type, os.scandir)",

@@ -1,16 +1,19 @@
 """What was done to files, by the functions through which the calls went."""
 
 import re
+from collections import defaultdict
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from tailrace.verdict.cause import CAUSE_SHARE
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import KINDS
 
 MPI = re.compile("P?MPI_[A-Z]")
+MPI_FILE = re.compile("P?(MPI_File_.*)")
 PREALLOCATE = re.compile("P?MPI_File_preallocate$")
 
 
@@ -40,6 +43,25 @@ def moved_for_mpiio(evidence: Evidence) -> Done:
     own = _done(evidence, MPI, inside=False)
     less = zip(moved, own, preallocated(evidence), strict=True)
     return Done(*(np.asarray(whole) - part - room for whole, part, room in less))
+
+
+def made_by_mpiio(evidence: Evidence, kind: str) -> str:
+    """The function of MPI-IO inside which most of the time in such calls is spent; empty where the
+    program, or another library, makes them."""
+    places = Places(evidence.columns)
+    if not len(places.files):
+        return ""
+    spent, by_function = places.time_ns((kind,)), defaultdict[str, int](int)
+    paths, names = places.table["paths"], places.table["frames"]["function"]
+    matches = [MPI_FILE.match(str(name)) for name in names]
+    for row in np.flatnonzero((places.files >= 0) & (spent > 0)):
+        path = paths[places.table["path"][row]]
+        functions = {found[1] for frame in path if (found := matches[frame]) is not None}
+        for function in functions:
+            by_function[function] += int(spent[row])
+    function = max(by_function, key=by_function.__getitem__, default="")
+    enough = function and by_function[function] >= CAUSE_SHARE * evidence.use.time_ns(kind)
+    return function if enough else ""
 
 
 def _done(evidence: Evidence, function: re.Pattern[str], *, inside: bool) -> Done:

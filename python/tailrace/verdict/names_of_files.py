@@ -10,6 +10,7 @@ import numpy as np
 
 from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent
+from tailrace.verdict.by_path import made_by_mpiio
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.requests import (
@@ -55,11 +56,13 @@ def in_names(evidence: Evidence) -> Cause:
     facts = " and ".join(calls_of(use, kind, functions) for kind in kinds)
     if use.time_ns("look_up") >= CAUSE_SHARE * whole:
         part = part_of_io(evidence, use.time_ns("look_up"), use.calls("look_up"))
-        text = f"{calls_of(use, 'look_up', functions)} {part}"
-        advised = "one rank" if evidence.ranks == 1 else ""
+        maker = made_by_mpiio(evidence, "look_up")
+        by = f", made by {maker}," if maker else ""
+        text = f"{calls_of(use, 'look_up', functions)}{by} {part}"
+        advised = "mpiio" if maker else "one rank" if evidence.ranks == 1 else ""
         names = np.count_nonzero(evidence.files["look_ups"])
         if names >= MANY_FILES and use.calls("look_up") <= FEW_LOOK_UPS * names:
-            advised = "each name"
+            advised = advised if maker else "each name"
         return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
     if (cause := _reopened(evidence, facts) or _many_files(evidence, facts)) is not None:
         return cause

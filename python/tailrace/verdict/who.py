@@ -78,13 +78,15 @@ class Culprits(NamedTuple):
 
 class Unevenness(NamedTuple):
     """Which ranks do the I/O: the finding's kind, its sentence, the facts behind it, the file (a
-    row of "files") and the ranks that it is about."""
+    row of "files") and the ranks that it is about, and which advice, where that is not the one of
+    the file's library."""
 
     code: Kind
     finding: str
     facts: str
     file: int | None = None
     ranks: tuple[int, ...] = ()
+    advised: str = ""
 
 
 def who_does_io(evidence: Evidence) -> Finding | None:
@@ -112,7 +114,7 @@ def _library(evidence: Evidence, cause: Unevenness) -> str:
     turns by the program."""
     if cause.code in (Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS):
         return ""
-    return library_in(evidence.files, cause.file)
+    return cause.advised or library_in(evidence.files, cause.file)
 
 
 def _cause(evidence: Evidence) -> Unevenness | None:
@@ -296,9 +298,8 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     synchronise one file: who comes first waits for what all have written. Nor for a few renames,
     removals and the like: equal numbers of these need not be equal calls."""
     few = culprits.kind == "other" and use.calls.mean() < COMPARABLE_CALLS
-    of_one_file = culprits.kind == "sync" and culprits.file is not None
-    together = of_one_file and not _others_do_nothing(evidence, culprits, culprits.ranks[:1])
-    if culprits.kind == "lock" or few or together:
+    alone = culprits.file is None or _others_do_nothing(evidence, culprits, culprits.ranks[:1])
+    if culprits.kind == "lock" or few or (culprits.kind == "sync" and not alone):
         return None
     ran_ns = np.clip(use.time_ns - evidence.waited_by_rank_ns("io"), 0, None)
     slowest = int(ran_ns.argmax())
@@ -311,7 +312,8 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     rest = "the other" if evidence.ranks == 2 else "the others"
     text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"
     facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(use)}"
-    return Unevenness(Kind.STRAGGLER, text, facts, None, (slowest,))
+    advised = "shared" if culprits.kind == "write" and not alone else ""
+    return Unevenness(Kind.STRAGGLER, text, facts, None, (slowest,), advised)
 
 
 def _turns_on_file(evidence: Evidence) -> Unevenness | None:

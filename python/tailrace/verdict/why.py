@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from tailrace.names import base_name
-from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
+from tailrace.units import byte_count, count, digits, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice, library_in
 from tailrace.verdict.by_path import moved_for_mpiio
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
@@ -127,12 +127,15 @@ def _library(evidence: Evidence, cause: Cause) -> str:
     """Of the file that the cause is about, or of the one with most time; of MPI-IO the way in which
     most of the time is."""
     files = evidence.files
-    library = library_in(files, _most(evidence, KINDS) if cause.file is None else cause.file)
+    file = _most(evidence, KINDS) if cause.file is None else cause.file
+    library = library_in(files, file)
     ways = mpiio_ways(evidence.columns["functions"])
     way = max(ways, key=lambda way: ways[way])
     small = cause.code in (Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS)
     if not small or library not in ("mpiio", "posix") or cause.advised:
         return library
+    if len(evidence.rows_of_file(range(len(evidence.file_rank["rank"])), file)) == 1:
+        return "posix"  # no other rank has anything to merge
     if way == "independent" or ways[way] < CAUSE_SHARE * evidence.use.time_ns():
         return library
     waited = way == "collective" and waits_for_collective(evidence.columns["functions"])
@@ -260,7 +263,8 @@ def redundant(evidence: Evidence, kind: str) -> Cause | None:
             text += f", and {byte_count(use.bytes('write'))} are written there"
     facts = f"{byte_count(use.bytes('read'))} read in all: "
     facts += evidence.described(use, "read")
-    advised = "" if alike > 1 else "back" if passes >= 1 else "again"
+    again = alike == 1 or _read_again_by_each(evidence, rows)
+    advised = "" if not again else "back" if alike == 1 and passes >= 1 else "again"
     library = library_in(files, int(rows[0]))
     if alike == 1 and library in ("hdf5", "netcdf"):
         # classic files are moved, chunks are read as a whole
@@ -287,9 +291,20 @@ def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
     each = np.asarray(evidence.file_rank["bytes_read"])[evidence.readers_of(file)]
     if min(each.min(), _stretches(evidence, file).min()) < NEARLY_WHOLE * span:
         return f"{byte_count(moved)} are read from {byte_count(span)} of {name}"
+    times = f" {digits(each.mean() / span)} times" if each.min() >= REDUNDANT * span else ""
     if len(each) < evidence.ranks:
-        return f"{len(each)} ranks each read all {byte_count(span)} of {name}"
-    return f"each of {len(each)} ranks reads all {byte_count(span)} of {name}"
+        return f"{len(each)} ranks each read all {byte_count(span)} of {name}{times}"
+    return f"each of {len(each)} ranks reads all {byte_count(span)} of {name}{times}"
+
+
+def _read_again_by_each(evidence: Evidence, rows: np.ndarray) -> bool:
+    """Whether each rank that reads these files reads the same bytes more than once: to keep them
+    saves more than to have them from another."""
+    span = np.asarray(evidence.files["reads_end"]) - np.asarray(evidence.files["reads_begin"])
+    each = np.asarray(evidence.file_rank["bytes_read"])
+    return all(
+        each[evidence.readers_of(int(row))].min() >= REDUNDANT * span[int(row)] for row in rows
+    )
 
 
 def surplus(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ use tailrace_trace::Columns;
 use tailrace_trace::event::{FileCall, FileKind, Layer, Part, Shape};
 use tailrace_trace::tables::Window;
 
-use crate::steps::Line;
+use crate::steps::{Access, Line};
 
 /// Requests below this size are small: they cost more by their number than by their bytes.
 const SMALL_BYTES: u64 = 64 * 1024;
@@ -18,8 +18,8 @@ const FEW: usize = 4;
 /// The unit in which a system's page cache, and most file systems, hold a file.
 const BLOCK_BYTES: i64 = 4096;
 
-/// The reads, or the writes, of a file by one rank or all. Calls without a known offset (before
-/// the first seek, or of pipes) are only in `small`.
+/// The reads, or the writes, of a file by one rank or all. Calls without a known offset (writes
+/// before the first seek, which may append, or of pipes) are only in `small`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
     /// Calls that begin where the one before of the same location ended, after that, or before.
@@ -102,9 +102,12 @@ struct Track {
 /// Where `read` and `write` go on: the trace has no offset of theirs, but of each `lseek`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Descriptor {
-    /// Known from a seek on, while the location has the file open once: which of two descriptors
-    /// a call is on the trace does not say.
+    /// Known while the location has the file open once: which of two descriptors a call is on the
+    /// trace does not say.
     place: Option<i64>,
+    /// Whether it was not put anywhere since the file was opened: reads begin at 0 then, and
+    /// writes perhaps at the end, since the trace does not say whether they append.
+    unmoved: bool,
     open: u32,
 }
 
@@ -154,11 +157,30 @@ impl Descriptor {
     fn turns(&mut self, turn: Turn, calls: u32, sought: i64) {
         match turn {
             Turn::Stays | Turn::GoesOn => {}
-            Turn::Seeks => self.place = (self.open < 2).then_some(sought),
+            Turn::Seeks => {
+                self.place = (self.open < 2).then_some(sought);
+                self.unmoved = false;
+            }
             Turn::Loses => self.place = None,
-            Turn::Opens => *self = Self { place: None, open: self.open.saturating_add(calls) },
-            Turn::Closes => *self = Self { place: None, open: self.open.saturating_sub(calls) },
+            Turn::Opens => {
+                let open = self.open.saturating_add(calls);
+                *self = Self { place: (open == 1).then_some(0), unmoved: true, open };
+            }
+            Turn::Closes => {
+                *self = Self { open: self.open.saturating_sub(calls), ..Self::default() };
+            }
         }
+    }
+
+    /// Where it is for such a call; lost to a write that may append.
+    fn place_of(&mut self, call: &Use) -> Option<i64> {
+        if call.turn != Turn::GoesOn {
+            return None;
+        }
+        if self.unmoved && call.way == Access::Write.direction() {
+            self.place = None;
+        }
+        self.place
     }
 }
 
@@ -180,7 +202,7 @@ impl Track {
     /// Calls without an offset: they go on from where the descriptor stands, if that is known. The
     /// distances of others are counted from where these others ended.
     fn go_on(&mut self, call: &Use, calls: usize, way: Option<usize>) {
-        if let Some(begin) = self.descriptor.place.filter(|_| call.turn == Turn::GoesOn) {
+        if let Some(begin) = self.descriptor.place_of(call) {
             let reached = mem::replace(&mut self.reached, begin);
             self.place_run(0, call.bytes, calls, way);
             self.descriptor.place = Some(mem::replace(&mut self.reached, reached));
@@ -389,10 +411,32 @@ mod tests {
     }
 
     #[test]
+    fn reads_begin_where_the_file_does_and_writes_may_append() {
+        let write = Use { track: 0, distance: None, bytes: 10, way: Some(1), turn: Turn::GoesOn };
+        let mut track = Track::default();
+        for _ in 0..2 {
+            turn(&mut track, Turn::Opens, None, 0);
+            turn(&mut track, Turn::GoesOn, None, 50);
+            turn(&mut track, Turn::GoesOn, None, 50);
+            turn(&mut track, Turn::Closes, None, 0);
+        }
+        assert_eq!(track.patterns[0].reach(), Some((0, 100)));
+        // the second time it goes back to the begin
+        assert_eq!((track.patterns[0].consecutive, track.patterns[0].backward), (3, 1));
+        turn(&mut track, Turn::Opens, None, 0);
+        track.follow(&write, 1, 5, true);
+        turn(&mut track, Turn::GoesOn, None, 50); // behind what was written, wherever that is
+        assert_eq!((track.patterns[1].nowhere, track.patterns[0].nowhere), (1, 1));
+        turn(&mut track, Turn::Seeks, Some(0), 0);
+        track.follow(&write, 1, 5, true);
+        assert_eq!(track.patterns[1].touched, Some((0, 10)));
+    }
+
+    #[test]
     fn reads_go_on_from_where_the_descriptor_was_put() {
         let mut track = Track::default();
+        turn(&mut track, Turn::GoesOn, None, 10); // it was open before: nobody knows where
         turn(&mut track, Turn::Opens, None, 0);
-        turn(&mut track, Turn::GoesOn, None, 10); // from where, nobody knows
         assert_eq!((track.patterns[0].nowhere, track.patterns[0].reach()), (1, None));
         for (offset, bytes) in [(1000, 10), (5000, 10), (200, 10)] {
             turn(&mut track, Turn::Seeks, Some(offset), 0);
@@ -410,7 +454,7 @@ mod tests {
     fn reads_that_go_on_together_are_as_if_one_by_one() {
         let start = Track {
             reached: 77,
-            descriptor: Descriptor { place: Some(5000), open: 1 },
+            descriptor: Descriptor { place: Some(5000), unmoved: false, open: 1 },
             ..Track::default()
         };
         let call = Use { track: 0, distance: None, bytes: 100, way: Some(0), turn: Turn::GoesOn };
