@@ -195,6 +195,7 @@ class Program:
         """Of threads and processes that are not the main ones."""
         names = ("other_threads_in_mpi", "overlapped_mpi_calls", "overlapped_mpi_ns")
         names += ("bytes_by_other_threads", "bytes_by_other_processes")
+        names += ("device_read_by_others_ns", "device_write_by_others_ns")
         nothing = [0] * len(self.ranks)
         return {n: np.array(self.others.get(n, nothing), dtype=np.int64) for n in names}
 

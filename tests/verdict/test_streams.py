@@ -139,6 +139,19 @@ def test_a_program_that_only_writes_to_its_child_is_recorded(tmp_path: Path):
     assert "writes to <pipe> take" in run.headline
 
 
+def test_a_thread_that_waits_at_a_pipe_is_not_the_program(tmp_path: Path):
+    """As Guile's does for signals, and those of Python's pools: meanwhile the main one computes."""
+    beside = (
+        "import os, threading, time; begin, end = os.pipe()\n"
+        "waiting = threading.Thread(target=lambda: os.read(begin, 1)); waiting.start()\n"
+        "e = time.time() + 0.5\nwhile time.time() < e: pass\n"
+        "os.write(end, b'x'); waiting.join()"
+    )
+    run = piped(beside, tmp_path, 0)
+    assert "<pipe>" not in run.headline
+    assert "streams" not in [finding.code for finding in run.findings]
+
+
 def test_a_pipe_that_a_program_reads_from_at_once_is_not_blamed(tmp_path: Path):
     """Its child writes a line; what takes the time is its own computation."""
     busy = (

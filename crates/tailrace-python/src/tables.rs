@@ -42,7 +42,7 @@ fn ended(how: Ended) -> &'static str {
 
 pub(crate) fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
-    let times: [Column; 17] = [
+    let times: [Column; 19] = [
         ("useful_ns", |rank| rank.useful),
         ("io_ns", |rank| rank.io),
         ("mpi_ns", |rank| rank.mpi),
@@ -54,6 +54,8 @@ pub(crate) fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -
         ("overlapped_mpi_ns", |rank| rank.others.mpi),
         ("bytes_by_other_threads", |rank| rank.others.bytes as i64),
         ("bytes_by_other_processes", |rank| rank.others.bytes_of_processes as i64),
+        ("device_read_by_others_ns", |rank| rank.others.devices[0]),
+        ("device_write_by_others_ns", |rank| rank.others.devices[1]),
         ("mpiio_ns", |rank| rank.mpiio),
         ("posix_in_mpiio_ns", |rank| rank.posix_in_mpiio),
         ("between_ns", |rank| rank.between),

@@ -11,6 +11,7 @@ use crate::longest::Longest;
 use crate::reduce::Rank;
 use crate::reduce::thread::Thread;
 use crate::run::Results;
+use crate::steps::Access;
 
 pub use crate::accounts::longest::Span;
 pub use crate::accounts::patterns::Pattern;
@@ -85,6 +86,9 @@ pub struct Others {
     /// of other processes.
     pub bytes: u64,
     pub bytes_of_processes: u64,
+    /// Time of their reads and of their writes on devices: pipes, terminals, sockets. Whoever waits
+    /// there is not the main thread.
+    pub devices: [i64; 2],
 }
 
 /// A file that was used.
@@ -275,6 +279,13 @@ fn add_other(rank: &Rank<'_>, account: &mut RankAccount, thread: &Thread, table:
     let same = main.is_none_or(|main| (&main.host, main.process) == (&table.host, table.process));
     let bytes = if same { &mut others.bytes } else { &mut others.bytes_of_processes };
     *bytes = bytes.saturating_add(thread.bytes[0].saturating_add(thread.bytes[1]));
+    for ((file, _), tally) in &thread.tallies.files {
+        if tables.files[*file as usize].place() == Place::Device {
+            for way in [Access::Read, Access::Write] {
+                others.devices[way as usize] += tally.time[way as usize];
+            }
+        }
+    }
 }
 
 impl Results<'_> {

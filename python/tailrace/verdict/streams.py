@@ -3,8 +3,8 @@ faster, so that their time is in no share of I/O, but a run can wait there as lo
 
 | sentence                                     | said when                                        |
 |----------------------------------------------|--------------------------------------------------|
-| n writes to <stdout: pipe> take x % of the   | some rank spends NOTABLE_LOSS of the run in them |
-| run                                          |                                                  |
+| n writes to <stdout: pipe> take x % of the   | some rank spends NOTABLE_LOSS of the run in them;|
+| run                                          | not other threads of it                          |
 | …, mostly waiting for whoever                | the main thread sleeps for half of that time at  |
 | reads them                                   | least (not of many short writes that are taken)  |
 """
@@ -21,14 +21,20 @@ DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "re
 
 
 def streams(evidence: Evidence) -> Finding | None:
-    """Of the rank, stream and direction with most time."""
+    """Of the rank, stream and direction with most time of the main thread, at least: who else of
+    the rank reads or writes devices is taken off."""
     table, paths = evidence.columns["file_rank"], evidence.columns["files"]["path"]
     elsewhere = np.flatnonzero(evidence.elsewhere)
     named = [file for file in elsewhere if paths[file].startswith((b"<std", b"<pipe>"))]
     rows = np.flatnonzero(np.isin(table["file"], named))
     if not len(rows):
         return None
-    spent = {(row, kind): int(table[f"{kind}_ns"][row]) for row in rows for kind in DIRECTIONS}
+    others_ns = {kind: evidence.of_ranks(f"device_{kind}_by_others_ns") for kind in DIRECTIONS}
+    spent = {
+        (row, kind): int(table[f"{kind}_ns"][row] - others_ns[kind][table["rank"][row]])
+        for row in rows
+        for kind in DIRECTIONS
+    }
     (row, kind), time_ns = max(spent.items(), key=lambda item: item[1])
     share = evidence.share(float(time_ns))
     if share < NOTABLE_LOSS:
@@ -36,18 +42,20 @@ def streams(evidence: Evidence) -> Finding | None:
     rank, calls = int(table["rank"][row]), int(table[DIRECTIONS[kind][0]][row])
     noun, preposition, others = DIRECTIONS[kind]
     whose = "" if evidence.ranks == 1 else f"rank {rank}'s "
-    what = f"{count(calls, noun.removesuffix('s'))} {preposition}"
-    takes = f"{'takes' if calls == 1 else 'take'} {percent(share)} of the run"
-    text = f"{whose}{what} {base_name(paths[table['file'][row]])} {takes}"
+    moved = byte_count(int(table["bytes_read" if kind == "read" else "bytes_written"][row]))
+    what, facts = count(calls, noun.removesuffix("s")), f"{moved} in {nanoseconds(time_ns)}"
+    if others_ns[kind][rank]:  # how many of them are the main thread's is not known
+        what, facts = noun, nanoseconds(time_ns)
+    takes = f"{'takes' if what.startswith('1 ') else 'take'} {percent(share)} of the run"
+    text = f"{whose}{what} {preposition} {base_name(paths[table['file'][row]])} {takes}"
     slept = slept_ns(evidence)
     waits = slept is not None and int(slept[rank]) >= MOSTLY_ASLEEP * time_ns
     if waits:
         text += f", mostly waiting for whoever {others} them"
-    moved = byte_count(int(table["bytes_read" if kind == "read" else "bytes_written"][row]))
     return Finding(
         Kind.STREAMS,
         text,
-        f"{moved} in {nanoseconds(time_ns)}; it counts as useful, or as MPI inside MPI calls",
+        f"{facts}; it counts as useful, or as MPI inside MPI calls",
         share,
         advice=advice(Kind.STREAMS, f"{kind}, waited for" if waits else kind),
         ranks=() if evidence.ranks == 1 else (rank,),
