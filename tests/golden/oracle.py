@@ -206,19 +206,21 @@ class Oracle:
                     inside.pop()
                 if call.row["layer"] in IO_LAYERS and inside:
                     events.append((call.begin, 1, rank, place, "join", inside[-1]))
-                    events.append((call.end, 0, rank, place, "read", inside[-1]))
+                    events.append((call.end, 0, rank, place, "moved", inside[-1]))
                 events.append((call.begin, 2, rank, place, "begin", None))
                 events.append((call.end, 0, rank, -place, "end", (rank, place)))
                 if call.row["layer"] == "mpiio" and call.row["communicator"] is not None:
                     inside.append((rank, place))
-        self.reads = defaultdict(list)
+        self.moved = defaultdict(list)
+        self.movers = set()
         for time, _, rank, place, what, key in sorted(events, key=lambda event: event[:4]):
             if what == "begin":
                 self.moments[rank, place] = self.now(rank, time)
             elif what == "join":
                 self.wait(rank, time, self.everyone(key, time))
-            elif what == "read":
-                self.reads[self.met[key]].append((time, self.now(rank, time)))
+            elif what == "moved":
+                self.movers.add(key)
+                self.moved[self.met[key]].append((time, self.now(rank, time)))
             else:
                 self.end(rank, time, key)
         ends = [self.now(rank, self.runtime) for rank in range(self.ranks)]
@@ -273,8 +275,10 @@ class Oracle:
                 moments.append(self.begun(self.receive_of.get(key), time))
         if row["layer"] == "mpiio" and row["communicator"] is not None:
             moments.append(self.everyone(key, time))
-            if "read" in name and moments[-1] != (0, 0, 0):
-                moments += [moment for at, moment in self.reads[self.met[key]] if at < time]
+            # others read for the rank, or wrote for it if it made no file call itself
+            is_served = "read" in name or ("write" in name and key not in self.movers)
+            if is_served and moments[-1] != (0, 0, 0):
+                moments += [moment for at, moment in self.moved[self.met[key]] if at < time]
         elif self.is_collective(call):
             moments += self.entries(key, rank, time)
         return latest(*moments)

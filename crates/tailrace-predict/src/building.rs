@@ -145,8 +145,8 @@ impl<'a> Builder<'a> {
                     .into_iter()
                     .collect()
             }
-            Dependence::Readers(instance) => match self.once_complete(waiter, instance) {
-                // what was read for others counts only where all came together
+            Dependence::Served(instance) => match self.once_complete(waiter, instance) {
+                // what was moved for others counts only where all came together
                 None => Vec::new(),
                 entries => {
                     let file_calls = self.in_time(waiter, instance, Together::FileCalls);

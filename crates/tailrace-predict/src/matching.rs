@@ -51,6 +51,8 @@ enum Role {
         position: u32,
         /// It has data for the root that it waits for.
         sends: bool,
+        /// It made file calls inside.
+        moves: bool,
     },
 }
 
@@ -92,8 +94,8 @@ pub(crate) enum Dependence {
     Entries(u32),
     /// … but only if every rank has entered.
     Complete(u32),
-    /// … and then for the file calls inside too.
-    Readers(u32),
+    /// … and then for the file calls inside too: they move the rank's data.
+    Served(u32),
     /// The instance's root; where that came later, another took the data on their way to it: any
     /// entry.
     Taker(u32),
@@ -224,9 +226,12 @@ impl<'a> Matching<'a> {
             }
             Deed::Enter(entry) => self.enter(rank, &entry, moment),
             Deed::FileEnded { role } => {
-                if let Some(Role::Collective { instance, .. }) = self.role(rank, role) {
+                let known = self.roles[rank].get_mut(role as usize).and_then(Option::as_mut);
+                if let Some(Role::Collective { instance, moves, .. }) = known {
+                    *moves = true;
+                    let instance = *instance as usize;
                     let id = self.moment(moment);
-                    self.instances[instance as usize].file_calls.push(id);
+                    self.instances[instance].file_calls.push(id);
                 }
             }
             Deed::Cancel { role } => {
@@ -274,7 +279,7 @@ impl<'a> Matching<'a> {
         }
         let Entry { waits, gives, .. } = *entry;
         let sends = waits == Waits::Root && gives == Gives::All;
-        let role = Role::Collective { instance, waits, position, sends };
+        let role = Role::Collective { instance, waits, position, sends, moves: false };
         self.roles[rank].push(Some(role));
     }
 
@@ -346,6 +351,10 @@ impl<'a> Matching<'a> {
                 Dependence::of(send.map(|number| messages.sends[number as usize]))
             }
             Some(Role::Collective { instance, sends: true, .. }) => Dependence::Taker(instance),
+            // whoever writes by itself need not wait for others that do
+            Some(Role::Collective { instance, waits: Waits::Writers, moves: true, .. }) => {
+                Dependence::Complete(instance)
+            }
             Some(Role::Collective { instance, waits, position, .. }) => {
                 self.of_collective(instance, waits, position)
             }
@@ -368,7 +377,7 @@ impl<'a> Matching<'a> {
             }
             Waits::All | Waits::Both => Dependence::Entries(number),
             Waits::AllIfComplete => Dependence::Complete(number),
-            Waits::Readers => Dependence::Readers(number),
+            Waits::Readers | Waits::Writers => Dependence::Served(number),
             Waits::Before => Self::of_positions(instance, |other| other <= position),
             Waits::Neighbours => {
                 let sources = self.neighbours(instance.communicator, position);

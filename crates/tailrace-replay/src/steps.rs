@@ -275,11 +275,15 @@ fn action(
     }
 }
 
-/// What a collective file call gives and waits for: it may synchronize, and a read brings others'
-/// data.
+/// What a collective file call gives and waits for: it may synchronize, and others may read or write
+/// for the rank.
 pub(crate) fn of_file(call: &FileCall) -> (Gives, Waits) {
-    let reads = call.kind == FileKind::Read;
-    (Gives::All, if reads { Waits::Readers } else { Waits::AllIfComplete })
+    let waits = match call.kind {
+        FileKind::Read => Waits::Readers,
+        FileKind::Write => Waits::Writers,
+        _ => Waits::AllIfComplete,
+    };
+    (Gives::All, waits)
 }
 
 impl Rules<'_> {

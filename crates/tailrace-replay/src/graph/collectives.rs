@@ -19,6 +19,20 @@ pub(crate) struct Part {
     side: Option<Side>,
     /// Rank in the communicator; known where [`Waits::Before`] and [`Waits::Neighbours`] need it.
     position: u32,
+    /// It made file calls inside.
+    moves: bool,
+}
+
+impl Part {
+    /// Whether the rank waits for the file calls that others made inside. Where it waits whatever
+    /// was measured, it does not for writes: a library may leave each rank to write by itself.
+    fn is_served(&self, waiter: &Waiter<'_>) -> bool {
+        match self.waits {
+            Waits::Readers => true,
+            Waits::Writers => !self.moves && !waiter.whatever,
+            _ => false,
+        }
+    }
 }
 
 /// What is waited for where nothing is.
@@ -156,13 +170,14 @@ impl Collectives {
                 self.touch(id);
             }
         }
-        Some(Part { instance: id, waits: entry.waits, side, position })
+        Some(Part { instance: id, waits: entry.waits, side, position, moves: false })
     }
 
-    /// A file call that was made inside ended.
-    pub(crate) fn file_call_ended(&mut self, id: InstanceId, source: Source) {
-        self.slots[id as usize].fresh_file_calls.push(source);
-        self.touch(id);
+    /// A file call that the rank made inside ended.
+    pub(crate) fn file_call_ended(&mut self, part: &mut Part, source: Source) {
+        part.moves = true;
+        self.slots[part.instance as usize].fresh_file_calls.push(source);
+        self.touch(part.instance);
     }
 
     /// What the rank has to wait for when it leaves.
@@ -178,7 +193,7 @@ impl Collectives {
         let neighbours = || sources.get(&key).into_iter().flatten().copied();
         let known = match part.waits {
             Waits::Nothing | Waits::PerhapsRoot => return Answer::Nothing,
-            _ if instance.entered >= instance.size => part.waits != Waits::Readers,
+            _ if instance.entered >= instance.size => !part.is_served(waiter),
             _ if waiter.whatever => return Answer::Missing,
             Waits::Root => instance.root.is_some(),
             Waits::Before => instance.has_all_of(0..=part.position),
@@ -204,11 +219,13 @@ impl Collectives {
             },
             Waits::Before => instance.latest_of(0..=part.position, waiter),
             Waits::Neighbours => instance.latest_of(neighbours(), waiter),
-            Waits::AllIfComplete => {
+            Waits::Readers | Waits::Writers if part.is_served(waiter) => {
+                instance.everyone_and_file_calls(waiter)
+            }
+            Waits::AllIfComplete | Waits::Readers | Waits::Writers => {
                 let everyone = instance.everyone(waiter, found);
                 return everyone.map_or(Answer::After(&NOBODY), Answer::After);
             }
-            Waits::Readers => instance.everyone_and_file_calls(waiter),
         };
         Answer::After(found)
     }

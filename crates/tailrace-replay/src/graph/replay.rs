@@ -170,8 +170,9 @@ impl Around<'_> {
                 }
             }
             Deed::FileEnded { role } => {
-                if let Some(Role::Collective(part)) = chain.roles.get(role) {
-                    collectives.file_call_ended(part.instance, source(chain));
+                let source = source(chain);
+                if let Some(Role::Collective(part)) = chain.roles.get_mut(role) {
+                    collectives.file_call_ended(part, source);
                 }
             }
             Deed::Lock { lock } => {

@@ -207,6 +207,9 @@ pub enum Waits {
     AllIfComplete,
     /// … and for the file calls that the others made inside: they read for this rank.
     Readers,
+    /// … the same, if it made none itself: they wrote for it. A rank that writes its own part need
+    /// not wait for another's.
+    Writers,
 }
 
 /// What a wait may wait for: the moment of a vertex, as replayed.

@@ -232,7 +232,7 @@ impl Rank<'_> {
         if let (true, Some(direction)) = (moved, call.step.access.direction()) {
             self.move_bytes(i, call.step, begin, direction);
         }
-        if let Some(FileCall { role, reads: true, .. }) = self.threads[i].file_call {
+        if let Some(FileCall { role, moves: true, .. }) = self.threads[i].file_call {
             self.emit(i, Deed::FileEnded { role });
         }
     }
@@ -464,11 +464,12 @@ impl Rank<'_> {
     }
 }
 
-/// The collective file call that begins, and whether it reads.
+/// The collective file call that begins, and whether it moves data.
 fn file_call(operation: &Operation, role: Role, site: Site) -> Option<FileCall> {
     match (operation, role) {
         (Operation::File(call), Role::One(role)) => {
-            Some(FileCall { role, reads: call.kind == FileKind::Read, site })
+            let moves = matches!(call.kind, FileKind::Read | FileKind::Write);
+            Some(FileCall { role, moves, site })
         }
         _ => None,
     }

@@ -36,7 +36,8 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileCall {
     pub role: u64,
-    pub reads: bool,
+    /// It moves data, perhaps those of other ranks.
+    pub moves: bool,
     pub site: Site,
 }
 
