@@ -17,7 +17,7 @@ from tailrace.predict.model import Model, load
 from . import machine
 from .cases import CASES, Case
 from .machine import Bed, calibrate, record
-from .moves import Move, Place, Predicted, fingerprint, predicted
+from .moves import Move, Place, Predicted, Told, fingerprint, predicted
 from .page import page
 from .scores import Pair
 
@@ -30,14 +30,17 @@ def main() -> None:
         folder = Path(place)
         models, held_out = _models(beds, chosen, chosen.models or folder)
         families = _families(cases)[: chosen.families]
-        found = [_predicted(family, beds, models, folder) for family in families]
-        frozen = fingerprint({move: told for family in found for move, told in family.items()})
+        told = [_predicted(family, beds, models, folder) for family in families]
+        found = [family.predicted for family in told]
+        declined = sum(len(family.declined) for family in told)
+        frozen = fingerprint({move: said for family in found for move, said in family.items()})
         print(f"predictions are fixed: {frozen}", file=sys.stderr)
         pairs: list[Pair] = []
         # family by family, so that a run that is interrupted leaves a page of what it measured
         for family in found:
             pairs += _measured(family, chosen.rounds, folder)
-            written = page(pairs, frozen, held_out, _command(), _told(beds, chosen.rounds))
+            head = _head(beds, chosen.rounds)
+            written = page(pairs, declined, frozen, held_out, _command(), head)
             if chosen.output is not None:
                 chosen.output.write_text(written)
     if chosen.output is None:
@@ -62,7 +65,7 @@ def _command() -> str:
     return "python -m tests.predictions " + " ".join(sys.argv[1:])
 
 
-def _told(beds: Iterable[Bed], rounds: int) -> dict[str, str]:
+def _head(beds: Iterable[Bed], rounds: int) -> dict[str, str]:
     return {
         "when": f"{datetime.now(UTC):%Y-%m-%d}",
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}",
@@ -95,7 +98,7 @@ def _families(cases: Iterable[Case]) -> list[list[Case]]:
 
 def _predicted(
     family: Sequence[Case], beds: Sequence[Bed], models: Mapping[Bed, Model], folder: Path
-) -> dict[Move, Predicted]:
+) -> Told:
     # what slower links change is much the same for cases of one family
     places = [Place(c, bed) for c in family for bed in beds if not bed.is_slow or c == family[0]]
     traces = {place: record(place.case, place.bed, folder).trace for place in places}
@@ -112,7 +115,7 @@ def _measured(family: Mapping[Move, Predicted], rounds: int, folder: Path) -> li
     for move, told in family.items():
         pair = Pair(
             move.kind, move.base.case.name, move.words,
-            told.change, told.low, told.high, told.naive,
+            told.change, told.low, told.high, told.naive, told.is_open,
             tuple(taken[move.base]), tuple(taken[move.target]),
         )  # fmt: skip
         pairs.append(pair)

@@ -55,12 +55,20 @@ class Move(NamedTuple):
 @dataclass(frozen=True)
 class Predicted:
     """What a move adds to a run, s. `naive`: what its bytes over the rates of the two file systems
-    do."""
+    do. `is_open`: `whatif` says that it cannot tell whether the run becomes longer or shorter."""
 
     change: float
     low: float
     high: float
     naive: float
+    is_open: bool
+
+
+class Told(NamedTuple):
+    """`declined`: moves that nothing is said of, with the reason."""
+
+    predicted: dict[Move, Predicted]
+    declined: dict[Move, str]
 
 
 def moves(places: Sequence[Place]) -> Iterator[Move]:
@@ -98,11 +106,11 @@ def _more_ranks(places: Sequence[Place]) -> Iterator[Move]:
 
 def predicted(
     places: Sequence[Place], traces: Mapping[Place, Path], models: Mapping[Bed, Model]
-) -> dict[Move, Predicted]:
-    """From one trace of each place, as users have one; none of what `whatif` says that it cannot
-    tell from that trace."""
+) -> Told:
+    """From one trace of each place, as users have one."""
     runs = {place: Run(traces[place], outputs=True) for place in places}
-    found = {}
+    found: dict[Move, Predicted] = {}
+    declined: dict[Move, str] = {}
     for move in moves(places):
         if move.kind == "ranks":
             told, measured_s = _on_more_ranks(move, places, traces)
@@ -110,15 +118,17 @@ def predicted(
             run = runs[move.base]
             try:
                 told, measured_s = run.predict(_change(move, models)), run.measured_s
-            except NothingError as declined:
-                print(f"{move.base.case.name}, {move.words}: {declined}", file=sys.stderr)
+            except NothingError as reason:
+                print(f"{move.base.case.name}, {move.words}: {reason}", file=sys.stderr)
+                declined[move] = str(reason)
                 continue
         found[move] = Predicted(
             told.predicted_s - measured_s,
             *told.change_interval_s(measured_s),
             _naive(traces[move.base], move, models),
+            told.is_open(measured_s),
         )
-    return found
+    return Told(found, declined)
 
 
 def _change(move: Move, models: Mapping[Bed, Model]) -> Change:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isnan
 from pathlib import Path
 from typing import get_args
@@ -11,17 +11,19 @@ from minijinja import Environment
 
 from .machine import MOST_LOAD
 from .moves import Kind
-from .scores import NOTABLE_CHANGE, Pair, named_better, summary
+from .scores import MOST_NOISE, NOTABLE_CHANGE, Pair, Summary, named_better, scored, summary
 
 
 def page(
     pairs: Sequence[Pair],
+    declined: int,
     frozen: str,
     held_out: dict[str, dict[str, float]],
     command: str,
     told: dict[str, str],
 ) -> str:
-    """`frozen`: the hash of the predictions. `told`: what stands in the head, by name."""
+    """`declined`: how many pairs nothing was said of. `frozen`: the hash of the predictions.
+    `told`: what stands in the head, by name."""
     templates = Environment(
         loader=lambda name: Path(__file__).with_name(name).read_text(),
         filters={
@@ -32,27 +34,51 @@ def page(
         },
         undefined_behavior="strict",
     )
-    notable = [pair for pair in pairs if pair.is_notable]
+    said = [pair for pair in pairs if not pair.is_open]
+    large = [pair for pair in pairs if pair.is_large]
     return templates.render_template(
         "page.md.j2",
-        pairs=sorted(notable, key=lambda pair: -abs(pair.error)),
+        pairs=_worst_first(pair for pair in said if pair.is_notable),
+        open=_worst_first(pair for pair in large if pair.is_open),
+        noise=_worst_first(pair for pair in large if pair.is_noise and not pair.is_open),
         small=sorted(
-            (pair for pair in pairs if not pair.is_notable),
+            (pair for pair in pairs if not pair.is_large),
             key=lambda pair: -abs(pair.error_of_run),
         ),
-        classes={name: summary(found) for name, found in _classes(pairs).items() if found},
-        better=named_better([pair for pair in pairs if pair.kind == "method"]),
+        classes=_rows(pairs),
+        declined=declined,
+        better=named_better([pair for pair in said if pair.kind == "method"]),
         frozen=frozen,
         held_out=held_out,
         command=command,
         told=told,
         most_load=f"{MOST_LOAD:.0%}",
         notable_change=f"{NOTABLE_CHANGE:.0%}",
+        most_noise=f"{MOST_NOISE:.0%}",
     )
 
 
 def _percent(share: float) -> str:
     return "–" if isnan(share) else f"{share:.0%}"
+
+
+def _worst_first(pairs: Iterable[Pair]) -> list[Pair]:
+    return sorted(pairs, key=lambda pair: -abs(pair.error))
+
+
+def _rows(pairs: Sequence[Pair]) -> dict[str, Summary]:
+    """What was said by its kind of change; by themselves what was said to be open, and changes that
+    are mostly noise, with every pair of them scored; and all of it together."""
+    said = [pair for pair in pairs if not pair.is_open]
+    rows = {name: summary(found) for name, found in _classes(said).items() if found}
+    apart = {
+        "said to be open": [pair for pair in pairs if pair.is_open],
+        "mostly noise": [pair for pair in said if pair.is_noise],
+    }
+    for name, found in apart.items():
+        if found:
+            rows[name] = scored(found, [pair for pair in found if pair.is_large])
+    return rows | {"all, these too": scored(pairs, [pair for pair in pairs if pair.is_large])}
 
 
 def _classes(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
@@ -64,5 +90,4 @@ def _classes(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
         "file system, bound by bytes": [pair for pair in moved if pair.is_bound_by_bytes],
         "file system, bound by calls": [pair for pair in moved if not pair.is_bound_by_bytes],
         **kinds,
-        "all": list(pairs),
     }

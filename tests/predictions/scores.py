@@ -15,6 +15,8 @@ from .moves import Kind
 BOUND_BY_BYTES = 0.8
 # Where less of the longer run changes, its noise is much of what changes.
 NOTABLE_CHANGE = 0.1
+# … and where one half of the rounds is off by more from the other half's change, it is most.
+MOST_NOISE = 0.5
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Pair:
     high: float
     # bytes over rate, the least that one could say
     naive: float
+    # said to be open: longer or shorter
+    is_open: bool
     base_rounds: tuple[float, ...]
     target_rounds: tuple[float, ...]
 
@@ -68,9 +72,20 @@ class Pair:
         return self.naive / self.measured >= BOUND_BY_BYTES
 
     @property
-    def is_notable(self) -> bool:
+    def is_large(self) -> bool:
+        """Enough of the run changes."""
         longer = max(np.median(self.base_rounds), np.median(self.target_rounds))
         return abs(self.measured) >= NOTABLE_CHANGE * float(longer)
+
+    @property
+    def is_noise(self) -> bool:
+        """Enough changes, but mostly from one round to the next. What was predicted plays no part
+        in it."""
+        return self.is_large and self.floor > MOST_NOISE
+
+    @property
+    def is_notable(self) -> bool:
+        return self.is_large and not self.is_noise
 
     @property
     def error_of_run(self) -> float:
@@ -110,7 +125,11 @@ class Summary:
 
 def summary(pairs: Sequence[Pair]) -> Summary:
     """Of at least one pair; NaN where none is notable."""
-    notable = [pair for pair in pairs if pair.is_notable]
+    return scored(pairs, [pair for pair in pairs if pair.is_notable])
+
+
+def scored(pairs: Sequence[Pair], notable: Sequence[Pair]) -> Summary:
+    """The same with others as notable."""
     errors = [abs(pair.error) for pair in notable] or [np.nan]
     return Summary(
         len(pairs),

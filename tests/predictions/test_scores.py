@@ -5,13 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from .page import page
 from .scores import Pair, halves, named_better, summary
 
 
-def pair(predicted: float, naive: float = 4.0, low: float = 0.0, high: float = 9.0) -> Pair:
+def pair(
+    predicted: float,
+    naive: float = 4.0,
+    low: float = 0.0,
+    high: float = 9.0,
+    is_open: bool = False,
+    target: tuple[float, ...] = (6.0, 5.0, 7.0),
+) -> Pair:
     """A run of 1 s that takes 6 s elsewhere: 5 s more, in the median of three rounds."""
-    rounds = ((1.0, 1.0, 1.0), (6.0, 5.0, 7.0))
-    return Pair("file system", "case", "local to nfs", predicted, low, high, naive, *rounds)
+    rounds = ((1.0, 1.0, 1.0), target)
+    words = ("case", "local to nfs")
+    return Pair("file system", *words, predicted, low, high, naive, is_open, *rounds)
 
 
 def test_the_error_is_of_the_change_and_not_of_the_run() -> None:
@@ -44,7 +53,8 @@ def test_a_summary_says_how_often_the_interval_held() -> None:
 def test_of_pairs_of_which_little_changes_only_the_run_and_the_interval_are_scored() -> None:
     # 10 s become 10.5 s: less than a tenth; 11 s were said, so half a second of 10.5 too much
     rounds = ((10.0, 10.0, 10.0), (10.5, 10.5, 10.5))
-    little = Pair("method", "case", "serial to independent", 1.0, 0.6, 2.0, 0.0, *rounds)
+    words = ("case", "serial to independent")
+    little = Pair("method", *words, 1.0, 0.6, 2.0, 0.0, False, *rounds)
     found = summary([little])
     assert (found.pairs, found.notable, found.within) == (1, 0, 0.0)
     assert np.isnan(found.median_error) and np.isnan(named_better([little]))
@@ -53,3 +63,33 @@ def test_of_pairs_of_which_little_changes_only_the_run_and_the_interval_are_scor
 
 def test_the_better_one_is_named_where_the_sign_is_right() -> None:
     assert named_better([pair(5.0), pair(0.1), pair(-0.1), pair(9.0)]) == 0.75
+
+
+def test_a_change_that_is_mostly_noise_is_not_notable_however_well_it_was_predicted() -> None:
+    # changes of 0.2, 1 and 0.1 s: 0.2 against 0.55, 1 against 0.15, 0.1 against 0.6; half are
+    # off by 83 %
+    noisy = pair(0.2, target=(1.2, 2.0, 1.1))
+    assert noisy.floor == pytest.approx(1 - 0.1 / 0.6)
+    assert noisy.is_large and noisy.is_noise and not noisy.is_notable
+    steady = pair(0.2, target=(1.2, 1.21, 1.19))
+    assert steady.is_large and not steady.is_noise and steady.is_notable
+
+
+def rows(pairs: list[Pair]) -> dict[str, list[str]]:
+    """Of the page's first table, by name: pairs, notable ones, and their median error."""
+    written = page(pairs, 3, "hash", {}, "command", {})
+    assert "- 3 more changes `whatif` declines to predict" in written
+    lines = [line.strip("| ").split(" | ") for line in written.splitlines() if line[:1] == "|"]
+    return {name: rest[:3] for name, *rest in lines if len(rest) == 9 and rest[0].isdigit()}
+
+
+def test_what_was_said_to_be_open_and_what_is_noise_are_scored_apart_and_counted() -> None:
+    noisy = pair(0.1, naive=5.0, target=(1.2, 2.0, 1.1))
+    told, open_ = pair(5.5), pair(50.0, is_open=True)
+    found = rows([told, open_, noisy])
+    assert found["file system, bound by bytes"] == ["2", "1", "10%"]
+    assert found["said to be open"] == ["1", "1", "900%"]
+    assert found["mostly noise"] == ["1", "1", "50%"]
+    assert found["all, these too"] == ["3", "3", "50%"]
+    # without such pairs their rows are not there
+    assert set(rows([told])) == {"file system, bound by bytes", "all, these too"}
