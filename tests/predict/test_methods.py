@@ -48,7 +48,8 @@ def writes(calls: list[Any]) -> Writes:
 
 
 def rebuilt(trace: Path, method: str, **given: Any) -> list[Writes]:
-    network = {"latency": 2000.0, "byte": 0.2, "eager_limit_bytes": 32768}
+    # tiles lie between each other in the file
+    network = {"latency": 2000.0, "byte": 0.2, "eager_limit_bytes": 32768, "piece_bytes": 1}
     steps, told = engine.steps(trace, outputs=True).by_method(method, **network, **given)
     assert told["bytes"] > 0 and told["apart_bytes"] == 0
     return [writes(calls) for calls in steps.calls()]
@@ -154,5 +155,15 @@ def test_the_command_says_what_it_cannot_know(
     (said,) = asked("--method", "independent", "--piece", "1MB")["changes"]
     assert not any("--piece says it" in sentence for sentence in said["assumes"])
     assert said["predicted_s"] < pieces["predicted_s"]
+    # of tiles in one piece each rank locks and writes its own, otherwise one writes for all
+    (either,) = asked("--method", "collective")["changes"]
+    assert any("leaves each to write its own" in sentence for sentence in either["assumes"])
+    said = [asked("--method", "collective", "--piece", size) for size in ("8", "1MB")]
+    between, apart = (each["changes"][0] for each in said)
+    assert between["predicted_s"] != apart["predicted_s"]
+    for change in (between, apart):
+        assert change["interval_s"][0] >= either["interval_s"][0]
+        assert change["interval_s"][1] <= either["interval_s"][1]
+        assert not any("leaves each" in sentence for sentence in change["assumes"])
     found = {change["change"] for change in asked("--all")["changes"]}
     assert {f"{method} output, on slow" for method in METHODS} <= found

@@ -78,7 +78,17 @@ fn aggregators_write_what_all_have_exchanged() {
     // Rank 1 opens until 600; then both tell each other where their 2 × 16 bytes lie, two messages
     // of 10 and 3 for the bytes: 623. Rank 0 has all 2000 after 10 + 200, and two messages more:
     // 853. It writes until 2853, closes and computes. Rank 1 closes.
-    assert_eq!(ends_by(SERIAL, &asked(Method::Collective)), [2853 + 100 + 300, 623 + 100]);
+    let between = Asked { piece_bytes: 999, ..asked(Method::Collective) };
+    assert_eq!(ends_by(SERIAL, &between), [2853 + 100 + 300, 623 + 100]);
+    assert_eq!(rebuilt(SERIAL, &between).unwrap().told.unplaced, 2000);
+}
+
+#[test]
+fn where_each_has_one_piece_nobody_writes_for_others() {
+    // MPI-IO, of which both know at 623 where their data lie, leaves each to lock, write and unlock
+    // its 1000 bytes; then they close, and rank 0 computes.
+    let ends = ends_by(SERIAL, &asked(Method::Collective));
+    assert_eq!(ends, [623 + 1200 + 100 + 300, 623 + 1200 + 100]);
 }
 
 #[test]

@@ -3,7 +3,7 @@ trace."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -22,6 +22,8 @@ WITH_AGGREGATORS: tuple[Method, ...] = ("collective", "aggregated")
 PIECE_BYTES: dict[Edge, int | None] = {"low": None, "value": 1024, "high": 128}
 # No more are tried.
 MOST_PIECES = 300_000
+# Pieces with which each rank's part is one, and with which all lie between each other's.
+IN_ONE, APART = 2**63 - 1, 1
 
 
 class Moving(NamedTuple):
@@ -77,12 +79,24 @@ class Way:
                 "which bytes of a file are a rank's is not in the trace: they are taken to lie in"
                 " pieces of 1 KiB, at best in one, at worst in pieces of 128 bytes: --piece says it"
             )
+            if self.method == "collective":
+                found.append(
+                    "where a rank's part is one piece, MPI-IO leaves each to write its own; either"
+                    " may be the slower"
+                )
         if told and told.apart:
             found.append(
                 f"{chosen_bytes(told.apart)} that several ranks write, but not as often as each"
                 " other, stay as they are"
             )
         return found
+
+    def layouts(self, told: Told | None) -> dict[Edge, Way]:
+        """Where data may lie other than at the edges of what is open: of a collective write it is
+        not known whether those who write for others are faster than each for itself."""
+        if self.method != "collective" or self.piece is not None or not (told and told.unplaced):
+            return {}
+        return {"low": replace(self, piece=APART), "high": replace(self, piece=IN_ONE)}
 
     @property
     def arguments(self) -> dict[str, Any]:

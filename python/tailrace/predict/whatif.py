@@ -308,7 +308,10 @@ class Run:
             change = replace(change, told=told)
         change = replace(change, waited=self._waited)
         replayed = self._replay(change)
-        edges = [to_seconds(self._replay(change, edge)["runtime_ns"]) for edge in EDGES]
+        at_edges = [(change, edge) for edge in EDGES]
+        for edge, way in (change.way.layouts(change.told) if change.way else {}).items():
+            at_edges.append((replace(change, way=way), edge))
+        edges = [to_seconds(self._replay(*each)["runtime_ns"]) for each in at_edges]
         predicted = to_seconds(replayed["runtime_ns"])
         efficiency = self._efficiency(change, replayed)
         return Prediction(

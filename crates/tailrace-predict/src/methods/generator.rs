@@ -12,6 +12,7 @@ use super::Asked;
 use super::families::Families;
 use super::inserts::Inserts;
 use super::layout;
+use super::shares::Contribution;
 use super::stretches::Piece;
 use super::units::{Unit, in_one};
 use crate::simulate::Method;
@@ -185,6 +186,7 @@ impl<'a> Generator<'a> {
             }
             return;
         }
+        self.told.unplaced += self.unknown(unit).map(|one| one.bytes).sum::<i64>();
         let firsts: Vec<u32> = self.groups(&ranks).into_iter().map(|group| group[0]).collect();
         for (rank, place) in firsts.iter().zip(0..) {
             for extent in &unit.region {
@@ -200,11 +202,15 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Whether a rank's part lies between another's; where that is not known, it does.
+    /// Whether a rank's part lies between another's; where that is not known, it does if it consists
+    /// of several pieces.
     fn is_interleaved(&self, unit: &Unit) -> bool {
+        if self.unknown(unit).next().is_some() {
+            return unit.contributions.iter().any(|one| one.bytes > self.asked.piece_bytes);
+        }
         let mut reaches: Vec<Piece> = Vec::new();
         for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
-            let Some(pieces) = self.known(unit, one.rank) else { return true };
+            let pieces = self.known(unit, one.rank).unwrap_or(&[]);
             let begin = pieces.iter().map(|piece| piece.0).min().unwrap_or(0);
             let end = pieces.iter().map(|piece| piece.0 + piece.1).max().unwrap_or(0);
             reaches.push((begin, end));
@@ -272,6 +278,12 @@ impl<'a> Generator<'a> {
         one.pieces.as_deref().filter(|_| !is_split)
     }
 
+    /// Those of whose part it is not known where it lies.
+    fn unknown<'b>(&'b self, unit: &'b Unit) -> impl Iterator<Item = &'b Contribution> {
+        let with_data = unit.contributions.iter().filter(|one| one.bytes > 0);
+        with_data.filter(|one| self.known(unit, one.rank).is_none())
+    }
+
     fn placed<'b>(&mut self, unit: &'b Unit, rank: u32) -> Cow<'b, [Piece]> {
         if let Some(pieces) = self.known(unit, rank) {
             return pieces.into();
@@ -288,9 +300,8 @@ impl<'a> Generator<'a> {
     /// it before it goes on.
     fn gather(&mut self, unit: &Unit, ranks: &[u32], writer: u32, in_one: bool) {
         let network = self.asked.network;
-        let of = |one: &&super::shares::Contribution| {
-            one.rank != writer && one.bytes > 0 && ranks.contains(&one.rank)
-        };
+        let of =
+            |one: &&Contribution| one.rank != writer && one.bytes > 0 && ranks.contains(&one.rank);
         let others: Vec<(u32, i64)> =
             unit.contributions.iter().filter(of).map(|one| (one.rank, one.bytes)).collect();
         if others.is_empty() {
