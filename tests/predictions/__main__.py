@@ -30,6 +30,8 @@ def main() -> None:
         folder = Path(place)
         models, held_out = _models(beds, chosen, chosen.models or folder)
         families = _families(cases)[: chosen.families]
+        if not families:
+            return
         told = [_predicted(family, beds, models, folder) for family in families]
         found = [family.predicted for family in told]
         declined = sum(len(family.declined) for family in told)
@@ -51,7 +53,7 @@ def _chosen() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.predictions", description=__doc__)
     parser.add_argument("-o", "--output", type=Path, help="the page [stdout]")
     parser.add_argument("--only", default="", help="cases whose name has this")
-    parser.add_argument("--families", type=int, help="only so many, the first [all]")
+    parser.add_argument("--families", type=int, help="only so many, the first; 0: models [all]")
     parser.add_argument("--beds", nargs="+", default=["local", "nfs", "single", "striped"])
     parser.add_argument("--slow", nargs="*", default=["nfs"], help="which also with slower links")
     parser.add_argument("--rounds", type=int, default=5, help="two at least")
