@@ -147,3 +147,51 @@ runtime 1000
     // 40 until 342, computes for another 80, and closes. Rank 1 computes for another 80.
     assert_eq!(ends(&found.steps), [290 + 12 + 40 + 80 + 100, 290 + 12 + 80]);
 }
+
+/// Both write 10 bytes of a collective write, rank 1 comes at 500; SECOND is what it does inside.
+const TOGETHER: &str = "ranks 2
+runtime 3000
+0 0 100 open
+0 200 { mpiio-write collective bytes=10
+0 510 530 read bytes=1000 distance=0
+0 540 570 write bytes=1000 distance=-1000
+0 570 }
+0 600 700 close
+0 3000 3000 finalize
+1 0 100 open
+1 500 { mpiio-write collective bytes=10
+SECOND
+1 580 }
+1 600 700 close
+1 3000 3000 finalize
+";
+
+fn independent_calls(second: &str) -> Vec<Vec<(Access, u64)>> {
+    let text = TOGETHER.replace("SECOND", second);
+    let calls = rebuilt(&text, &asked(Method::Independent)).unwrap().steps.calls_made();
+    let moving = |call: &&FileCall| call.access.direction().is_some();
+    let of = |call: &FileCall| (call.access, call.bytes);
+    calls.iter().map(|calls| calls.iter().filter(moving).map(of).collect()).collect()
+}
+
+#[test]
+fn what_each_wrote_for_itself_in_a_collective_write_is_what_it_writes_alone() {
+    // With what lies in the gaps each read and wrote 1000 bytes: MPI-IO does the same for each.
+    let second =
+        "1 510 530 read bytes=1000 distance=1000\n1 540 580 write bytes=1000 distance=-1000";
+    let both = vec![(Access::Read, 1000), (Access::Write, 1000)];
+    assert_eq!(independent_calls(second), [both.clone(), both]);
+    // Rank 0 does not wait for rank 1 any more: from 200 on it reads and writes 1000 bytes each,
+    // computes for 30, closes, and computes for 2300.
+    let text = TOGETHER.replace("SECOND", second);
+    let found = rebuilt(&text, &asked(Method::Independent)).unwrap();
+    assert_eq!(ends(&found.steps)[0], 200 + 2000 + 30 + 100 + 2300);
+}
+
+#[test]
+fn what_another_wrote_in_a_collective_write_each_writes_itself() {
+    // Rank 1 wrote nothing: rank 0 wrote for both, so that is not what they do alone.
+    let found = independent_calls("1 510 520 plain");
+    assert_ne!(found[0], [(Access::Read, 1000), (Access::Write, 1000)]);
+    assert!(found[1].iter().any(|(access, _)| *access == Access::Write));
+}

@@ -111,6 +111,20 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// Whether its file calls are those of the method that is asked for: MPI-IO carries out a
+    /// collective write without an exchange as the independent one of each rank.
+    pub(super) fn keeps_calls(&self, unit: &Unit) -> bool {
+        self.asked.method == Method::Independent && unit.is_unexchanged
+    }
+
+    /// Its calls stay where they are, and nobody waits for the others.
+    pub(super) fn without_waits(&mut self, unit: &Unit) {
+        for one in &unit.contributions {
+            self.inserts[one.rank as usize].begin(unit.family, (one.begin, one.end));
+        }
+        self.keep(unit);
+    }
+
     pub(super) fn keep(&mut self, unit: &Unit) {
         if unit.is_joint() {
             self.told.bytes += unit.bytes();

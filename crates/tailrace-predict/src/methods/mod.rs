@@ -108,6 +108,8 @@ impl Outputs {
         for unit in &self.units {
             if changed[unit.family as usize] && generator.keeps(unit) {
                 generator.keep(unit);
+            } else if changed[unit.family as usize] && generator.keeps_calls(unit) {
+                generator.without_waits(unit);
             } else if changed[unit.family as usize] {
                 for (rank, calls) in &unit.calls {
                     dropped[*rank as usize].add(calls.iter().copied());

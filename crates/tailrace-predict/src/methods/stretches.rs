@@ -54,6 +54,12 @@ impl Stretch {
         self.parts.iter().flat_map(|part| part.pieces.iter().copied())
     }
 
+    /// Whether it wrote its data itself, with what may lie in their gaps: whoever has its data
+    /// written by others makes no writes, or fewer than it has data.
+    pub(super) fn is_by_itself(&self) -> bool {
+        self.pieces().map(|(_, bytes)| bytes).sum::<i64>() >= self.bytes()
+    }
+
     /// Whether what it wrote is its data and nothing else.
     pub(super) fn is_exact(&self) -> bool {
         self.pieces().map(|(_, bytes)| bytes).sum::<i64>() == self.bytes()
