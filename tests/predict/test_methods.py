@@ -2,8 +2,8 @@
 rank and in order, offsets and bytes.
 
 What one rank writes one behind the other counts as one write: ranks that write into one file by
-themselves do not tell where one variable ends. Of a file of its own, gridio's header is left out:
-only a run by that method has one for each rank.
+themselves do not tell where one variable ends, but for MPI-IO. Of a file of its own, gridio's
+header is left out: only a run by that method has one for each rank.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,11 +49,16 @@ def writes(calls: list[Any]) -> Writes:
 
 
 def rebuilt(trace: Path, method: str, **given: Any) -> list[Writes]:
+    return [writes(calls) for calls in calls_by(trace, method, **given)]
+
+
+def calls_by(trace: Path, method: str, **given: Any) -> list[list[Any]]:
     # tiles lie between each other in the file
     network = {"latency": 2000.0, "byte": 0.2, "eager_limit_bytes": 32768, "piece_bytes": 1}
     steps, told = engine.steps(trace, outputs=True).by_method(method, **network, **given)
     assert told["bytes"] > 0 and told["apart_bytes"] == 0
-    return [writes(calls) for calls in steps.calls()]
+    calls: list[list[Any]] = steps.calls()
+    return calls
 
 
 def recorded(trace: Path) -> list[Writes]:
@@ -112,6 +118,18 @@ def test_writes_are_those_of_a_real_run(
             assert found == [sum(data_of(calls).values()) for calls in real]
         if method in ("independent", "file-per-rank"):
             assert rebuilt(trace, method) == recorded(trace)
+    if format_ == "mpiio":
+        # where a variable ends is told by the places of the ranks' calls
+        real = moved(engine.recorded_calls(runs["collective"]))
+        assert moved(calls_by(runs["independent"], "collective")) == real
+
+
+def moved(calls: list[list[Any]]) -> list[Counter[str]]:
+    """By rank: how many writes and locks of the workload's output."""
+    return [
+        Counter(kind for kind, path, *_ in own if ".grid" in path and kind in ("write", "lock"))
+        for own in calls
+    ]
 
 
 def bytes_of(found: Writes) -> int:

@@ -195,3 +195,46 @@ fn what_another_wrote_in_a_collective_write_each_writes_itself() {
     assert_ne!(found[0], [(Access::Read, 1000), (Access::Write, 1000)]);
     assert!(found[1].iter().any(|(access, _)| *access == Access::Write));
 }
+
+/// Through MPI-IO, rank 0 writes 10 bytes alone and then two variables with rank 1, whose second part
+/// lies at `at`.
+fn writes_of_one_rank_by_variable(at: i64) -> Vec<(Option<i64>, u64)> {
+    let text = "ranks 2
+runtime 1000
+0 0 10 open
+0 100 { mpiio-write bytes=10
+0 101 105 write bytes=10 distance=0
+0 106 }
+0 110 { mpiio-write bytes=20
+0 111 115 write bytes=20 distance=0
+0 116 }
+0 120 { mpiio-write bytes=20
+0 121 125 write bytes=20 distance=20
+0 126 }
+0 200 210 close
+0 210 1000 finalize
+1 0 10 open
+1 110 { mpiio-write bytes=20
+1 111 115 write bytes=20 distance=30
+1 116 }
+1 120 { mpiio-write bytes=20
+1 121 125 write bytes=20 distance=AT
+1 126 }
+1 200 210 close
+1 210 1000 finalize
+";
+    let text = text.replace("AT", &(at - 50).to_string());
+    let calls = rebuilt(&text, &asked(Method::Serial)).unwrap().steps.calls_made();
+    let writes = calls[0].iter().filter(|call| call.access == Access::Write);
+    writes.map(|call| (call.offset, call.bytes)).collect()
+}
+
+#[test]
+fn what_lies_behind_a_ranks_part_in_the_file_belongs_to_the_same_variable() {
+    // 0 to 10; 10 to 30 of rank 0 and 30 to 50 of rank 1; 50 to 70 and 70 to 90
+    let found = writes_of_one_rank_by_variable(70);
+    assert_eq!(found, [(Some(0), 10), (Some(10), 40), (Some(50), 40)]);
+    // where rank 1's second part does not follow, nothing says what belongs together
+    let found = writes_of_one_rank_by_variable(100);
+    assert_eq!(found, [(Some(0), 70), (Some(100), 20)]);
+}

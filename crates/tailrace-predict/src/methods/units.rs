@@ -83,6 +83,12 @@ fn joined(
     };
     if by_part && by_rank.iter().map(parts_of).is_sorted_by(|one, next| one == next) {
         by_rank = by_rank.into_iter().map(|stretches| parts(sources, stretches)).collect();
+    } else if by_part && by_rank.len() > 1 {
+        let own: Vec<Vec<Stretch>> =
+            by_rank.iter().map(|stretches| parts(sources, stretches.clone())).collect();
+        if let Some(places) = places(&own) {
+            return by_place(own, &places);
+        }
     }
     if !by_rank.iter().map(Vec::len).is_sorted_by(|one, next| one == next) {
         return by_rank.into_iter().flatten().map(|one| vec![one]).collect();
@@ -90,6 +96,35 @@ fn joined(
     let count = by_rank.first().map_or(0, Vec::len);
     let mut ranks: Vec<_> = by_rank.into_iter().map(Vec::into_iter).collect();
     (0..count).map(|_| ranks.iter_mut().filter_map(Iterator::next).collect()).collect()
+}
+
+/// By rank: to which stretch of the rank that has most of them each belongs. It lies behind that one
+/// and before the next, at most one of each rank does, and together they leave no gap in the file.
+fn places(by_rank: &[Vec<Stretch>]) -> Option<Vec<Vec<usize>>> {
+    let begin = |stretch: &Stretch| stretch.pieces().map(|piece| piece.0).min();
+    let longest = by_rank.iter().rev().max_by_key(|stretches| stretches.len())?;
+    let begins: Vec<i64> = longest.iter().map(begin).collect::<Option<_>>()?;
+    let place = |stretch: &Stretch| {
+        let begin = begin(stretch)?;
+        begins.partition_point(|other| *other <= begin).checked_sub(1)
+    };
+    let of_rank = |stretches: &Vec<Stretch>| stretches.iter().map(place).collect();
+    let places: Vec<Vec<usize>> = by_rank.iter().map(of_rank).collect::<Option<_>>()?;
+    let is_ascending = |places: &Vec<usize>| places.is_sorted_by(|one, next| one < next);
+    let mut together: Vec<Vec<Piece>> = vec![Vec::new(); begins.len()];
+    for (place, stretch) in places.iter().flatten().zip(by_rank.iter().flatten()) {
+        together[*place].extend(stretch.pieces());
+    }
+    let has_no_gap = |pieces: Vec<Piece>| in_one(pieces).len() == 1;
+    (places.iter().all(is_ascending) && together.into_iter().all(has_no_gap)).then_some(places)
+}
+
+fn by_place(by_rank: Vec<Vec<Stretch>>, places: &[Vec<usize>]) -> Vec<Vec<Stretch>> {
+    let mut found: BTreeMap<usize, Vec<Stretch>> = BTreeMap::new();
+    for (stretch, place) in by_rank.into_iter().flatten().zip(places.iter().flatten()) {
+        found.entry(*place).or_default().push(stretch);
+    }
+    found.into_values().collect()
 }
 
 /// Each part of what was not gathered as a stretch by itself.
