@@ -98,6 +98,18 @@ static void read_back(void)
     }
 }
 
+/* Each step opens the forcing anew, and reads all of it from its begin. */
+static void read_each_step(void)
+{
+    close(prepared("forcing.dat", 16));
+    for (int step = 0; step < 60; step++) {
+        int file = open_file("forcing.dat", -1, O_RDONLY);
+        while (read(file, data, MB) > 0)
+            ;
+        close(file);
+    }
+}
+
 /* Only the headers of records are wanted: small reads with gaps. */
 static void headers(void)
 {
@@ -116,6 +128,7 @@ const struct program PLANTED_REQUESTS[] = {
     {"flushed_stdout", flushed_stdout},
     {"whole_for_part", whole_for_part},
     {"read_back", read_back},
+    {"read_each_step", read_each_step},
     {"headers", headers},
     {NULL, NULL},
 };

@@ -43,6 +43,36 @@ static void uneven_files(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* As many calls everywhere, and the last rank has most of the bytes. */
+static void uneven_sync(void)
+{
+    for (int i = 0; i < 4; i++) {
+        int file = open_file("state", i * ranks + rank, O_CREAT | O_WRONLY);
+        put(file, rank == ranks - 1 ? 16 * MB : 4 * MB);
+        if (fsync(file))
+            fail("fsync");
+        close(file);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+/* Rank 0 hands out numbers in turn; each of the others appends lines for what it is given. */
+static void handed_out(void)
+{
+    int task = 0, tasks = 1000;
+    for (int given = 0; rank == 0 && given < tasks * (ranks - 1); given++)
+        MPI_Send(&given, 1, MPI_INT, 1 + given % (ranks - 1), 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        return;
+    int file = open_file("results", rank, O_CREAT | O_WRONLY);
+    while (tasks--) {
+        MPI_Recv(&task, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int line = 0; line < 40; line++)
+            put(file, 60);
+    }
+    close(file);
+}
+
 static void small_messages(void)
 {
     char byte = 0;
@@ -135,6 +165,7 @@ static void work_of_each(void)
 const struct program PLANTED_ROLES[] = {
     {"every_other", every_other},       {"last_reads", last_reads},
     {"uneven_files", uneven_files},     {"small_messages", small_messages},
+    {"uneven_sync", uneven_sync},       {"handed_out", handed_out},
     {"large_messages", large_messages}, {"mostly_imbalance", mostly_imbalance},
     {"mostly_lines", mostly_lines},     {"writer_thread", writer_thread},
     {"lines_of_one", lines_of_one},     {"messages_of_more", messages_of_more},

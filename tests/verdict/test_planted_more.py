@@ -83,6 +83,9 @@ C = {
         2, r"each of 2 ranks reads (all )?50\.3 MB of basis\.dat", "MPI_Bcast"
     ),
     "read_back": Expected(2, r"2\.52 GB are read from 4\.19 MB of 16 files", "keep in memory"),
+    "read_each_step": Expected(
+        2, r"each of 2 ranks reads all 16\.8 MB of forcing\.dat 60\.0 times", "keep in memory"
+    ),
     "headers": Expected(2, r"120,000 small reads of 16 B on average, one every 1\.10 kB", "gather"),
     # Roles of ranks
     "every_other": Expected(
@@ -91,6 +94,16 @@ C = {
     "last_reads": Expected(3, r"rank 2 reads input\.dat alone while 2 ranks wait", "MPI_Bcast"),
     "uneven_files": Expected(
         4, r"rank 3 makes 53\.3 % of the (opens|closes)|1,200 files of 100 B", ""
+    ),
+    # where a disk writes all ranks' pages at the first fsync, all wait for them
+    "uneven_sync": Expected(
+        3,
+        r"rank 2 writes 66\.7 % of the bytes|12 fsyncs of",
+        "",
+        ("straggler", "uneven_calls"),
+    ),
+    "handed_out": Expected(
+        4, r"120,000 small writes of 60 B on average", "gather", ("uneven_calls", "uneven_bytes")
     ),
     "small_messages": Expected(2, NO_IO, "", ALL_OF_IO),
     "large_messages": Expected(2, NO_IO, "", ALL_OF_IO),
