@@ -62,8 +62,9 @@ static void end_open(struct stream *stream, struct call *call, int result, int d
     int error = result < 0 ? errno : 0;
     uint32_t file = opened(result, directory, path, flags, error);
     file = file_of_call(stream, call, end, result, file);
-    end_file_call(stream, call, end, FILE_OPEN, has_mode(flags) ? FILE_CREATES : 0, file, 0, 0,
-                  error);
+    unsigned creates = has_mode(flags) ? FILE_CREATES : 0;
+    unsigned appends = flags & O_APPEND ? FILE_APPENDS : 0;
+    end_file_call(stream, call, end, FILE_OPEN, creates | appends, file, 0, 0, error);
     if (UNLIKELY(flags & (O_DIRECT | O_DSYNC)) && !error)
         note_flags(flags, directory, path);
     if (error)

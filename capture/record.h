@@ -99,6 +99,7 @@ enum file_flags {
     FILE_CREATES = 8,
     FILE_ORDERED = 16,
     FILE_LATEST = 32, /* encode.c alone sets it */
+    FILE_APPENDS = 64,
 };
 
 /* Heads of the records that are no calls. */

@@ -18,8 +18,9 @@ static void end_open(struct stream *stream, struct call *call, FILE *fp, const c
     uint32_t file = descriptor_opened(fp ? stdio_descriptor(fp) : -1,
                                       path == temporary ? NO_DIRECTORY : AT_FDCWD, path, error);
     file = fp ? file_of_call(stream, call, end, stdio_descriptor(fp), file) : file;
-    end_file_call(stream, call, end, FILE_OPEN, strpbrk(mode, "wa") ? FILE_CREATES : 0, file, 0, 0,
-                  error);
+    unsigned creates = strpbrk(mode, "wa") ? FILE_CREATES : 0;
+    unsigned appends = strchr(mode, 'a') ? FILE_APPENDS : 0;
+    end_file_call(stream, call, end, FILE_OPEN, creates | appends, file, 0, 0, error);
     if (error)
         errno = error;
 }

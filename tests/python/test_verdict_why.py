@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 
@@ -124,6 +126,31 @@ def test_what_each_rank_reads_many_times_is_to_be_kept():
     assert found.advice == "keep in memory what is needed again"
     once = read(SECOND, b"/run/input.dat", 268 * MB, 64, reach=(0, 268 * MB))
     assert "MPI_Bcast" in first(once).advice
+
+
+@pytest.mark.parametrize(
+    ("path", "advised"),
+    [
+        (b"/run/history.nc", "nc_set_fill"),
+        (b"/run/history.h5", "H5Pset_fill_time"),
+        (b"/run/history", "write each byte once"),
+    ],
+)
+def test_what_is_written_to_the_same_place_again(path, advised):
+    """By each of four ranks 250 MB in pieces of 8 kB, to 100 MB of the file."""
+
+    def of(size: int, closes: int, reach: int = 100 * MB) -> Finding:
+        written = write(SECOND, path, size, 30_000, reach=(0, reach))
+        closed = [call("close", MILLISECOND, closes, path)] if closes else []
+        return first(written, *closed)
+
+    found = of(250 * MB, 1)
+    assert (found.code, advised in found.advice) == ("redundant_writes", True)
+    assert found.finding.startswith("1.00 GB are written to 100 MB of history")
+    assert of(250 * MB, 0).code == "redundant_writes"
+    assert of(250 * MB, 3).code == "small_requests"  # a checkpoint, written anew three times
+    assert of(120 * MB, 1).code == "small_requests"  # a fifth of it is a header, say
+    assert of(250 * MB, 1, reach=MB // 2).code == "small_requests"  # a state that is replaced
 
 
 def test_bytes_read_again_that_are_not_all_of_the_file():

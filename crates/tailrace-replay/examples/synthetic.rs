@@ -188,6 +188,7 @@ fn write() -> Shape {
         error: 0,
         collective: None,
         progress: Progress::Blocking,
+        appends: false,
         opaque: false,
     };
     Shape { part: Part::Call, function: 0, place: 0, operation: Operation::File(call) }

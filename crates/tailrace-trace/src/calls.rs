@@ -269,6 +269,7 @@ mod tests {
             error: 0,
             collective: None,
             progress: Progress::Blocking,
+            appends: false,
             opaque: false,
         })
     }

@@ -93,6 +93,7 @@ pub mod file {
     pub const STARTS: i64 = 4;
     /// In raw streams: the file is the one of the stream's last record *path*.
     pub const LATEST: i64 = 32;
+    pub const APPENDS: i64 = 64;
 
     const KINDS: [FileKind; 16] = [
         FileKind::Open,

@@ -168,6 +168,15 @@ ADVICE: dict[str, dict[str, str]] = {
         "it holds before the first nc_enddef, or leave room (h_minfree of nc__enddef); in netCDF-4 "
         "files choose chunks that match, or enlarge the cache: nc_set_chunk_cache",
     },
+    "redundant_writes": {
+        "": "write each byte once: gather in memory until it is final; where each pass replaces "
+        "the one before, write less often",
+        "netcdf": "do not fill what is written anyway: nc_set_fill(NC_NOFILL), in Fortran "
+        "nf90_set_fill, in Python Dataset.set_fill_off()",
+        "hdf5": "do not fill what is written anyway: H5Pset_fill_time(H5D_FILL_TIME_NEVER); or "
+        "choose chunks that are written as a whole, and a cache that holds them "
+        "(H5Pset_chunk_cache)",
+    },
     "amplification": {
         "": "disable data sieving (hint romio_ds_write=disable), or write collectively "
         "(MPI_File_write_all; hint romio_cb_write=enable)",

@@ -10,6 +10,8 @@ from tailrace.verdict.evidence import Evidence, Kind
 
 # Of the time in a kind of call, so much is in files of which a cause holds.
 CAUSE_SHARE = 0.5
+# One file with so much of that time stands for all of them.
+ONE_FILE_SHARE = 0.9
 
 
 class Cause(NamedTuple):
@@ -38,3 +40,15 @@ def where_of(evidence: Evidence, rows: np.ndarray) -> str:
 
 def only_row(rows: np.ndarray) -> int | None:
     return int(rows[0]) if len(rows) == 1 else None
+
+
+def dominant(evidence: Evidence, kind: str, holds: np.ndarray) -> np.ndarray | None:
+    """The files of which it holds, where they have most of the time in such calls; one file where
+    the others hardly count."""
+    time_ns = np.asarray(evidence.files[f"{kind}_ns"], dtype=np.int64)
+    rows = np.flatnonzero(holds)
+    enough = len(rows) and time_ns[rows].sum() >= CAUSE_SHARE * time_ns.sum() > 0
+    if not enough:
+        return None
+    rows = rows[np.argsort(-time_ns[rows], kind="stable")]
+    return rows[:1] if time_ns[rows[0]] >= ONE_FILE_SHARE * time_ns[rows].sum() else rows

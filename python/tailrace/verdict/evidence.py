@@ -56,6 +56,7 @@ class Kind(StrEnum):
     SLOW_SMALL_REQUESTS = "slow_small_requests"
     RANDOM_REQUESTS = "random_requests"
     REDUNDANT_READS = "redundant_reads"
+    REDUNDANT_WRITES = "redundant_writes"
     AMPLIFICATION = "amplification"
     SLOW_FILE_SYSTEM = "slow_file_system"
     PREALLOCATION = "preallocation"

@@ -25,7 +25,7 @@ NO_CAUSE_SHARE = 0.25
 REASONS = frozenset(
     {Kind.SYNC, Kind.LOCKS, Kind.REOPENED, Kind.MANY_FILES, Kind.LOOK_UPS, Kind.METADATA}
     | {Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS, Kind.RANDOM_REQUESTS}
-    | {Kind.REDUNDANT_READS, Kind.AMPLIFICATION}
+    | {Kind.REDUNDANT_READS, Kind.REDUNDANT_WRITES, Kind.AMPLIFICATION}
 )
 # A loss to the network is not another where so much of it is the exchange inside MPI-IO.
 SAME_LOSS = 0.5

@@ -76,6 +76,7 @@ KINDS_OF: dict[Kind, tuple[str, ...]] = {
     Kind.SLOW_SMALL_REQUESTS: DATA,
     Kind.RANDOM_REQUESTS: DATA,
     Kind.REDUNDANT_READS: ("read",),
+    Kind.REDUNDANT_WRITES: ("write",),
     Kind.AMPLIFICATION: DATA,
 }
 ABOUT_FILES = frozenset(KINDS_OF) | {

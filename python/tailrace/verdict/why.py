@@ -22,6 +22,8 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | n renames of x each, and the like       | none of these; a second kind with a tenth of the time |
 | each of P ranks reads all m bytes of F  | each rank reads as many bytes as the ranks' reads span|
 | m bytes are read from n bytes of F      | the bytes read are twice those that reads span        |
+| m bytes are written to n bytes of F     | see same_bytes.py: 1.5 times what writes span, each   |
+|                                         | time that it is opened                                |
 | each of P ranks reads m bytes of F      | as many bytes each, from places that are not known    |
 | asked for m bytes, n are moved          | file system moves 1.5 × what MPI-IO calls were asked  |
 | reads jump back and forth; go backward  | a fifth goes back, a fifth forward, less than half on;|
@@ -40,10 +42,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from tailrace.names import base_name
-from tailrace.units import byte_count, count, digits, nanoseconds, percent, to_seconds
+from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice, library_in
 from tailrace.verdict.by_path import moved_for_mpiio
-from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
+from tailrace.verdict.cause import CAUSE_SHARE, Cause, dominant, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
 from tailrace.verdict.names_of_files import are_modules, in_names, whole_files
@@ -65,13 +67,12 @@ from tailrace.verdict.requests import (
     sums_of,
     waits_for_collective,
 )
+from tailrace.verdict.same_bytes import read_again, written_again
 from tailrace.verdict.slow_file import slow_file
 
 # Two runs of one program on one machine differ by about this much: a smaller share is not worth a
 # change.
 NOTABLE_SHARE = 0.02
-# One file with so much of that time stands for all of them.
-ONE_FILE_SHARE = 0.9
 # Requests below this size cost more by their number than by their bytes: at 0.2 ms a request, usual
 # on network file systems, 64 KiB is 330 MB/s, less than one client's link carries.
 SMALL_BYTES = 64 * 1024
@@ -88,11 +89,8 @@ OPENED_WITH = {"direct": "O_DIRECT", "synchronous": "O_SYNC or O_DSYNC"}
 CONTENDED_NS = 50_000
 # A synchronisation of so much takes longer for its bytes than for its call: at 1 GB/s, 4 ms.
 LARGE_SYNC_BYTES = 4_000_000
-# The same bytes read so often are redundant; so much more moved than asked for is amplified.
-REDUNDANT = 2.0
+# So much more moved than asked for is amplified.
 AMPLIFIED = 1.5
-# Who skips no more than this, a header say, reads all of it to the digits shown.
-NEARLY_WHOLE = 0.995
 JUMPING = 0.2
 # In which ROMIO keeps the pointer that ranks share, in the directory of the file.
 _POINTER = re.compile(rb"/\.[^/]+\.shfp\.[0-9.]+$")
@@ -213,14 +211,15 @@ def _locks(evidence: Evidence) -> Cause:
 
 
 def _moving(evidence: Evidence, kind: str) -> Cause:
-    checks = (failing, _modules, jumping, redundant, amplified, _flushed, whole_files, _small_ones)
+    checks = (failing, _modules, jumping, read_again, amplified, written_again, _flushed)
+    checks += (whole_files, _small_ones)
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
     return next(found, None) or slow_file(evidence, kind)
 
 
 def _modules(evidence: Evidence, kind: str) -> Cause | None:
     """Python reads the modules that it imports."""
-    rows = _dominant(evidence, kind, are_modules(evidence)) if kind == "read" else None
+    rows = dominant(evidence, kind, are_modules(evidence)) if kind == "read" else None
     if rows is None:
         return None
     use = sum_use(evidence.files, rows)
@@ -228,83 +227,6 @@ def _modules(evidence: Evidence, kind: str) -> Cause | None:
     text = f"{use.calls(kind):,} reads of Python's modules {part}"
     facts = f"{evidence.described(use, kind)} in {where_of(evidence, rows)}"
     return Cause(Kind.MANY_FILES, text, facts, advised="python")
-
-
-def _dominant(evidence: Evidence, kind: str, holds: np.ndarray) -> np.ndarray | None:
-    """The files of which it holds, where they have most of the time in such calls; one file where
-    the others hardly count."""
-    time_ns = np.asarray(evidence.files[f"{kind}_ns"], dtype=np.int64)
-    rows = np.flatnonzero(holds)
-    enough = len(rows) and time_ns[rows].sum() >= CAUSE_SHARE * time_ns.sum() > 0
-    if not enough:
-        return None
-    rows = rows[np.argsort(-time_ns[rows], kind="stable")]
-    return rows[:1] if time_ns[rows[0]] >= ONE_FILE_SHARE * time_ns[rows].sum() else rows
-
-
-def redundant(evidence: Evidence, kind: str) -> Cause | None:
-    """More bytes are read than there are between the first and the last byte that is read."""
-    files = evidence.files
-    begin, end = np.asarray(files["reads_begin"]), np.asarray(files["reads_end"])
-    moved = np.asarray(files["bytes_read"])
-    known = (end > begin) & (moved >= REDUNDANT * (end - begin))
-    if kind != "read" or (rows := _dominant(evidence, kind, known)) is None:
-        return None
-    single = only_row(rows)
-    alike = max(_readers_alike(evidence, int(row)) for row in rows)
-    use, span = sum_use(files, rows), int((end - begin)[rows].sum())
-    passes = (np.asarray(files["bytes_written"])[rows] / (end - begin)[rows]).min()
-    if single is not None and alike > 1:
-        text = _read_by_all(evidence, single, span)
-    else:
-        text = f"{byte_count(use.bytes('read'))} are read from {byte_count(span)} of "
-        text += where_of(evidence, rows)
-        if passes >= REDUNDANT:
-            text += f", and {byte_count(use.bytes('write'))} are written there"
-    facts = f"{byte_count(use.bytes('read'))} read in all: "
-    facts += evidence.described(use, "read")
-    again = alike == 1 or _read_again_by_each(evidence, rows)
-    advised = "" if not again else "back" if alike == 1 and passes >= 1 else "again"
-    library = library_in(files, int(rows[0]))
-    if alike == 1 and library in ("hdf5", "netcdf"):
-        # classic files are moved, chunks are read as a whole
-        moves = passes >= REDUNDANT and library == "netcdf"
-        advised = f"{'moved by' if moves else 'chunks of'} {library}"
-    return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
-
-
-def _stretches(evidence: Evidence, file: int) -> np.ndarray:
-    """Of each reader: from the first byte of the file that it reads to the last."""
-    table, rows = evidence.file_rank, evidence.readers_of(file)
-    return (np.asarray(table["reads_end"]) - np.asarray(table["reads_begin"]))[rows]
-
-
-def _readers_alike(evidence: Evidence, file: int) -> int:
-    """Ranks that read the file; 1 where each reads a part of its own, however often."""
-    stretches = _stretches(evidence, file)
-    span = int(evidence.files["reads_end"][file]) - int(evidence.files["reads_begin"][file])
-    return len(stretches) if stretches.sum() >= REDUNDANT * span else 1
-
-
-def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
-    name, moved = base_name(evidence.files["path"][file]), evidence.files["bytes_read"][file]
-    each = np.asarray(evidence.file_rank["bytes_read"])[evidence.readers_of(file)]
-    if min(each.min(), _stretches(evidence, file).min()) < NEARLY_WHOLE * span:
-        return f"{byte_count(moved)} are read from {byte_count(span)} of {name}"
-    times = f" {digits(each.mean() / span)} times" if each.min() >= REDUNDANT * span else ""
-    if len(each) < evidence.ranks:
-        return f"{len(each)} ranks each read all {byte_count(span)} of {name}{times}"
-    return f"each of {len(each)} ranks reads all {byte_count(span)} of {name}{times}"
-
-
-def _read_again_by_each(evidence: Evidence, rows: np.ndarray) -> bool:
-    """Whether each rank that reads these files reads the same bytes more than once: to keep them
-    saves more than to have them from another."""
-    span = np.asarray(evidence.files["reads_end"]) - np.asarray(evidence.files["reads_begin"])
-    each = np.asarray(evidence.file_rank["bytes_read"])
-    return all(
-        each[evidence.readers_of(int(row))].min() >= REDUNDANT * span[int(row)] for row in rows
-    )
 
 
 def surplus(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
@@ -318,7 +240,7 @@ def surplus(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
 
 def amplified(evidence: Evidence, kind: str) -> Cause | None:
     """The file system moves more bytes than MPI-IO calls were asked to: data sieving."""
-    rows = _dominant(evidence, kind, surplus(evidence)[0])
+    rows = dominant(evidence, kind, surplus(evidence)[0])
     if rows is None:
         return None
     file = int(rows[0])
@@ -351,7 +273,7 @@ def jumping(evidence: Evidence, kind: str) -> Cause | None:
     jumps = (back >= JUMPING * calls) & (forward >= JUMPING * calls) & (2 * on < calls)
     many = _is_small(evidence, kind) & (calls > MANY_REQUESTS)
     ways = {"jump back and forth": jumps, "go backward": backward & ~jumps}
-    found = {how: _dominant(evidence, kind, holds & many) for how, holds in ways.items()}
+    found = {how: dominant(evidence, kind, holds & many) for how, holds in ways.items()}
     how, rows = next(((how, rows) for how, rows in found.items() if rows is not None), ("", None))
     if rows is None:
         return None
@@ -404,7 +326,7 @@ def _flushed(evidence: Evidence, kind: str) -> Cause | None:
 def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
     """Small requests that take so long that they wait for a device or a server; or that are so
     many that their number costs."""
-    rows = _dominant(evidence, kind, _is_small(evidence, kind))
+    rows = dominant(evidence, kind, _is_small(evidence, kind))
     if rows is None:
         return None
     use = sum_use(evidence.files, rows)

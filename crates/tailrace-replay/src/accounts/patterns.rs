@@ -18,8 +18,8 @@ const FEW: usize = 4;
 /// The unit in which a system's page cache, and most file systems, hold a file.
 const BLOCK_BYTES: i64 = 4096;
 
-/// The reads, or the writes, of a file by one rank or all. Calls without a known offset (writes
-/// before the first seek, which may append, or of pipes) are only in `small`.
+/// The reads, or the writes, of a file by one rank or all. Calls without a known offset (what is
+/// appended, or of pipes) are only in `small`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pattern {
     /// Calls that begin where the one before of the same location ended, after that, or before.
@@ -105,9 +105,8 @@ struct Descriptor {
     /// Known while the location has the file open once: which of two descriptors a call is on the
     /// trace does not say.
     place: Option<i64>,
-    /// Whether it was not put anywhere since the file was opened: reads begin at 0 then, and
-    /// writes perhaps at the end, since the trace does not say whether they append.
-    unmoved: bool,
+    /// Writes go to the file's end, wherever that is.
+    appends: bool,
     open: u32,
 }
 
@@ -131,6 +130,7 @@ enum Turn {
     GoesOn,
     Seeks,
     Opens,
+    OpensToAppend,
     Closes,
     /// To a place that nobody knows.
     Loses,
@@ -139,7 +139,13 @@ enum Turn {
 impl Turn {
     fn of(call: &FileCall) -> Self {
         match (call.kind, call.layer) {
-            (FileKind::Open, Layer::Posix | Layer::Stdio) if call.error == 0 => Turn::Opens,
+            (FileKind::Open, Layer::Posix | Layer::Stdio) if call.error == 0 => {
+                if call.appends {
+                    Turn::OpensToAppend
+                } else {
+                    Turn::Opens
+                }
+            }
             (FileKind::Close, Layer::Posix | Layer::Stdio) => Turn::Closes,
             (_, Layer::Posix) if call.error != 0 => Turn::Stays,
             (FileKind::Seek, Layer::Posix) if call.offset.is_some() => Turn::Seeks,
@@ -157,14 +163,12 @@ impl Descriptor {
     fn turns(&mut self, turn: Turn, calls: u32, sought: i64) {
         match turn {
             Turn::Stays | Turn::GoesOn => {}
-            Turn::Seeks => {
-                self.place = (self.open < 2).then_some(sought);
-                self.unmoved = false;
-            }
+            Turn::Seeks => self.place = (self.open < 2).then_some(sought),
             Turn::Loses => self.place = None,
-            Turn::Opens => {
+            Turn::Opens | Turn::OpensToAppend => {
                 let open = self.open.saturating_add(calls);
-                *self = Self { place: (open == 1).then_some(0), unmoved: true, open };
+                let appends = turn == Turn::OpensToAppend;
+                *self = Self { place: (open == 1).then_some(0), appends, open };
             }
             Turn::Closes => {
                 *self = Self { open: self.open.saturating_sub(calls), ..Self::default() };
@@ -172,12 +176,12 @@ impl Descriptor {
         }
     }
 
-    /// Where it is for such a call; lost to a write that may append.
+    /// Where it is for such a call; lost to a write that appends.
     fn place_of(&mut self, call: &Use) -> Option<i64> {
         if call.turn != Turn::GoesOn {
             return None;
         }
-        if self.unmoved && call.way == Access::Write.direction() {
+        if self.appends && call.way == Access::Write.direction() {
             self.place = None;
         }
         self.place
@@ -411,25 +415,28 @@ mod tests {
     }
 
     #[test]
-    fn reads_begin_where_the_file_does_and_writes_may_append() {
+    fn a_file_is_read_and_written_from_its_begin_on_or_appended_to() {
         let write = Use { track: 0, distance: None, bytes: 10, way: Some(1), turn: Turn::GoesOn };
         let mut track = Track::default();
         for _ in 0..2 {
             turn(&mut track, Turn::Opens, None, 0);
             turn(&mut track, Turn::GoesOn, None, 50);
             turn(&mut track, Turn::GoesOn, None, 50);
+            track.follow(&write, 1, 5, true);
             turn(&mut track, Turn::Closes, None, 0);
         }
         assert_eq!(track.patterns[0].reach(), Some((0, 100)));
         // the second time it goes back to the begin
         assert_eq!((track.patterns[0].consecutive, track.patterns[0].backward), (3, 1));
-        turn(&mut track, Turn::Opens, None, 0);
+        assert_eq!(track.patterns[1].reach(), Some((100, 110)));
+        turn(&mut track, Turn::OpensToAppend, None, 0);
+        turn(&mut track, Turn::GoesOn, None, 50);
         track.follow(&write, 1, 5, true);
         turn(&mut track, Turn::GoesOn, None, 50); // behind what was written, wherever that is
         assert_eq!((track.patterns[1].nowhere, track.patterns[0].nowhere), (1, 1));
         turn(&mut track, Turn::Seeks, Some(0), 0);
         track.follow(&write, 1, 5, true);
-        assert_eq!(track.patterns[1].touched, Some((0, 10)));
+        assert_eq!(track.patterns[1].nowhere, 2);
     }
 
     #[test]
@@ -454,7 +461,7 @@ mod tests {
     fn reads_that_go_on_together_are_as_if_one_by_one() {
         let start = Track {
             reached: 77,
-            descriptor: Descriptor { place: Some(5000), unmoved: false, open: 1 },
+            descriptor: Descriptor { place: Some(5000), appends: false, open: 1 },
             ..Track::default()
         };
         let call = Use { track: 0, distance: None, bytes: 100, way: Some(0), turn: Turn::GoesOn };

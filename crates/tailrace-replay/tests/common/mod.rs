@@ -238,6 +238,7 @@ impl Case {
             error: 0,
             collective: plain.contains(&"collective").then(|| number(words, "comm", 0) as u32),
             progress,
+            appends: false,
             opaque,
         })
     }

@@ -237,6 +237,7 @@ impl<'a> Converter<'a> {
             error: 0,
             collective,
             progress: Progress::Blocking,
+            appends: kind == FileKind::Open, // such traces do not say
             opaque,
         })
     }

@@ -1,0 +1,112 @@
+"""The same bytes read or written many times; why.py says when which sentence is said."""
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.units import byte_count, digits
+from tailrace.verdict.advice import library_in
+from tailrace.verdict.cause import Cause, dominant, only_row, where_of
+from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.requests import sum_use
+
+# The same bytes read so often are redundant.
+REDUNDANT = 2.0
+# Who skips no more than this, a header say, reads all of it to the digits shown.
+NEARLY_WHOLE = 0.995
+# So much more written than there is place for, each time that the file is opened, is written again;
+# less than so many bytes are a header, a counter or a state, which are there to be replaced.
+WRITTEN_AGAIN = 1.5
+REPLACED_BYTES = 1_000_000
+
+
+def read_again(evidence: Evidence, kind: str) -> Cause | None:
+    """More bytes are read than there are between the first and the last byte that is read."""
+    files = evidence.files
+    begin, end = np.asarray(files["reads_begin"]), np.asarray(files["reads_end"])
+    moved = np.asarray(files["bytes_read"])
+    known = (end > begin) & (moved >= REDUNDANT * (end - begin))
+    if kind != "read" or (rows := dominant(evidence, kind, known)) is None:
+        return None
+    single = only_row(rows)
+    alike = max(_readers_alike(evidence, int(row)) for row in rows)
+    use, span = sum_use(files, rows), int((end - begin)[rows].sum())
+    passes = (np.asarray(files["bytes_written"])[rows] / (end - begin)[rows]).min()
+    if single is not None and alike > 1:
+        text = _read_by_all(evidence, single, span)
+    else:
+        text = f"{byte_count(use.bytes('read'))} are read from {byte_count(span)} of "
+        text += where_of(evidence, rows)
+        if passes >= REDUNDANT:
+            text += f", and {byte_count(use.bytes('write'))} are written there"
+    facts = f"{byte_count(use.bytes('read'))} read in all: "
+    facts += evidence.described(use, "read")
+    again = alike == 1 or _read_again_by_each(evidence, rows)
+    advised = "" if not again else "back" if alike == 1 and passes >= 1 else "again"
+    library = library_in(files, int(rows[0]))
+    if alike == 1 and library in ("hdf5", "netcdf"):
+        # classic files are moved, chunks are read as a whole
+        moves = passes >= REDUNDANT and library == "netcdf"
+        advised = f"{'moved by' if moves else 'chunks of'} {library}"
+    return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
+
+
+def _stretches(evidence: Evidence, file: int) -> np.ndarray:
+    """Of each reader: from the first byte of the file that it reads to the last."""
+    table, rows = evidence.file_rank, evidence.readers_of(file)
+    return (np.asarray(table["reads_end"]) - np.asarray(table["reads_begin"]))[rows]
+
+
+def _readers_alike(evidence: Evidence, file: int) -> int:
+    """Ranks that read the file; 1 where each reads a part of its own, however often."""
+    stretches = _stretches(evidence, file)
+    span = int(evidence.files["reads_end"][file]) - int(evidence.files["reads_begin"][file])
+    return len(stretches) if stretches.sum() >= REDUNDANT * span else 1
+
+
+def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
+    name, moved = base_name(evidence.files["path"][file]), evidence.files["bytes_read"][file]
+    each = np.asarray(evidence.file_rank["bytes_read"])[evidence.readers_of(file)]
+    if min(each.min(), _stretches(evidence, file).min()) < NEARLY_WHOLE * span:
+        return f"{byte_count(moved)} are read from {byte_count(span)} of {name}"
+    times = f" {digits(each.mean() / span)} times" if each.min() >= REDUNDANT * span else ""
+    if len(each) < evidence.ranks:
+        return f"{len(each)} ranks each read all {byte_count(span)} of {name}{times}"
+    return f"each of {len(each)} ranks reads all {byte_count(span)} of {name}{times}"
+
+
+def _read_again_by_each(evidence: Evidence, rows: np.ndarray) -> bool:
+    """Whether each rank that reads these files reads the same bytes more than once: to keep them
+    saves more than to have them from another."""
+    span = np.asarray(evidence.files["reads_end"]) - np.asarray(evidence.files["reads_begin"])
+    each = np.asarray(evidence.file_rank["bytes_read"])
+    return all(
+        each[evidence.readers_of(int(row))].min() >= REDUNDANT * span[int(row)] for row in rows
+    )
+
+
+def written_again(evidence: Evidence, kind: str) -> Cause | None:
+    """More bytes are written than there are between the first and the last, as where a library
+    fills variables that are written afterwards."""
+    if kind != "write" or (rows := dominant(evidence, kind, _overwritten(evidence))) is None:
+        return None
+    files = evidence.files
+    span = int((np.asarray(files["writes_end"]) - np.asarray(files["writes_begin"]))[rows].sum())
+    use = sum_use(files, rows)
+    text = f"{byte_count(use.bytes('write'))} are written to {byte_count(span)} of "
+    facts = evidence.described(use, "write")
+    return Cause(Kind.REDUNDANT_WRITES, text + where_of(evidence, rows), facts, only_row(rows))
+
+
+def _overwritten(evidence: Evidence) -> np.ndarray:
+    """Files most of whose bytes are written by ranks that write them again. Who closes the file
+    to open it anew, or cuts it, begins a new pass over it, as of a checkpoint."""
+    table, files = evidence.file_rank, evidence.files
+    begin, end, moved, closes, cuts = (
+        np.asarray(table[name])
+        for name in ("writes_begin", "writes_end", "bytes_written", "closes", "truncates")
+    )
+    span, passes = end - begin, np.maximum(closes + cuts, 1)  # of opens some may have failed
+    again = (begin >= 0) & (span >= REPLACED_BYTES) & (moved >= WRITTEN_AGAIN * span * passes)
+    bytes_again = np.zeros(len(files["path"]), dtype=np.int64)
+    np.add.at(bytes_again, np.asarray(table["file"])[again], moved[again])
+    return bytes_again > np.asarray(files["bytes_written"]) / 2
