@@ -14,6 +14,9 @@
 
 #include "visibility.h"
 
+/* Older than 2.17, glibc has it elsewhere (glibc.h). */
+#pragma weak clock_gettime
+
 enum clock_kind {
     CLOCK_KIND_COUNTER = 1,
     CLOCK_KIND_MONOTONIC = 2

@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "functions.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 
+#include "libdl.h"
 #include "process.h"
 #include "system.h"
 
@@ -129,7 +129,8 @@ any_function functions_find(enum function function)
         return without_dlsym(function);
     int saved = errno;
     searching++;
-    any_function found = (any_function)dlsym(RTLD_NEXT, names[function]);
+    any_function found = (any_function)(libdl_find() ? libdl.symbol(RTLD_NEXT, names[function])
+                                                     : libdl_symbol_of_libc(names[function]));
     searching--;
     errno = saved;
     if (!found)

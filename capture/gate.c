@@ -17,16 +17,21 @@
 
 #include "functions.h"
 #include "glibc.h"
+#include "libdl.h"
 #include "node.h"
 #include "process.h"
 #include "system.h"
+#include "text.h"
 #include "thread.h"
 
 #ifndef TAILRACE_VERSION
 #define TAILRACE_VERSION "0.1.0"
 #endif
 
-enum { COMMAND_BYTES = 64000 };
+enum {
+    COMMAND_BYTES = 64000,
+    PARENT_OF_STAT = 2, /* words of /proc/PID/stat behind the name, which ends with ")" */
+};
 
 /* In mpi/bind.c; the core can be built without. */
 void mpi_bind(void) __attribute__((weak, visibility("hidden")));
@@ -265,7 +270,7 @@ static bool is_program(const char *executable, int argc, char **argv)
 static bool is_command(void)
 {
     const char *parent = getenv("TAILRACE_PARENT");
-    return parent && getppid() == atoi(parent);
+    return parent && (uint64_t)getppid() == text_decimal(parent);
 }
 
 /* --- What the trace says about the process --- */
@@ -312,8 +317,7 @@ static int parent_of(int id)
     snprintf(path, sizeof path, "/proc/%d/stat", id);
     read_line(path, line, sizeof line);
     const char *name_ends = strrchr(line, ')'); /* the program's name may hold anything */
-    int parent = 0;
-    return name_ends && sscanf(name_ends, ") %*c %d", &parent) == 1 ? parent : 0;
+    return name_ends ? (int)text_word(name_ends, PARENT_OF_STAT) : 0;
 }
 
 /* From the parent up: the one in between may not be recorded. */
@@ -468,7 +472,7 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv)
     remember_host();
     if (getenv("TAILRACE_RAW") && is_launcher(executable))
         name_launch();
-    if (glibc_is_there() && wants_recording(executable)) {
+    if (glibc_is_there() && libdl_find() && wants_recording(executable)) {
         process.may_record = true;
         remember_stderr();
         describe(executable, argc, argv);

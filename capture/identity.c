@@ -3,12 +3,12 @@
  * stderr, in each process.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "functions.h"
+#include "libdl.h"
 #include "process.h"
 #include "system.h"
 
@@ -41,8 +41,8 @@ static void forget_preload(void)
 {
     char *list = getenv("LD_PRELOAD");
     Dl_info own;
-    if (!list || getuid() != geteuid() || !dladdr((void *)forget_preload, &own) ||
-        readable(own.dli_fname))
+    if (!list || getuid() != geteuid() || !libdl_find() ||
+        !libdl.address((void *)forget_preload, &own) || readable(own.dli_fname))
         return;
     remove_entry(list, own.dli_fname);
     if (!list[strspn(list, ": ")])

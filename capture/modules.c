@@ -6,6 +6,7 @@
 #include "glibc.h"
 #include "modules.h"
 #include "system.h"
+#include "text.h"
 
 enum { PAGE = 4096, PROGRAM_HEADERS_MAX = 64, NOTES_MAX = 32 };
 
@@ -18,18 +19,6 @@ struct mapping {
     const char *name;
 };
 
-static const char *number(const char *at, unsigned base, uint64_t *value)
-{
-    for (*value = 0;; at++) {
-        unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
-                         : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a' + 10)
-                                                    : base;
-        if (digit >= base)
-            return at;
-        *value = *value * base + digit;
-    }
-}
-
 static const char *after(const char *at, char character)
 {
     return *at == character ? at + 1 : at;
@@ -40,18 +29,18 @@ static struct mapping read_mapping(const char *line)
 {
     struct mapping mapping = {0};
     uint64_t low, high, major, minor;
-    const char *at = number(line, 16, &low);
-    at = after(number(after(at, '-'), 16, &high), ' ');
+    const char *at = text_number(line, 16, &low);
+    at = after(text_number(after(at, '-'), 16, &high), ' ');
     mapping.low = (uintptr_t)low;
     mapping.high = (uintptr_t)high;
     if (strlen(at) < 5)
         return mapping;
     mapping.readable = at[0] == 'r';
     mapping.executable = at[2] == 'x';
-    at = after(number(at + 5, 16, &mapping.offset), ' ');
-    at = after(number(at, 16, &major), ':');
-    at = after(number(at, 16, &minor), ' ');
-    at = number(at, 10, &mapping.inode);
+    at = after(text_number(at + 5, 16, &mapping.offset), ' ');
+    at = after(text_number(at, 16, &major), ':');
+    at = after(text_number(at, 16, &minor), ' ');
+    at = text_number(at, 10, &mapping.inode);
     mapping.device = major << 32 | minor;
     while (*at == ' ')
         at++;

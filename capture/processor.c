@@ -12,6 +12,7 @@
 #include "process.h"
 #include "record.h"
 #include "system.h"
+#include "text.h"
 
 enum {
     SAMPLES_PER_S = 1000,
@@ -37,10 +38,7 @@ static bool read_run_delay(uint64_t *delay_ns)
     const char *at = strchr(text, ' ');
     if (!at || at[1] < '0' || at[1] > '9')
         return false;
-    uint64_t number = 0;
-    while (*++at >= '0' && *at <= '9')
-        number = number * 10 + (uint64_t)(*at - '0');
-    *delay_ns = number;
+    *delay_ns = text_decimal(at + 1);
     return true;
 }
 

@@ -6,11 +6,11 @@
  * objects (another build, another Python), there are no lines.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #include "python.h"
+#include "libdl.h"
 #include "system.h"
 
 enum {
@@ -87,11 +87,11 @@ void python_look(void)
 {
     if (looked)
         return;
-    const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
-    code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-    text_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
-    thread_state = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    is_initialized = (int (*)(void))dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+    const unsigned long *version = libdl.symbol(RTLD_DEFAULT, "Py_Version");
+    code_type = libdl.symbol(RTLD_DEFAULT, "PyCode_Type");
+    text_type = libdl.symbol(RTLD_DEFAULT, "PyUnicode_Type");
+    thread_state = (void *(*)(void))libdl.symbol(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    is_initialized = (int (*)(void))libdl.symbol(RTLD_DEFAULT, "Py_IsInitialized");
     if (!version || !code_type || !text_type || !thread_state || !is_initialized) {
         looked = true;
         return;

@@ -1,8 +1,8 @@
 /* stdio_buffer.c: what a FILE's buffer serves is counted, what reaches the system is a request. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 
 #include "glibc.h"
+#include "libdl.h"
 #include "process.h"
 #include "stdio_file.h"
 #include "system.h"
@@ -45,9 +45,10 @@ void stdio_prepare(void)
     };
     Dl_info libc, found;
     process.write_count = encode_buffered;
-    stdio_direct = dladdr((void *)gnu_get_libc_version, &libc);
+    stdio_direct = libdl.address((void *)gnu_get_libc_version, &libc);
     for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
-        stdio_direct = stdio_direct && dladdr((void *)functions_real[functions[i]], &found) &&
+        stdio_direct = stdio_direct &&
+                       libdl.address((void *)functions_real[functions[i]], &found) &&
                        found.dli_fbase == libc.dli_fbase;
 }
 
@@ -308,11 +309,12 @@ static void add_pending(struct stdio_pending_file *found, unsigned *count, FILE 
 /* libio's own list, by the functions that it has for that. */
 static unsigned find_pending(struct stdio_pending_file found[STDIO_FILES_MAX])
 {
-    position (*first)(void) = (position (*)(void))dlsym(RTLD_DEFAULT, "_IO_iter_begin");
-    position (*next)(position) = (position (*)(position))dlsym(RTLD_DEFAULT, "_IO_iter_next");
-    FILE *(*file)(position) = (FILE * (*)(position)) dlsym(RTLD_DEFAULT, "_IO_iter_file");
-    void (*lock)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "_IO_list_lock");
-    void (*unlock)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "_IO_list_unlock");
+    position (*first)(void) = (position (*)(void))libdl.symbol(RTLD_DEFAULT, "_IO_iter_begin");
+    position (*next)(position) =
+        (position (*)(position))libdl.symbol(RTLD_DEFAULT, "_IO_iter_next");
+    FILE *(*file)(position) = (FILE * (*)(position)) libdl.symbol(RTLD_DEFAULT, "_IO_iter_file");
+    void (*lock)(void) = (void (*)(void))libdl.symbol(RTLD_DEFAULT, "_IO_list_lock");
+    void (*unlock)(void) = (void (*)(void))libdl.symbol(RTLD_DEFAULT, "_IO_list_unlock");
     unsigned count = 0;
     if (!first || !next || !file || !lock || !unlock)
         return 0;

@@ -221,7 +221,7 @@ void stdio_release(void *fp);
 /* `statement`, in which a thread may be cancelled: the lock would stay for ever. */
 #define STDIO_GUARDED(fp, locked, statement)                                                       \
     do {                                                                                           \
-        if (locked) {                                                                              \
+        if (locked && pthread_key_create) {                                                        \
             pthread_cleanup_push(stdio_release, fp);                                               \
             statement;                                                                             \
             pthread_cleanup_pop(0);                                                                \

@@ -356,7 +356,7 @@ static void parent_after_fork(void)
 /* The list must not be half changed when memory is copied. */
 void thread_prepare(void)
 {
-    key_exists = !pthread_key_create(&key, thread_ends);
+    key_exists = pthread_key_create && !pthread_key_create(&key, thread_ends);
     glibc_at_fork(process_lock, parent_after_fork, forget_stream);
 }
 

@@ -11,14 +11,18 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "glibc.h"
 #include "process.h"
 #include "record.h"
 #include "system.h"
+#include "text.h"
 
-enum { ACCOUNT_BYTES = 512, BLOCK_BYTES = 512, NANOSECONDS = 1000000000 };
-/* The 22nd word of /proc/self/stat, of which the second ends with the parenthesis. */
-#define STARTED_OF_STAT                                                                            \
-    ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu"
+enum {
+    ACCOUNT_BYTES = 512,
+    BLOCK_BYTES = 512,
+    NANOSECONDS = 1000000000,
+    STARTED_OF_STAT = 20, /* words of /proc/self/stat behind the name, which ends with ")" */
+};
 
 struct usage {
     unsigned long long written, read, children_written, children_read, children_ns;
@@ -27,7 +31,7 @@ struct usage {
 static unsigned long long number_after(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
-    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+    return at ? text_decimal(at + strlen(key)) : 0;
 }
 
 /* Of the process and of what it has waited for. */
@@ -80,7 +84,6 @@ bool usage_children_left(void)
 static unsigned long long age_ns(void)
 {
     char text[ACCOUNT_BYTES];
-    unsigned long long started = 0;
     struct timespec now;
     int file = system_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
     ssize_t bytes = file < 0 ? 0 : system_read(file, text, sizeof text - 1);
@@ -88,7 +91,8 @@ static unsigned long long age_ns(void)
         system_close(file);
     text[bytes < 0 ? 0 : bytes] = 0;
     const char *at = strrchr(text, ')'); /* the program's name may hold anything */
-    if (!at || sscanf(at, STARTED_OF_STAT, &started) != 1)
+    unsigned long long started = at ? text_word(at, STARTED_OF_STAT) : 0;
+    if (!started)
         return 0;
     clock_gettime(CLOCK_BOOTTIME, &now);
     unsigned long long ticks = getauxval(AT_CLKTCK) ? getauxval(AT_CLKTCK) : 100;

@@ -10,12 +10,12 @@
 #define _GNU_SOURCE
 #include "bind.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "../glibc.h"
+#include "../libdl.h"
 #include "../process.h"
 
 extern const int tailrace_symbol_places[];
@@ -78,7 +78,7 @@ static bool belongs_to_mpi(const char *symbol, void *address)
     Dl_info info;
     if (starts_with(symbol, "MPI_") || symbol[strlen(symbol) - 1] == '_')
         return true;
-    if (!dladdr(address, &info) || !info.dli_fname)
+    if (!libdl.address(address, &info) || !info.dli_fname)
         return false;
     const char *slash = strrchr(info.dli_fname, '/');
     return starts_with(slash ? slash + 1 : info.dli_fname, "libmpi");
@@ -89,9 +89,9 @@ static bool belongs_to_mpi(const char *symbol, void *address)
 void *symbol_target(unsigned number)
 {
     const char *symbol = symbol_name(number);
-    void *address = dlsym(RTLD_NEXT, symbol);
+    void *address = libdl.symbol(RTLD_NEXT, symbol);
     for (unsigned i = 0; !address && i < mpi_libraries.count; i++)
-        address = dlsym(mpi_libraries.all[i], symbol);
+        address = libdl.symbol(mpi_libraries.all[i], symbol);
     return address && belongs_to_mpi(symbol, address) ? address : NULL;
 }
 
@@ -119,11 +119,11 @@ static bool remember_mpi(const struct object *object)
     for (unsigned i = 0; i < known->count; i++)
         if (known->all[i] == object->handle)
             return false;
-    void *handle = dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD);
+    void *handle = libdl.open(object->name, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle)
         return false;
     known->all[known->count++] = handle;
-    if (known->mpi || !is_mpi(soname) || !dlsym(handle, "PMPI_Init"))
+    if (known->mpi || !is_mpi(soname) || !libdl.symbol(handle, "PMPI_Init"))
         return true;
     strncpy(known->soname, soname, sizeof known->soname - 1);
     known->mpi = handle;
@@ -138,12 +138,12 @@ static void *will_lead_to(const struct object *object, const char *symbol)
 {
     Dl_info info;
     const ElfW(Sym) *definition = NULL;
-    void *address = dlsym(RTLD_DEFAULT, symbol);
+    void *address = libdl.symbol(RTLD_DEFAULT, symbol);
     if (!address)
-        return dlsym(object->handle, symbol);
-    if (dladdr1(address, &info, (void **)&definition, RTLD_DL_SYMENT) && definition &&
+        return libdl.symbol(object->handle, symbol);
+    if (libdl.address_more(address, &info, (void **)&definition, RTLD_DL_SYMENT) && definition &&
         definition->st_shndx == SHN_UNDEF)
-        return dlsym(RTLD_NEXT, symbol);
+        return libdl.symbol(RTLD_NEXT, symbol);
     return address;
 }
 
@@ -223,7 +223,8 @@ static bool depends_on_caller(const char *path, const void *caller)
 {
     struct link_map *map = NULL;
     Dl_info info;
-    if (strchr(path, '$') || !dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+    if (strchr(path, '$') || !libdl.address_more(caller, &info, (void **)&map, RTLD_DL_LINKMAP) ||
+        !map)
         return true;
     struct object object = {.dynamic = map->l_ld};
     return object_tag(&object, DT_RPATH) || (object_tag(&object, DT_RUNPATH) && !strchr(path, '/'));
@@ -264,7 +265,11 @@ dlsym_function tailrace_choose_dlsym(void *handle, const char *symbol, void *cal
 
 void mpi_bind(void)
 {
-    loader.open = (dlopen_function)dlsym(RTLD_NEXT, "dlopen");
-    loader.symbol = (dlsym_function)dlsym(RTLD_NEXT, "dlsym");
+    loader.open = (dlopen_function)libdl.symbol(RTLD_NEXT, "dlopen");
+    loader.symbol = (dlsym_function)libdl.symbol(RTLD_NEXT, "dlsym");
+    if (!loader.open || !loader.symbol) { /* what will need libdl.so.2 was not loaded yet */
+        loader.open = libdl.open;
+        loader.symbol = libdl.symbol;
+    }
     look();
 }

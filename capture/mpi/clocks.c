@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "../system.h"
+#include "../text.h"
 #include "flavour.h"
 
 enum {
@@ -58,7 +59,7 @@ static int64_t now_ns(void)
 static int environment_number(const char *name)
 {
     const char *value = getenv(name);
-    return value && *value ? atoi(value) : -1;
+    return value && *value ? (int)text_decimal(value) : -1;
 }
 
 /* Launchers tell every rank how many of the ranks are on its node. */

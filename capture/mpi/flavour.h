@@ -485,7 +485,7 @@ void clocks_align_end(void);
 
 /* --- fortran.c --- */
 
-void fortran_start(void *library);
+void fortran_start(void *library, void *(*find_symbol)(void *handle, const char *name));
 void fortran_initialized(void);
 bool fortran_ignored(const void *status);
 bool fortran_in_place(const void *buffer, enum language language);

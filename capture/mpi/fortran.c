@@ -16,6 +16,7 @@ struct addresses {
 };
 static struct addresses ignored, in_place;
 static void *library;
+static void *(*find_symbol)(void *handle, const char *name);
 
 static void add(struct addresses *addresses, const void *address)
 {
@@ -38,8 +39,8 @@ static bool has(const struct addresses *addresses, const void *address)
 static void add_variables(struct addresses *addresses, const char *const *names)
 {
     for (; *names; names++) {
-        add(addresses, dlsym(RTLD_DEFAULT, *names));
-        add(addresses, dlsym(library, *names));
+        add(addresses, find_symbol(RTLD_DEFAULT, *names));
+        add(addresses, find_symbol(library, *names));
     }
 }
 
@@ -47,8 +48,8 @@ static void add_variables(struct addresses *addresses, const char *const *names)
 static void add_pointers(struct addresses *addresses, const char *const *names)
 {
     for (; *names; names++) {
-        const void *const *global = dlsym(RTLD_DEFAULT, *names), *const *local =
-                                                                     dlsym(library, *names);
+        const void *const *global = find_symbol(RTLD_DEFAULT, *names), *const *local = find_symbol(
+                                                                           library, *names);
         add(addresses, global ? *global : NULL);
         add(addresses, local ? *local : NULL);
     }
@@ -81,8 +82,9 @@ static void collect(void)
     add_pointers(&in_place, place_pointers);
 }
 
-void fortran_start(void *application_library)
+void fortran_start(void *application_library, void *(*find)(void *handle, const char *name))
 {
+    find_symbol = find;
     library = application_library;
     collect();
 }

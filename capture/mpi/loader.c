@@ -8,14 +8,15 @@ struct mpi mpi;
 struct predefined predefined;
 bool mpi_threads, mpi_usable;
 
+static tailrace_find_symbol find_symbol;
 static void *library;
 
 /* Open MPI's predefined handles are addresses of objects. An executable may hold a copy of such an
  * object, and that is then the one all use: the global scope is asked first. */
 static void *object(const char *name)
 {
-    void *address = dlsym(RTLD_DEFAULT, name);
-    return address ? address : dlsym(library, name);
+    void *address = find_symbol(RTLD_DEFAULT, name);
+    return address ? address : find_symbol(library, name);
 }
 
 #ifdef OMPI_PREDEFINED_GLOBAL
@@ -60,36 +61,37 @@ MPI_CONVERSIONS(SAME)
 static const char *bind_functions(void)
 {
 #define BIND(name)                                                                                 \
-    if (!(mpi.name = (__typeof__(mpi.name))dlsym(library, "PMPI_" #name)))                         \
+    if (!(mpi.name = (__typeof__(mpi.name))find_symbol(library, "PMPI_" #name)))                   \
         return "PMPI_" #name;
     MPI_NEEDED(BIND)
 #undef BIND
 #define BIND(name, type)                                                                           \
-    mpi.name##_f2c = (type (*)(MPI_Fint))dlsym(library, CONVERSION(name));                         \
+    mpi.name##_f2c = (type (*)(MPI_Fint))find_symbol(library, CONVERSION(name));                   \
     if (!mpi.name##_f2c)                                                                           \
         mpi.name##_f2c = OTHERWISE(name);                                                          \
     if (!mpi.name##_f2c)                                                                           \
         return CONVERSION(name);
     MPI_CONVERSIONS(BIND)
 #undef BIND
-    mpi.Type_size_c = (__typeof__(mpi.Type_size_c))dlsym(library, "PMPI_Type_size_c");
-    mpi.Type_size_x = (__typeof__(mpi.Type_size_x))dlsym(library, "PMPI_Type_size_x");
+    mpi.Type_size_c = (__typeof__(mpi.Type_size_c))find_symbol(library, "PMPI_Type_size_c");
+    mpi.Type_size_x = (__typeof__(mpi.Type_size_x))find_symbol(library, "PMPI_Type_size_x");
 #ifdef HAVE_SESSIONS
-    mpi.Group_from_session_pset =
-        (__typeof__(mpi.Group_from_session_pset))dlsym(library, "PMPI_Group_from_session_pset");
-    mpi.Session_f2c = (__typeof__(mpi.Session_f2c))dlsym(library, "PMPI_Session_f2c");
+    mpi.Group_from_session_pset = (__typeof__(mpi.Group_from_session_pset))find_symbol(
+        library, "PMPI_Group_from_session_pset");
+    mpi.Session_f2c = (__typeof__(mpi.Session_f2c))find_symbol(library, "PMPI_Session_f2c");
 #endif
     return NULL;
 }
 
-const char *tailrace_flavour_start(void *application_library)
+const char *tailrace_flavour_start(void *application_library, tailrace_find_symbol find)
 {
     library = application_library;
+    find_symbol = find;
     const char *missing = bind_functions();
     if (missing)
         return missing;
     bind_predefined();
-    fortran_start(application_library);
+    fortran_start(application_library, find);
     tailrace_register_functions(FUNCTION_FIRST, tailrace_function_count, tailrace_function_names,
                                 tailrace_function_layers);
     return NULL;

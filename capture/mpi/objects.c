@@ -7,11 +7,12 @@
 #define _GNU_SOURCE
 #include "objects.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "../glibc.h"
+#include "../libdl.h"
 #include "../system.h"
 
 enum { OBJECTS_AT_ONCE = 64, NAME_BYTES = 4096 };
@@ -82,12 +83,12 @@ static bool visit_copy(struct object *object, bool (*visit)(const struct object 
     bool result = false;
     if (!object->dynamic)
         return false;
-    object->handle = dlopen(object->is_main ? NULL : object->name, RTLD_LAZY | RTLD_NOLOAD);
+    object->handle = libdl.open(object->is_main ? NULL : object->name, RTLD_LAZY | RTLD_NOLOAD);
     if (!object->handle)
         return false;
     if (object->is_main || ((struct link_map *)object->handle)->l_addr == object->base)
         result = visit(object);
-    dlclose(object->handle);
+    libdl.close(object->handle);
     return result;
 }
 

@@ -5,7 +5,6 @@
  * application would have called without capture.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../libdl.h"
 #include "../process.h"
 #include "bind.h"
 #include "wrapper.h"
@@ -65,15 +65,15 @@ static void say(const char *sentence, const char *what)
 
 static void start_flavour(void *library)
 {
-    const char *(*start)(void *) =
-        (const char *(*)(void *))dlsym(library, "tailrace_flavour_start");
-    const struct tailrace_wrapper *wrappers = dlsym(library, "tailrace_wrappers");
-    const unsigned *count = dlsym(library, "tailrace_wrapper_count");
+    __typeof__(tailrace_flavour_start) *start =
+        (__typeof__(start))libdl.symbol(library, "tailrace_flavour_start");
+    const struct tailrace_wrapper *wrappers = libdl.symbol(library, "tailrace_wrappers");
+    const unsigned *count = libdl.symbol(library, "tailrace_wrapper_count");
     if (!start || !wrappers || !count) {
         say("the library for this MPI is not one of this version of Tailrace", "");
         return;
     }
-    const char *missing = start(mpi_libraries.mpi);
+    const char *missing = start(mpi_libraries.mpi, libdl.symbol);
     if (missing) {
         say("the program's MPI has no ", missing);
         return;
@@ -93,7 +93,7 @@ static void load_flavour(void)
         return;
     }
     snprintf(path, sizeof path, "%s/libtailrace-mpi-%s.so", directory, soname);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = libdl.open(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         say("there is no library for this MPI, ", path);
     else
@@ -123,7 +123,7 @@ static void say_unknown(const char *symbol, void *address)
 {
     Dl_info info;
     bool starts = !strncasecmp(symbol, "MPI_Init", 8) && strncasecmp(symbol, "MPI_Initialized", 15);
-    if (starts && dladdr(address, &info) && info.dli_fname)
+    if (starts && libdl.address(address, &info) && info.dli_fname)
         say("Tailrace does not know this MPI library, ", info.dli_fname);
 }
 

@@ -17,10 +17,12 @@ struct tailrace_wrapper {
 extern TAILRACE_EXPORT const struct tailrace_wrapper tailrace_wrappers[];
 extern TAILRACE_EXPORT const unsigned tailrace_wrapper_count;
 
-/* Called once, before any wrapper, with a handle of the application's libmpi. Returns NULL, or the
- * name of a function that this libmpi lacks and capture cannot do without: then no wrapper may be
- * used. */
-TAILRACE_EXPORT const char *tailrace_flavour_start(void *application_library);
+/* Called once, before any wrapper, with a handle of the application's libmpi, and with dlsym, which
+ * not every C library has where the flavour library would find it. Returns NULL, or the name of a
+ * function that this libmpi lacks and capture cannot do without: then no wrapper may be used. */
+typedef void *(*tailrace_find_symbol)(void *handle, const char *name);
+TAILRACE_EXPORT const char *tailrace_flavour_start(void *application_library,
+                                                   tailrace_find_symbol find_symbol);
 
 /* Generated: names and layers of the functions from FUNCTION_FIRST on. */
 extern const char *const tailrace_function_names[];

@@ -17,7 +17,7 @@ from pathlib import Path
 from . import header, trampolines, wrappers
 from .failures import BuildError
 
-_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-pthread"]
+_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing"]
 # The wrappers define what fortified headers would inline, and both variants of the large-file
 # names.
 _CORE_FLAGS = ["-DTAILRACE_CORE", "-U_FORTIFY_SOURCE", "-U_FILE_OFFSET_BITS"]
@@ -75,7 +75,7 @@ def build_core(output: Path, compiler: str = "cc", extra: tuple[str, ...] = ()) 
         assembly.write_text(trampolines.source())
         files = [*folder.glob("*.c"), *(folder / "mpi" / name for name in _CORE_SOURCES), assembly]
         flags = [*_FLAGS, *_CORE_FLAGS, *extra, f"-I{folder / 'mpi'}"]
-        linked = ["-Wl,-z,now", "-Wl,-Bsymbolic-functions", "-ldl", "-lpthread"]
+        linked = ["-Wl,-z,now", "-Wl,-Bsymbolic-functions"]
         _library([compiler, *flags], dict.fromkeys(files, ()), linked, output)
 
 
@@ -96,8 +96,21 @@ def _library(
                 job.result()
         finally:
             pool.shutdown(cancel_futures=True)
-        _run([*command, "-shared", "-o", f"{output}.new", *objects.values(), *linked])
+        any_libc = _any_libc(command[0], Path(scratch))
+        linked = [*objects.values(), *linked, *any_libc]
+        _run([*command, "-shared", "-o", f"{output}.new", *linked])
     Path(f"{output}.new").replace(output)
+
+
+def _any_libc(compiler: str, scratch: Path) -> list[str]:
+    """Options that link with an empty library in place of the C library: a program in a container
+    may have an older one, whose loader ends it where a version of a function is missing. So none is
+    asked for, and what not every C library has is a weak reference (capture/glibc.h)."""
+    empty = scratch / "empty.c"
+    empty.touch()
+    soname = "-Wl,-soname,libc.so.6"
+    _run([compiler, "-shared", "-nostdlib", soname, "-o", str(scratch / "libc.so"), str(empty)])
+    return [f"-L{scratch}", "-Wl,--no-as-needed"]
 
 
 def mpi_compile_flags(mpicc: str) -> tuple[str, list[str]]:
@@ -152,7 +165,7 @@ def build_flavour(mpicc: str, output: Path) -> None:
             generated.write_text(text)
             files[generated] = _GENERATED_FLAGS
         options = [*flags, *_FLAGS, *_FLAVOUR_FLAGS, *has, f"-I{folder}"]
-        _library([compiler, *options], files, ["-ldl"], output)
+        _library([compiler, *options], files, [], output)
 
 
 def soname(mpicc: str) -> str | None:

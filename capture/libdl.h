@@ -1,0 +1,27 @@
+/* libdl.h: dlsym and its like, wherever the C library of the program keeps them. Private to the core.
+ *
+ * Since version 2.34 glibc has them itself, before in a library of their own, libdl.so.2. Capture
+ * does not name that among what it needs: where it lacks, the program would not start, and where
+ * glibc has them, each process would open it in vain. */
+#ifndef TAILRACE_LIBDL_H
+#define TAILRACE_LIBDL_H
+
+#include <dlfcn.h>
+#include <stdbool.h>
+
+struct libdl {
+    void *(*symbol)(void *handle, const char *name);
+    void *(*open)(const char *path, int mode);
+    int (*close)(void *handle);
+    int (*address)(const void *address, Dl_info *info);
+    int (*address_more)(const void *address, Dl_info *info, void **more, int kind); /* glibc's */
+};
+extern struct libdl libdl;
+
+/* Fills them in; false where there are none. Asked again it says the same at once. */
+bool libdl_find(void);
+
+/* A function of the C library itself where there are none: what stands before it is passed over. */
+void *libdl_symbol_of_libc(const char *name);
+
+#endif
