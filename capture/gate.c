@@ -79,6 +79,7 @@ static const char *const starters[] = {
     "unshare",
     "setarch",
     "setpriv",
+    "chroot",
     "hwloc-bind",
     "likwid-pin",
     "bwrap",

@@ -1,6 +1,6 @@
-/* identity.c: programs that become another user, as runuser, su and servers do. What that user cannot
- * read is not to be loaded into what the program starts: the loader would complain, on the program's
- * stderr, in each process.
+/* identity.c: programs that become another user, as runuser, su and servers do, or have another root.
+ * What that user cannot read, or what is not there, is not to be loaded into what the program starts:
+ * the loader would complain, on the program's stderr, in each process.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static bool readable(const char *path)
     int file = system_open(path, O_RDONLY | O_CLOEXEC, 0);
     if (file >= 0)
         system_close(file);
-    return file != -EACCES;
+    return file != -EACCES && file != -ENOENT && file != -ENOTDIR;
 }
 
 /* In the list itself, which becomes shorter. */
@@ -59,6 +59,7 @@ static void forget_preload(void)
         errno = saved;                                                                             \
         return result;                                                                             \
     }
+BECOME(chroot, (const char *path), (path))
 BECOME(setuid, (uid_t user), (user))
 BECOME(setreuid, (uid_t user, uid_t effective), (user, effective))
 BECOME(setresuid, (uid_t user, uid_t effective, uid_t kept), (user, effective, kept))

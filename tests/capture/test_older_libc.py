@@ -4,6 +4,7 @@ something that is not there, and which has dlsym and threads in libraries of the
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -103,3 +104,12 @@ def test_where_it_is_nowhere_the_program_runs_without(preload, capture, program,
         plain.stderr,
     )
     assert done.streams == []
+
+
+def test_it_compiles_for_another_processor(tmp_path):
+    """None of capture's tables names a function that only x86-64's part has."""
+    compiler = shutil.which("aarch64-linux-gnu-gcc")
+    if not compiler:
+        pytest.skip("there is no aarch64-linux-gnu-gcc")
+    make = ["make", "-s", "-C", SOURCES, f"BUILD={tmp_path}", f"CC={compiler}", "CFLAGS=-Werror"]
+    subprocess.run(make, check=True)

@@ -1,10 +1,12 @@
-"""Programs that become another user start others without a word from the loader."""
+"""Programs that become another user, or have another root directory, start others without a word
+from the loader."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +29,24 @@ def test_who_cannot_read_the_library_is_not_told_to_load_it(tailrace, tmp_path, 
     )
     assert (under.returncode, under.stdout) == (bare.returncode, bare.stdout)
     assert "ld.so" not in under.stderr
+
+
+def root_with(folder: Path, program: str) -> Path:
+    """A directory with the program and the libraries that it needs."""
+    done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
+    words = [word for word in done.stdout.split() if word.startswith("/")]
+    for path in (program, *words):
+        (folder / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, folder / path[1:])
+    return folder
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can have another root directory")
+def test_what_is_not_in_the_new_root_is_not_to_be_loaded_there(tailrace, tmp_path):
+    root = root_with(tmp_path / "root", "/bin/echo")
+    command = ["chroot", str(root), "/bin/echo", "hello"]
+    run = [*tailrace, "run", "--no-report", "-o", str(tmp_path / "t"), "--", *command]
+    done = subprocess.run(run, cwd="/", capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert "ld.so" not in done.stderr
+    assert "nothing was recorded: chroot starts the program among other files" in done.stderr

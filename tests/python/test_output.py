@@ -231,6 +231,8 @@ int main(void) { return 0; }
         ("tailrace run -- setpriv --reuid 0 true", "true made no file call and no MPI call"),
         ("tailrace run -- ./static", "static is linked statically"),
         ("tailrace run -- ./static-go", "static-go is written in Go"),
+        ("tailrace run -- ./static-32", "static-32 is a 32-bit program"),
+        ("tailrace run -- chroot . /static", "chroot starts the program among other files"),
         ("tailrace run -- env LD_PRELOAD= cat /etc/hostname", "the command sets LD_PRELOAD itself"),
         ("tailrace run -- sh -c 'cat /etc/hostname'", "no process was an MPI rank"),
         ("tailrace run -- sh -c 'cat /etc/hostname; exit 11'", "no process was an MPI rank"),
@@ -243,11 +245,14 @@ int main(void) { return 0; }
 def test_why_nothing_was_recorded(tmp_path, command, reason):
     if "setpriv" in command and (os.geteuid() or not shutil.which("setpriv")):
         pytest.skip("only root becomes another user, by setpriv")
+    if "chroot" in command and os.geteuid():
+        pytest.skip("only root has a program run in another root directory")
     source = "int main(void) { return 0; }"
     if "static" in command:
-        name = "static-go" if "go" in command else "static"
-        source = GO if "go" in command else source
-        build = ["cc", "-static", "-x", "c", "-", "-o", tmp_path / name]
+        name = next((word[2:] for word in command.split() if word.startswith("./")), "static")
+        source = GO if name == "static-go" else source
+        kind = ["-m32", "-nostdlib", "-Wl,-emain"] if name == "static-32" else []
+        build = ["cc", *kind, "-static", "-x", "c", "-", "-o", tmp_path / name]
         subprocess.run(build, input=source, text=True, check=True)
     done = sh(f"cd $D && {command}", D=tmp_path)
     (sentence,) = [line for line in done.stderr.splitlines() if "nothing was recorded" in line]

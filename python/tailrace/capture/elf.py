@@ -4,6 +4,7 @@ run."""
 import json
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +40,23 @@ def is_elf(path: Path) -> bool:
 def is_static(path: Path) -> bool:
     """Whether the program asks for no dynamic linker, so that nothing can be loaded into it."""
     return _is("static", path, lambda elf: not any(elf.iter_segments("PT_INTERP")))
+
+
+def is_of_32_bits(path: Path) -> bool:
+    return _is("32 bits", path, lambda elf: bool(elf.elfclass == 32))
+
+
+def is_of_other_processor(path: Path) -> bool:
+    """Whether it is made for another kind of processor than this Python is."""
+    return _is("other processor", path, lambda elf: elf["e_machine"] != _machine())
+
+
+@lru_cache(maxsize=1)
+def _machine() -> Any:
+    from elftools.elf.elffile import ELFFile
+
+    with Path("/proc/self/exe").open("rb") as file:
+        return ELFFile(file)["e_machine"]
 
 
 def is_of_musl(path: Path) -> bool:

@@ -21,7 +21,7 @@ LAUNCHERS = frozenset({
 WRAPPERS = frozenset({
     "env", "nice", "time", "timeout", "taskset", "numactl", "setsid", "nohup", "stdbuf", "ionice",
     "chrt", "flock", "prlimit", "unshare", "setarch", "setpriv", "hwloc-bind", "likwid-pin",
-    "bwrap", "fakeroot", "eatmydata", "xvfb-run",
+    "bwrap", "chroot", "fakeroot", "eatmydata", "xvfb-run",
     "strace", "ltrace",
     "gdb", "valgrind",
 })
@@ -31,6 +31,11 @@ WITH_COMMANDS = frozenset({"perf", "testbed"})
 # They start what their files say, not what the command line says.
 STARTERS = frozenset({"make", "gmake", "ninja", "ctest", "cmake", "xargs", "parallel"})
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"})
+# They start it where other files may be, by another environment perhaps.
+CONTAINERS = frozenset({
+    "chroot", "apptainer", "singularity", "docker", "podman", "podman-hpc", "nerdctl", "udocker",
+    "shifter", "sarus", "enroot", "ch-run",
+})
 # fmt: on
 # Options of launchers whose value is a program, or its name, that is not the ranks'.
 WITH_PROGRAMS = frozenset(

@@ -6,11 +6,19 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from tailrace.capture.elf import is_elf, is_of_go, is_of_musl, is_static
+from tailrace import cache
+from tailrace.capture.elf import (
+    is_elf,
+    is_of_32_bits,
+    is_of_go,
+    is_of_musl,
+    is_of_other_processor,
+    is_static,
+)
 from tailrace.capture.environment import CaptureOptions, Place
-from tailrace.capture.launch import Launch, recorded_program, why_not_executable
+from tailrace.capture.launch import CONTAINERS, Launch, recorded_program, why_not_executable
 from tailrace.errors import TailraceError
-from tailrace.names import printable
+from tailrace.names import printable, shown_path
 
 # With less than this a file system counts as full: a process needs a window of its stream.
 ROOM_BYTES = 1 << 20
@@ -39,6 +47,7 @@ def why_nothing(attempt: Attempt) -> TailraceError:
         _no_room,
         _own_preload,
         _cleared,
+        _in_container,
         _cannot_be_loaded,
         _another_user,
         _absent,
@@ -95,6 +104,21 @@ def _cleared(attempt: Attempt) -> Reason:
     )
 
 
+def _in_container(attempt: Attempt) -> Reason:
+    """What is started there is not looked at: the paths of the command may mean other files."""
+    names = [Path(word).name for word in attempt.command]
+    container = next((name for name in names if name in CONTAINERS), None)
+    if container is None:
+        return None
+    needed = f"{shown_path(cache.root())} and {shown_path(attempt.place.raw)}"
+    return (
+        f"{container} starts the program among other files, where capture's library or the "
+        "trace's directory may be missing, or without the environment that loads it",
+        f"show {needed} at the same paths there and pass LD_PRELOAD and TAILRACE_* on, "
+        "or start `tailrace run` inside",
+    )
+
+
 def _cannot_be_loaded(attempt: Attempt) -> Reason:
     program = attempt.launch.program
     if program is None or not is_elf(program):
@@ -104,6 +128,16 @@ def _cannot_be_loaded(attempt: Attempt) -> Reason:
             f"{attempt.name} is written in Go, whose programs call the system without the C "
             "library that capture watches",
             "`strace -f -c` counts such a program's calls, and what they take",
+        )
+    if is_of_32_bits(program):
+        return (
+            f"{attempt.name} is a 32-bit program, and capture is compiled for 64 bits",
+            "compile it for 64 bits, that is, without -m32",
+        )
+    if is_of_other_processor(program):
+        return (
+            f"{attempt.name} is compiled for another kind of processor than capture",
+            "compile it for the processor of this machine",
         )
     if is_static(program):
         return (
