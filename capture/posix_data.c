@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "newer.h"
+#include "process.h"
 #include "wrap.h"
 
 ssize_t __read_chk(int, void *, size_t, size_t);
@@ -18,7 +19,7 @@ ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 #define POSITIONED(name, op, parameters, arguments)                                                \
     WRAP_FILE(ssize_t, name, parameters, arguments, descriptor_file(fd), op, FILE_OFFSET, MOVED,   \
               offset)
-/* preadv2 and pwritev2 take −1 for "at the file's position". */
+/* preadv2 takes −1 for "at the file's position", as pwritev2 does. */
 #define PERHAPS_POSITIONED(name, op, parameters, arguments)                                        \
     WRAP_FILE(ssize_t, name, parameters, arguments, descriptor_file(fd), op,                       \
               offset == -1 ? 0 : FILE_OFFSET, MOVED, offset == -1 ? 0 : offset)
@@ -57,12 +58,40 @@ POSITIONED(pwritev, FILE_WRITE, (int fd, const struct iovec *pieces, int count, 
            (fd, pieces, count, offset))
 POSITIONED(pwritev64, FILE_WRITE, (int fd, const struct iovec *pieces, int count, off64_t offset),
            (fd, pieces, count, offset))
-PERHAPS_POSITIONED(pwritev2, FILE_WRITE,
-                   (int fd, const struct iovec *pieces, int count, off_t offset, int flags),
-                   (fd, pieces, count, offset, flags))
-PERHAPS_POSITIONED(pwritev64v2, FILE_WRITE,
-                   (int fd, const struct iovec *pieces, int count, off64_t offset, int flags),
-                   (fd, pieces, count, offset, flags))
+
+/* A write that a flag of its own tells to wait for the device; of each file it is noted once, or
+ * little more often: the name is asked for. */
+static __attribute__((noinline)) void note_wait(struct stream *stream, int fd, uint32_t file)
+{
+    int saved = errno;
+    uint32_t *told = &stream->told_to_wait[file % 8];
+    if (*told != file)
+        path_note("synchronous_writes", fd);
+    *told = file;
+    errno = saved;
+}
+
+#define WRITE_WITH_FLAGS(name, off)                                                                \
+    TAILRACE_EXPORT ssize_t name(int fd, const struct iovec *pieces, int count, off offset,        \
+                                 int flags)                                                        \
+    {                                                                                              \
+        uint32_t file = descriptor_file(fd);                                                       \
+        if (!tailrace_recording || !file)                                                          \
+            return REAL(name)(fd, pieces, count, offset, flags);                                   \
+        struct call call;                                                                          \
+        struct stream *stream = call_begin(&call, FUNCTION_##name);                                \
+        ssize_t result = REAL(name)(fd, pieces, count, offset, flags);                             \
+        uint64_t end = stream ? clock_now() : 0;                                                   \
+        bool here = offset == -1;                                                                  \
+        if (stream)                                                                                \
+            end_file_call(stream, &call, end, FILE_WRITE, here ? 0 : FILE_OFFSET, file, MOVED,     \
+                          here ? 0 : offset, ERROR_OF_RESULT);                                     \
+        if (stream && result >= 0 && UNLIKELY(flags & (RWF_DSYNC | RWF_SYNC)))                     \
+            note_wait(stream, fd, file);                                                           \
+        return result;                                                                             \
+    }
+WRITE_WITH_FLAGS(pwritev2, off_t)
+WRITE_WITH_FLAGS(pwritev64v2, off64_t)
 
 /* --- From one descriptor to another --- */
 

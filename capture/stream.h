@@ -165,6 +165,7 @@ struct stream {
     struct cost cost;
     uint64_t named[FUNCTIONS_MAX / 64];
     uint64_t noted[64];
+    uint32_t told_to_wait[8]; /* files of the last such writes, by number mod 8 (posix_data.c) */
     int64_t (*long_words)[SHAPE_WORDS_MAX];
     struct path_cache *paths; /* paths.c alone knows what is in it */
     size_t paths_bytes;

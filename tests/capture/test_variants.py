@@ -54,6 +54,8 @@ def test_every_variant_is_recorded_as_called(ran):
     assert stream.header["lost"] == 0
     assert stream.ended and stream.header["closed"] == 1
     assert ("mmap", os.fsdecode(stream.of("mmap")[0].path)) in stream.notes
+    told_to_wait = [text for key, text in stream.notes if key == "synchronous_writes"]
+    assert told_to_wait == [os.fsdecode(stream.of("pwritev2")[0].path)]
 
 
 @pytest.mark.skipif(

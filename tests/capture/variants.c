@@ -141,7 +141,7 @@ static void data(void)
     line("pwritev64", "write", 10, 33, 0, "data");
     OK(pwritev2(fd, pieces, 1, 43, 0));
     line("pwritev2", "write", 10, 43, 0, "data");
-    OK(pwritev2(fd, pieces, 1, -1, 0));
+    OK(pwritev2(fd, pieces, 1, -1, RWF_DSYNC));
     line("pwritev2", "write", 10, -1, 0, "data");
     OK(pwritev64v2(fd, pieces, 1, 53, 0));
     line("pwritev64v2", "write", 10, 53, 0, "data");

@@ -345,12 +345,21 @@ def test_files_opened_to_wait_for_the_device_are_told_so():
     assert "call fsync once" in found.advice
 
 
-def test_flags_of_each_write_are_advised_about_where_it_can_have_some():
+def test_flags_of_each_write_are_advised_about_where_it_has_some():
     plain = write(SECOND, b"/run/log", 40 * 4096, 40)
-    found = first(replace(plain, function="pwritev2"))
-    assert found.code == "slow_small_requests"
-    assert found.advice.startswith("with RWF_DSYNC or RWF_SYNC pwritev2 waits")
-    assert "RWF" not in first(plain).advice
+    with_flags = replace(plain, function="pwritev2")
+
+    def advised(call: Interval, **meta: str) -> str:
+        run = Program([[useful(SECOND), call]] * RANKS, 2 * SECOND, 2 * SECOND, SECOND, meta=meta)
+        finding = judge(Evidence(run.columns() | {"format": "tailrace"})).findings[0]
+        assert finding.code == "slow_small_requests"
+        return finding.advice
+
+    told = {"written_synchronously": "/run/log"}
+    assert advised(with_flags, **told).startswith("with RWF_DSYNC or RWF_SYNC pwritev2 waits")
+    assert "RWF" not in advised(with_flags)
+    assert "RWF" not in advised(with_flags, written_synchronously="/run/other")
+    assert "RWF" not in advised(plain, **told)
 
 
 def test_whole_chunks_that_are_read_again_and_again():

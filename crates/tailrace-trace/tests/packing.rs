@@ -379,11 +379,13 @@ fn files_that_were_opened_to_wait_for_the_device_are_known() {
         .note("direct", "/data/./b")
         .note("direct", "/data/a")
         .note("synchronous", "/data/a")
+        .note("synchronous_writes", "/data/c")
         .save(directory.path(), 0);
     let trace = open(&pack(directory.path())).unwrap();
     let tables = trace.tables();
     assert_eq!(tables.meta["opened_direct"], "/data/a\x1f/data/b");
     assert_eq!(tables.meta["opened_synchronous"], "/data/a");
+    assert_eq!(tables.meta["written_synchronously"], "/data/c");
     assert!(tables.capture.notes.is_empty(), "it is nothing that is missing");
 }
 

@@ -36,6 +36,7 @@ CODED_META = (
     "mapped_file",
     "opened_direct",
     "opened_synchronous",
+    "written_synchronously",
 )
 PATTERNS = tuple(name for name in PATTERN_COLUMNS if not name.endswith("_ns"))
 

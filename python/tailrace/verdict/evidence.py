@@ -348,11 +348,18 @@ class Evidence:
     def opened(self, rows: Iterable[int]) -> str:
         """How the program opened all these files, where that makes each request wait for the
         device: "direct" (O_DIRECT) or "synchronous" (O_SYNC, O_DSYNC)."""
+        rows = list(rows)
+        ways = ("direct", "synchronous")
+        return next((way for way in ways if self._are_all_of(rows, f"opened_{way}")), "")
+
+    def written_synchronously(self, rows: Iterable[int]) -> bool:
+        """Whether each of these files was written to by calls whose own flags tell them to wait for
+        the device."""
+        return self._are_all_of(rows, "written_synchronously")
+
+    def _are_all_of(self, rows: Iterable[int], meta: str) -> bool:
         paths = {bytes(self.files["path"][row]).decode("utf-8", "replace") for row in rows}
-        for way in ("direct", "synchronous"):
-            if paths and paths <= set(self.columns["meta"].get(f"opened_{way}", "").split("\x1f")):
-                return way
-        return ""
+        return bool(paths) and paths <= set(self.columns["meta"].get(meta, "").split("\x1f"))
 
     def path_of(self, file: int | None) -> str:
         """The path of a row of "files", printable; empty where it is None."""

@@ -353,13 +353,14 @@ def _advised_of_slow(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
         return "reads"
     if not how and evidence.columns["format"] != "tailrace":
         return "not known"  # how files were opened
-    return how or ("each call" if _with_flags(evidence, kind) else "")
+    return how or ("each call" if _with_flags(evidence, rows, kind) else "")
 
 
-def _with_flags(evidence: Evidence, kind: str) -> bool:
-    """Whether most of that time is in calls that may be told each for itself to wait."""
+def _with_flags(evidence: Evidence, rows: np.ndarray, kind: str) -> bool:
+    """Whether most of that time is in calls that can be told each for itself to wait, and some on
+    these files were."""
     _, time_ns = sums_of(evidence.columns["functions"], WITH_FLAGS)
-    return 2 * time_ns > evidence.use.time_ns(kind)
+    return 2 * time_ns > evidence.use.time_ns(kind) and evidence.written_synchronously(rows)
 
 
 def _totals(use: Use, kind: str) -> str:

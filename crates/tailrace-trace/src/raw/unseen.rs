@@ -30,9 +30,12 @@ pub(super) struct Source<'a> {
     pub location: u32,
 }
 
-/// Ways to open a file, by the keys of their notes, and the metas with the paths.
-pub(super) const OPENED: [(&str, &str); 2] =
-    [("direct", "opened_direct"), ("synchronous", "opened_synchronous")];
+/// Ways to open a file or to write to it, by the keys of their notes, and the metas with the paths.
+pub(super) const OPENED: [(&str, &str); 3] = [
+    ("direct", "opened_direct"),
+    ("synchronous", "opened_synchronous"),
+    ("synchronous_writes", "written_synchronously"),
+];
 /// So many paths are kept.
 const OPENED_MAX: usize = 1000;
 
@@ -87,7 +90,7 @@ impl<'a> Unseen<'a> {
         meta
     }
 
-    /// Files that were opened in such a way.
+    /// Files that were opened or written to in such a way.
     fn opened(&self) -> impl Iterator<Item = (String, String)> {
         OPENED.into_iter().filter_map(|(key, name)| {
             let tidied = |path: &str| String::from_utf8_lossy(&tidy(path.as_bytes())).into_owned();
