@@ -75,12 +75,16 @@ static void sample(struct stream *stream, uint64_t now, uint64_t delay_ns, bool 
         put_wait(stream, since, now);
 }
 
-/* Says that waits are known from here on. */
+/* Says that waits are known from here on. The first call may follow at once: it is no time for the
+ * next reading. */
 void encode_first_wait(struct stream *stream)
 {
     uint64_t begun = stream->processor.sampled;
-    if (begun)
-        put_wait(stream, begun, begun);
+    if (!begun)
+        return;
+    put_wait(stream, begun, begun);
+    stream->processor.due = begun + clock_ticks_per_s() / SAMPLES_PER_S;
+    stream_set_due(stream);
 }
 
 /* What a reading takes on average, where the program leaves it the caches that it leaves it. In one

@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import subprocess
+import sys
 
 import pytest
 import rawstream
@@ -66,10 +68,33 @@ def test_intervals_end_where_calls_begin(program, capture):
 
 def test_quick_calls_are_sampled_once_a_millisecond_at_most(program, capture):
     stream = capture(program("shared_core"), "0.3", "0").stream
-    pause = 0.99 * stream.header["ticks_per_s"] / 1000
     assert len(stream.calls) > 2000
+    assert_sampled_apart(stream)
+
+
+def assert_sampled_apart(stream: rawstream.Stream) -> None:
+    pause = 0.99 * stream.header["ticks_per_s"] / 1000
     begins = [begin for begin, _, _ in stream.waits[1:]]
     assert all(later - begin >= pause for begin, later in itertools.pairwise(begins))
+
+
+def test_a_first_call_that_follows_at_once_is_not_sampled_at_once(program, capture, tmp_path):
+    """On busy cores the program has often waited by then."""
+    spinners = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(2 * len(os.sched_getaffinity(0)))
+    ]
+    try:
+        for _ in range(20):
+            capture(program("shared_core"), "0.02", "0", read=False)
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+    streams = rawstream.read_all(tmp_path / "raw")
+    assert len(streams) == 20
+    for stream in streams:
+        assert_sampled_apart(stream)
 
 
 def test_cores_that_the_process_may_use(program, capture):
