@@ -20,7 +20,7 @@ def described(call: rawstream.Call) -> str:
 @pytest.fixture
 def ran(program, environment, tmp_path):
     """(recorded stream, lines that the program reported on descriptor 9)"""
-    parts = [HERE / f"variants_{part}.c" for part in ("attributes", "copies", "stdio")]
+    parts = [HERE / f"variants_{part}.c" for part in ("attributes", "copies", "stdio", "walk")]
     executable = program("variants", *parts)
     (tmp_path / "work").mkdir()
     (tmp_path / "input").write_text("123\n")
@@ -100,3 +100,16 @@ def test_needs_nothing_but_libc(library):
     needed = [line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "(NEEDED)" in line]
     assert set(needed) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
     assert "RPATH" not in dynamic and "RUNPATH" not in dynamic
+
+
+def test_what_the_program_does_with_an_entry_is_its_own(program, capture):
+    """20 files and their directory, and what came after the last; ten of a second walk, each with
+    the first of a third. The sleep and the child between are no part of it."""
+    done = capture(program("slow_visits"))
+    assert done.returncode == 7
+    (stream,) = done.streams
+    steps = stream.of("nftw")
+    assert len(steps) == 22 + 10 * 2
+    taken_s = sum(step.end - step.begin for step in steps) / stream.header["ticks_per_s"]
+    assert taken_s < 0.05  # the sleeps alone take 0.1 s
+    assert all(step.depth == 0 for step in steps)

@@ -442,6 +442,7 @@ int main(void)
     mapping();
     statuses();
     names();
+    variants_of_walks();
     variants_of_stdio();
     return 0;
 }

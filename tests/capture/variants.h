@@ -14,6 +14,9 @@ void variants_of_copies(void);
 /* STDIO and asynchronous I/O. */
 void variants_of_stdio(void);
 
+/* Functions that walk through directories. */
+void variants_of_walks(void);
+
 /* Of the file `data`, which `fd` has open. */
 void variants_of_attributes(int fd);
 

@@ -1,8 +1,11 @@
 /* Storms on names of files: what costs is opening, renaming, removing and cutting, not data. */
 
+#define _GNU_SOURCE
 #include "planted.h"
 
 #include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,7 +70,54 @@ static void truncate_each(void)
     close(file);
 }
 
+/* --- Walks through a tree, which are made inside libc --- */
+
+static void make_tree(void)
+{
+    char name[48];
+    for (int i = 0; i < 400 && rank == 0; i++) {
+        snprintf(name, sizeof name, "step.%d", i / 20);
+        if (i % 20 == 0 && mkdir(name, 0700))
+            fail(name);
+        snprintf(name, sizeof name, "step.%d/part.%d", i / 20, i);
+        close(open_file(name, -1, O_CREAT | O_WRONLY));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static double used; /* what the program does with an entry is no I/O */
+
+static int use_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    for (int i = 0; i < 100; i++)
+        used += (double)status->st_size * i + kind + place->level + path[0];
+    return 0;
+}
+
+static void walk_tree(void)
+{
+    make_tree();
+    for (int i = 0; i < 60; i++)
+        if (nftw(".", use_entry, 16, FTW_PHYS))
+            fail("nftw");
+}
+
+static void list_tree(void)
+{
+    char root[] = ".", *roots[] = {root, NULL};
+    make_tree();
+    for (int i = 0; i < 60; i++) {
+        FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+        while (tree && fts_read(tree))
+            ;
+        if (!tree || fts_close(tree))
+            fail("fts");
+    }
+}
+
 const struct program PLANTED_NAMES[] = {
-    {"config_storm", config_storm}, {"rename_storm", rename_storm},   {"lock_files", lock_files},
-    {"directories", directories},   {"truncate_each", truncate_each}, {NULL, NULL},
+    {"config_storm", config_storm},   {"rename_storm", rename_storm},
+    {"lock_files", lock_files},       {"directories", directories},
+    {"truncate_each", truncate_each}, {"walk_tree", walk_tree},
+    {"list_tree", list_tree},         {NULL, NULL},
 };

@@ -44,7 +44,20 @@ OTHERS = {
     "mkdir": frozenset({"mkdir", "mkdirat"}),
     "link": frozenset({"link", "linkat", "symlink", "symlinkat"}),
     "readlink": frozenset({"readlink", "readlinkat"}),
-    "listing": frozenset({"opendir", "readdir", "readdir64", "getdents64", "scandir", "scandir64"}),
+    "listing": frozenset(
+        {
+            "opendir",
+            "readdir",
+            "readdir64",
+            "getdents64",
+            "scandir",
+            "scandir64",
+            "fts_read",
+            "fts64_read",
+            "fts_children",
+            "fts64_children",
+        }
+    ),
     "seek": frozenset({"lseek", "lseek64", "fseek", "fseeko", "fseeko64", "rewind", "fsetpos"}),
 }
 NEARLY_ALL = 0.8

@@ -1,0 +1,122 @@
+/* variants_walk.c: functions that walk through a tree of directories. */
+#include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "variants.h"
+
+static const char *walking;
+
+/* What is made by libc before it comes here, and what the program does then. */
+static int seen(const char *path)
+{
+    line(walking, "stat", 0, -1, 0, path);
+    OK(access(path, F_OK));
+    line("access", "stat", 0, -1, 0, path);
+    return 0;
+}
+
+static int visit_ftw(const char *path, const struct stat *status, int kind)
+{
+    check(kind != FTW_NS && status->st_nlink > 0, walking);
+    return seen(path);
+}
+
+static int visit_ftw64(const char *path, const struct stat64 *status, int kind)
+{
+    check(kind != FTW_NS && status->st_nlink > 0, walking);
+    return seen(path);
+}
+
+static int visit_nftw(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    check(path[place->base] && !strncmp(path, "tree", 4), walking);
+    return visit_ftw(path, status, kind);
+}
+
+/* A walk within the walk, and an end before all was seen. */
+static int visit_nftw64(const char *path, const struct stat64 *status, int kind, struct FTW *place)
+{
+    check(path[place->base] && status && kind != FTW_NS, walking);
+    seen(path);
+    walking = "ftw";
+    check(ftw("tree/sub", visit_ftw, 4) == 0, "ftw");
+    line("ftw", "stat", 0, -1, 0, "tree/sub");
+    walking = "nftw64";
+    return 7;
+}
+
+/* In the directory of each entry; of a directory that was listed, in itself. */
+static int visit_there(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    char name[100];
+    snprintf(name, sizeof name, "%s%s", path, kind == FTW_DP ? "/." : "");
+    line("nftw", "stat", 0, -1, 0, name);
+    OK(access(kind == FTW_DP ? "." : path + place->base, F_OK));
+    line("access", "stat", 0, -1, 0, name);
+    return status->st_nlink == 0;
+}
+
+static void ftws(void)
+{
+    walking = "ftw";
+    check(ftw("tree", visit_ftw, 4) == 0, "ftw");
+    line("ftw", "stat", 0, -1, 0, "tree");
+    walking = "ftw64";
+    check(ftw64("tree", visit_ftw64, 4) == 0, "ftw64");
+    line("ftw64", "stat", 0, -1, 0, "tree");
+    walking = "nftw";
+    check(nftw("tree", visit_nftw, 4, FTW_PHYS) == 0, "nftw");
+    line("nftw", "stat", 0, -1, 0, "tree");
+    walking = "nftw64";
+    check(nftw64("tree", visit_nftw64, 4, 0) == 7, "nftw64");
+    line("nftw64", "stat", 0, -1, 0, "tree");
+    check(nftw("tree", visit_there, 4, FTW_CHDIR | FTW_DEPTH) == 0, "nftw");
+    line("nftw", "stat", 0, -1, 0, "tree");
+    FAILS(ftw("missing", visit_ftw, 4), ENOENT);
+    line("ftw", "stat", 0, -1, ENOENT, "missing");
+}
+
+#define READ_TREE(suffix, tree, entry)                                                             \
+    static void read_tree##suffix(void)                                                            \
+    {                                                                                              \
+        char root[] = "tree", *roots[] = {root, NULL};                                             \
+        tree *opened = fts##suffix##_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);                \
+        check(opened != NULL, "fts_open");                                                         \
+        line("fts" #suffix "_open", "stat", 0, -1, 0, "tree");                                     \
+        int count = 0;                                                                             \
+        for (entry *last = NULL, *at; (at = fts##suffix##_read(opened)); last = at, count++)       \
+            if (last && last->fts_info == FTS_D)                                                   \
+                line("fts" #suffix "_read", "metadata", 0, -1, 0,                                  \
+                     count == 1 ? "tree" : "tree/sub");                                            \
+        check(count == 6, "fts_read"); /* tree, a, sub, b, sub again, tree again */                \
+        check(!fts##suffix##_close(opened), "fts_close");                                          \
+        opened = fts##suffix##_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);                      \
+        line("fts" #suffix "_open", "stat", 0, -1, 0, "tree");                                     \
+        check(opened && fts##suffix##_read(opened), "fts_read");                                   \
+        check(fts##suffix##_children(opened, 0) != NULL, "fts_children");                          \
+        line("fts" #suffix "_children", "metadata", 0, -1, 0, "tree");                             \
+        check(fts##suffix##_read(opened) != NULL, "fts_read"); /* of what was listed */            \
+        check(!fts##suffix##_close(opened), "fts_close");                                          \
+    }
+READ_TREE(, FTS, FTSENT)
+READ_TREE(64, FTS64, FTSENT64)
+
+void variants_of_walks(void)
+{
+    OK(mkdir("tree", 0700));
+    line("mkdir", "make_directory", 0, -1, 0, "tree");
+    OK(mkdir("tree/sub", 0700));
+    line("mkdir", "make_directory", 0, -1, 0, "tree/sub");
+    OK(mknod("tree/a", S_IFREG | 0600, 0));
+    line("mknod", "metadata", 0, -1, 0, "tree/a");
+    OK(mknod("tree/sub/b", S_IFREG | 0600, 0));
+    line("mknod", "metadata", 0, -1, 0, "tree/sub/b");
+    ftws();
+    read_tree();
+    read_tree64();
+}
