@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #pragma weak dlsym
+#pragma weak dlvsym
 #pragma weak dlopen
 #pragma weak dlclose
 #pragma weak dladdr
@@ -20,6 +21,7 @@ struct libdl libdl;
 /* Here, or in a libdl.so.2 that the program brought with it. */
 static void take_linked(void)
 {
+    libdl.symbol_of_version = dlvsym;
     libdl.open = dlopen;
     libdl.close = dlclose;
     libdl.address = dladdr;
@@ -40,6 +42,7 @@ static void take_loaded(void)
     if (!library)
         return;
     __typeof__(libdl.symbol) symbol = (__typeof__(symbol))__libc_dlsym(library, "dlsym");
+    libdl.symbol_of_version = (__typeof__(libdl.symbol_of_version))__libc_dlsym(library, "dlvsym");
     libdl.open = (__typeof__(libdl.open))__libc_dlsym(library, "dlopen");
     libdl.close = (__typeof__(libdl.close))__libc_dlsym(library, "dlclose");
     libdl.address = (__typeof__(libdl.address))__libc_dlsym(library, "dladdr");

@@ -11,6 +11,7 @@
 
 struct libdl {
     void *(*symbol)(void *handle, const char *name);
+    void *(*symbol_of_version)(void *handle, const char *name, const char *version); /* glibc's */
     void *(*open)(const char *path, int mode);
     int (*close)(void *handle);
     int (*address)(const void *address, Dl_info *info);

@@ -51,7 +51,7 @@ def test_no_version_of_a_function_is_asked_for(workplace):
 
 # What an older glibc lacks in a program without threads.
 BEFORE_34 = [
-    *("dlsym", "dlopen", "dlclose", "dladdr", "dladdr1", "__libc_single_threaded"),
+    *("dlsym", "dlvsym", "dlopen", "dlclose", "dladdr", "dladdr1", "__libc_single_threaded"),
     *("pthread_key_create", "pthread_setspecific"),
     *("__pthread_register_cancel", "__pthread_unregister_cancel", "__pthread_unwind_next"),
 ]

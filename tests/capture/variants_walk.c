@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <ftw.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,6 +62,55 @@ static int visit_there(const char *path, const struct stat *status, int kind, st
     return status->st_nlink == 0;
 }
 
+/* glibc has had another glob since 2.27, which asks other functions of the program's: programs that
+ * were linked with the older get that. */
+int glob_of_older_programs(const char *, int, int (*)(const char *, int), glob_t *);
+#if defined(__x86_64__)
+__asm__(".symver glob_of_older_programs, glob@GLIBC_2.2.5");
+#else
+__asm__(".symver glob_of_older_programs, glob@GLIBC_2.17");
+#endif
+
+static char asked;
+
+static int by_stat(const char *restrict path, struct stat *restrict status)
+{
+    (void)path, (void)status;
+    asked = 's';
+    return 0;
+}
+
+static int by_lstat(const char *restrict path, struct stat *restrict status)
+{
+    (void)path, (void)status;
+    asked = 'l';
+    return 0;
+}
+
+static void *no_directory(const char *path)
+{
+    (void)path;
+    return NULL;
+}
+
+static void globs(void)
+{
+    glob_t found;
+    glob64_t found64;
+    check(!glob("tree/s*/b", 0, NULL, &found) && found.gl_pathc == 1, "glob");
+    line("glob", "metadata", 0, -1, 0, "tree/");
+    check(!glob64("t*e/a", 0, NULL, &found64) && found64.gl_pathc == 1, "glob64");
+    line("glob64", "metadata", 0, -1, 0, ".");
+    check(glob("missing/*", 0, NULL, &found) == GLOB_NOMATCH, "glob");
+    line("glob", "metadata", 0, -1, 0, "missing/");
+    check(!glob("tree/a", 0, NULL, &found) && found.gl_pathc == 1, "glob");
+    line("glob", "metadata", 0, -1, 0, "tree/a");
+    glob_t own = {.gl_opendir = no_directory, .gl_stat = by_stat, .gl_lstat = by_lstat};
+    check(!glob("tree/b", GLOB_ALTDIRFUNC, NULL, &own) && asked == 'l', "glob by lstat");
+    check(!glob_of_older_programs("tree/b", GLOB_ALTDIRFUNC, NULL, &own) && asked == 's',
+          "glob by stat");
+}
+
 static void ftws(void)
 {
     walking = "ftw";
@@ -116,6 +166,7 @@ void variants_of_walks(void)
     line("mknod", "metadata", 0, -1, 0, "tree/a");
     OK(mknod("tree/sub/b", S_IFREG | 0600, 0));
     line("mknod", "metadata", 0, -1, 0, "tree/sub/b");
+    globs();
     ftws();
     read_tree();
     read_tree64();

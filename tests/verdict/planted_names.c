@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <ftw.h>
+#include <glob.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -115,9 +116,19 @@ static void list_tree(void)
     }
 }
 
+static void glob_tree(void)
+{
+    glob_t found;
+    make_tree();
+    for (int i = 0; i < 60; i++) {
+        if (glob("step.*/part.*", 0, NULL, &found) || found.gl_pathc != 400)
+            fail("glob");
+        globfree(&found);
+    }
+}
+
 const struct program PLANTED_NAMES[] = {
-    {"config_storm", config_storm},   {"rename_storm", rename_storm},
-    {"lock_files", lock_files},       {"directories", directories},
-    {"truncate_each", truncate_each}, {"walk_tree", walk_tree},
-    {"list_tree", list_tree},         {NULL, NULL},
+    {"config_storm", config_storm}, {"rename_storm", rename_storm},   {"lock_files", lock_files},
+    {"directories", directories},   {"truncate_each", truncate_each}, {"walk_tree", walk_tree},
+    {"list_tree", list_tree},       {"glob_tree", glob_tree},         {NULL, NULL},
 };

@@ -67,6 +67,7 @@ C = {
     "directories": Expected(2, r"2,400 removals or mkdirs of", "make files and directories less"),
     "walk_tree": Expected(2, r"50,\d{3} look-ups of", "look up once"),
     "list_tree": Expected(2, r"2,\d{3} listings of", "list a directory once"),
+    "glob_tree": Expected(2, r"120 listings of", "list a directory once"),
     "truncate_each": Expected(2, r"16,000 truncations of", "set a file's size once"),
     # Requests
     "backward": Expected(2, r"40,000 reads of 512 B on average go backward in table\.dat", "sort"),

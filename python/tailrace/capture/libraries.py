@@ -44,7 +44,7 @@ def _sources_hash() -> str:
     generator = Path(__file__).parent / "build"
     folders = os.walk(generator / "sources")
     files = [Path(folder, name) for folder, _, names in folders for name in names]
-    files = [file for file in files if file.suffix in (".c", ".h", ".def")]
+    files = [file for file in files if file.suffix in (".c", ".h", ".def", ".map")]
     files += generator.glob("*.py")
     files.sort(key=str)
 

@@ -52,6 +52,8 @@ OTHERS = {
             "getdents64",
             "scandir",
             "scandir64",
+            "glob",
+            "glob64",
             "fts_read",
             "fts64_read",
             "fts_children",

@@ -75,7 +75,8 @@ def build_core(output: Path, compiler: str = "cc", extra: tuple[str, ...] = ()) 
         assembly.write_text(trampolines.source())
         files = [*folder.glob("*.c"), *(folder / "mpi" / name for name in _CORE_SOURCES), assembly]
         flags = [*_FLAGS, *_CORE_FLAGS, *extra, f"-I{folder / 'mpi'}"]
-        linked = ["-Wl,-z,now", "-Wl,-Bsymbolic-functions"]
+        versions = f"-Wl,--version-script={folder / 'versions.map'}"
+        linked = ["-Wl,-z,now", "-Wl,-Bsymbolic-functions", versions]
         _library([compiler, *flags], dict.fromkeys(files, ()), linked, output)
 
 
