@@ -211,8 +211,8 @@ def _locks(evidence: Evidence) -> Cause:
 
 
 def _moving(evidence: Evidence, kind: str) -> Cause:
-    checks = (failing, _modules, jumping, read_again, amplified, written_again, _flushed)
-    checks += (whole_files, _small_ones)
+    checks = [failing, _modules, jumping, read_again, amplified, written_again, _flushed]
+    checks += [whole_files, _small_ones]
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
     return next(found, None) or slow_file(evidence, kind)
 
