@@ -37,6 +37,7 @@ from .simulated_curves import (
 from .simulated_dependent import LEVELS_THAT_DEPEND
 from .simulated_failures import FAILING
 from .simulated_fractions import FRACTIONS
+from .simulated_gaps import GAPPY
 from .study_data import study
 
 Noise = Callable[[np.random.Generator, Where], float]
@@ -451,6 +452,7 @@ def _cases() -> dict[str, Case]:
         ("dependent levels", LEVELS_THAT_DEPEND),
         ("two studies", COMPARISONS),
         ("slow runs fail", FAILING),
+        ("any runs fail", GAPPY),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     return found | {

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+import pytest
+
 from tailrace.study.analysis import comparison
+from tailrace.study.analysis.cells import cells
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
 
 from .simulated_failures import CLUSTER, failing, killed
+from .simulated_gaps import GAPPY
 from .study_data import study
 
 QUICK_ONES = "of the runs that ended, which may be the quick ones"
@@ -88,3 +95,34 @@ def test_as_fast_is_not_faster() -> None:
     assert [str(a.answer) for a in counted({"x": [5.0] * 4, "y": [5.0] * 4}).answers] == [
         "not held"
     ]
+
+
+def test_what_a_run_alone_in_its_block_says_is_the_block() -> None:
+    """Degrees of freedom by arithmetic: runs less combinations less blocks, and one for both."""
+    logs = np.array([[1.0, 2.0, 3.0, 4.0], [1.5, 2.6, math.nan, math.nan]])
+    found = cells(logs)
+    assert found is not None and found.all_freedom == pytest.approx(6 - 2 - 4 + 1)
+    assert cells(np.array([[1.0, 2.0, 3.0], [1.5, math.nan, math.nan]])) is None
+
+
+def test_unequal_gaps_leave_each_combination_its_degrees() -> None:
+    random = np.random.default_rng(1)
+    logs = random.normal(0, 1, (5, 4))
+    logs[[0, 0, 2, 4], [0, 1, 2, 3]] = math.nan
+    there = np.isfinite(logs)
+    design = np.array(
+        [
+            np.concatenate([np.eye(5)[row], np.eye(4)[column]])
+            for row, column in np.argwhere(there)
+        ]
+    )
+    hat = design @ np.linalg.pinv(design)
+    rows = np.argwhere(there)[:, 0]
+    left = [float(np.sum((1 - np.diag(hat))[rows == row])) for row in range(5)]
+    found = cells(logs)
+    assert found is not None and found.freedom == pytest.approx(left)
+
+
+def test_few_runs_of_which_some_fail_make_no_effect() -> None:
+    happens = GAPPY["2 combinations, 3 blocks, 40%"]
+    assert sum(map(happens, range(40))) <= 3

@@ -23,6 +23,8 @@ from tailrace.study.analysis.factors import StudyFactor
 
 # A variance of exactly zero is the rounding of a clock, not certainty.
 LEAST = 1e-5
+# Less than so much of a degree of freedom says nothing of a variance.
+LEAST_FREEDOM = 0.05
 PASSES = 3
 TINY = np.finfo(float).tiny
 
@@ -89,15 +91,30 @@ def cells(logs: np.ndarray, spread: np.ndarray | None = None) -> Cells | None:
     adjusted = logs - effects
     means = np.nanmean(adjusted, axis=1)
     residuals = adjusted - means[:, None]
-    # estimating the blocks costs each combination its part
-    part = 1 / spread / np.sum(1 / spread) if len(runs) > 1 else np.zeros(1)
-    freedom = (runs - 1) * (1 - part)
+    freedom = _freedom(there, spread, covariance)
+    all_freedom = float(freedom.sum())
+    if not all_freedom:
+        return None
     squares = np.nansum(residuals**2, axis=1)
     variances = squares / np.where(freedom > 0, freedom, np.nan)
-    all_freedom = float(freedom.sum())
     values, vectors = np.linalg.eigh(covariance * float(np.sum(squares / spread)) / all_freedom)
     of_blocks = (there / runs[:, None]) @ vectors * np.sqrt(np.maximum(values, 0.0))
     return Cells(means, residuals, runs, variances, variances, freedom, all_freedom, of_blocks)
+
+
+def _freedom(there: np.ndarray, spread: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """What each combination's own mean and its part of the blocks leave of its runs: one that is
+    alone in its block says nothing but what that block is. The sum over its runs of 1 less the
+    weight that each has in its own fit (leverage). `covariance`: of the blocks."""
+    if len(there) < 2:
+        return np.maximum(there.sum(axis=1) - 1.0, 0.0)
+    runs = there.sum(axis=1, keepdims=True)
+    shares = there / runs
+    through = shares @ covariance
+    own = np.sum(through * shares, axis=1, keepdims=True)
+    blocks = (np.diag(covariance) - 2 * through + own) / spread[:, None]
+    freedom = np.sum(there * (1 - 1 / runs - blocks), axis=1)
+    return np.where(freedom > LEAST_FREEDOM, freedom, 0.0)
 
 
 def smoothed(found: Cells, relative: np.ndarray) -> Cells:

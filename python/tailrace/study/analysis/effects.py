@@ -310,14 +310,16 @@ class _Fit:
 
     def _between_blocks(self) -> None:
         """How the coefficients differ from block to block: gaps are filled by what the model of
-        combinations and blocks says, and cost degrees of freedom (Yates)."""
+        combinations and blocks says, and cost degrees of freedom (Yates), of which each direction
+        has its part."""
         there = np.isfinite(self.found.residuals)
         blocks = there.shape[1]
         away = self.rows @ np.where(there, self.found.residuals, 0.0)
         factor = linalg.cholesky(self.rows @ self.rows.T, lower=True)
         white = linalg.solve_triangular(factor, away, lower=True)
         centre = linalg.solve_triangular(factor, self.coefficients, lower=True)
-        self.blocks_freedom = max(self.columns * (blocks - 1) * float(there.mean()), 1.0)
+        directions = len(there) - 1
+        self.blocks_freedom = max(self.columns * self.found.all_freedom / directions, 1.0)
         self.variance = float(np.sum(white**2)) / self.blocks_freedom
         between = blocks * float(np.sum(centre**2)) / self.columns
         self.blocks_f = _over(between, self.variance)
