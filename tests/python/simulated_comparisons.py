@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+
+import numpy as np
 
 from tailrace.study.analysis.comparison import Comparison, compare
 
@@ -17,26 +20,50 @@ TIMES: dict[str, Callable[[Where], float]] = {
 }
 ODD = {"ranks": 8, "target": "b", "method": "z"}
 
+Noise = Callable[[np.random.Generator, Where], float]
 
-def two(name: str, seed: int, blocks: int = 3) -> Comparison:
+
+def two_modes(share: float, times: float, scatter: float) -> Noise:
+    """Some of the runs take so many times as long as the others."""
+    return lambda random, where: (
+        random.normal(0, scatter) + math.log(times) * (random.random() < share)
+    )
+
+
+SHARED_MACHINES = {
+    "one run in five takes 2 times": two_modes(0.2, 2, 0.03),
+    "two runs in five take 1.5 times": two_modes(0.4, 1.5, 0.02),
+    "half of the runs take 1.3 times": two_modes(0.5, 1.3, 0.005),
+}
+
+
+def two(name: str, seed: int, blocks: int = 3, noise: Noise | None = None) -> Comparison:
     def base(where: Where) -> float:
         return 10 * where["ranks"] ** -0.4 * (1.3 if where["target"] == "b" else 1.0)
 
     times = TIMES[name]
     first, second = (
-        study(LEVELS, of, blocks=blocks, scatter=0.05, block_scatter=0.05, seed=2 * seed + at)
+        study(
+            LEVELS,
+            of,
+            blocks=blocks,
+            scatter=0.05,
+            block_scatter=0.05,
+            seed=2 * seed + at,
+            noise=noise,
+        )
         for at, of in enumerate((base, lambda w: base(w) * times(w)))
     )
     return compare(first, second)
 
 
-def false_of(name: str, blocks: int) -> Callable[[int], bool]:
+def false_of(name: str, blocks: int, noise: Noise | None = None) -> Callable[[int], bool]:
     """A combination is said to have changed that has not, the average to rise or to fall that does
     not, or a level to have changed most that has not."""
     times = TIMES[name]
 
     def false(seed: int) -> bool:
-        found = two(name, seed, blocks)
+        found = two(name, seed, blocks, noise)
         wrong = [one for one in found.combinations if one.certain and times(one.where) == 1.0]
         moves = any(word in found.headline for word in (" rises to ", " falls to ", "changes by"))
         most = ", most with " in found.headline
@@ -46,6 +73,21 @@ def false_of(name: str, blocks: int) -> Callable[[int], bool]:
     return false
 
 
+def combination_of(name: str, blocks: int, noise: Noise) -> Callable[[int], bool]:
+    """Of single combinations alone."""
+    times = TIMES[name]
+
+    def false(seed: int) -> bool:
+        combinations = two(name, seed, blocks, noise).combinations
+        return any(one.certain and times(one.where) == 1.0 for one in combinations)
+
+    return false
+
+
 COMPARISONS = {
     f"{name}, {blocks} blocks": false_of(name, blocks) for name in TIMES for blocks in (2, 3, 5)
+} | {
+    f"{noise}, {blocks} blocks": combination_of("nothing has changed", blocks, modes)
+    for noise, modes in SHARED_MACHINES.items()
+    for blocks in (2, 3, 4)
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .simulated_averages import first_line
-from .simulated_comparisons import two
+from .simulated_comparisons import COMPARISONS, two
 
 
 def test_an_average_that_may_not_have_changed_is_not_said_to() -> None:
@@ -25,3 +25,14 @@ def test_an_average_that_may_be_the_reverse_somewhere_is_said_to_be_one() -> Non
     lines = [first_line("two modes", seed) for seed in range(40)]
     told = [line for line in lines if "ool x takes" in line]
     assert told and all("average" in line for line in told)
+
+
+def test_runs_that_happen_to_be_in_one_mode_have_not_changed() -> None:
+    """Three quick runs in one study and three slow ones in the other, somewhere among 24."""
+    happens = COMPARISONS["two runs in five take 1.5 times, 3 blocks"]
+    assert sum(map(happens, range(30))) <= 3
+
+
+def test_two_runs_do_not_make_a_change_certain() -> None:
+    found = two("one combination of 24", 4, blocks=2)
+    assert not any(one.certain for one in found.combinations)

@@ -150,6 +150,12 @@ def unequal_variances(table: Layout, factor: StudyFactor) -> tuple[float, float,
     return p, scatter[most] / scatter[least], factor.levels[most], factor.levels[least]
 
 
+def is_uneven(table: Layout, factor: StudyFactor) -> bool:
+    """Whether runs surely scatter differently at its levels."""
+    test = unequal_variances(table, factor)
+    return test is not None and test[0] <= CERTAIN
+
+
 def order_follows(runs: pd.DataFrame, factor: StudyFactor) -> float:
     """p of the hypothesis that the levels of a factor were run in random order (Kruskal and
     Wallis)."""

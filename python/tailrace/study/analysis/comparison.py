@@ -2,7 +2,8 @@
 
 The studies have no blocks in common, so a combination is compared by Welch's test on logarithms.
 All of them together are compared by the means of their blocks, which is Welch's test as well. That
-a single combination has changed is said only where Holm's correction over all of them allows it.
+a single combination has changed is said only where Holm's correction over all of them allows it,
+and chance alone hardly takes any of them so far apart (by_chance.py).
 """
 
 import math
@@ -15,7 +16,9 @@ from scipy import stats
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
-from tailrace.study.analysis import words
+from tailrace.study.analysis import cells, words
+from tailrace.study.analysis.by_chance import Runs, by_chance
+from tailrace.study.analysis.cautions import is_uneven
 from tailrace.study.analysis.expect import Answer, evaluate
 from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, holm
@@ -30,8 +33,8 @@ STEADY = 0.05
 
 @dataclass(frozen=True)
 class Changed:
-    """One combination: the ratio of the second study's response to the first's, p after Holm's
-    correction."""
+    """One combination: the ratio of the second study's response to the first's; `p_holm`: p after
+    Holm's correction, or the chance of so large a difference anywhere, whichever is more."""
 
     where: Mapping[str, Any]
     ratio: Estimate
@@ -125,23 +128,26 @@ def compare(first: Measured, second: Measured) -> Comparison:
     rows = [
         (row, places.get(tuple(where.items())), where) for row, where in enumerate(before.where)
     ]
+    both = [(a, b, where) for a, b, where in rows if b is not None]
     pairs = [
         Pair(where, before.logs[a], after.logs[b], (bool(before.bounds[a]), bool(after.bounds[b])))
-        for a, b, where in rows
-        if b is not None
+        for a, b, where in both
     ]
     if not pairs:
         raise TailraceError(
             "the two studies have no combination in common that was run and finished in both",
             "compare studies of the same factors; what was simulated is not compared",
         )
+    chances = by_chance(
+        _runs(before, [row for row, *_ in both]), _runs(after, [row for _, row, _ in both])
+    )
     claimed = {answer.claim: answer for answer in evaluate(second)}
     return Comparison(
         first,
         second,
         _together(pairs),
         tuple(_by_level(first.varied, pairs)),
-        tuple(_each(pairs)),
+        tuple(_each(pairs, chances)),
         len(first.table(first.response).logs) - len(pairs),
         len(second.table(second.response).logs) - len(pairs),
         tuple(
@@ -249,13 +255,22 @@ def _by_level(
     return answer
 
 
-def _each(pairs: Sequence[Pair]) -> list[Changed]:
+def _runs(table: Layout, rows: Sequence[int]) -> Runs:
+    """As they scatter with the factors that surely make them scatter differently: what a fit to all
+    of them says is far off where runs have two modes."""
+    uneven = [at for at, factor in enumerate(table.factors) if is_uneven(table, factor)]
+    factors = [table.factors[at] for at in uneven]
+    relative = cells.spread(factors, table.codes[:, uneven], table.logs).relative
+    return Runs(table.logs[rows], relative[rows])
+
+
+def _each(pairs: Sequence[Pair], chances: Sequence[float]) -> list[Changed]:
+    """`chances`: that one differs so much where nothing has changed."""
     ratios = [pair.ratio for pair in pairs]
     p = np.array([ratio.p if math.isfinite(ratio.p) else 1.0 for ratio in ratios])
-    corrected = holm(p)
     return [
-        Changed(pair.where, ratio, float(h))
-        for pair, ratio, h in zip(pairs, ratios, corrected, strict=True)
+        Changed(pair.where, ratio, max(float(corrected), chance))
+        for pair, ratio, corrected, chance in zip(pairs, ratios, holm(p), chances, strict=True)
     ]
 
 
