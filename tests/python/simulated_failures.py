@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from tailrace.study.analysis.view import View
 from .simulated_curves import Where
 from .study_data import study
 
+ALONE = {"tool": ["x", "y"]}
 TOOLS = {"ranks": [1, 2, 4, 8], "tool": ["x", "y"]}
 CLUSTER = {"ranks": [1, 2, 4, 8], "target": ["a", "b"], "method": ["x", "y", "z"]}
 
@@ -29,10 +30,16 @@ def failing(measured: Measured, chance: Callable[[Where], float], seed: int) -> 
     return Measured(measured.plan, runs)
 
 
-def killed(seed: int, gain: float = 1.0, blocks: int = 5, limit_s: float = 11.5) -> Measured:
+def killed(
+    seed: int,
+    gain: float = 1.0,
+    blocks: int = 5,
+    limit_s: float = 11.5,
+    levels: Mapping[str, list[Any]] = TOOLS,
+) -> Measured:
     """x scatters, takes so many times as long as y, and is ended by somebody when it takes long."""
     measured = study(
-        TOOLS,
+        levels,
         lambda w: 10.0 * (gain if w["tool"] == "x" else 1.0),
         blocks=blocks,
         scatter=lambda w: 0.3 if w["tool"] == "x" else 0.05,
@@ -41,11 +48,13 @@ def killed(seed: int, gain: float = 1.0, blocks: int = 5, limit_s: float = 11.5)
     return failing(measured, lambda run: run["tool"] == "x" and run["elapsed_s"] > limit_s, seed)
 
 
-def wrong_winner(gain: float, blocks: int) -> Callable[[int], bool]:
+def wrong_winner(
+    gain: float, blocks: int, levels: Mapping[str, list[Any]] = TOOLS
+) -> Callable[[int], bool]:
     """y is said to take longer than x, or something to happen that does not."""
 
     def false(seed: int) -> bool:
-        measured = killed(seed, gain, blocks)
+        measured = killed(seed, gain, blocks, levels=levels)
         analysis = analyse(measured.compared(measured.response))
         view = View(measured, analysis)
         slower = [effect for effect in view.main_effects() if effect.factors == ("tool",)]
@@ -83,6 +92,10 @@ FAILING: dict[str, Callable[[int], bool]] = {
     "x takes 10 % longer, 5 blocks": wrong_winner(1.1, 5),
     "x takes 10 % longer, 3 blocks": wrong_winner(1.1, 3),
     "x takes as long, 5 blocks": wrong_winner(1.0, 5),
+    **{
+        f"x takes as long, {blocks} blocks, nothing else is run": wrong_winner(1.0, blocks, ALONE)
+        for blocks in (3, 5, 8)
+    },
     "many ranks run out of memory": slow_ones_fail(lambda run: 0.9 * (run["elapsed_s"] > 22), 0.4),
     "the longer, the oftener": slow_ones_fail(
         lambda run: min(1.0, max(0.0, (run["elapsed_s"] - 11) / 5)), -0.4

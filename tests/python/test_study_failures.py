@@ -12,7 +12,7 @@ from tailrace.study.analysis.cells import cells
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
 
-from .simulated_failures import CLUSTER, failing, killed
+from .simulated_failures import ALONE, CLUSTER, FAILING, failing, killed
 from .simulated_gaps import GAPPY
 from .study_data import study
 
@@ -111,10 +111,7 @@ def test_unequal_gaps_leave_each_combination_its_degrees() -> None:
     logs[[0, 0, 2, 4], [0, 1, 2, 3]] = math.nan
     there = np.isfinite(logs)
     design = np.array(
-        [
-            np.concatenate([np.eye(5)[row], np.eye(4)[column]])
-            for row, column in np.argwhere(there)
-        ]
+        [np.concatenate([np.eye(5)[row], np.eye(4)[column]]) for row, column in np.argwhere(there)]
     )
     hat = design @ np.linalg.pinv(design)
     rows = np.argwhere(there)[:, 0]
@@ -126,3 +123,11 @@ def test_unequal_gaps_leave_each_combination_its_degrees() -> None:
 def test_few_runs_of_which_some_fail_make_no_effect() -> None:
     happens = GAPPY["2 combinations, 3 blocks, 40%"]
     assert sum(map(happens, range(40))) <= 3
+
+
+def test_one_lost_run_of_five_may_be_the_slow_one() -> None:
+    lost = [killed(seed, levels=ALONE) for seed in range(60)]
+    single = [each for each in lost if (each.runs["status"] == "failed").sum() == 1]
+    assert single and all(each.failing("elapsed_s").thinned.any() for each in single)
+    happens = FAILING["x takes as long, 5 blocks, nothing else is run"]
+    assert sum(map(happens, range(60))) <= 3

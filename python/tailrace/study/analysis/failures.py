@@ -11,6 +11,9 @@ from scipy import stats
 
 # Rather too often than too rarely: it costs conclusions and makes no false ones.
 GATHERED = 0.3
+# Of so few runs each is missed, whatever chance says: where this share more is lost at a level than
+# elsewhere, what is left may well be the quick ones.
+FEW_RUNS, EXCESS = 10, 0.1
 # A single failure says little of a combination by itself.
 RUNS_AT_LEAST = 2
 
@@ -53,16 +56,22 @@ def failing(codes: np.ndarray, lost: np.ndarray) -> Failing:
 
 def _gathered(codes: np.ndarray, lost: np.ndarray) -> list[tuple[int, int]]:
     """The levels at which more runs are lost than chance puts there, by Bonferroni's correction
-    over what the factors could differ in: the worst one, then that of what is left without it."""
+    over what the factors could differ in, or, of few runs, a share of them: the worst one, then
+    that of what is left without it."""
     present = [np.unique(column) for column in codes.T]
     places = [(at, int(code)) for at, some in enumerate(present) if len(some) > 1 for code in some]
     if not places or not lost.any():
         return []
     there = np.array([codes[:, at] == code for at, code in places])
-    p = _chance((there & lost).sum(axis=1), there.sum(axis=1), int(lost.sum()), len(lost))
+    failed, tried = (there & lost).sum(axis=1), there.sum(axis=1)
+    p = _chance(failed, tried, int(lost.sum()), len(lost))
     worst = int(np.argmin(p))
     if p[worst] * sum(len(some) - 1 for some in present) > GATHERED:
-        return []
+        more = failed / tried - (lost.sum() - failed) / (len(lost) - tried)
+        more[tried > FEW_RUNS] = 0.0
+        worst = int(np.argmax(more))
+        if more[worst] < EXCESS:
+            return []
     rest = ~there[worst]
     return [places[worst], *_gathered(codes[rest], lost[rest])]
 
