@@ -11,9 +11,9 @@ from scipy import stats
 
 # Rather too often than too rarely: it costs conclusions and makes no false ones.
 GATHERED = 0.3
-# Of so few runs each is missed, whatever chance says: where this share more is lost at a level than
-# elsewhere, what is left may well be the quick ones.
-FEW_RUNS, EXCESS = 10, 0.1
+# In a study of so few runs each is missed, whatever chance says: where this share more is lost at a
+# level than elsewhere, what is left may well be the quick ones.
+FEW_RUNS, EXCESS = 20, 0.1
 # A single failure says little of a combination by itself.
 RUNS_AT_LEAST = 2
 
@@ -49,15 +49,15 @@ def failing(codes: np.ndarray, lost: np.ndarray) -> Failing:
     counts = np.column_stack([np.bincount(row.reshape(-1), of) for of in (lost, None)]).astype(int)
     some = counts[:, 0] < counts[:, 1]
     ran = some[row.reshape(-1)]
-    levels = tuple(_gathered(codes[ran], lost[ran]))
+    levels = tuple(_gathered(codes[ran], lost[ran], few=len(lost) <= FEW_RUNS))
     found = Failing(combinations[some], counts[some], levels, np.zeros(some.sum(), dtype=bool))
     return replace(found, alone=_often(found.counts) & ~found.thinned)
 
 
-def _gathered(codes: np.ndarray, lost: np.ndarray) -> list[tuple[int, int]]:
+def _gathered(codes: np.ndarray, lost: np.ndarray, few: bool) -> list[tuple[int, int]]:
     """The levels at which more runs are lost than chance puts there, by Bonferroni's correction
-    over what the factors could differ in, or, of few runs, a share of them: the worst one, then
-    that of what is left without it."""
+    over what the factors could differ in, or, in a study of `few` runs, a share of them: the worst
+    one, then that of what is left without it."""
     present = [np.unique(column) for column in codes.T]
     places = [(at, int(code)) for at, some in enumerate(present) if len(some) > 1 for code in some]
     if not places or not lost.any():
@@ -68,12 +68,11 @@ def _gathered(codes: np.ndarray, lost: np.ndarray) -> list[tuple[int, int]]:
     worst = int(np.argmin(p))
     if p[worst] * sum(len(some) - 1 for some in present) > GATHERED:
         more = failed / tried - (lost.sum() - failed) / (len(lost) - tried)
-        more[tried > FEW_RUNS] = 0.0
         worst = int(np.argmax(more))
-        if more[worst] < EXCESS:
+        if not few or more[worst] < EXCESS:
             return []
     rest = ~there[worst]
-    return [places[worst], *_gathered(codes[rest], lost[rest])]
+    return [places[worst], *_gathered(codes[rest], lost[rest], few)]
 
 
 def _often(counts: np.ndarray) -> np.ndarray:
