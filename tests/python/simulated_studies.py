@@ -38,6 +38,7 @@ from .simulated_dependent import LEVELS_THAT_DEPEND
 from .simulated_failures import FAILING
 from .simulated_fractions import FRACTIONS
 from .simulated_gaps import GAPPY
+from .simulated_shares import SHARES
 from .study_data import study
 
 Noise = Callable[[np.random.Generator, Where], float]
@@ -453,6 +454,7 @@ def _cases() -> dict[str, Case]:
         ("two studies", COMPARISONS),
         ("slow runs fail", FAILING),
         ("any runs fail", GAPPY),
+        ("share", SHARES),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     return found | {

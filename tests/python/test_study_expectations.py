@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tailrace.study.analysis.expect import evaluate
+from tailrace.study.analysis.expect import Judgement, evaluate
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
 
+from .simulated_shares import SHARES, share_answer
 from .study_data import study
 
 
@@ -135,3 +136,11 @@ def test_two_levels_may_differ_more_than_either_from_the_first():
     by_ranks = {1: 20.0, 2: 10.0, 4: 10.9, 8: 9.17}
     found = answer_of({"ranks": list(by_ranks)}, lambda w: by_ranks[w["ranks"]], flat)
     assert str(found.answer) == "not held"
+
+
+def test_a_share_is_as_uncertain_as_its_blocks_are() -> None:
+    answer = share_answer(0.95, 3, 1)
+    assert answer.answer is Judgement.HELD and answer.estimate is not None
+    assert answer.estimate.high / answer.estimate.low > 1.003
+    for happens in SHARES.values():
+        assert sum(map(happens, range(40))) <= 6

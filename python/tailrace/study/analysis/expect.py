@@ -240,7 +240,7 @@ class _Statement:
         """On the mean over combinations, or in each of them."""
         whole = self.response, self.study.response_of(asked.of)
         if not self.expect.everywhere:
-            return comparing.share(self.table.adjusted, asked, *whole)
+            return comparing.share(self.table.logs, asked, *whole)
         rows = [(row, where) for row, where in zip(self.table.logs, self.table.where, strict=True)]
         careful = 1 - (1 - LEVEL) / len(rows)
         plain = [comparing.share(row[None, :], asked, *whole) for row, _ in rows]
