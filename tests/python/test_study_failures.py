@@ -131,3 +131,16 @@ def test_one_lost_run_of_five_may_be_the_slow_one() -> None:
     assert single and all(each.failing("elapsed_s").thinned.any() for each in single)
     happens = FAILING["x takes as long, 5 blocks, nothing else is run"]
     assert sum(map(happens, range(60))) <= 3
+
+
+def test_an_average_without_places_says_that_it_is() -> None:
+    """x is quicker with few ranks and slower with many, and loses its slow runs with 8."""
+    ratios = {1: 0.6, 2: 0.8, 4: 0.9, 8: 2.5}
+    measured = study(
+        {"ranks": [1, 2, 4, 8], "tool": ["x", "y"]},
+        lambda w: 10.0 * (ratios[w["ranks"]] if w["tool"] == "x" else 1.0),
+        blocks=5,
+    )
+    lost = failing(measured, lambda run: 0.6 if run["elapsed_s"] > 20 else 0.0, 1)
+    told = [f.text for f in Summary(lost).found.findings if f.kind == "effect"]
+    assert told and all(text.endswith("where no slow run may be missing") for text in told)

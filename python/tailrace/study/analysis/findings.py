@@ -37,6 +37,8 @@ MANY_FAILED = 0.1
 # A first line leaves out the first of these, where it is surely so everywhere.
 AVERAGED = ", averaged over everything else"
 ON_AVERAGE = ", on the average of everything else"
+# Runs that were ended, or that fail in some places, keep these out of an average.
+WITHOUT_BOUNDS = ", averaged over the places where no slow run may be missing"
 ELSEWHERE = "everywhere else"
 ENDINGS = {
     RunStatus.WRONG: "wrote wrong data",
@@ -267,6 +269,8 @@ def _effect_finding(study: Measured, effect: Effect, averaged: str) -> StudyFind
 def _averaged(view: View, effect: Effect) -> str:
     """With what a first line must not leave out: elsewhere the ratio may be the reverse."""
     name = effect.factors[0]
+    if view.table.bounds.any() and not effect.size.open:
+        return WITHOUT_BOUNDS
     if not view.acts_with_any(name):
         return AVERAGED if view.is_so_everywhere(effect) else ON_AVERAGE
     depends = "depends" if view.surely_acts_with_any(name) else "may depend"
