@@ -23,6 +23,7 @@ from tailrace.study.analysis.expect import Judgement, evaluate
 from tailrace.study.analysis.findings import Found
 from tailrace.study.analysis.trends import FLAT, Trend, TrendShape
 
+from .simulated_adaptive import ADAPTIVE
 from .simulated_averages import AVERAGES, best_speedup_missed
 from .simulated_comparisons import COMPARISONS
 from .simulated_curves import (
@@ -455,6 +456,7 @@ def _cases() -> dict[str, Case]:
         ("slow runs fail", FAILING),
         ("any runs fail", GAPPY),
         ("share", SHARES),
+        ("adaptive", ADAPTIVE),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     return found | {
