@@ -27,7 +27,8 @@ pub struct Options {
     pub longest: usize,
     /// Threads in all; 0: as many as there are cores. The result does not depend on it.
     pub threads: usize,
-    /// Events that are taken at a time, about. The result does not depend on it.
+    /// Events that are taken at a time, about; 0: as many as suit the caches. The result does not
+    /// depend on it.
     pub slab: u64,
 }
 
@@ -46,7 +47,7 @@ impl Default for Options {
             bins: 4096,
             longest: 20_000,
             threads: 0,
-            slab: 1 << 16,
+            slab: 0,
         }
     }
 }

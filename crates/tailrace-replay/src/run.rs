@@ -16,8 +16,12 @@ use crate::reduce::{Common, Rank};
 /// Told how many events of how many were taken; `false` stops the analysis.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-/// Events of a slab, but so many of each rank at least where there are many ranks.
-const SLAB_OF_A_RANK: u64 = 1 << 6;
+/// Events of a slab: what a thread that takes all by itself finds in its cache; but where another
+/// has read what is written anew, it is cheaper once it has left that one's cache.
+const SLAB_ALONE: u64 = 1 << 13;
+const SLAB_TOGETHER: u64 = 1 << 17;
+/// … but so many of each rank at least where there are many ranks.
+const SLAB_OF_A_RANK: u64 = 1 << 7;
 const MANY: u64 = 1 << 6;
 /// Threads are not worth their start for fewer events.
 const FEW: u64 = 1 << 15;
@@ -67,15 +71,21 @@ pub(crate) fn run<'a>(
     let begins: Vec<i64> = ranks().map(Rank::birth).collect();
     let area = Area::new(common.keys, common.runtime(), begins.len());
     let many = SLAB_OF_A_RANK * (begins.len() as u64).saturating_sub(MANY);
+    let pool = pool(options, total)?;
+    let slab_events = match (options.slab, &pool) {
+        (0, None) => SLAB_ALONE,
+        (0, Some(_)) => SLAB_TOGETHER,
+        (events, _) => events,
+    };
     let guarded = options.collectives != CollectiveOrder::All;
     let mut run = Run {
         common,
         graph: Graph::new(tables, &begins, guarded, area),
         slabs: begins.iter().map(|_| Slab::default()).collect(),
         longest: Longest::new(options.longest),
-        pool: pool(options, total)?,
+        pool,
         total,
-        slab_events: options.slab.max(1).max(many),
+        slab_events: slab_events.max(many),
     };
     run.all(&mut lanes, progress)?;
     let mut ranks = Vec::with_capacity(begins.len());
