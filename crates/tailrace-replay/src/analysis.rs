@@ -23,7 +23,7 @@ pub use crate::accounts::timeline::{State, Timeline};
 pub use crate::accounts::uses::Kinds;
 pub use crate::accounts::waits::ByState;
 pub use crate::clocks::Clocks;
-pub use crate::graph::area::IoPhase;
+pub use crate::graph::phases::IoPhase;
 pub use crate::graph::vertex::Site;
 pub use crate::path::{Awaited, CriticalPath, Dependences, Replay, Share, WaitState, WaitSum};
 

@@ -1,66 +1,29 @@
 //! How many ranks are in a file call: k(t), its integral, and the phases of I/O that it marks.
 
+use rayon::prelude::*;
+
 use crate::graph::Slab;
 use crate::graph::chains::Chain;
-use crate::graph::edges::{Keys, Merger, Turn};
+use crate::graph::edges::{Keys, Turn};
+use crate::graph::phases::IoPhase;
+use crate::graph::piece::{InRank, Measure, Piece, Run};
 
-/// A maximal stretch in which some rank is in a file call; gaps shorter than 1 % of the run are
-/// bridged.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IoPhase {
-    pub begin: i64,
-    pub end: i64,
-    pub bytes_read: u64,
-    pub bytes_written: u64,
-    /// ∫k dt over the phase: time that ranks spent in file calls, summed.
-    pub io: i64,
-    /// Time with k > 0.
-    pub busy: i64,
-    pub ranks_in_io_max: u32,
-}
-
-impl IoPhase {
-    /// Mean of k(t) over the phase.
-    pub fn ranks_in_io_mean(&self) -> f64 {
-        self.io as f64 / (self.end - self.begin).max(1) as f64
-    }
-}
+/// A slab is not cut into pieces of fewer edges.
+const FEW: usize = 1 << 13;
 
 /// k(t) and K(t) = ∫k dt, slab by slab. All times are nanoseconds since the window's begin.
 pub(crate) struct Area {
     keys: Keys,
-    merger: Merger,
+    /// K over each rank's calls that are over, less K at the begin of the one that it is in.
     ranks: Vec<InRank>,
-    now: Now,
-    /// Gaps at least this long end a phase.
+    /// … and whether it is in one.
+    is_inside: Vec<bool>,
+    /// The last edge, and K there.
+    reached: (i64, i64),
     gap: i64,
     phases: Vec<IoPhase>,
-}
-
-/// At the last edge.
-#[derive(Clone, Copy, Debug, Default)]
-struct Now {
-    /// k, and K at `last`.
-    ranks_in_io: i64,
-    sum: i64,
-    last: i64,
-    /// Since when k > 0, where it is, and the most that it was since.
-    since: i64,
-    most: i64,
-}
-
-/// What K comes to in one rank's file calls.
-#[derive(Clone, Copy, Debug, Default)]
-struct InRank {
-    /// K over all calls that are over, less K at the begin of the one that it is in.
-    shared: i64,
-    /// K at that begin, or 0.
-    begin: i64,
-    /// Calls of the slab that ended, those of them whose bytes are in a phase, and areas of the
-    /// slab beside those at the ends.
-    ended: usize,
-    moved: usize,
-    areas: usize,
+    /// What slabs are cut into: pieces that cores may take at once.
+    pieces: Vec<Piece>,
 }
 
 impl Area {
@@ -68,11 +31,12 @@ impl Area {
     pub(crate) fn new(keys: Keys, runtime: i64, ranks: usize) -> Self {
         Self {
             keys,
-            merger: Merger::default(),
             ranks: vec![InRank::default(); ranks],
-            now: Now::default(),
+            is_inside: vec![false; ranks],
+            reached: (0, 0),
             gap: (runtime / 100).max(1),
             phases: Vec::new(),
+            pieces: Vec::new(),
         }
     }
 
@@ -83,76 +47,133 @@ impl Area {
 
     /// Takes the slabs' edges until `horizon`, and adds to each chain what K comes to at them.
     pub(crate) fn pass(&mut self, slabs: &mut [Slab], horizon: i64, chains: &mut [Chain]) {
+        let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
+        let edges: usize = slabs.iter().map(|slab| slab.edges.len()).sum();
+        // More than there are threads: the ranks may keep one of them.
+        let pieces = if threads > 1 { (edges / FEW).min(2 * threads) } else { 1 };
+        self.pass_in(pieces, slabs, horizon, chains);
+    }
+
+    /// … in so many pieces.
+    fn pass_in(&mut self, pieces: usize, slabs: &mut [Slab], horizon: i64, chains: &mut [Chain]) {
         let after = self.keys.after(horizon);
-        let until = |slab: &Slab| slab.edges.partition_point(|key| *key < after);
-        let runs: Vec<&[u64]> = slabs
+        let runs: Vec<Run<'_>> = slabs
             .iter()
-            .map(|slab| &slab.edges[..until(slab)])
-            .filter(|run| !run.is_empty())
+            .zip(&self.is_inside)
+            .map(|(slab, is_inside)| self.run(slab, after, *is_inside))
             .collect();
-        let mut merger = std::mem::take(&mut self.merger);
-        let keys = merger.merge(self.keys, &runs);
         // Nobody asks for areas in between where there are no vertices: file calls alone.
         let asked = slabs.iter().any(|slab| !slab.vertices.is_empty())
             || chains.iter().any(|chain| !chain.vertices.is_empty());
-        if asked {
-            self.take::<true>(keys, slabs, chains);
-        } else {
-            self.take::<false>(keys, slabs, chains);
-            for (chain, of) in chains.iter_mut().zip(&mut self.ranks) {
-                chain.shared[0] = of.shared + of.begin;
-                chain.first_area = chain.first_area.wrapping_add((of.ended + of.areas) as u32);
-            }
-        }
-        self.merger = merger;
-        self.add_moved(slabs);
-        for (slab, of) in slabs.iter_mut().zip(&mut self.ranks) {
-            slab.edges.drain(..slab.edges.partition_point(|key| *key < after));
-            slab.moved.drain(..of.ended);
-            (of.ended, of.moved, of.areas) = (0, 0, 0);
+        let measure = Measure { keys: self.keys, gap: self.gap, asked };
+        self.take(pieces, measure, &runs, chains);
+        let taken: Vec<(usize, usize)> =
+            runs.iter().map(|run| (run.keys.len(), run.moved.len())).collect();
+        for (slab, (keys, moved)) in slabs.iter_mut().zip(taken) {
+            slab.edges.drain(..keys);
+            slab.moved.drain(..moved);
         }
     }
 
-    /// `ASKED`: each area is added to its rank's chain.
-    fn take<const ASKED: bool>(&mut self, keys: &[u64], slabs: &[Slab], chains: &mut [Chain]) {
-        let of_keys = self.keys;
-        let mut now = self.now;
-        for key in keys {
-            let (time, turn, rank) = of_keys.parts(*key);
-            now.sum += now.ranks_in_io * (time - now.last);
-            now.last = time;
-            let of = &mut self.ranks[rank as usize];
-            if turn == Turn::Sample || turn == Turn::Total {
-                let over = of.shared + of.begin;
-                let areas = if turn == Turn::Sample {
-                    &[of.shared + now.sum][..]
-                } else {
-                    &[now.sum, over]
-                };
-                of.areas += areas.len();
-                if ASKED {
-                    chains[rank as usize].shared.extend(areas);
+    /// The slab's edges before a key.
+    fn run<'s>(&self, slab: &'s Slab, after: u64, is_inside: bool) -> Run<'s> {
+        let (keys, later) = slab.edges.split_at(slab.edges.partition_point(|key| *key < after));
+        let later = later.iter().filter(|key| self.keys.parts(**key).1 == Turn::End).count();
+        Run { keys, moved: &slab.moved[..slab.moved.len() - later], is_inside }
+    }
+
+    fn take(&mut self, pieces: usize, measure: Measure, runs: &[Run<'_>], chains: &mut [Chain]) {
+        let cuts = self.cuts(pieces, runs);
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.resize_with(pieces.len().max(cuts.len() + 1), Piece::default);
+        let (keys, mut later) = (self.keys, runs.to_vec());
+        let mut work = Vec::with_capacity(cuts.len() + 1);
+        for (piece, i) in pieces.iter_mut().zip(0..=cuts.len()) {
+            let runs = match cuts.get(i) {
+                Some(cut) => {
+                    let split = later.iter().map(|run| run.split(*cut));
+                    let (runs, rest) = split.unzip();
+                    later = rest;
+                    runs
                 }
-                continue;
+                None => std::mem::take(&mut later),
+            };
+            let time = |cut: &u64| keys.parts(*cut).0;
+            if i == 0 {
+                piece.begin(self.reached, &runs, self.ranks.iter().copied());
+            } else {
+                // what came before is added later
+                let ranks = runs.iter().map(|_| InRank::default());
+                piece.begin((time(&cuts[i - 1]), 0), &runs, ranks);
             }
-            // Who comes next is as good as random: no branch depends on whether a call begins or
-            // ends.
-            let begins = i64::from(turn == Turn::Begin);
-            let ends = 1 - begins;
-            of.shared += (ends - begins) * now.sum;
-            of.begin = begins * now.sum;
-            of.ended += ends as usize;
-            if ASKED && turn == Turn::End {
-                chains[rank as usize].shared.push(of.shared);
-            }
-            let fewer = now.ranks_in_io - ends;
-            now.ranks_in_io = fewer + begins;
-            now.most = now.most.max(now.ranks_in_io);
-            if fewer == 0 {
-                if turn == Turn::Begin { self.open(&mut now, slabs) } else { self.close(&now) }
+            work.push((piece, runs, cuts.get(i).map(time)));
+        }
+        let take = |(piece, runs, end): &mut (&mut Piece, Vec<Run<'_>>, Option<i64>)| {
+            piece.take(measure, runs, *end);
+        };
+        if work.len() > 1 {
+            work.par_iter_mut().with_max_len(1).for_each(take);
+        } else {
+            work.iter_mut().for_each(take);
+        }
+        for (i, (piece, runs, _)) in work.into_iter().enumerate() {
+            self.add(piece, &runs, (i == 0, measure.asked), chains);
+        }
+        self.pieces = pieces;
+    }
+
+    /// Times at which to cut what has to be taken, as keys.
+    fn cuts(&self, pieces: usize, runs: &[Run<'_>]) -> Vec<u64> {
+        if pieces < 2 || !runs.iter().all(|run| run.is_plain(self.keys)) {
+            return Vec::new();
+        }
+        let longest = runs.iter().map(|run| run.keys).max_by_key(|keys| keys.len());
+        let longest = longest.unwrap_or_default();
+        let cut = |i| longest.get(i * longest.len() / pieces).map(|key| self.keys.at_time_of(*key));
+        let mut cuts: Vec<u64> = (1..pieces).filter_map(cut).collect();
+        cuts.dedup();
+        cuts
+    }
+
+    /// Adds what became of a piece; `is_first`: K and its sums were carried on, else they began
+    /// with 0.
+    fn add(
+        &mut self,
+        piece: &mut Piece,
+        runs: &[Run<'_>],
+        (is_first, asked): (bool, bool),
+        chains: &mut [Chain],
+    ) {
+        let (reached, sum) = if is_first { (self.reached.0, 0) } else { self.reached };
+        for (rank, run) in runs.iter().enumerate() {
+            let InRank { shared, begin } = piece.ranks[rank];
+            let (was, is) = (run.is_inside, run.is_inside_after(self.keys));
+            let (before, of) = (self.ranks[rank], &mut self.ranks[rank]);
+            // of the areas
+            let base = if is_first { 0 } else { before.shared + sum * i64::from(was) };
+            of.shared = base + shared - sum * i64::from(is);
+            of.begin = match (is_first, is, run.keys.is_empty()) {
+                (true, ..) => begin,
+                (false, false, _) => 0,
+                (false, true, true) => before.begin,
+                (false, true, false) => sum + begin,
+            };
+            self.is_inside[rank] = is;
+            let chain = &mut chains[rank];
+            if asked {
+                chain.shared.extend(piece.areas[rank].drain(..).map(|area| base + area));
+            } else {
+                chain.shared[0] = of.shared + of.begin;
+                chain.first_area = chain.first_area.wrapping_add(run.areas(self.keys) as u32);
             }
         }
-        self.now = now;
+        self.reached = (piece.now.last.max(reached), sum + piece.now.sum);
+        for later in piece.phases.drain(..) {
+            match self.phases.last_mut() {
+                Some(phase) if later.begin - phase.end < self.gap => phase.join(&later),
+                _ => self.phases.push(later),
+            }
+        }
     }
 
     /// The sum of K over each rank's file calls.
@@ -162,42 +183,6 @@ impl Area {
 
     pub(crate) fn phases(&self) -> &[IoPhase] {
         &self.phases
-    }
-
-    /// k is no longer 0. `io` holds −K(begin) until K(end) is added.
-    #[cold]
-    fn open(&mut self, now: &mut Now, slabs: &[Slab]) {
-        (now.since, now.most) = (now.last, 1);
-        match self.phases.last_mut() {
-            Some(phase) if now.last - phase.end < self.gap => phase.io -= now.sum,
-            _ => {
-                self.add_moved(slabs);
-                let (begin, end) = (now.last, now.last);
-                self.phases.push(IoPhase { begin, end, io: -now.sum, ..IoPhase::default() });
-            }
-        }
-    }
-
-    /// k is 0 again.
-    fn close(&mut self, now: &Now) {
-        let phase = self.phases.last_mut().expect("a phase is open while a rank is in a file call");
-        phase.end = now.last;
-        phase.io += now.sum;
-        phase.busy += now.last - now.since;
-        phase.ranks_in_io_max = phase.ranks_in_io_max.max(now.most as u32);
-    }
-
-    /// What calls moved that ended and is in no phase yet is the last phase's.
-    fn add_moved(&mut self, slabs: &[Slab]) {
-        let Some(phase) = self.phases.last_mut() else { return };
-        for (of, slab) in self.ranks.iter_mut().zip(slabs) {
-            for moved in &slab.moved[of.moved..of.ended] {
-                let writes = (moved & 1).wrapping_neg(); // all ones, or nothing
-                phase.bytes_written += moved >> 1 & writes;
-                phase.bytes_read += moved >> 1 & !writes;
-            }
-            of.moved = of.ended;
-        }
     }
 }
 
@@ -259,5 +244,52 @@ mod tests {
             ..IoPhase::default()
         };
         assert_eq!(area.phases(), [first, second]);
+    }
+
+    /// Calls of a rank until 10,000, as good as random; some have no duration, and some begin where
+    /// the one before ends.
+    fn calls(keys: Keys, rank: u32, gap: i64) -> Slab {
+        let mut noise = 88_172_645_463_325_252_u64 + u64::from(rank);
+        let mut below = |below: i64| {
+            noise ^= noise << 13;
+            noise ^= noise >> 7;
+            noise ^= noise << 17;
+            (noise % below as u64) as i64
+        };
+        let (mut slab, mut at) = (Slab::default(), 0);
+        loop {
+            let begin = at + below(gap);
+            at = begin + below(20);
+            if at > 10_000 {
+                return slab;
+            }
+            slab.edges.extend(keys.call(rank, (begin, at)));
+            slab.moved.push(below(100) as u64);
+        }
+    }
+
+    #[test]
+    fn pieces_give_what_the_whole_gives() {
+        let deed = Deed::Await { role: 0 };
+        let (site, owns) = (Site::default(), 0);
+        let vertex = Vertex { at: 0, since: 0, useful: 0, io: 0, areas: 0, owns, site, deed };
+        let keys = Keys::new(10_000, 3).unwrap();
+        for (gap, asked) in [(30, true), (30, false), (3_000, true), (3_000, false)] {
+            let of = |pieces| {
+                let mut area = Area::new(keys, 10_000, 3);
+                let mut slabs = [0, 1, 2].map(|rank| calls(keys, rank, gap));
+                let mut chains = [0, 1, 2].map(|rank| Chain::new(rank, Moment::default()));
+                chains[0].vertices.extend(asked.then_some(vertex));
+                for until in [2_000, 2_001, 7_777, 10_000] {
+                    area.pass_in(pieces, &mut slabs, until, &mut chains);
+                }
+                assert!(slabs.iter().all(|slab| slab.edges.is_empty() && slab.moved.is_empty()));
+                let areas = chains.map(|chain| (chain.shared, chain.first_area));
+                (area.shared().collect::<Vec<i64>>(), areas, area.phases().to_vec())
+            };
+            for pieces in [2, 3, 7, 100] {
+                assert_eq!(of(pieces), of(1), "{pieces} pieces, gaps until {gap}");
+            }
+        }
     }
 }

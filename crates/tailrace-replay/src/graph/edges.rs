@@ -54,7 +54,7 @@ impl Keys {
     }
 
     /// No later than any key of the same time.
-    fn at_time_of(self, key: u64) -> u64 {
+    pub(crate) fn at_time_of(self, key: u64) -> u64 {
         self.stamps.stamp(self.stamps.time(key), 0, 0)
     }
 

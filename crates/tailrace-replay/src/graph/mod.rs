@@ -19,6 +19,8 @@ pub(crate) mod edges;
 pub(crate) mod locks;
 pub(crate) mod messages;
 pub(crate) mod moment;
+pub(crate) mod phases;
+mod piece;
 mod replay;
 pub(crate) mod replayed;
 pub(crate) mod roles;

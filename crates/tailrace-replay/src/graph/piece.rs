@@ -1,0 +1,226 @@
+//! k(t), K(t) = ∫k dt and the phases of I/O over a piece of time by itself, so that pieces may be
+//! taken at once.
+
+use crate::graph::edges::{Keys, Merger, Turn};
+use crate::graph::phases::IoPhase;
+
+/// The begins and ends of a rank's file calls in a piece of time, and what those moved that end
+/// there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'a> {
+    pub keys: &'a [u64],
+    pub moved: &'a [u64],
+    /// The rank is in a file call before.
+    pub is_inside: bool,
+}
+
+impl Run<'_> {
+    /// Nothing is asked for in between: begins and ends alone, in turn.
+    pub(crate) fn is_plain(&self, of: Keys) -> bool {
+        let of_others = usize::from(self.is_inside_after(of)) + 2 * self.moved.len();
+        self.keys.len() + usize::from(self.is_inside) == of_others
+    }
+
+    pub(crate) fn is_inside_after(&self, of: Keys) -> bool {
+        let mut turns = self.keys.iter().rev().map(|key| of.parts(*key).1);
+        let last = turns.find(|turn| matches!(turn, Turn::Begin | Turn::End));
+        last.map_or(self.is_inside, |turn| turn == Turn::Begin)
+    }
+
+    /// How many areas are known of it.
+    pub(crate) fn areas(&self, of: Keys) -> usize {
+        if self.is_plain(of) {
+            return self.moved.len();
+        }
+        let number = |key: &u64| match of.parts(*key).1 {
+            Turn::Begin => 0,
+            Turn::Sample | Turn::End => 1,
+            Turn::Total => 2,
+        };
+        self.keys.iter().map(number).sum()
+    }
+
+    /// What comes before that time of a key, and the rest, of a run that is plain.
+    pub(crate) fn split(self, cut: u64) -> (Self, Self) {
+        let Self { keys, moved, is_inside } = self;
+        let until = keys.partition_point(|key| *key < cut);
+        let before = until + usize::from(is_inside); // every second one is an end
+        let ((keys, later_keys), (moved, later)) =
+            (keys.split_at(until), moved.split_at(before / 2));
+        let first = Run { keys, moved, is_inside };
+        (first, Run { keys: later_keys, moved: later, is_inside: before % 2 > 0 })
+    }
+}
+
+/// What K comes to in one rank's file calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InRank {
+    /// K at the ends of calls, less K at their begins.
+    pub shared: i64,
+    /// K at the begin of the call that it is in, or 0.
+    pub begin: i64,
+}
+
+/// At the last edge.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Now {
+    /// k, and K at `last`.
+    pub ranks_in_io: i64,
+    pub sum: i64,
+    pub last: i64,
+    /// Since when k > 0, where it is, and the most that it was since.
+    since: i64,
+    most: i64,
+}
+
+/// What is the same for all pieces.
+#[derive(Clone, Copy)]
+pub(crate) struct Measure {
+    pub keys: Keys,
+    /// Gaps at least this long end a phase.
+    pub gap: i64,
+    /// Each area is kept.
+    pub asked: bool,
+}
+
+/// What became of a piece; its memory is used again.
+#[derive(Default)]
+pub(crate) struct Piece {
+    merger: Merger,
+    pub now: Now,
+    /// By rank; and what K over its calls came to at each of their ends, and wherever else it was
+    /// asked for.
+    pub ranks: Vec<InRank>,
+    pub areas: Vec<Vec<i64>>,
+    pub phases: Vec<IoPhase>,
+    /// By rank: of the calls that ended, those whose bytes are in a phase.
+    moved: Vec<usize>,
+}
+
+impl Piece {
+    /// At `last`, K being `sum` there.
+    pub(crate) fn begin(
+        &mut self,
+        (last, sum): (i64, i64),
+        runs: &[Run<'_>],
+        ranks: impl Iterator<Item = InRank>,
+    ) {
+        let ranks_in_io = runs.iter().filter(|run| run.is_inside).count() as i64;
+        self.now = Now { ranks_in_io, sum, last, since: last, most: ranks_in_io };
+        self.ranks.clear();
+        self.ranks.extend(ranks);
+        self.areas.resize_with(self.ranks.len(), Vec::new);
+        self.phases.clear();
+        self.moved.clear();
+        self.moved.resize(runs.len(), 0);
+        if ranks_in_io > 0 {
+            self.phases.push(IoPhase { begin: last, end: last, io: -sum, ..IoPhase::default() });
+        }
+    }
+
+    /// Takes the runs, by rank; `end`: when the next piece begins.
+    pub(crate) fn take(&mut self, of: Measure, runs: &[Run<'_>], end: Option<i64>) {
+        let mut merger = std::mem::take(&mut self.merger);
+        let keys = runs.iter().map(|run| run.keys).filter(|keys| !keys.is_empty());
+        let keys = merger.merge(of.keys, &keys.collect::<Vec<_>>());
+        if of.asked {
+            self.pass::<true>(of, keys, runs);
+        } else {
+            self.pass::<false>(of, keys, runs);
+        }
+        self.merger = merger;
+        let now = &mut self.now;
+        if let Some(end) = end {
+            now.sum += now.ranks_in_io * (end - now.last);
+            now.last = end;
+        }
+        if now.ranks_in_io > 0 {
+            // The next piece goes on with it.
+            let now = *now;
+            self.close(&now);
+        }
+        self.add_moved(runs, |run| run.moved.len());
+    }
+
+    /// `ASKED`: each area is kept.
+    fn pass<const ASKED: bool>(&mut self, of: Measure, keys: &[u64], runs: &[Run<'_>]) {
+        let mut now = self.now;
+        for key in keys {
+            let (time, turn, rank) = of.keys.parts(*key);
+            now.sum += now.ranks_in_io * (time - now.last);
+            now.last = time;
+            let rank = rank as usize;
+            if turn == Turn::Sample || turn == Turn::Total {
+                if ASKED {
+                    self.answer(rank, turn, now.sum);
+                }
+                continue;
+            }
+            // Who comes next is as good as random: no branch depends on whether a call begins or
+            // ends.
+            let begins = i64::from(turn == Turn::Begin);
+            let ends = 1 - begins;
+            let of_rank = &mut self.ranks[rank];
+            of_rank.shared += (now.sum ^ -begins) + begins;
+            of_rank.begin = now.sum & -begins;
+            if ASKED && turn == Turn::End {
+                self.areas[rank].push(of_rank.shared);
+            }
+            let fewer = now.ranks_in_io - ends;
+            now.ranks_in_io = fewer + begins;
+            now.most = now.most.max(now.ranks_in_io);
+            if fewer == 0 {
+                if turn == Turn::Begin { self.open(&mut now, of, runs) } else { self.close(&now) }
+            }
+        }
+        self.now = now;
+    }
+
+    #[cold]
+    fn answer(&mut self, rank: usize, turn: Turn, sum: i64) {
+        let InRank { shared, begin } = self.ranks[rank];
+        if turn == Turn::Sample {
+            self.areas[rank].push(shared + sum);
+        } else {
+            self.areas[rank].extend([sum, shared + begin]);
+        }
+    }
+
+    /// k is no longer 0. `io` holds −K(begin) until K(end) is added.
+    #[cold]
+    fn open(&mut self, now: &mut Now, of: Measure, runs: &[Run<'_>]) {
+        (now.since, now.most) = (now.last, 1);
+        match self.phases.last_mut() {
+            Some(phase) if now.last - phase.end < of.gap => phase.io -= now.sum,
+            _ => {
+                let until = of.keys.after(now.last - 1);
+                let ended = |run: &Run<'_>| {
+                    let before = run.keys[..run.keys.partition_point(|key| *key < until)].iter();
+                    before.filter(|key| of.keys.parts(**key).1 == Turn::End).count()
+                };
+                self.add_moved(runs, ended);
+                let (begin, end) = (now.last, now.last);
+                self.phases.push(IoPhase { begin, end, io: -now.sum, ..IoPhase::default() });
+            }
+        }
+    }
+
+    /// k is 0 again.
+    fn close(&mut self, now: &Now) {
+        let phase = self.phases.last_mut().expect("a phase is open while a rank is in a file call");
+        phase.end = now.last;
+        phase.io += now.sum;
+        phase.busy += now.last - now.since;
+        phase.ranks_in_io_max = phase.ranks_in_io_max.max(now.most as u32);
+    }
+
+    /// What those calls moved that have `ended` and are in no phase yet is the last phase's.
+    fn add_moved<'r>(&mut self, runs: &[Run<'r>], ended: impl Fn(&Run<'r>) -> usize) {
+        let Some(phase) = self.phases.last_mut() else { return };
+        for (moved, run) in self.moved.iter_mut().zip(runs) {
+            let until = ended(run);
+            phase.add_moved(&run.moved[*moved..until]);
+            *moved = until;
+        }
+    }
+}
