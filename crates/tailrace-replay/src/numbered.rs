@@ -39,6 +39,20 @@ impl<T> Numbered<T> {
         }
     }
 
+    /// Leaves out the next number.
+    pub(crate) fn skip(&mut self) {
+        if self.open_recent > 0 && self.next - self.first == self.recent.len() as u64 {
+            self.grow();
+        }
+        self.next += 1;
+        if self.open_recent == 0 {
+            self.first = self.next;
+        }
+        while self.next - self.first > 2 * self.open_recent + 64 {
+            self.retire();
+        }
+    }
+
     #[inline]
     pub(crate) fn get(&self, number: u64) -> Option<&T> {
         if self.is_recent(number) {
@@ -135,6 +149,22 @@ mod tests {
         assert_eq!(things.get_mut(0), Some(&mut "old"));
         assert_eq!(things.remove(0), Some("old"));
         assert_eq!((things.remove(0), things.get(1_000_000)), (None, None));
+    }
+
+    #[test]
+    fn what_is_left_out_is_never_there() {
+        let mut things = Numbered::default();
+        things.push(0);
+        for number in (1..1000).step_by(2) {
+            things.skip();
+            things.push(number + 1);
+            assert_eq!((things.get(number), things.get(number + 1)), (None, Some(&(number + 1))));
+            assert_eq!(things.remove(number + 1), Some(number + 1));
+        }
+        assert_eq!((things.remove(0), things.remove(1)), (Some(0), None));
+        things.skip();
+        things.push(7);
+        assert_eq!(things.remove(1002), Some(7));
     }
 
     #[test]

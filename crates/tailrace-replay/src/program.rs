@@ -98,7 +98,8 @@ pub fn program(trace: &dyn Trace, options: &Options) -> Result<Program, TraceErr
     let window = window(tables);
     let times = calendar(tables, window)?;
     let times = (window, times.0, times.1);
-    let common = Common::new(tables, times, options, Opaque::new(trace)?);
+    let mut common = Common::new(tables, times, options, Opaque::new(trace)?);
+    common.apart = true;
     let timeline = Timeline::new(common.runtime(), tables.ranks as usize, 1);
     let ranks = tables.locations_of_ranks().into_par_iter().zip(0..tables.ranks);
     let ranks = ranks.map(|(locations, number)| {

@@ -2,11 +2,12 @@
 //! and how far its replay came.
 
 use crate::clocks::Clocks;
+use crate::graph::collectives::Part;
 use crate::graph::locks::Lock;
 use crate::graph::moment::{CrossingId, Moment};
 use crate::graph::replayed::{Front, Own};
 use crate::graph::roles::Role;
-use crate::graph::vertex::{Source, Vertex};
+use crate::graph::vertex::{Deed, Source, Vertex};
 use crate::numbered::Numbered;
 
 /// One rank's part of the graph.
@@ -16,6 +17,10 @@ pub(crate) struct Chain {
     /// So many of `vertices` may be replayed, and so many are.
     pub until: usize,
     pub replayed: usize,
+    /// Of the next one: how many of its waits are over, or whether it has entered.
+    pub part: u32,
+    /// Where it has entered.
+    pub met: Option<Part>,
     /// ∫k dt over the rank's file calls, by number of the area from `first_area` on.
     pub shared: Vec<i64>,
     pub first_area: u32,
@@ -43,6 +48,8 @@ impl Chain {
             vertices: Vec::new(),
             until: 0,
             replayed: 0,
+            part: 0,
+            met: None,
             shared: vec![0],
             first_area: 0,
             roles: Numbered::default(),
@@ -61,12 +68,19 @@ impl Chain {
         self.until - self.replayed
     }
 
+    /// When the vertex that comes next is due.
+    pub(crate) fn due(&self, next: &Vertex) -> i64 {
+        let has_entered = self.part > 0 && matches!(next.deed, Deed::Meet(_));
+        if has_entered { next.since } else { next.at }
+    }
+
     /// What comes next; until `horizon` all is handed over.
     pub(crate) fn front(&self, horizon: i64) -> Front {
         match self.vertices[self.replayed..self.until].first() {
             Some(next) => {
-                let tied = next.deed.waits() || self.last_wait == next.at;
-                Front { at: next.at, tied }
+                let enters = self.part == 0 && matches!(next.deed, Deed::Meet(_));
+                let waits = next.deed.waits() && !enters;
+                Front { at: self.due(next), tied: waits || self.last_wait == next.at }
             }
             None => Front { at: horizon.saturating_add(1), tied: false },
         }

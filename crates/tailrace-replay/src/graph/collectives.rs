@@ -140,6 +140,8 @@ pub(crate) struct Collectives {
 
 impl Collectives {
     /// A rank enters.
+    #[allow(clippy::inline_always)] // what is passed on is read before it is there
+    #[inline(always)]
     pub(crate) fn enter(&mut self, tables: &Tables, entry: &Entry, source: Source) -> Option<Part> {
         let id = self.instance(tables, (entry.communicator, entry.family, entry.number))?;
         let communicator = &tables.communicators[entry.communicator as usize];
@@ -181,6 +183,8 @@ impl Collectives {
     }
 
     /// What the rank has to wait for when it leaves.
+    #[allow(clippy::inline_always)] // into the loop over vertices
+    #[inline(always)]
     pub(crate) fn dependency(
         &mut self,
         tables: &Tables,
@@ -245,16 +249,23 @@ impl Collectives {
     }
 
     /// The rank is done with it; the last one frees it.
+    #[inline]
     pub(crate) fn leave(&mut self, part: &Part) {
         let instance = &mut self.slots[part.instance as usize];
         instance.left += 1;
         if instance.left >= instance.size {
-            let (communicator, family, number) = instance.key;
-            instance.close();
-            self.series[communicator as usize][family as usize].close(number);
-            self.open -= 1;
-            self.free.push(part.instance);
+            self.close(part.instance);
         }
+    }
+
+    #[inline(never)]
+    fn close(&mut self, id: InstanceId) {
+        let instance = &mut self.slots[id as usize];
+        let (communicator, family, number) = instance.key;
+        instance.close();
+        self.series[communicator as usize][family as usize].close(number);
+        self.open -= 1;
+        self.free.push(id);
     }
 
     /// All later leavers leave after what is known by now.
@@ -288,6 +299,8 @@ impl Collectives {
         }
     }
 
+    #[allow(clippy::inline_always)] // into the two loops that enter
+    #[inline(always)]
     fn instance(&mut self, tables: &Tables, key: (u32, Family, u32)) -> Option<InstanceId> {
         let (communicator, family, number) = key;
         if self.series.len() < tables.communicators.len() {
@@ -310,6 +323,7 @@ impl Collectives {
         }
     }
 
+    #[inline(never)]
     fn open(&mut self, tables: &Tables, key: (u32, Family, u32)) -> InstanceId {
         let size = tables.communicators[key.0 as usize].size();
         let id = self.free.pop().unwrap_or(self.slots.len() as InstanceId);

@@ -1,12 +1,14 @@
 //! Replaying: a rank goes on until it waits for one that has to go on first.
 
+use std::ops::Range;
+
 use crate::clocks::Clocks;
 use crate::graph::chains::Chain;
 use crate::graph::moment::Moment;
 use crate::graph::replayed::{Answer, Own, Waiter};
 use crate::graph::roles::Role;
 use crate::graph::trail::{Crossings, From, Lane, Latest};
-use crate::graph::vertex::{Deed, Sending, Source, Vertex};
+use crate::graph::vertex::{Deed, Entry, Sending, Source, Vertex};
 use crate::graph::wait_states::{Awaited, Wait, WaitStates};
 use crate::graph::{Around, Graph};
 
@@ -23,25 +25,28 @@ enum Reached {
 impl Graph<'_> {
     /// Replays all that there is, as far as it depends on nothing that there is not.
     pub(crate) fn replay(&mut self) {
-        let mut before = usize::MAX;
-        let mut waiting = self.waiting();
         // Whoever waits for others in turn gets on each time that one of them does.
-        while (1..before).contains(&waiting) {
-            (0..self.chains.len()).for_each(|first| self.replay_rank(first));
-            before = std::mem::replace(&mut waiting, self.waiting());
+        let mut got_on = true;
+        while got_on && self.waiting() > 0 {
+            got_on = false;
+            for first in 0..self.chains.len() {
+                got_on |= self.replay_rank(first);
+            }
         }
     }
 
-    /// Replays a rank, and before it those that it waits for, as far as that goes.
-    fn replay_rank(&mut self, first: usize) {
+    /// Replays a rank, and before it those that it waits for, as far as that goes; whether any got
+    /// on.
+    fn replay_rank(&mut self, first: usize) -> bool {
         self.stack.push(first);
         self.under_way[first] = true;
-        let mut gave_up = None;
+        let (mut gave_up, mut got_on) = (None, false);
         while let Some(rank) = self.stack.last().copied() {
-            let before = self.chains[rank].replayed;
+            let come = |chain: &Chain| (chain.replayed, chain.part);
+            let before = come(&self.chains[rank]);
             let reached = self.around.advance(&mut self.chains[rank], false);
-            if self.chains[rank].replayed > before {
-                gave_up = None;
+            if come(&self.chains[rank]) > before {
+                (gave_up, got_on) = (None, true);
             }
             match reached {
                 Reached::Needs(other)
@@ -57,12 +62,14 @@ impl Graph<'_> {
                 }
             }
         }
+        got_on
     }
 
     /// Lets the earliest wait that cannot go on, by measured time, wait for what is known alone.
     pub(crate) fn force(&mut self) {
         let waiting = self.chains.iter().filter(|chain| chain.waiting() > 0);
-        let next = waiting.min_by_key(|chain| (chain.vertices[chain.replayed].at, chain.rank));
+        let due = |chain: &Chain| chain.due(&chain.vertices[chain.replayed]);
+        let next = waiting.min_by_key(|chain| (due(chain), chain.rank));
         if let Some(rank) = next.map(|chain| chain.rank) {
             self.around.advance(&mut self.chains[rank as usize], true);
             self.replay();
@@ -92,7 +99,14 @@ impl Around<'_> {
         let mut reached = Reached::Everything;
         for vertex in &vertices[chain.replayed..chain.until] {
             if vertex.deed.waits() {
-                match self.wait(chain, vertex) {
+                let why = match vertex.deed {
+                    Deed::Meet(entry) => self.meet(chain, vertex, &entry),
+                    Deed::FinishAll { first, number } => {
+                        self.finish_all(chain, vertex, first..first + u64::from(number), force)
+                    }
+                    deed => self.wait(chain, vertex, deed),
+                };
+                match why {
                     None => {}
                     Some(_) if force => self.forced += 1,
                     Some(why) => {
@@ -101,9 +115,14 @@ impl Around<'_> {
                     }
                 }
                 force = false;
-                chain.last_wait = vertex.at;
-                if let Deed::Finish { role } = vertex.deed {
-                    self.end_role(chain, vertex, role);
+                match vertex.deed {
+                    Deed::Meet(_) => self.leave_met(chain, vertex),
+                    deed => {
+                        chain.last_wait = vertex.at;
+                        if let Deed::Finish { role } = deed {
+                            self.end_role(chain, vertex, role);
+                        }
+                    }
                 }
             } else {
                 self.pass(chain, vertex);
@@ -113,6 +132,71 @@ impl Around<'_> {
         chain.vertices = vertices;
         self.fronts[chain.rank as usize] = chain.front(self.horizon);
         reached
+    }
+
+    /// The rank enters a collective and waits for it, if it knows for what; else why it does not.
+    #[inline(never)] // what most waits are is small enough to stay in registers
+    fn meet(&mut self, chain: &mut Chain, vertex: &Vertex, entry: &Entry) -> Option<Reached> {
+        let Self { fronts, collectives, tables, ranks, crossings, wait_states, .. } = self;
+        if chain.part == 0 {
+            chain.roles.skip();
+            chain.met = collectives.enter(tables, entry, chain.source(vertex, *ranks));
+            chain.part = 1;
+        }
+        // Not copied: it would be read before it is there.
+        let part = chain.met.as_ref()?;
+        let at = vertex.since;
+        let waiter = Waiter { fronts, rank: chain.rank, at, whatever: !self.guarded };
+        let mut follow = Follow { ranks: *ranks, crossings, wait_states };
+        let span = (vertex.at, at);
+        let of_root;
+        let latest = match collectives.dependency(tables, part, &waiter) {
+            Answer::Nothing => return None,
+            Answer::One(source) => {
+                of_root = Latest::of(source);
+                &of_root
+            }
+            Answer::After(latest) => latest,
+            Answer::Needs(other) => return Some(Reached::Needs(other)),
+            Answer::Missing => return Some(Reached::Missing),
+        };
+        let local = chain.local(vertex, *ranks);
+        follow.latest(chain, (vertex, span, local), None, latest);
+        None
+    }
+
+    /// … and leaves.
+    #[inline]
+    fn leave_met(&mut self, chain: &mut Chain, vertex: &Vertex) {
+        (chain.last_wait, chain.part) = (vertex.since, 0);
+        if let Some(part) = &chain.met {
+            self.collectives.leave(part);
+        }
+    }
+
+    /// The rank waits for roles one after another. The last is over as well, unless there is a
+    /// reason why it is not.
+    #[inline(never)]
+    fn finish_all(
+        &mut self,
+        chain: &mut Chain,
+        vertex: &Vertex,
+        roles: Range<u64>,
+        mut force: bool,
+    ) -> Option<Reached> {
+        for role in roles.skip(chain.part as usize) {
+            match self.wait(chain, vertex, Deed::Finish { role }) {
+                None => {}
+                Some(_) if force => self.forced += 1,
+                why => return why,
+            }
+            force = false;
+            chain.last_wait = vertex.at;
+            self.end_role(chain, vertex, role);
+            chain.part += 1;
+        }
+        chain.part = 0;
+        None
     }
 
     /// A vertex at which the rank does not wait.
@@ -189,6 +273,8 @@ impl Around<'_> {
             Deed::Leave { role } | Deed::Free { role } => self.end_role(chain, vertex, role),
             Deed::Await { .. }
             | Deed::Finish { .. }
+            | Deed::FinishAll { .. }
+            | Deed::Meet(_)
             | Deed::Granted { .. }
             | Deed::Probe { .. } => {
                 unreachable!("it waits")
@@ -197,15 +283,16 @@ impl Around<'_> {
     }
 
     /// The rank waits, if it knows for what; else why it does not.
-    #[inline]
-    fn wait(&mut self, chain: &mut Chain, vertex: &Vertex) -> Option<Reached> {
+    #[allow(clippy::inline_always)] // into the loop over vertices
+    #[inline(always)]
+    fn wait(&mut self, chain: &mut Chain, vertex: &Vertex, deed: Deed) -> Option<Reached> {
         let Self { fronts, messages, collectives, locks, tables, .. } = self;
         let waiter = Waiter { fronts, rank: chain.rank, at: vertex.at, whatever: !self.guarded };
-        let role = match vertex.deed {
+        let role = match deed {
             Deed::Await { role } | Deed::Finish { role } => chain.roles.get(role).copied(),
             _ => None,
         };
-        let answer = match (vertex.deed, &role) {
+        let answer = match (deed, &role) {
             (Deed::Granted { lock }, _) => locks.granted(chain.locks[lock as usize], &waiter),
             (Deed::Probe { channel }, _) => {
                 messages.probed(chain.channels[channel as usize], &waiter)
@@ -223,12 +310,13 @@ impl Around<'_> {
             crossings: &mut self.crossings,
             wait_states: &mut self.wait_states,
         };
+        let span = (vertex.since, vertex.at);
         match answer {
             Answer::Nothing => {}
-            Answer::One(source) => follow.one(chain, vertex, role, source),
+            Answer::One(source) => follow.one(chain, (vertex, span), role, source),
             Answer::After(latest) => {
                 let local = chain.local(vertex, self.ranks);
-                follow.latest(chain, (vertex, local), role, latest);
+                follow.latest(chain, (vertex, span, local), role, latest);
             }
             Answer::Needs(other) => return Some(Reached::Needs(other)),
             Answer::Missing => return Some(Reached::Missing),
@@ -260,13 +348,20 @@ struct Follow<'a> {
 
 impl Follow<'_> {
     /// The rank goes on no earlier than the source: mostly it would not anyway.
-    #[inline]
-    fn one(&mut self, chain: &mut Chain, vertex: &Vertex, role: Option<Role>, source: &Source) {
+    #[allow(clippy::inline_always)] // into the loop over vertices
+    #[inline(always)]
+    fn one(
+        &mut self,
+        chain: &mut Chain,
+        (vertex, span): (&Vertex, (i64, i64)),
+        role: Option<Role>,
+        source: &Source,
+    ) {
         let local = chain.local(vertex, self.ranks);
-        let since = vertex.since.max(chain.waited);
+        let since = span.0.max(chain.waited);
         let own = chain.ahead.clocks.plus(local);
         if source.at > since || !source.moment.clocks.is_until(own) {
-            self.latest(chain, (vertex, local), role, &Latest::of(source));
+            self.latest(chain, (vertex, span, local), role, &Latest::of(source));
         }
     }
 
@@ -274,29 +369,29 @@ impl Follow<'_> {
     fn latest(
         &mut self,
         chain: &mut Chain,
-        (vertex, local): (&Vertex, Clocks),
+        (vertex, (since, at), local): (&Vertex, (i64, i64), Clocks),
         role: Option<Role>,
         latest: &Latest,
     ) {
         let rank = chain.rank;
         let Moment { clocks, trails } = &mut chain.ahead;
-        let since = vertex.since.max(chain.waited);
+        let since = since.max(chain.waited);
         let Clocks { net, even, ideal } = clocks.plus(local);
         let deciding = latest.deciding([since, net, even, ideal]);
         if !self.crossings.too_many {
             for (trail, from) in trails.iter_mut().zip(deciding) {
                 if let Some(from) = from {
-                    *trail = self.crossings.cross(Lane::main(rank), vertex.at, from);
+                    *trail = self.crossings.cross(Lane::main(rank), at, from);
                 }
             }
         }
         *clocks = clocks.max(latest.clocks().minus(local));
         if let Some(from) = deciding[0] {
-            let (begin, end) = (since.max(0), from.at.min(vertex.at));
+            let (begin, end) = (since.max(0), from.at.min(at));
             chain.waited = end;
             let cause = self.crossings.get(from.crossing).lane;
-            let awaited = awaited(vertex.deed, role);
-            self.wait_states.add(Wait { awaited, site: vertex.site, rank, cause, begin, end });
+            let (awaited, site) = (awaited(vertex.deed, role), vertex.site);
+            self.wait_states.add(Wait { awaited, site, rank, cause, begin, end });
         }
     }
 }
@@ -305,7 +400,7 @@ fn awaited(deed: Deed, role: Option<Role>) -> Awaited {
     match (deed, role) {
         (Deed::Granted { .. }, _) => Awaited::Lock,
         (_, Some(Role::Send(_))) => Awaited::Receiver,
-        (_, Some(Role::Collective(_))) => Awaited::Others,
+        (Deed::Meet(_), _) | (_, Some(Role::Collective(_))) => Awaited::Others,
         _ => Awaited::Sender,
     }
 }

@@ -10,7 +10,8 @@ use crate::graph::moment::Moment;
 pub struct Vertex {
     /// Measured time, nanoseconds since the window's begin; not cut to the window.
     pub at: i64,
-    /// Since when the rank's main thread does nothing but wait in MPI, if it waits.
+    /// Since when the rank's main thread does nothing but wait in MPI, if it waits. Of a
+    /// [`Deed::Meet`]: when it left.
     pub since: i64,
     /// Time of the rank's main thread outside of calls, and in file calls, until then.
     pub useful: i64,
@@ -62,6 +63,8 @@ pub enum Deed {
     },
     /// Enters a collective.
     Enter(Entry),
+    /// … and waits for it until it leaves, and does nothing in between.
+    Meet(Entry),
     /// A file call ended that was made inside the collective call of that role.
     FileEnded {
         role: u64,
@@ -73,6 +76,11 @@ pub enum Deed {
     /// Waits for it, and is done with it.
     Finish {
         role: u64,
+    },
+    /// … with so many, one after another.
+    FinishAll {
+        first: u64,
+        number: u32,
     },
     /// Another thread than the main one waited: the rank is done with the role.
     Leave {
@@ -124,13 +132,20 @@ impl Deed {
             } | Self::Post { .. }
                 | Self::LatePost { .. }
                 | Self::Enter(_)
+                | Self::Meet(_)
         )
     }
 
+    /// A [`Deed::Meet`] enters first.
     pub fn waits(self) -> bool {
         matches!(
             self,
-            Self::Await { .. } | Self::Finish { .. } | Self::Probe { .. } | Self::Granted { .. }
+            Self::Await { .. }
+                | Self::Finish { .. }
+                | Self::FinishAll { .. }
+                | Self::Meet(_)
+                | Self::Probe { .. }
+                | Self::Granted { .. }
         )
     }
 }

@@ -414,6 +414,29 @@ impl Rank<'_> {
         self.slab.vertices.push(Vertex { at, since, useful, io, areas, owns, site, deed });
     }
 
+    /// Whether the last vertex is one at the same moment that may finish the next role, too.
+    #[inline]
+    pub(crate) fn finishes_too(&mut self, i: usize, role: u64) -> bool {
+        let (at, areas, apart) = (self.moment, self.areas, self.common.apart);
+        let Some(last) = self.slab.vertices.last_mut().filter(|last| last.at == at) else {
+            return false;
+        };
+        let (first, number) = match last.deed {
+            Deed::Finish { role } => (role, 1),
+            Deed::FinishAll { first, number } => (first, number),
+            _ => return false,
+        };
+        let Thread { since, owns, site, useful, io, state, .. } = self.threads[i];
+        let alike = (last.since, last.useful, last.io, last.areas, last.owns, last.site)
+            == (since, useful, io, areas, owns, site);
+        if apart || !alike || state == State::Io || first + u64::from(number) != role {
+            return false;
+        }
+        let Some(number) = number.checked_add(1) else { return false };
+        last.deed = Deed::FinishAll { first, number };
+        true
+    }
+
     /// … of a deed that takes a role; its number.
     #[allow(clippy::inline_always)]
     #[inline(always)]

@@ -58,6 +58,8 @@ pub(crate) struct Common<'a> {
     pub order: CollectiveOrder,
     pub opaque: Opaque,
     pub levels: Arc<Levels>,
+    /// Each vertex is one instant: none is merged with the next.
+    pub apart: bool,
     /// A rank that has handed over so many vertices waits for the others to come as far.
     enough: usize,
 }
@@ -72,7 +74,18 @@ impl<'a> Common<'a> {
         let Options { eager_limit_bytes, collectives: order, .. } = *options;
         let enough = (ENOUGH / tables.ranks.max(1) as usize).max(ENOUGH_OF_A_RANK);
         let levels = Arc::new(Levels::new(&tables.places));
-        Self { tables, window, calendar, keys, eager_limit_bytes, order, opaque, levels, enough }
+        Self {
+            tables,
+            window,
+            calendar,
+            keys,
+            eager_limit_bytes,
+            order,
+            opaque,
+            levels,
+            apart: false,
+            enough,
+        }
     }
 
     pub(crate) fn rules(&self) -> Rules<'a> {

@@ -157,14 +157,18 @@ impl Rank<'_> {
     #[allow(clippy::inline_always)] // into the loop over calls of MPI
     #[inline(always)]
     fn enter_next(&mut self, i: usize, entry: Entry, series: u32) -> Role {
+        let number = self.next_of_series(i, series);
+        Role::One(self.emit_role(i, Deed::Enter(Entry { number, ..entry })))
+    }
+
+    #[inline]
+    pub(crate) fn next_of_series(&mut self, i: usize, series: u32) -> u32 {
         let collectives = &mut self.threads[i].collectives;
         if collectives.len() <= series as usize {
             collectives.resize(series as usize + 1, 0);
         }
         let next = &mut collectives[series as usize];
-        let number = *next;
-        *next = next.wrapping_add(1);
-        Role::One(self.emit_role(i, Deed::Enter(Entry { number, ..entry })))
+        std::mem::replace(next, next.wrapping_add(1))
     }
 
     fn enter_file_call(&mut self, i: usize, operation: &Operation, call: &FileCall) -> Role {
@@ -178,8 +182,11 @@ impl Rank<'_> {
     #[allow(clippy::inline_always)] // into the loop over calls of MPI
     #[inline(always)]
     pub(crate) fn finish_role(&mut self, i: usize, role: u64) {
-        let main = self.threads[i].main;
-        self.emit(i, if main { Deed::Finish { role } } else { Deed::Leave { role } });
+        if !self.threads[i].main {
+            self.emit(i, Deed::Leave { role });
+        } else if !self.finishes_too(i, role) {
+            self.emit(i, Deed::Finish { role });
+        }
     }
 
     /// What began with `role` completes at the thread's moment. `operation`: the call itself, as

@@ -8,10 +8,11 @@ use tailrace_trace::event::Event;
 use crate::accounts::longest::Span;
 use crate::accounts::timeline::State;
 use crate::graph::edges::Turn;
+use crate::graph::vertex::{Deed, Entry, Site, Vertex};
 use crate::reduce::Rank;
 use crate::reduce::load::{Call, Load};
 use crate::reduce::thread::Thread;
-use crate::steps::{Course, Line, Sum};
+use crate::steps::{Action, Course, Line, Sum};
 
 impl Rank<'_> {
     /// Takes the next events of a rank's only thread as long as they are simple.
@@ -72,6 +73,10 @@ impl Rank<'_> {
             let mut call = Call { event, step, operation, tokens, sum };
             if call.step.course == Course::Local {
                 self.threads[0].at = end;
+            } else if let (Action::Enter { entry, series }, false, false) =
+                (call.step.action, call.step.started, self.common.apart)
+            {
+                self.meet(call.site(), (entry, series), (begin, end));
             } else {
                 (thread.since, thread.site) = (begin, call.site());
                 let role = self.begin_action(0, &call, false);
@@ -85,6 +90,19 @@ impl Rank<'_> {
         let Thread { at, useful, .. } = self.threads[0];
         self.pen.put(State::Useful, useful - before);
         self.pen.put(State::Mpi, at - first - (useful - before));
+    }
+
+    /// A collective from begin to end: one vertex.
+    #[inline]
+    fn meet(&mut self, site: Site, (entry, series): (Entry, u32), (begin, end): (i64, i64)) {
+        let number = self.next_of_series(0, series);
+        let thread = &mut self.threads[0];
+        (thread.since, thread.site, thread.at, self.moment) = (begin, site, end, end);
+        let Thread { useful, io, owns, .. } = *thread;
+        let (areas, deed) = (self.areas, Deed::Meet(Entry { number, ..entry }));
+        let vertex = Vertex { at: begin, since: end, useful, io, areas, owns, site, deed };
+        self.slab.vertices.push(vertex);
+        self.roles += 1;
     }
 
     fn simple_file_call(&mut self, call: &mut Call<'_>, begin: i64, end: i64) {
