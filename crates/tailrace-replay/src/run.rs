@@ -1,5 +1,7 @@
 //! A run from its first event to its last: slabs go from the ranks to the graph.
 
+use std::sync::Mutex;
+
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tailrace_trace::{Trace, TraceError};
@@ -23,6 +25,8 @@ const SLAB_TOGETHER: u64 = 1 << 17;
 /// … but so many of each rank at least where there are many ranks.
 const SLAB_OF_A_RANK: u64 = 1 << 7;
 const MANY: u64 = 1 << 6;
+/// Room for so many of the longest calls of a rank is not kept for the next slab.
+const MANY_LONGEST: usize = 1 << 8;
 /// Threads are not worth their start for fewer events.
 const FEW: u64 = 1 << 15;
 
@@ -168,18 +172,18 @@ impl<'a> Run<'a> {
         reached: i64,
         horizon: i64,
     ) -> Result<i64, TraceError> {
-        let threshold = self.longest.threshold();
         let until = reached.saturating_sub(self.common.window.begin_ns);
-        let Self { graph, slabs, pool, .. } = self;
+        let Self { graph, slabs, pool, longest, .. } = self;
+        let longest = &Mutex::new(longest);
         let Some(pool) = pool else {
             graph.take(slabs, until);
-            let mut reached = lanes.iter_mut().map(|lane| lane.reduce(horizon, threshold));
+            let mut reached = lanes.iter_mut().map(|lane| lane.reduce(horizon, longest));
             return reached.try_fold(i64::MAX, |least, reached| Ok(least.min(reached?)));
         };
         let reduce = || {
             let reached = lanes.par_iter_mut().with_max_len(1);
             reached
-                .map(|lane| lane.reduce(horizon, threshold))
+                .map(|lane| lane.reduce(horizon, longest))
                 .try_reduce(|| i64::MAX, |a, b| Ok(a.min(b)))
         };
         pool.join(|| graph.take(slabs, until), reduce).1
@@ -193,7 +197,7 @@ impl<'a> Run<'a> {
         for (rank, slab) in ranks.zip(&mut self.slabs) {
             slab.append(&mut rank.slab);
             slab.give_back(self.common.keys, until, &mut rank.slab);
-            self.longest.offer(&mut rank.longest);
+            self.longest.offer(&mut rank.longest); // of its end
             done += rank.done();
         }
         done
@@ -224,11 +228,21 @@ impl Lane<'_> {
         .expect("nothing is read yet");
     }
 
-    fn reduce(&mut self, horizon: i64, threshold: i64) -> Result<i64, TraceError> {
+    /// `longest`: what each rank has to offer is taken over at once, as there may be many ranks.
+    fn reduce(
+        &mut self,
+        horizon: i64,
+        longest: &Mutex<&mut Longest<Span>>,
+    ) -> Result<i64, TraceError> {
+        let lock = || longest.lock().expect("nothing panics while it is held");
         let mut reached = i64::MAX;
         self.each(|rank| {
-            rank.threshold = threshold;
+            rank.threshold = lock().threshold();
             reached = reached.min(rank.reduce(horizon)?);
+            lock().offer(&mut rank.longest);
+            if rank.longest.capacity() > MANY_LONGEST {
+                rank.longest = Vec::new();
+            }
             Ok(())
         })?;
         Ok(reached)
