@@ -101,6 +101,12 @@ pub trait EventStream {
     fn next_times(&mut self, columns: &mut Columns) -> Result<bool, TraceError> {
         self.next_columns(columns)
     }
+
+    /// Leaves out what would come next, which the caller has read before and of which the last
+    /// event ends at `end_ns`; whether it could.
+    fn pass_over(&mut self, _end_ns: i64) -> bool {
+        false
+    }
 }
 
 /// A few thousand events and the shapes that they point into. Keep one and hand it in again: its

@@ -19,6 +19,7 @@ use crate::graph::trail::Lane;
 use crate::graph::vertex::Site;
 use crate::path::sums::{Asked, Change, Doing, Times};
 use crate::path::walk::Walk;
+use crate::reduce::digest::Digest;
 use crate::run::Results;
 
 pub use crate::graph::moment::Replay;
@@ -174,11 +175,15 @@ fn answer(
     asked: &mut [Asked],
 ) -> Result<Answers, TraceError> {
     let common = results.common;
+    let mut digests: Vec<&[Option<Digest>]> = vec![&[]; asked.len()];
+    for rank in results.ranks.iter().filter(|rank| rank.locations.len() == 1) {
+        digests[rank.locations[0]] = &rank.digests;
+    }
     let walk = |(location, asked): (usize, &Asked)| {
         if asked.is_nothing() {
             return Ok(Times::default());
         }
-        Walk::new(common, location, asked).all(trace)
+        Walk::new(common, location, asked).all(trace, digests[location])
     };
     let found: Vec<Result<Times, TraceError>> = match &results.pool {
         Some(pool) => pool.install(|| asked.par_iter().enumerate().map(walk).collect()),

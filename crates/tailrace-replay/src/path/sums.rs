@@ -147,7 +147,12 @@ impl<'a> Sums<'a> {
         self.add(doing, end - begin);
     }
 
-    /// Until then nothing changes, and no question is open.
+    /// Until then nothing changes.
+    pub(crate) fn same_until(&self) -> i64 {
+        self.until
+    }
+
+    /// … and no question is open.
     #[inline]
     pub(crate) fn still_until(&self) -> i64 {
         if self.open.is_empty() { self.until } else { i64::MIN }
@@ -161,7 +166,7 @@ impl<'a> Sums<'a> {
 
     /// … for so long while nothing changed.
     #[inline]
-    fn add(&mut self, doing: DoingId, time: i64) {
+    pub(crate) fn add(&mut self, doing: DoingId, time: i64) {
         self.times.on_paths[doing as usize][usize::from(self.now)] += time;
         if !self.open.is_empty() && time != 0 {
             self.add_to_open(doing, time);

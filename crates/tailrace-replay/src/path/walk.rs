@@ -9,6 +9,7 @@ use crate::accounts::timeline::State;
 use crate::graph::vertex::Site;
 use crate::path::sums::{Asked, Doing, DoingId, Sums, Times};
 use crate::reduce::Common;
+use crate::reduce::digest::Digest;
 use crate::reduce::load::{Call, Load, unfinished};
 use crate::steps::{Course, NoNumbers, Step, collective_file};
 
@@ -88,14 +89,27 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(crate) fn all(mut self, trace: &dyn Trace) -> Result<Times, TraceError> {
+    /// `digests`: of the thread's blocks, as far as there are any.
+    pub(crate) fn all(
+        mut self,
+        trace: &dyn Trace,
+        digests: &[Option<Digest>],
+    ) -> Result<Times, TraceError> {
         let table = &self.common.tables.locations[self.location];
         self.pass_outside(self.common.clip(table.begin_ns));
         let mut stream = trace.events(self.location);
         let mut load = Load::default();
         // Requests matter where they may be opaque file calls.
         let by_times = self.common.opaque.is_empty();
+        let mut digests = digests.iter();
         while !self.sums.is_over() {
+            if let Some(digest) = digests.next().and_then(Option::as_ref)
+                && self.takes(digest)
+                && stream.pass_over(digest.end + self.common.window.begin_ns)
+            {
+                self.take_digest(digest);
+                continue;
+            }
             let columns = &mut load.columns;
             let more =
                 if by_times { stream.next_times(columns) } else { stream.next_columns(columns) };
@@ -115,6 +129,23 @@ impl<'a> Walk<'a> {
         }
         self.advance(self.common.runtime());
         Ok(self.sums.times())
+    }
+
+    /// Whether the same is asked of all of a block, and no call goes on from before.
+    fn takes(&self, digest: &Digest) -> bool {
+        let is_plain = self.wakes.is_none() && self.stack.is_empty() && !self.in_io;
+        is_plain && self.at == digest.begin && digest.end <= self.sums.same_until()
+    }
+
+    fn take_digest(&mut self, digest: &Digest) {
+        let mut useful = digest.end - digest.begin;
+        for &(state, site, file, time) in &digest.times {
+            useful -= time;
+            let doing = self.sums.number(Doing { state, site, file });
+            self.sums.add(doing, time);
+        }
+        self.sums.add(self.useful, useful);
+        self.at = digest.end;
     }
 
     /// Others wait for its rank at best.

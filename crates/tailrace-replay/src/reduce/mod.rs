@@ -9,6 +9,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod channels;
+pub(crate) mod digest;
 mod file_runs;
 pub(crate) mod load;
 mod one_sided;
@@ -37,6 +38,7 @@ use crate::graph::locks::Lock;
 use crate::graph::vertex::Family;
 use crate::options::{CollectiveOrder, Options};
 use crate::reduce::channels::{Channels, OwnNumbers};
+use crate::reduce::digest::Digest;
 use crate::reduce::load::{Load, Next, unfinished};
 use crate::reduce::opaque::Opaque;
 use crate::reduce::order::{Calendar, Due, Tournament, Turn};
@@ -168,6 +170,8 @@ pub(crate) struct Rank<'a> {
     pub moment: i64,
     /// Events of the blocks that were taken.
     done: u64,
+    /// Of each block of its only thread, if it has no more.
+    pub digests: Vec<Option<Digest>>,
 }
 
 impl<'a> Rank<'a> {
@@ -208,6 +212,7 @@ impl<'a> Rank<'a> {
             owns: 0,
             moment: i64::MIN,
             done: 0,
+            digests: Vec::new(),
         }
     }
 
@@ -400,8 +405,12 @@ impl<'a> Rank<'a> {
 
     /// What was summed up by shape.
     fn tally_block(&mut self, i: usize, load: &mut Load) {
-        let Thread { patterns, routines, tallies, .. } = &mut self.threads[i];
         self.done += load.columns.len() as u64;
+        let is_asked = self.common.opaque.is_empty() && !self.common.apart;
+        if self.threads.len() == 1 && is_asked && !load.columns.is_empty() {
+            self.digests.push(Digest::of(load, &self.threads[i], self.common));
+        }
+        let Thread { patterns, routines, tallies, .. } = &mut self.threads[i];
         let end_ns = if load.is_over() { load.reached } else { i64::MAX };
         patterns.follow(&load.columns, end_ns, &load.lines, self.common.window);
         routines.follow(&load.columns, &load.lines, self.common.window);

@@ -139,6 +139,12 @@ impl EventStream for PackedStream<'_> {
     fn next_times(&mut self, columns: &mut Columns) -> Result<bool, TraceError> {
         self.next(columns, Requests::Ignored)
     }
+
+    fn pass_over(&mut self, end_ns: i64) -> bool {
+        let Some((_, rest)) = self.rest.split_first() else { return false };
+        (self.rest, self.reached_ns) = (rest, end_ns);
+        true
+    }
 }
 
 impl PackedStream<'_> {
