@@ -117,6 +117,7 @@ fn passing_over_blocks_changes_no_answer() {
         error: 0,
         collective: None,
         progress,
+        appends: false,
         opaque: false,
     };
     let envelope = |peer| Envelope { communicator: 0, peer, tag: 0, bytes: 8 };
