@@ -41,6 +41,15 @@ impl Image {
         (self.host.clone(), self.process)
     }
 
+    /// What one of its streams says. `MPI_Init` is called by one thread, and what the others say of
+    /// the rank is the launcher's, which may be another world's.
+    fn learn(&mut self, of_stream: &BTreeMap<String, String>) {
+        let initialized = self.meta.contains_key("ranks") && !of_stream.contains_key("ranks");
+        let kept = self.meta.get("rank").filter(|_| initialized).cloned();
+        self.meta.extend(of_stream.clone());
+        self.meta.extend(kept.map(|rank| (String::from("rank"), rank)));
+    }
+
     /// Those that started it, the nearest first: not all need be recorded.
     fn ancestors(&self) -> impl Iterator<Item = Process> {
         let known = self.meta.get("ancestors").or_else(|| self.meta.get("parent"));
@@ -90,7 +99,7 @@ pub(super) fn images(
         if let Some(image) = images.last_mut() {
             image.streams.push(index);
             image.start_ns = image.start_ns.min(start_ns(index));
-            image.meta.extend(surveys[index].meta.clone());
+            image.learn(&surveys[index].meta);
         }
     }
     images
@@ -282,7 +291,8 @@ impl World {
     fn takes(&self, image: &Image, rank: u32) -> bool {
         let either =
             |ours: Option<&str>, its: Option<&str>| ours.is_none() || its.is_none() || ours == its;
-        !self.processes.contains_key(&rank)
+        rank < self.size
+            && !self.processes.contains_key(&rank)
             && Some(self.size) == image.number("ranks")
             && self.spawned == image.meta.contains_key("spawned")
             && either(self.launch.as_deref(), image.launch())
@@ -308,6 +318,25 @@ mod tests {
     }
 
     /// A rank of a world of `ranks` that `launch` started.
+    #[test]
+    fn what_mpi_init_said_of_the_rank_stands_whatever_other_threads_were_told() {
+        let meta = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()
+        };
+        let mut image = Image::default();
+        image.learn(&meta(&[("rank", "0"), ("ranks", "1")]));
+        image.learn(&meta(&[("rank", "1"), ("exe", "/run/model")]));
+        assert_eq!((image.number("rank"), image.number("ranks")), (Some(0), Some(1)));
+        assert!(image.meta.contains_key("exe"));
+    }
+
+    #[test]
+    fn a_rank_beyond_its_world_takes_no_place_there() {
+        let mut images = [rank(1, "0", "1", "L", &[]), rank(2, "1", "1", "L", &[])];
+        let ranks = assign(&mut images);
+        assert!(images.iter().all(|i| i.rank.unwrap() < ranks[i.run.unwrap()]));
+    }
+
     fn rank(process: u32, rank: &str, ranks: &str, launch: &str, more: &[(&str, &str)]) -> Image {
         let of_world = [("rank", rank), ("ranks", ranks), ("launch", launch)];
         image(process, process.into(), &[&of_world[..], more].concat())
