@@ -31,8 +31,17 @@ static bool is_file(const struct stat *status)
            S_ISDIR(status->st_mode);
 }
 
-/* The number of a file found open, or DESCRIPTOR_IGNORED; DESCRIPTOR_UNKNOWN where nothing is open.
- */
+/* The first thread's alone: those of MPI libraries wake each other by pipes, and would get streams
+ * for nothing else. Where it is another's, it may be the first's later on. */
+static uint32_t pipe_found(int descriptor, const struct stat *status)
+{
+    return system_thread() == process.id
+               ? path_number_of_pipe(descriptor, !status->st_nlink, DESCRIPTOR_IGNORED)
+               : DESCRIPTOR_UNKNOWN;
+}
+
+/* The number of a file found open, or DESCRIPTOR_IGNORED; DESCRIPTOR_UNKNOWN where nothing is open,
+ * or nothing that this thread asks for. */
 static uint32_t classify(int descriptor)
 {
     struct stat status;
@@ -41,7 +50,7 @@ static uint32_t classify(int descriptor)
     if (descriptor <= 2)
         return path_number(NO_DIRECTORY, standard_name(descriptor, &status));
     if (S_ISFIFO(status.st_mode))
-        return path_number_of_pipe(descriptor, !status.st_nlink, DESCRIPTOR_IGNORED);
+        return pipe_found(descriptor, &status);
     uint32_t file = is_file(&status) ? path_number_found(descriptor, !status.st_nlink) : 0;
     return file ? file : DESCRIPTOR_IGNORED;
 }
