@@ -192,16 +192,21 @@ def test_calls_that_do_not_block_are_as_many_as_they_ask_for(function, mpi_libra
     assert advised in found.advice
 
 
-def _written_from(function: str) -> dict:
-    """Rank 0 writes FIELD for 2 s below this function, and the others wait."""
-    columns = aggregated("MPI_File_write_at_all").columns()
-    kinds = [name for name in columns["files"] if name.endswith("_ns") and "rank" not in name]
-    row = {name: [0] for name in [*kinds, "bytes_read"]}
-    row |= {"write_ns": [2 * SECOND], "bytes_written": [10**9]}
+def _below(columns: dict, function: str, **sums: int) -> dict:
+    """With a table of places: what was done to FIELD, all of it below this function."""
+    names = [name for name in columns["files"] if name.endswith("_ns") and "rank" not in name]
+    row = {name: [0] for name in [*names, "bytes_read", "bytes_written"]}
+    row |= {name: [value] for name, value in sums.items()}
     frames = {"function": ["inside", function, "main"], "source": [""] * 3, "line": [0] * 3}
     frames |= {"module": ["libmpi.so.12", "libmpi.so.12", "model"]}
     places = {"file": [columns["files"]["path"].index(FIELD)], "path": [0], "paths": [[0, 1, 2]]}
     return columns | {"places": row | places | {"frames": frames}}
+
+
+def _written_from(function: str) -> dict:
+    """Rank 0 writes FIELD for 2 s below this function, and the others wait."""
+    columns = aggregated("MPI_File_write_at_all").columns()
+    return _below(columns, function, write_ns=2 * SECOND, bytes_written=10**9)
 
 
 def test_what_preallocates_is_named_and_not_who_writes_for_it():
@@ -235,13 +240,8 @@ def test_look_ups_of_mpi_are_not_the_programs_to_spare(function, finding, advise
     looked = Interval("io", 2 * SECOND, "stat", FIELD, 0, 2000)
     rows = [[useful(6 * SECOND), looked] for _ in range(RANKS)]
     columns = Program(rows, *[8 * SECOND] * 2, 6 * SECOND).columns()
-    names = [name for name in columns["files"] if name.endswith("_ns") and "rank" not in name]
-    row = {name: [0] for name in [*names, "bytes_read", "bytes_written"]}
-    row |= {"look_up_ns": [2 * RANKS * SECOND]}
-    frames = {"function": ["inside", function, "main"], "source": [""] * 3, "line": [0] * 3}
-    frames |= {"module": ["libmpi.so.12", "libmpi.so.12", "model"]}
-    places = {"file": [columns["files"]["path"].index(FIELD)], "path": [0], "paths": [[0, 1, 2]]}
-    found = judge(Evidence(columns | {"places": row | places | {"frames": frames}})).findings[0]
+    columns = _below(columns, function, look_up_ns=2 * RANKS * SECOND)
+    found = judge(Evidence(columns)).findings[0]
     assert found.code == "look_ups"
     assert finding in found.finding
     assert advised in found.advice

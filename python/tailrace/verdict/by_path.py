@@ -1,7 +1,6 @@
 """What was done to files, by the functions through which the calls went."""
 
 import re
-from collections import defaultdict
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -49,18 +48,16 @@ def made_by_mpiio(evidence: Evidence, kind: str) -> str:
     """The function of MPI-IO inside which most of the time in such calls is spent; empty where the
     program, or another library, makes them."""
     places = Places(evidence.columns)
-    if not len(places.files):
+    spent = np.where(places.files >= 0, places.time_ns((kind,)), 0)
+    if not spent.any():
         return ""
-    spent, by_function = places.time_ns((kind,)), defaultdict[str, int](int)
-    paths, names = places.table["paths"], places.table["frames"]["function"]
-    matches = [MPI_FILE.match(str(name)) for name in names]
-    for row in np.flatnonzero((places.files >= 0) & (spent > 0)):
-        path = paths[places.table["path"][row]]
-        functions = {found[1] for frame in path if (found := matches[frame]) is not None}
-        for function in functions:
-            by_function[function] += int(spent[row])
-    function = max(by_function, key=by_function.__getitem__, default="")
-    enough = function and by_function[function] >= CAUSE_SHARE * evidence.use.time_ns(kind)
+    found = map(MPI_FILE.match, map(str, places.table["frames"]["function"]))
+    inside = {
+        function: int(spent[_through(places, re.compile(f"P?{function}$"))].sum())
+        for function in sorted({match[1] for match in found if match is not None})
+    }
+    function = max(inside, key=inside.__getitem__, default="")
+    enough = function and inside[function] >= CAUSE_SHARE * evidence.use.time_ns(kind)
     return function if enough else ""
 
 
@@ -70,11 +67,16 @@ def _done(evidence: Evidence, function: re.Pattern[str], *, inside: bool) -> Don
     done = Done(*(np.zeros(number, dtype=np.int64) for _ in Done._fields))
     if not len(places.files):
         return done
-    names = enumerate(places.table["frames"]["function"])
-    frames = {row for row, name in names if function.match(str(name))}
-    through = np.array([not frames.isdisjoint(path) for path in places.table["paths"]], dtype=bool)
-    rows = np.flatnonzero((places.files >= 0) & (through[places.table["path"]] == inside))
+    rows = np.flatnonzero((places.files >= 0) & (_through(places, function) == inside))
     columns = (places.time_ns(KINDS), places.table["bytes_read"], places.table["bytes_written"])
     for total, column in zip(done, columns, strict=True):
         np.add.at(total, places.files[rows], np.asarray(column)[rows])
     return done
+
+
+def _through(places: Places, function: re.Pattern[str]) -> np.ndarray:
+    """By row, whether its path leads through such a function."""
+    names = enumerate(places.table["frames"]["function"])
+    frames = {row for row, name in names if function.match(str(name))}
+    paths = np.array([not frames.isdisjoint(path) for path in places.table["paths"]], dtype=bool)
+    return np.asarray(paths[places.table["path"]])

@@ -44,10 +44,11 @@ def streams(evidence: Evidence) -> Finding | None:
     whose = "" if evidence.ranks == 1 else f"rank {rank}'s "
     moved = byte_count(int(table["bytes_read" if kind == "read" else "bytes_written"][row]))
     what, facts = count(calls, noun.removesuffix("s")), f"{moved} in {nanoseconds(time_ns)}"
+    verb = "takes" if calls == 1 else "take"
     if others_ns[kind][rank]:  # how many of them are the main thread's is not known
-        what, facts = noun, nanoseconds(time_ns)
-    takes = f"{'takes' if what.startswith('1 ') else 'take'} {percent(share)} of the run"
-    text = f"{whose}{what} {preposition} {base_name(paths[table['file'][row]])} {takes}"
+        what, facts, verb = noun, nanoseconds(time_ns), "take"
+    text = f"{whose}{what} {preposition} {base_name(paths[table['file'][row]])} "
+    text += f"{verb} {percent(share)} of the run"
     slept = slept_ns(evidence)
     waits = slept is not None and int(slept[rank]) >= MOSTLY_ASLEEP * time_ns
     if waits:

@@ -132,7 +132,7 @@ def _library(evidence: Evidence, cause: Cause) -> str:
     small = cause.code in (Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS)
     if not small or library not in ("mpiio", "posix") or cause.advised:
         return library
-    if len(evidence.rows_of_file(range(len(evidence.file_rank["rank"])), file)) == 1:
+    if files["ranks"][file] == 1:
         return "posix"  # no other rank has anything to merge
     if way == "independent" or ways[way] < CAUSE_SHARE * evidence.use.time_ns():
         return library
