@@ -65,24 +65,29 @@ uint32_t descriptor_find(int descriptor)
     return file == DESCRIPTOR_IGNORED ? 0 : file;
 }
 
+static bool ask_for_pipe(int descriptor, struct stat *status)
+{
+    int saved = errno;
+    bool is_pipe = !system_fstat(descriptor, status) && S_ISFIFO(status->st_mode);
+    errno = saved;
+    return is_pipe;
+}
+
 bool descriptor_is_pipe(int descriptor)
 {
     struct stat status;
-    int saved = errno;
-    bool is_pipe = !system_fstat(descriptor, &status) && S_ISFIFO(status.st_mode);
-    errno = saved;
-    return is_pipe;
+    return ask_for_pipe(descriptor, &status);
 }
 
 uint32_t descriptor_of_long_call(int descriptor, uint32_t file)
 {
     struct stat status;
-    int saved = errno;
     bool known = file && descriptor > 2 && descriptor_entry(descriptor) == file;
-    if (known && !system_fstat(descriptor, &status) && S_ISFIFO(status.st_mode)) {
-        file = path_number_of_pipe(descriptor, !status.st_nlink, file);
-        descriptor_set(descriptor, file);
-    }
+    if (!known || !ask_for_pipe(descriptor, &status))
+        return file;
+    int saved = errno;
+    file = path_number_of_pipe(descriptor, !status.st_nlink, file);
+    descriptor_set(descriptor, file);
     errno = saved;
     return file;
 }

@@ -75,8 +75,8 @@ static __attribute__((noinline)) void note_wait(struct stream *stream, int fd, u
     TAILRACE_EXPORT ssize_t name(int fd, const struct iovec *pieces, int count, off offset,        \
                                  int flags)                                                        \
     {                                                                                              \
-        uint32_t file = descriptor_file(fd);                                                       \
-        if (!tailrace_recording || !file)                                                          \
+        uint32_t file = tailrace_recording ? descriptor_file(fd) : 0;                              \
+        if (!file)                                                                                 \
             return REAL(name)(fd, pieces, count, offset, flags);                                   \
         struct call call;                                                                          \
         struct stream *stream = call_begin(&call, FUNCTION_##name);                                \
@@ -96,8 +96,8 @@ WRITE_WITH_FLAGS(pwritev64v2, off64_t)
 /* --- From one descriptor to another --- */
 
 /* A write of the file written to, or, where that is none, a read of the other. Where both are files
- * the bytes are read as well: that is a second record, without a time of its own. A pipe between two
- * such calls is none. */
+ * the bytes are read as well: that is a second record, without a time of its own. Of a file and a
+ * pipe, the file alone: the bytes only pass the pipe. */
 
 struct transfer {
     uint32_t file, source;
@@ -111,8 +111,13 @@ static bool is_between(int descriptor)
 
 static bool find_transfer(struct transfer *transfer, int out, int in)
 {
-    transfer->source = is_between(in) ? 0 : descriptor_file(in);
-    transfer->file = is_between(out) ? 0 : descriptor_file(out);
+    transfer->source = descriptor_file(in);
+    transfer->file = descriptor_file(out);
+    bool both = transfer->source && transfer->file;
+    if (both && is_between(out))
+        transfer->file = 0;
+    else if (both && is_between(in))
+        transfer->source = 0;
     transfer->op = transfer->file ? FILE_WRITE : FILE_READ;
     if (transfer->file)
         return true;

@@ -111,3 +111,25 @@ def test_a_file_that_becomes_direct_is_noted(capture, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     noted = [note for stream in done.streams for note in stream.notes]
     assert noted == ([] if "none" in done.stdout else [("direct", str(tmp_path / "later"))])
+
+
+THROUGH_PIPES = """
+import os, threading
+to_first, from_other = os.pipe()
+to_other, from_first = os.pipe()
+def other():
+    os.write(from_other, os.read(to_other, 1))
+thread = threading.Thread(target=other)
+thread.start()
+os.write(from_first, b"x")
+os.read(to_first, 1)
+thread.join()
+"""
+
+
+def test_pipes_without_a_name_are_the_first_threads(capture):
+    """Threads of MPI libraries wake each other by them, and would get streams for nothing else."""
+    done = capture(sys.executable, "-c", THROUGH_PIPES)
+    assert (done.returncode, done.stderr) == (0, "")
+    through = [call.op for call in done.stream.calls if call.path == b"<pipe>"]
+    assert (through.count("write"), through.count("read")) == (1, 1)
