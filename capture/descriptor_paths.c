@@ -1,6 +1,7 @@
 /* descriptor_paths.c: what the kernel says that a descriptor is, and the number of its path. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 
 #include "descriptors.h"
@@ -14,10 +15,44 @@ static const char *const standard[][4] = {
     {"<stderr>", "<stderr: pipe>", "<stderr: socket>", "<stderr: device>"},
 };
 
-static const char *standard_name(int descriptor, const struct stat *status)
+/* What is open there. */
+struct kind {
+    mode_t mode;
+    bool is_deleted;
+};
+
+/* Without asking a server: of a file with unwritten data that would wait until all is written. */
+static bool ask_client(int descriptor, struct kind *kind)
+{
+#if defined(SYS_statx) && defined(STATX_TYPE)
+    struct statx status;
+    int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    if (system_call(SYS_statx, descriptor, (long)"", flags, STATX_TYPE | STATX_NLINK, (long)&status,
+                    0))
+        return false;
+    *kind = (struct kind){status.stx_mode, !status.stx_nlink};
+    return true;
+#else
+    (void)descriptor, (void)kind;
+    return false;
+#endif
+}
+
+static bool ask(int descriptor, struct kind *kind)
+{
+    struct stat status;
+    if (ask_client(descriptor, kind))
+        return true;
+    if (system_fstat(descriptor, &status))
+        return false;
+    *kind = (struct kind){status.st_mode, !status.st_nlink};
+    return true;
+}
+
+static const char *standard_name(int descriptor, mode_t mode)
 {
     const char *const *names = standard[descriptor];
-    switch (status->st_mode & S_IFMT) {
+    switch (mode & S_IFMT) {
     case S_IFIFO: return names[1];
     case S_IFSOCK: return names[2];
     case S_IFCHR: return names[3];
@@ -25,18 +60,17 @@ static const char *standard_name(int descriptor, const struct stat *status)
     }
 }
 
-static bool is_file(const struct stat *status)
+static bool is_file(mode_t mode)
 {
-    return S_ISREG(status->st_mode) || S_ISBLK(status->st_mode) || S_ISCHR(status->st_mode) ||
-           S_ISDIR(status->st_mode);
+    return S_ISREG(mode) || S_ISBLK(mode) || S_ISCHR(mode) || S_ISDIR(mode);
 }
 
 /* The first thread's alone: those of MPI libraries wake each other by pipes, and would get streams
  * for nothing else. Where it is another's, it may be the first's later on. */
-static uint32_t pipe_found(int descriptor, const struct stat *status)
+static uint32_t pipe_found(int descriptor, bool is_deleted)
 {
     return system_thread() == process.id
-               ? path_number_of_pipe(descriptor, !status->st_nlink, DESCRIPTOR_IGNORED)
+               ? path_number_of_pipe(descriptor, is_deleted, DESCRIPTOR_IGNORED)
                : DESCRIPTOR_UNKNOWN;
 }
 
@@ -44,14 +78,14 @@ static uint32_t pipe_found(int descriptor, const struct stat *status)
  * or nothing that this thread asks for. */
 static uint32_t classify(int descriptor)
 {
-    struct stat status;
-    if (system_fstat(descriptor, &status))
+    struct kind kind;
+    if (!ask(descriptor, &kind))
         return DESCRIPTOR_UNKNOWN;
     if (descriptor <= 2)
-        return path_number(NO_DIRECTORY, standard_name(descriptor, &status));
-    if (S_ISFIFO(status.st_mode))
-        return pipe_found(descriptor, &status);
-    uint32_t file = is_file(&status) ? path_number_found(descriptor, !status.st_nlink) : 0;
+        return path_number(NO_DIRECTORY, standard_name(descriptor, kind.mode));
+    if (S_ISFIFO(kind.mode))
+        return pipe_found(descriptor, kind.is_deleted);
+    uint32_t file = is_file(kind.mode) ? path_number_found(descriptor, kind.is_deleted) : 0;
     return file ? file : DESCRIPTOR_IGNORED;
 }
 
@@ -65,28 +99,21 @@ uint32_t descriptor_find(int descriptor)
     return file == DESCRIPTOR_IGNORED ? 0 : file;
 }
 
-static bool ask_for_pipe(int descriptor, struct stat *status)
-{
-    int saved = errno;
-    bool is_pipe = !system_fstat(descriptor, status) && S_ISFIFO(status->st_mode);
-    errno = saved;
-    return is_pipe;
-}
-
+/* By what no file system is asked for: it is asked after every long call. */
 bool descriptor_is_pipe(int descriptor)
 {
-    struct stat status;
-    return ask_for_pipe(descriptor, &status);
+    return system_call(SYS_fcntl, descriptor, F_GETPIPE_SZ, 0, 0, 0, 0) >= 0;
 }
 
 uint32_t descriptor_of_long_call(int descriptor, uint32_t file)
 {
-    struct stat status;
     bool known = file && descriptor > 2 && descriptor_entry(descriptor) == file;
-    if (!known || !ask_for_pipe(descriptor, &status))
+    if (!known || !descriptor_is_pipe(descriptor))
         return file;
     int saved = errno;
-    file = path_number_of_pipe(descriptor, !status.st_nlink, file);
+    struct kind kind;
+    bool is_deleted = ask(descriptor, &kind) && kind.is_deleted;
+    file = path_number_of_pipe(descriptor, is_deleted, file);
     descriptor_set(descriptor, file);
     errno = saved;
     return file;
