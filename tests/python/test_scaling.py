@@ -3,9 +3,11 @@
 import pytest
 
 from tailrace.errors import TailraceError
+from tailrace.verdict.explanations import scaling_words
 from tailrace.verdict.scaling import scaling_table
+from tailrace.verdict.several import headline_of_several
 
-from .columns import SECOND, Program, useful
+from .columns import SECOND, Program, useful, write
 from .conftest import serial_master
 
 
@@ -62,6 +64,30 @@ def test_counters_tell_strong_from_weak_where_time_would_mislead():
     single = computing(1, 2, instructions=10**9, cycles=10**9)
     four = computing(4, 2, instructions=25 * 10**7, cycles=10**9)
     assert scaling_table([single, four])["kind"] == "strong"
+
+
+@pytest.mark.parametrize(
+    ("output_bytes", "kind", "decided_by"),
+    [
+        (lambda ranks: 4_000_000 // ranks, "strong", "bytes_written"),
+        (lambda ranks: 4_000_000, "weak", "bytes_written"),
+        # a log of each rank says nothing of the problem
+        (lambda ranks: 10_000, "weak", "useful_time"),
+    ],
+)
+def test_output_tells_a_shared_memory_from_a_problem_that_grows(output_bytes, kind, decided_by):
+    """Without counters: each rank computes 2 s on 1 and on 4 ranks, and then writes."""
+
+    def run(ranks: int) -> dict:
+        interval = write(SECOND, b"/data/out", size=output_bytes(ranks))
+        return Program([[useful(2 * SECOND), interval]] * ranks, *[3 * SECOND] * 3).columns()
+
+    traces = [run(1), run(4)]
+    table = scaling_table(traces)
+    assert (table["kind"], table["decided_by"]) == (kind, decided_by)
+    seems = kind == "weak" and decided_by == "useful_time"
+    assert ("as it seems" in scaling_words(table)) == seems
+    assert ("seems to grow" in headline_of_several(traces, ["1", "4"], table)) == seems
 
 
 def test_the_reference_can_be_named():

@@ -40,8 +40,15 @@ def scaling_words(scaling: dict[str, Any]) -> str:
         "weak": "Weak scaling (the problem grows with the ranks; speedup is scaled)",
         "none": "The same number of ranks in all runs",
     }
+    kind = kinds[scaling["kind"]]
+    if scaling["kind"] == "weak" and scaling["decided_by"] == "useful_time":
+        kind = (
+            "Weak scaling, as it seems (all ranks together compute longer where they are more, and "
+            "too little is written to tell why; `--scaling strong` takes the problem for the same; "
+            "speedup is scaled)"
+        )
     reference = f"the reference is the run on {count(scaling['reference_ranks'], 'rank')}"
-    text = f"{kinds[scaling['kind']]}; {reference}, {seconds(scaling['reference_runtime_s'])}."
+    text = f"{kind}; {reference}, {seconds(scaling['reference_runtime_s'])}."
     if not scaling["counters"]:
         text += (
             " Hardware counters were not available: instruction, IPC and frequency "

@@ -9,7 +9,7 @@ for Pure MPI Applications" and "Computation scalability".
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from tailrace.errors import TailraceError
@@ -17,17 +17,23 @@ from tailrace.units import NANOSECONDS_PER_SECOND
 from tailrace.verdict.efficiencies import as_numbers, efficiencies, times_of
 
 Kind = Literal["auto", "strong", "weak"]
+# What tells whether the problem grows with the ranks.
+DecidedBy = Literal["option", "instructions", "bytes_written", "useful_time"]
+
+# Less output than this may be a log.
+OUTPUT_BYTES = 1_000_000
 
 
 class Work(NamedTuple):
-    """What one run computed, in sums over its ranks; instructions and cycles are 0 where not
-    counted."""
+    """What one run computed and wrote, in sums over its ranks; instructions and cycles are 0 where
+    not counted."""
 
     ranks: int
     runtime_ns: int
     useful_ns: int
     instructions: int
     cycles: int
+    bytes_written: int
 
     @property
     def counted(self) -> bool:
@@ -39,7 +45,9 @@ def work_of(columns: dict[str, Any]) -> Work:
     instructions, cycles = (
         0 if rank[key] is None else int(sum(rank[key])) for key in ("instructions", "cycles")
     )
-    return Work(times.ranks, times.runtime_ns, times.useful_total_ns, instructions, cycles)
+    files = zip(columns["files"]["place"], columns["files"]["bytes_written"], strict=True)
+    written = sum(int(size) for place, size in files if place == "file_system")
+    return Work(times.ranks, times.runtime_ns, times.useful_total_ns, instructions, cycles, written)
 
 
 def reference_index(works: Sequence[Work], ranks: int | None = None) -> int:
@@ -56,24 +64,28 @@ def reference_index(works: Sequence[Work], ranks: int | None = None) -> int:
     )
 
 
-def kind_of_scaling(works: Sequence[Work]) -> str:
-    """ "strong" (the same work in all) or "weak" (work grows with the ranks), by what the runs
-    computed.
+def kind_of_scaling(works: Sequence[Work]) -> tuple[str, DecidedBy]:
+    """ "strong" (the same problem in all) or "weak" (the problem grows with the ranks), and what
+    tells it; "none" where all have the same ranks.
 
-    The growth of the work (instructions where counted, else useful time) from the fewest to the
-    most ranks against the growth of the ranks, on a logarithmic scale: nearer to none is strong,
-    nearer to proportional is weak. "none" where all have the same ranks.
+    From the fewest to the most ranks, what grows at least by the square root of the growth in ranks
+    grows with them. Instructions tell it where they are counted. Useful time also grows where ranks
+    share caches and memory; so the problem is the same where the output is.
     """
     smallest, largest = (choose(works, key=lambda work: work.ranks) for choose in (min, max))
     if largest.ranks == smallest.ranks or not (largest.useful_ns and smallest.useful_ns):
-        return "none"
-    counted = largest.counted and smallest.counted
-    growth = (
-        largest.instructions / smallest.instructions
-        if counted
-        else largest.useful_ns / smallest.useful_ns
-    )
-    return "weak" if math.log(growth) > 0.5 * math.log(largest.ranks / smallest.ranks) else "strong"
+        return "none", "useful_time"
+
+    def grows(amount: Callable[[Work], int]) -> bool:
+        return amount(largest) / amount(smallest) > math.sqrt(largest.ranks / smallest.ranks)
+
+    if largest.counted and smallest.counted:
+        return "weak" if grows(lambda work: work.instructions) else "strong", "instructions"
+    if not grows(lambda work: work.useful_ns):
+        return "strong", "useful_time"
+    if min(largest.bytes_written, smallest.bytes_written) < OUTPUT_BYTES:
+        return "weak", "useful_time"
+    return "weak" if grows(lambda work: work.bytes_written) else "strong", "bytes_written"
 
 
 def scalabilities(work: Work, reference: Work, kind: str) -> dict[str, float | None]:
@@ -117,10 +129,13 @@ def scaling_table(
     works = [work_of(traces[i]) for i in order]
     index = reference_index(works, reference_ranks)
     reference = works[index]
-    kind = kind_of_scaling(works) if kind == "auto" else kind
+    decided_by: DecidedBy = "option"
+    if kind == "auto":
+        kind, decided_by = kind_of_scaling(works)
     rows = [_row(traces[i], work, reference, kind) for i, work in zip(order, works, strict=True)]
     return {
         "kind": kind,
+        "decided_by": decided_by,
         "reference_ranks": reference.ranks,
         "reference_runtime_s": reference.runtime_ns / NANOSECONDS_PER_SECOND,
         "counters": all(work.counted for work in works),

@@ -41,7 +41,7 @@ def headline_of_several(
         )
         between = sentence(traces[fastest], traces[slowest], (labels[fastest], labels[slowest]))
         return f"{labels[fastest]} is the fastest of {len(rows)} runs. {between}"
-    return _scaling(list(zip(rows, traces, strict=True)), scaling["kind"])
+    return _scaling(list(zip(rows, traces, strict=True)), scaling)
 
 
 def programs_of(traces: Sequence[dict[str, Any]]) -> list[str]:
@@ -50,7 +50,7 @@ def programs_of(traces: Sequence[dict[str, Any]]) -> list[str]:
     return sorted(set(filter(None, names)))
 
 
-def _scaling(runs: list[Run], kind: str) -> str:
+def _scaling(runs: list[Run], scaling: dict[str, Any]) -> str:
     fewest, most = runs[0], runs[-1]
     fastest = min(runs, key=lambda run: run[0]["runtime_s"])
     first, last, best = fewest[0], most[0], fastest[0]
@@ -59,9 +59,10 @@ def _scaling(runs: list[Run], kind: str) -> str:
     change = last["runtime_s"] / first["runtime_s"] - 1 if first["runtime_s"] else 0.0
     lost = _lost(fastest if best is not last else fewest, most)
     because = f", mostly because {lost}" if lost else ""
-    if kind == "weak":
+    if scaling["kind"] == "weak":
+        grows = "seems to grow" if scaling["decided_by"] == "useful_time" else "grows"
         longer = f"takes {percent(change)} longer" if change > SAME_SHARE else "takes no longer"
-        return f"{span}, with a problem that grows with them, the run {longer}, {ends}{because}."
+        return f"{span}, with a problem that {grows} with them, the run {longer}, {ends}{because}."
     if best is not last and best is not first:
         where = f"{count(best['ranks'], 'rank')}, {seconds(best['runtime_s'])}"
         beyond = f"on {count(last['ranks'], 'rank')} it takes {seconds(last['runtime_s'])}"
