@@ -135,6 +135,8 @@ class Commands(click.Group):
             tell(str(explained(error)))
         except TailraceError as error:
             tell(str(error))
+        except ModuleNotFoundError as error:
+            tell(str(_incomplete(error)))
         except (KeyboardInterrupt, click.Abort):
             tell("stopped")
             return STOPPED
@@ -172,6 +174,18 @@ class Commands(click.Group):
                 hint or f"its commands are {', '.join(verbs)}",
             )
         return super().resolve_command(ctx, args)
+
+
+def _incomplete(error: ModuleNotFoundError) -> TailraceError:
+    """Tailrace was installed without what it needs, or that was removed."""
+    package = str(error.name).partition(".")[0]
+    if package == "tailrace":
+        raise error
+    return TailraceError(
+        f"the Python package {printable(package)} is not installed, and Tailrace needs it",
+        "install Tailrace with all that it needs: `pip install --force-reinstall` and what it was "
+        "installed from",
+    )
 
 
 @contextlib.contextmanager

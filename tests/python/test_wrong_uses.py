@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -280,3 +282,14 @@ def test_a_program_that_cannot_be_started(place, monkeypatch, words):
 def test_an_option_without_its_value_points_to_its_own_help(place, words):
     verb = "study run" if words.startswith("study") else words.split()[0]
     assert f"`tailrace {verb} --help`" in told(words)[1]
+
+
+def test_a_package_that_is_missing_is_named(place):
+    """In a process of its own, as the package may be loaded in this one."""
+    program = (
+        "import sys; sys.modules['pydantic'] = None; from tailrace.cli import main;"
+        "sys.argv = ['tailrace', 'simulate', 'roms', '--ranks', '2', '--target', 'lustre']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == WRONG_USE
+    check_form(done.stderr, "the Python package pydantic is not installed")
