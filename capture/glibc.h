@@ -31,6 +31,13 @@ static inline bool glibc_is_there(void)
     return gnu_get_libc_version && getauxval && clock_gettime;
 }
 
+/* In which the kernel's files count time. */
+static inline unsigned long kernel_ticks_per_s(void)
+{
+    unsigned long ticks = getauxval(AT_CLKTCK);
+    return ticks ? ticks : 100;
+}
+
 /* pthread_atfork, of which glibc links a copy into each library that asks for the symbol above. */
 static inline void glibc_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {

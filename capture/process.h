@@ -140,6 +140,9 @@ bool usage_spell(char *text, size_t room); /* false where it is not known */
 bool usage_children_left(void);
 bool usage_spell_earlier(char *text, size_t room);
 
+/* --- stolen.c: until now, by the host, of the processors that the thread may use. --- */
+uint64_t stolen_ns(void); /* 0 where nobody knows */
+
 /* --- paths.c --- */
 /* Of a path that was opened, that is only named, and of what is open already (0 where that is no
  * file with a path). Relative paths start from the directory's descriptor. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -95,8 +94,7 @@ static unsigned long long age_ns(void)
     if (!started)
         return 0;
     clock_gettime(CLOCK_BOOTTIME, &now);
-    unsigned long long ticks = getauxval(AT_CLKTCK) ? getauxval(AT_CLKTCK) : 100;
-    unsigned long long since = started * (NANOSECONDS / ticks);
+    unsigned long long since = started * (NANOSECONDS / kernel_ticks_per_s());
     unsigned long long until =
         (unsigned long long)now.tv_sec * NANOSECONDS + (unsigned long long)now.tv_nsec;
     return until > since ? until - since : 0;
@@ -116,14 +114,15 @@ bool usage_spell_earlier(char *text, size_t room)
     return true;
 }
 
-/* The thread, for how long it ran, then bytes and time as above. */
+/* The thread, for how long it ran or the host had its processor at most, then bytes and time as
+ * above. */
 bool usage_spell(char *text, size_t room)
 {
     struct usage usage = {0};
     if (tailrace_calls_forbidden || !read_account(&usage) || !read_children(&usage))
         return false;
-    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu", system_thread(), thread_ran_ns(),
-             usage.written, usage.read, usage.children_written, usage.children_read,
-             usage.children_ns);
+    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu", system_thread(),
+             thread_ran_ns() + stolen_ns(), usage.written, usage.read, usage.children_written,
+             usage.children_read, usage.children_ns);
     return true;
 }
