@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -70,24 +69,6 @@ TAILRACE_EXPORT int system(const char *command)
     if (command)
         thread_started_process();
     return REAL(system)(command);
-}
-
-TAILRACE_EXPORT int posix_spawn(pid_t *child, const char *path,
-                                const posix_spawn_file_actions_t *actions,
-                                const posix_spawnattr_t *attributes, char *const arguments[],
-                                char *const environment[])
-{
-    thread_started_process();
-    return REAL(posix_spawn)(child, path, actions, attributes, arguments, environment);
-}
-
-TAILRACE_EXPORT int posix_spawnp(pid_t *child, const char *file,
-                                 const posix_spawn_file_actions_t *actions,
-                                 const posix_spawnattr_t *attributes, char *const arguments[],
-                                 char *const environment[])
-{
-    thread_started_process();
-    return REAL(posix_spawnp)(child, file, actions, attributes, arguments, environment);
 }
 
 /* The pipe's number may have been a file's. */

@@ -19,6 +19,7 @@
 #include "glibc.h"
 #include "libdl.h"
 #include "node.h"
+#include "preload.h"
 #include "process.h"
 #include "system.h"
 #include "text.h"
@@ -471,6 +472,7 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv)
     ssize_t bytes = system_readlink("/proc/self/exe", executable, sizeof executable - 1);
     executable[bytes < 0 ? 0 : bytes] = 0;
     remember_host();
+    preload_prepare();
     if (getenv("TAILRACE_RAW") && is_launcher(executable))
         name_launch();
     if (glibc_is_there() && libdl_find() && wants_recording(executable)) {

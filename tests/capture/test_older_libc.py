@@ -16,11 +16,12 @@ from conftest import HERE, SOURCES
 # Each C library has had these for long: glibc since 2.17 or before. What is asked for besides is a
 # weak reference, with a test beside its use.
 EVERYWHERE = """
-    __errno_location __sigsetjmp calloc dirfd dl_iterate_phdr fclose fgets fileno flockfile fopen
-    free funlockfile getenv geteuid gethostname getppid getrlimit getuid malloc memchr memcmp memcpy
-    memmove memset nanosleep pthread_mutex_lock pthread_mutex_unlock readlink realloc realpath
-    sched_yield setenv snprintf stdin stdout stpcpy strcasecmp strchr strcmp strcpy strcspn strerror
-    strlen strncasecmp strncmp strncpy strnlen strpbrk strrchr strspn strstr unsetenv vsnprintf
+    __errno_location __sigsetjmp calloc dirfd dl_iterate_phdr environ fclose fgets fileno flockfile
+    fopen free funlockfile getenv geteuid gethostname getppid getrlimit getuid malloc memchr memcmp
+    memcpy memmove memset nanosleep pthread_mutex_lock pthread_mutex_unlock readlink realloc
+    realpath sched_yield setenv snprintf stdin stdout stpcpy strcasecmp strchr strcmp strcpy strcspn
+    strerror strlen strncasecmp strncmp strncpy strnlen strpbrk strrchr strspn strstr unsetenv
+    vsnprintf
     """
 
 

@@ -5,7 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tailrace.capture import libraries
-from tailrace.capture.launch import Launch, recorded_program, spans_nodes
+from tailrace.capture.launch import (
+    Launch,
+    recorded_program,
+    runs_on_this_kind,
+    spans_nodes,
+)
 from tailrace.engine import ReplayOptions
 from tailrace.terminal import tell
 
@@ -37,11 +42,12 @@ def capture_environment(
     command: list[str], launch: Launch, options: CaptureOptions, place: Place, prepared: Path
 ) -> dict[str, str]:
     """The variables that capture reads, LD_PRELOAD, and what makes Open MPI send them to other
-    nodes."""
-    core = str(prepared / libraries.CORE)
-    preload = os.environ.get("LD_PRELOAD", "")
+    nodes. The loader would complain about a library that the program cannot load; of programs that
+    are started later capture itself sees to that."""
+    core = str(prepared / libraries.CORE) if runs_on_this_kind(command[0]) else ""
+    preload = ":".join(filter(None, (core, os.environ.get("LD_PRELOAD", ""))))
     variables = {
-        "LD_PRELOAD": f"{core}:{preload}" if preload else core,
+        **({"LD_PRELOAD": preload} if preload else {}),
         "TAILRACE_RAW": str(place.raw),
         "TAILRACE_LIBRARIES": str(prepared),
         "ASAN_OPTIONS": _with_other_libraries_first(os.environ.get("ASAN_OPTIONS", "")),

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from tailrace.capture.elf import is_elf
+from tailrace.capture.elf import is_elf, is_of_32_bits, is_of_other_processor
 from tailrace.names import shown_path
 
 # fmt: off
@@ -216,6 +216,14 @@ def recorded_program(command: list[str], launch: Launch) -> Path | None:
     if program is None or program.name in SHELLS | STARTERS:
         return None
     return Path(os.path.realpath(program))
+
+
+def runs_on_this_kind(word: str) -> bool:
+    """Whether what starts first, a script's interpreter, is a program for which capture's library
+    is compiled."""
+    path = executable(word)
+    first = path if path is None or is_elf(path) else _interpreter(path)
+    return first is None or not (is_of_32_bits(first) or is_of_other_processor(first))
 
 
 def _interpreter(script: Path) -> Path | None:

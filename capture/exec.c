@@ -1,0 +1,178 @@
+/* exec.c: what a process becomes, or starts, gets LD_PRELOAD as the caller gives it, but for
+ * capture's own entry where the library cannot be loaded: into a program of 32 bits or of another
+ * kind of processor, and where it is not to be seen, as in a container. The loader would complain
+ * about each, on the program's stderr.
+ *
+ * A child may call these after fork, or while it shares its parent's memory (vfork): nothing here
+ * allocates, locks or asks the loader, and the environment itself is left alone. Calls with lists
+ * of arguments (execl) are not wrapped.
+ */
+#define _GNU_SOURCE
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "functions.h"
+#include "preload.h"
+#include "system.h"
+#include "thread.h"
+
+enum { NAME_BYTES = 4096 };
+
+static const char variable[] = "LD_PRELOAD=";
+
+/* Room for a path and another environment. Kept for the thread's next call: a vfork child leaves it
+ * behind in its parent. */
+static __thread struct {
+    char *at;
+    size_t bytes;
+} room __attribute__((tls_model("initial-exec")));
+
+static char *room_of(size_t bytes)
+{
+    if (room.bytes >= bytes)
+        return room.at;
+    if (room.at)
+        system_unmap(room.at, room.bytes);
+    room.at = system_map_memory(bytes);
+    room.bytes = room.at ? bytes : 0;
+    return room.at;
+}
+
+/* --- Which file --- */
+
+/* The first file of that name on PATH that may be executed; the name where there is none. */
+static const char *on_path(const char *name)
+{
+    size_t name_bytes = strlen(name);
+    const char *path = getenv("PATH");
+    char *found = strchr(name, '/') || !path ? NULL : room_of(NAME_BYTES);
+    for (; found && *path; path += *path == ':') {
+        size_t bytes = strcspn(path, ":");
+        if (bytes + name_bytes + 2 <= NAME_BYTES) {
+            memcpy(found, path, bytes);
+            found[bytes] = '/';
+            memcpy(found + bytes + (bytes != 0), name, name_bytes + 1);
+            if (!system_call(SYS_faccessat, AT_FDCWD, (long)found, X_OK, 0, 0, 0))
+                return found;
+        }
+        path += bytes;
+    }
+    return name;
+}
+
+/* --- Which environment --- */
+
+static char *const *preload_of(char *const *environment)
+{
+    for (; environment && *environment; environment++)
+        if (!strncmp(*environment, variable, sizeof variable - 1))
+            return environment;
+    return NULL;
+}
+
+/* Whether capture's entry is there at all. */
+static bool is_asked_for(char *const *environment)
+{
+    char *const *entry = preload_of(environment);
+    return entry && preload_names_own(*entry + sizeof variable - 1) && !tailrace_calls_forbidden;
+}
+
+/* The environment without capture's entry in LD_PRELOAD; as it is where there is no room. */
+static char *const *without_own(char *const *environment)
+{
+    char *const *entry = preload_of(environment);
+    size_t count = 0, bytes = strlen(*entry) + 1;
+    while (environment[count])
+        count++;
+    char **changed = (char **)room_of((count + 1) * sizeof *changed + bytes);
+    if (!changed)
+        return environment;
+    char *list = memcpy(changed + count + 1, *entry, bytes);
+    preload_remove(list + sizeof variable - 1);
+    bool is_left = list[sizeof variable - 1 + strspn(list + sizeof variable - 1, ": ")];
+    char **to = changed;
+    for (char *const *at = environment; *at; at++)
+        if (at != entry)
+            *to++ = *at;
+        else if (is_left)
+            *to++ = list;
+    *to = NULL;
+    return changed;
+}
+
+static char *const *for_path(const char *path, char *const *environment)
+{
+    if (!is_asked_for(environment) || (preload_is_readable() && preload_fits(path)))
+        return environment;
+    return without_own(environment);
+}
+
+static char *const *for_name(const char *name, char *const *environment)
+{
+    if (!is_asked_for(environment) || (preload_is_readable() && preload_fits(on_path(name))))
+        return environment;
+    return without_own(environment);
+}
+
+static char *const *for_file(int file, char *const *environment)
+{
+    if (!is_asked_for(environment) || (preload_is_readable() && preload_fits_file(file)))
+        return environment;
+    return without_own(environment);
+}
+
+/* --- Becoming --- */
+
+TAILRACE_EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
+{
+    return REAL(execve)(path, arguments, for_path(path, environment));
+}
+
+TAILRACE_EXPORT int execv(const char *path, char *const arguments[])
+{
+    char *const *changed = for_path(path, environ);
+    return changed == environ ? REAL(execv)(path, arguments)
+                              : REAL(execve)(path, arguments, changed);
+}
+
+TAILRACE_EXPORT int execvpe(const char *name, char *const arguments[], char *const environment[])
+{
+    return REAL(execvpe)(name, arguments, for_name(name, environment));
+}
+
+TAILRACE_EXPORT int execvp(const char *name, char *const arguments[])
+{
+    char *const *changed = for_name(name, environ);
+    return changed == environ ? REAL(execvp)(name, arguments)
+                              : REAL(execvpe)(name, arguments, changed);
+}
+
+TAILRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
+{
+    return REAL(fexecve)(fd, arguments, for_file(fd, environment));
+}
+
+/* --- Starting --- */
+
+TAILRACE_EXPORT int posix_spawn(pid_t *child, const char *path,
+                                const posix_spawn_file_actions_t *actions,
+                                const posix_spawnattr_t *attributes, char *const arguments[],
+                                char *const environment[])
+{
+    thread_started_process();
+    return REAL(posix_spawn)(child, path, actions, attributes, arguments,
+                             for_path(path, environment));
+}
+
+TAILRACE_EXPORT int posix_spawnp(pid_t *child, const char *name,
+                                 const posix_spawn_file_actions_t *actions,
+                                 const posix_spawnattr_t *attributes, char *const arguments[],
+                                 char *const environment[])
+{
+    thread_started_process();
+    return REAL(posix_spawnp)(child, name, actions, attributes, arguments,
+                              for_name(name, environment));
+}
