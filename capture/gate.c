@@ -21,6 +21,7 @@
 #include "node.h"
 #include "preload.h"
 #include "process.h"
+#include "starters.h"
 #include "system.h"
 #include "text.h"
 #include "thread.h"
@@ -37,135 +38,9 @@ enum {
 /* In mpi/bind.c; the core can be built without. */
 void mpi_bind(void) __attribute__((weak, visibility("hidden")));
 
-/* Programs that start others: their own files are not what anybody asks about. */
-static const char *const starters[] = {
-    "sh",
-    "bash",
-    "dash",
-    "zsh",
-    "ksh",
-    "mksh",
-    "csh",
-    "tcsh",
-    "fish",
-    "rbash",
-    "busybox",
-    "env",
-    "nice",
-    "ionice",
-    "nohup",
-    "time",
-    "timeout",
-    "setsid",
-    "stdbuf",
-    "strace",
-    "ltrace",
-    "gdb",
-    "perf",
-    "valgrind",
-    "xargs",
-    "parallel",
-    "make",
-    "gmake",
-    "ninja",
-    "ctest",
-    "cmake",
-    "sudo",
-    "su",
-    "numactl",
-    "taskset",
-    "chrt",
-    "flock",
-    "prlimit",
-    "unshare",
-    "setarch",
-    "setpriv",
-    "chroot",
-    "hwloc-bind",
-    "likwid-pin",
-    "bwrap",
-    "faked",
-    "mpiexec",
-    "mpirun",
-    "mpiexec.hydra",
-    "mpiexec.mpich",
-    "mpiexec.openmpi",
-    "mpiexec.gforker",
-    "hydra_pmi_proxy",
-    "hydra_bstrap_proxy",
-    "hydra_nameserver",
-    "hydra_persist",
-    "hydra_launcher",
-    "orterun",
-    "orted",
-    "oshrun",
-    "prte",
-    "prted",
-    "prterun",
-    "prun",
-    "pterm",
-    "srun",
-    "sbatch",
-    "salloc",
-    "slurmstepd",
-    "slurmd",
-    "aprun",
-    "jsrun",
-    "lrun",
-    "flux",
-    "palsd",
-    "pbs_tmrsh",
-    "pbsdsh",
-    "ibrun",
-    "ssh",
-    "rsh",
-    "tailrace",
-};
-
-/* Of these, the ones that start the ranks of a run. What they start is told apart by a variable
- * that they get here and pass on. */
-static const char *const launchers[] = {
-    "mpiexec",
-    "mpirun",
-    "mpiexec.hydra",
-    "mpiexec.mpich",
-    "mpiexec.openmpi",
-    "mpiexec.gforker",
-    "orterun",
-    "oshrun",
-    "prterun",
-    "prun",
-    "srun",
-    "aprun",
-    "jsrun",
-    "lrun",
-};
-
 /* What launchers tell a rank of its number, most specific first. */
 static const char *const rank_variables[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                              "PALS_RANKID", "SLURM_PROCID"};
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static bool is_starter(const char *executable)
-{
-    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
-        if (!strcmp(file_name(executable), starters[i]))
-            return true;
-    return false;
-}
-
-static bool is_launcher(const char *executable)
-{
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (!strcmp(file_name(executable), launchers[i]))
-            return true;
-    return false;
-}
 
 static void name_launch(void)
 {
@@ -183,6 +58,12 @@ static const char *rank_hint(void)
         if (getenv(rank_variables[i]))
             return getenv(rank_variables[i]);
     return NULL;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 static int is_mpi_library(struct dl_phdr_info *info, size_t bytes, void *unused)
@@ -351,7 +232,7 @@ static void describe_numbers(const char *executable)
     describe_variable("job", "PMIX_NAMESPACE");
     if (process.all_processes)
         process_add_meta("processes", "all");
-    if (rank_hint() && !is_launcher(executable))
+    if (rank_hint() && !starts_ranks(executable))
         process_add_meta("rank", rank_hint());
     if (getenv("TAILRACE_LABEL"))
         process_add_meta("label", getenv("TAILRACE_LABEL"));
@@ -403,7 +284,8 @@ static bool wants_recording(const char *executable)
         return false;
     strcpy(process.directory, directory);
     process.all_processes = processes && !strcmp(processes, "all");
-    return process.all_processes || !is_starter(executable);
+    const char *executed = (const char *)getauxval(AT_EXECFN); /* a script, not its interpreter */
+    return process.all_processes || (!starts_others(executable) && !starts_others(executed));
 }
 
 static void describe_usage(void)
@@ -473,7 +355,7 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv)
     executable[bytes < 0 ? 0 : bytes] = 0;
     remember_host();
     preload_prepare();
-    if (getenv("TAILRACE_RAW") && is_launcher(executable))
+    if (getenv("TAILRACE_RAW") && starts_ranks(executable))
         name_launch();
     if (glibc_is_there() && libdl_find() && wants_recording(executable)) {
         process.may_record = true;

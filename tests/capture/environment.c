@@ -15,10 +15,7 @@ __asm__(".globl _start\n_start: pushl %esp\n call begin\n");
 #define WRITE 1
 static long call(long number, long a, const void *b, long c)
 {
-    __asm__ volatile("syscall"
-                     : "+a"(number)
-                     : "D"(a), "S"(b), "d"(c)
-                     : "rcx", "r11", "memory");
+    __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
     return number;
 }
 __asm__(".globl _start\n_start: movq %rsp, %rdi\n call begin\n");

@@ -66,6 +66,21 @@ def test_what_only_starts_the_program_is_not_recorded(environment, program, tmp_
     assert len(stream.of("pwrite")) == 10
 
 
+def test_a_script_that_only_starts_the_program_is_not_recorded(environment, program, tmp_path):
+    """GNU parallel is one in Perl."""
+    life = program("life")
+    script = tmp_path / "parallel"
+    script.write_text(f"#!{sys.executable}\nimport subprocess, sys\nsubprocess.run(sys.argv[1:])\n")
+    script.chmod(0o755)
+    variables = environment | {
+        "TAILRACE_PROGRAM": str(life.resolve()),
+        "TAILRACE_PARENT": str(os.getpid()),
+    }
+    subprocess.run([script, life, "exit", "10"], cwd=tmp_path, env=variables)
+    (stream,) = rawstream.read_all(tmp_path / "raw")
+    assert stream.meta["exe"] == str(life.resolve())
+
+
 @pytest.mark.parametrize("interpreter", [sys.executable, "/usr/bin/env python3"])
 def test_a_script_is_the_program_whatever_interprets_it(capture, tmp_path, interpreter):
     script = tmp_path / "script.py"

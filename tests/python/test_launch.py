@@ -43,6 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
         (["./model.exe"], None, "model.exe", "model"),
         (["nice", "-n", "5", "./model.exe"], None, "model.exe", "model"),
+        (["faketime", "2001-01-01", "./model.exe"], None, "model.exe", "model"),
         (["./job.sh"], None, "job.sh", "job"),
         (
             ["mpiexec", "-n", "2", sys.executable, "analyse.py"],
@@ -61,6 +62,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_commands(here, command, launcher, program, name):
+    if "faketime" in command:
+        make_executable(here / "bin" / "faketime", (here / "model.exe").read_bytes())
     launch = read_command(command)
     assert (launch.launcher.name if launch.launcher else None) == launcher
     assert (launch.program.name if launch.program else None) == program
@@ -188,3 +191,9 @@ def test_a_shim_without_an_answer_is_taken_as_it_is(here, monkeypatch):
     make_executable(here / ".pyenv" / "bin" / "pyenv", "#!/bin/sh\nexit 1\n")
     monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
     assert read_command(["python3", "analyse.py"]).program == shim
+
+
+def test_a_script_that_starts_others_is_not_recorded_as_its_interpreter(here):
+    make_executable(here / "bin" / "parallel", b"#!/usr/bin/env perl\n")
+    command = ["parallel", "echo", ":::", "a"]
+    assert recorded_program(command, read_command(command)) is None

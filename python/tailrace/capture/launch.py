@@ -21,9 +21,10 @@ LAUNCHERS = frozenset({
 WRAPPERS = frozenset({
     "env", "nice", "time", "timeout", "taskset", "numactl", "setsid", "nohup", "stdbuf", "ionice",
     "chrt", "flock", "prlimit", "unshare", "setarch", "setpriv", "hwloc-bind", "likwid-pin",
-    "bwrap", "chroot", "fakeroot", "eatmydata", "xvfb-run",
+    "bwrap", "chroot", "firejail", "proot", "fakechroot", "fakeroot", "eatmydata", "faketime",
+    "xvfb-run", "tini", "dumb-init", "catatonit", "chronic", "unbuffer",
     "strace", "ltrace",
-    "gdb", "valgrind",
+    "gdb", "valgrind", "heaptrack",
 })
 # Of these the first word that is no option is a command of their own, as in `perf stat` and
 # `testbed enter`.
@@ -33,7 +34,8 @@ STARTERS = frozenset({"make", "gmake", "ninja", "ctest", "cmake", "xargs", "para
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"})
 # They start it where other files may be, by another environment perhaps.
 CONTAINERS = frozenset({
-    "chroot", "apptainer", "singularity", "docker", "podman", "podman-hpc", "nerdctl", "udocker",
+    "chroot", "bwrap", "firejail", "proot", "fakechroot",
+    "apptainer", "singularity", "docker", "podman", "podman-hpc", "nerdctl", "udocker",
     "shifter", "sarus", "enroot", "ch-run",
 })
 # fmt: on
@@ -213,7 +215,7 @@ def recorded_program(command: list[str], launch: Launch) -> Path | None:
     if launch.launcher is not None or launch.program is None:
         return None
     program = launch.program if is_elf(launch.program) else _interpreter(launch.program)
-    if program is None or program.name in SHELLS | STARTERS:
+    if program is None or {program.name, launch.program.name} & (SHELLS | STARTERS):
         return None
     return Path(os.path.realpath(program))
 
