@@ -22,6 +22,12 @@ READS = "import sys; sys.stdin.buffer.read()"
 SLOW_S = 0.8
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Capture is compiled on first use: a program that begins so late finds no slow reader."""
+    recorded([sys.executable, "-c", ""], tmp_path_factory.mktemp("compiled"))
+
+
 def piped(program: str, folder: Path, wait_s: float) -> Run:
     """A Python program; whoever is at the other end of its streams begins only after so long."""
     return recorded([sys.executable, "-c", program], folder, wait_s)
