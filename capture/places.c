@@ -22,6 +22,7 @@ enum {
     LOOK_AGAIN_PER_S = 1000,
     VARINT_MAX = 10,
     STEPS_MAX = 1000, /* of a recursion that counts once */
+    WAYS_TRIED = 64,  /* of one hash */
 };
 
 /* Of the processor, by this thread: that others wait for it is no cost of unwinding. */
@@ -273,40 +274,141 @@ static __attribute__((noinline)) void add_script(struct stream *stream, struct p
 
 /* --- What is kept --- */
 
+static struct place_step *step_from(struct places *places, uintptr_t value)
+{
+    uint64_t hash = value * 0x9e3779b97f4a7c15u;
+    struct place_step *step = &places->steps[hash >> 32 & (PLACE_STEPS - 1)];
+    while (step->value && step->value != value)
+        step = step + 1 == places->steps + PLACE_STEPS ? places->steps : step + 1;
+    return step;
+}
+
+/* A function of variable frame shows by two distances: from then on none is certain. */
+static void learn_step(struct places *places, uintptr_t value, uintptr_t distance)
+{
+    struct place_step *step = step_from(places, value);
+    if (step->value && step->distance != distance)
+        step->distance = 0;
+    if (step->value || places->steps_used >= PLACE_STEPS / 2)
+        return;
+    *step = (struct place_step){value, distance};
+    places->steps_used++;
+}
+
+/* The way's first step is the wrapper's: from its frame to what it was called from. */
+static uintptr_t first_step(unsigned function)
+{
+    return function + 1;
+}
+
+static void learn_steps(struct places *places, const struct place_entry *entry, bool ends)
+{
+    const struct place_slot *slot = &places->slots[entry->first];
+    uintptr_t value = first_step(entry->function), at = entry->frame;
+    for (unsigned i = 0; i < entry->count; i++) {
+        learn_step(places, value, slot[i].at - at);
+        value = slot[i].value;
+        at = slot[i].at;
+    }
+    if (ends && entry->count)
+        learn_step(places, value, 0);
+}
+
+/* A hash of the return addresses, from one to the next as far as the distances are known. What is
+ * found by it is compared: that a distance is another by now costs time only, as all that is read
+ * lies in the stack's mapping. */
+static __attribute__((noinline)) unsigned way_of(struct places *places, uintptr_t frame,
+                                                 unsigned function, uint64_t script)
+{
+    const struct modules *modules = &places->unwinder.modules;
+    uint64_t hash = frame ^ script ^ (uint64_t)function << 48;
+    uintptr_t value = first_step(function), at = frame;
+    if (frame < modules->stack_low || frame >= modules->stack_high)
+        at = modules->stack_high;
+    for (unsigned i = 0; i < PLACE_CHECKED; i++) {
+        const struct place_step *step = step_from(places, value);
+        uintptr_t room = modules->stack_high - at;
+        if (!step->value || !step->distance || room < sizeof value ||
+            step->distance > room - sizeof value)
+            break;
+        at += step->distance;
+        value = *(const volatile uintptr_t *)at;
+        if (value <= FUNCTIONS_MAX) /* no address, but perhaps a first step's */
+            break;
+        hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return (unsigned)(hash * 0xc2b2ae3d27d4eb4fu >> 40) & (PLACE_WAYS - 1);
+}
+
 static void forget_all(struct places *places)
 {
     memset(places->heads, 0, sizeof places->heads);
+    memset(places->ways, 0, sizeof places->ways);
+    if (places->steps_used >= PLACE_STEPS / 2) {
+        memset(places->steps, 0, sizeof places->steps);
+        places->steps_used = 0;
+    }
     places->entries_used = places->slots_used = 0;
 }
 
-static void keep(struct places *places, uintptr_t frame, unsigned function, uint64_t script,
-                 uint32_t place, unsigned count)
+/* The first of the head's, of which the last goes. */
+static void comes_first(uint16_t head[PLACE_RECENT], uint32_t number)
 {
-    struct place_entry *entry = &places->entries[++places->entries_used];
-    uint16_t *head = &places->heads[place_head(frame, function)];
-    *entry = (struct place_entry){
-        frame, place, (uint16_t)function, (uint16_t)count, places->slots_used, *head, script};
-    places->slots_used += count;
-    *head = (uint16_t)places->entries_used;
+    for (unsigned i = PLACE_RECENT - 1; i; i--)
+        head[i] = head[i - 1];
+    head[0] = (uint16_t)number;
 }
 
-/* An entry behind the head's first comes to the front. */
+/* Of a script that is told by its frames the interpreter's need not be compared: the way `ends`. */
+static void keep(struct places *places, struct place_entry kept, bool ends)
+{
+    uint16_t number = (uint16_t)++places->entries_used;
+    struct place_entry *entry = &places->entries[number];
+    *entry = kept;
+    entry->first = places->slots_used;
+    places->slots_used += kept.count;
+    learn_steps(places, entry, ends);
+    uint16_t *way = &places->ways[way_of(places, kept.frame, kept.function, kept.script)];
+    entry->next = *way;
+    *way = number;
+    comes_first(places->heads[place_head(kept.frame, kept.function)], number);
+}
+
+/* Changes places with the head's first. */
+static uint32_t find_recent(const struct places *places, uint16_t head[PLACE_RECENT],
+                            uintptr_t frame, unsigned function, uint64_t script)
+{
+    for (unsigned i = 1; i < PLACE_RECENT; i++) {
+        uint16_t number = head[i];
+        if (!place_is(places, &places->entries[number], frame, function, script))
+            continue;
+        head[i] = head[0];
+        head[0] = number;
+        return number;
+    }
+    return 0;
+}
+
+static uint32_t find_way(struct places *places, uintptr_t frame, unsigned function, uint64_t script)
+{
+    uint32_t number = places->ways[way_of(places, frame, function, script)];
+    for (unsigned i = 0; number && i < WAYS_TRIED; i++) {
+        if (place_is(places, &places->entries[number], frame, function, script))
+            return number;
+        number = places->entries[number].next;
+    }
+    return 0;
+}
+
 static uint32_t find_kept(struct places *places, uintptr_t frame, unsigned function,
                           uint64_t script)
 {
-    uint16_t *head = &places->heads[place_head(frame, function)];
-    for (uint16_t *link = head; *link; link = &places->entries[*link].next) {
-        struct place_entry *entry = &places->entries[*link];
-        if (entry->frame != frame || entry->function != function ||
-            !place_holds(places, entry, script))
-            continue;
-        uint16_t found = *link;
-        *link = entry->next;
-        entry->next = *head;
-        *head = found;
-        return found;
-    }
-    return 0;
+    uint16_t *head = places->heads[place_head(frame, function)];
+    uint32_t number = find_recent(places, head, frame, function, script);
+    if (!number && (number = find_way(places, frame, function, script)))
+        comes_first(head, number);
+    return number;
 }
 
 static uint32_t unwind(struct stream *stream, struct places *places, uintptr_t frame,
@@ -324,11 +426,10 @@ static uint32_t unwind(struct stream *stream, struct places *places, uintptr_t f
         return 0; /* the next call from there will know */
     add_script(stream, places, &walked);
     uint32_t place = walked.frames ? number_of(stream, places, walked.frames, walked.cut) : 0;
-    /* Of a script that is told by its frames the interpreter's need not be compared. */
-    unsigned checked = script && walked.lines && walked.slots_above < walked.slots
-                           ? walked.slots_above
-                           : walked.slots;
-    keep(places, frame, function, script, place, checked);
+    bool ends = script && walked.lines && walked.slots_above < walked.slots;
+    unsigned checked = ends ? walked.slots_above : walked.slots;
+    struct place_entry kept = {frame, place, (uint16_t)function, (uint16_t)checked, 0, 0, script};
+    keep(places, kept, ends);
     return place;
 }
 

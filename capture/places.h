@@ -16,8 +16,11 @@ enum {
     PLACE_FRAMES_MAX = 64, /* recorded of one path; a function that calls itself counts once */
     PLACE_CHECKED = 24,    /* compared at each call, from the innermost */
     PLACE_HEADS = 1024,
-    PLACE_ENTRIES = 4096,
+    PLACE_RECENT = 8, /* of a head */
+    PLACE_ENTRIES = 1 << 13,
     PLACE_SLOTS = 1 << 16,
+    PLACE_WAYS = 1 << 13,
+    PLACE_STEPS = 1 << 13,
     PLACE_SCRIPTS = 1 << 12, /* functions of scripts */
 };
 
@@ -31,8 +34,14 @@ struct place_entry {
     uint32_t place;
     uint16_t function, count;
     uint32_t first;  /* of its slots */
-    uint16_t next;   /* another way to the same frame; 0 where none */
+    uint16_t next;   /* of the same hash of its way; 0 where none */
     uint64_t script; /* python_hash() */
+};
+
+/* How far above a return address on the stack the next one stands; 0 where that is not certain. */
+struct place_step {
+    uintptr_t value;
+    uintptr_t distance;
 };
 
 struct place_known {
@@ -48,10 +57,12 @@ struct place_frame {
 #define PLACE_SCRIPT (1u << 31)
 
 struct places {
-    uint16_t heads[PLACE_HEADS]; /* 0: none */
+    uint16_t heads[PLACE_HEADS][PLACE_RECENT]; /* the latest entries of a frame; 0: none */
+    uint16_t ways[PLACE_WAYS];                 /* all entries, by the return addresses */
+    struct place_step steps[PLACE_STEPS];
     struct place_entry entries[PLACE_ENTRIES];
     struct place_slot slots[PLACE_SLOTS];
-    uint32_t entries_used, slots_used;
+    uint32_t entries_used, slots_used, steps_used;
     uint32_t count, modules; /* numbers given */
     uint64_t spent_ns;       /* in unwinding */
     uint64_t read_at;        /* ticks at which the mappings were last read */
@@ -70,10 +81,13 @@ static inline unsigned place_head(uintptr_t frame, unsigned function)
     return (unsigned)(key * 0x9e3779b97f4a7c15u >> 54);
 }
 
-static inline bool place_holds(const struct places *places, const struct place_entry *entry,
-                               uint64_t script)
+/* The wrapper has not returned. */
+static inline __attribute__((always_inline)) bool place_is(const struct places *places,
+                                                           const struct place_entry *entry,
+                                                           uintptr_t frame, unsigned function,
+                                                           uint64_t script)
 {
-    if (entry->script != script)
+    if (UNLIKELY(entry->frame != frame || entry->function != function || entry->script != script))
         return false;
     const struct place_slot *slot = &places->slots[entry->first];
     for (unsigned i = 0; i < entry->count; i++)
@@ -82,7 +96,7 @@ static inline bool place_holds(const struct places *places, const struct place_e
     return true;
 }
 
-/* The slow way: another entry of the same head, or the stack is unwound. */
+/* The slow way: another entry, or the stack is unwound. */
 uint32_t places_find(struct stream *stream, uintptr_t frame, unsigned function, uint64_t script);
 
 /* The number of the path by which the wrapper with this frame was called, its definition written; 0
@@ -94,9 +108,8 @@ static inline __attribute__((always_inline)) uint32_t place_of(struct stream *st
     uint64_t script = UNLIKELY(python_known) ? python_hash() : 0;
     if (LIKELY(places != NULL)) {
         const struct place_entry *entry =
-            &places->entries[places->heads[place_head(frame, function)]];
-        if (LIKELY(entry->frame == frame && entry->function == function &&
-                   place_holds(places, entry, script)))
+            &places->entries[places->heads[place_head(frame, function)][0]];
+        if (LIKELY(place_is(places, entry, frame, function, script)))
             return entry->place;
     }
     return places_find(stream, frame, function, script);

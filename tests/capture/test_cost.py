@@ -31,6 +31,19 @@ def test_cost_is_known_of_a_program_that_was_killed_or_made_few_calls(program, c
         assert 0 < header["own_ticks"] < header["ticks_per_s"]
 
 
+# Where all ways were compared with each other, a write took eight times as long.
+MANY_WAYS_TIMES = 4
+
+
+@pytest.mark.measured("how long calls take that come in thousands of ways")
+def test_thousands_of_ways_to_one_call_are_not_searched_through(program, capture, tmp_path):
+    ways = program("many_ways")
+    words = [ways, "12", "40"]
+    bare = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    under = capture(*words, read=False)
+    assert float(under.stdout) < MANY_WAYS_TIMES * float(bare.stdout)
+
+
 @pytest.mark.measured("what capture takes beside calls")
 def test_a_call_with_a_record_beside_it_is_not_capture_s(program, capture):
     """A seek that writes has a record of the write, too; both take a part of what it takes."""
