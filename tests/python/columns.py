@@ -18,7 +18,8 @@ REACH = ("reads_begin", "reads_end", "writes_begin", "writes_end")
 # Functions of the intervals, by kind of call.
 FUNCTIONS = {
     "read": {"pread", "fread"},
-    "write": {"pwrite", "pwritev2", "fwrite", "fflush", "fprintf", "dprintf", "__dprintf_chk"},
+    "write": {"pwrite", "pwritev2", "fwrite", "fflush", "fprintf", "dprintf", "__dprintf_chk"}
+    | {"MPI_File_iwrite_at"},
     "open": {"open"},
     "close": {"close"},
     "look_up": {"stat"},
@@ -110,6 +111,7 @@ class Program:
         """As `tailrace.engine.analyze` returns them."""
         (runtime,) = {sum(i.length_ns for i in intervals) for intervals in self.ranks}
         calls = list(self._calls())
+        on_files = [call for call in calls if call[4].path]  # waits for requests are on none
         return {
             "format": "tailrace",
             "ranks": len(self.ranks),
@@ -125,10 +127,10 @@ class Program:
             }
             | self.meta,
             "rank": self._rank_columns(),
-            "files": _file_columns(calls),
-            "file_rank": _file_columns(calls, per_rank=True),
-            "file_sizes": _file_sizes(calls),
-            "file_uses": _file_uses(calls, len(self.ranks), runtime),
+            "files": _file_columns(on_files),
+            "file_rank": _file_columns(on_files, per_rank=True),
+            "file_sizes": _file_sizes(on_files),
+            "file_uses": _file_uses(on_files, len(self.ranks), runtime),
             "functions": _function_columns(calls),
             "phases": self._phases(calls, runtime),
             **self._timeline(calls, runtime, bins),

@@ -258,3 +258,27 @@ def test_one_rank_alone_has_no_other_to_read_collectively_with(readers, advised)
     findings = judge(Evidence(program.columns())).findings
     small = next(finding for finding in findings if finding.code == "small_requests")
     assert advised in small.advice
+
+
+def waiting(waited_ns: int, in_calls_ns: int) -> Finding:
+    """Two ranks begin 8 writes of 4 MB each, and wait for them."""
+    begin = Interval(
+        *("io", in_calls_ns, "MPI_File_iwrite_at", FIELD, 32_000_000, 8, "mpiio"),
+        asked=32_000_000,
+    )
+    row = [useful(SECOND), begin, Interval("io", waited_ns, "MPI_Wait", layer="mpi")]
+    end = SECOND + in_calls_ns + waited_ns
+    findings = judge(Evidence(Program([row, row], end, end, SECOND).columns())).findings
+    return next(finding for finding in findings if finding.code == "slow_file_system")
+
+
+def test_waits_for_what_does_not_block_are_in_the_time_of_files():
+    found = waiting(900 * MILLISECOND, 100 * MILLISECOND)
+    assert found.finding == (
+        "waiting for 16 calls of MPI_File_iwrite_at (field.dat) takes 90.0 % of the I/O time"
+    )
+    assert "compute between" in found.advice
+    assert found.evidence.startswith("64.0 MB are written, at 35.6 MB/s a rank while")
+    # Where the calls themselves take the time, as in libraries that write in them, or in the wait.
+    found = waiting(100 * MILLISECOND, 900 * MILLISECOND)
+    assert found.finding == "writing field.dat at 35.6 MB/s a rank"

@@ -188,6 +188,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "read": "compare with what the file system can do (tailrace bench h5perf); read less, or "
         "from node-local storage",
         "same": "if these are the same bytes, read on one rank and MPI_Bcast",
+        "not blocking": "compute between such a call and the wait for it, or move less: waited for "
+        "at once, it is no quicker than a call that blocks",
         "": "compare with what the file system can do (tailrace bench h5perf); write less, or to "
         "node-local storage",
     },

@@ -29,7 +29,7 @@ class Cause(NamedTuple):
 
 def part_of_io(evidence: Evidence, time_ns: int, calls: int = 2) -> str:
     verb = "takes" if calls == 1 else "take"
-    return f"{verb} {percent(time_ns / evidence.use.time_ns())} of the I/O time"
+    return f"{verb} {percent(time_ns / evidence.io_time_ns)} of the I/O time"
 
 
 def where_of(evidence: Evidence, rows: np.ndarray) -> str:

@@ -244,6 +244,12 @@ class Evidence:
         """Of all files on file systems, by all ranks."""
         return sum_use(self.files)
 
+    @property
+    def io_time_ns(self) -> int:
+        """In file calls, and in waits for those that do not block, which are in no file's row;
+        summed over ranks, and over all threads of theirs."""
+        return max(self.use.time_ns(), int(self.times.io_ns.sum()))
+
     def by_rank(self, kind: str) -> RankUse:
         """Calls of one of KINDS on all files, by rank."""
         table = self.file_rank

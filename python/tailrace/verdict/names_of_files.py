@@ -81,7 +81,7 @@ def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
     facts = " and ".join(calls_of(use, kind, functions) for kind in kinds if use.calls(kind))
     verb = "takes" if use.calls(*kinds) == 1 else "take"
     where = f" ({base_name(files['path'][file])})" if single else ""
-    part = percent(use.time_ns(*kinds) / evidence.use.time_ns())
+    part = percent(use.time_ns(*kinds) / evidence.io_time_ns)
     text = f"{facts}{where} {verb} {part} of the I/O time"
     advised = _advised_of_names(use, functions, kinds)
     return Cause(Kind.METADATA, text, facts, file if single else None, advised=advised)
@@ -113,7 +113,7 @@ def _asynchronous(evidence: Evidence) -> Cause | None:
     size = byte_count(use.bytes(kind) / max(use.calls(kind), 1))
     requests = count(use.calls(kind), f"asynchronous {kind}")
     name, verb = where_of(evidence, used := used_rows(evidence)), "take" if waits > 1 else "takes"
-    part = percent(min(time_ns / use.time_ns(), 1.0))
+    part = percent(min(time_ns / evidence.io_time_ns, 1.0))
     text = f"{count(waits, 'wait')} for {requests} of {name} {verb} {part} of the I/O time"
     facts = f"{requests} of {size} on average; each wait takes {nanoseconds(time_ns // waits)}"
     return Cause(Kind.METADATA, text, facts, only_row(used), advised="asynchronous")
@@ -185,7 +185,7 @@ def whole_files(evidence: Evidence, kind: str) -> Cause | None:
         return None
     mean = byte_count(use.bytes(kind) / len(rows))
     verb = {"read": "reading", "write": "writing"}[kind]
-    part = percent(use.time_ns(kind) / evidence.use.time_ns())
+    part = percent(use.time_ns(kind) / evidence.io_time_ns)
     text = f"{len(rows):,} files of {mean} on average: {verb} them takes {part} of the I/O time"
     advised = "one rank" if evidence.ranks == 1 else ""
     return Cause(Kind.MANY_FILES, text, evidence.described(use, kind), advised=advised)

@@ -25,7 +25,7 @@ def preallocation(evidence: Evidence) -> Finding | None:
     loss = int(min(cost, float(evidence.losses.io_ns)))
     if evidence.share(loss) < NOTABLE_SHARE:
         return None
-    part = percent(time_ns / evidence.use.time_ns())
+    part = percent(time_ns / evidence.io_time_ns)
     rank = int(evidence.files["slowest_rank"][file])
     where = f" on rank {rank}{_waiting(evidence)}" if alone and evidence.ranks > 1 else ""
     return Finding(

@@ -8,6 +8,7 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 |-----------------------------------------|-------------------------------------------------------|
 | the pointer that ranks share, which n   | ROMIO's file of a shared pointer has half of the time |
 | calls of F lock and move                | in all file calls                                     |
+| waiting for n calls of MPI_File_iwrite  | half of the time in file calls is in waits for such   |
 | n fsyncs of x each                      | synchronising takes most                              |
 | n flushes of m bytes                    | most writes, and most of their time, are fflush's,    |
 |                                         | less than 64 KiB, a thousand of them                  |
@@ -49,6 +50,7 @@ from tailrace.verdict.cause import CAUSE_SHARE, Cause, dominant, only_row, part_
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
 from tailrace.verdict.names_of_files import are_modules, in_names, whole_files
+from tailrace.verdict.not_blocking import waits_for_requests
 from tailrace.verdict.requests import (
     FLUSH_NAMES,
     KINDS,
@@ -147,7 +149,7 @@ def _most(evidence: Evidence, kinds: Iterable[str]) -> int:
 
 
 def _cause(evidence: Evidence) -> Cause:
-    return _shared_pointer(evidence) or _cause_by_kind(evidence)
+    return _shared_pointer(evidence) or waits_for_requests(evidence) or _cause_by_kind(evidence)
 
 
 def _shared_pointer(evidence: Evidence) -> Cause | None:
