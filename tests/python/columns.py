@@ -23,9 +23,9 @@ FUNCTIONS = {
     "open": {"open"},
     "close": {"close"},
     "look_up": {"stat"},
-    "sync": {"fsync", "fdatasync"},
+    "sync": {"fsync", "fdatasync", "sync"},
     "lock": {"fcntl", "flock"},
-    "truncate": {"ftruncate"},
+    "truncate": {"ftruncate", "posix_fallocate"},
     "other": {"rename", "readdir"},
 }
 SMALL_BYTES = 64 * 1024

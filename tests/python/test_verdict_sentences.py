@@ -113,7 +113,7 @@ def synchronising(files: int, each: int, size: int) -> Program:
     ("files", "each", "size", "advised"),
     [
         (1, 100, 1000, "synchronise once per output"),
-        (10, 1, 1000, "files are synchronised once each already"),
+        (10, 1, 1000, "only once each time that it is opened"),
         (10, 1, 10**8, "write less, or to faster storage"),  # whatever their number
         (1, 10, 10**9, "write less, or to faster storage"),  # 100 MB each
     ],

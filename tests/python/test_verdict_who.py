@@ -52,6 +52,37 @@ def test_alone_is_not_said_where_each_rank_writes_a_file_of_its_own():
     assert "alone" not in who(program(*rows))
 
 
+def test_alone_is_not_said_where_others_write_less_in_files_of_their_own():
+    def beside(size: int) -> str:
+        rows = [[write(2 * SECOND, own(0), 10**9, 100)]]
+        rows += [[write(MILLISECOND, own(rank), size // 3, 1)] for rank in (1, 2, 3)]
+        return who(program(*rows))
+
+    assert beside(10**8) == "rank 0 does 90.9 % of all writing, mainly on out.0"
+    # Logs beside the output that one rank writes.
+    assert beside(10**7) == "rank 0 writes out.0 alone while 3 ranks wait"
+
+
+def test_who_synchronises_few_bytes_is_not_advised_to_let_others_write():
+    def advised(size: int) -> str:
+        row = [write(MILLISECOND, b"/run/state", size, 40), fsync(2 * SECOND, b"/run/state", 40)]
+        found = judge(Evidence(program(row, [], [], []).columns())).findings
+        (serial,) = [finding for finding in found if finding.code == Kind.SERIAL_WRITER]
+        assert "alone while 3 ranks wait, mostly in 40 fsyncs of 50.0 ms each" in serial.finding
+        return serial.advice
+
+    assert advised(40 * 8192).startswith("synchronise less often")
+    assert "let all ranks write" in advised(10**9)
+
+
+def test_a_synchronisation_of_all_files_is_named():
+    row = [Interval("io", 2 * SECOND, "sync", b"<all files>", 0, 10)]
+    assert who(program(row, [])) == (
+        "rank 0 synchronises <all files> alone while the other rank waits, in 10 syncs of 200 ms "
+        "each"
+    )
+
+
 def test_alone_is_not_said_where_others_write_a_little():
     rows = [[write(2 * SECOND, b"/run/out", 10**9, 100)]]
     rows += [[write(MILLISECOND, b"/run/out", 10**7, 1)] for _ in range(3)]
@@ -72,7 +103,9 @@ def test_one_slow_call_among_equal_ones_does_not_name_its_file():
     """Eight files alike, and one fsync that met a busy disk: 57 % of the time, an eighth of the
     work."""
     row = [fsync((8 if n else 75) * 10 * MILLISECOND, b"/run/step.%d" % n, 1) for n in range(8)]
-    assert who(program(row, [], [], [])) == "rank 0 synchronises 8 files alone while 3 ranks wait"
+    assert who(program(row, [], [], [])) == (
+        "rank 0 synchronises 8 files alone while 3 ranks wait, in 8 fsyncs of 164 ms each"
+    )
 
 
 def test_only_few_is_said_where_the_others_do_nothing():

@@ -18,6 +18,12 @@ _BLOCKING = (
     "block merge nothing, and ask for each piece alone"
 )
 
+# Few bytes take as long to reach the device from many ranks as from one.
+_SYNCHRONISE = (
+    "synchronise less often, or not at all where the data could be computed again: more ranks that "
+    "write would wait for the device as long"
+)
+
 # By library; "" where none is known, or none has a word of its own.
 ADVICE: dict[str, dict[str, str]] = {
     "serial_writer": {
@@ -25,6 +31,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "netcdf": "let all ranks write: nc_create_par and nc_var_par_access(…, NC_COLLECTIVE)",
         "hdf5": "let all ranks write: H5Pset_fapl_mpio and H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)",
         "mpiio": "open the file on all ranks and write with MPI_File_write_at_all",
+        "synchronising": _SYNCHRONISE,
     },
     "serial_reader": {
         "": "read the parts on the ranks that need them, or read once and MPI_Bcast",
@@ -36,6 +43,7 @@ ADVICE: dict[str, dict[str, str]] = {
     "few_ranks": {
         "": "let more ranks, or all, take part",
         "mpiio": "raise the number of aggregators: hint cb_nodes, or more stripes",
+        "synchronising": _SYNCHRONISE,
     },
     "few_aggregators": {
         "": "let more ranks write: hints cb_nodes=N and, for several on one node, "
@@ -73,8 +81,8 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "sync": {
         "": "synchronise once per output, after its last write, or not at all",
-        "once": "do without it where the data could be computed again: files are synchronised once "
-        "each already",
+        "once": "write less often, or do without it where the data could be computed again: a file "
+        "is synchronised only once each time that it is opened",
         "large": "write less, or to faster storage: each of these waits for many bytes to reach it",
     },
     "reopened": {"": "open the file once, keep it open, and flush where a reader needs it"},
@@ -107,6 +115,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "file takes time; else look at what looks up names there",
         "asynchronous": "give the program other work before it waits, or write less: there is "
         "nothing to overlap with",
+        "allocated": "reserve room once, for the whole file, or not at all: writing beyond the end "
+        "makes it longer",
         "cut": "set a file's size once, or not at all: writing beyond the end makes it longer",
         "hdf5": "use collective metadata: H5Pset_all_coll_metadata_ops, H5Pset_coll_metadata_write",
     },

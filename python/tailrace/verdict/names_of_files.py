@@ -16,6 +16,7 @@ from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.requests import (
     ASYNCHRONOUS_WAITS,
     KINDS,
+    LENGTHS,
     METADATA_KINDS,
     MOVING_KINDS,
     OTHERS,
@@ -100,7 +101,10 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
         return "seeks" if seeks >= enough else "neither"
     if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and use.calls("open") < REOPENED:
         return "slow open"
-    return "cut" if kinds[0] == "truncate" else ""
+    if kinds[0] != "truncate":
+        return ""
+    allocations = calls_of_functions(functions, LENGTHS["allocation"])
+    return "allocated" if allocations >= CAUSE_SHARE * use.calls("truncate") else "cut"
 
 
 def _asynchronous(evidence: Evidence) -> Cause | None:

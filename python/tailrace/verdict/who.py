@@ -35,6 +35,7 @@ from tailrace.verdict.advice import advice, library_in
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
 from tailrace.verdict.requests import (
     KINDS,
+    LARGE_SYNC_BYTES,
     MOVING_KINDS,
     VERBS,
     calls_of,
@@ -48,6 +49,8 @@ from tailrace.verdict.requests import (
 NOTABLE_SHARE = 0.02
 # So much of the work, or of the excess, makes a group of ranks "the ones that do the I/O".
 DOING_SHARE = 0.9
+# Where others do more than the rest of it, if only in files of their own, it is not done alone.
+ALONE_SHARE = 0.95
 # When uneven times explain less than this share of what even I/O would save, time is lost because
 # calls do not overlap, not because some rank takes longer.
 UNEVEN_SHARE = 0.5
@@ -172,9 +175,10 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     share = float(use.work[workers].sum() / done[-1])
     name = evidence.name_of(culprits.rows, culprits.file)
     ranks = tuple(sorted(map(int, workers)))
-    only = _others_do_nothing(evidence, culprits, ranks)
+    alone = _others_do_nothing(evidence, culprits, ranks)
+    only = alone and share >= ALONE_SHARE
     code, together = _code(culprits, ranks), _taking_part(evidence, culprits, ranks)
-    if only and together:
+    if alone and together:
         verb = VERBS[culprits.kind][len(ranks) > 1]
         number = f"rank {ranks[0]} alone" if len(ranks) == 1 else f"only {len(ranks)} ranks"
         code = Kind.FEW_AGGREGATORS
@@ -182,7 +186,15 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     else:
         text = _serial_text if len(ranks) == 1 else _few_text
         finding = text(evidence, culprits, ranks, name, "" if only else percent(share))
-    return Unevenness(code, finding, _facts(evidence, culprits), culprits.file, ranks)
+    facts, advised = _facts(evidence, culprits), _advised(evidence, culprits)
+    return Unevenness(code, finding, facts, culprits.file, ranks, advised)
+
+
+def _advised(evidence: Evidence, culprits: Culprits) -> str:
+    """Where few bytes are synchronised, to spread them over ranks spares nothing."""
+    use = sum_use(evidence.file_rank, culprits.rows)
+    few = use.bytes("write") < LARGE_SYNC_BYTES * max(use.calls("sync"), 1)
+    return "synchronising" if culprits.kind == "sync" and few else ""
 
 
 def _taking_part(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> int:
@@ -217,9 +229,12 @@ def _act(evidence: Evidence, culprits: Culprits) -> tuple[tuple[str, str], str]:
     """The verbs for what the culprits do, and what most of that time is in: who synchronises a
     file writes it."""
     use = sum_use(evidence.file_rank, culprits.rows)
-    if culprits.kind != "sync" or not use.bytes("write"):
+    if culprits.kind != "sync":
         return VERBS[culprits.kind], ""
-    return VERBS["write"], f", mostly in {calls_of(use, 'sync', evidence.columns['functions'])}"
+    calls = calls_of(use, "sync", evidence.columns["functions"])
+    if not use.bytes("write"):
+        return VERBS["sync"], f", in {calls}"
+    return VERBS["write"], f", mostly in {calls}"
 
 
 def _serial_text(

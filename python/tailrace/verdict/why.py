@@ -54,6 +54,7 @@ from tailrace.verdict.not_blocking import waits_for_requests
 from tailrace.verdict.requests import (
     FLUSH_NAMES,
     KINDS,
+    LARGE_SYNC_BYTES,
     METADATA_KINDS,
     Use,
     bytes_of_functions,
@@ -89,8 +90,6 @@ WITH_FLAGS = ("pwritev2", "pwritev64v2")
 OPENED_WITH = {"direct": "O_DIRECT", "synchronous": "O_SYNC or O_DSYNC"}
 # A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.
 CONTENDED_NS = 50_000
-# A synchronisation of so much takes longer for its bytes than for its call: at 1 GB/s, 4 ms.
-LARGE_SYNC_BYTES = 4_000_000
 # So much more moved than asked for is amplified.
 AMPLIFIED = 1.5
 JUMPING = 0.2
@@ -188,7 +187,7 @@ def _sync(evidence: Evidence) -> Cause:
     text = f"{calls_of(use, 'sync', functions)} {part}"
     facts = f"{count(use.calls('write'), 'write')} of {byte_count(use.bytes('write'))} in all"
     if not use.calls("write"):
-        facts = "no call wrote: what is stored to a mapped file, or was written before"
+        facts = "no call wrote meanwhile: the bytes were stored in mapped files, or written before"
     names = (noun_of("sync", functions, use.calls("sync")),)
     return Cause(Kind.SYNC, text, facts, file, names, _advised_of_sync(evidence))
 
