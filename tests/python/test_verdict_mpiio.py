@@ -167,7 +167,7 @@ def test_the_pointer_that_ranks_share_is_known_by_its_file():
     ("function", "mpi_library", "advised"),
     [
         ("MPI_File_iwrite_all", "Open MPI v4.1.4", "do not block"),
-        ("MPI_File_write_all", "Open MPI v4.1.4", "OMPI_MCA_io_ompio_bytes_per_agg"),
+        ("MPI_File_write_all", "Open MPI v4.1.4", "OMPI_MCA_fcoll=vulcan"),
         ("MPI_File_iwrite_all", "MPICH 5.0", "cb_buffer_size"),
     ],
 )

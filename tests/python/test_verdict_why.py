@@ -198,6 +198,10 @@ def test_more_is_moved_than_asked_for():
     (found,) = judge(Evidence(run.columns())).findings
     assert "fbtl_posix_write_datasieving" in found.advice
     assert "romio" not in found.advice
+    sieved = read(SECOND, b"/run/grid.dat", 33_500_000 // RANKS, 32, asked=2_100_000 // RANKS)
+    found = first(sieved)
+    assert found.finding == "MPI-IO was asked to read 2.10 MB of grid.dat, and read 33.5 MB"
+    assert "romio_ds_read=disable" in found.advice and "write" not in found.advice
     assert first(replace(wrote, asked=33_500_000 // RANKS)).code == "slow_file_system"
 
 
@@ -208,6 +212,10 @@ def test_reads_that_jump():
     assert found.finding == "120,000 reads of 512 B on average jump back and forth in table"
     strided = first(replace(jumping, steps=(0, calls, 0)))
     assert strided.code == "small_requests"
+    assert "read-ahead" in found.advice
+    written = replace(jumping, function="pwrite")
+    assert "120,000 writes of 512 B on average jump back and forth" in first(written).finding
+    assert first(written).advice.startswith("write in the order of the file")
     assert "one every 10.0 kB of table," in strided.finding
     # Over 300 MB ten times: 9 of 30,000 go back, and 3 GB / 30,000 are 100 kB.
     passes = first(replace(jumping, steps=(0, calls - 9, 9)))
@@ -390,6 +398,10 @@ def test_a_classic_file_whose_data_are_moved():
     assert "nc__enddef" in moved.advice
     assert found().finding == "640 MB are read from 16.0 MB of history.nc"
     assert "nc__enddef" not in found().advice
+    # Filled and written once, and read again and again.
+    filled = found(write(SECOND // 20, b"/run/history.nc", 32 * MB, 4_000))
+    assert filled.finding == "640 MB are read from 16.0 MB of history.nc"
+    assert "nc__enddef" not in filled.advice
 
 
 def test_one_rank_is_not_advised_to_broadcast():

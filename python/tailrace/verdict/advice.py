@@ -39,7 +39,14 @@ ADVICE: dict[str, dict[str, str]] = {
         "hdf5": "let all ranks read: H5Pset_fapl_mpio and collective transfers",
         "mpiio": "open the file on all ranks and read with MPI_File_read_at_all",
     },
-    "serial_metadata": {"": "open the file once and keep it open"},
+    "serial_metadata": {
+        "": "make these calls less often: once per output, not once per record",
+        "open": "open the file once and keep it open",
+        "close": "open the file once and keep it open",
+        "truncate": "set a file's size once, or not at all: writing beyond the end makes it longer",
+        "look_up": "look up less often, and keep the answer",
+        "lock": "lock larger parts less often",
+    },
     "few_ranks": {
         "": "let more ranks, or all, take part",
         "mpiio": "raise the number of aggregators: hint cb_nodes, or more stripes",
@@ -117,6 +124,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "nothing to overlap with",
         "allocated": "reserve room once, for the whole file, or not at all: writing beyond the end "
         "makes it longer",
+        "mpiio": "call that function once, outside the loop, or less often",
         "cut": "set a file's size once, or not at all: writing beyond the end makes it longer",
         "hdf5": "use collective metadata: H5Pset_all_coll_metadata_ops, H5Pset_coll_metadata_write",
     },
@@ -130,8 +138,13 @@ ADVICE: dict[str, dict[str, str]] = {
         "fdopen, setvbuf, fprintf",
         "netcdf": "whole slabs per call (nc_put_vara, nc_get_vara), and larger chunks; in classic "
         "files a larger buffer (bufrsizehint of nc__create)",
-        "hdf5": "select larger hyperslabs per H5Dwrite or H5Dread; larger chunks, or "
-        "H5Pset_sieve_buf_size",
+        "hdf5": "select larger hyperslabs per H5Dwrite or H5Dread; larger chunks, and a cache that "
+        "holds them (H5Pset_chunk_cache), or H5Pset_sieve_buf_size",
+        "hdf5, independent": "let collective transfers merge them: "
+        "H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE); or select larger hyperslabs per H5Dwrite or "
+        "H5Dread",
+        "netcdf, independent": "let collective access merge them: nc_var_par_access(…, "
+        "NC_COLLECTIVE), in PnetCDF the functions that end in _all; or whole slabs per call",
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all",
         "collective": _COLLECTIVE,
@@ -161,6 +174,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "sort the requests by offset, or read the file once into memory; "
         "posix_fadvise(POSIX_FADV_RANDOM) avoids needless read-ahead",
         "direct": "sort the requests by offset, or read the file once into memory",
+        "writes": "write in the order of the file, or gather in memory and write once",
         "hdf5": "choose chunks that match the selection, and a larger H5Pset_chunk_cache",
         "netcdf": "choose chunks that match the selection, and a larger nc_set_chunk_cache",
     },
@@ -182,14 +196,17 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "write each byte once: gather in memory until it is final; where each pass replaces "
         "the one before, write less often",
         "netcdf": "do not fill what is written anyway: nc_set_fill(NC_NOFILL), in Fortran "
-        "nf90_set_fill, in Python Dataset.set_fill_off()",
+        "nf90_set_fill, in Python Dataset.set_fill_off(); and what the program itself writes "
+        "again, write once",
         "hdf5": "do not fill what is written anyway: H5Pset_fill_time(H5D_FILL_TIME_NEVER); or "
         "choose chunks that are written as a whole, and a cache that holds them "
-        "(H5Pset_chunk_cache)",
+        "(H5Pset_chunk_cache); and what the program itself writes again, write once",
     },
     "amplification": {
-        "": "disable data sieving (hint romio_ds_write=disable), or write collectively "
-        "(MPI_File_write_all; hint romio_cb_write=enable)",
+        "": "write collectively (MPI_File_write_all; hint romio_cb_write=enable), or, where the "
+        "pieces are large, disable data sieving (hint romio_ds_write=disable)",
+        "read": "read collectively (MPI_File_read_all; hint romio_cb_read=enable), or, where the "
+        "pieces are large, disable data sieving (hint romio_ds_read=disable)",
     },
     "slow_file_system": {
         "write memory": "write less: these bytes move about as quickly as memory is copied",
@@ -211,12 +228,23 @@ ADVICE: dict[str, dict[str, str]] = {
     "between_layers": {
         "": "compare collective with independent calls, and numbers of aggregators (hint cb_nodes)",
         "set-up": "open the file and set the view once, outside the loop",
+        "views of a library": "the library sets a view for each transfer: move more in each "
+        "(H5Dwrite, nc_put_vara), or several variables at once (H5Dwrite_multi, ncmpi_iput_vara "
+        "with ncmpi_wait_all)",
+        "size": "set the file's size once, outside the loop, or not at all: writing makes a file "
+        "longer by itself",
+        "sync": "synchronise once per output, after its last write, or not at all",
+        "other": "call it once, outside the loop, and keep what it returns",
+        "small collective": "move more in each collective call: each exchanges data and waits for "
+        "all ranks, however few bytes it is for",
         "set-up once": "use fewer files: opening, setting views and closing are collective, and "
         "take the longer the more ranks there are",
         "preallocation": "leave MPI_File_preallocate out: writing makes files longer by itself",
         "shared": _SHARED_POINTER,
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",
+        "independent reads": "use the collective call (…_all), or disable data sieving "
+        "(hint romio_ds_read=disable)",
     },
     "output_routine": {
         "": "write less often, or fewer values; binary numbers need no formatting, and nothing has "
@@ -287,6 +315,11 @@ ADVICE: dict[str, dict[str, str]] = {
 
 # The same where MPI-IO is Open MPI's OMPIO, which knows no hints of ROMIO's.
 _NO_SIEVING = "OMPI_MCA_fbtl_posix_write_datasieving=0"
+# Left to itself it may take the component "individual", which merges nothing.
+_MERGING = (
+    "have Open MPI merge the ranks' pieces: OMPI_MCA_fcoll=vulcan, before Open MPI 5 also "
+    "two_phase; or put more data into each collective call"
+)
 _AGGREGATORS = "OMPI_MCA_io_ompio_num_aggregators=N"
 ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
     "few_ranks": {"mpiio": f"raise the number of aggregators: {_AGGREGATORS}"},
@@ -297,22 +330,25 @@ ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
         "the file system keeps files coherent, locking (OMPI_MCA_fs_ufs_lock_algorithm=1)"
     },
     "small_requests": {
-        "collective": "more data in each collective call, or larger pieces: "
-        "OMPI_MCA_io_ompio_bytes_per_agg",
+        "collective": _MERGING,
         "collective, waited for": _BLOCKING,
     },
     "slow_small_requests": {
-        "collective": "more data in each collective call, or larger pieces: "
-        "OMPI_MCA_io_ompio_bytes_per_agg",
+        "collective": _MERGING,
         "collective, waited for": _BLOCKING,
     },
     "amplification": {
-        "": f"disable data sieving ({_NO_SIEVING}), or write collectively (MPI_File_write_all)"
+        "": "write collectively (MPI_File_write_all), or, where the pieces are large, disable data "
+        f"sieving ({_NO_SIEVING})",
+        "read": "read collectively (MPI_File_read_all), or, where the pieces are large, disable "
+        "data sieving (OMPI_MCA_fbtl_posix_read_datasieving=0)",
     },
     "between_layers": {
         "": "compare collective with independent calls, and numbers of aggregators "
         f"({_AGGREGATORS})",
         "independent": f"use the collective call (…_all), or disable data sieving ({_NO_SIEVING})",
+        "independent reads": "use the collective call (…_all), or disable data sieving "
+        "(OMPI_MCA_fbtl_posix_read_datasieving=0)",
     },
     "network": {
         "mpiio": "compare collective with independent calls, and numbers of aggregators "

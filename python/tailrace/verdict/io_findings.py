@@ -1,22 +1,31 @@
 """Findings about files. A cause is named only when removing it would save a notable share of the
 run time in the replays; counts of calls alone, which other tools go by, never make a finding."""
 
+import re
+
 import numpy as np
 
 from tailrace.units import count, nanoseconds, percent
-from tailrace.verdict.advice import advice
+from tailrace.verdict.advice import advice, library_in
 from tailrace.verdict.by_path import PREALLOCATE
 from tailrace.verdict.ends import many_are_lost
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.off_path import of_others_mostly
 from tailrace.verdict.preallocation import is_most_of_io, preallocation
-from tailrace.verdict.requests import MOVING_KINDS, calls_of, calls_of_functions
+from tailrace.verdict.requests import (
+    MOVING_KINDS,
+    bytes_of_functions,
+    calls_of,
+    calls_of_functions,
+)
 from tailrace.verdict.run_findings import exchange_share
 from tailrace.verdict.who import who_does_io
 from tailrace.verdict.why import (
     CONTENDED_NS,
     NOTABLE_SHARE,
+    SMALL_BYTES,
     amplification_text,
+    sieving_advised,
     surplus,
     why_slow,
 )
@@ -25,10 +34,11 @@ from tailrace.verdict.why import (
 BETWEEN_SHARE = 0.2
 # An MPI-IO function is named when it takes at least this share of the time in MPI-IO.
 NAMED_CALL_SHARE = 0.25
-# What makes a file ready for reading and writing.
 # More often than this by each rank is in a loop.
 OFTEN = 3
-SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_set_size", "MPI_File_close")
+# What makes a file ready for reading and writing.
+SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_close")
+MOVING = re.compile("read|write")
 
 
 def causes(evidence: Evidence) -> list[Finding]:
@@ -138,12 +148,24 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
     name = calls[0][0] if calls else ""
     if PREALLOCATE.match(name):
         return "preallocation"
+    functions = evidence.columns["functions"]
+    made = calls_of_functions(functions, [name])
+    often = made > OFTEN * evidence.ranks
+    spent_ns = np.asarray(evidence.files["mpiio_ns"])
+    library = library_in(evidence.files, int(spent_ns.argmax()) if len(spent_ns) else None)
+    if name == "MPI_File_set_view" and library in ("hdf5", "netcdf"):
+        return "views of a library"
     if name in SETTING_UP:
-        made = calls_of_functions(evidence.columns["functions"], [name])
-        return "set-up" if made > OFTEN * evidence.ranks else "set-up once"
+        return "set-up" if often else "set-up once"
     if "_shared" in name or "_ordered" in name:
         return "shared"
-    return "independent" if name and "_all" not in name else ""
+    if name and not MOVING.search(name):
+        single = {"MPI_File_set_size": "size", "MPI_File_sync": "sync"}
+        return single.get(name, "other")
+    few = bytes_of_functions(functions, [name]) < SMALL_BYTES * made
+    if "_all" in name:
+        return "small collective" if often and few else ""
+    return "" if not name else "independent reads" if "read" in name else "independent"
 
 
 def amplification(evidence: Evidence) -> Finding | None:
@@ -164,7 +186,7 @@ def amplification(evidence: Evidence) -> Finding | None:
         amplification_text(evidence, file),
         f"{percent(float(unasked[file]))} of the bytes moved are not asked for",
         share,
-        advice=advice(Kind.AMPLIFICATION, mpi=evidence.mpi),
+        advice=advice(Kind.AMPLIFICATION, sieving_advised(evidence, file), evidence.mpi),
         file=evidence.path_of(file),
     )
 

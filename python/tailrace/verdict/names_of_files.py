@@ -80,11 +80,15 @@ def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
     single = alone and "other" not in kinds
     use = sum_use(files, [file]) if single else evidence.use
     facts = " and ".join(calls_of(use, kind, functions) for kind in kinds if use.calls(kind))
+    maker = made_by_mpiio(evidence, kinds[0]) if len(kinds) == 1 else ""
+    by = f", made by {maker}," if maker else ""
     verb = "takes" if use.calls(*kinds) == 1 else "take"
     where = f" ({base_name(files['path'][file])})" if single else ""
     part = percent(use.time_ns(*kinds) / evidence.io_time_ns)
-    text = f"{facts}{where} {verb} {part} of the I/O time"
+    text = f"{facts}{where}{by} {verb} {part} of the I/O time"
     advised = _advised_of_names(use, functions, kinds)
+    if by and advised not in ("", "cut", "allocated"):
+        advised = "mpiio"
     return Cause(Kind.METADATA, text, facts, file if single else None, advised=advised)
 
 

@@ -11,6 +11,8 @@ from tailrace.verdict.requests import sum_use
 
 # The same bytes read so often are redundant.
 REDUNDANT = 2.0
+# Who moves data writes so much of what he reads; the library reads a block before it writes to it.
+MOVED = 1 / 3
 # Who skips no more than this, a header say, reads all of it to the digits shown.
 NEARLY_WHOLE = 0.995
 # So much more written than there is place for, each time that the file is opened, is written again;
@@ -36,7 +38,7 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
     else:
         text = f"{byte_count(use.bytes('read'))} are read from {byte_count(span)} of "
         text += where_of(evidence, rows)
-        if passes >= REDUNDANT:
+        if passes >= REDUNDANT and use.bytes("write") >= MOVED * use.bytes("read"):
             text += f", and {byte_count(use.bytes('write'))} are written there"
     facts = f"{byte_count(use.bytes('read'))} read in all: "
     facts += evidence.described(use, "read")
@@ -44,8 +46,9 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
     advised = "" if not again else "back" if alike == 1 and passes >= 1 else "again"
     library = library_in(files, int(rows[0]))
     if alike == 1 and library in ("hdf5", "netcdf"):
-        # classic files are moved, chunks are read as a whole
-        moves = passes >= REDUNDANT and library == "netcdf"
+        # classic files are moved, by as much as is read or half of it; chunks are read as a whole
+        written = use.bytes("write") >= MOVED * use.bytes("read")
+        moves = passes >= REDUNDANT and written and library == "netcdf"
         advised = f"{'moved by' if moves else 'chunks of'} {library}"
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
 

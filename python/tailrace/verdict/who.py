@@ -186,7 +186,8 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     else:
         text = _serial_text if len(ranks) == 1 else _few_text
         finding = text(evidence, culprits, ranks, name, "" if only else percent(share))
-    facts, advised = _facts(evidence, culprits), _advised(evidence, culprits)
+    facts = _facts(evidence, culprits)
+    advised = culprits.kind if code is Kind.SERIAL_METADATA else _advised(evidence, culprits)
     return Unevenness(code, finding, facts, culprits.file, ranks, advised)
 
 

@@ -130,8 +130,13 @@ def _library(evidence: Evidence, cause: Cause) -> str:
     library = library_in(files, file)
     ways = mpiio_ways(evidence.columns["functions"])
     way = max(ways, key=lambda way: ways[way])
+    shared = int(files["mpiio_ns"][file]) > 0 and int(files["ranks"][file]) > 1
+    if cause.code is Kind.METADATA and library == "hdf5" and not shared:
+        return "posix"  # nothing of it is collective
+    if cause.code is Kind.SMALL_REQUESTS and library in ("hdf5", "netcdf") and shared:
+        return f"{library}, independent" if way == "independent" and ways[way] else library
     small = cause.code in (Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS)
-    if not small or library not in ("mpiio", "posix") or cause.advised:
+    if not small or library not in ("mpiio", "posix"):
         return library
     if files["ranks"][file] == 1:
         return "posix"  # no other rank has anything to merge
@@ -246,7 +251,14 @@ def amplified(evidence: Evidence, kind: str) -> Cause | None:
         return None
     file = int(rows[0])
     facts = evidence.described(sum_use(evidence.files, [file]), kind)
-    return Cause(Kind.AMPLIFICATION, amplification_text(evidence, file), facts, file)
+    text, advised = amplification_text(evidence, file), sieving_advised(evidence, file)
+    return Cause(Kind.AMPLIFICATION, text, facts, file, advised=advised)
+
+
+def sieving_advised(evidence: Evidence, file: int) -> str:
+    """Reads and writes are sieved each by a setting of its own."""
+    asked = [int(evidence.files[f"mpiio_bytes_{done}"][file]) for done in ("read", "written")]
+    return "read" if asked[0] > asked[1] else ""
 
 
 def amplification_text(evidence: Evidence, file: int) -> str:
@@ -284,8 +296,10 @@ def jumping(evidence: Evidence, kind: str) -> Cause | None:
     where = where_of(evidence, rows)
     text = f"{use.calls(kind):,} {noun} of {mean} on average {how} in {where}"
     facts = f"{part} go back; {evidence.described(use, kind)}"
-    direct = "direct" if evidence.opened(rows) == "direct" else ""
-    return Cause(Kind.RANDOM_REQUESTS, text, facts, only_row(rows), advised=direct)
+    advised = "direct" if evidence.opened(rows) == "direct" else ""
+    if kind == "write" and library_in(files, int(rows[0])) not in ("hdf5", "netcdf"):
+        advised = "writes"
+    return Cause(Kind.RANDOM_REQUESTS, text, facts, only_row(rows), advised=advised)
 
 
 def _in_one_place(evidence: Evidence, kind: str) -> np.ndarray:

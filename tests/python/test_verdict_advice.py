@@ -1,0 +1,96 @@
+"""What is advised, in the terms of the calls and of the library in use: each where it fits, and
+where it does not. Every run is built by arithmetic."""
+
+import pytest
+
+from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.headline import judge
+
+from .columns import SECOND, Interval, Program, mpi, useful, write
+
+MEGABYTE = 1_000_000
+
+
+def between(function: str, calls: int, size: int = 0, path: bytes = b"/run/field.dat") -> str:
+    """Two ranks spend 3 s in these calls of MPI-IO, and 1 s in writing for them."""
+    inside = Interval("mpi", 3 * SECOND, function, size=size, calls=calls, layer="mpiio")
+    row = [useful(6 * SECOND), inside, write(SECOND, path, 10**9, layer="mpiio")]
+    layers = {"mpiio_ns": 8 * SECOND, "between_ns": 6 * SECOND}
+    times = (10 * SECOND, 10 * SECOND, 9 * SECOND)
+    found = judge(Evidence(Program([row, row], *times, layers=layers).columns())).findings
+    return next(finding.advice for finding in found if finding.code == "between_layers")
+
+
+@pytest.mark.parametrize(
+    ("function", "calls", "size", "advised"),
+    [
+        ("MPI_File_set_size", 500, 0, "set the file's size once"),
+        ("MPI_File_set_view", 500, 0, "open the file and set the view once"),
+        ("MPI_File_get_size", 500, 0, "call it once"),
+        ("MPI_File_sync", 500, 0, "synchronise once"),
+        ("MPI_File_write_at", 500, 500 * MEGABYTE, "use the collective call"),
+        ("MPI_File_read_at", 500, 500 * MEGABYTE, "use the collective call"),
+        ("MPI_File_write_at_all", 500, 500 * MEGABYTE, "compare collective with independent"),
+        ("MPI_File_write_at_all", 500, 500 * 64, "move more in each collective call"),
+        ("MPI_File_write_at_all", 1, 64, "compare collective with independent"),
+    ],
+)
+def test_time_in_mpiio_is_advised_about_by_the_call_that_takes_it(function, calls, size, advised):
+    assert between(function, calls, size).startswith(advised)
+
+
+def test_sieving_of_reads_is_not_that_of_writes():
+    assert "romio_ds_read=disable" in between("MPI_File_read_at", 500, 500 * MEGABYTE)
+    assert "romio_ds_write=disable" in between("MPI_File_write_at", 500, 500 * MEGABYTE)
+
+
+@pytest.mark.parametrize(
+    ("function", "advised"),
+    [("open", "open the file once"), ("ftruncate", "set a file's size once"), ("stat", "look up")],
+)
+def test_one_rank_that_moves_nothing_is_advised_about_its_calls(function, advised):
+    calls = Interval("io", 2 * SECOND, function, b"/run/a", calls=500)
+    row, other = [useful(4 * SECOND), calls], [useful(4 * SECOND), mpi(2 * SECOND)]
+    times = (6 * SECOND, 5 * SECOND, 4 * SECOND)
+    found = judge(Evidence(Program([row, other], *times).columns())).findings
+    (serial,) = [finding for finding in found if finding.code == "serial_metadata"]
+    assert serial.advice.startswith(advised)
+
+
+def test_views_that_a_library_sets_are_not_the_programs():
+    assert "H5Dwrite" in between("MPI_File_set_view", 500, path=b"/run/field.h5")
+    assert "H5Dwrite" not in between("MPI_File_open", 500, path=b"/run/field.h5")
+
+
+def small(path: bytes, function: str, ranks: int = 2) -> str:
+    """Ranks write 100,000 times 64 B, inside calls of MPI-IO where a function is named."""
+    layer = "mpiio" if function else "posix"
+    row = [useful(4 * SECOND), write(SECOND, path, 6_400_000, 100_000, layer=layer)]
+    row += [Interval("mpi", SECOND, function or "MPI_Barrier", layer=layer)]
+    times = (6 * SECOND, 6 * SECOND, 5 * SECOND)
+    found = judge(Evidence(Program([row] * ranks, *times).columns())).findings
+    return next(finding.advice for finding in found if finding.code == "small_requests")
+
+
+def test_libraries_have_collective_transfers_where_ranks_share_the_file():
+    assert "H5FD_MPIO_COLLECTIVE" in small(b"/run/a.h5", "MPI_File_write_at")
+    assert "NC_COLLECTIVE" in small(b"/run/a.nc", "MPI_File_write_at")
+    for advised in (
+        small(b"/run/a.h5", ""),  # serial HDF5
+        small(b"/run/a.h5", "MPI_File_write_at_all"),
+        small(b"/run/a.h5", "MPI_File_write_at", ranks=1),
+    ):
+        assert "COLLECTIVE" not in advised and "H5Pset_chunk_cache" in advised
+
+
+def test_serial_hdf5_has_no_collective_metadata():
+    def advised(layer: str) -> str:
+        opens = Interval("io", SECOND, "open", b"/run/a.h5", calls=10, layer=layer)
+        row = [useful(4 * SECOND), opens]
+        times = (5 * SECOND, 5 * SECOND, 4 * SECOND)
+        (found, *_) = judge(Evidence(Program([row, row], *times).columns())).findings
+        assert found.code == "metadata"
+        return found.advice
+
+    assert "H5Pset_coll_metadata_write" in advised("mpiio")
+    assert advised("posix").startswith("open once and keep open")
