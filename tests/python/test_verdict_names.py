@@ -25,6 +25,17 @@ def test_a_file_opened_again_and_again():
     assert found.advice.startswith("open the file once")
 
 
+def test_small_requests_to_a_file_that_is_opened_for_each():
+    """The writes take longer than the opens, but no buffer gathers them."""
+    lines = write(2 * SECOND, b"/run/diag", 1_800_000, 30_000)
+    found = first(call("open", SECOND, 30_000, b"/run/diag"), lines)
+    assert found.finding == "diag is opened 120,000 times, for 1.0 requests each time"
+    assert found.evidence.startswith(
+        "120,000 writes of 60 B on average, 66.7 µs each and 120,000 opens of 33.3 µs each"
+    )
+    assert first(call("open", SECOND, 1, b"/run/diag"), lines).code == "small_requests"
+
+
 def test_opens_that_many_requests_follow_are_paid_for():
     calls = (call("open", 2 * SECOND, 3000), write(SECOND, b"/run/out", 10**9, 300_000))
     assert first(*calls).code == "metadata"
@@ -49,6 +60,13 @@ def test_many_small_files():
         "200 files of 900 B on average: their opens, closes and the like take 90.9 % of the I/O "
         "time"
     )
+    # Temporary files are read again, an archive is unpacked, and a lock beside each file is empty.
+    again = [read(0, i.path, 225, 1) for i in pieces if i.function == "pwrite"]
+    assert first(*pieces, *again).finding == found.finding
+    archive = [call("open", MILLISECOND, 1, b"/run/a.tar"), read(0, b"/run/a.tar", 400 * MB, 40)]
+    assert first(*pieces, *archive).finding.startswith("200 files of 900 B on average")
+    beside = [call("open", MILLISECOND, 1, b"/run/lock.%d" % i) for i in range(200)]
+    assert first(*pieces, *beside).finding.startswith("200 files of 900 B on average")
     large = [replace(i, size=10 * MB) if i.function == "pwrite" else i for i in pieces]
     assert first(*large).code == "metadata"
 

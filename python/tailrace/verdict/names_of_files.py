@@ -158,7 +158,30 @@ def _imports(evidence: Evidence) -> Cause | None:
 
 
 def _reopened(evidence: Evidence, facts: str) -> Cause | None:
-    """Not where files are renamed or removed about as often: who replaces a file has to open it."""
+    rows = _often_opened(evidence)
+    use = sum_use(evidence.files, rows)
+    enough_ns = CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS)
+    _, listing_ns = sums_of(evidence.columns["functions"], OTHERS["listing"])
+    if use.time_ns(*METADATA_KINDS) < enough_ns or listing_ns >= enough_ns:
+        return None
+    return _opened_again(evidence, rows, facts)
+
+
+def opened_for_each(evidence: Evidence, kind: str) -> Cause | None:
+    """Small requests that no buffer can gather, since the file is closed after each few: they take
+    longer than the opens, but are so many and so small because of these."""
+    rows = _often_opened(evidence)
+    use = sum_use(evidence.files, rows)
+    if use.time_ns(kind) < max(CAUSE_SHARE * evidence.use.time_ns(kind), 1):
+        return None
+    kinds = (each for each in (kind, "open", "close") if use.calls(each))
+    facts = " and ".join(calls_of(use, each, evidence.columns["functions"]) for each in kinds)
+    return _opened_again(evidence, rows, facts)
+
+
+def _often_opened(evidence: Evidence) -> np.ndarray:
+    """Files that each rank opens again and again for a few requests each time. Not where files are
+    renamed or removed about as often: who replaces a file has to open it."""
     files = evidence.files
     opens, ranks = np.asarray(files["opens"]), np.asarray(files["ranks"])
     requests = np.asarray(files["reads"]) + np.asarray(files["writes"])
@@ -168,12 +191,12 @@ def _reopened(evidence: Evidence, facts: str) -> Cause | None:
     kept = (np.asarray(files["others"]) < CAUSE_SHARE * opens) | (
         replaced < CAUSE_SHARE * opens.sum()
     )
-    rows = np.flatnonzero((opens >= REOPENED * ranks) & (requests <= FEW_REQUESTS * opens) & kept)
-    use = sum_use(files, rows)
-    enough_ns = CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS)
-    _, listing_ns = sums_of(evidence.columns["functions"], OTHERS["listing"])
-    if use.time_ns(*METADATA_KINDS) < enough_ns or listing_ns >= enough_ns:
-        return None
+    few = requests <= FEW_REQUESTS * opens
+    return np.flatnonzero((opens >= REOPENED * ranks) & (opens > 0) & few & kept)
+
+
+def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
+    use = sum_use(evidence.files, rows)
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")
     text = f"{name} {verb} opened {use.calls('open'):,} times, for {each:.1f} requests each time"
@@ -200,12 +223,15 @@ def whole_files(evidence: Evidence, kind: str) -> Cause | None:
 
 
 def _many_files(evidence: Evidence, facts: str) -> Cause | None:
+    """Less than 1 MB each: a large one beside them, as an archive that they come from, is not."""
     files = evidence.files
-    rows = np.flatnonzero((np.asarray(files["opens"]) > 0) & ~are_modules(evidence))
-    use = sum_use(files, rows)
-    moved = sum(use.bytes(kind) for kind in MOVING_KINDS)
-    if len(rows) < MANY_FILES or moved >= SMALL_FILE_BYTES * len(rows):
+    # What is written and read again is in the file once.
+    sizes = np.maximum(files["bytes_read"], files["bytes_written"])
+    opened = (np.asarray(files["opens"]) > 0) & ~are_modules(evidence)
+    rows = np.flatnonzero(opened & (sizes < SMALL_FILE_BYTES))
+    if len(rows) < MANY_FILES:
         return None
+    use, moved = sum_use(files, rows), int(sizes[rows].sum())
     times = np.sum([np.asarray(files[f"{kind}_ns"]) for kind in METADATA_KINDS], axis=0)
     whole = CAUSE_SHARE * times.sum()
     if times[rows].sum() < whole or times[rows].max() >= whole:  # others have it, or one of them
@@ -219,7 +245,9 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
             f"{use.calls('open'):,} opens of {len(rows):,} names, hardly any of them closed again,"
         )
         return Cause(Kind.LOOK_UPS, f"{text} {part}", facts, advised="absent")
-    mean = byte_count(moved / len(rows))
-    text = f"{len(rows):,} files of {mean} on average: their opens, closes and the like {part}"
+    used = np.count_nonzero(sizes[rows])
+    number = used if used >= MANY_FILES else len(rows)  # beside them files of locks, say
+    mean = byte_count(moved / number)
+    text = f"{number:,} files of {mean} on average: their opens, closes and the like {part}"
     advised = "one rank" if evidence.ranks == 1 else ""
     return Cause(Kind.MANY_FILES, text, facts, advised=advised)

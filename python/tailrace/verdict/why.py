@@ -13,7 +13,8 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | n flushes of m bytes                    | most writes, and most of their time, are fflush's,    |
 |                                         | less than 64 KiB, a thousand of them                  |
 | F is opened n times, for m requests each| F is opened more than REOPENED times by each rank, few|
-|                                         | requests follow, and files are not renamed as often   |
+|                                         | requests follow, and files are not renamed as often;  |
+|                                         | or half of the time of small requests is in such files|
 | n files of m bytes                      | MANY_FILES opened, of less than 1 MB; no slow one; or |
 |                                         | read or written by FEW_REQUESTS each time             |
 | n opens and look-ups for Python's       | half of the time for files' names is on modules' paths|
@@ -49,7 +50,12 @@ from tailrace.verdict.by_path import moved_for_mpiio
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, dominant, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
-from tailrace.verdict.names_of_files import are_modules, in_names, whole_files
+from tailrace.verdict.names_of_files import (
+    are_modules,
+    in_names,
+    opened_for_each,
+    whole_files,
+)
 from tailrace.verdict.not_blocking import waits_for_requests
 from tailrace.verdict.requests import (
     FLUSH_NAMES,
@@ -355,7 +361,9 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
         if how := evidence.opened(rows):
             facts = f"{facts}; opened with {OPENED_WITH[how]}"
         return Cause(Kind.SLOW_SMALL_REQUESTS, text, facts, only_row(rows), advised=advised)
-    return _small(evidence, kind, rows, use) if use.calls(kind) >= MANY_REQUESTS else None
+    if use.calls(kind) < MANY_REQUESTS:
+        return None
+    return opened_for_each(evidence, kind) or _small(evidence, kind, rows, use)
 
 
 def _advised_of_slow(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
