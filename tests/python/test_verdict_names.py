@@ -67,6 +67,11 @@ def test_many_small_files():
     assert first(*pieces, *archive).finding.startswith("200 files of 900 B on average")
     beside = [call("open", MILLISECOND, 1, b"/run/lock.%d" % i) for i in range(200)]
     assert first(*pieces, *beside).finding.startswith("200 files of 900 B on average")
+    removed = [call("unlink", MILLISECOND, 1, i.path) for i in pieces if i.function == "open"]
+    assert first(*pieces, *removed).advice.startswith("keep in memory what is removed again")
+    locks = [call("unlink", MILLISECOND, 1, i.path) for i in beside]
+    for told in (first(*pieces), first(*pieces, *beside, *locks)):
+        assert told.advice.startswith("put the small files into one")
     large = [replace(i, size=10 * MB) if i.function == "pwrite" else i for i in pieces]
     assert first(*large).code == "metadata"
 

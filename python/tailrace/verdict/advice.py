@@ -96,6 +96,8 @@ ADVICE: dict[str, dict[str, str]] = {
     "many_files": {
         "": "put the small files into one: a shared file, an archive, a file per node",
         "one rank": "put the small files into one: an archive, a database, or a file of records",
+        "temporary": "keep in memory what is removed again, or in /dev/shm, which is memory; else "
+        "put the small files into one",
         "python": "import fewer modules, or from node-local storage: an environment copied there, "
         "or a container image",
     },

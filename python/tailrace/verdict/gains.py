@@ -77,4 +77,6 @@ def _words(prediction: Prediction, measured_ns: int) -> str:
     found, low, high = map(seconds, (prediction.runtime_s, *prediction.interval_s))
     between = "at best," if low == high else f"(between {low} and {high})"
     measured = seconds(to_seconds(measured_ns))
+    if found == measured:
+        return f"{prediction.change} the run would take about as long, {measured}"
     return f"{prediction.change} the run would take {found} {between} instead of {measured}"

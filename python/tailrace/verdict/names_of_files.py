@@ -250,4 +250,9 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     mean = byte_count(moved / number)
     text = f"{number:,} files of {mean} on average: their opens, closes and the like {part}"
     advised = "one rank" if evidence.ranks == 1 else ""
+    # Of those with bytes, which are removed again; a lock beside each is not what is meant.
+    changes = int(np.asarray(files["others"])[rows[sizes[rows] > 0]].sum())
+    removals = calls_of_functions(evidence.columns["functions"], OTHERS["removal"])
+    if min(changes, removals) >= number:
+        advised = "temporary"
     return Cause(Kind.MANY_FILES, text, facts, advised=advised)

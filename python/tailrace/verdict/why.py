@@ -110,12 +110,13 @@ def why_slow(evidence: Evidence, loss: int) -> Finding | None:
     cause = _cause(evidence)
     fraction = percent(evidence.share(float(evidence.times.mean_ns(evidence.times.io_ns))))
     whose = "all ranks'" if evidence.ranks > 1 else "the"
+    still = " still" if loss < evidence.losses.io_ns else ""  # than with even I/O
     return Finding(
         cause.code,
         cause.finding,
         f"{cause.facts}; {fraction} of {whose} time is spent in file calls",
         evidence.share(loss),
-        f"without this time the run would be up to {nanoseconds(loss)} shorter",
+        f"if file calls took no time, the run would be up to {nanoseconds(loss)} shorter{still}",
         to_seconds(loss),
         advice(cause.code, cause.advised or _library(evidence, cause), evidence.mpi),
         evidence.path_of(cause.file),
