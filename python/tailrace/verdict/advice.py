@@ -292,6 +292,11 @@ ADVICE: dict[str, dict[str, str]] = {
         "read, waited for": "find out why it is written so slowly: the process at the other end of "
         "the pipe",
     },
+    "elsewhere": {
+        "memory": "move less: these bytes move about as quickly as memory is copied",
+        "kernel": "ask less often, and keep open what is asked again (pread from its begin)",
+        "device": "ask for more at once, or less often",
+    },
     "sleep": {
         "polls": "a message (MPI_Recv) or a notice (inotify) wakes at once who waits for a file",
         "": "look for what it waits for: other threads or processes, pipes, sockets, or a pause",

@@ -75,6 +75,7 @@ class Kind(StrEnum):
     OTHER_THREADS = "other_threads"
     OVERLAPPED_IO = "overlapped_io"
     STREAMS = "streams"
+    ELSEWHERE = "elsewhere"
     SLEEP = "sleep"
     FAILED_WRITES = "failed_writes"
     MISSING_RANKS = "missing_ranks"

@@ -169,6 +169,8 @@ def _what(evidence: Evidence, finding: Finding) -> str:
         return "MPI calls take" if alone else "Transfers and the MPI library take"
     if finding.code is Kind.STREAMS:
         return "Reading from or writing to a standard stream takes"
+    if finding.code is Kind.ELSEWHERE:
+        return "Using memory, devices or the kernel's files takes"
     if finding.code is Kind.SLEEP:
         return "Sleeping outside MPI and file calls takes"
     other = "time outside MPI and file calls" if asleep(evidence) else "computation"
@@ -205,9 +207,10 @@ def _without_io(evidence: Evidence, bottlenecks: list[Finding], whole: Finding |
         more = [f for f in bottlenecks if f.share_of_runtime > whole.share_of_runtime]
         return f"{text}{f'; {max(more, key=_share).finding}' if more else ''}."
     worst = max(bottlenecks, key=_share, default=None)
-    streams = worst is not None and worst.code is Kind.STREAMS  # printing is I/O, too
-    which = "I/O on files does" if streams else "I/O does"
+    # Printing is I/O, too, and so is what is done to files in memory.
+    kinds = {Kind.STREAMS: "I/O on files does", Kind.ELSEWHERE: "I/O on storage does"}
+    which = kinds.get(worst.code, "I/O does") if worst is not None else "I/O does"
     saved = f"{which} not hold this run back ({percent(evidence.io_share)} of the run time)"
     if worst is None:
         return f"{saved}; {_nothing_else(evidence)}."
-    return f"{saved}{', but' if streams else ';'} {worst.finding}."
+    return f"{saved}{', but' if worst.code in kinds else ';'} {worst.finding}."

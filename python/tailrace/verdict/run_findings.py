@@ -5,6 +5,7 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
+from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
@@ -296,5 +297,5 @@ def incomplete_trace(evidence: Evidence) -> Finding | None:
 
 
 # What holds a run back beside I/O, and what makes the trace itself doubtful.
-BOTTLENECKS = (imbalance, serialization, network, streams, sleep)
+BOTTLENECKS = (imbalance, serialization, network, streams, elsewhere, sleep)
 DOUBTS = (processors, capture_overhead, incomplete_trace)

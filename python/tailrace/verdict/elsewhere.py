@@ -1,0 +1,77 @@
+"""Files that are on no file system, and no streams either: memory in /dev/shm, the answers of the
+kernel in /proc and /sys, devices as /dev/urandom. No disk or server makes them faster, so that
+their time is in no share of I/O; but a run can spend as much of it there."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tailrace.units import byte_count, count, nanoseconds, percent
+from tailrace.verdict.advice import advice
+from tailrace.verdict.evidence import NAMED_FILE_SHARE, NOTABLE_LOSS, Evidence, Finding, Kind
+from tailrace.verdict.requests import KINDS, sum_use
+
+# By the engine's word for the place: where that is, and what it is.
+PLACES = {
+    "memory": ("files in /dev/shm", "memory"),
+    "kernel": ("files in /proc and /sys", "the kernel's"),
+    "device": ("devices", "a device"),
+}
+
+
+class _Spent(NamedTuple):
+    """Of a rank, in the files of a place; rows of "file_rank"."""
+
+    place: str
+    rank: int
+    rows: np.ndarray
+    time_ns: np.ndarray
+
+
+def elsewhere(evidence: Evidence) -> Finding | None:
+    """Of the rank and the place with most time of the main thread: where other threads of the rank
+    move bytes, it is not known whose calls these are."""
+    spent = max(_by_place(evidence), key=lambda spent: int(spent.time_ns.sum()), default=None)
+    if spent is None or spent.time_ns.sum() < NOTABLE_LOSS * evidence.times.runtime_ns:
+        return None
+    table, time_ns = evidence.columns["file_rank"], int(spent.time_ns.sum())
+    use = sum_use(table, spent.rows.tolist())
+    share, calls = evidence.share(float(time_ns)), use.calls(*KINDS)
+    whose = "" if evidence.ranks == 1 else f"rank {spent.rank}'s "
+    what = f"{whose}{count(calls, 'call')} on {_name(evidence, spent)}"
+    moved = byte_count(use.bytes("read") + use.bytes("write"))
+    return Finding(
+        Kind.ELSEWHERE,
+        f"{what} {'takes' if calls == 1 else 'take'} {percent(share)} of the run",
+        f"{moved} in {nanoseconds(time_ns)}; it counts as useful, or as MPI inside MPI calls",
+        share,
+        advice=advice(Kind.ELSEWHERE, spent.place),
+        ranks=() if evidence.ranks == 1 else (spent.rank,),
+    )
+
+
+def _by_place(evidence: Evidence) -> list[_Spent]:
+    table, files = evidence.columns["file_rank"], evidence.columns["files"]
+    file, rank = (np.asarray(table[name], dtype=np.int64) for name in ("file", "rank"))
+    places = np.array([str(place) for place in files["place"]])
+    named = np.array([not bytes(path).startswith(b"<") for path in files["path"]], dtype=bool)
+    by_others = evidence.of_ranks("bytes_by_other_threads") > 0
+    time_ns = np.sum([np.asarray(table[f"{kind}_ns"]) for kind in KINDS], axis=0)
+    found = []
+    for place in PLACES:
+        inside = (places == place) & named
+        for number in np.flatnonzero(~by_others):
+            rows = np.flatnonzero(inside[file] & (rank == number)) if len(file) else file
+            if len(rows):
+                found.append(_Spent(place, int(number), rows, time_ns[rows]))
+    return found
+
+
+def _name(evidence: Evidence, spent: _Spent) -> str:
+    """`/proc/self/stat, which is the kernel's,`: the file with half of the time, or the place."""
+    where, what = PLACES[spent.place]
+    most = int(spent.time_ns.argmax())
+    if spent.time_ns[most] >= NAMED_FILE_SHARE * spent.time_ns.sum():
+        file = int(evidence.columns["file_rank"]["file"][spent.rows[most]])
+        return f"{evidence.path_of(file)}, which is {what},"
+    return where if spent.place == "device" else f"{where}, which are {what},"
