@@ -3,10 +3,10 @@ where it does not. Every run is built by arithmetic."""
 
 import pytest
 
-from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 
-from .columns import SECOND, Interval, Program, mpi, useful, write
+from .columns import SECOND, Interval, Program, mpi, read, useful, write
 
 MEGABYTE = 1_000_000
 
@@ -94,3 +94,20 @@ def test_serial_hdf5_has_no_collective_metadata():
 
     assert "H5Pset_coll_metadata_write" in advised("mpiio")
     assert advised("posix").startswith("open once and keep open")
+
+
+def test_requests_that_wait_for_the_device_are_told_so_however_large():
+    def opened(kind, **meta: str) -> Finding:
+        calls = kind(SECOND, b"/run/out", 800 * MEGABYTE, 800)
+        run = Program([[useful(SECOND), calls]] * 2, 2 * SECOND, 2 * SECOND, SECOND, meta=meta)
+        return judge(Evidence(run.columns())).findings[0]
+
+    direct = opened(write, opened_direct="/run/out")
+    assert direct.finding == "writing out at 800 MB/s a rank"
+    assert "opened with O_DIRECT; " in direct.evidence and "O_DIRECT" in direct.advice
+    assert opened(write, opened_synchronous="/run/out").advice.startswith("O_SYNC and O_DSYNC")
+    for quick in (
+        opened(write, opened_direct="/run/other"),
+        opened(read, opened_synchronous="/run/out"),  # reads do not wait for it
+    ):
+        assert "SYNC" not in quick.advice and "O_DIRECT" not in quick.advice

@@ -236,9 +236,10 @@ def test_sleep_is_a_least_where_the_thread_may_have_run_inside_mpi():
 def test_who_sleeps_between_look_ups_of_one_name_waits_for_it():
     """Not where other calls on files are as many, nor of a name that is looked up now and then."""
 
-    def sleeping(*calls):
+    def sleeping(*calls, **meta):
         row = [useful(990 * MILLISECOND), *calls]
-        program = Program([row], SECOND, SECOND, 990 * MILLISECOND, **_asleep(0.9, ranks=1))
+        known = _asleep(0.9, ranks=1, **meta)
+        program = Program([row], SECOND, SECOND, 990 * MILLISECOND, **known)
         return {finding.code: finding for finding in _judged(program).findings}["sleep"]
 
     def look_ups(times):
@@ -250,6 +251,10 @@ def test_who_sleeps_between_look_ups_of_one_name_waits_for_it():
     assert "inotify" in found.advice
     assert "flag" not in sleeping(look_ups(9000), writes).finding
     assert "flag" not in sleeping(look_ups(20)).finding
+    # What Python imports is not what the program does.
+    modules = write(5 * MILLISECOND, b"/usr/lib/python3.11/os.py", 1000, 9000)
+    assert "flag" in sleeping(look_ups(9000), modules, exe="/usr/bin/python3.11").finding
+    assert "flag" not in sleeping(look_ups(9000), modules).finding
 
 
 def test_threads_that_call_mpi_veil_the_efficiencies():
@@ -280,6 +285,8 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
         f"{FINE} But other threads move 20.0 MB of 30.0 MB and spend 300 ms in file calls beside "
         "the main thread."
     )
+    whole = _judged(_quiet(ranks=1, **(moved | {"size": 20 * MB})))
+    assert "other threads move all 20.0 MB and spend 300 ms in file calls" in whole.headline
     asleep = _judged(_quiet(ranks=1, **moved, **_asleep(0.9, ranks=1)))
     assert asleep.headline == (
         "Other threads move 20.0 MB of 30.0 MB and spend 300 ms in file calls, while the main "

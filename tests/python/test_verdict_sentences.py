@@ -12,7 +12,7 @@ from tailrace.verdict.comparison import sentence
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 
-from .columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
+from .columns import MILLISECOND, SECOND, Interval, Program, mpi, read, useful, write
 from .test_processors import BUSY_POLLING, without_waits
 
 
@@ -236,3 +236,21 @@ def test_the_page_shows_waits_for_a_processor_apart():
     assert "Processor availability" in bars["waits"]
     assert 'class="loss-transfer" style="width:60.000%"' in bars["none"]
     assert 'loss-processors"' not in bars["none"] and "Processor availability" not in bars["none"]
+
+
+def test_more_time_in_another_file_is_said_beside_a_cause():
+    """Rank 0 writes for 4 s while the other waits; both read for 5 s before, one of them more."""
+
+    def headline(path: bytes) -> str:
+        first, other = (read(5 * SECOND, path, size, 8) for size in (6 * 10**8, 10**9))
+        rows = [
+            [useful(SECOND), first, write(4 * SECOND, b"/run/out", 8 * 10**8, 8)],
+            [useful(SECOND), other, mpi(4 * SECOND)],
+        ]
+        program = Program(rows, 10 * SECOND, 8 * SECOND, SECOND)
+        return judge(Evidence(program.columns())).headline
+
+    alone = "rank 0 writes out alone while the other rank waits"
+    more = "more time goes to reading in at 160 MB/s a rank"
+    assert headline(b"/run/in").endswith(f"{alone}; {more}.")
+    assert headline(b"/run/out").endswith(f"{alone}.")

@@ -279,6 +279,16 @@ def test_locks_that_nobody_waits_for_are_not_the_cause():
     found = judge(Evidence(Program(run, end, end, 4 * SECOND).columns())).findings
     assert [finding.code for finding in found] == ["small_requests", "locks"]
     assert "without waiting for another" in found[1].finding
+    assert found[0].finding == (
+        "40,000 small writes of 128 B on average take 33.3 % of the I/O time, and 160,000 lock "
+        "calls of 25.0 µs each take 66.7 % of the I/O time"
+    )
+    calls = (call("fcntl", SECOND // 4, 10_000), write(SECOND, b"/run/out", 12_800_000, 100_000))
+    run = [[useful(4 * SECOND), *calls] for _ in range(RANKS)]
+    end = 4 * SECOND + 5 * SECOND // 4
+    found = judge(Evidence(Program(run, end, end, 4 * SECOND).columns())).findings
+    said = "400,000 small writes of 128 B on average take 80.0 % of the I/O time"
+    assert found[0].finding == said
 
 
 def test_a_run_of_a_few_milliseconds_is_not_judged():

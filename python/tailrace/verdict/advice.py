@@ -217,6 +217,10 @@ ADVICE: dict[str, dict[str, str]] = {
         "read": "compare with what the file system can do (tailrace bench h5perf); read less, or "
         "from node-local storage",
         "same": "if these are the same bytes, read on one rank and MPI_Bcast",
+        "direct": "with O_DIRECT each request waits for the device: keep several under way "
+        "(aio_write, aio_read, io_uring), or open without it",
+        "synchronous": "O_SYNC and O_DSYNC make each write wait for the device: open without them "
+        "and call fsync once where the data must be safe",
         "not blocking": "compute between such a call and the wait for it, or move less: waited for "
         "at once, it is no quicker than a call that blocks",
         "": "compare with what the file system can do (tailrace bench h5perf); write less, or to "

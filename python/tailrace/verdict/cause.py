@@ -13,6 +13,9 @@ CAUSE_SHARE = 0.5
 # One file with so much of that time stands for all of them.
 ONE_FILE_SHARE = 0.9
 
+# How a file is opened whose requests wait for the device each.
+OPENED_WITH = {"direct": "O_DIRECT", "synchronous": "O_SYNC or O_DSYNC"}
+
 
 class Cause(NamedTuple):
     """Why the I/O takes long: the finding's kind, its sentence, the facts behind it, and the file

@@ -197,7 +197,10 @@ def io_of_others(evidence: Evidence) -> Finding | None:
     if share < NOTABLE_TALK or not (most_bytes or of_others_mostly(evidence)):
         return None
     who = "other processes of the program" if by_processes_mostly(evidence) else "other threads"
-    move = f"move {byte_count(by_others)} of {byte_count(whole)} and " if most_bytes else ""
+    amount = f"{byte_count(by_others)} of {byte_count(whole)}"
+    if byte_count(by_others) == byte_count(whole):
+        amount = f"all {byte_count(whole)}"
+    move = f"move {amount} and " if most_bytes else ""
     time = nanoseconds(overlapped_io_ns(evidence))
     meanwhile = _slept(evidence, ", while ")
     facts = "file calls beside the main thread count as overlapped, and are in no efficiency"

@@ -132,7 +132,7 @@ def _with_io(
         least = NO_CAUSE_SHARE if cause.code is Kind.SLOW_FILE_SYSTEM else EQUAL_SHARE
         causes = (finding for finding in io if finding.code is not Kind.SLOW_FILE_SYSTEM)
         enough = least * cause.share_of_runtime
-        cause = next((finding for finding in causes if _share(finding) >= enough), cause)
+        largest, cause = cause, next((f for f in causes if _share(f) >= enough), cause)
     share = max(evidence.io_share + exchange, _share(cause) if cause else 0.0)
     more = [
         finding
@@ -154,7 +154,7 @@ def _with_io(
     if exchange >= NOTABLE_LOSS:
         text += f" and the exchange inside MPI-IO up to {percent(exchange)} more"
     if cause is not None:
-        text += f": {cause.finding}{_beside(io, cause)}"
+        text += f": {cause.finding}{_beside(io, cause)}{_more_time(largest, cause)}"
     elif evidence.away is not None:
         text += f", mostly on {evidence.path_of(evidence.away)}, which is not on a file system"
     if whole is not None and whole.share_of_runtime > share:
@@ -186,6 +186,15 @@ def _beside(io: list[Finding], cause: Finding) -> str:
     if cause.code not in (Kind.STRAGGLER, Kind.TAKING_TURNS, Kind.BETWEEN_LAYERS) or not why:
         return ""
     return f"; and {max(why, key=_share).finding}"
+
+
+def _more_time(largest: Finding, cause: Finding) -> str:
+    """Of another file, what takes longer than the cause does and is none itself."""
+    rate = largest.finding.startswith(("reading ", "writing "))
+    other = cause.file and largest.file and largest.file != cause.file
+    if not rate or not other or _share(cause) >= EQUAL_SHARE * _share(largest):
+        return ""
+    return f"; more time goes to {largest.finding}"
 
 
 def _nothing_else(evidence: Evidence) -> str:

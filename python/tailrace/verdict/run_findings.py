@@ -9,6 +9,7 @@ from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions
+from tailrace.verdict.names_of_files import are_modules
 from tailrace.verdict.off_path import asleep, slept_ns, slept_share, slept_text
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, VERBS, sum_use
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
@@ -245,7 +246,10 @@ def _polls(evidence: Evidence) -> str:
     if slept is None:
         return ""
     rank = int(slept.argmax())
-    rows = evidence.rows_of_ranks([rank])
+    # What Python does to start is none of what the program does.
+    imported = np.flatnonzero(are_modules(evidence))
+    own = (row for row in evidence.rows_of_ranks([rank]) if table["file"][row] not in imported)
+    rows = list(own)
     look_ups = np.asarray(table["look_ups"])[rows]
     times = int(look_ups.max(initial=0))
     if times < MANY_POLLS or times < POLLING * sum_use(table, rows).calls(*KINDS):

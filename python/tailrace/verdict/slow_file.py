@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tailrace.units import byte_count, percent, to_seconds
-from tailrace.verdict.cause import Cause
+from tailrace.verdict.cause import OPENED_WITH, Cause
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.requests import KINDS, sum_use
 
@@ -32,6 +32,10 @@ def slow_file(evidence: Evidence, kind: str) -> Cause:
         what, advised = f"{alike},", "same"
     text = f"{what}{at}".removesuffix(",")
     facts = evidence.described(use, kind) + _crooked(evidence, file, kind)
+    used = {int(table["file"][row]) for row in rows}
+    if how := evidence.opened(used):
+        facts = f"{facts}; opened with {OPENED_WITH[how]}"
+        advised = how if how == "direct" or kind == "write" else advised
     return Cause(Kind.SLOW_FILE_SYSTEM, text, facts, file, advised=advised)
 
 

@@ -47,7 +47,15 @@ from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice, library_in
 from tailrace.verdict.by_path import moved_for_mpiio
-from tailrace.verdict.cause import CAUSE_SHARE, Cause, dominant, only_row, part_of_io, where_of
+from tailrace.verdict.cause import (
+    CAUSE_SHARE,
+    OPENED_WITH,
+    Cause,
+    dominant,
+    only_row,
+    part_of_io,
+    where_of,
+)
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
 from tailrace.verdict.names_of_files import (
@@ -93,7 +101,6 @@ MANY_REQUESTS = 1000
 WAITING_NS = 100_000
 # They take RWF_SYNC and RWF_DSYNC.
 WITH_FLAGS = ("pwritev2", "pwritev64v2")
-OPENED_WITH = {"direct": "O_DIRECT", "synchronous": "O_SYNC or O_DSYNC"}
 # A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.
 CONTENDED_NS = 50_000
 # So much more moved than asked for is amplified.
@@ -187,9 +194,16 @@ def _cause_by_kind(evidence: Evidence) -> Cause:
         ("read",): lambda evidence: _moving(evidence, "read"),
         ("write",): lambda evidence: _moving(evidence, "write"),
     }
-    if use.each_ns("lock") < CONTENDED_NS and use.time_ns("lock") < use.time_ns():
+    free = use.each_ns("lock") < CONTENDED_NS and use.time_ns("lock") < use.time_ns()
+    if free:
         del groups[("lock",)]  # whatever they are for makes their number
-    return groups[max(groups, key=lambda kinds: use.time_ns(*kinds))](evidence)
+    kinds = max(groups, key=lambda kinds: use.time_ns(*kinds))
+    cause = groups[kinds](evidence)
+    if not free or use.time_ns("lock") <= use.time_ns(*kinds):
+        return cause
+    locks = calls_of(use, "lock", evidence.columns["functions"])
+    part = part_of_io(evidence, use.time_ns("lock"), use.calls("lock"))
+    return cause._replace(finding=f"{cause.finding}, and {locks} {part}")
 
 
 def _sync(evidence: Evidence) -> Cause:
