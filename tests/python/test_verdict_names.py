@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import judge
+from tailrace.verdict.requests import noun_of
 
 from .columns import MILLISECOND, SECOND, Program, read, useful, write
 from .test_verdict_why import MB, call, first
@@ -197,13 +198,19 @@ def test_of_other_calls_those_are_named_that_take_the_time():
     times = first(call("utimensat", SECOND, 3_000), call("unlink", MILLISECOND, 10))
     assert times.finding.startswith("12,040 other calls of")
     assert "open once" not in times.advice
+    # 2 of 12,002 are no reason to call all of them so.
+    seeking = {"name": ["lseek", "unlink"], "calls": [12_000, 2], "time_ns": [900, 900]}
+    assert noun_of("other", seeking, 12_002) == "seek"
+    assert noun_of("other", seeking | {"calls": [12_000, 400]}, 12_400) == "removals or seek"
     # Two kinds that have nearly all of the time, whatever third there is.
     three = (call("chmod", SECOND, 9), call("unlink", SECOND, 1), call("fseek", MILLISECOND, 90))
-    assert first(*three).finding == (
-        "40 removals or chmods of 200 ms each take 100 % of the I/O time"
+    assert first(*three).finding.startswith(
+        "4 removals of 1.00 s each and 36 chmods of 111 ms each take 100 % of the I/O time"
     )
     both = first(renames, call("lseek", SECOND, 100))
-    assert both.finding == "420 renames or seeks of 19.0 ms each take 100 % of the I/O time"
+    assert both.finding == (
+        "20 renames of 200 ms each and 400 seeks of 10.0 ms each take 100 % of the I/O time"
+    )
 
 
 def test_room_that_is_reserved_is_not_cut():

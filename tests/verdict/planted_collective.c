@@ -94,9 +94,56 @@ static void overlapped(void)
     MPI_File_close(&file);
 }
 
+/* The same, waited for at once. */
+static void waited_for(void)
+{
+    MPI_File file = opened("history.dat", NULL, NULL);
+    for (int i = 0; i < 16; i++) {
+        MPI_Request request;
+        MPI_File_iwrite_at(file, (MPI_Offset)(i * ranks + rank) * 4 * MB, data, 4 * MB, MPI_BYTE,
+                           &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_File_close(&file);
+}
+
+static void ask_size(void)
+{
+    MPI_File file = opened("field.dat", NULL, NULL);
+    MPI_Offset size;
+    for (int i = 0; i < 30000; i++)
+        MPI_File_get_size(file, &size);
+    MPI_File_close(&file);
+}
+
+/* 16 bytes of every KiB, each rank on its own. */
+static void sieved_reads(void)
+{
+    (void)prepared("grid.dat", 64);
+    MPI_File file = opened("grid.dat", NULL, NULL);
+    MPI_Datatype comb, tile;
+    MPI_Type_vector(4096, 16, 1024, MPI_BYTE, &comb);
+    MPI_Type_create_resized(comb, 0, 4 * MB, &tile);
+    MPI_Type_commit(&tile);
+    MPI_File_set_view(file, (MPI_Offset)512 * rank, MPI_BYTE, tile, "native", MPI_INFO_NULL);
+    for (int pass = 0; pass < 4; pass++)
+        for (MPI_Offset i = 0; i < 15; i++)
+            MPI_File_read_at(file, i * 65536, data, 65536, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+    MPI_Type_free(&comb);
+    MPI_Type_free(&tile);
+}
+
 const struct program PLANTED_COLLECTIVE[] = {
-    {"one_aggregator", one_aggregator}, {"sync_each_write", sync_each_write},
-    {"shared_pointer", shared_pointer}, {"ordered", ordered},
-    {"open_each_step", open_each_step}, {"read_all_of_it", read_all_of_it},
-    {"overlapped", overlapped},         {NULL, NULL},
+    {"one_aggregator", one_aggregator},
+    {"sync_each_write", sync_each_write},
+    {"shared_pointer", shared_pointer},
+    {"ordered", ordered},
+    {"open_each_step", open_each_step},
+    {"read_all_of_it", read_all_of_it},
+    {"overlapped", overlapped},
+    {"waited_for", waited_for},
+    {"ask_size", ask_size},
+    {"sieved_reads", sieved_reads},
+    {NULL, NULL},
 };

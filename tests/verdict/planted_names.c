@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,6 +68,33 @@ static void truncate_each(void)
             fail("ftruncate");
         if (i % 10 == 0)
             put_at(file, 100, 100L * i);
+    }
+    close(file);
+}
+
+/* Files that are read once and removed again. */
+static void temporary(void)
+{
+    for (int i = 0; i < 1500; i++) {
+        char name[] = "piece.XXXXXX";
+        int file = mkstemp(name);
+        put_at(file, 4096, 0);
+        get_at(file, 4096, 0);
+        close(file);
+        if (unlink(name))
+            fail(name);
+    }
+}
+
+/* Room is reserved for each record. */
+static void reserve_each(void)
+{
+    int file = open_file("records", rank, O_CREAT | O_WRONLY);
+    for (long i = 0; i < 4000; i++) {
+        if (posix_fallocate(file, 4096 * i, 4096))
+            fail("posix_fallocate");
+        if (i % 10 == 0)
+            put_at(file, 100, 4096 * i);
     }
     close(file);
 }
@@ -131,7 +159,15 @@ static void glob_tree(void)
 }
 
 const struct program PLANTED_NAMES[] = {
-    {"config_storm", config_storm}, {"rename_storm", rename_storm},   {"lock_files", lock_files},
-    {"directories", directories},   {"truncate_each", truncate_each}, {"walk_tree", walk_tree},
-    {"list_tree", list_tree},       {"glob_tree", glob_tree},         {NULL, NULL},
+    {"config_storm", config_storm},
+    {"rename_storm", rename_storm},
+    {"lock_files", lock_files},
+    {"directories", directories},
+    {"truncate_each", truncate_each},
+    {"temporary", temporary},
+    {"reserve_each", reserve_each},
+    {"walk_tree", walk_tree},
+    {"list_tree", list_tree},
+    {"glob_tree", glob_tree},
+    {NULL, NULL},
 };

@@ -73,6 +73,34 @@ static void handed_out(void)
     close(file);
 }
 
+/* Rank 0 alone makes each step safe: few bytes, and the others wait. */
+static void sync_of_one(void)
+{
+    for (int i = 0; i < 30; i++) {
+        compute(0.001);
+        if (rank == 0) {
+            int file = open_file("state", -1, O_CREAT | O_WRONLY | O_APPEND);
+            put(file, 8192);
+            if (fsync(file))
+                fail("fsync");
+            close(file);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+/* Each rank has a file of its own, and rank 0 most of the bytes. */
+static void most_of_one(void)
+{
+    int file = open_file("part", rank, O_CREAT | O_WRONLY);
+    for (int i = 0; i < 8; i++) {
+        for (int k = 0; k < (rank == 0 ? 24 : 1); k++)
+            put(file, MB);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    close(file);
+}
+
 static void small_messages(void)
 {
     char byte = 0;
@@ -169,5 +197,6 @@ const struct program PLANTED_ROLES[] = {
     {"large_messages", large_messages}, {"mostly_imbalance", mostly_imbalance},
     {"mostly_lines", mostly_lines},     {"writer_thread", writer_thread},
     {"lines_of_one", lines_of_one},     {"messages_of_more", messages_of_more},
-    {"work_of_each", work_of_each},     {NULL, NULL},
+    {"work_of_each", work_of_each},     {"sync_of_one", sync_of_one},
+    {"most_of_one", most_of_one},       {NULL, NULL},
 };

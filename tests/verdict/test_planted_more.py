@@ -58,6 +58,15 @@ C = {
     "open_each_step": Expected(2, r"MPI_File_open|opened \d+ times", "once", WRITERS),
     "read_all_of_it": Expected(2, r"each of 2 ranks reads all 67\.1 MB of mesh\.dat", "MPI_Bcast"),
     "overlapped": Expected(2, "I/O", "", ALL_OF_IO),
+    "waited_for": Expected(
+        2, r"waiting for 32 calls of MPI_File_iwrite_at|writing history\.dat at", "", WRITERS
+    ),
+    "ask_size": Expected(
+        2, r"[\d,]+ seeks of \S+ \S+ each, made by MPI_File_get_size,", "call that function once"
+    ),
+    "sieved_reads": Expected(
+        2, r"asked to read 7\.86 MB of grid\.dat, and read \d+ MB", "read collectively"
+    ),
     # Names of files
     "config_storm": Expected(
         2, r"settings\.cfg is opened 12,00\d times, for 1\.0 requests each", "open the file once"
@@ -69,6 +78,8 @@ C = {
     "list_tree": Expected(2, r"2,\d{3} listings of", "list a directory once"),
     "glob_tree": Expected(2, r"120 listings of", "list a directory once"),
     "truncate_each": Expected(2, r"16,000 truncations of", "set a file's size once"),
+    "temporary": Expected(2, r"3,000 files of 4\.10 kB on average", "keep in memory"),
+    "reserve_each": Expected(2, r"8,000 allocations of", "reserve room once"),
     # Requests
     "backward": Expected(2, r"40,000 reads of 512 B on average go backward in table\.dat", "sort"),
     "sought_reads": Expected(
@@ -104,6 +115,15 @@ C = {
         r"rank 2 writes 66\.7 % of the bytes|12 fsyncs of",
         "",
         ("straggler", "uneven_calls"),
+    ),
+    "sync_of_one": Expected(
+        3,
+        r"rank 0 writes state alone while 2 ranks wait, mostly in 30 fsyncs of|30 fsyncs of",
+        "",
+        ("many_files", "slow_file_system"),
+    ),
+    "most_of_one": Expected(
+        3, r"rank 0 does 92\.3 % of all writing, mainly on part\.0|writing part\.0", ""
     ),
     "handed_out": Expected(
         4, r"120,000 small writes of 60 B on average", "gather", ("uneven_calls", "uneven_bytes")

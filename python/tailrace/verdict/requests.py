@@ -64,6 +64,8 @@ OTHERS = {
     "seek": frozenset({"lseek", "lseek64", "fseek", "fseeko", "fseeko64", "rewind", "fsetpos"}),
 }
 NEARLY_ALL = 0.8
+# Calls are not named after what so few of them are.
+RARE = 0.01
 _MPIIO_CALL = re.compile(
     "MPI_File_i?(?P<kind>read|write)((?P<shared>_shared|_ordered)|(_at)?(?P<all>_all)?)"
 )
@@ -171,7 +173,8 @@ def noun_of(kind: str, functions: dict[str, Any], calls: int) -> str:
         allocates = named & LENGTHS["allocation"] and not named & LENGTHS["truncation"]
         return "allocation" if allocates else KINDS[kind][1]
     if kind == "other":
-        words = [word for word, names in OTHERS.items() if named & names]
+        made = {word: calls_of_functions(functions, names) for word, names in OTHERS.items()}
+        words = [word for word, number in made.items() if number > RARE * told]
         first, *more = words or [KINDS[kind][1]]
         return KINDS[kind][1] if len(more) > 1 else f"{first}s or {more[0]}" if more else first
     called = [name for name in _SYNC_NAMES if name in named]
@@ -247,22 +250,26 @@ def waits_for_collective(functions: dict[str, Any]) -> bool:
 
 def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
     """`120 writes of 10 MB on average, 36 ms each`, `8 fsyncs of 33 ms each`. Of other calls, and
-    of synchronisations by several functions, the one or two kinds that have nearly all the time: `5
-    renames of 3 ms each`, however many seeks there are."""
+    of synchronisations by several functions, the one kind, or of other calls the two kinds, that
+    have nearly all the time: `5 renames of 3 ms each`, however many seeks there are."""
     calls, time_ns = use.calls(kind), use.time_ns(kind)
-    noun = noun_of(kind, functions, calls)
     groups = {word: sums_of(functions, names) for word, names in _GROUPS.get(kind, {}).items()}
     longest = sorted((word for word in groups if groups[word][0]), key=lambda w: -groups[w][1])
     for words in (longest[:1], longest[:2] if kind == "other" else ()):
         made, spent_ns = (sum(groups[word][i] for word in words) for i in (0, 1))
         if words and calls >= made and time_ns >= spent_ns >= NEARLY_ALL * time_ns:
-            (calls, time_ns), noun = (made, spent_ns), "s or ".join(words)
-            break
-    number, each = count(calls, noun), nanoseconds(time_ns // max(calls, 1))
+            return " and ".join(_made(word, *groups[word]) for word in words)
+    noun = noun_of(kind, functions, calls)
     if kind not in MOVING_KINDS:
-        return f"{number} of {each}" + (" each" if calls > 1 else "")
+        return _made(noun, calls, time_ns)
     size = byte_count(use.bytes(kind) / max(calls, 1))
-    return f"{number} of {size} on average, {each} each"
+    each = nanoseconds(time_ns // max(calls, 1))
+    return f"{count(calls, noun)} of {size} on average, {each} each"
+
+
+def _made(noun: str, calls: int, time_ns: int) -> str:
+    each = nanoseconds(time_ns // max(calls, 1))
+    return f"{count(calls, noun)} of {each}" + (" each" if calls > 1 else "")
 
 
 def gathered_of(use: Use, kind: str) -> str:

@@ -26,7 +26,10 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
     files = evidence.files
     begin, end = np.asarray(files["reads_begin"]), np.asarray(files["reads_end"])
     moved = np.asarray(files["bytes_read"])
-    known = (end > begin) & (moved >= REDUNDANT * (end - begin))
+    # What MPI-IO reads without being asked for it is read for what lies between: data sieving.
+    asked = np.asarray(files["mpiio_bytes_read"])
+    again = (asked == 0) | (asked >= REDUNDANT * (end - begin))
+    known = (end > begin) & (moved >= REDUNDANT * (end - begin)) & again
     if kind != "read" or (rows := dominant(evidence, kind, known)) is None:
         return None
     single = only_row(rows)
