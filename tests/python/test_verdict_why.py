@@ -270,6 +270,17 @@ def test_interleaved_in_a_shared_file():
     assert "interleaved" not in shared_by_all(47, size=80 * 80_000)
 
 
+def test_requests_to_other_files_are_in_no_average_with_them():
+    """10,000 reads of 8 B, and 40 of 8 kB each of 5 other files, which take 45 % of the time."""
+
+    def beside(calls: int, size: int) -> str:
+        others = [read(9 * SECOND // 100, b"/run/in.%d" % i, calls * size, calls) for i in range(5)]
+        return first(read(55 * SECOND // 100, b"/run/a.h5", 80_000, 10_000), *others).finding
+
+    assert beside(40, 8000).startswith("40,000 small reads of 8 B on average take 55.0 %")
+    assert beside(10_000, 8).startswith("240,000 small reads of 8 B on average take 100 %")
+
+
 def test_a_stream_is_advised_to_be_buffered():
     line = Interval("io", SECOND, "fwrite", b"/run/log", 55 * 40_000, 40_000, "stdio")
     assert "setvbuf" in first(line).advice

@@ -94,15 +94,15 @@ def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
 
 def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str]) -> str:
     """Opening less often spares no renames, removals, links and directories, and no seeks."""
-    enough = CAUSE_SHARE * use.calls("other")
-    _, listing_ns = sums_of(functions, OTHERS["listing"])
-    if kinds[0] == "other" and listing_ns >= CAUSE_SHARE * use.time_ns("other"):
+    enough_ns = max(CAUSE_SHARE * use.time_ns("other"), 1)
+    groups = {"listing": OTHERS["listing"], "other": CHANGES_OF_NAMES, "seeks": OTHERS["seek"]}
+    spent = {advised: sums_of(functions, names)[1] for advised, names in groups.items()}
+    if kinds[0] == "other" and spent["listing"] >= enough_ns:
         return "listing"
-    if "other" in kinds and calls_of_functions(functions, CHANGES_OF_NAMES) >= enough:
+    if "other" in kinds and spent["other"] >= enough_ns:
         return "other"
     if kinds[0] == "other":
-        seeks = calls_of_functions(functions, OTHERS["seek"])
-        return "seeks" if seeks >= enough else "neither"
+        return "seeks" if spent["seeks"] >= enough_ns else "neither"
     if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and use.calls("open") < REOPENED:
         return "slow open"
     if kinds[0] != "truncate":

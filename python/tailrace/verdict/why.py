@@ -365,6 +365,7 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
     rows = dominant(evidence, kind, _is_small(evidence, kind))
     if rows is None:
         return None
+    rows = _with_most_calls(evidence, kind, rows)
     use = sum_use(evidence.files, rows)
     if use.each_ns(kind) * evidence.ran_in_io >= WAITING_NS:
         text = calls_of(use, kind, evidence.columns["functions"])
@@ -379,6 +380,15 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
     if use.calls(kind) < MANY_REQUESTS:
         return None
     return opened_for_each(evidence, kind) or _small(evidence, kind, rows, use)
+
+
+def _with_most_calls(evidence: Evidence, kind: str, rows: np.ndarray) -> np.ndarray:
+    """The one file of these with nearly all of the calls, where it has half of the time, too:
+    requests of another size to others are in no average with them."""
+    calls, time_ns = (np.asarray(evidence.files[name]) for name in (KINDS[kind][0], f"{kind}_ns"))
+    most = rows[calls[rows].argmax()]
+    enough = time_ns[most] >= CAUSE_SHARE * time_ns.sum()
+    return np.array([most]) if enough and calls[most] >= 0.9 * calls[rows].sum() else rows
 
 
 def _advised_of_slow(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
