@@ -11,6 +11,7 @@ import pytest
 
 from tailrace.study.analysis import crossover
 from tailrace.study.analysis.effects import analyse
+from tailrace.study.analysis.expect import Judgement, evaluate
 from tailrace.study.analysis.findings import Found, find
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
@@ -66,6 +67,20 @@ def test_a_planted_crossover_is_found_where_its_size_allows() -> None:
 
 def sentences(measured: Measured, kind: str) -> list[str]:
     return [finding.text for finding in found_in(measured).findings if finding.kind == kind]
+
+
+def test_levels_that_are_listed_out_of_order_are_put_in_order() -> None:
+    measured = study(
+        {"ranks": [8, 1, 32, 4, 2, 16], "tool": ["x", "y"]},
+        lambda w: w["ranks"] ** -0.1 * (1.0 if w["tool"] == "x" else (6 / w["ranks"]) ** 0.4),
+        scatter=0.02,
+        expect=[{"claim": "?", "falls_until": {"factor": "ranks", "level": 32}}],
+    )
+    (crossing,) = found_in(measured).crossovers
+    assert crossing.crossover.low <= 6 <= crossing.crossover.high
+    assert {along.curve.levels for along in found_in(measured).trends} == {(1, 2, 4, 8, 16, 32)}
+    (answer,) = evaluate(measured)
+    assert answer.answer is Judgement.HELD
 
 
 def test_where_one_side_is_uncertain_that_is_said() -> None:

@@ -272,6 +272,8 @@ def _factor(planned: Mapping[str, Any]) -> StudyFactor:
         level: elided(printable(str(text)), LEVEL_WIDTH)
         for level, text in zip(levels, texts, strict=True)
     }
-    return StudyFactor(
+    found = StudyFactor(
         planned["name"], planned["kind"], levels, printable(planned.get("unit", "")), labels
     )
+    # what falls, rises or crosses does so along the numbers, however a study lists them
+    return replace(found, levels=tuple(sorted(levels))) if found.numeric else found
