@@ -10,6 +10,7 @@ import numpy as np
 from tailrace.study.analysis.comparison import Comparison, compare
 
 from .simulated_curves import Where
+from .simulated_first_runs import DESIGNS, slow_first_runs
 from .study_data import study
 
 LEVELS = {"ranks": [1, 2, 4, 8], "target": ["a", "b"], "method": ["x", "y", "z"]}
@@ -20,6 +21,7 @@ TIMES: dict[str, Callable[[Where], float]] = {
 }
 ODD = {"ranks": 8, "target": "b", "method": "z"}
 
+FEW = {"1 combination": {"tool": ["x"]}, **DESIGNS}
 Noise = Callable[[np.random.Generator, Where], float]
 
 
@@ -84,10 +86,36 @@ def combination_of(name: str, blocks: int, noise: Noise) -> Callable[[int], bool
     return false
 
 
-COMPARISONS = {
-    f"{name}, {blocks} blocks": false_of(name, blocks) for name in TIMES for blocks in (2, 3, 5)
-} | {
-    f"{noise}, {blocks} blocks": combination_of("nothing has changed", blocks, modes)
-    for noise, modes in SHARED_MACHINES.items()
-    for blocks in (2, 3, 4)
-}
+def nothing_changed(design: str, blocks: int, noise: Noise | None) -> Callable[[int], bool]:
+    """In two studies of few combinations, whose runs have two modes, or, without `noise`, whose
+    first runs of blocks take longer: the average is said to rise or to fall, or a combination to
+    have changed."""
+
+    def false(seed: int) -> bool:
+        first, second = (
+            study(FEW[design], lambda w: 10.0, blocks=blocks, noise=noise, seed=2 * seed + at)
+            for at in (0, 1)
+        )
+        if noise is None:
+            first, second = slow_first_runs(first, 1.5), slow_first_runs(second, 1.5)
+        found = compare(first, second)
+        return found.overall.decided or any(one.certain for one in found.combinations)
+
+    return false
+
+
+COMPARISONS = (
+    {f"{name}, {blocks} blocks": false_of(name, blocks) for name in TIMES for blocks in (2, 3, 5)}
+    | {
+        f"{noise}, {blocks} blocks": combination_of("nothing has changed", blocks, modes)
+        for noise, modes in SHARED_MACHINES.items()
+        for blocks in (2, 3, 4)
+    }
+    | {
+        f"{'slow first runs' if noise is None else 'two modes'}, {design}, {blocks} blocks": (
+            nothing_changed(design, blocks, noise)
+        )
+        for design in FEW
+        for blocks, noise in ((2, two_modes(0.5, 2, 0.01)), (3, None))
+    }
+)

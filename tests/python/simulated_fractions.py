@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -60,9 +59,11 @@ def measured(
 ) -> Measured:
     """Three blocks."""
     random, places = np.random.default_rng(seed), _places(design)
+    order = [(block, int(at)) for block in range(3) for at in random.permutation(len(places))]
     rows = [
-        {"run": run, "block": block, "order": run, **where, "elapsed_s": _time(where, planted)}
-        for run, (block, where) in enumerate(itertools.product(range(3), places))
+        {"run": run, "block": block, "order": run, "elapsed_s": _time(places[at], planted)}
+        | dict(places[at])
+        for run, (block, at) in enumerate(order)
     ]
     runs = pd.DataFrame(rows).assign(status="done", reason="")
     runs["elapsed_s"] *= np.exp(random.normal(0, scatter, len(runs)))

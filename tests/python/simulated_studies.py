@@ -37,6 +37,7 @@ from .simulated_curves import (
 )
 from .simulated_dependent import LEVELS_THAT_DEPEND
 from .simulated_failures import FAILING
+from .simulated_first_runs import FIRST_RUNS, TWO_BLOCKS
 from .simulated_fractions import FRACTIONS
 from .simulated_gaps import GAPPY
 from .simulated_shares import SHARES
@@ -457,6 +458,8 @@ def _cases() -> dict[str, Case]:
         ("any runs fail", GAPPY),
         ("share", SHARES),
         ("adaptive", ADAPTIVE),
+        ("slow first runs", FIRST_RUNS),
+        ("two blocks", TWO_BLOCKS),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     return found | {

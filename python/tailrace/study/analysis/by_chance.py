@@ -8,14 +8,18 @@ variance asks for. The greatest of all differences is what any is compared with 
 maximum; P. H. Westfall, S. S. Young, "Resampling-based multiple testing", Wiley 1993).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, permutations
 
 import numpy as np
 
 DRAWS = 4000
 # Two runs do not tell two modes from what lies between.
 RUNS_AT_LEAST = 3
+WAYS_AT_MOST = 10_000
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,43 @@ def by_chance(first: Runs, second: Runs) -> Sequence[float]:
     enough = np.minimum(first.counts, second.counts) >= RUNS_AT_LEAST
     chances = np.maximum(_chances(first, second, *own), _chances(first, second, joint, joint))
     return [float(chance) for chance in np.where(enough, chances, 1.0)]
+
+
+def dealt_out(runs: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
+    """The chance that the averages of two studies lie as far apart if the runs of each combination
+    (of the first study, and of the second) were dealt out to the two anew: in all ways, where there
+    are few. Where there are many, chance hardly ever does, and that is not asked."""
+    pools = [tuple(values[np.isfinite(values)] for values in pair) for pair in runs]
+    ways = [math.comb(len(first) + len(second), len(first)) for first, second in pools]
+    if math.prod(ways) > WAYS_AT_MOST:
+        return 0.0
+    sums = np.zeros(1)
+    for first, second in pools:
+        both, count = np.concatenate([first, second]), len(first)
+        apart = np.array(
+            [
+                np.delete(both, chosen).mean() - both[list(chosen)].mean()
+                for chosen in combinations(range(len(both)), count)
+            ]
+        )
+        sums = (sums[:, None] + apart).reshape(-1)
+    # that which was, is the first of all
+    return float(np.mean(np.abs(sums) >= abs(sums[0]) * (1 - ROUNDING)))
+
+
+def dealt_out_in_blocks(directions: np.ndarray, logs: np.ndarray) -> float:
+    """The chance that the combinations' means differ as much in these orthonormal directions
+    (combinations × directions) if the runs of each block were dealt out to the combinations anew:
+    in all ways, where there are few, as above."""
+    number, blocks = logs.shape
+    if math.factorial(number) ** blocks > WAYS_AT_MOST:
+        return 0.0
+    ways = np.array(list(permutations(range(number))))
+    sums = np.zeros((1, directions.shape[1]))
+    for block in logs.T:
+        sums = (sums[:, None] + block[ways] @ directions).reshape(-1, directions.shape[1])
+    squares = np.sum(sums**2, axis=1)
+    return float(np.mean(squares >= squares[0] * (1 - ROUNDING)))
 
 
 def _chances(

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
+from tailrace.study.analysis.first_runs import FirstRuns
 from tailrace.study.analysis.intervals import LEVEL
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.responses import Response
@@ -27,6 +28,8 @@ OUTLIER_LEAST = 0.05
 CERTAIN = 0.001
 DRIFT_LEAST = 0.01
 REPETITIONS_LEAST = 3
+# The logarithm of a ratio of first runs to others that is worth a word.
+FIRST_RUNS_LEAST = 0.05
 # The half-width of an interval, relative to its median, beyond which single combinations say
 # little.
 WIDE = 0.25
@@ -251,6 +254,26 @@ def bounded(table: Layout, limit_s: float, words: str) -> Caution | None:
         f"{count(number, 'run')} that did not end in {limit_s:g} s {counts} as {limit_s:g} s of"
         f" {words}, and took longer: ratios are at least, or at most, what is said",
         "a longer run.time_limit_s lets them end",
+    )
+
+
+def first_runs(known: FirstRuns, words: str, order: str) -> Caution | None:
+    """`order`: why what being first does cannot be told from something else, where that is so."""
+    hint = (
+        "`warm_up = 1` in the study file makes a run before each block that nobody looks at; more"
+        " repetitions tell the two apart"
+    )
+    if order:
+        return Caution("first runs of blocks", order, hint)
+    low, high = known.ends() if known.known else (0.0, 0.0)
+    if known.p > CERTAIN or min(abs(low), abs(high)) < FIRST_RUNS_LEAST:
+        return None
+    value, least, most = (math.exp(one) for one in (known.value, low, high))
+    return Caution(
+        "first runs of blocks",
+        f"the first run of a block has {value:.2f} times ({least:.2f} to {most:.2f}) the {words} of"
+        " the same run later in a block; in random order this widens intervals",
+        hint,
     )
 
 

@@ -16,11 +16,12 @@ from scipy import stats
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
-from tailrace.study.analysis import cells, words
-from tailrace.study.analysis.by_chance import Runs, by_chance
+from tailrace.study.analysis import cells, first_runs, words
+from tailrace.study.analysis.by_chance import Runs, by_chance, dealt_out
 from tailrace.study.analysis.cautions import is_uneven
 from tailrace.study.analysis.expect import Answer, evaluate
 from tailrace.study.analysis.factors import StudyFactor
+from tailrace.study.analysis.first_runs import FirstRuns
 from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, holm
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
@@ -29,6 +30,13 @@ from tailrace.units import count
 CERTAIN = 0.05
 # A change of all combinations together that is surely less than this is none.
 STEADY = 0.05
+# In fewer blocks the means of two studies are alike within each, and differ between them, by
+# chance, where a run takes longer now and then.
+BLOCKS_AT_LEAST = 3
+
+# Of the first study and of the second.
+Both = tuple[np.ndarray, np.ndarray]
+Known = tuple[FirstRuns, FirstRuns]
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,9 @@ class Comparison:
             how = f"{what[:1].upper()}{what[1:]} is the same in both {change}"
         elif self.overall.decided:
             how = f"{span}, {response} {words.becomes(self.overall)}"
+        elif self.overall.open:
+            unclear = f"whether {response} changes on the average cannot be told"
+            how = f"{span}, {unclear} from so few runs"
         else:
             change = f": {words.compared(self.overall)}" if self.overall.blocks else ""
             how = f"{span}, whether {response} changes on the average cannot be told{change}"
@@ -129,10 +140,7 @@ def compare(first: Measured, second: Measured) -> Comparison:
         (row, places.get(tuple(where.items())), where) for row, where in enumerate(before.where)
     ]
     both = [(a, b, where) for a, b, where in rows if b is not None]
-    pairs = [
-        Pair(where, before.logs[a], after.logs[b], (bool(before.bounds[a]), bool(after.bounds[b])))
-        for a, b, where in both
-    ]
+    pairs = [Pair(where, Side.of(before, a), Side.of(after, b)) for a, b, where in both]
     if not pairs:
         raise TailraceError(
             "the two studies have no combination in common that was run and finished in both",
@@ -141,13 +149,14 @@ def compare(first: Measured, second: Measured) -> Comparison:
     chances = by_chance(
         _runs(before, [row for row, *_ in both]), _runs(after, [row for _, row, _ in both])
     )
+    known = before.first_runs, after.first_runs
     claimed = {answer.claim: answer for answer in evaluate(second)}
     return Comparison(
         first,
         second,
-        _together(pairs),
-        tuple(_by_level(first.varied, pairs)),
-        tuple(_each(pairs, chances)),
+        _together(pairs, known),
+        tuple(_by_level(first.varied, pairs, known)),
+        tuple(_each(pairs, known, chances)),
         len(first.table(first.response).logs) - len(pairs),
         len(second.table(second.response).logs) - len(pairs),
         tuple(
@@ -183,22 +192,54 @@ def _common(study: Measured, names: set[str]) -> Layout:
     return replace(table, factors=tuple(table.factors[i] for i in kept), codes=table.codes[:, kept])
 
 
+class Side(NamedTuple):
+    """A combination's runs in one study: logarithms by block, which of them are the first of their
+    block, and whether the times are the least that they can be."""
+
+    logs: np.ndarray
+    first: np.ndarray
+    bound: bool
+
+    @classmethod
+    def of(cls, table: Layout, row: int) -> "Side":
+        logs = table.logs[row]
+        first = np.zeros(len(logs), dtype=bool) if table.first is None else table.first[row]
+        return cls(logs, first_runs.among(first, logs), bool(table.bounds[row]))
+
+
 class Pair(NamedTuple):
-    """A combination's runs in both studies, and in which of them their times are the least that
-    they can be."""
+    """A combination's runs in both studies."""
 
     where: Mapping[str, Any]
-    first: np.ndarray
-    second: np.ndarray
-    bounds: tuple[bool, bool]
+    before: Side
+    after: Side
 
     @property
-    def ratio(self) -> Estimate:
-        found = welch(self.first, self.second)
-        low = 1 / UNBOUNDED if self.bounds[0] else found.low
-        high = UNBOUNDED if self.bounds[1] else found.high
-        surely = not any(self.bounds) or not low <= 1 <= high
+    def bound(self) -> bool:
+        return self.before.bound or self.after.bound
+
+    def ratio(self, known: Known) -> Estimate:
+        firsts = self.before.first, self.after.first
+        found = _without_first_runs(welch(self.before.logs, self.after.logs), firsts, known)
+        low = 1 / UNBOUNDED if self.before.bound else found.low
+        high = UNBOUNDED if self.after.bound else found.high
+        surely = not self.bound or not low <= 1 <= high
         return replace(found, low=low, high=high, p=found.p if surely else 1.0)
+
+
+def _without_first_runs(found: Estimate, firsts: Both, known: Known) -> Estimate:
+    """Where slower first runs of blocks, and nothing else, would make such a difference, less what
+    they take longer in each study. `firsts`: which runs are, or which share of a block."""
+    if not first_runs.alone_part(*firsts):
+        return found
+    before, after = (float(np.nanmean(first)) for first in firsts)
+    some = [one for one, share in zip(known, (before, after), strict=True) if share]
+    if not all(one.known for one in some):
+        return first_runs.allowed_for(found, 1.0, first_runs.UNKNOWN)
+    value = sum(share * one.value for one, share in zip(known, (-before, after), strict=True))
+    errors = (share * one.error for one, share in zip(known, (before, after), strict=True) if share)
+    longer = FirstRuns(value, math.hypot(*errors), min(one.freedom for one in some))
+    return first_runs.allowed_for(found, 1.0, longer)
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> Estimate:
@@ -222,15 +263,22 @@ def welch(first: np.ndarray, second: np.ndarray) -> Estimate:
     )
 
 
-def _together(pairs: Sequence[Pair]) -> Estimate:
+def _together(pairs: Sequence[Pair], known: Known) -> Estimate:
     """By the means of the blocks that have all these combinations, of those whose times are known;
-    where there is none, nothing is known."""
-    known = [pair for pair in pairs if not any(pair.bounds)]
-    if not known:
+    where there is none, nothing is known. Where so few runs could be dealt out in few ways, and a
+    twentieth of these looks as much like a change, nothing is known either."""
+    some = [pair for pair in pairs if not pair.bound]
+    if not some:
         return welch(np.empty(0), np.empty(0))
-    return welch(
-        _block_means([pair.first for pair in known]), _block_means([pair.second for pair in known])
-    )
+    sides = [pair.before for pair in some], [pair.after for pair in some]
+    before, after = (_block_means([side.logs for side in of]) for of in sides)
+    firsts = [_block_means([side.first for side in of]) for of in sides]
+    found = _without_first_runs(welch(before, after), (firsts[0], firsts[1]), known)
+    if found.decided and min(len(before), len(after)) < BLOCKS_AT_LEAST:
+        chance = dealt_out([(pair.before.logs, pair.after.logs) for pair in some])
+        if chance > CERTAIN:
+            return replace(found, low=1 / UNBOUNDED, high=UNBOUNDED, p=chance)
+    return found
 
 
 def _block_means(rows: Sequence[np.ndarray]) -> np.ndarray:
@@ -244,14 +292,14 @@ def _block_means(rows: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _by_level(
-    factors: Sequence[StudyFactor], pairs: Sequence[Pair]
+    factors: Sequence[StudyFactor], pairs: Sequence[Pair], known: Known
 ) -> list[tuple[str, Any, Estimate]]:
     answer = []
     for factor in factors:
         for level in factor.levels:
             some = [pair for pair in pairs if pair.where[factor.name] == level]
             if some:
-                answer.append((factor.name, level, _together(some)))
+                answer.append((factor.name, level, _together(some, known)))
     return answer
 
 
@@ -264,9 +312,9 @@ def _runs(table: Layout, rows: Sequence[int]) -> Runs:
     return Runs(table.logs[rows], relative[rows])
 
 
-def _each(pairs: Sequence[Pair], chances: Sequence[float]) -> list[Changed]:
+def _each(pairs: Sequence[Pair], known: Known, chances: Sequence[float]) -> list[Changed]:
     """`chances`: that one differs so much where nothing has changed."""
-    ratios = [pair.ratio for pair in pairs]
+    ratios = [pair.ratio(known) for pair in pairs]
     p = np.array([ratio.p if math.isfinite(ratio.p) else 1.0 for ratio in ratios])
     return [
         Changed(pair.where, ratio, max(float(corrected), chance))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from tailrace.study.analysis import first_runs
 from tailrace.study.analysis.cells import Spread
 from tailrace.study.analysis.intervals import (
     LEVEL,
@@ -96,6 +97,7 @@ class Family:
         found = (
             of_blocks(values, self.prior(curve), scale, level, doubt) if scale else exact(values)
         )
+        found = _without_first_runs(found, curve, weights)
         return _with_bounds(found.widened(*margin(curve, weights)), curve, weights)
 
     def prior(self, curve: Curve) -> Prior:
@@ -113,6 +115,17 @@ class Family:
                 variances, np.array([len(values) - 1 for values, _ in samples])
             )
         return self._priors[place]
+
+
+def _without_first_runs(found: Estimate, curve: Curve, weights: Weights) -> Estimate:
+    """Where slower first runs of blocks, and nothing else, would look like this, it is told as far
+    as it is more."""
+    if curve.first is None or not found.known:
+        return found
+    shares = by_block(replace(curve, logs=curve.first), weights)
+    if len(shares) and first_runs.alone_say_so(shares):
+        return first_runs.allowed_for(found, float(np.mean(shares)), curve.first_runs)
+    return found
 
 
 def _with_bounds(found: Estimate, curve: Curve, weights: Weights) -> Estimate:

@@ -25,14 +25,17 @@ from itertools import combinations
 import numpy as np
 from scipy import linalg, stats
 
-from tailrace.study.analysis import alike, box
+from tailrace.study.analysis import alike, box, first_runs
 from tailrace.study.analysis.alike import Contrast
+from tailrace.study.analysis.by_chance import dealt_out_in_blocks
 from tailrace.study.analysis.cells import Cells, cells, smoothed
 from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, exponential, holm
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.model import Model, Term, model, triples
 
 ERROR_RATE = 0.05
+# With fewer, chance alone is asked too.
+BLOCKS_AT_LEAST = 3
 SHOWN_LEVELS, SHOWN_LEVELS_OF_THREE = 60, 10
 # So many combinations that do not follow the model are named.
 STRANGE_AT_MOST = 3
@@ -47,7 +50,7 @@ class Effect:
     the ratio of the response at `high` to that at `low`; of an interaction, that ratio of the first
     factor at the second's `high` over the same at its `low`. `share` is that of the variation of
     the logarithms in the study. `aliases`: interactions that a fraction of a design mixes up with
-    it.
+    it. `may_be_first_runs`: whether it may be nothing but that first runs of blocks are slower.
     """
 
     factors: tuple[str, ...]
@@ -62,6 +65,7 @@ class Effect:
     low: tuple[int, ...]
     share: float
     aliases: tuple[tuple[str, ...], ...] = ()
+    may_be_first_runs: bool = False
 
     @property
     def matters(self) -> bool:
@@ -177,22 +181,34 @@ def _any_bound(table: Layout, name: str, code: int) -> bool:
 def _analyse(table: Layout, interactions: bool) -> Analysis:
     combinations_all, blocks = table.logs.shape
     known = np.isfinite(table.logs).any(axis=1)
-    table = Layout(table.factors, table.codes[known], table.logs[known], balanced=table.balanced)
+    table = Layout(
+        table.factors,
+        table.codes[known],
+        table.logs[known],
+        balanced=table.balanced,
+        first=None if table.first is None else table.first[known],
+    )
     enough = blocks > 1 and len(table.codes) > 1
     found = cells(table.logs, table.spread) if enough else None
     if found is None:
         return Analysis((), len(table.codes), combinations_all, blocks)
     found = smoothed(found, table.spread)
+    first = _first_runs(table)
     fitted = model(table.codes, interactions=interactions)
+    if first is not None and not table.first_runs.known:
+        known = first_runs.beside(fitted.basis, first.means, found.means)
+        table = replace(table, known_first_runs=known)
     told, apart = _comparable(fitted, table, found)
-    effects = [_Fit(table, found, *each).effect() for each in told]
+    effects = [_Fit(table, found, first, *each).effect() for each in told]
     lack = _lack_of_fit(fitted, found)
+    if lack is not None and lack <= ERROR_RATE and first is not None:
+        lack = _lack_without_first_runs(fitted, table, first, lack)
     raw = [effect.p_runs for effect in effects] + ([] if lack is None else [lack])
     corrected = [float(p) for p in holm(raw)]
     effects = _corrected(effects, corrected[: len(effects)])
     misfit = None
     if lack is not None:
-        misfit, more = _explained(table, found, corrected[-1], interactions)
+        misfit, more = _explained(table, found, first, corrected[-1], interactions)
         effects += more
     if table.balanced:
         effects = [_with_aliases(effect, fitted, table) for effect in effects]
@@ -245,6 +261,25 @@ def _lack_of_fit(fitted: Model, found: Cells) -> float | None:
     return box.beyond(fitted.basis, found).p
 
 
+def _first_runs(table: Layout) -> Cells | None:
+    """What the runs would be if nothing but being the first of a block took any time."""
+    if table.first is None:
+        return None
+    found = cells(first_runs.among(table.first, table.logs), table.spread)
+    return None if found is None else smoothed(found, table.spread)
+
+
+def _lack_without_first_runs(fitted: Model, table: Layout, first: Cells, lack: float) -> float:
+    """p, where slower first runs alone would make it small: of what is left without them, as far as
+    that is known."""
+    only, known = _lack_of_fit(fitted, first), table.first_runs
+    if table.first is None or only is None or only > ERROR_RATE:
+        return lack
+    left = cells(table.logs - known.value * table.first, table.spread) if known.known else None
+    without = None if left is None else _lack_of_fit(fitted, smoothed(left, table.spread))
+    return 1.0 if without is None else max(lack, without)
+
+
 def _with_aliases(effect: Effect, fitted: Model, table: Layout) -> Effect:
     names = [factor.name for factor in table.factors]
     for term in fitted.terms:
@@ -255,7 +290,7 @@ def _with_aliases(effect: Effect, fitted: Model, table: Layout) -> Effect:
 
 
 def _explained(
-    table: Layout, found: Cells, p: float, interactions: bool
+    table: Layout, found: Cells, first: Cells | None, p: float, interactions: bool
 ) -> tuple[LackOfFit, list[Effect]]:
     """Which interactions of three explain the lack of fit, and what remains then. They are looked
     for only where there is one for certain, so that p is Holm's over them alone."""
@@ -265,7 +300,7 @@ def _explained(
         return LackOfFit(p, _strange(table, found, model(table.codes, (), False).basis)), []
     whole = model(table.codes, () if table.balanced else triples(table.codes))
     of_three = [pair for pair in _pairs(whole) if len(pair[0].positions) == 3]
-    effects = [_Fit(table, found, *pair).effect() for pair in of_three]
+    effects = [_Fit(table, found, first, *pair).effect() for pair in of_three]
     effects = _corrected(effects, [float(one) for one in holm([e.p_runs for e in effects])])
     certain = tuple(
         pair[0].positions for pair, effect in zip(of_three, effects, strict=True) if effect.matters
@@ -295,16 +330,19 @@ class _Fit:
         self,
         table: Layout,
         found: Cells,
+        first: Cells | None,
         term: Term,
         rows: np.ndarray,
         contrast: Contrast | None = None,
     ) -> None:
-        """`contrast`: between which levels its size is, where combinations are missing."""
+        """`first`: what runs would be if being the first of a block took time and nothing else did.
+        `contrast`: between which levels its size is, where combinations are missing."""
         self.table, self.found, self.term, self.rows = table, found, term, rows
-        self.contrast = contrast
+        self.first, self.contrast = first, contrast
         self.columns = len(rows)
         self.coefficients = rows @ found.means
         directions, _ = linalg.qr(rows.T, mode="economic")
+        self.directions = directions
         self.runs = box.within(directions, found)
         self._between_blocks()
 
@@ -331,7 +369,13 @@ class _Fit:
 
     def effect(self) -> Effect:
         table, term = self.table, self.term
-        size, high, low = self._largest()
+        weights, high, low = self._largest()
+        size, p, doubted = self._size(weights), self.blocks_p, self._may_be_first_runs()
+        if doubted and self.first is not None:
+            size = first_runs.allowed_for(size, float(weights @ self.first.means), table.first_runs)
+            p = max(p, size.p)
+        if p <= ERROR_RATE and table.logs.shape[1] < BLOCKS_AT_LEAST:
+            p = max(p, self._by_chance())
         by_runs = (self.runs.f, self.runs.error_freedom, self.runs.p)
         by_blocks = (self.blocks_f, self.blocks_freedom, max(self.blocks_p, self.runs.p))
         f, error_freedom, p_runs = by_blocks if self.of_blocks else by_runs
@@ -340,14 +384,31 @@ class _Fit:
             freedom=self.columns,
             f=f,
             error_freedom=error_freedom,
-            p=self.blocks_p,
+            p=p,
             p_runs=p_runs,
             p_holm=math.nan,
             size=size,
             high=tuple(int(of[at]) for of, at in zip(term.levels, high, strict=True)),
             low=tuple(int(of[at]) for of, at in zip(term.levels, low, strict=True)),
             share=self._share(),
+            may_be_first_runs=doubted and p > ERROR_RATE,
         )
+
+    def _may_be_first_runs(self) -> bool:
+        """Whether first runs that are slower, and nothing else, would be taken for this effect."""
+        if self.first is None or not self._passes:
+            return False
+        return _Fit(self.table, self.first, None, self.term, self.rows, self.contrast)._passes
+
+    def _by_chance(self) -> float:
+        """Of two blocks: the runs of few combinations are alike in both, and differ within each, by
+        chance, where a run takes longer now and then."""
+        logs = self.found.means[:, None] + np.nan_to_num(self.found.residuals)
+        return dealt_out_in_blocks(self.directions, logs)
+
+    @property
+    def _passes(self) -> bool:
+        return max(self.runs.p, self.blocks_p) <= ERROR_RATE
 
     def _share(self) -> float:
         logs = self.table.logs
@@ -357,18 +418,19 @@ class _Fit:
         noise = self.columns * self.runs.scale * float(runs.mean())
         return max(0.0, _over(float(np.sum(runs * fitted**2)) - noise, total)) if total else 0.0
 
-    def _largest(self) -> tuple[Estimate, tuple[int, ...], tuple[int, ...]]:
-        """The ratio between the levels that differ most, with Scheffé's interval."""
+    def _largest(self) -> tuple[np.ndarray, tuple[int, ...], tuple[int, ...]]:
+        """Of the combinations' means, what is the logarithm of the ratio between the levels that
+        differ most; and these levels."""
         if self.contrast is not None:
-            return self._size(self.contrast.weights), self.contrast.high, self.contrast.low
+            return self.contrast.weights, self.contrast.high, self.contrast.low
         high, low = _extremes(self.term, self.coefficients)
         weights = np.ones(1)
         for coding, i, j in zip(self.term.codings, high, low, strict=True):
             weights = np.outer(weights, coding[i] - coding[j]).reshape(-1)
-        return self._size(weights @ self.rows), high, low
+        return weights @ self.rows, high, low
 
     def _size(self, weights: np.ndarray) -> Estimate:
-        """Of a weighted sum of the combinations' means."""
+        """Of a weighted sum of the combinations' means, with Scheffé's interval."""
         value, (error, freedom) = float(weights @ self.found.means), self._error(weights)
         scheffe = math.sqrt(self.columns * float(stats.f.ppf(LEVEL, self.columns, freedom)))
         return Estimate(

@@ -385,6 +385,8 @@ def _quiet_finding(study: Measured, view: View, effect: Effect) -> StudyFinding:
         text = f"{unless}{where}{about} does not matter to {response}"
         return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size)
     text = f"whether {about} matters to {response} cannot be told from these runs"
+    if effect.may_be_first_runs:
+        text += f": {words.opened(factor, *study.opened_most(factor.name))}"
     return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailrace.study.analysis import cells
+from tailrace.study.analysis import cells, first_runs
 from tailrace.study.analysis.factors import StudyFactor
+from tailrace.study.analysis.first_runs import FirstRuns
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,9 @@ class Layout:
     over a factor's levels are comparable. `bands`: of combinations that were simulated, the
     logarithms between which their time lies, NaN of others; they have the same time in every block.
     `thinned`: combinations whose slow runs may be missing, so that their times are the least that
-    they can be.
+    they can be. `first`: which runs are the first of their block, and nothing went before them that
+    could have warmed up what they use. `known_first_runs`: `first_runs` of the study that this is a
+    part of.
     """
 
     factors: tuple[StudyFactor, ...]
@@ -35,6 +38,18 @@ class Layout:
     balanced: bool = False
     bands: np.ndarray | None = None
     thinned: np.ndarray | None = None
+    first: np.ndarray | None = None
+    known_first_runs: FirstRuns | None = None
+
+    @cached_property
+    def first_runs(self) -> FirstRuns:
+        """How much longer they take for being the first."""
+        if self.known_first_runs is not None:
+            return self.known_first_runs
+        if self.first is None:
+            return first_runs.UNKNOWN
+        ran = ~self.simulated
+        return first_runs.estimated(self.first[ran], self.logs[ran], self.spread[ran])
 
     @cached_property
     def scatter(self) -> cells.Spread:
@@ -58,6 +73,16 @@ class Layout:
         """`logs` without what each block has in common."""
         ran, answer = ~self.simulated, self.logs.copy()
         answer[ran] -= cells.block_effects(self.logs[ran], self.spread[ran])
+        return answer
+
+    @cached_property
+    def adjusted_first(self) -> np.ndarray | None:
+        """Of each run, by how much of a first run's delay `adjusted` is longer; None where no run
+        is known to be the first."""
+        if self.first is None:
+            return None
+        ran, answer = ~self.simulated, first_runs.among(self.first, self.logs)
+        answer[ran] -= cells.block_effects(answer[ran], self.spread[ran])
         return answer
 
     @cached_property
@@ -131,6 +156,8 @@ class Layout:
             self.balanced,
             None if self.bands is None else self.bands[keep],
             None if self.thinned is None else self.thinned[keep],
+            None if self.first is None else self.first[keep],
+            self.first_runs,
         )
 
     def varied(self) -> tuple[StudyFactor, ...]:
@@ -148,10 +175,12 @@ def layout(
     values: str | pd.Series,
     censored: pd.Series | None = None,
     bands: pd.DataFrame | None = None,
+    first: frozenset[int] = frozenset(),
 ) -> Layout:
     """Of the finished runs. `values`: a column, or a series aligned with `runs`; only positive ones
     have logarithms. `censored`: which values are the least that they can be. `bands`: between what
-    values each simulated one lies."""
+    values each simulated one lies. `first`: the numbers of the runs that are the first of their
+    block."""
     series = runs[values] if isinstance(values, str) else values
     numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     codes = np.column_stack([codes_of(runs[factor.name], factor) for factor in factors])
@@ -168,6 +197,8 @@ def layout(
     if censored is not None:
         ended[at] = censored.to_numpy(dtype=bool)[usable]
     found = Layout(tuple(factors), combinations, logs, numbered, ended)
+    if first:
+        found = replace(found, first=np.isin(numbered, list(first)))
     return found if bands is None else _with_bands(found, bands.to_numpy(dtype=float)[usable], at)
 
 
@@ -195,7 +226,8 @@ class Curve:
     `where` holds the levels of the factors that are not averaged over, `averaged` the number of
     combinations that were. `scatter`: how the values at each level do, relative to a run elsewhere.
     `bounds`: at which levels the values are the least that they can be. `margins`: by how much less
-    and more they may be where they were simulated.
+    and more they may be where they were simulated. `first`: which share of what was averaged are
+    first runs of their block, which take `first_runs` longer.
     """
 
     where: Mapping[str, Any]
@@ -205,6 +237,8 @@ class Curve:
     scatter: cells.Spread = cells.NO_SPREAD
     bounds: tuple[bool, ...] = ()
     margins: np.ndarray | None = None
+    first: np.ndarray | None = None
+    first_runs: FirstRuns = first_runs.UNKNOWN
 
     def at(self, level: Any) -> np.ndarray:
         return self.logs[self.levels.index(level)]
@@ -252,6 +286,10 @@ def _curve(
     stack[rows, columns] = table.adjusted[combinations]
     bounds[rows, columns] = table.bounds[combinations]
     margins[rows, columns] = table.margins[combinations]
+    firsts = None
+    if table.adjusted_first is not None:
+        firsts = np.full(stack.shape, np.nan)
+        firsts[rows, columns] = table.adjusted_first[combinations]
     kept = _with_all_levels(stack)
     averaged = np.isin(rows, kept)
     there = columns[averaged] == np.arange(len(present))[:, None]
@@ -268,6 +306,8 @@ def _curve(
         table.scatter.of(np.array(combinations)[averaged]).sums(means**2),
         tuple(bounds[kept].any(axis=0).tolist()),
         np.nanmean(margins[kept], axis=0),
+        None if firsts is None else _mean(firsts[kept], table.balanced),
+        table.first_runs,
     )
 
 

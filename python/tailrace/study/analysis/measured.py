@@ -181,6 +181,23 @@ class Measured:
         ended = (runs["status"] == RunStatus.TIMEOUT).to_numpy()
         return failing(codes, lost), failing(codes, lost & ~ended)
 
+    @cached_property
+    def first_runs(self) -> frozenset[int]:
+        """The runs that were the first of their block, and not the only one, however they ended;
+        none where others went before, to warm up what they use."""
+        runs = self.runs[~self.runs["status"].isin(NOT_RUN)]
+        if runs.empty or "order" not in runs or self.plan["study"].get("warm_up"):
+            return frozenset()
+        several = runs[runs.groupby("block")["run"].transform("size") > 1]
+        return frozenset(several.loc[several.groupby("block")["order"].idxmin(), "run"].astype(int))
+
+    def opened_most(self, name: str) -> tuple[Any, int, int]:
+        """The level of a factor that most blocks began with, how many did, and of how many."""
+        levels = self.runs.loc[self.runs["run"].isin(self.first_runs), name]
+        counts = {level: int((levels == level).sum()) for level in self.factor(name).levels}
+        most = max(counts, key=counts.__getitem__)
+        return most, counts[most], len(levels)
+
     def _thinned(self, table: Layout, name: str) -> np.ndarray:
         found = self.failing(name)
         if not found.thinned.any():
@@ -196,13 +213,14 @@ class Measured:
         name = column.column if isinstance(column, Response) else column
         if isinstance(name, pd.Series):
             return layout(self.done, self.factors, name)
+        first = self.first_runs
         if not self._counts_ended(name):
             bands = _bands(self.done, name)
-            return layout(self.done, self.factors, self.column(name), bands=bands)
+            return layout(self.done, self.factors, self.column(name), bands=bands, first=first)
         runs = pd.concat([self.done, self.ended.assign(**{name: self.time_limit_s})])
         runs = runs.reset_index(drop=True)
         ended = runs["status"] == RunStatus.TIMEOUT
-        return layout(runs, self.factors, name, ended, _bands(runs, name))
+        return layout(runs, self.factors, name, ended, _bands(runs, name), first)
 
     @cached_property
     def ended(self) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from tailrace.study.analysis.cautions import (
     busy,
     cautions,
     crowded,
+    first_runs,
     rebuilt,
     side_by_side,
 )
@@ -127,7 +128,8 @@ class Summary:
         table = self._ran_table(response)
         found = cautions(done, varied, response, table, self.ran.planned)
         limit = bounded(table, self.study.time_limit_s, response.words)
-        found += [caution for caution in (rebuilt(done), limit) if caution is not None]
+        first = first_runs(table.first_runs, response.words, self._confounded())
+        found += [caution for caution in (rebuilt(done), limit, first) if caution is not None]
         # it ran on nodes that this environment does not describe
         if self.study.plan["study"].get("slurm"):
             return found
@@ -138,6 +140,13 @@ class Summary:
             crowded(done, varied, int(environment.get("cores") or 0)),
         ]
         return found + [caution for caution in machine if caution is not None]
+
+    def _confounded(self) -> str:
+        """Which levels went first so often that what they do cannot be told from that."""
+        names = {e.factors[0]: None for e in self.analysis.effects if e.may_be_first_runs}
+        factors = [self.study.factor(name) for name in names]
+        told = [words.opened(one, *self.ran.opened_most(one.name)) for one in factors]
+        return "; ".join(told[:1]) and f"{'; '.join(told)}: the two cannot be told apart"
 
     @cached_property
     def headline(self) -> str:
@@ -330,6 +339,7 @@ def _effect(study: Measured, effect: Effect) -> dict[str, Any]:
         "p_holm": effect.p_holm,
         "p_runs": effect.p_runs,
         "aliases": [list(names) for names in effect.aliases],
+        "may_be_first_runs": effect.may_be_first_runs,
     }
 
 

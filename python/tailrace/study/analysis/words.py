@@ -92,6 +92,12 @@ def _either(factor: StudyFactor, levels: list[Any]) -> str:
     return " or ".join([", ".join([first, *others[:-1]]), others[-1]]) if others else first
 
 
+def opened(factor: StudyFactor, level: Any, number: int, blocks: int) -> str:
+    """Why a difference may be due to the order of runs."""
+    which = f"each of {blocks}" if number == blocks else f"{number} of {blocks}"
+    return f"{which} blocks began with {named(factor, level)}, and a first run may be slower"
+
+
 def joined(texts: Sequence[str], last: str = "and") -> str:
     if len(texts) < 2:
         return "".join(texts)

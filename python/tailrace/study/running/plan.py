@@ -68,12 +68,26 @@ def make(store: Store, loaded: Loaded, seed: int | None, targets: Mapping[str, s
         values = _same(store, loaded, seed)
         _check_simulated(loaded.study, values.get("targets", {}), targets)
         return _plan(store, loaded, values)
-    values = new(loaded, secrets.randbits(SEED_BITS) if seed is None else seed)
+    values = new(loaded, drawn(loaded) if seed is None else seed)
     return _plan(
         store,
         loaded,
         values | {"targets": {name: str(Path(path).absolute()) for name, path in targets.items()}},
     )
+
+
+def drawn(loaded: Loaded) -> int:
+    """A seed by which no combination goes first in every block: what it does could not be told from
+    what being first does. Of one combination, or one block, there is none."""
+    every, blocks = design.combinations(loaded.study), loaded.study.repetitions
+    seed = secrets.randbits(SEED_BITS)
+    while len(every) > 1 and blocks > 1 and _one_goes_first(design.Design(every, seed), blocks):
+        seed = secrets.randbits(SEED_BITS)
+    return seed
+
+
+def _one_goes_first(made: design.Design, blocks: int) -> bool:
+    return len({made.block(number)[0].combination for number in range(blocks)}) == 1
 
 
 def _plan(store: Store, loaded: Loaded, values: dict[str, Any]) -> Plan:

@@ -1,0 +1,129 @@
+"""What may be due to a run being the first of its block: a cold cache, a mount that wakes up, a
+processor that has slowed down while it waited.
+
+A random order spreads this over all combinations, but not where blocks are few: of two combinations
+one goes first in all of three blocks in a quarter of studies, and nothing is left then to tell what
+it does from what being first does. So of every difference it is asked whether first runs that are
+slower, and nothing else, would have been taken for one. Where they would, the difference is told as
+far as it is more than what first runs take longer elsewhere; and not at all where one combination
+goes first in every block, unless it is more than any first run is likely to take longer.
+"""
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from tailrace.study.analysis import cells
+from tailrace.study.analysis.intervals import LEVEL, Estimate, exponential
+
+# So many times as long as later a first run may take where nothing tells how long it does.
+AT_MOST = 10
+# Less than this of a run's weight is rounding.
+NOTHING = 1e-9
+
+
+class FirstRuns(NamedTuple):
+    """How much longer the first run of a block takes than it would elsewhere, as a logarithm, its
+    standard error, and the degrees of freedom of that; infinite over 0 where nothing tells."""
+
+    value: float
+    error: float
+    freedom: float
+
+    @property
+    def p(self) -> float:
+        if not self.known or not self.error:
+            return 1.0
+        return 2 * float(stats.t.sf(abs(self.value) / self.error, self.freedom))
+
+    @property
+    def known(self) -> bool:
+        return self.freedom > 0
+
+    def ends(self, level: float = LEVEL) -> tuple[float, float]:
+        """Of its interval."""
+        half = float(stats.t.ppf(0.5 + level / 2, self.freedom)) * self.error
+        return self.value - half, self.value + half
+
+
+UNKNOWN = FirstRuns(0.0, math.inf, 0.0)
+
+
+def among(first: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """Which runs are the first of their block, as numbers: NaN where there is no run."""
+    return np.where(np.isfinite(logs), first.astype(float), np.nan)
+
+
+def estimated(first: np.ndarray, logs: np.ndarray, spread: np.ndarray) -> FirstRuns:
+    """From the runs that are the first of their block in one block and not in another, beside what
+    their combination and their block have in common."""
+    own, found = cells.cells(among(first, logs), spread), cells.cells(logs, spread)
+    if own is None or found is None:
+        return UNKNOWN
+    weights = 1 / spread[:, None]
+    square = float(np.nansum(weights * own.residuals**2))
+    freedom = found.all_freedom - 1
+    if square < NOTHING or freedom < cells.LEAST_FREEDOM:
+        return UNKNOWN
+    value = float(np.nansum(weights * own.residuals * found.residuals)) / square
+    left = float(np.nansum(weights * (found.residuals - value * own.residuals) ** 2)) / freedom
+    return FirstRuns(value, math.sqrt(left / square), freedom)
+
+
+def beside(basis: np.ndarray, first: np.ndarray, means: np.ndarray) -> FirstRuns:
+    """Where a combination goes first in every block: from what the combinations' means have beside
+    a model, of which `basis` is an orthonormal basis. `first`: each one's share of first runs."""
+    own, found = (values - basis @ (basis.T @ values) for values in (first, means))
+    square, freedom = float(own @ own), len(basis) - basis.shape[1] - 1
+    if square < NOTHING or freedom < 1:
+        return UNKNOWN
+    value = float(own @ found) / square
+    left = float(np.sum((found - value * own) ** 2)) / freedom
+    return FirstRuns(value, math.sqrt(left / square), freedom)
+
+
+def alone_say_so(shares: np.ndarray) -> bool:
+    """Whether first runs that are slower, and nothing else, would make a difference certain.
+    `shares`: in each block, how many more first runs one side of it has."""
+    mean, blocks = float(np.mean(shares)), len(shares)
+    if abs(mean) < NOTHING:
+        return False
+    error = float(np.std(shares, ddof=1)) / math.sqrt(blocks) if blocks > 1 else 0.0
+    return abs(mean) > float(stats.t.ppf(0.5 + LEVEL / 2, max(blocks - 1, 1))) * error
+
+
+def alone_part(before: np.ndarray, after: np.ndarray) -> bool:
+    """The same of two studies, by the shares of first runs in the blocks of each, without NaN."""
+    sides = [side[np.isfinite(side)] for side in (before, after)]
+    if min(map(len, sides)) < 2:
+        return False
+    apart = abs(float(sides[1].mean() - sides[0].mean()))
+    first, second = (float(np.var(side, ddof=1)) / len(side) for side in sides)
+    if apart < NOTHING or math.sqrt(first + second) < NOTHING:
+        return apart >= NOTHING
+    wobble = first**2 / (len(sides[0]) - 1) + second**2 / (len(sides[1]) - 1)
+    quantile = float(stats.t.ppf(0.5 + LEVEL / 2, (first + second) ** 2 / wobble))
+    return apart > quantile * math.sqrt(first + second)
+
+
+def allowed_for(found: Estimate, share: float, known: FirstRuns) -> Estimate:
+    """A ratio less what first runs take longer elsewhere. `share`: how many more of them it has."""
+    if not found.known:
+        return found
+    if not known.known:
+        reach = abs(share) * math.log(AT_MOST)
+        wider = found.widened(-reach, reach)
+        return replace(wider, p=found.p if wider.decided else 1.0)
+    value, low, high = (math.log(one) for one in (found.value, found.low, found.high))
+    freedom = min(found.freedom, known.freedom)
+    quantile = float(stats.t.ppf(0.5 + found.level / 2, freedom))
+    own = (high - low) / 2 / float(stats.t.ppf(0.5 + found.level / 2, found.freedom))
+    error = math.hypot(own, share * known.error)
+    centre = value - share * known.value
+    p = 2 * float(stats.t.sf(abs(centre) / error, freedom)) if error > 0 else float(centre == 0)
+    low, high = centre - quantile * error, centre + quantile * error
+    value, low, high = (exponential(one) for one in (centre, low, high))
+    return replace(found, value=value, low=low, high=high, p=p, freedom=freedom)

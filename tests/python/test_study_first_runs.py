@@ -1,0 +1,118 @@
+"""What may be due to a run being the first of its block is not told of what it does; and so of two
+blocks of few combinations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tailrace.study.analysis.comparison import compare
+from tailrace.study.analysis.expect import Judgement, evaluate
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.summary import Summary
+from tailrace.study.definition import design, loader
+from tailrace.study.running.plan import drawn
+
+from . import study_data
+from .simulated_first_runs import FASTER, cold, slow_first_runs
+from .study_files import COMMAND, write
+
+TOOL = {"tool": ["x", "y"]}
+
+
+def in_this_order(blocks: str, y_over_x: float, warm_up: int = 0) -> Measured:
+    """`blocks`: which of the two went first in each. One per cent of scatter."""
+    random, rows = np.random.default_rng(1), []
+    for block, first in enumerate(blocks):
+        for tool in (first, "y" if first == "x" else "x"):
+            elapsed = (10 * y_over_x if tool == "y" else 10) * np.exp(random.normal(0, 0.01))
+            rows.append({"block": block, "tool": tool, "elapsed_s": elapsed})
+    runs = pd.DataFrame(rows).assign(status="done", reason="")
+    runs["run"] = runs["order"] = range(len(runs))
+    plan = study_data.plan(TOOL, FASTER, "elapsed_s")
+    plan["study"]["warm_up"] = warm_up
+    return Measured(plan, runs)
+
+
+def told(study: Measured) -> bool:
+    return "takes" in Summary(study).headline
+
+
+def caution(study: Measured) -> str:
+    return {one.kind: one.text for one in Summary(study).cautions}.get("first runs of blocks", "")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "y_over_x", "warm_up", "so_it_is"),
+    [
+        ("yyy", 1.5, 0, False),
+        ("yyy", 1.5, 1, True),
+        ("xyy", 1.5, 0, True),
+        ("xxx", 1.5, 0, False),
+        # more than a first run takes longer
+        ("yyy", 20, 0, True),
+        # the one time that x goes first says that this costs nothing
+        ("yyyyyyyx", 1.5, 0, True),
+    ],
+)
+def test_what_goes_first_in_every_block_is_not_told_to_be_slower(
+    blocks: str, y_over_x: float, warm_up: int, so_it_is: bool
+) -> None:
+    study = in_this_order(blocks, y_over_x, warm_up)
+    assert told(study) is so_it_is
+    (answer,) = evaluate(study)
+    assert answer.answer is (Judgement.HELD if so_it_is else Judgement.UNDECIDED)
+
+
+def test_the_report_says_why() -> None:
+    study = in_this_order("yyy", 1.5)
+    why = "each of 3 blocks began with tool y, and a first run may be slower"
+    (finding,) = Summary(study).found.findings
+    unclear = "whether tool matters to elapsed time cannot be told from these runs"
+    assert finding.text == f"{unclear}: {why}"
+    assert caution(study) == f"{why}: the two cannot be told apart"
+    effect = Summary(study).as_json()["responses"][0]["effects"][0]
+    assert effect["may_be_first_runs"] and not effect["matters"]
+    assert not caution(in_this_order("xyx", 1.5))
+
+
+def test_first_runs_that_are_surely_slower_are_told() -> None:
+    text = caution(cold("12 combinations", 5, seed=3))
+    assert "has 1.48 times (1.42 to 1.54) the elapsed time of the same run later" in text
+
+
+def test_first_runs_of_two_studies_make_no_change() -> None:
+    first, second = in_this_order("yyy", 1.0), in_this_order("xxx", 1.0)
+    found = compare(slow_first_runs(first, 1.5), slow_first_runs(second, 1.5))
+    assert not any(changed.certain for changed in found.combinations)
+
+
+def one_combination(values: list[float]) -> Measured:
+    runs = pd.DataFrame({"tool": "x", "elapsed_s": values, "status": "done", "reason": ""})
+    runs["run"] = runs["order"] = runs["block"] = range(len(runs))
+    return Measured(study_data.plan({"tool": ["x"]}, [], "elapsed_s"), runs)
+
+
+def test_two_blocks_of_one_combination_show_no_change() -> None:
+    """Of four runs dealt out to two studies, a third of all ways lie as far apart."""
+    found = compare(one_combination([10, 10.1]), one_combination([20, 20.1]))
+    assert "whether elapsed time changes on the average cannot be told" in found.headline
+    found = compare(one_combination([10, 10.1, 10.2]), one_combination([20, 20.1, 20.3]))
+    assert "rises to 1.99" in found.headline
+
+
+def test_two_blocks_of_two_combinations_tell_nothing() -> None:
+    assert not told(in_this_order("xy", 1.5))
+    assert told(in_this_order("xyx", 1.5))
+
+
+def test_no_combination_goes_first_in_every_block(tmp_path: Path) -> None:
+    text = COMMAND.replace("repetitions = 3", "repetitions = 2")
+    loaded = loader.load(write(tmp_path, text))
+    every = design.combinations(loaded.study)
+    for _ in range(60):
+        made = design.Design(every, drawn(loaded))
+        assert made.block(0)[0].combination != made.block(1)[0].combination
