@@ -192,7 +192,7 @@ impl Analysis {
             places: crate::accounts::places::accounts(places),
             routines,
             routine_phases,
-            io_phases: results.graph.area.phases().to_vec(),
+            io_phases: results.area.phases().to_vec(),
             any_waited: crate::accounts::waits::by_any(waits, runtime),
             timeline: std::mem::take(&mut results.timeline),
             longest,

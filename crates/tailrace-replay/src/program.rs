@@ -127,8 +127,8 @@ fn of_rank(
         }
         vertices.append(&mut rank.slab.vertices);
         channels.append(&mut rank.slab.channels);
-        rank.slab.edges.clear();
-        rank.slab.moved.clear();
+        rank.edges.keys.clear();
+        rank.edges.moved.clear();
     }
     let main = rank.main.map(|main| rank.locations[main]);
     let [useful, io, _] = rank.pen.totals();

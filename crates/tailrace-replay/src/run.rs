@@ -1,6 +1,7 @@
 //! A run from its first event to its last: slabs go from the ranks to the graph.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -10,6 +11,7 @@ use crate::accounts::longest::Span;
 use crate::accounts::timeline::{Row, Timeline};
 use crate::clocks::Clocks;
 use crate::graph::area::Area;
+use crate::graph::edges::Edges;
 use crate::graph::{Graph, Slab};
 use crate::longest::Longest;
 use crate::options::{CollectiveOrder, Options};
@@ -18,10 +20,10 @@ use crate::reduce::{Common, Rank};
 /// Told how many events of how many were taken; `false` stops the analysis.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-/// Events of a slab: what a thread that takes all by itself finds in its cache; but where another
-/// has read what is written anew, it is cheaper once it has left that one's cache.
+/// Events of a slab: what a thread that takes all by itself finds in its cache; several have to
+/// meet after each, but what one has written for another is not to leave all caches before.
 const SLAB_ALONE: u64 = 1 << 13;
-const SLAB_TOGETHER: u64 = 1 << 17;
+const SLAB_TOGETHER: u64 = 1 << 15;
 /// … but so many of each rank at least where there are many ranks.
 const SLAB_OF_A_RANK: u64 = 1 << 7;
 const MANY: u64 = 1 << 6;
@@ -36,6 +38,7 @@ pub(crate) struct Results<'a> {
     /// By number.
     pub ranks: Vec<Rank<'a>>,
     pub graph: Graph<'a>,
+    pub area: Area,
     pub timeline: Timeline,
     pub longest: Longest<Span>,
     pub pool: Option<ThreadPool>,
@@ -45,7 +48,7 @@ impl Results<'_> {
     /// Where each rank's clocks stand at the window's end.
     pub(crate) fn clocks(&self) -> Vec<Clocks> {
         let count = i64::from(self.common.tables.ranks.max(1));
-        let ends = self.graph.ahead().into_iter().zip(self.graph.area.shared());
+        let ends = self.graph.ahead().into_iter().zip(self.area.shared());
         let clocks = self.ranks.iter().zip(ends).map(|(rank, (ahead, shared))| {
             rank.main?;
             let [useful, io, _] = rank.pen.totals();
@@ -73,7 +76,6 @@ pub(crate) fn run<'a>(
     let mut lanes = lanes(trace, common, &timeline);
     let ranks = || lanes.iter().flat_map(|lane| &lane.ranks);
     let begins: Vec<i64> = ranks().map(Rank::birth).collect();
-    let area = Area::new(common.keys, common.runtime(), begins.len());
     let many = SLAB_OF_A_RANK * (begins.len() as u64).saturating_sub(MANY);
     let pool = pool(options, total)?;
     let slab_events = match (options.slab, &pool) {
@@ -84,21 +86,58 @@ pub(crate) fn run<'a>(
     let guarded = options.collectives != CollectiveOrder::All;
     let mut run = Run {
         common,
-        graph: Graph::new(tables, &begins, guarded, area),
+        area: Area::new(common.keys, common.runtime(), begins.len()),
+        graph: Graph::new(tables, &begins, guarded, common.runtime()),
+        edges: begins.iter().map(|_| Edges::default()).collect(),
+        ahead: begins.iter().map(|_| Slab::default()).collect(),
         slabs: begins.iter().map(|_| Slab::default()).collect(),
+        until: [i64::MIN; 2],
         longest: Longest::new(options.longest),
-        pool,
+        is_shared: pool.is_some(),
         total,
         slab_events: slab_events.max(many),
     };
-    run.all(&mut lanes, progress)?;
+    match &pool {
+        None => run.all(&mut lanes, progress)?,
+        Some(pool) => in_pool(pool, progress, |progress| run.all(&mut lanes, progress))?,
+    }
     let mut ranks = Vec::with_capacity(begins.len());
     for lane in lanes {
         timeline.add(lane.row);
         ranks.extend(lane.ranks);
     }
-    let Run { graph, longest, pool, .. } = run;
-    Ok(Results { common, ranks, graph, timeline, longest, pool })
+    let Run { graph, area, longest, .. } = run;
+    Ok(Results { common, ranks, graph, area, timeline, longest, pool })
+}
+
+/// Has a thread of the pool do the work, which so finds the others awake; how far it is is reported
+/// on the calling thread.
+fn in_pool(
+    pool: &ThreadPool,
+    progress: Progress<'_>,
+    work: impl FnOnce(Progress<'_>) -> Result<(), TraceError> + Send,
+) -> Result<(), TraceError> {
+    let (goes_on, mut done) = (AtomicBool::new(true), Ok(()));
+    let (reports, reported) = mpsc::channel();
+    pool.in_place_scope(|scope| {
+        let (goes_on, done) = (&goes_on, &mut done);
+        scope.spawn(move |_| {
+            *done = work(&mut |done, total| {
+                reports.send((done, total)).is_ok() && goes_on.load(Ordering::Relaxed)
+            });
+        });
+        for (done, total) in reported {
+            if !progress(done, total) {
+                goes_on.store(false, Ordering::Relaxed);
+            }
+        }
+    });
+    done?;
+    if goes_on.into_inner() { Ok(()) } else { Err(interrupted()) }
+}
+
+fn interrupted() -> TraceError {
+    TraceError::new("the analysis was interrupted", "run it again")
 }
 
 fn lanes<'a>(trace: &'a dyn Trace, common: &'a Common<'a>, timeline: &Timeline) -> Vec<Lane<'a>> {
@@ -132,10 +171,18 @@ fn pool(options: &Options, events: u64) -> Result<Option<ThreadPool>, TraceError
 struct Run<'a> {
     common: &'a Common<'a>,
     graph: Graph<'a>,
-    /// By rank: what the graph has not taken yet.
+    area: Area,
+    /// By rank, of the slab that is reduced: the begins and ends of file calls whose areas are not
+    /// known yet, and the rest.
+    edges: Vec<Edges>,
+    ahead: Vec<Slab>,
+    /// … and of the slab before: what the graph has not taken yet.
     slabs: Vec<Slab>,
+    /// Since the window's begin, until when `slabs` and `ahead` hold everything.
+    until: [i64; 2],
     longest: Longest<Span>,
-    pool: Option<ThreadPool>,
+    /// Several threads share the work.
+    is_shared: bool,
     total: u64,
     slab_events: u64,
 }
@@ -145,62 +192,95 @@ impl<'a> Run<'a> {
         lanes.iter_mut().for_each(Lane::come_to_life);
         let (begin, end) = (self.common.calendar.first(), self.common.window.end_ns);
         let mut width = self.first_width(end.saturating_sub(begin));
-        // Until then the slabs hold everything.
         let (mut reached, mut done) = (begin.saturating_sub(1), 0);
         while reached < end {
             let horizon = reached.saturating_add(width).min(end);
-            let next = self.both(lanes, reached, horizon)?.min(end);
-            let before = std::mem::replace(&mut done, self.collect(lanes, next));
+            let next = if self.is_shared {
+                self.at_once(lanes, horizon)?
+            } else {
+                self.reduce(lanes, horizon)?
+            };
+            reached = next.min(end);
+            let before = std::mem::replace(&mut done, self.collect(lanes, reached));
+            if !self.is_shared {
+                self.replay();
+            }
             if !progress(done, self.total) {
-                return Err(TraceError::new("the analysis was interrupted", "run it again"));
+                return Err(interrupted());
             }
             width = self.next_width(width, done - before);
-            reached = next;
         }
         lanes.iter_mut().try_for_each(Lane::finish)?;
+        self.replay();
         self.collect(lanes, i64::MAX);
-        self.graph.take(&mut self.slabs, i64::MAX);
+        self.replay();
         self.graph.finish();
         Ok(())
     }
 
-    /// The graph takes what happened until `reached`, and the ranks go on to `horizon`; how far
-    /// they all came.
-    fn both(
-        &mut self,
-        lanes: &mut [Lane<'a>],
-        reached: i64,
-        horizon: i64,
-    ) -> Result<i64, TraceError> {
-        let until = reached.saturating_sub(self.common.window.begin_ns);
-        let Self { graph, slabs, pool, longest, .. } = self;
+    /// The ranks go on to `horizon`; how far they all came.
+    fn reduce(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<i64, TraceError> {
+        let longest = &Mutex::new(&mut self.longest);
+        let mut reached = lanes.iter_mut().map(|lane| lane.reduce(horizon, longest));
+        reached.try_fold(i64::MAX, |least, reached| Ok(least.min(reached?)))
+    }
+
+    /// … while areas are found of the slab before, and the graph takes the one before that.
+    fn at_once(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<i64, TraceError> {
+        let asked = self.may_ask();
+        let Self { graph, slabs, area, edges, ahead, longest, until, .. } = self;
         let longest = &Mutex::new(longest);
-        let Some(pool) = pool else {
-            graph.take(slabs, until);
-            let mut reached = lanes.iter_mut().map(|lane| lane.reduce(horizon, longest));
-            return reached.try_fold(i64::MAX, |least, reached| Ok(least.min(reached?)));
-        };
         let reduce = || {
             let reached = lanes.par_iter_mut().with_max_len(1);
             reached
                 .map(|lane| lane.reduce(horizon, longest))
                 .try_reduce(|| i64::MAX, |a, b| Ok(a.min(b)))
         };
-        pool.join(|| graph.take(slabs, until), reduce).1
+        let graph = || graph.take(slabs, until[0]);
+        let area = || area.pass(edges, until[1], asked, ahead);
+        rayon::join(graph, || rayon::join(area, reduce).1).1
     }
 
-    /// Takes over what the ranks have handed over until `reached`; how many events they have taken.
+    /// Takes over what the ranks have handed over until `reached`, and hands on what was there; how
+    /// many events they have taken.
     fn collect(&mut self, lanes: &mut [Lane<'a>], reached: i64) -> u64 {
+        self.hand_on();
         let until = reached.saturating_sub(self.common.window.begin_ns);
+        self.until[1] = until;
         let ranks = lanes.iter_mut().flat_map(|lane| &mut lane.ranks);
         let mut done = 0;
-        for (rank, slab) in ranks.zip(&mut self.slabs) {
+        for ((rank, slab), edges) in ranks.zip(&mut self.ahead).zip(&mut self.edges) {
             slab.append(&mut rank.slab);
-            slab.give_back(self.common.keys, until, &mut rank.slab);
+            slab.give_back(until, &mut rank.slab);
+            edges.append(self.common.keys, until, &mut rank.edges);
             self.longest.offer(&mut rank.longest); // of its end
             done += rank.done();
         }
         done
+    }
+
+    /// The graph may take what areas are known of.
+    fn hand_on(&mut self) {
+        for (slab, ahead) in self.slabs.iter_mut().zip(&mut self.ahead) {
+            slab.append(ahead);
+        }
+        self.until[0] = self.until[1];
+    }
+
+    /// Brings the graph as far as the ranks.
+    fn replay(&mut self) {
+        if self.is_shared {
+            self.graph.take(&mut self.slabs, self.until[0]);
+        }
+        let asked = self.may_ask();
+        self.area.pass(&mut self.edges, self.until[1], asked, &mut self.ahead);
+        self.hand_on();
+        self.graph.take(&mut self.slabs, self.until[0]);
+    }
+
+    /// Whether a vertex that was handed on may still ask for an area.
+    fn may_ask(&self) -> bool {
+        self.graph.has_vertices() || self.slabs.iter().any(|slab| !slab.vertices.is_empty())
     }
 
     fn first_width(&self, span: i64) -> i64 {

@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 
 use crate::graph::Slab;
-use crate::graph::chains::Chain;
-use crate::graph::edges::{Keys, Turn};
+use crate::graph::edges::{Edges, Keys, Turn, take_over};
 use crate::graph::phases::IoPhase;
 use crate::graph::piece::{InRank, Measure, Piece, Run};
 
@@ -26,6 +25,23 @@ pub(crate) struct Area {
     pieces: Vec<Piece>,
 }
 
+/// What K comes to in a slab's file calls of a rank, wherever it was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Areas {
+    pub sums: Vec<i64>,
+    /// Where no vertex asks for any, only how many there are, and the last.
+    pub passed: u32,
+    pub last: i64,
+}
+
+impl Areas {
+    /// Takes over what comes after: nothing was passed before it.
+    pub(crate) fn append(&mut self, later: &mut Self) {
+        take_over(&mut self.sums, &mut later.sums);
+        (self.passed, self.last) = (std::mem::take(&mut later.passed), later.last);
+    }
+}
+
 impl Area {
     /// For a window of `runtime` nanoseconds.
     pub(crate) fn new(keys: Keys, runtime: i64, ranks: usize) -> Self {
@@ -40,49 +56,56 @@ impl Area {
         }
     }
 
-    /// The length of the window.
-    pub(crate) fn runtime(&self) -> i64 {
-        self.keys.runtime()
-    }
-
-    /// Takes the slabs' edges until `horizon`, and adds to each chain what K comes to at them.
-    pub(crate) fn pass(&mut self, slabs: &mut [Slab], horizon: i64, chains: &mut [Chain]) {
+    /// Takes the edges of each rank until `horizon`, and leaves what K comes to at them in the slab
+    /// of the same time. `asked`: vertices from before may still ask for areas.
+    pub(crate) fn pass(
+        &mut self,
+        edges: &mut [Edges],
+        horizon: i64,
+        asked: bool,
+        slabs: &mut [Slab],
+    ) {
         let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
-        let edges: usize = slabs.iter().map(|slab| slab.edges.len()).sum();
+        let number: usize = edges.iter().map(|edges| edges.keys.len()).sum();
         // More than there are threads: the ranks may keep one of them.
-        let pieces = if threads > 1 { (edges / FEW).min(2 * threads) } else { 1 };
-        self.pass_in(pieces, slabs, horizon, chains);
+        let pieces = if threads > 1 { (number / FEW).min(2 * threads) } else { 1 };
+        self.pass_in(pieces, (edges, horizon), asked, slabs);
     }
 
     /// … in so many pieces.
-    fn pass_in(&mut self, pieces: usize, slabs: &mut [Slab], horizon: i64, chains: &mut [Chain]) {
+    fn pass_in(
+        &mut self,
+        pieces: usize,
+        (edges, horizon): (&mut [Edges], i64),
+        asked: bool,
+        slabs: &mut [Slab],
+    ) {
         let after = self.keys.after(horizon);
-        let runs: Vec<Run<'_>> = slabs
+        let runs: Vec<Run<'_>> = edges
             .iter()
             .zip(&self.is_inside)
-            .map(|(slab, is_inside)| self.run(slab, after, *is_inside))
+            .map(|(edges, is_inside)| self.run(edges, after, *is_inside))
             .collect();
         // Nobody asks for areas in between where there are no vertices: file calls alone.
-        let asked = slabs.iter().any(|slab| !slab.vertices.is_empty())
-            || chains.iter().any(|chain| !chain.vertices.is_empty());
+        let asked = asked || slabs.iter().any(|slab| !slab.vertices.is_empty());
         let measure = Measure { keys: self.keys, gap: self.gap, asked };
-        self.take(pieces, measure, &runs, chains);
+        self.take(pieces, measure, &runs, slabs);
         let taken: Vec<(usize, usize)> =
             runs.iter().map(|run| (run.keys.len(), run.moved.len())).collect();
-        for (slab, (keys, moved)) in slabs.iter_mut().zip(taken) {
-            slab.edges.drain(..keys);
-            slab.moved.drain(..moved);
+        for (edges, (keys, moved)) in edges.iter_mut().zip(taken) {
+            edges.keys.drain(..keys);
+            edges.moved.drain(..moved);
         }
     }
 
-    /// The slab's edges before a key.
-    fn run<'s>(&self, slab: &'s Slab, after: u64, is_inside: bool) -> Run<'s> {
-        let (keys, later) = slab.edges.split_at(slab.edges.partition_point(|key| *key < after));
+    /// The edges before a key.
+    fn run<'s>(&self, edges: &'s Edges, after: u64, is_inside: bool) -> Run<'s> {
+        let (keys, later) = edges.keys.split_at(edges.keys.partition_point(|key| *key < after));
         let later = later.iter().filter(|key| self.keys.parts(**key).1 == Turn::End).count();
-        Run { keys, moved: &slab.moved[..slab.moved.len() - later], is_inside }
+        Run { keys, moved: &edges.moved[..edges.moved.len() - later], is_inside }
     }
 
-    fn take(&mut self, pieces: usize, measure: Measure, runs: &[Run<'_>], chains: &mut [Chain]) {
+    fn take(&mut self, pieces: usize, measure: Measure, runs: &[Run<'_>], slabs: &mut [Slab]) {
         let cuts = self.cuts(pieces, runs);
         let mut pieces = std::mem::take(&mut self.pieces);
         pieces.resize_with(pieces.len().max(cuts.len() + 1), Piece::default);
@@ -117,7 +140,7 @@ impl Area {
             work.iter_mut().for_each(take);
         }
         for (i, (piece, runs, _)) in work.into_iter().enumerate() {
-            self.add(piece, &runs, (i == 0, measure.asked), chains);
+            self.add(piece, &runs, (i == 0, measure.asked), slabs);
         }
         self.pieces = pieces;
     }
@@ -142,7 +165,7 @@ impl Area {
         piece: &mut Piece,
         runs: &[Run<'_>],
         (is_first, asked): (bool, bool),
-        chains: &mut [Chain],
+        slabs: &mut [Slab],
     ) {
         let (reached, sum) = if is_first { (self.reached.0, 0) } else { self.reached };
         for (rank, run) in runs.iter().enumerate() {
@@ -159,12 +182,12 @@ impl Area {
                 (false, true, false) => sum + begin,
             };
             self.is_inside[rank] = is;
-            let chain = &mut chains[rank];
+            let areas = &mut slabs[rank].areas;
             if asked {
-                chain.shared.extend(piece.areas[rank].drain(..).map(|area| base + area));
+                areas.sums.extend(piece.areas[rank].drain(..).map(|area| base + area));
             } else {
-                chain.shared[0] = of.shared + of.begin;
-                chain.first_area = chain.first_area.wrapping_add(run.areas(self.keys) as u32);
+                areas.last = of.shared + of.begin;
+                areas.passed += run.areas(self.keys) as u32;
             }
         }
         self.reached = (piece.now.last.max(reached), sum + piece.now.sum);
@@ -189,42 +212,34 @@ impl Area {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::moment::Moment;
     use crate::graph::vertex::{Deed, Site, Vertex};
 
     #[test]
     fn area_and_phases_follow_the_ranks_in_io() {
         let keys = Keys::new(1000, 2).unwrap(); // gaps of 10 ns and more end a phase
         let mut area = Area::new(keys, 1000, 2);
-        let edges = |rank, calls: &[(i64, i64)]| -> Vec<u64> {
+        let of_calls = |rank, calls: &[(i64, i64)]| -> Vec<u64> {
             let both = |(begin, end): &(i64, i64)| {
                 [keys.key(*begin, Turn::Begin, rank), keys.key(*end, Turn::End, rank)]
             };
             calls.iter().flat_map(both).collect()
         };
-        let mut slabs = [
+        let mut edges = [
             // 139: a gap of 9, the same phase; 150: a gap of 10, another
-            Slab {
-                edges: edges(0, &[(100, 120), (139, 140)]),
-                moved: vec![15, 0],
-                ..Slab::default()
-            },
-            Slab {
-                edges: edges(1, &[(110, 130), (150, 160)]),
-                moved: vec![0, 0],
-                ..Slab::default()
-            },
+            Edges { keys: of_calls(0, &[(100, 120), (139, 140)]), moved: vec![15, 0] },
+            Edges { keys: of_calls(1, &[(110, 130), (150, 160)]), moved: vec![0, 0] },
         ];
-        slabs[0].edges.insert(1, keys.key(115, Turn::Sample, 0)); // 10 · 1 + 5 · 2
+        edges[0].keys.insert(1, keys.key(115, Turn::Sample, 0)); // 10 · 1 + 5 · 2
         let deed = Deed::Await { role: 0 };
         let (site, owns) = (Site::default(), 0);
         let vertex = Vertex { at: 0, since: 0, useful: 0, io: 0, areas: 0, owns, site, deed };
-        let mut chains = [0, 1].map(|rank| Chain::new(rank, Moment::default()));
-        chains[0].vertices.push(vertex); // asks for areas
-        area.pass(&mut slabs, 125, &mut chains);
-        area.pass(&mut slabs, 1000, &mut chains);
-        assert_eq!(chains[0].shared, [0, 20, 30, 31]); // 10 + 2 · 10, then 1
-        assert_eq!(chains[1].shared, [0, 30, 40]);
+        let mut slabs = [Slab::default(), Slab::default()];
+        slabs[0].vertices.push(vertex); // asks for areas
+        area.pass(&mut edges, 125, false, &mut slabs);
+        slabs[0].vertices.clear();
+        area.pass(&mut edges, 1000, true, &mut slabs);
+        assert_eq!(slabs[0].areas.sums, [20, 30, 31]); // 10 + 2 · 10, then 1
+        assert_eq!(slabs[1].areas.sums, [30, 40]);
         assert_eq!(area.shared().collect::<Vec<_>>(), [31, 40]);
         let first = IoPhase {
             begin: 100,
@@ -248,7 +263,7 @@ mod tests {
 
     /// Calls of a rank until 10,000, as good as random; some have no duration, and some begin where
     /// the one before ends.
-    fn calls(keys: Keys, rank: u32, gap: i64) -> Slab {
+    fn calls(keys: Keys, rank: u32, gap: i64) -> Edges {
         let mut noise = 88_172_645_463_325_252_u64 + u64::from(rank);
         let mut below = |below: i64| {
             noise ^= noise << 13;
@@ -256,35 +271,31 @@ mod tests {
             noise ^= noise << 17;
             (noise % below as u64) as i64
         };
-        let (mut slab, mut at) = (Slab::default(), 0);
+        let (mut edges, mut at) = (Edges::default(), 0);
         loop {
             let begin = at + below(gap);
             at = begin + below(20);
             if at > 10_000 {
-                return slab;
+                return edges;
             }
-            slab.edges.extend(keys.call(rank, (begin, at)));
-            slab.moved.push(below(100) as u64);
+            edges.keys.extend(keys.call(rank, (begin, at)));
+            edges.moved.push(below(100) as u64);
         }
     }
 
     #[test]
     fn pieces_give_what_the_whole_gives() {
-        let deed = Deed::Await { role: 0 };
-        let (site, owns) = (Site::default(), 0);
-        let vertex = Vertex { at: 0, since: 0, useful: 0, io: 0, areas: 0, owns, site, deed };
         let keys = Keys::new(10_000, 3).unwrap();
         for (gap, asked) in [(30, true), (30, false), (3_000, true), (3_000, false)] {
             let of = |pieces| {
                 let mut area = Area::new(keys, 10_000, 3);
-                let mut slabs = [0, 1, 2].map(|rank| calls(keys, rank, gap));
-                let mut chains = [0, 1, 2].map(|rank| Chain::new(rank, Moment::default()));
-                chains[0].vertices.extend(asked.then_some(vertex));
+                let mut edges = [0, 1, 2].map(|rank| calls(keys, rank, gap));
+                let mut slabs: [Slab; 3] = Default::default();
                 for until in [2_000, 2_001, 7_777, 10_000] {
-                    area.pass_in(pieces, &mut slabs, until, &mut chains);
+                    area.pass_in(pieces, (&mut edges, until), asked, &mut slabs);
                 }
-                assert!(slabs.iter().all(|slab| slab.edges.is_empty() && slab.moved.is_empty()));
-                let areas = chains.map(|chain| (chain.shared, chain.first_area));
+                assert!(edges.iter().all(|edges| edges.keys.is_empty() && edges.moved.is_empty()));
+                let areas = slabs.map(|slab| slab.areas);
                 (area.shared().collect::<Vec<i64>>(), areas, area.phases().to_vec())
             };
             for pieces in [2, 3, 7, 100] {

@@ -2,6 +2,7 @@
 //! and how far its replay came.
 
 use crate::clocks::Clocks;
+use crate::graph::area::Areas;
 use crate::graph::collectives::Part;
 use crate::graph::locks::Lock;
 use crate::graph::moment::{CrossingId, Moment};
@@ -107,6 +108,18 @@ impl Chain {
         Clocks::of(vertex.useful, vertex.io, shared.copied().unwrap_or(0), ranks)
     }
 
+    /// Takes over what ∫k dt comes to from there on.
+    pub(crate) fn take_areas(&mut self, areas: &mut Areas) {
+        self.shared.append(&mut areas.sums);
+        let passed = std::mem::take(&mut areas.passed);
+        if passed > 0 {
+            // no vertex names any of those before
+            self.first_area = self.first_area.wrapping_add(self.shared.len() as u32 - 1 + passed);
+            self.shared.clear();
+            self.shared.push(areas.last);
+        }
+    }
+
     /// The ends of all trails.
     pub(crate) fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
         let marks = self.marks.iter_mut().flatten().map(|source| &mut source.moment);
@@ -125,5 +138,21 @@ impl Chain {
         let over = needed.map_or(last, |needed| last.min(needed as usize));
         self.shared.drain(..over);
         self.first_area = self.first_area.wrapping_add(over as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_that_nobody_asks_for_are_counted() {
+        let mut chain = Chain::new(0, Moment::default());
+        chain.take_areas(&mut Areas { sums: vec![10, 20], ..Areas::default() });
+        assert_eq!((&chain.shared[..], chain.first_area), (&[0, 10, 20][..], 0));
+        chain.take_areas(&mut Areas { passed: 3, last: 50, ..Areas::default() });
+        assert_eq!((&chain.shared[..], chain.first_area), (&[50][..], 5)); // the fifth
+        chain.take_areas(&mut Areas { sums: vec![60], ..Areas::default() });
+        assert_eq!((&chain.shared[..], chain.first_area), (&[50, 60][..], 5));
     }
 }

@@ -33,10 +33,6 @@ impl Keys {
         Some(Self { stamps: Stamps::new(runtime, ranks)?, runtime })
     }
 
-    pub(crate) fn runtime(self) -> i64 {
-        self.runtime
-    }
-
     #[inline]
     pub(crate) fn key(self, time: i64, turn: Turn, rank: u32) -> u64 {
         self.stamps.stamp(time, turn as u8, rank)
@@ -67,6 +63,36 @@ impl Keys {
             _ => Turn::Total,
         };
         (self.stamps.time(key), turn, self.stamps.who(key))
+    }
+}
+
+/// The begins and ends of a rank's file calls, in order of time.
+#[derive(Default)]
+pub(crate) struct Edges {
+    pub keys: Vec<u64>,
+    /// What each call moved that ended, by end: twice the bytes, and 1 more where they were
+    /// written.
+    pub moved: Vec<u64>,
+}
+
+impl Edges {
+    /// Takes over what comes after until `horizon`; leaves the rest there.
+    pub(crate) fn append(&mut self, keys: Keys, horizon: i64, later: &mut Self) {
+        take_over(&mut self.keys, &mut later.keys);
+        take_over(&mut self.moved, &mut later.moved);
+        let late = self.keys.partition_point(|key| *key < keys.after(horizon));
+        let ends = self.keys[late..].iter().filter(|key| keys.parts(**key).1 == Turn::End).count();
+        later.keys.extend(self.keys.drain(late..));
+        later.moved.extend(self.moved.drain(self.moved.len() - ends..));
+    }
+}
+
+/// Nothing is left of `later` but memory.
+pub(crate) fn take_over<T>(all: &mut Vec<T>, later: &mut Vec<T>) {
+    if all.is_empty() {
+        std::mem::swap(all, later);
+    } else {
+        all.append(later);
     }
 }
 

@@ -33,10 +33,10 @@ use tailrace_trace::Tables;
 use tailrace_trace::event::Envelope;
 
 use crate::clocks::Clocks;
-use crate::graph::area::Area;
+use crate::graph::area::Areas;
 use crate::graph::chains::Chain;
 use crate::graph::collectives::Collectives;
-use crate::graph::edges::{Keys, Turn};
+use crate::graph::edges::take_over;
 use crate::graph::locks::{Lock, Locks, WindowId};
 use crate::graph::messages::Messages;
 use crate::graph::moment::{Moment, REPLAYS, Trails};
@@ -45,15 +45,13 @@ use crate::graph::trail::Crossings;
 use crate::graph::vertex::Vertex;
 use crate::graph::wait_states::WaitStates;
 
-/// What a reducer hands over of one rank, in order of time.
+/// What a reducer hands over of one rank, in order of time, but for the begins and ends of its file
+/// calls.
 #[derive(Default)]
 pub(crate) struct Slab {
     pub vertices: Vec<Vertex>,
-    /// The begins and ends of its file calls: see [`edges`].
-    pub edges: Vec<u64>,
-    /// … and what the call moved that ended, by end: twice the bytes, and 1 more where they were
-    /// written.
-    pub moved: Vec<u64>,
+    /// What these begins and ends come to, as soon as that is known.
+    pub areas: Areas,
     /// Channels that are new to the rank, in order of its own numbers.
     pub channels: Vec<Channel>,
     /// … and locks.
@@ -65,37 +63,22 @@ pub(crate) struct Slab {
 impl Slab {
     /// Takes over what comes after; leaves nothing there.
     pub(crate) fn append(&mut self, later: &mut Self) {
-        if self.vertices.is_empty() && self.edges.is_empty() && self.moved.is_empty() {
-            std::mem::swap(&mut self.vertices, &mut later.vertices);
-            std::mem::swap(&mut self.edges, &mut later.edges);
-            std::mem::swap(&mut self.moved, &mut later.moved);
+        take_over(&mut self.vertices, &mut later.vertices);
+        self.areas.append(&mut later.areas);
+        if self.channels.is_empty() {
+            // There are many at first, and few then: not even their memory is left.
+            self.channels = std::mem::take(&mut later.channels);
         } else {
-            self.vertices.append(&mut later.vertices);
-            self.edges.append(&mut later.edges);
-            self.moved.append(&mut later.moved);
+            self.channels.append(&mut later.channels);
         }
-        take_over(&mut self.channels, &mut later.channels);
         self.locks.append(&mut later.locks);
         self.cuts.append(&mut later.cuts);
     }
 
     /// Leaves what is later than `horizon` for the next slab, of which nothing is there yet.
-    pub(crate) fn give_back(&mut self, keys: Keys, horizon: i64, next: &mut Self) {
+    pub(crate) fn give_back(&mut self, horizon: i64, next: &mut Self) {
         let late = self.vertices.partition_point(|vertex| vertex.at <= horizon);
         next.vertices.extend(self.vertices.drain(late..));
-        let late = self.edges.partition_point(|key| *key < keys.after(horizon));
-        let ends = self.edges[late..].iter().filter(|key| keys.parts(**key).1 == Turn::End).count();
-        next.edges.extend(self.edges.drain(late..));
-        next.moved.extend(self.moved.drain(self.moved.len() - ends..));
-    }
-}
-
-/// Nothing is left of `later`, not even its memory, where that can be given on.
-fn take_over<T>(all: &mut Vec<T>, later: &mut Vec<T>) {
-    if all.is_empty() {
-        *all = std::mem::take(later);
-    } else {
-        all.append(later);
     }
 }
 
@@ -146,7 +129,6 @@ impl Channel {
 const MOST_WAITING: usize = 1 << 22;
 
 pub(crate) struct Graph<'a> {
-    pub area: Area,
     /// By rank.
     chains: Vec<Chain>,
     channels: HashMap<Channel, u32>,
@@ -180,13 +162,13 @@ pub(crate) struct Around<'a> {
 impl<'a> Graph<'a> {
     /// `begins`: when each rank comes to life, in nanoseconds since the window's begin: no network
     /// makes a process start earlier.
-    pub(crate) fn new(tables: &'a Tables, begins: &[i64], guarded: bool, area: Area) -> Self {
+    pub(crate) fn new(tables: &'a Tables, begins: &[i64], guarded: bool, runtime: i64) -> Self {
         let ranks = i64::from(tables.ranks.max(1));
         let chain = |(rank, begin): (u32, &i64)| {
             let clocks = Clocks::all(*begin, ranks);
             Chain::new(rank, Moment { clocks, trails: [rank; REPLAYS] })
         };
-        let crossings = Crossings::new(begins, area.runtime());
+        let crossings = Crossings::new(begins, runtime);
         let around = Around {
             tables,
             ranks,
@@ -202,7 +184,6 @@ impl<'a> Graph<'a> {
             wait_states: WaitStates::default(),
         };
         Self {
-            area,
             chains: (0..).zip(begins).map(chain).collect(),
             channels: HashMap::new(),
             stack: Vec::new(),
@@ -214,10 +195,10 @@ impl<'a> Graph<'a> {
     /// Takes all that happened until `horizon` (nanoseconds since the window's begin); what is
     /// later stays in the slabs, by rank.
     pub(crate) fn take(&mut self, slabs: &mut [Slab], horizon: i64) {
-        self.area.pass(slabs, horizon, &mut self.chains);
         for (rank, slab) in slabs.iter_mut().enumerate() {
             self.add_channels(rank, slab);
             self.chains[rank].locks.append(&mut slab.locks);
+            self.chains[rank].take_areas(&mut slab.areas);
             let until = slab.vertices.partition_point(|vertex| vertex.at <= horizon);
             let vertices = &mut self.chains[rank].vertices;
             if vertices.is_empty() && until == slab.vertices.len() {
@@ -254,6 +235,11 @@ impl<'a> Graph<'a> {
             self.force();
         }
         self.settle();
+    }
+
+    /// Whether there are vertices that it has not replayed yet.
+    pub(crate) fn has_vertices(&self) -> bool {
+        self.chains.iter().any(|chain| !chain.vertices.is_empty())
     }
 
     /// By how much each rank's clocks are ahead of its local time, in the end.

@@ -243,7 +243,7 @@ impl Rank<'_> {
         thread.bytes[direction] = thread.bytes[direction].saturating_add(step.bytes);
         if thread.main {
             self.pen.moved(&mut self.timeline, direction, step.bytes, begin, thread.at);
-            *self.slab.moved.last_mut().expect("an end was just added") = step.moved();
+            *self.edges.moved.last_mut().expect("an end was just added") = step.moved();
         } else {
             self.timeline.spread(direction, step.bytes, begin, thread.at);
         }
@@ -351,7 +351,7 @@ impl Rank<'_> {
             thread.io_begin = thread.at;
             if thread.main {
                 let key = self.common.keys.key(thread.at, Turn::Begin, self.number);
-                self.slab.edges.push(key);
+                self.edges.keys.push(key);
             } else {
                 self.own_file_call(i, Deed::OwnBegins { thread: i as u32 });
             }
@@ -366,7 +366,7 @@ impl Rank<'_> {
         self.threads[i].owns = self.owns;
         self.emit(i, deed);
         let now = self.threads[i].at.max(self.threads[main].at);
-        self.slab.edges.push(self.common.keys.key(now, Turn::Total, self.number));
+        self.edges.keys.push(self.common.keys.key(now, Turn::Total, self.number));
         self.areas = self.areas.wrapping_add(2);
     }
 
@@ -381,8 +381,8 @@ impl Rank<'_> {
         }
         thread.settle();
         if thread.main {
-            self.slab.edges.push(self.common.keys.key(thread.at, Turn::End, self.number));
-            self.slab.moved.push(0);
+            self.edges.keys.push(self.common.keys.key(thread.at, Turn::End, self.number));
+            self.edges.moved.push(0);
             self.areas = self.areas.wrapping_add(1);
         } else {
             let duration = thread.at - thread.io_begin;
@@ -479,7 +479,7 @@ impl Rank<'_> {
             State::Mpi => (useful, io),
             State::Io => {
                 let now = now.max(at);
-                self.slab.edges.push(self.common.keys.key(now, Turn::Sample, self.number));
+                self.edges.keys.push(self.common.keys.key(now, Turn::Sample, self.number));
                 self.areas = self.areas.wrapping_add(1);
                 (useful, io + now - at)
             }

@@ -49,7 +49,7 @@ impl Rank<'_> {
                 *both = keys.call(number, (begin, end));
                 (at, io, taken) = (end, io + i64::from(duration), taken + 1);
             }
-            self.slab.edges.extend_from_slice(found[..taken].as_flattened());
+            self.edges.keys.extend_from_slice(found[..taken].as_flattened());
             calls += taken as u64;
             if taken < shapes.len() {
                 break;
@@ -69,7 +69,7 @@ impl Rank<'_> {
             self.pen.put_bytes(way, bytes);
             moved = step.moved();
         }
-        self.slab.moved.extend(std::iter::repeat_n(moved, calls as usize));
+        self.edges.moved.extend(std::iter::repeat_n(moved, calls as usize));
         thread.uses.put(step.file, step.access, io);
         sum.add(Sum { calls, time: io });
         self.areas = self.areas.wrapping_add(calls as u32);

@@ -33,7 +33,7 @@ use crate::accounts::longest::Span;
 use crate::accounts::timeline::{Pen, Row, State};
 use crate::accounts::waits::Waits;
 use crate::graph::Slab;
-use crate::graph::edges::Keys;
+use crate::graph::edges::{Edges, Keys};
 use crate::graph::locks::Lock;
 use crate::graph::vertex::Family;
 use crate::options::{CollectiveOrder, Options};
@@ -155,7 +155,9 @@ pub(crate) struct Rank<'a> {
     pub threshold: i64,
 
     pub slab: Slab,
-    /// Vertices and edges in it that were too late for the slab before.
+    /// The begins and ends of its file calls.
+    pub edges: Edges,
+    /// Vertices and edges that were too late for the slab before.
     held: (usize, usize),
     /// Areas that were asked for. Wraps.
     pub areas: u32,
@@ -203,6 +205,7 @@ impl<'a> Rank<'a> {
             longest: Vec::new(),
             threshold: 0,
             slab: Slab::default(),
+            edges: Edges::default(),
             held: (0, 0),
             areas: 0,
             roles: 0,
@@ -233,7 +236,7 @@ impl<'a> Rank<'a> {
     /// more will come.
     pub(crate) fn reduce(&mut self, horizon: i64) -> Result<i64, TraceError> {
         let mut loads = std::mem::take(&mut self.loads);
-        self.held = (self.slab.vertices.len(), self.slab.edges.len());
+        self.held = (self.slab.vertices.len(), self.edges.keys.len());
         let reached = match self.threads.len() {
             0 => Ok(horizon),
             1 => self.reduce_alone(&mut loads[0], horizon),
@@ -256,7 +259,7 @@ impl<'a> Rank<'a> {
 
     fn has_enough(&self) -> bool {
         let (enough, (vertices, edges)) = (self.common.enough, self.held);
-        self.slab.vertices.len() >= vertices + enough || self.slab.edges.len() >= edges + 2 * enough
+        self.slab.vertices.len() >= vertices + enough || self.edges.keys.len() >= edges + 2 * enough
     }
 
     /// The events of the rank's only thread that begin until the horizon; they may end later. A

@@ -111,8 +111,8 @@ impl Rank<'_> {
         self.pass_in_call(State::Io, begin, end);
         self.moment = end;
         let keys = self.common.keys;
-        self.slab.edges.push(keys.key(begin, Turn::Begin, self.number));
-        self.slab.edges.push(keys.key(end, Turn::End, self.number));
+        self.edges.keys.push(keys.key(begin, Turn::Begin, self.number));
+        self.edges.keys.push(keys.key(end, Turn::End, self.number));
         self.areas = self.areas.wrapping_add(1);
         let thread = &mut self.threads[0];
         thread.io += end - begin;
@@ -123,7 +123,7 @@ impl Rank<'_> {
             self.pen.moved(&mut self.timeline, way, step.bytes, begin, end);
             moved = step.moved();
         }
-        self.slab.moved.push(moved);
+        self.edges.moved.push(moved);
         thread.uses.add(step.file, step.access, (begin, end));
         self.tally_simple(call, State::Io, begin, end);
     }
