@@ -8,7 +8,7 @@ use crate::graph::phases::IoPhase;
 use crate::graph::piece::{InRank, Measure, Piece, Run};
 
 /// A slab is not cut into pieces of fewer edges.
-const FEW: usize = 1 << 13;
+const FEW: usize = 1 << 12;
 
 /// k(t) and K(t) = ∫k dt, slab by slab. All times are nanoseconds since the window's begin.
 pub(crate) struct Area {
@@ -68,7 +68,7 @@ impl Area {
         let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
         let number: usize = edges.iter().map(|edges| edges.keys.len()).sum();
         // More than there are threads: the ranks may keep one of them.
-        let pieces = if threads > 1 { (number / FEW).min(2 * threads) } else { 1 };
+        let pieces = if threads > 1 { (number / FEW).min(8 * threads) } else { 1 };
         self.pass_in(pieces, (edges, horizon), asked, slabs);
     }
 
