@@ -123,12 +123,17 @@ impl Piece {
         let mut merger = std::mem::take(&mut self.merger);
         let keys = runs.iter().map(|run| run.keys).filter(|keys| !keys.is_empty());
         let keys = merger.merge(of.keys, &keys.collect::<Vec<_>>());
-        if of.asked {
-            self.pass::<true>(of, keys, runs);
-        } else {
-            self.pass::<false>(of, keys, runs);
+        match (of.asked, runs.iter().all(|run| run.is_plain(of.keys))) {
+            (true, true) => self.pass::<true, true>(of, keys, runs),
+            (true, false) => self.pass::<true, false>(of, keys, runs),
+            (false, true) => self.pass::<false, true>(of, keys, runs),
+            (false, false) => self.pass::<false, false>(of, keys, runs),
         }
         self.merger = merger;
+        let is_outside = runs.iter().map(|run| !run.is_inside_after(of.keys));
+        for (rank, _) in self.ranks.iter_mut().zip(is_outside).filter(|(_, outside)| *outside) {
+            rank.begin = 0;
+        }
         let now = &mut self.now;
         if let Some(end) = end {
             now.sum += now.ranks_in_io * (end - now.last);
@@ -142,17 +147,23 @@ impl Piece {
         self.add_moved(runs, |run| run.moved.len());
     }
 
-    /// `ASKED`: each area is kept.
-    fn pass<const ASKED: bool>(&mut self, of: Measure, keys: &[u64], runs: &[Run<'_>]) {
-        let mut now = self.now;
+    /// `ASKED`: each area is kept; `PLAIN`: nothing is asked for in between.
+    fn pass<const ASKED: bool, const PLAIN: bool>(
+        &mut self,
+        of: Measure,
+        keys: &[u64],
+        runs: &[Run<'_>],
+    ) {
+        // In registers: `open` and `close` get a copy.
+        let Now { mut ranks_in_io, mut sum, mut last, mut since, mut most } = self.now;
         for key in keys {
             let (time, turn, rank) = of.keys.parts(*key);
-            now.sum += now.ranks_in_io * (time - now.last);
-            now.last = time;
+            sum += ranks_in_io * (time - last);
+            last = time;
             let rank = rank as usize;
-            if turn == Turn::Sample || turn == Turn::Total {
+            if !PLAIN && (turn == Turn::Sample || turn == Turn::Total) {
                 if ASKED {
-                    self.answer(rank, turn, now.sum);
+                    self.answer(rank, turn, sum);
                 }
                 continue;
             }
@@ -161,19 +172,26 @@ impl Piece {
             let begins = i64::from(turn == Turn::Begin);
             let ends = 1 - begins;
             let of_rank = &mut self.ranks[rank];
-            of_rank.shared += (now.sum ^ -begins) + begins;
-            of_rank.begin = now.sum & -begins;
+            of_rank.shared += (sum ^ -begins) + begins;
+            // Of a call that is over it is not asked for where all is plain.
+            of_rank.begin = if PLAIN { sum } else { sum & -begins };
             if ASKED && turn == Turn::End {
                 self.areas[rank].push(of_rank.shared);
             }
-            let fewer = now.ranks_in_io - ends;
-            now.ranks_in_io = fewer + begins;
-            now.most = now.most.max(now.ranks_in_io);
+            let fewer = ranks_in_io - ends;
+            ranks_in_io = fewer + begins;
+            most = most.max(ranks_in_io);
             if fewer == 0 {
-                if turn == Turn::Begin { self.open(&mut now, of, runs) } else { self.close(&now) }
+                let now = Now { ranks_in_io, sum, last, since, most };
+                if turn == Turn::Begin {
+                    (since, most) = (last, 1);
+                    self.open(now, of, runs);
+                } else {
+                    self.close(&now);
+                }
             }
         }
-        self.now = now;
+        self.now = Now { ranks_in_io, sum, last, since, most };
     }
 
     #[cold]
@@ -188,8 +206,7 @@ impl Piece {
 
     /// k is no longer 0. `io` holds −K(begin) until K(end) is added.
     #[cold]
-    fn open(&mut self, now: &mut Now, of: Measure, runs: &[Run<'_>]) {
-        (now.since, now.most) = (now.last, 1);
+    fn open(&mut self, now: Now, of: Measure, runs: &[Run<'_>]) {
         match self.phases.last_mut() {
             Some(phase) if now.last - phase.end < of.gap => phase.io -= now.sum,
             _ => {

@@ -401,6 +401,7 @@ impl<'a> Rank<'a> {
         }
         if load.is_heavy() {
             self.channels.reserve(load.columns.shapes.len());
+            self.slab.vertices.reserve(load.columns.len());
         }
         load.compile(self.common, self.number, &mut self.numbers());
         Ok(!load.columns.is_empty())
