@@ -177,7 +177,9 @@ def drifting(in_order: bool, seed: int):
 
 
 def ranks_matter(measured) -> bool:
-    return analyse(measured.table("elapsed_s")).find("ranks").matters
+    """Or would, if the same ranks did not go first in each block."""
+    ranks = analyse(measured.table("elapsed_s")).find("ranks")
+    return ranks.matters or ranks.may_be_first_runs
 
 
 def test_drift_does_not_become_an_effect_as_it_does_in_blocks_of_one_level():
