@@ -3,12 +3,17 @@
 #include <fts.h>
 #include <ftw.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include "variants.h"
+
+char *__realpath_chk(const char *path, char *resolved, size_t room);
 
 static const char *walking;
 
@@ -71,6 +76,12 @@ __asm__(".symver glob_of_older_programs, glob@GLIBC_2.2.5");
 __asm__(".symver glob_of_older_programs, glob@GLIBC_2.17");
 #endif
 
+/* Without room for the answer the older makes none. */
+char *realpath_of_older_programs(const char *, char *);
+#if defined(__x86_64__)
+__asm__(".symver realpath_of_older_programs, realpath@GLIBC_2.2.5");
+#endif
+
 static char asked;
 
 static int by_stat(const char *restrict path, struct stat *restrict status)
@@ -109,6 +120,35 @@ static void globs(void)
     check(!glob("tree/b", GLOB_ALTDIRFUNC, NULL, &own) && asked == 'l', "glob by lstat");
     check(!glob_of_older_programs("tree/b", GLOB_ALTDIRFUNC, NULL, &own) && asked == 's',
           "glob by stat");
+}
+
+static void words(void)
+{
+    wordexp_t found;
+    check(!wordexp("$HOME plain", &found, 0) && found.we_wordc == 2, "wordexp");
+    check(!wordexp("tree/s*/b", &found, 0) && found.we_wordc == 1, "wordexp");
+    line("wordexp", "metadata", 0, -1, 0, "tree/");
+    check(!wordexp("$PWD/tree/[ab] x", &found, 0) && found.we_wordc == 2, "wordexp");
+    line("wordexp", "metadata", 0, -1, 0, "<all files>");
+}
+
+static void names(void)
+{
+    char room[PATH_MAX];
+    char *name = realpath("tree/sub/../a", NULL);
+    check(name && strstr(name, "/tree/a"), "realpath");
+    line("realpath", "stat", 0, -1, 0, "tree/sub/../a");
+    free(name);
+    check(canonicalize_file_name("missing") == NULL && errno == ENOENT, "canonicalize");
+    line("canonicalize_file_name", "stat", 0, -1, ENOENT, "missing");
+    check(__realpath_chk("tree", room, sizeof room) == room, "__realpath_chk");
+    line("__realpath_chk", "stat", 0, -1, 0, "tree");
+#if defined(__x86_64__)
+    check(!realpath_of_older_programs("tree", NULL) && errno == EINVAL, "older realpath");
+    line("realpath", "stat", 0, -1, EINVAL, "tree");
+    check(realpath_of_older_programs("tree", room) == room, "older realpath");
+    line("realpath", "stat", 0, -1, 0, "tree");
+#endif
 }
 
 static void ftws(void)
@@ -167,6 +207,8 @@ void variants_of_walks(void)
     OK(mknod("tree/sub/b", S_IFREG | 0600, 0));
     line("mknod", "metadata", 0, -1, 0, "tree/sub/b");
     globs();
+    words();
+    names();
     ftws();
     read_tree();
     read_tree64();
