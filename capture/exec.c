@@ -19,7 +19,7 @@
 #include "system.h"
 #include "thread.h"
 
-enum { NAME_BYTES = 4096 };
+enum { NAME_BYTES = 4096, PAGE_BYTES = 4096 /* at least */ };
 
 static const char variable[] = "LD_PRELOAD=";
 
@@ -65,19 +65,36 @@ static const char *on_path(const char *name)
 
 /* --- Which environment --- */
 
+/* A bad pointer is the kernel's to refuse. `page` is the last one that was asked for. */
+static bool is_mapped(const void *at, uintptr_t *page)
+{
+    unsigned char resident;
+    uintptr_t of = (uintptr_t)at & -(uintptr_t)PAGE_BYTES;
+    if (of == *page)
+        return true;
+    *page = of;
+    return !system_call(SYS_mincore, (long)of, 1, (long)&resident, 0, 0, 0);
+}
+
+/* The process's own has been read before. */
 static char *const *preload_of(char *const *environment)
 {
-    for (; environment && *environment; environment++)
+    bool own = environment == environ;
+    uintptr_t page_of_list = 1, page = 1; /* none */
+    for (; environment && (own || is_mapped(environment, &page_of_list)); environment++) {
+        if (!*environment || !(own || is_mapped(*environment, &page)))
+            return NULL;
         if (!strncmp(*environment, variable, sizeof variable - 1))
             return environment;
+    }
     return NULL;
 }
 
 /* Whether capture's entry is there at all. */
 static bool is_asked_for(char *const *environment)
 {
-    char *const *entry = preload_of(environment);
-    return entry && preload_names_own(*entry + sizeof variable - 1) && !tailrace_calls_forbidden;
+    char *const *entry = tailrace_calls_forbidden ? NULL : preload_of(environment);
+    return entry && preload_names_own(*entry + sizeof variable - 1);
 }
 
 /* The environment without capture's entry in LD_PRELOAD; as it is where there is no room. */

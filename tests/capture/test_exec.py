@@ -88,3 +88,31 @@ def test_where_the_library_is_not_nobody_is_told_to_load_it(
         text=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
+
+
+BAD = """
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    char *words[] = {"true", NULL}, *bad = (char *)8, *list[] = {"A=1", bad, NULL};
+    for (int i = 0; i < 2; i++) {
+        char **given = i ? list : (char **)bad;
+        int result = execve("/bin/true", words, given);
+        printf("%d %d\\n", result, errno == EFAULT);
+        result = posix_spawn(&result, "/bin/true", NULL, NULL, words, given);
+        printf("%d\\n", result == EFAULT);
+    }
+    printf("%d\\n", execve(bad, words, environ) == -1 && errno == EFAULT);
+    return 0;
+}
+"""
+
+
+def test_a_bad_environment_is_refused_by_the_kernel(environment, tmp_path):
+    (tmp_path / "bad.c").write_text(BAD)
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-o", "bad", "bad.c"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "bad"], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split()) == (0, ["-1", "1", "1", "-1", "1", "1", "1"])
