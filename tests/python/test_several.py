@@ -6,7 +6,7 @@ from tailrace.labels import labels_of
 from tailrace.verdict.scaling import scaling_table
 from tailrace.verdict.several import headline_of_several
 
-from .columns import SECOND, Program, mpi, useful
+from .columns import MILLISECOND, SECOND, Program, mpi, useful, write
 from .conftest import serial_master
 
 
@@ -71,6 +71,34 @@ def test_ranks_that_share_cores_are_not_slower_because_of_the_network():
         "From 2 to 4 ranks the run becomes slower, 4.00 s → 7.00 s, mostly because processor"
         " availability falls from 100 % to 28.6 %."
     )
+
+
+def writing(rows: list[tuple[int, int]]) -> dict:
+    """Ranks compute so many ms and then write so long, all from when the last has computed."""
+    last = max(computed for computed, _ in rows)
+    ranks = [
+        [
+            useful(computed * MILLISECOND),
+            *([mpi((last - computed) * MILLISECOND)] if computed < last else []),
+            write(wrote * MILLISECOND, b"/run/out.%d" % rank, 10**6, 100),
+        ]
+        for rank, (computed, wrote) in enumerate(rows)
+    ]
+    end = (last + rows[0][1]) * MILLISECOND
+    return Program(ranks, end, end, last * MILLISECOND).columns()
+
+
+def test_a_small_imbalance_does_not_explain_what_the_files_take():
+    """T grows by 1.8 s, of which 1.74 s are the writes. Load balance falls to 35/80, but that is of
+    80 ms; T_ideal / T_even rises."""
+    fewest, most = writing([(20, 960)]), writing([(80, 2700), *[(20, 2700)] * 3])
+    assert first_line(fewest, most) == (
+        "From 1 to 4 ranks, with a problem that grows with them, the run takes 184 % longer, 980 ms"
+        " → 2.78 s, mostly because time lost to I/O transfer goes from 960 ms to 2.70 s."
+    )
+    # Where they compute for long, it does.
+    fewest, most = writing([(2000, 100)]), writing([(5000, 100), *[(1000, 100)] * 3])
+    assert first_line(fewest, most).endswith("because load balance falls from 100 % to 40.0 %.")
 
 
 def test_ideal_scaling_has_nothing_that_falls():

@@ -53,6 +53,32 @@ def test_what_takes_much_of_the_run_is_named(path: bytes, what: str, advised: st
     assert found.evidence.startswith("30.0 MB in 1.00 s")
 
 
+def test_many_small_files_in_memory_are_not_advised_to_be_smaller():
+    rows = [useful(SECOND)]
+    for i in range(300):
+        path = b"/dev/shm/%d" % i
+        rows += [Interval("io", 3 * MILLISECOND, "open", path), write(MILLISECOND, path, 100)]
+    end = sum(row.length_ns for row in rows)
+    findings = judge(Evidence(Program([rows], end, end, end).columns())).findings
+    (found,) = [finding for finding in findings if finding.code == "elsewhere"]
+    assert found.finding.startswith("600 calls on files in /dev/shm, which are memory, take 54.5 %")
+    assert found.advice.startswith("use fewer files")
+
+
+def test_waits_for_a_processor_are_taken_out():
+    """Half of what the rank is outside I/O, it waits."""
+    row = [useful(SECOND), Interval("useful", SECOND), write(10 * MILLISECOND, b"/run/out", MB)]
+    reads = Interval("io", 0, "pread", b"/proc/stat", 30 * MB, 300)
+    end = 2 * SECOND + 10 * MILLISECOND
+    known = {"waited_ns": [(SECOND, 0, 0)], "any_waited_ns": (SECOND, 0, 0)}
+    columns = Program([[*row, reads]], end, end, end, **known).columns()
+    for table in ("files", "file_rank"):
+        columns[table]["read_ns"] = np.where(columns[table]["reads"] == 300, SECOND, 0)
+    findings = judge(Evidence(columns)).findings
+    (found,) = [finding for finding in findings if finding.code == "elsewhere"]
+    assert "take 24.9 % of the run" in found.finding
+
+
 def test_the_rank_with_most_of_it_is_named():
     verdict = judged(b"/proc/stat", SECOND, ranks=2)
     (found,) = [finding for finding in verdict.findings if finding.code == "elsewhere"]

@@ -298,6 +298,7 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "elsewhere": {
         "memory": "move less: these bytes move about as quickly as memory is copied",
+        "names": "use fewer files: to open and remove one takes longer than its bytes do",
         "kernel": "ask less often, and keep open what is asked again (pread from its begin)",
         "device": "ask for more at once, or less often",
     },

@@ -105,6 +105,17 @@ def _largest(
     return sorted(every, key=lambda difference: -abs(difference.change))[:most]
 
 
+def part_names() -> dict[str, str]:
+    """What each part of the run time is, inside a sentence."""
+    return {key: _named(name) for key, name, _meaning in PARTS}
+
+
+def _named(name: str) -> str:
+    names = {"useful": "useful time", "processors": "the wait for processors"}
+    names["network"] = "time lost to the network"
+    return names.get(name, f"time lost to {name}")
+
+
 def sentence(first: dict[str, Any], second: dict[str, Any], labels: tuple[str, str]) -> str:
     """Which run takes longer, by how much, and where most of the difference comes from."""
     whole, *parts = run_times(first, second)
@@ -113,9 +124,7 @@ def sentence(first: dict[str, Any], second: dict[str, Any], labels: tuple[str, s
         return f"{labels[0]} and {labels[1]} take the same time within 2 %: {both}."
     sign = 1 if whole.change > 0 else -1
     part = max(parts, key=lambda part: sign * part.change)
-    names = {"useful": "useful time", "processors": "the wait for processors"}
-    names["network"] = "time lost to the network"
-    name = names.get(part.name, f"time lost to {part.name}")
+    name = _named(part.name)
     share = percent(abs(whole.change) / whole.first) if whole.first else "infinitely"
     return (
         f"{labels[1]} takes {seconds(whole.second)}, {share} "

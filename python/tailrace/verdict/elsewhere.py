@@ -9,7 +9,7 @@ import numpy as np
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import NAMED_FILE_SHARE, NOTABLE_LOSS, Evidence, Finding, Kind
-from tailrace.verdict.requests import KINDS, sum_use
+from tailrace.verdict.requests import KINDS, MOVING_KINDS, sum_use
 
 # By the engine's word for the place: where that is, and what it is.
 PLACES = {
@@ -32,20 +32,26 @@ def elsewhere(evidence: Evidence) -> Finding | None:
     """Of the rank and the place with most time of the main thread: where other threads of the rank
     move bytes, it is not known whose calls these are."""
     spent = max(_by_place(evidence), key=lambda spent: int(spent.time_ns.sum()), default=None)
-    if spent is None or spent.time_ns.sum() < NOTABLE_LOSS * evidence.times.runtime_ns:
+    if spent is None:
         return None
-    table, time_ns = evidence.columns["file_rank"], int(spent.time_ns.sum())
+    # Waits for a processor lie in this time as in all that the rank computes.
+    waited, useful = evidence.waited_by_rank_ns("useful"), evidence.times.useful_ns
+    ran = 1 - min(float(waited[spent.rank] / max(int(useful[spent.rank]), 1)), 1.0)
+    table, time_ns = evidence.columns["file_rank"], int(float(spent.time_ns.sum()) * ran)
+    if time_ns < NOTABLE_LOSS * evidence.times.runtime_ns or not time_ns:
+        return None
     use = sum_use(table, spent.rows.tolist())
     share, calls = evidence.share(float(time_ns)), use.calls(*KINDS)
     whose = "" if evidence.ranks == 1 else f"rank {spent.rank}'s "
     what = f"{whose}{count(calls, 'call')} on {_name(evidence, spent)}"
+    names = spent.place == "memory" and 2 * use.time_ns(*MOVING_KINDS) < use.time_ns()
     moved = byte_count(use.bytes("read") + use.bytes("write"))
     return Finding(
         Kind.ELSEWHERE,
         f"{what} {'takes' if calls == 1 else 'take'} {percent(share)} of the run",
         f"{moved} in {nanoseconds(time_ns)}; it counts as useful, or as MPI inside MPI calls",
         share,
-        advice=advice(Kind.ELSEWHERE, spent.place),
+        advice=advice(Kind.ELSEWHERE, "names" if names else spent.place),
         ranks=() if evidence.ranks == 1 else (spent.rank,),
     )
 

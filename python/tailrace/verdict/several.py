@@ -5,13 +5,19 @@ from typing import Any
 
 from tailrace.names import base_name
 from tailrace.units import count, percent, seconds
-from tailrace.verdict.comparison import SAME_SHARE, sentence
+from tailrace.verdict.comparison import SAME_SHARE, part_names, parts_of, sentence
 from tailrace.verdict.efficiencies import FACTORS_WITHOUT_WAITS, factors_of_losses
 from tailrace.verdict.explanations import SCALABILITY_NAMES
 from tailrace.verdict.processors import losses_of
 
 # Factors that are not products of others.
 LEAVES = ("load_balance", "serialization", "io_balance", "io_transfer", "transfer", "processors")
+
+# The part of the run time that a factor is about, where it has another name.
+PARTS_OF_FACTORS = {"load_balance": "imbalance", "computation": "useful"}
+# A factor explains why a run takes longer than the reference promised where its part has so much of
+# that time: where hardly anything is computed, an imbalance of that is a small factor and no loss.
+EXPLAINS = 0.25
 
 # A row of the scaling table, and the columns of its trace.
 Run = tuple[dict[str, Any], dict[str, Any]]
@@ -57,7 +63,7 @@ def _scaling(runs: list[Run], scaling: dict[str, Any]) -> str:
     ends = f"{seconds(first['runtime_s'])} → {seconds(last['runtime_s'])}"
     span = f"From {first['ranks']} to {count(last['ranks'], 'rank')}"
     change = last["runtime_s"] / first["runtime_s"] - 1 if first["runtime_s"] else 0.0
-    lost = _lost(fastest if best is not last else fewest, most)
+    lost = _lost(fastest if best is not last else fewest, most, kind)
     because = f", mostly because {lost}" if lost else ""
     if scaling["kind"] == "weak":
         grows = "seems to grow" if scaling["decided_by"] == "useful_time" else "grows"
@@ -76,30 +82,39 @@ def _scaling(runs: list[Run], scaling: dict[str, Any]) -> str:
     return f"{span} the run becomes {speedup:.2f} times as fast, {ends}{held_back}."
 
 
-def _lost(first: Run, last: Run) -> str:
-    """The factor that falls to the smallest part of itself, where one falls notably."""
+def _lost(first: Run, last: Run, kind: str) -> str:
+    """The factor that falls to the smallest part of itself, of those that explain the time beyond
+    what the first run promised; else the part of the run time that has most of that."""
+    share = 1.0 if kind == "weak" else first[0]["ranks"] / last[0]["ranks"]
+    before, after = parts_of(first[1]), parts_of(last[1])
+    beyond = {key: after[key] - share * before[key] for key in after}
+    enough = EXPLAINS * sum(beyond.values())
     falls = [
-        (after / before, name, before, after)
-        for (name, before), (_, after) in zip(_factors(first), _factors(last), strict=True)
-        if before and after is not None and after < before * (1 - SAME_SHARE)
+        (now / was, name, was, now)
+        for (key, name, was), (_, _, now) in zip(_factors(first), _factors(last), strict=True)
+        if was and now is not None and now < was * (1 - SAME_SHARE) and beyond[key] >= enough
     ]
-    if not falls:
+    if falls:
+        _, name, was, now = min(falls)
+        return f"{name} falls from {percent(was)} to {percent(now)}"
+    most = max(beyond, key=lambda key: beyond[key])
+    if beyond[most] <= SAME_SHARE * sum(after.values()):
         return ""
-    _, name, before, after = min(falls)
-    return f"{name} falls from {percent(before)} to {percent(after)}"
+    return f"{part_names()[most]} goes from {seconds(before[most])} to {seconds(after[most])}"
 
 
-def _factors(run: Run) -> list[tuple[str, float | None]]:
-    """Waits for a processor are a factor of their own, and in no other."""
+def _factors(run: Run) -> list[tuple[str, str, float | None]]:
+    """The part of the run time that each is about, its name and its value. Waits for a processor
+    are a factor of their own, and in no other."""
     row, columns = run
     values = factors_of_losses(int(columns["runtime_ns"]), losses_of(columns))
     leaves = [
-        (_inside(factor.name), values[factor.key])
+        (PARTS_OF_FACTORS.get(factor.key, factor.key), _inside(factor.name), values[factor.key])
         for factor in FACTORS_WITHOUT_WAITS
         if factor.key in LEAVES
     ]
     computation = row["scalability"]["computation"]
-    return [*leaves, (_inside(SCALABILITY_NAMES["computation"]), computation)]
+    return [*leaves, ("useful", _inside(SCALABILITY_NAMES["computation"]), computation)]
 
 
 def _inside(name: str) -> str:
