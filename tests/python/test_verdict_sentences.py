@@ -254,3 +254,19 @@ def test_more_time_in_another_file_is_said_beside_a_cause():
     more = "more time goes to reading in at 160 MB/s a rank"
     assert headline(b"/run/in").endswith(f"{alone}; {more}.")
     assert headline(b"/run/out").endswith(f"{alone}.")
+
+
+def test_locks_that_ranks_wait_for_are_said_beside_what_takes_long():
+    """Of 10 s two ranks rename files for 5 s and wait for a lock for 2 s, or for 0.5 s."""
+
+    def headline(locked_s: float, ranks: int = 2) -> str:
+        renames = Interval("io", 5 * SECOND, "rename", b"/run/out", calls=30)
+        locked_ns = int(locked_s * SECOND)
+        lock = Interval("io", locked_ns, "fcntl", b"/run/lock", calls=60)
+        row = [useful(5 * SECOND - locked_ns), renames, lock]
+        program = Program([row] * ranks, *[10 * SECOND] * 2, 5 * SECOND - locked_ns)
+        return judge(Evidence(program.columns())).headline
+
+    assert headline(2).endswith("the I/O time; and ranks wait for file locks 20.0 % of the time.")
+    assert headline(0.5).endswith("take 90.9 % of the I/O time.")
+    assert headline(2, ranks=1).endswith("take 71.4 % of the I/O time.")

@@ -27,6 +27,10 @@ REASONS = frozenset(
     | {Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS, Kind.RANDOM_REQUESTS}
     | {Kind.REDUNDANT_READS, Kind.REDUNDANT_WRITES, Kind.AMPLIFICATION}
 )
+# Of what the cause costs, waits for locks are worth a word beside it.
+LOCKS_SHARE = 0.1
+# How the finding about locks begins where they are waited for.
+WAITING_FOR_LOCKS = "ranks wait"
 # A loss to the network is not another where so much of it is the exchange inside MPI-IO.
 SAME_LOSS = 0.5
 
@@ -181,7 +185,12 @@ def _what(evidence: Evidence, finding: Finding) -> str:
 
 def _beside(io: list[Finding], cause: Finding) -> str:
     """Ranks that do the same work, one slower or one after another, and time inside MPI-IO do not
-    say what the work is."""
+    say what the work is. Whatever takes long while ranks wait for each other's locks, it takes them
+    one after another."""
+    waits = [f for f in io if f.code is Kind.LOCKS and f.finding.startswith(WAITING_FOR_LOCKS)]
+    if waits and cause.code in REASONS - {Kind.LOCKS}:
+        enough = LOCKS_SHARE * cause.share_of_runtime
+        return f"; and {waits[0].finding}" if _share(waits[0]) >= enough else ""
     why = [finding for finding in io if finding.code in REASONS and finding is not cause]
     if cause.code not in (Kind.STRAGGLER, Kind.TAKING_TURNS, Kind.BETWEEN_LAYERS) or not why:
         return ""
