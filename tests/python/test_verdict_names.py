@@ -113,7 +113,7 @@ def test_directories_that_are_listed_are_no_files():
     assert found.code == "metadata"
     assert "800 opens of 2.00 ms each and 1,600 listings" in found.finding
     made = [interval for interval in listed if interval.function != "readdir"]
-    assert first(*made).finding.startswith("200 files of 0 B on average")
+    assert first(*made).finding.startswith("200 files that are neither read nor written: their")
 
 
 def test_opens_of_what_is_not_there_are_no_files():
@@ -199,6 +199,9 @@ def test_of_other_calls_those_are_named_that_take_the_time():
     # However many seeks there are, they are not what takes the time.
     many = first(call("fseek", SECOND // 8, 30_000), *(call(name, SECOND, 9) for name in THREE))
     assert "pread" not in many.advice
+    asked = first(call("ftell", SECOND, 100_000))
+    assert asked.finding == "400,000 ftells of 10.0 µs each take 100 % of the I/O time"
+    assert "pread" not in asked.advice
     times = first(call("utimensat", SECOND, 3_000), call("unlink", MILLISECOND, 10))
     assert times.finding.startswith("12,040 other calls of")
     assert "open once" not in times.advice

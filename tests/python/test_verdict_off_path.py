@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tailrace.verdict.as_json import report
@@ -293,6 +294,14 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
         "thread sleeps 90.0 % of the run. I/O takes 1.0 % of this run as far as the main thread "
         "shows."
     )
+    # Of small writes it is said what takes the time; of large ones there is no more to say.
+    small = _quiet(ranks=1, **moved, **_asleep(0.9, ranks=1)).columns()
+    for table in ("files", "file_rank"):
+        small[table] |= {"writes": np.array([30_000]), "writes_small": np.array([30_000])}
+    assert (
+        "in file calls (30,000 small writes of 1.00 kB on average take 100 % of the I/O time), "
+        "while the main thread sleeps"
+    ) in judge(Evidence(small)).headline
     # The tables are about all threads: they do not say why the main thread's I/O takes 10 %.
     slow = [useful(900 * MILLISECOND), write(100 * MILLISECOND, size=30 * MB)]
     mixed = Program(

@@ -270,3 +270,21 @@ def test_locks_that_ranks_wait_for_are_said_beside_what_takes_long():
     assert headline(2).endswith("the I/O time; and ranks wait for file locks 20.0 % of the time.")
     assert headline(0.5).endswith("take 90.9 % of the I/O time.")
     assert headline(2, ranks=1).endswith("take 71.4 % of the I/O time.")
+
+
+def test_what_the_only_writer_does_badly_is_said_beside_who_it_is():
+    """Rank 0 writes 4 s of 6 s, and the other waits."""
+
+    def headline(calls: int, sync: bool = False) -> str:
+        name = b"/run/out"
+        wrote = write(SECOND if sync else 4 * SECOND, name, 4_000_000, calls)
+        safe = [Interval("io", 3 * SECOND, "fsync", name, calls=40)] if sync else []
+        rows = [[useful(2 * SECOND), wrote, *safe], [useful(2 * SECOND), mpi(4 * SECOND)]]
+        program = Program(rows, 6 * SECOND, 4 * SECOND, 2 * SECOND)
+        return judge(Evidence(program.columns())).headline
+
+    alone = "rank 0 writes out alone while the other rank waits"
+    small = "100,000 small writes of 40 B on average take 100 % of the I/O time"
+    assert headline(100_000).endswith(f"{alone}; and {small}.")
+    assert headline(4).endswith(f"{alone}.")
+    assert headline(100, sync=True).endswith(f"{alone}, mostly in 40 fsyncs of 75.0 ms each.")

@@ -283,7 +283,7 @@ def test_requests_to_other_files_are_in_no_average_with_them():
 
 def test_a_stream_is_advised_to_be_buffered():
     line = Interval("io", SECOND, "fwrite", b"/run/log", 55 * 40_000, 40_000, "stdio")
-    assert "setvbuf" in first(line).advice
+    assert "setvbuf(file, malloc(" in first(line).advice  # of NULL glibc ignores the size
     assert "setvbuf" not in first(write(SECOND, b"/run/log", 55 * 40_000, 40_000)).advice
 
 

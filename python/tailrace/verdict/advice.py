@@ -18,6 +18,8 @@ _BLOCKING = (
     "block merge nothing, and ask for each piece alone"
 )
 
+# Of a buffer that it makes itself, the C library of GNU ignores the size.
+_BUFFER = "setvbuf(file, malloc(4 << 20), _IOFBF, 4 << 20)"
 # Few bytes take as long to reach the device from many ranks as from one.
 _SYNCHRONISE = (
     "synchronise less often, or not at all where the data could be computed again: more ranks that "
@@ -135,9 +137,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all), or gather in memory",
         "flush": "flush where someone waits for the line, not after every one",
-        "stdio": "give the stream a larger buffer: setvbuf(file, NULL, _IOFBF, 4 << 20)",
+        "stdio": f"give the stream a larger buffer: {_BUFFER}",
         "descriptor prints": "print to a stream with a large buffer instead of to the descriptor: "
-        "fdopen, setvbuf, fprintf",
+        f"fdopen, {_BUFFER}, fprintf",
         "netcdf": "whole slabs per call (nc_put_vara, nc_get_vara), and larger chunks; in classic "
         "files a larger buffer (bufrsizehint of nc__create)",
         "hdf5": "select larger hyperslabs per H5Dwrite or H5Dread; larger chunks, and a cache that "

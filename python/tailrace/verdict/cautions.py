@@ -202,13 +202,16 @@ def io_of_others(evidence: Evidence) -> Finding | None:
         amount = f"all {byte_count(whole)}"
     move = f"move {amount} and " if most_bytes else ""
     time = nanoseconds(overlapped_io_ns(evidence))
-    meanwhile = _slept(evidence, ", while ")
+    meanwhile, beside = _slept(evidence, ", while "), " beside the main thread"
     facts = "file calls beside the main thread count as overlapped, and are in no efficiency"
+    cause = ""
     if of_others_mostly(evidence) and (what := what_takes_longest(evidence)):
+        is_rate = what.startswith(("reading ", "writing "))
+        cause = f" ({what})" if meanwhile and not is_rate else ""
         facts = f"{what}, all threads taken together; {facts}"
     return Finding(
         Kind.OVERLAPPED_IO,
-        f"{who} {move}spend {time} in file calls{meanwhile or ' beside the main thread'}",
+        f"{who} {move}spend {time} in file calls{cause}{meanwhile or beside}",
         facts,
         min(share, 1.0),
         advice=advice(Kind.OVERLAPPED_IO) if meanwhile else "",

@@ -27,6 +27,8 @@ REASONS = frozenset(
     | {Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS, Kind.RANDOM_REQUESTS}
     | {Kind.REDUNDANT_READS, Kind.REDUNDANT_WRITES, Kind.AMPLIFICATION}
 )
+# Few ranks that read or write may do it badly, too.
+ALONE = (Kind.SERIAL_READER, Kind.SERIAL_WRITER, Kind.FEW_RANKS)
 # Of what the cause costs, waits for locks are worth a word beside it.
 LOCKS_SHARE = 0.1
 # How the finding about locks begins where they are waited for.
@@ -184,17 +186,20 @@ def _what(evidence: Evidence, finding: Finding) -> str:
 
 
 def _beside(io: list[Finding], cause: Finding) -> str:
-    """Ranks that do the same work, one slower or one after another, and time inside MPI-IO do not
-    say what the work is. Whatever takes long while ranks wait for each other's locks, it takes them
-    one after another."""
+    """Ranks that do the same work, one slower or one after another, few that do it for all, and
+    time inside MPI-IO do not say what the work is. What takes long while ranks wait for each
+    other's locks is done one after another."""
     waits = [f for f in io if f.code is Kind.LOCKS and f.finding.startswith(WAITING_FOR_LOCKS)]
     if waits and cause.code in REASONS - {Kind.LOCKS}:
         enough = LOCKS_SHARE * cause.share_of_runtime
         return f"; and {waits[0].finding}" if _share(waits[0]) >= enough else ""
     why = [finding for finding in io if finding.code in REASONS and finding is not cause]
-    if cause.code not in (Kind.STRAGGLER, Kind.TAKING_TURNS, Kind.BETWEEN_LAYERS) or not why:
+    if cause.code in ALONE:  # who synchronises is said to
+        why = [f for f in why if f.code not in (Kind.SYNC, Kind.LOCKS)]
+        why = [f for f in why if _share(f) >= NO_CAUSE_SHARE * _share(cause)]
+    elif cause.code not in (Kind.STRAGGLER, Kind.TAKING_TURNS, Kind.BETWEEN_LAYERS):
         return ""
-    return f"; and {max(why, key=_share).finding}"
+    return f"; and {max(why, key=_share).finding}" if why else ""
 
 
 def _more_time(largest: Finding, cause: Finding) -> str:

@@ -248,7 +248,8 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     used = np.count_nonzero(sizes[rows])
     number = used if used >= MANY_FILES else len(rows)  # beside them files of locks, say
     mean = byte_count(moved / number)
-    text = f"{number:,} files of {mean} on average: their opens, closes and the like {part}"
+    what = f"files of {mean} on average" if moved else "files that are neither read nor written"
+    text = f"{number:,} {what}: their opens, closes and the like {part}"
     advised = "one rank" if evidence.ranks == 1 else ""
     # Of those with bytes, which are removed again; a lock beside each is not what is meant.
     changes = int(np.asarray(files["others"])[rows[sizes[rows] > 0]].sum())
