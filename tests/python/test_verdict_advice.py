@@ -111,3 +111,27 @@ def test_requests_that_wait_for_the_device_are_told_so_however_large():
         opened(read, opened_synchronous="/run/out"),  # reads do not wait for it
     ):
         assert "SYNC" not in quick.advice and "O_DIRECT" not in quick.advice
+
+
+@pytest.mark.parametrize(
+    ("function", "parts", "code", "advised"),
+    [
+        ("MPI_File_write_at_all", (160, 1, 1), "serial_writer", "give the ranks equal parts: in c"),
+        ("MPI_File_write_at", (160, 1, 1), "serial_writer", "open the file on all ranks"),
+        ("MPI_File_write_at_all", (80, 50, 50), "uneven_bytes", "give the ranks equal parts: in c"),
+        ("MPI_File_write_at", (80, 50, 50), "uneven_bytes", "give the ranks equal parts, or write"),
+    ],
+)
+def test_who_writes_collectively_need_not_be_told_to(function, parts, code, advised):
+    """Each rank writes its part of one file, as many MB in as many times 10 ms."""
+    rows = []
+    for part in parts:
+        wrote_ns, rest_ns = part * SECOND // 100, (max(parts) - part) * SECOND // 100
+        calls = Interval("mpi", SECOND // 1000, function, layer="mpiio")
+        wrote = write(wrote_ns, b"/run/a.dat", part * MEGABYTE, 8, layer="mpiio")
+        rows.append([useful(SECOND), calls, wrote, *([mpi(rest_ns)] if rest_ns else [])])
+    end = SECOND + SECOND // 1000 + max(parts) * SECOND // 100
+    even = end - max(parts) * SECOND // 100 + sum(parts) * SECOND // 300
+    found = judge(Evidence(Program(rows, end, even, SECOND).columns())).findings
+    (who,) = [finding for finding in found if finding.code == code]
+    assert who.advice.startswith(advised)

@@ -20,6 +20,11 @@ _BLOCKING = (
 
 # Of a buffer that it makes itself, the C library of GNU ignores the size.
 _BUFFER = "setvbuf(file, malloc(4 << 20), _IOFBF, 4 << 20)"
+# Where ranks' parts do not lie between each other's, ROMIO lets each rank write its own.
+_EQUAL_PARTS = (
+    "give the ranks equal parts: in collective calls, too, each rank moves its own, unless parts "
+    "lie between each other's"
+)
 # Few bytes take as long to reach the device from many ranks as from one.
 _SYNCHRONISE = (
     "synchronise less often, or not at all where the data could be computed again: more ranks that "
@@ -34,12 +39,14 @@ ADVICE: dict[str, dict[str, str]] = {
         "hdf5": "let all ranks write: H5Pset_fapl_mpio and H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)",
         "mpiio": "open the file on all ranks and write with MPI_File_write_at_all",
         "synchronising": _SYNCHRONISE,
+        "collective": _EQUAL_PARTS,
     },
     "serial_reader": {
         "": "read the parts on the ranks that need them, or read once and MPI_Bcast",
         "netcdf": "let all ranks read: nc_open_par and nc_var_par_access(…, NC_COLLECTIVE)",
         "hdf5": "let all ranks read: H5Pset_fapl_mpio and collective transfers",
         "mpiio": "open the file on all ranks and read with MPI_File_read_at_all",
+        "collective": _EQUAL_PARTS,
     },
     "serial_metadata": {
         "": "make these calls less often: once per output, not once per record",
@@ -53,13 +60,15 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "let more ranks, or all, take part",
         "mpiio": "raise the number of aggregators: hint cb_nodes, or more stripes",
         "synchronising": _SYNCHRONISE,
+        "collective": _EQUAL_PARTS,
     },
     "few_aggregators": {
         "": "let more ranks write: hints cb_nodes=N and, for several on one node, "
         "cb_config_list=*:*",
     },
     "uneven_bytes": {
-        "": "give the ranks equal parts, or write collectively (MPI_File_write_at_all)"
+        "": "give the ranks equal parts, or write collectively (MPI_File_write_at_all)",
+        "collective": _EQUAL_PARTS,
     },
     "uneven_calls": {"": "merge this rank's calls into larger ones, as the others do"},
     "straggler": {

@@ -192,10 +192,22 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
 
 
 def _advised(evidence: Evidence, culprits: Culprits) -> str:
-    """Where few bytes are synchronised, to spread them over ranks spares nothing."""
+    """Where few bytes are synchronised, to spread them over ranks spares nothing; and who calls
+    collective functions need not be told to."""
+    if _is_collective(evidence, culprits):
+        return "collective"
     use = sum_use(evidence.file_rank, culprits.rows)
     few = use.bytes("write") < LARGE_SYNC_BYTES * max(use.calls("sync"), 1)
     return "synchronising" if culprits.kind == "sync" and few else ""
+
+
+def _is_collective(evidence: Evidence, culprits: Culprits) -> bool:
+    """Whether the file is read or written by calls of MPI-IO, mostly by collective ones."""
+    if culprits.file is None or culprits.kind not in MOVING_KINDS:
+        return False
+    ways = mpiio_ways(evidence.columns["functions"], culprits.kind)
+    used = int(evidence.files["mpiio_ns"][culprits.file]) > 0
+    return used and ways["collective"] > max(ways["independent"], ways["shared"])
 
 
 def _taking_part(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> int:
@@ -289,7 +301,9 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
         if work[slowest] == work.max() and not _is_even(work):
             share = percent(float(work[slowest] / work.sum()))
             text = f"rank {slowest} {does.format(share)} and the others wait for it"
-            return Unevenness(code, text, f"{even}; {_spread(use)}", culprits.file, (slowest,))
+            told = code is Kind.UNEVEN_BYTES and _is_collective(evidence, culprits)
+            facts, advised = f"{even}; {_spread(use)}", "collective" if told else ""
+            return Unevenness(code, text, facts, culprits.file, (slowest,), advised)
     return None
 
 
