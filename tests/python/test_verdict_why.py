@@ -137,16 +137,22 @@ def test_what_each_rank_reads_many_times_is_to_be_kept():
     ],
 )
 def test_what_is_written_to_the_same_place_again(path, advised):
-    """By each of four ranks 250 MB in pieces of 8 kB, to 100 MB of the file."""
+    """By each of four ranks 250 MB in pieces of 8 kB, to 100 MB of the file, each to its own."""
 
     def of(size: int, closes: int, reach: int = 100 * MB) -> Finding:
-        written = write(SECOND, path, size, 30_000, reach=(0, reach))
         closed = [call("close", MILLISECOND, closes, path)] if closes else []
-        return first(written, *closed)
+        parts = [(rank * reach, (rank + 1) * reach) for rank in range(RANKS)]
+        rows = [
+            [useful(4 * SECOND), write(SECOND, path, size, 30_000, reach=part), *closed]
+            for part in parts
+        ]
+        end = sum(step.length_ns for step in rows[0])
+        (found,) = judge(Evidence(Program(rows, end, end, 4 * SECOND).columns())).findings
+        return found
 
     found = of(250 * MB, 1)
     assert (found.code, advised in found.advice) == ("redundant_writes", True)
-    assert found.finding.startswith("1.00 GB are written to 100 MB of history")
+    assert found.finding.startswith("1.00 GB are written to 400 MB of history")
     assert of(250 * MB, 0).code == "redundant_writes"
     assert of(250 * MB, 3).code == "small_requests"  # a checkpoint, written anew three times
     assert of(120 * MB, 1).code == "small_requests"  # a fifth of it is a header, say

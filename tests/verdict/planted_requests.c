@@ -86,6 +86,15 @@ static void whole_for_part(void)
     fclose(file);
 }
 
+/* Each rank writes the whole of the same state, where one would do. */
+static void all_write(void)
+{
+    int file = open_file("state.dat", -1, O_CREAT | O_WRONLY);
+    for (int i = 0; i < 48; i++)
+        put(file, MB);
+    close(file);
+}
+
 /* Each file is read again and again after it was written. */
 static void read_back(void)
 {
@@ -127,6 +136,7 @@ const struct program PLANTED_REQUESTS[] = {
     {"append_all", append_all},
     {"flushed_stdout", flushed_stdout},
     {"whole_for_part", whole_for_part},
+    {"all_write", all_write},
     {"read_back", read_back},
     {"read_each_step", read_each_step},
     {"headers", headers},

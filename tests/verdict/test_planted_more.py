@@ -96,6 +96,10 @@ C = {
     "whole_for_part": Expected(
         2, r"each of 2 ranks reads (all )?50\.3 MB of basis\.dat", "MPI_Bcast"
     ),
+    "all_write": Expected(
+        # where they meet at the file's lock, one after another
+        *(2, r"each of 2 ranks writes all 50\.3 MB of state\.dat|one after another", "", WRITERS),
+    ),
     "read_back": Expected(2, r"2\.52 GB are read from 4\.19 MB of 16 files", "keep in memory"),
     "read_each_step": Expected(
         2, r"each of 2 ranks reads all 16\.8 MB of forcing\.dat 60\.0 times", "keep in memory"

@@ -208,6 +208,7 @@ ADVICE: dict[str, dict[str, str]] = {
     "redundant_writes": {
         "": "write each byte once: gather in memory until it is final; where each pass replaces "
         "the one before, write less often",
+        "all": "write on one rank, or let each rank write only its part",
         "netcdf": "do not fill what is written anyway: nc_set_fill(NC_NOFILL), in Fortran "
         "nf90_set_fill, in Python Dataset.set_fill_off(); and what the program itself writes "
         "again, write once",

@@ -7,7 +7,7 @@ from tailrace.units import byte_count, digits
 from tailrace.verdict.advice import library_in
 from tailrace.verdict.cause import Cause, dominant, only_row, where_of
 from tailrace.verdict.evidence import Evidence, Kind
-from tailrace.verdict.requests import sum_use
+from tailrace.verdict.requests import KINDS, moved_column, sum_use
 
 # The same bytes read so often are redundant.
 REDUNDANT = 2.0
@@ -71,8 +71,9 @@ def _readers_alike(evidence: Evidence, file: int) -> int:
 
 def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
     name, moved = base_name(evidence.files["path"][file]), evidence.files["bytes_read"][file]
-    each = np.asarray(evidence.file_rank["bytes_read"])[evidence.readers_of(file)]
-    if min(each.min(), _stretches(evidence, file).min()) < NEARLY_WHOLE * span:
+    readers = evidence.readers_of(file)
+    each = np.asarray(evidence.file_rank["bytes_read"])[readers]
+    if min(_nearly_whole(evidence, row, "read") for row in readers) < NEARLY_WHOLE * span:
         return f"{byte_count(moved)} are read from {byte_count(span)} of {name}"
     times = f" {digits(each.mean() / span)} times" if each.min() >= REDUNDANT * span else ""
     if len(each) < evidence.ranks:
@@ -98,14 +99,44 @@ def written_again(evidence: Evidence, kind: str) -> Cause | None:
     files = evidence.files
     span = int((np.asarray(files["writes_end"]) - np.asarray(files["writes_begin"]))[rows].sum())
     use = sum_use(files, rows)
-    text = f"{byte_count(use.bytes('write'))} are written to {byte_count(span)} of "
+    text, advised = f"{byte_count(use.bytes('write'))} are written to {byte_count(span)} of ", ""
+    text += where_of(evidence, rows)
+    single = only_row(rows)
+    if single is not None and (writers := _who_write_all(evidence, single, span)):
+        who = f"each of {writers} ranks writes"
+        who = who if writers == evidence.ranks else f"{writers} ranks each write"
+        text, advised = f"{who} all {byte_count(span)} of {where_of(evidence, rows)}", "all"
     facts = evidence.described(use, "write")
-    return Cause(Kind.REDUNDANT_WRITES, text + where_of(evidence, rows), facts, only_row(rows))
+    return Cause(Kind.REDUNDANT_WRITES, text, facts, single, advised=advised)
+
+
+def _who_write_all(evidence: Evidence, file: int, span: int) -> int:
+    """How many ranks write it, if each writes all of it; else 0."""
+    table = evidence.file_rank
+    rows = [
+        row
+        for row in evidence.rows_of_file(range(len(table["rank"])), file)
+        if table["writes"][row]
+    ]
+    least = min(_nearly_whole(evidence, row, "write") for row in rows)
+    return len(rows) if len(rows) > 1 and least >= NEARLY_WHOLE * span else 0
+
+
+def _nearly_whole(evidence: Evidence, row: int, kind: str) -> int:
+    """How much of the file that rank may have read or written in one piece: no more than it moved,
+    nor than lies between its first byte and its last; nothing where it mostly skips, who may
+    have passed over the same pieces several times."""
+    table, noun = evidence.file_rank, KINDS[kind][0]
+    if 2 * int(table[f"{noun}_forward"][row]) > int(table[noun][row]):
+        return 0
+    stretch = int(table[f"{noun}_end"][row]) - int(table[f"{noun}_begin"][row])
+    return min(int(table[moved_column(kind)][row]), stretch)
 
 
 def _overwritten(evidence: Evidence) -> np.ndarray:
-    """Files most of whose bytes are written by ranks that write them again. Who closes the file
-    to open it anew, or cuts it, begins a new pass over it, as of a checkpoint."""
+    """Files most of whose bytes are written by ranks that write them again, or that ranks write
+    over each other's bytes. Who closes the file to open it anew, or cuts it, begins a new pass over
+    it, as of a checkpoint."""
     table, files = evidence.file_rank, evidence.files
     begin, end, moved, closes, cuts = (
         np.asarray(table[name])
@@ -115,4 +146,12 @@ def _overwritten(evidence: Evidence) -> np.ndarray:
     again = (begin >= 0) & (span >= REPLACED_BYTES) & (moved >= WRITTEN_AGAIN * span * passes)
     bytes_again = np.zeros(len(files["path"]), dtype=np.int64)
     np.add.at(bytes_again, np.asarray(table["file"])[again], moved[again])
-    return bytes_again > np.asarray(files["bytes_written"]) / 2
+    whole = np.asarray(files["bytes_written"])
+    most_passes, stretches = (np.zeros(len(files["path"]), dtype=np.int64) for _ in range(2))
+    np.maximum.at(most_passes, np.asarray(table["file"]), passes)
+    np.add.at(stretches, np.asarray(table["file"]), np.where(begin >= 0, span, 0))
+    begin, end = np.asarray(files["writes_begin"]), np.asarray(files["writes_end"])
+    span = end - begin
+    over = (begin >= 0) & (span >= REPLACED_BYTES) & (stretches >= WRITTEN_AGAIN * span)
+    over &= whole >= WRITTEN_AGAIN * span * np.maximum(most_passes, 1)
+    return (bytes_again > whole / 2) | over

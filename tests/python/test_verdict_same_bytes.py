@@ -1,0 +1,40 @@
+"""Bytes that several ranks write, each over the others'; runs built by arithmetic. Of one rank that
+writes or reads the same again test_verdict_why.py speaks."""
+
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+
+from .columns import SECOND, Program, read, useful, write
+from .test_verdict_why import MB, first
+
+
+def test_ranks_that_write_over_each_others_bytes():
+    def of(part: int, reach: tuple[int, int] = (0, 100 * MB)) -> Finding:
+        return first(write(SECOND, b"/run/out.dat", part, 30, reach=reach))
+
+    found = of(100 * MB)
+    assert found.finding == "each of 4 ranks writes all 100 MB of out.dat"
+    assert found.advice.startswith("write on one rank")
+    over = of(50 * MB)
+    assert over.finding == "200 MB are written to 100 MB of out.dat"
+    assert "write each byte once" in over.advice
+    assert of(30 * MB).code == "slow_file_system"
+
+
+def test_who_skips_does_not_move_all_of_the_file():
+    """A half of it, every other piece, and that twice: as many bytes as there are."""
+    skips = {"steps": (1, 28, 1), "reach": (0, 100 * MB)}
+    name = b"/run/out.dat"
+    for act, verb in ((write, "written to"), (read, "read from")):
+        found = first(act(SECOND, name, 100 * MB, 30, **skips))
+        assert found.finding == f"400 MB are {verb} 100 MB of out.dat"
+        whole = first(act(SECOND, name, 100 * MB, 30, steps=(30, 0, 0), reach=(0, 100 * MB)))
+        assert whole.finding.startswith("each of 4 ranks ")
+
+
+def test_who_begins_later_does_not_move_all_of_the_file():
+    parts = [write(SECOND, b"/run/out.dat", 100 * MB, 30, reach=(k * MB, 80 * MB)) for k in (0, 9)]
+    rows = [[useful(SECOND), part] for part in parts]
+    end = 2 * SECOND
+    (found,) = judge(Evidence(Program(rows, end, end, SECOND).columns())).findings
+    assert found.finding == "200 MB are written to 80.0 MB of out.dat"
