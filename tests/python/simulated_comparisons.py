@@ -104,6 +104,20 @@ def nothing_changed(design: str, blocks: int, noise: Noise | None) -> Callable[[
     return false
 
 
+def fewer_blocks(blocks: tuple[int, int]) -> Callable[[int], bool]:
+    """Two studies of 24 combinations, of which one has fewer blocks: the average is said to rise or
+    to fall."""
+
+    def false(seed: int) -> bool:
+        first, second = (
+            study(LEVELS, lambda w: 10.0, blocks=number, block_scatter=0.05, seed=2 * seed + at)
+            for at, number in enumerate(blocks)
+        )
+        return compare(first, second).overall.decided
+
+    return false
+
+
 COMPARISONS = (
     {f"{name}, {blocks} blocks": false_of(name, blocks) for name in TIMES for blocks in (2, 3, 5)}
     | {
@@ -117,5 +131,9 @@ COMPARISONS = (
         )
         for design in FEW
         for blocks, noise in ((2, two_modes(0.5, 2, 0.01)), (3, None))
+    }
+    | {
+        f"fewer blocks, {first} and {second}": fewer_blocks((first, second))
+        for first, second in ((2, 3), (2, 8), (8, 2), (3, 8))
     }
 )
