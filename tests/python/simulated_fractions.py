@@ -29,6 +29,7 @@ PLANTED: dict[str, Planted] = {
     "a factor and an interaction": {("f2",): 0.26, ("f0", "f1"): 0.67},
     "two interactions": {("f0", "f1"): 0.67, ("f2", "f3"): 0.52},
     "a factor that an interaction hides": {("f3",): 0.26, ("f0", "f1"): -0.52},
+    "three that act together": {("f0", "f1", "f2"): 0.67},
 }
 DESIGNS: dict[str, tuple[dict[str, Any], int]] = {
     "resolution 3, 6 factors": ({"resolution": 3}, 6),
@@ -38,6 +39,8 @@ DESIGNS: dict[str, tuple[dict[str, Any], int]] = {
     "resolution 5, 6 factors": ({"resolution": 5}, 6),
     "screening, 7 factors": ({"screening": True}, 7),
     "screening, 11 factors": ({"screening": True}, 11),
+    "screening, 12 factors": ({"screening": True}, 12),
+    "screening, 20 factors": ({"screening": True}, 20),
 }
 
 
@@ -90,11 +93,13 @@ def false_of(design: str, name: str) -> Callable[[int], bool]:
     of which none was."""
     planted = PLANTED[name]
     together = {names for names in planted if len(names) > 1}
+    three = any(len(names) == 3 for names in planted)
 
     def wrong(study: Measured, effect: Effect) -> bool:
         if study.is_screening:
             return effect.factors not in planted and not together
-        return not {effect.factors, *effect.aliases} & set(planted)
+        said = bool({effect.factors, *effect.aliases} & set(planted))
+        return not said and not (three and effect.may_be_three)
 
     def false(seed: int) -> bool:
         study = measured(design, planted, seed)

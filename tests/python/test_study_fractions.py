@@ -86,7 +86,7 @@ def test_the_factors_that_matter_are_found_among_twenty(tmp_path, fraction):
 @pytest.mark.parametrize(
     ("design", "said"),
     [
-        ("resolution 3, 6 factors", "F3, f0 × f1 or f4 × f5 matters: with f3 on, elapsed time is "),
+        ("resolution 3, 6 factors", "F3, f0 × f1, f4 × f5 or an interaction of three matters: wit"),
         ("resolution 4, 6 factors", "F0 × f1, f2 × f4 or f3 × f5 matters: the ratio of f0 on to "),
         ("resolution 5, 6 factors", "F0 matters differently with f1 on and with f1 off: the rati"),
         ("screening, 11 factors", " or interactions of other factors matter: with f"),
@@ -99,6 +99,17 @@ def test_what_a_fraction_mixes_up_is_named_with_all_that_it_may_be(design, said)
         finding.kind == "no effect" and finding.text.startswith(("f0 ", "f1 "))
         for finding in summary.found.findings
     )
+
+
+@pytest.mark.parametrize(
+    ("design", "hedged"), [("resolution 4, 6 factors", True), ("resolution 5, 6 factors", False)]
+)
+def test_a_factor_that_three_others_may_look_like_is_told_with_them(design, hedged):
+    """In the one design f2 cannot be told from f0 × f1 × f3 …; in the other it can."""
+    summary = Summary(simulated_fractions.measured(design, PLANTED["a factor"], 1))
+    (told,) = [one.text for one in summary.found.findings if one.kind == "effect"]
+    assert told.startswith("f2 on takes ")
+    assert (" off, unless three others act together" in told) is hedged
 
 
 def test_what_an_interaction_may_hide_is_not_said_not_to_matter():

@@ -1,5 +1,5 @@
 """What a fraction of a design cannot tell apart, in words: where either of several may be the
-cause, all of them are named and none alone. Interactions of three are taken for nothing.
+cause, all of them are named and none alone. Interactions of three are not named one by one.
 """
 
 from collections.abc import Sequence
@@ -25,14 +25,21 @@ def suspects(study: Measured, effect: Effect) -> str:
         return f"{own} or interactions of other factors matter"
     if len(others) > SHOWN + 1:
         others[SHOWN:] = [f"one of {len(others) - SHOWN} other interactions"]
+    others += ["an interaction of three"] if effect.may_be_three else []
     return f"{words.joined([own, *others], 'or')} matters"
+
+
+def unless(study: Measured, effect: Effect) -> str:
+    """What must be said of an effect of which the only other cause may be three factors."""
+    alone = not is_ambiguous(study, effect)
+    return ", unless three others act together" if alone and effect.may_be_three else ""
 
 
 def noted(study: Measured, effect: Effect) -> str:
     """For the evidence."""
     if not study.is_fraction:
         return ""
-    three = "interactions of three factors are taken for nothing"
+    three = "interactions of three factors are not told apart"
     if effect.aliases:
         others = ", ".join(map(_crossed, effect.aliases))
         return f"; this design cannot tell it from {others}; {three}"
@@ -43,7 +50,8 @@ def noted(study: Measured, effect: Effect) -> str:
 
 def hidden(study: Measured, effect: Effect) -> str:
     """What must be said before a factor is said not to matter: an interaction may cancel it."""
-    return "unless an interaction hides it, " if is_ambiguous(study, effect) else ""
+    mixed = is_ambiguous(study, effect) or effect.may_be_three
+    return "unless an interaction hides it, " if mixed else ""
 
 
 def undecided(study: Measured, expect: Expect) -> str:

@@ -31,7 +31,7 @@ from tailrace.study.analysis.by_chance import dealt_out_in_blocks
 from tailrace.study.analysis.cells import Cells, cells, smoothed
 from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, exponential, holm
 from tailrace.study.analysis.layout import Layout
-from tailrace.study.analysis.model import Model, Term, model, triples
+from tailrace.study.analysis.model import Model, Term, model, of_three, triples
 
 ERROR_RATE = 0.05
 # With fewer, chance alone is asked too.
@@ -50,7 +50,8 @@ class Effect:
     the ratio of the response at `high` to that at `low`; of an interaction, that ratio of the first
     factor at the second's `high` over the same at its `low`. `share` is that of the variation of
     the logarithms in the study. `aliases`: interactions that a fraction of a design mixes up with
-    it. `may_be_first_runs`: whether it may be nothing but that first runs of blocks are slower.
+    it; `may_be_three`: whether three factors that act together would look like it.
+    `may_be_first_runs`: whether it may be nothing but that first runs of blocks are slower.
     """
 
     factors: tuple[str, ...]
@@ -65,6 +66,7 @@ class Effect:
     low: tuple[int, ...]
     share: float
     aliases: tuple[tuple[str, ...], ...] = ()
+    may_be_three: bool = False
     may_be_first_runs: bool = False
 
     @property
@@ -285,7 +287,11 @@ def _with_aliases(effect: Effect, fitted: Model, table: Layout) -> Effect:
     for term in fitted.terms:
         if tuple(names[i] for i in term.positions) == effect.factors:
             mixed = fitted.aliases(term, table.codes)
-            return replace(effect, aliases=tuple(tuple(names[i] for i in one) for one in mixed))
+            return replace(
+                effect,
+                aliases=tuple(tuple(names[i] for i in one) for one in mixed),
+                may_be_three=of_three(table.codes, term.columns),
+            )
     return effect
 
 

@@ -256,7 +256,8 @@ def _effect_finding(study: Measured, effect: Effect, averaged: str) -> StudyFind
             f" {words.times(effect.size)} what it is with {low}"
         )
     else:
-        text = f"{high} {verb} {words.times(effect.size)} the {response} of {low}{averaged}"
+        unless = aliasing.unless(study, effect)
+        text = f"{high} {verb} {words.times(effect.size)} the {response} of {low}{unless}{averaged}"
     return StudyFinding(
         FindingKind.EFFECT,
         text,
@@ -309,6 +310,7 @@ def _interaction_finding(study: Measured, effect: Effect) -> StudyFinding:
             text = (
                 f"{words.subject(first)} matters differently with {there} and with {here}: the"
                 f" ratio of {high} to {low} is {times} as large there as here"
+                f"{aliasing.unless(study, effect)}"
             )
     return StudyFinding(
         FindingKind.INTERACTION,

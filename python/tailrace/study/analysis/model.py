@@ -53,6 +53,18 @@ class Model:
         return found
 
 
+def of_three(codes: np.ndarray, columns: np.ndarray) -> bool:
+    """Whether three factors of two levels that act together would look, at least by half, like what
+    these columns say."""
+    two = [column for column in codes.T if len(np.unique(column)) == 2]
+    signs = [np.where(column == column.min(), -1.0, 1.0) for column in two]
+    if len(signs) < 3:
+        return False
+    together = np.array([a * b * c for a, b, c in combinations(signs, 3)])
+    away = together @ columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+    return bool(np.any(np.abs(away) > ALIASED * math.sqrt(len(codes))))
+
+
 def _correlation(first: np.ndarray, second: np.ndarray) -> float:
     norms = np.linalg.norm(first) * np.linalg.norm(second)
     return float(np.linalg.norm(first.T @ second) / norms) if norms else 0.0

@@ -339,6 +339,7 @@ def _effect(study: Measured, effect: Effect) -> dict[str, Any]:
         "p_holm": effect.p_holm,
         "p_runs": effect.p_runs,
         "aliases": [list(names) for names in effect.aliases],
+        "may_be_three": effect.may_be_three,
         "may_be_first_runs": effect.may_be_first_runs,
     }
 
