@@ -67,6 +67,11 @@ def test_what_goes_first_in_every_block_is_not_told_to_be_slower(
     assert answer.answer is (Judgement.HELD if so_it_is else Judgement.UNDECIDED)
 
 
+def test_what_is_all_that_was_varied_is_not_averaged() -> None:
+    (finding,) = Summary(in_this_order("xyx", 1.5)).found.findings
+    assert finding.text.endswith(" the elapsed time of tool x")
+
+
 def test_the_report_says_why() -> None:
     study = in_this_order("yyy", 1.5)
     why = "each of 3 blocks began with tool y, and a first run may be slower"

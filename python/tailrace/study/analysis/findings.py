@@ -270,6 +270,8 @@ def _effect_finding(study: Measured, effect: Effect, averaged: str) -> StudyFind
 def _averaged(view: View, effect: Effect) -> str:
     """With what a first line must not leave out: elsewhere the ratio may be the reverse."""
     name = effect.factors[0]
+    if len(view.study.varied) == 1:
+        return ""
     if view.table.bounds.any() and not effect.size.open:
         return WITHOUT_BOUNDS
     if not view.acts_with_any(name):
