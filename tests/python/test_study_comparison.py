@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tailrace.errors import TailraceError
+from tailrace.study.analysis.comparison import compare
+
 from .simulated_averages import first_line
 from .simulated_comparisons import COMPARISONS, two
+from .study_data import study
 
 
 def test_an_average_that_may_not_have_changed_is_not_said_to() -> None:
@@ -13,6 +19,22 @@ def test_an_average_that_may_not_have_changed_is_not_said_to() -> None:
 
 def test_what_changed_as_much_the_other_way_has_not_changed_most() -> None:
     assert ", most with " not in two("one target up, the other down", 1).headline
+
+
+def test_one_study_may_have_one_level_of_what_the_other_varies() -> None:
+    """As `--set "factor.ranks.levels=[8]"` leaves it; without any level in common it is refused."""
+    whole = study({"ranks": [1, 8], "tool": ["x", "y"]}, lambda w: 80 / w["ranks"])
+    part = study({"ranks": [8], "tool": ["x", "y"]}, lambda w: 13.0, seed=2)
+    for pair, ratio in ((whole, part), 1.3), ((part, whole), 1 / 1.3):
+        found = compare(*pair)
+        assert [one.where for one in found.combinations] == [
+            {"ranks": 8, "tool": "x"},
+            {"ranks": 8, "tool": "y"},
+        ]
+        assert found.overall.low < ratio < found.overall.high
+    other = study({"ranks": [4], "tool": ["x", "y"]}, lambda w: 13.0)
+    with pytest.raises(TailraceError, match="only one of the two studies varies ranks"):
+        compare(whole, other)
 
 
 def test_the_combination_that_changed_is_found() -> None:

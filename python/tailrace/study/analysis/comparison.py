@@ -173,17 +173,28 @@ def _tables(first: Measured, second: Measured) -> tuple[Layout, Layout]:
             + " and ".join(printable(study.response.column) for study in (first, second)),
             "compare studies of one response",
         )
-    names = [{factor.name for factor in study.varied} for study in (first, second)]
-    if names[0] ^ names[1]:
-        extra = ", ".join(sorted(map(printable, names[0] ^ names[1])))
+    varied = [{factor.name for factor in study.varied} for study in (first, second)]
+    if extra := sorted(n for n in varied[0] ^ varied[1] if not _in_both(first, second, n)):
         raise TailraceError(
-            f"only one of the two studies varies {extra}", "compare studies of the same factors"
+            f"only one of the two studies varies {', '.join(map(printable, extra))}, and the other"
+            " has none of its levels",
+            "compare studies of the same factors",
         )
-    return _common(first, names[0]), _common(second, names[0])
+    names = varied[0] | varied[1]
+    return _common(first, names), _common(second, names)
+
+
+def _in_both(first: Measured, second: Measured, name: str) -> bool:
+    """Whether some level of a factor is, be it the only one that one of the two has."""
+    levels = [
+        {level for factor in study.factors if factor.name == name for level in factor.levels}
+        for study in (first, second)
+    ]
+    return bool(levels[0] & levels[1])
 
 
 def _common(study: Measured, names: set[str]) -> Layout:
-    """Without the factors that have one level, which need not agree."""
+    """Without the factors of which both have one level, which need not agree."""
     table = study.compared(study.response)
     order = [
         index for index, factor in sorted(enumerate(table.factors), key=lambda pair: pair[1].name)
