@@ -20,13 +20,13 @@ use crate::reduce::{Common, Rank};
 /// Told how many events of how many were taken; `false` stops the analysis.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-/// Events of a slab: what a thread that takes all by itself finds in its cache. Several have to
-/// meet after each, and it is uneven work where a rank decodes a block in one slab and none in the
-/// next; but the more ranks there are, the less is it foreseen what the graph reads next, and what
-/// is written for it is not to leave all caches before.
+/// Events of a slab: what a thread that takes all by itself finds in its cache. What one thread
+/// reads that another has written is slow to come as long as it lies in that one's cache, unless
+/// they have one in common; so slabs of few ranks are larger than that. But the more ranks there
+/// are, the less is it foreseen what the graph reads next: it is to lie in a common cache, at least.
 const SLAB_ALONE: u64 = 1 << 13;
 const SLAB_TOGETHER: u64 = 1 << 15;
-const SLAB_OF_FEW_RANKS: u64 = 1 << 16;
+const SLAB_OF_FEW_RANKS: u64 = 1 << 17;
 const FEW_RANKS: usize = 1 << 3;
 /// … but so many of each rank at least where there are many ranks.
 const SLAB_OF_A_RANK: u64 = 1 << 7;

@@ -152,9 +152,6 @@ fn ask_of_waits(results: &mut Results<'_>, asked: &mut [Asked]) -> Vec<(Awaited,
             asked[location].changes.extend(changes);
         }
     }
-    for asked in asked {
-        asked.changes.sort_unstable();
-    }
     questions
 }
 
@@ -179,15 +176,16 @@ fn answer(
     for rank in results.ranks.iter().filter(|rank| rank.locations.len() == 1) {
         digests[rank.locations[0]] = &rank.digests;
     }
-    let walk = |(location, asked): (usize, &Asked)| {
+    let walk = |(location, asked): (usize, &mut Asked)| {
         if asked.is_nothing() {
             return Ok(Times::default());
         }
+        asked.changes.sort_unstable();
         Walk::new(common, location, asked).all(trace, digests[location])
     };
     let found: Vec<Result<Times, TraceError>> = match &results.pool {
-        Some(pool) => pool.install(|| asked.par_iter().enumerate().map(walk).collect()),
-        None => asked.iter().enumerate().map(walk).collect(),
+        Some(pool) => pool.install(|| asked.par_iter_mut().enumerate().map(walk).collect()),
+        None => asked.iter_mut().enumerate().map(walk).collect(),
     };
     let mut answers = Answers::new();
     for (location, times) in found.into_iter().enumerate() {
