@@ -29,7 +29,7 @@ const SLAB_TOGETHER: u64 = 1 << 15;
 const SLAB_OF_FEW_RANKS: u64 = 1 << 17;
 const FEW_RANKS: usize = 1 << 3;
 /// … but so many of each rank at least where there are many ranks.
-const SLAB_OF_A_RANK: u64 = 1 << 7;
+const SLAB_OF_A_RANK: u64 = 1 << 6;
 const MANY: u64 = 1 << 6;
 /// Room for so many of the longest calls of a rank is not kept for the next slab.
 const MANY_LONGEST: usize = 1 << 8;
