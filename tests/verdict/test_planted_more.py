@@ -73,7 +73,11 @@ C = {
     ),
     "rename_storm": Expected(2, r"2,000 renames of", "once per output", ("reopened",)),
     "lock_files": Expected(2, r"10,000 opens of .* 10,000 removals of", "", ("reopened",)),
-    "directories": Expected(2, r"1,200 (mkdirs|removals) of .* and 1,200 (mkdirs|removals) of", "make files and directories less"),
+    "directories": Expected(
+        2,
+        r"1,200 (mkdirs|removals) of .* and 1,200 (mkdirs|removals) of",
+        "make files and directories less",
+    ),
     "walk_tree": Expected(2, r"50,\d{3} look-ups of", "look up once"),
     "list_tree": Expected(2, r"2,\d{3} listings of", "list a directory once"),
     "glob_tree": Expected(2, r"120 listings of", "list a directory once"),

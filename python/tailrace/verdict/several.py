@@ -63,7 +63,7 @@ def _scaling(runs: list[Run], scaling: dict[str, Any]) -> str:
     ends = f"{seconds(first['runtime_s'])} → {seconds(last['runtime_s'])}"
     span = f"From {first['ranks']} to {count(last['ranks'], 'rank')}"
     change = last["runtime_s"] / first["runtime_s"] - 1 if first["runtime_s"] else 0.0
-    lost = _lost(fastest if best is not last else fewest, most, kind)
+    lost = _lost(fastest if best is not last else fewest, most, scaling["kind"])
     because = f", mostly because {lost}" if lost else ""
     if scaling["kind"] == "weak":
         grows = "seems to grow" if scaling["decided_by"] == "useful_time" else "grows"
