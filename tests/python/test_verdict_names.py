@@ -220,6 +220,14 @@ def test_of_other_calls_those_are_named_that_take_the_time():
     )
 
 
+def test_a_size_that_is_set_at_each_open_is_no_matter_of_its_own():
+    cuts = call("ftruncate", SECOND, 20)
+    found = first(cuts, call("open", SECOND // 100, 10))
+    assert found.finding == "80 truncations of 50.0 ms each (out) take 99.0 % of the I/O time"
+    assert found.advice.startswith("open the file once")
+    assert first(cuts, call("open", SECOND // 100, 1)).advice.startswith("set a file's size once")
+
+
 def test_room_that_is_reserved_is_not_cut():
     found = first(call("posix_fallocate", SECOND, 500))
     assert found.finding == "2,000 allocations of 2.00 ms each (out) take 100 % of the I/O time"

@@ -138,6 +138,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "allocated": "reserve room once, for the whole file, or not at all: writing beyond the end "
         "makes it longer",
         "mpiio": "call that function once, outside the loop, or less often",
+        "opened anew": "open the file once and keep it open: its size is set each time that it is "
+        "opened",
         "cut": "set a file's size once, or not at all: writing beyond the end makes it longer",
         "hdf5": "use collective metadata: H5Pset_all_coll_metadata_ops, H5Pset_coll_metadata_write",
     },

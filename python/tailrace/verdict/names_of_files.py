@@ -37,6 +37,8 @@ MANY_FILES = 100
 # An open that takes so long does more than to find a name.
 SLOW_OPEN_NS = 1_000_000
 SMALL_FILE_BYTES = 1_000_000
+# A library that opens a file and closes it may set its size at both.
+CUTS_OF_AN_OPEN = 2
 CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHERS["link"]
 # A name that is looked up no more often than this is not waited for.
 FEW_LOOK_UPS = 3
@@ -87,7 +89,7 @@ def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
     part = percent(use.time_ns(*kinds) / evidence.io_time_ns)
     text = f"{facts}{where}{by} {verb} {part} of the I/O time"
     advised = _advised_of_names(use, functions, kinds)
-    if by and advised not in ("", "cut", "allocated"):
+    if by and advised not in ("", "cut", "allocated", "opened anew"):
         advised = "mpiio"
     return Cause(Kind.METADATA, text, facts, file if single else None, advised=advised)
 
@@ -107,6 +109,8 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
         return "slow open"
     if kinds[0] != "truncate":
         return ""
+    if use.calls("truncate") <= CUTS_OF_AN_OPEN * use.calls("open") and use.calls("open") > 1:
+        return "opened anew"
     allocations = calls_of_functions(functions, LENGTHS["allocation"])
     return "allocated" if allocations >= CAUSE_SHARE * use.calls("truncate") else "cut"
 
