@@ -21,12 +21,13 @@ use crate::reduce::{Common, Rank};
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// Events of a slab: what a thread that takes all by itself finds in its cache. What one thread
-/// reads that another has written is slow to come as long as it lies in that one's cache, unless
-/// they have one in common; so slabs of few ranks are larger than that. But the more ranks there
-/// are, the less is it foreseen what the graph reads next: it is to lie in a common cache, at least.
+/// reads that another has written comes slowly while it lies in that one's cache, unless they have
+/// one in common: so slabs that several threads take are larger than that. But the more ranks there
+/// are, the less is it foreseen what the graph reads next: that is to lie in a common cache, at
+/// least.
 const SLAB_ALONE: u64 = 1 << 13;
-const SLAB_TOGETHER: u64 = 1 << 15;
-const SLAB_OF_FEW_RANKS: u64 = 1 << 17;
+const SLAB_TOGETHER: u64 = 1 << 17;
+const SLAB_FOR_THE_GRAPH: u64 = 1 << 15;
 const FEW_RANKS: usize = 1 << 3;
 /// … but so many of each rank at least where there are many ranks.
 const SLAB_OF_A_RANK: u64 = 1 << 6;
@@ -84,10 +85,11 @@ pub(crate) fn run<'a>(
     let pool = pool(options, total)?;
     let slab_events = match (options.slab, &pool) {
         (0, None) => SLAB_ALONE,
-        (0, Some(_)) if begins.len() <= FEW_RANKS => SLAB_OF_FEW_RANKS,
         (0, Some(_)) => SLAB_TOGETHER,
         (events, _) => events,
     };
+    let most = if begins.len() > FEW_RANKS { SLAB_FOR_THE_GRAPH } else { u64::MAX };
+    let for_the_graph = if options.slab == 0 { slab_events.min(most) } else { slab_events };
     let guarded = options.collectives != CollectiveOrder::All;
     let mut run = Run {
         common,
@@ -101,6 +103,7 @@ pub(crate) fn run<'a>(
         is_shared: pool.is_some(),
         total,
         slab_events: slab_events.max(many),
+        for_the_graph: for_the_graph.max(many),
     };
     match &pool {
         None => run.all(&mut lanes, progress)?,
@@ -190,6 +193,8 @@ struct Run<'a> {
     is_shared: bool,
     total: u64,
     slab_events: u64,
+    /// … where ranks meet.
+    for_the_graph: u64,
 }
 
 impl<'a> Run<'a> {
@@ -289,16 +294,18 @@ impl<'a> Run<'a> {
     }
 
     fn first_width(&self, span: i64) -> i64 {
-        let slabs = self.total / self.slab_events + 1;
+        let slabs = self.total / self.for_the_graph + 1;
         (span / slabs as i64).max(1)
     }
 
     /// Slabs are neither so small that handing them over costs much, nor so large that they leave
     /// the cache.
     fn next_width(&self, width: i64, events: u64) -> i64 {
+        let meets = self.ahead.iter().chain(&self.slabs).any(|slab| !slab.vertices.is_empty());
+        let most = if meets { self.for_the_graph } else { self.slab_events };
         match events {
-            events if events > 2 * self.slab_events => (width / 2).max(1),
-            events if events < self.slab_events / 2 => width.saturating_mul(2),
+            events if events > 2 * most => (width / 2).max(1),
+            events if events < most / 8 * 5 => width.saturating_mul(2),
             _ => width,
         }
     }

@@ -7,8 +7,10 @@ use crate::graph::edges::{Edges, Keys, Turn, take_over};
 use crate::graph::phases::IoPhase;
 use crate::graph::piece::{InRank, Measure, Piece, Run};
 
-/// A slab is not cut into pieces of fewer edges.
+/// A slab is not cut into pieces of fewer edges, and so many more for each rank, whose own are cut
+/// and merged in each.
 const FEW: usize = 1 << 12;
+const FEW_OF_A_RANK: usize = 1 << 9;
 
 /// k(t) and K(t) = ∫k dt, slab by slab. All times are nanoseconds since the window's begin.
 pub(crate) struct Area {
@@ -68,7 +70,8 @@ impl Area {
         let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
         let number: usize = edges.iter().map(|edges| edges.keys.len()).sum();
         // More than there are threads: the ranks may keep one of them.
-        let pieces = if threads > 1 { (number / FEW).min(8 * threads) } else { 1 };
+        let few = FEW + FEW_OF_A_RANK * edges.len();
+        let pieces = if threads > 1 { (number / few).min(8 * threads) } else { 1 };
         self.pass_in(pieces, (edges, horizon), asked, slabs);
     }
 
