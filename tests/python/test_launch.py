@@ -4,6 +4,7 @@ are recorded."""
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -197,3 +198,28 @@ def test_a_script_that_starts_others_is_not_recorded_as_its_interpreter(here):
     make_executable(here / "bin" / "parallel", b"#!/usr/bin/env perl\n")
     command = ["parallel", "echo", ":::", "a"]
     assert recorded_program(command, read_command(command)) is None
+
+
+def mpi_of(folder: Path, soname: str, compiler: str) -> None:
+    """An MPI of one function, and its compiler on the PATH under that name."""
+    folder.mkdir()
+    (folder / "mpi.h").write_text("int MPI_Finalize(void);\n")
+    (folder / "mpi.c").write_text("int MPI_Finalize(void) { return 0; }\n")
+    link = f"-L{folder} -Wl,-rpath,{folder} -Wl,--no-as-needed -lmade"
+    library = f"cc -shared -fPIC -Wl,-soname,{soname} -o libmade.so mpi.c"
+    subprocess.run(library.split(), cwd=folder, check=True)
+    (folder / soname).symlink_to("libmade.so")
+    make_executable(folder.parent / "bin" / compiler, f'#!/bin/sh\ncc -I{folder} "$@" {link}\n')
+
+
+def test_of_two_mpis_as_debian_installs_them_the_program_s_is_found(here, monkeypatch):
+    """`mpicc` is Open MPI's there, and MPICH has a soname and a compiler's name of its own."""
+    monkeypatch.delenv("MPICC", raising=False)
+    mpi_of(here / "open", "libmpi.so.40", "mpicc")
+    mpi_of(here / "mpich", "libmpich.so.12", "mpicc.mpich")
+    (here / "ranks.c").write_text("#include <mpi.h>\nint main(void) { return MPI_Finalize(); }\n")
+    for compiler, soname in (("mpicc", "libmpi.so.40"), ("mpicc.mpich", "libmpich.so.12")):
+        build = [here / "bin" / compiler, "-o", "ranks", "ranks.c"]
+        subprocess.run(build, cwd=here, check=True)
+        found = for_command(read_command(["mpiexec", "-n", "2", "./ranks"]))
+        assert [mpi.soname for mpi in found] == [soname]

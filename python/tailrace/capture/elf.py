@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from tailrace.cache import remembered
 
 MAGIC = b"\x7fELF"
-# The sonames by which the MPI families are told apart: MPICH and its relatives, Open MPI, the
-# standard ABI.
+# The sonames by which the MPI families are told apart: MPICH and its relatives, MPICH as Debian has
+# it, Open MPI, the standard ABI.
 MPI_FAMILIES = {
     "libmpi.so.12": "MPICH",
+    "libmpich.so.12": "MPICH",
     "libmpi.so.40": "Open MPI",
     "libmpi_abi.so.1": "MPI standard ABI",
 }

@@ -11,7 +11,8 @@ from tailrace.cache import remembered
 from tailrace.capture.elf import MPI_FAMILIES, find_mpi_library
 from tailrace.capture.launch import Launch
 
-COMPILER_NAMES = ("mpicc", "mpicc_abi")
+# The last two are Debian's, where both are installed and `mpicc` is one of them.
+COMPILER_NAMES = ("mpicc", "mpicc_abi", "mpicc.mpich", "mpicc.openmpi")
 
 
 class Installation(NamedTuple):
