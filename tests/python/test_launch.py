@@ -12,7 +12,7 @@ import pytest
 
 from tailrace.capture.elf import is_elf, read_dynamic
 from tailrace.capture.launch import read_command, recorded_program, spans_nodes
-from tailrace.capture.mpi import for_command
+from tailrace.capture.mpi import for_command, installed
 
 
 @pytest.fixture
@@ -223,3 +223,12 @@ def test_of_two_mpis_as_debian_installs_them_the_program_s_is_found(here, monkey
         subprocess.run(build, cwd=here, check=True)
         found = for_command(read_command(["mpiexec", "-n", "2", "./ranks"]))
         assert [mpi.soname for mpi in found] == [soname]
+
+
+def test_an_mpi_of_two_names_is_one(here, monkeypatch):
+    monkeypatch.setenv("PATH", f"{here / 'bin'}:/usr/bin:/bin")
+    monkeypatch.delenv("MPICC", raising=False)
+    mpi_of(here / "open", "libmpi.so.40", "mpicc.openmpi")
+    (here / "bin" / "mpicc").symlink_to("mpicc.openmpi")
+    found = [mpi for mpi in installed() if mpi.mpicc.parent == here / "bin"]
+    assert [mpi.mpicc.name for mpi in found] == ["mpicc"]

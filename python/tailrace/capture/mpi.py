@@ -50,12 +50,12 @@ def for_command(launch: Launch) -> list[Installation]:
     return first_of_each_soname(wanted)
 
 
-def installed(first: Iterable[Path] = ()) -> list[Installation]:
+def installed(before: Iterable[Path] = ()) -> list[Installation]:
     """All whose compiler is found: in the folders given, then by MPICC, then along the PATH."""
     compiler = shutil.which(os.environ.get("MPICC", ""))
     named = [Path(compiler)] if compiler else []
     folders = [
-        *first,
+        *before,
         *(Path(part) for part in os.environ.get("PATH", "").split(os.pathsep) if part),
     ]
     candidates = [*named, *(folder / name for folder in folders for name in COMPILER_NAMES)]
@@ -64,8 +64,11 @@ def installed(first: Iterable[Path] = ()) -> list[Installation]:
     usable = dict.fromkeys(
         path.parent.resolve() / path.name for path in candidates if os.access(path, os.X_OK)
     )
-    found = [_installation(path) for path in usable if path.is_file()]
-    return [installation for installation in found if installation is not None]
+    found = [mpi for path in usable if path.is_file() if (mpi := _installation(path)) is not None]
+    first: dict[tuple[Path, str], Installation] = {}
+    for mpi in found:  # by its first name: /usr/bin/mpicc is mpicc.openmpi, say
+        first.setdefault((mpi.mpicc.parent, mpi.soname), mpi)
+    return list(first.values())
 
 
 def _folders_beside(library: Path) -> list[Path]:
@@ -85,7 +88,7 @@ def _installation(mpicc: Path) -> Installation | None:
     name = remembered("sonames", mpicc, lambda: _asked_soname(mpicc))
     if not name:
         return None
-    beside = mpicc.parent / "mpiexec"
+    beside = mpicc.with_name(f"mpiexec{mpicc.suffix}")
     return Installation(mpicc, name, beside if beside.is_file() else None)
 
 
