@@ -21,7 +21,11 @@ TIMES: dict[str, Callable[[Where], float]] = {
 }
 ODD = {"ranks": 8, "target": "b", "method": "z"}
 
-FEW = {"1 combination": {"tool": ["x"]}, **DESIGNS}
+FEW = {
+    "1 combination": {"tool": ["x"]},
+    "6 combinations": {"tool": ["x", "y"], "ranks": [1, 2, 4]},
+    **DESIGNS,
+}
 Noise = Callable[[np.random.Generator, Where], float]
 
 

@@ -20,7 +20,7 @@ RANKS = [1, 2, 4, 8, 16, 32]
 
 
 def found_in(measured: Measured) -> Found:
-    return find(measured, analyse(measured.table(measured.response)))
+    return find(measured, analyse(measured.compared(measured.response)))
 
 
 # --- who overtakes whom, and how far

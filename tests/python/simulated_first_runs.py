@@ -76,6 +76,12 @@ FIRST_RUNS = {
 } | {f"2 combinations, {blocks} blocks: held": held(blocks) for blocks in (2, 3, 5, 8)}
 
 
+def finds_what_is_slower(seed: int) -> bool:
+    """That y takes 20 % longer, in eight blocks."""
+    found = found_in(cold("2 combinations", 8, seed, slower=1.2))
+    return any("tool y takes" in finding.text for finding in found.findings)
+
+
 # --- two blocks
 
 

@@ -37,7 +37,7 @@ from .simulated_curves import (
 )
 from .simulated_dependent import LEVELS_THAT_DEPEND
 from .simulated_failures import FAILING
-from .simulated_first_runs import FIRST_RUNS, TWO_BLOCKS
+from .simulated_first_runs import FIRST_RUNS, TWO_BLOCKS, finds_what_is_slower
 from .simulated_fractions import FRACTIONS
 from .simulated_gaps import GAPPY
 from .simulated_shares import SHARES
@@ -476,6 +476,7 @@ def _cases() -> dict[str, Case]:
         "planted: a crossover, runs that are ended": Case(crossing_at_a_limit, at_least=0.9),
         "best of nine speedups, not in its interval": Case(best_speedup_missed),
         "planted: a crossover, in its interval": Case(crossing, at_least=0.9),
+        "planted: 20 %, slow first runs": Case(finds_what_is_slower, at_least=0.9),
         "planted: three act together": Case(three_together, at_least=0.95),
         "planted: one odd combination of 24": Case(odd_combination, at_least=0.95),
     }

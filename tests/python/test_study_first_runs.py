@@ -72,9 +72,23 @@ def test_what_is_all_that_was_varied_is_not_averaged() -> None:
     assert finding.text.endswith(" the elapsed time of tool x")
 
 
+def test_an_order_that_never_was_random_is_another_matter() -> None:
+    """Each block lists its combinations in one order: `order not random` says what that means."""
+    levels = {"tool": ["x", "y"], "ranks": [1, 2, 4, 8, 16, 32]}
+    made = study_data.study(levels, lambda w: 12.0 if w["tool"] == "y" else 10.0)
+    runs = made.runs.sort_values(["block", *levels]).reset_index(drop=True)
+    runs["run"] = runs["order"] = range(len(runs))
+    study = Measured(made.plan, runs)
+    assert not study.first_runs and made.first_runs
+    assert told(study)
+    assert "order not random" in {one.kind for one in Summary(study).cautions}
+
+
 def test_the_report_says_why() -> None:
     study = in_this_order("yyy", 1.5)
-    why = "each of 3 blocks began with tool y, and a first run may be slower"
+    why = "each of 3 blocks began with tool y, and a first run may differ from later ones"
+    first_line = Summary(study).headline
+    assert first_line.startswith(f"These runs cannot tell yet what matters to elapsed time: {why}.")
     (finding,) = Summary(study).found.findings
     unclear = "whether tool matters to elapsed time cannot be told from these runs"
     assert finding.text == f"{unclear}: {why}"
@@ -82,6 +96,15 @@ def test_the_report_says_why() -> None:
     effect = Summary(study).as_json()["responses"][0]["effects"][0]
     assert effect["may_be_first_runs"] and not effect["matters"]
     assert not caution(in_this_order("xyx", 1.5))
+
+
+def test_what_first_runs_surely_take_longer_hides_nothing() -> None:
+    """y takes 20 % longer, and the first run of each block half as long again."""
+    runs = slow_first_runs(in_this_order("xyxyxyyx", 1.2), 1.5)
+    assert told(runs)
+    (effect,) = Summary(runs).analysis.effects
+    assert effect.size.low < 1.2 < effect.size.high < 1.25
+    assert "comparisons are without that" in caution(runs)
 
 
 def test_first_runs_that_are_surely_slower_are_told() -> None:

@@ -257,22 +257,33 @@ def bounded(table: Layout, limit_s: float, words: str) -> Caution | None:
     )
 
 
-def first_runs(known: FirstRuns, words: str, order: str) -> Caution | None:
-    """`order`: why what being first does cannot be told from something else, where that is so."""
+def one_order() -> Caution:
+    """Of a study whose blocks all have the same."""
+    return Caution(
+        "order not random",
+        "all blocks ran their combinations in the same order: a change over the time of a block"
+        " cannot be told from what a combination does",
+        "`tailrace study run` randomises the order within blocks",
+    )
+
+
+def first_runs(known: FirstRuns, words: str, opened: str) -> Caution | None:
+    """`opened`: what went first so often that what it does cannot be told from that."""
     hint = (
         "`warm_up = 1` in the study file makes a run before each block that nobody looks at; more"
         " repetitions tell the two apart"
     )
-    if order:
-        return Caution("first runs of blocks", order, hint)
+    if opened:
+        return Caution("first runs of blocks", f"{opened}: the two cannot be told apart", hint)
     low, high = known.ends() if known.known else (0.0, 0.0)
     if known.p > CERTAIN or min(abs(low), abs(high)) < FIRST_RUNS_LEAST:
         return None
     value, least, most = (math.exp(one) for one in (known.value, low, high))
+    then = "comparisons are without that" if known.is_sure else "this widens intervals"
     return Caution(
         "first runs of blocks",
         f"the first run of a block has {value:.2f} times ({least:.2f} to {most:.2f}) the {words} of"
-        " the same run later in a block; in random order this widens intervals",
+        f" the same run later in a block; {then}",
         hint,
     )
 

@@ -195,7 +195,7 @@ def _in_both(first: Measured, second: Measured, name: str) -> bool:
 
 def _common(study: Measured, names: set[str]) -> Layout:
     """Without the factors of which both have one level, which need not agree."""
-    table = study.compared(study.response)
+    table = study.compared(study.response, alone=False)
     order = [
         index for index, factor in sorted(enumerate(table.factors), key=lambda pair: pair[1].name)
     ]

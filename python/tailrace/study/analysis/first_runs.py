@@ -21,6 +21,9 @@ from tailrace.study.analysis.intervals import LEVEL, Estimate, exponential
 
 # So many times as long as later a first run may take where nothing tells how long it does.
 AT_MOST = 10
+# What first runs take longer is taken out where it is as sure as this, and known as well as this:
+# with fewer degrees of freedom, the one that it costs is missed.
+SURE, FREEDOM_AT_LEAST = 0.001, 6
 # Less than this of a run's weight is rounding.
 NOTHING = 1e-9
 
@@ -42,6 +45,10 @@ class FirstRuns(NamedTuple):
     @property
     def known(self) -> bool:
         return self.freedom > 0
+
+    @property
+    def is_sure(self) -> bool:
+        return self.p <= SURE and self.freedom >= FREEDOM_AT_LEAST
 
     def ends(self, level: float = LEVEL) -> tuple[float, float]:
         """Of its interval."""
@@ -71,6 +78,18 @@ def estimated(first: np.ndarray, logs: np.ndarray, spread: np.ndarray) -> FirstR
     value = float(np.nansum(weights * own.residuals * found.residuals)) / square
     left = float(np.nansum(weights * (found.residuals - value * own.residuals) ** 2)) / freedom
     return FirstRuns(value, math.sqrt(left / square), freedom)
+
+
+def taken_out(
+    known: FirstRuns, first: np.ndarray, logs: np.ndarray, spread: np.ndarray
+) -> np.ndarray:
+    """The logarithms without what first runs take longer. What is left of scatter is made as much
+    larger as the degree of freedom that this has cost makes it smaller."""
+    left = logs - known.value * first
+    found = cells.cells(left, spread)
+    if found is None or found.all_freedom <= 1:
+        return left
+    return left + found.residuals * (math.sqrt(found.all_freedom / (found.all_freedom - 1)) - 1)
 
 
 def beside(basis: np.ndarray, first: np.ndarray, means: np.ndarray) -> FirstRuns:

@@ -52,6 +52,16 @@ class Layout:
         return first_runs.estimated(self.first[ran], self.logs[ran], self.spread[ran])
 
     @cached_property
+    def without_first_runs(self) -> "Layout":
+        """What first runs surely take longer is taken out; how well it is known remains."""
+        known, ran = self.first_runs, ~self.simulated
+        if self.first is None or not known.is_sure:
+            return self
+        logs = self.logs.copy()
+        logs[ran] = first_runs.taken_out(known, self.first[ran], logs[ran], self.spread[ran])
+        return replace(self, logs=logs, known_first_runs=known._replace(value=0.0))
+
+    @cached_property
     def scatter(self) -> cells.Spread:
         """How a run of each combination scatters, relative to others; what was simulated does
         not."""

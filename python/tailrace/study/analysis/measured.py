@@ -25,6 +25,8 @@ from tailrace.study.definition.columns import (
 )
 
 LEVEL_WIDTH = 40
+# Two random orders of so many combinations are hardly ever the same.
+ORDERS_DIFFER_FROM = 5
 # Times of a whole run, of which the limit says something.
 WHOLE_RUN = (RUN_TIME, "launch_to_end_s")
 
@@ -141,16 +143,19 @@ class Measured:
         name = column.column if isinstance(column, Response) else column
         return replace(found, thinned=self._thinned(found, name))
 
-    def compared(self, column: str | Response | pd.Series) -> Layout:
-        """The same, as far as conclusions may be drawn from it: without combinations of which some
-        run has no ratio; and of a rate, or of a part of a run, nobody knows which way it is off
-        where runs fail more often than elsewhere."""
+    def compared(self, column: str | Response | pd.Series, alone: bool = True) -> Layout:
+        """The same, as far as conclusions may be drawn from it: without what first runs of blocks
+        surely take longer, and without combinations of which some run has no ratio; and of a rate,
+        or of a part of a run, nobody knows which way it is off where runs fail more often than
+        elsewhere. `alone`: nothing of another study is compared with it; there it may not be as
+        sure that first runs take longer, and they would remain."""
         found = self.table(column)
         name = column.column if isinstance(column, Response) else column
         kept = ~self._without_ratio(found, name)
         if found.thinned is not None and not (isinstance(name, str) and name in WHOLE_RUN):
             kept &= ~found.thinned
-        return found if kept.all() else found.among(kept)
+        found = found if kept.all() else found.among(kept)
+        return found.without_first_runs if alone else found
 
     def _without_ratio(self, table: Layout, name: str | pd.Series) -> np.ndarray:
         """Which combinations have a number of 0 or less, or a level at which there are more."""
@@ -184,12 +189,27 @@ class Measured:
     @cached_property
     def first_runs(self) -> frozenset[int]:
         """The runs that were the first of their block, and not the only one, however they ended;
-        none where others went before, to warm up what they use."""
-        runs = self.runs[~self.runs["status"].isin(NOT_RUN)]
-        if runs.empty or "order" not in runs or self.plan["study"].get("warm_up"):
+        none where others went before, to warm up what they use, nor where nothing was random."""
+        runs = self._in_order
+        if self.plan["study"].get("warm_up") or self.has_one_order:
             return frozenset()
         several = runs[runs.groupby("block")["run"].transform("size") > 1]
-        return frozenset(several.loc[several.groupby("block")["order"].idxmin(), "run"].astype(int))
+        return frozenset(several.groupby("block")["run"].first().astype(int))
+
+    @cached_property
+    def has_one_order(self) -> bool:
+        """Whether all blocks ran their combinations in the same order, which no random one is."""
+        runs = self._in_order
+        rows = pd.DataFrame(self._codes(runs)).groupby(runs["block"].to_numpy())
+        orders = [some.to_numpy().tolist() for _, some in rows]
+        same = all(one == orders[0] for one in orders)
+        return same and len(orders) > 1 and len(orders[0]) >= ORDERS_DIFFER_FROM
+
+    @cached_property
+    def _in_order(self) -> pd.DataFrame:
+        """What was run, as far as its order is known."""
+        runs = self.runs[~self.runs["status"].isin(NOT_RUN)]
+        return runs.sort_values("order") if "order" in runs else runs.head(0)
 
     def opened_most(self, name: str) -> tuple[Any, int, int]:
         """The level of a factor that most blocks began with, how many did, and of how many."""

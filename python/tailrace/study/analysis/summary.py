@@ -19,6 +19,7 @@ from tailrace.study.analysis.cautions import (
     cautions,
     crowded,
     first_runs,
+    one_order,
     rebuilt,
     side_by_side,
 )
@@ -128,8 +129,10 @@ class Summary:
         table = self._ran_table(response)
         found = cautions(done, varied, response, table, self.ran.planned)
         limit = bounded(table, self.study.time_limit_s, response.words)
-        first = first_runs(table.first_runs, response.words, self._confounded())
+        first = first_runs(table.first_runs, response.words, self._opened)
         found += [caution for caution in (rebuilt(done), limit, first) if caution is not None]
+        if self.ran.has_one_order and all(one.kind != one_order().kind for one in found):
+            found.append(one_order())
         # it ran on nodes that this environment does not describe
         if self.study.plan["study"].get("slurm"):
             return found
@@ -141,12 +144,12 @@ class Summary:
         ]
         return found + [caution for caution in machine if caution is not None]
 
-    def _confounded(self) -> str:
+    @cached_property
+    def _opened(self) -> str:
         """Which levels went first so often that what they do cannot be told from that."""
         names = {e.factors[0]: None for e in self.analysis.effects if e.may_be_first_runs}
         factors = [self.study.factor(name) for name in names]
-        told = [words.opened(one, *self.ran.opened_most(one.name)) for one in factors]
-        return "; ".join(told[:1]) and f"{'; '.join(told)}: the two cannot be told apart"
+        return "; ".join(words.opened(one, *self.ran.opened_most(one.name)) for one in factors)
 
     @cached_property
     def headline(self) -> str:
@@ -196,7 +199,8 @@ class Summary:
             return f"One combination was {on_models(self.study)}, and none was run"
         if self.analysis.blocks < 2:
             return "With one run of each combination nothing is certain yet"
-        return f"These runs cannot tell yet what matters to {response.words}"
+        why = f": {self._opened}" if self._opened else ""
+        return f"These runs cannot tell yet what matters to {response.words}{why}"
 
     def _verdict(self) -> list[str]:
         """How the expectations came out, in one sentence."""

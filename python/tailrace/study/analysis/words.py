@@ -95,7 +95,8 @@ def _either(factor: StudyFactor, levels: list[Any]) -> str:
 def opened(factor: StudyFactor, level: Any, number: int, blocks: int) -> str:
     """Why a difference may be due to the order of runs."""
     which = f"each of {blocks}" if number == blocks else f"{number} of {blocks}"
-    return f"{which} blocks began with {named(factor, level)}, and a first run may be slower"
+    began = f"{which} blocks began with {named(factor, level)}"
+    return f"{began}, and a first run may differ from later ones"
 
 
 def joined(texts: Sequence[str], last: str = "and") -> str:
