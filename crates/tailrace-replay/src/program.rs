@@ -84,9 +84,16 @@ impl Positions {
     }
 }
 
-/// Whether a file system is asked: positions, views and mappings are the process's own.
-fn asks_the_file_system(kind: FileKind) -> bool {
-    !matches!(kind, FileKind::Seek | FileKind::View | FileKind::Map)
+/// A seek that takes as long asks a file system: where the file ends.
+const ASKED: i64 = 10_000;
+
+/// How a file system is asked, if it is: positions, views and mappings are the process's own.
+fn access(kind: FileKind, step: &Step, took: i64) -> Option<Access> {
+    match kind {
+        FileKind::Seek => (took >= ASKED).then_some(Access::LookUp),
+        FileKind::View | FileKind::Map => None,
+        _ => Some(step.access),
+    }
 }
 
 /// What all ranks of the trace did.
@@ -168,11 +175,13 @@ fn calls(
                 continue;
             }
             let offset = positions.follow(call.kind, step, offset);
-            if event.begin >= common.window.end_ns || !asks_the_file_system(call.kind) {
+            let Some(access) = access(call.kind, step, event.end - event.begin) else { continue };
+            if event.begin >= common.window.end_ns {
                 continue;
             }
+            let offset = offset.filter(|_| call.kind != FileKind::Seek);
             let (begin, end) = (common.clip(event.begin), common.clip(event.end));
-            let Step { access, file, bytes, .. } = *step;
+            let Step { file, bytes, .. } = *step;
             calls.push(FileCall { begin, end, access, file, bytes, offset });
         }
     }
