@@ -90,17 +90,16 @@ static char *const *preload_of(char *const *environment)
     return NULL;
 }
 
-/* Whether capture's entry is there at all. */
-static bool is_asked_for(char *const *environment)
+/* Where capture's entry is, if it is there at all. */
+static char *const *own_preload(char *const *environment)
 {
     char *const *entry = tailrace_calls_forbidden ? NULL : preload_of(environment);
-    return entry && preload_names_own(*entry + sizeof variable - 1);
+    return entry && preload_names_own(*entry + sizeof variable - 1) ? entry : NULL;
 }
 
-/* The environment without capture's entry in LD_PRELOAD; as it is where there is no room. */
-static char *const *without_own(char *const *environment)
+/* The environment without capture's in that entry; as it is where there is no room. */
+static char *const *without_own(char *const *environment, char *const *entry)
 {
-    char *const *entry = preload_of(environment);
     size_t count = 0, bytes = strlen(*entry) + 1;
     while (environment[count])
         count++;
@@ -120,56 +119,59 @@ static char *const *without_own(char *const *environment)
     return changed;
 }
 
-static char *const *for_path(const char *path, char *const *environment)
+static bool path_fits(const void *path)
 {
-    if (!is_asked_for(environment) || (preload_is_readable() && preload_fits(path)))
-        return environment;
-    return without_own(environment);
+    return preload_fits(path);
 }
 
-static char *const *for_name(const char *name, char *const *environment)
+static bool name_fits(const void *name)
 {
-    if (!is_asked_for(environment) || (preload_is_readable() && preload_fits(on_path(name))))
-        return environment;
-    return without_own(environment);
+    return preload_fits(on_path(name));
 }
 
-static char *const *for_file(int file, char *const *environment)
+static bool file_fits(const void *file)
 {
-    if (!is_asked_for(environment) || (preload_is_readable() && preload_fits_file(file)))
-        return environment;
-    return without_own(environment);
+    return preload_fits_file(*(const int *)file);
+}
+
+/* Neither the library nor the program is looked at where capture's entry is not there. */
+static char *const *environment_for(bool (*fits)(const void *), const void *program,
+                                    char *const *environment)
+{
+    char *const *entry = own_preload(environment);
+    bool stays = !entry || (preload_is_readable() && fits(program));
+    return stays ? environment : without_own(environment, entry);
 }
 
 /* --- Becoming --- */
 
 TAILRACE_EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
 {
-    return REAL(execve)(path, arguments, for_path(path, environment));
+    return REAL(execve)(path, arguments, environment_for(path_fits, path, environment));
 }
 
 TAILRACE_EXPORT int execv(const char *path, char *const arguments[])
 {
-    char *const *changed = for_path(path, environ);
+    char *const *changed = environment_for(path_fits, path, environ);
     return changed == environ ? REAL(execv)(path, arguments)
                               : REAL(execve)(path, arguments, changed);
 }
 
 TAILRACE_EXPORT int execvpe(const char *name, char *const arguments[], char *const environment[])
 {
-    return REAL(execvpe)(name, arguments, for_name(name, environment));
+    return REAL(execvpe)(name, arguments, environment_for(name_fits, name, environment));
 }
 
 TAILRACE_EXPORT int execvp(const char *name, char *const arguments[])
 {
-    char *const *changed = for_name(name, environ);
+    char *const *changed = environment_for(name_fits, name, environ);
     return changed == environ ? REAL(execvp)(name, arguments)
                               : REAL(execvpe)(name, arguments, changed);
 }
 
 TAILRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 {
-    return REAL(fexecve)(fd, arguments, for_file(fd, environment));
+    return REAL(fexecve)(fd, arguments, environment_for(file_fits, &fd, environment));
 }
 
 /* --- Starting --- */
@@ -181,7 +183,7 @@ TAILRACE_EXPORT int posix_spawn(pid_t *child, const char *path,
 {
     thread_started_process();
     return REAL(posix_spawn)(child, path, actions, attributes, arguments,
-                             for_path(path, environment));
+                             environment_for(path_fits, path, environment));
 }
 
 TAILRACE_EXPORT int posix_spawnp(pid_t *child, const char *name,
@@ -191,5 +193,5 @@ TAILRACE_EXPORT int posix_spawnp(pid_t *child, const char *name,
 {
     thread_started_process();
     return REAL(posix_spawnp)(child, name, actions, attributes, arguments,
-                              for_name(name, environment));
+                              environment_for(name_fits, name, environment));
 }

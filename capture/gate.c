@@ -60,17 +60,11 @@ static const char *rank_hint(void)
     return NULL;
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static int is_mpi_library(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
     (void)bytes;
     (void)unused;
-    const char *name = info->dlpi_name ? file_name(info->dlpi_name) : "";
+    const char *name = info->dlpi_name ? text_file_name(info->dlpi_name) : "";
     return !strncmp(name, "libmpi.so", 9) || !strncmp(name, "libmpich.so", 11) ||
            !strncmp(name, "libmpi_abi.so", 13);
 }

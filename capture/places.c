@@ -7,6 +7,7 @@
 #include "process.h"
 #include "record.h"
 #include "system.h"
+#include "text.h"
 
 #ifndef MADV_DONTFORK
 #define MADV_DONTFORK 10
@@ -161,8 +162,7 @@ struct walked {
 
 static bool is_python(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = text_file_name(path);
     return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
 }
 

@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Programs that start others: their own files are not what anybody asks about. */
+#include "text.h"
+
+/* Programs that start others, beside the launchers: their own files are not what anybody asks
+ * about. */
 static const char *const starters[] = {
     "sh",
     "bash",
@@ -62,33 +65,19 @@ static const char *const starters[] = {
     "catatonit",
     "chronic",
     "unbuffer",
-    "mpiexec",
-    "mpirun",
-    "mpiexec.hydra",
-    "mpiexec.mpich",
-    "mpiexec.openmpi",
-    "mpiexec.gforker",
     "hydra_pmi_proxy",
     "hydra_bstrap_proxy",
     "hydra_nameserver",
     "hydra_persist",
     "hydra_launcher",
-    "orterun",
     "orted",
-    "oshrun",
     "prte",
     "prted",
-    "prterun",
-    "prun",
     "pterm",
-    "srun",
     "sbatch",
     "salloc",
     "slurmstepd",
     "slurmd",
-    "aprun",
-    "jsrun",
-    "lrun",
     "flux",
     "palsd",
     "pbs_tmrsh",
@@ -99,8 +88,8 @@ static const char *const starters[] = {
     "tailrace",
 };
 
-/* Of these, the ones that start the ranks of a run. What they start is told apart by a variable
- * that they get here and pass on. */
+/* Those that start the ranks of a run. What they start is told apart by a variable that they get
+ * here and pass on. */
 static const char *const launchers[] = {
     "mpiexec",
     "mpirun",
@@ -120,20 +109,18 @@ static const char *const launchers[] = {
 
 static bool is_among(const char *path, const char *const *names, size_t count)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    const char *name = slash ? slash + 1 : path;
-    for (size_t i = 0; name && i < count; i++)
-        if (!strcmp(name, names[i]))
+    for (size_t i = 0; path && i < count; i++)
+        if (!strcmp(text_file_name(path), names[i]))
             return true;
     return false;
-}
-
-bool starts_others(const char *path)
-{
-    return is_among(path, starters, sizeof starters / sizeof *starters);
 }
 
 bool starts_ranks(const char *path)
 {
     return is_among(path, launchers, sizeof launchers / sizeof *launchers);
+}
+
+bool starts_others(const char *path)
+{
+    return starts_ranks(path) || is_among(path, starters, sizeof starters / sizeof *starters);
 }

@@ -1,9 +1,10 @@
-/* text.h: numbers in text, as the kernel's files have them. Not strtol and its like: compiled with
- * a new glibc, they are functions that an older one lacks. */
+/* text.h: numbers in text, as the kernel's files have them, and the last part of a path. Not strtol
+ * and its like: compiled with a new glibc, they are functions that an older one lacks. */
 #ifndef TAILRACE_TEXT_H
 #define TAILRACE_TEXT_H
 
 #include <stdint.h>
+#include <string.h>
 
 /* In digits and small letters; returns what follows the number. No digit is 0. */
 static inline const char *text_number(const char *at, unsigned base, uint64_t *value)
@@ -32,6 +33,12 @@ static inline uint64_t text_word(const char *at, unsigned word)
     for (; word && *at; at++)
         word -= *at == ' ';
     return text_decimal(at);
+}
+
+static inline const char *text_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 #endif

@@ -17,6 +17,7 @@
 #include "../glibc.h"
 #include "../libdl.h"
 #include "../process.h"
+#include "../text.h"
 
 extern const int tailrace_symbol_places[];
 extern const unsigned tailrace_symbol_count;
@@ -80,8 +81,7 @@ static bool belongs_to_mpi(const char *symbol, void *address)
         return true;
     if (!libdl.address(address, &info) || !info.dli_fname)
         return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    return starts_with(slash ? slash + 1 : info.dli_fname, "libmpi");
+    return starts_with(text_file_name(info.dli_fname), "libmpi");
 }
 
 /* The next in the global scope (another tool's, perhaps), else what an MPI has that was loaded

@@ -14,6 +14,7 @@
 #include "../glibc.h"
 #include "../libdl.h"
 #include "../system.h"
+#include "../text.h"
 
 enum { OBJECTS_AT_ONCE = 64, NAME_BYTES = 4096 };
 
@@ -156,11 +157,9 @@ static const void *table(const struct object *object, ElfW(Sxword) tag)
 
 const char *object_soname(const struct object *object)
 {
-    const char *strings = table(object, DT_STRTAB), *slash = strrchr(object->name, '/');
+    const char *strings = table(object, DT_STRTAB);
     uintptr_t place = object_tag(object, DT_SONAME);
-    if (strings && place)
-        return strings + place;
-    return slash ? slash + 1 : object->name;
+    return strings && place ? strings + place : text_file_name(object->name);
 }
 
 /* --- Its entries --- */
