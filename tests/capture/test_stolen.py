@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from pathlib import Path
 
 import pytest
+
+needs_host = pytest.mark.skipif(
+    os.getuid() != 0 or " hypervisor" not in Path("/proc/cpuinfo").read_text(),
+    reason="a file is mounted at /proc/stat of a virtual machine, as root",
+)
 
 
 def stat(steal: list[int], interrupts: int) -> str:
@@ -33,3 +40,16 @@ def test_a_file_of_another_form_says_nothing(program, tmp_path):
         (tmp_path / "stat").write_text(text)
         command = [program("stolen"), tmp_path / "stat"]
         assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "0\n"
+
+
+@needs_host
+def test_a_thread_that_the_host_kept_from_running_did_not_sleep(program, capture, tmp_path):
+    """It waits 50 ms, in which the host had one of its processors for 3 s."""
+    (tmp_path / "stat").write_text("".join(f"cpu{i}{' 0' * 10}\n" for i in range(os.cpu_count())))
+    path = program("steals")
+    words = ["unshare", "-m", "sh", "-c", 'mount --bind stat /proc/stat && exec "$0"', path]
+    done = capture(*words, TAILRACE_PROGRAM=str(path))
+    assert done.returncode == 0, done.stderr
+    told = {**dict(done.stream.notes), **done.stream.meta}
+    begin, end = (int(told[key].split()[1]) for key in ("usage_begin", "usage_end"))
+    assert 3e9 <= end - begin < 3.05e9
