@@ -27,6 +27,7 @@ from tailrace.verdict.off_path import (
     unrecorded_bytes,
     ways,
 )
+from tailrace.verdict.slow_file import tells_a_rate
 from tailrace.verdict.streams import slept_in_streams
 from tailrace.verdict.why import what_takes_longest
 
@@ -206,8 +207,7 @@ def io_of_others(evidence: Evidence) -> Finding | None:
     facts = "file calls beside the main thread count as overlapped, and are in no efficiency"
     cause = ""
     if of_others_mostly(evidence) and (what := what_takes_longest(evidence)):
-        is_rate = what.startswith(("reading ", "writing "))
-        cause = f" ({what})" if meanwhile and not is_rate else ""
+        cause = f" ({what})" if meanwhile and not tells_a_rate(what) else ""
         facts = f"{what}, all threads taken together; {facts}"
     return Finding(
         Kind.OVERLAPPED_IO,

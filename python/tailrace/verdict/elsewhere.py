@@ -31,7 +31,7 @@ class _Spent(NamedTuple):
 def elsewhere(evidence: Evidence) -> Finding | None:
     """Of the rank and the place with most time of the main thread: where other threads of the rank
     move bytes, it is not known whose calls these are."""
-    spent = max(_by_place(evidence), key=lambda spent: int(spent.time_ns.sum()), default=None)
+    spent = _most(evidence)
     if spent is None:
         return None
     # Waits for a processor lie in this time as in all that the rank computes.
@@ -56,21 +56,23 @@ def elsewhere(evidence: Evidence) -> Finding | None:
     )
 
 
-def _by_place(evidence: Evidence) -> list[_Spent]:
+def _most(evidence: Evidence) -> _Spent | None:
+    """Of the rank and the place with most time, where there is any."""
     table, files = evidence.columns["file_rank"], evidence.columns["files"]
     file, rank = (np.asarray(table[name], dtype=np.int64) for name in ("file", "rank"))
-    places = np.array([str(place) for place in files["place"]])
-    named = np.array([not bytes(path).startswith(b"<") for path in files["path"]], dtype=bool)
-    by_others = evidence.of_ranks("bytes_by_other_threads") > 0
+    words = list(PLACES)
+    places = [words.index(str(place)) if str(place) in PLACES else -1 for place in files["place"]]
+    named = [not bytes(path).startswith(b"<") for path in files["path"]]
+    place = np.where(named, places, -1)[file] if len(file) else file
+    counted = (place >= 0) & ~(evidence.of_ranks("bytes_by_other_threads") > 0)[rank]
     time_ns = np.sum([np.asarray(table[f"{kind}_ns"]) for kind in KINDS], axis=0)
-    found = []
-    for place in PLACES:
-        inside = (places == place) & named
-        for number in np.flatnonzero(~by_others):
-            rows = np.flatnonzero(inside[file] & (rank == number)) if len(file) else file
-            if len(rows):
-                found.append(_Spent(place, int(number), rows, time_ns[rows]))
-    return found
+    sums = np.zeros((len(PLACES), evidence.ranks), dtype=np.int64)
+    np.add.at(sums, (place[counted], rank[counted]), time_ns[counted])
+    if not sums.any():
+        return None
+    most, by = np.unravel_index(int(sums.argmax()), sums.shape)
+    rows = np.flatnonzero(counted & (place == most) & (rank == by))
+    return _Spent(words[most], int(by), rows, time_ns[rows])
 
 
 def _name(evidence: Evidence, spent: _Spent) -> str:

@@ -340,12 +340,10 @@ class Evidence:
         time_ns = np.asarray(table[f"{kind}_ns"], dtype=np.int64)
         return self.file_of(list(range(len(time_ns))), time_ns)
 
-    def readers_of(self, file: int) -> list[int]:
-        """Rows of "file_rank" whose rank read from the file."""
-        table = self.file_rank
-        return [
-            row for row in self.rows_of_file(range(len(table["rank"])), file) if table["reads"][row]
-        ]
+    def users_of(self, file: int, kind: str) -> list[int]:
+        """Rows of "file_rank" whose rank made calls of that one of KINDS on the file."""
+        calls = self.file_rank[KINDS[kind][0]]
+        return [row for row in self.rows_of_file(range(len(calls)), file) if calls[row]]
 
     def rows_of_file(self, rows: Sequence[int], file: int | None) -> list[int]:
         """Those of the rows that belong to `file`; all of them where it is None."""

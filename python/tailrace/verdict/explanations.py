@@ -5,6 +5,7 @@ from typing import Any
 
 from tailrace.units import count, seconds
 from tailrace.verdict.efficiencies import LOSSES
+from tailrace.verdict.scaling import seems_weak
 
 # The parts of the run time in the order in which they are shown: key, name, meaning.
 PARTS = (
@@ -41,7 +42,7 @@ def scaling_words(scaling: dict[str, Any]) -> str:
         "none": "The same number of ranks in all runs",
     }
     kind = kinds[scaling["kind"]]
-    if scaling["kind"] == "weak" and scaling["decided_by"] == "useful_time":
+    if seems_weak(scaling):
         kind = (
             "Weak scaling, as it seems (all ranks together compute longer where they are more, and "
             "too little is written to tell why; `--scaling strong` takes the problem for the same; "

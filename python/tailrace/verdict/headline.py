@@ -16,6 +16,7 @@ from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
 from tailrace.verdict.routines import output_routines
 from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, exchange_share
+from tailrace.verdict.slow_file import tells_a_rate
 
 # Of findings about files whose shares are so nearly equal, the first line names who before why.
 EQUAL_SHARE = 0.9
@@ -31,8 +32,6 @@ REASONS = frozenset(
 ALONE = (Kind.SERIAL_READER, Kind.SERIAL_WRITER, Kind.FEW_RANKS)
 # Of what the cause costs, waits for locks are worth a word beside it.
 LOCKS_SHARE = 0.1
-# How the finding about locks begins where they are waited for.
-WAITING_FOR_LOCKS = "ranks wait"
 # A loss to the network is not another where so much of it is the exchange inside MPI-IO.
 SAME_LOSS = 0.5
 
@@ -160,7 +159,7 @@ def _with_io(
     if exchange >= NOTABLE_LOSS:
         text += f" and the exchange inside MPI-IO up to {percent(exchange)} more"
     if cause is not None:
-        text += f": {cause.finding}{_beside(io, cause)}{_more_time(largest, cause)}"
+        text += f": {cause.finding}{_beside(evidence, io, cause)}{_more_time(largest, cause)}"
     elif evidence.away is not None:
         text += f", mostly on {evidence.path_of(evidence.away)}, which is not on a file system"
     if whole is not None and whole.share_of_runtime > share:
@@ -185,11 +184,12 @@ def _what(evidence: Evidence, finding: Finding) -> str:
     return f"Waiting for other ranks' {other} takes"
 
 
-def _beside(io: list[Finding], cause: Finding) -> str:
+def _beside(evidence: Evidence, io: list[Finding], cause: Finding) -> str:
     """Ranks that do the same work, one slower or one after another, few that do it for all, and
     time inside MPI-IO do not say what the work is. What takes long while ranks wait for each
     other's locks is done one after another."""
-    waits = [f for f in io if f.code is Kind.LOCKS and f.finding.startswith(WAITING_FOR_LOCKS)]
+    contended = evidence.ranks > 1 and evidence.use.waits_for_locks
+    waits = [f for f in io if f.code is Kind.LOCKS and contended]
     if waits and cause.code in REASONS - {Kind.LOCKS}:
         enough = LOCKS_SHARE * cause.share_of_runtime
         return f"; and {waits[0].finding}" if _share(waits[0]) >= enough else ""
@@ -204,11 +204,10 @@ def _beside(io: list[Finding], cause: Finding) -> str:
 
 def _more_time(largest: Finding, cause: Finding) -> str:
     """Of another file, what takes longer than the cause does and is none itself."""
-    rate = largest.finding.startswith(("reading ", "writing "))
     other = cause.file and largest.file and largest.file != cause.file
-    if not rate or not other or _share(cause) >= EQUAL_SHARE * _share(largest):
-        return ""
-    return f"; more time goes to {largest.finding}"
+    longer = _share(cause) < EQUAL_SHARE * _share(largest)
+    told = other and longer and tells_a_rate(largest.finding)
+    return f"; more time goes to {largest.finding}" if told else ""
 
 
 def _nothing_else(evidence: Evidence) -> str:

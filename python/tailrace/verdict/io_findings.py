@@ -1,8 +1,6 @@
 """Findings about files. A cause is named only when removing it would save a notable share of the
 run time in the replays; counts of calls alone, which other tools go by, never make a finding."""
 
-import re
-
 import numpy as np
 
 from tailrace.units import count, nanoseconds, percent
@@ -14,6 +12,7 @@ from tailrace.verdict.off_path import of_others_mostly
 from tailrace.verdict.preallocation import is_most_of_io, preallocation
 from tailrace.verdict.requests import (
     MOVING_KINDS,
+    MPIIO_CALL,
     bytes_of_functions,
     calls_of,
     calls_of_functions,
@@ -21,7 +20,6 @@ from tailrace.verdict.requests import (
 from tailrace.verdict.run_findings import exchange_share
 from tailrace.verdict.who import who_does_io
 from tailrace.verdict.why import (
-    CONTENDED_NS,
     NOTABLE_SHARE,
     SMALL_BYTES,
     amplification_text,
@@ -38,7 +36,6 @@ NAMED_CALL_SHARE = 0.25
 OFTEN = 3
 # What makes a file ready for reading and writing.
 SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_close")
-MOVING = re.compile("read|write")
 
 
 def causes(evidence: Evidence) -> list[Finding]:
@@ -67,7 +64,7 @@ def locks(evidence: Evidence) -> Finding | None:
     alone = evidence.ranks == 1
     waiting = "the program waits" if alone else "ranks wait"
     others = "" if alone else f" over {count(evidence.ranks, 'rank')}"
-    waited = use.each_ns("lock") >= CONTENDED_NS
+    waited = use.waits_for_locks
     return Finding(
         Kind.LOCKS,
         f"{waiting} for file locks {percent(share)} of the time"
@@ -159,13 +156,13 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
         return "set-up" if often else "set-up once"
     if "_shared" in name or "_ordered" in name:
         return "shared"
-    if name and not MOVING.search(name):
-        single = {"MPI_File_set_size": "size", "MPI_File_sync": "sync"}
+    if (call := MPIIO_CALL.match(name)) is None:
+        single = {"": "", "MPI_File_set_size": "size", "MPI_File_sync": "sync"}
         return single.get(name, "other")
     few = bytes_of_functions(functions, [name]) < SMALL_BYTES * made
-    if "_all" in name:
+    if call["all"]:
         return "small collective" if often and few else ""
-    return "" if not name else "independent reads" if "read" in name else "independent"
+    return "independent reads" if call["kind"] == "read" else "independent"
 
 
 def amplification(evidence: Evidence) -> Finding | None:

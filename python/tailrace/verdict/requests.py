@@ -67,8 +67,8 @@ OTHERS = {
 NEARLY_ALL = 0.8
 # Calls are not named after what so few of them are.
 RARE = 0.01
-_MPIIO_CALL = re.compile(
-    "MPI_File_i?(?P<kind>read|write)((?P<shared>_shared|_ordered)|(_at)?(?P<all>_all)?)"
+MPIIO_CALL = re.compile(
+    "MPI_File_(?P<begins>i?)(?P<kind>read|write)((?P<shared>_shared|_ordered)|(_at)?(?P<all>_all)?)"
 )
 ASYNCHRONOUS_WAITS = ("aio_suspend", "aio_suspend64", "lio_listio", "lio_listio64")
 _SYNC_NAMES = ("fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range")
@@ -79,6 +79,8 @@ LENGTHS = {
 }
 # A synchronisation of so much takes longer for its bytes than for its call: at 1 GB/s, 4 ms.
 LARGE_SYNC_BYTES = 4_000_000
+# A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.
+CONTENDED_NS = 50_000
 # What they hand over counts as writes.
 FLUSH_NAMES = ("fflush", "fflush_unlocked")
 
@@ -118,6 +120,10 @@ class Use(NamedTuple):
     def kind(self) -> str:
         """What takes most of the time."""
         return max(KINDS, key=lambda kind: self.time_ns(kind))
+
+    @property
+    def waits_for_locks(self) -> bool:
+        return self.each_ns("lock") >= CONTENDED_NS
 
     def each_ns(self, kind: str) -> int:
         return self.time_ns(kind) // max(self.calls(kind), 1)
@@ -220,7 +226,7 @@ def mpiio_ways(functions: dict[str, Any], *kinds: str) -> dict[str, int]:
     together, through the shared pointer, or each on its own."""
     found = {"collective": 0, "shared": 0, "independent": 0}
     for name, time_ns in zip(map(str, functions["name"]), functions["time_ns"], strict=True):
-        if not (match := _MPIIO_CALL.match(name)) or match["kind"] not in (kinds or MOVING_KINDS):
+        if not (match := MPIIO_CALL.match(name)) or match["kind"] not in (kinds or MOVING_KINDS):
             continue
         way = "shared" if match["shared"] else "collective" if match["all"] else "independent"
         found[way] += int(time_ns)
@@ -234,7 +240,7 @@ def shared_calls(functions: dict[str, Any]) -> tuple[str, int]:
     shared = {
         name: int(number)
         for name, number in calls
-        if (match := _MPIIO_CALL.match(name)) and match["shared"]
+        if (match := MPIIO_CALL.match(name)) and match["shared"]
     }
     return max(shared.items(), key=lambda call: call[1], default=("", 0))
 
@@ -244,8 +250,8 @@ def waits_for_collective(functions: dict[str, Any]) -> bool:
     rows = zip(map(str, functions["name"]), functions["time_ns"], strict=True)
     spent = {False: 0, True: 0}
     for name, time_ns in rows:
-        if (match := _MPIIO_CALL.match(name)) and match["all"]:
-            spent[name.startswith("MPI_File_i")] += int(time_ns)
+        if (match := MPIIO_CALL.match(name)) and match["all"]:
+            spent[bool(match["begins"])] += int(time_ns)
     return spent[True] > spent[False]
 
 

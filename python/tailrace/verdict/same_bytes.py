@@ -58,7 +58,7 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
 
 def _stretches(evidence: Evidence, file: int) -> np.ndarray:
     """Of each reader: from the first byte of the file that it reads to the last."""
-    table, rows = evidence.file_rank, evidence.readers_of(file)
+    table, rows = evidence.file_rank, evidence.users_of(file, "read")
     return (np.asarray(table["reads_end"]) - np.asarray(table["reads_begin"]))[rows]
 
 
@@ -71,7 +71,7 @@ def _readers_alike(evidence: Evidence, file: int) -> int:
 
 def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
     name, moved = base_name(evidence.files["path"][file]), evidence.files["bytes_read"][file]
-    readers = evidence.readers_of(file)
+    readers = evidence.users_of(file, "read")
     each = np.asarray(evidence.file_rank["bytes_read"])[readers]
     if min(_nearly_whole(evidence, row, "read") for row in readers) < NEARLY_WHOLE * span:
         return f"{byte_count(moved)} are read from {byte_count(span)} of {name}"
@@ -87,7 +87,8 @@ def _read_again_by_each(evidence: Evidence, rows: np.ndarray) -> bool:
     span = np.asarray(evidence.files["reads_end"]) - np.asarray(evidence.files["reads_begin"])
     each = np.asarray(evidence.file_rank["bytes_read"])
     return all(
-        each[evidence.readers_of(int(row))].min() >= REDUNDANT * span[int(row)] for row in rows
+        each[evidence.users_of(row, "read")].min() >= REDUNDANT * span[row]
+        for row in map(int, rows)
     )
 
 
@@ -112,12 +113,7 @@ def written_again(evidence: Evidence, kind: str) -> Cause | None:
 
 def _who_write_all(evidence: Evidence, file: int, span: int) -> int:
     """How many ranks write it, if each writes all of it; else 0."""
-    table = evidence.file_rank
-    rows = [
-        row
-        for row in evidence.rows_of_file(range(len(table["rank"])), file)
-        if table["writes"][row]
-    ]
+    rows = evidence.users_of(file, "write")
     least = min(_nearly_whole(evidence, row, "write") for row in rows)
     return len(rows) if len(rows) > 1 and least >= NEARLY_WHOLE * span else 0
 

@@ -88,6 +88,11 @@ def kind_of_scaling(works: Sequence[Work]) -> tuple[str, DecidedBy]:
     return "weak" if grows(lambda work: work.bytes_written) else "strong", "bytes_written"
 
 
+def seems_weak(scaling: dict[str, Any]) -> bool:
+    """Whether nothing but the useful time says that the problem of a scaling table grows."""
+    return scaling["kind"] == "weak" and scaling["decided_by"] == "useful_time"
+
+
 def scalabilities(work: Work, reference: Work, kind: str) -> dict[str, float | None]:
     """Computation, instruction, IPC and frequency scalability; the last three None without counters
     in both runs."""

@@ -9,6 +9,7 @@ from tailrace.verdict.comparison import SAME_SHARE, part_names, parts_of, senten
 from tailrace.verdict.efficiencies import FACTORS_WITHOUT_WAITS, factors_of_losses
 from tailrace.verdict.explanations import SCALABILITY_NAMES
 from tailrace.verdict.processors import losses_of
+from tailrace.verdict.scaling import seems_weak
 
 # Factors that are not products of others.
 LEAVES = ("load_balance", "serialization", "io_balance", "io_transfer", "transfer", "processors")
@@ -66,7 +67,7 @@ def _scaling(runs: list[Run], scaling: dict[str, Any]) -> str:
     lost = _lost(fastest if best is not last else fewest, most, scaling["kind"])
     because = f", mostly because {lost}" if lost else ""
     if scaling["kind"] == "weak":
-        grows = "seems to grow" if scaling["decided_by"] == "useful_time" else "grows"
+        grows = "seems to grow" if seems_weak(scaling) else "grows"
         longer = f"takes {percent(change)} longer" if change > SAME_SHARE else "takes no longer"
         return f"{span}, with a problem that {grows} with them, the run {longer}, {ends}{because}."
     if best is not last and best is not first:

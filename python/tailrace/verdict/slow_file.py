@@ -14,6 +14,15 @@ from tailrace.verdict.requests import KINDS, sum_use
 MEMORY_BYTES_PER_S = 2_000_000_000
 
 
+# How the sentence about a rate begins.
+DOING = {"read": "reading", "write": "writing"}
+
+
+def tells_a_rate(sentence: str) -> bool:
+    """Whether it says how quickly something is read or written, which is no cause."""
+    return sentence.startswith(tuple(f"{doing} " for doing in DOING.values()))
+
+
 def slow_file(evidence: Evidence, kind: str) -> Cause:
     """The file with most of the time, and the rate at which a rank moves its bytes."""
     table = evidence.file_rank
@@ -24,8 +33,7 @@ def slow_file(evidence: Evidence, kind: str) -> Cause:
     use = sum_use(table, rows)
     rate = evidence.rate_of(use, kind)
     at = f" at {rate}" if rate else ""
-    doing = {"read": "reading", "write": "writing"}[kind]
-    what = f"{doing} {evidence.name_of(rows, file)}"
+    what = f"{DOING[kind]} {evidence.name_of(rows, file)}"
     quick = use.bytes(kind) >= MEMORY_BYTES_PER_S * to_seconds(use.time_ns(kind))
     advised = f"{kind} memory" if quick else "read" if kind == "read" else ""
     if kind == "read" and (alike := _read_alike(evidence, file, rows)):

@@ -49,6 +49,7 @@ from tailrace.verdict.advice import advice, library_in
 from tailrace.verdict.by_path import moved_for_mpiio
 from tailrace.verdict.cause import (
     CAUSE_SHARE,
+    ONE_FILE_SHARE,
     OPENED_WITH,
     Cause,
     dominant,
@@ -101,8 +102,6 @@ MANY_REQUESTS = 1000
 WAITING_NS = 100_000
 # They take RWF_SYNC and RWF_DSYNC.
 WITH_FLAGS = ("pwritev2", "pwritev64v2")
-# A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.
-CONTENDED_NS = 50_000
 # So much more moved than asked for is amplified.
 AMPLIFIED = 1.5
 JUMPING = 0.2
@@ -194,7 +193,7 @@ def _cause_by_kind(evidence: Evidence) -> Cause:
         ("read",): lambda evidence: _moving(evidence, "read"),
         ("write",): lambda evidence: _moving(evidence, "write"),
     }
-    free = use.each_ns("lock") < CONTENDED_NS and use.time_ns("lock") < use.time_ns()
+    free = not use.waits_for_locks and use.time_ns("lock") < use.time_ns()
     if free:
         del groups[("lock",)]  # whatever they are for makes their number
     kinds = max(groups, key=lambda kinds: use.time_ns(*kinds))
@@ -388,7 +387,8 @@ def _with_most_calls(evidence: Evidence, kind: str, rows: np.ndarray) -> np.ndar
     calls, time_ns = (np.asarray(evidence.files[name]) for name in (KINDS[kind][0], f"{kind}_ns"))
     most = rows[calls[rows].argmax()]
     enough = time_ns[most] >= CAUSE_SHARE * time_ns.sum()
-    return np.array([most]) if enough and calls[most] >= 0.9 * calls[rows].sum() else rows
+    nearly_all = calls[most] >= ONE_FILE_SHARE * calls[rows].sum()
+    return np.array([most]) if enough and nearly_all else rows
 
 
 def _advised_of_slow(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
