@@ -18,6 +18,9 @@ import numpy as np
 DRAWS = 4000
 # Two runs do not tell two modes from what lies between.
 RUNS_AT_LEAST = 3
+# In fewer blocks runs are alike within each combination, and differ between them, by chance, where
+# a run takes longer now and then.
+BLOCKS_AT_LEAST = 3
 WAYS_AT_MOST = 10_000
 ROUNDING = 1e-9
 

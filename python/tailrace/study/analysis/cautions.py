@@ -259,12 +259,15 @@ def bounded(table: Layout, limit_s: float, words: str) -> Caution | None:
 
 def one_order() -> Caution:
     """Of a study whose blocks all have the same."""
-    return Caution(
-        "order not random",
+    return _not_random(
         "all blocks ran their combinations in the same order: a change over the time of a block"
-        " cannot be told from what a combination does",
-        "`tailrace study run` randomises the order within blocks",
+        " cannot be told from what a combination does"
     )
+
+
+def _not_random(text: str) -> Caution:
+    hint = "`tailrace study run` randomises the order within blocks"
+    return Caution("order not random", text, hint)
 
 
 def first_runs(known: FirstRuns, words: str, opened: str) -> Caution | None:
@@ -335,11 +338,9 @@ def crowded(runs: pd.DataFrame, factors: list[StudyFactor], cores: int) -> Cauti
 def _order(runs: pd.DataFrame, factors: list[StudyFactor]) -> Caution | None:
     for factor in factors:
         if order_follows(runs, factor) <= CERTAIN:
-            return Caution(
-                "order not random",
+            return _not_random(
                 f"the levels of {factor.name} were not run in random order: a change over"
-                f" time cannot be told from the effect of {factor.name}",
-                "`tailrace study run` randomises the order within blocks",
+                f" time cannot be told from the effect of {factor.name}"
             )
     return None
 

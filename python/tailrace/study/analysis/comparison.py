@@ -17,7 +17,7 @@ from scipy import stats
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.study.analysis import cells, first_runs, words
-from tailrace.study.analysis.by_chance import Runs, by_chance, dealt_out
+from tailrace.study.analysis.by_chance import BLOCKS_AT_LEAST, Runs, by_chance, dealt_out
 from tailrace.study.analysis.cautions import is_uneven
 from tailrace.study.analysis.expect import Answer, evaluate
 from tailrace.study.analysis.factors import StudyFactor
@@ -30,9 +30,6 @@ from tailrace.units import count
 CERTAIN = 0.05
 # A change of all combinations together that is surely less than this is none.
 STEADY = 0.05
-# In fewer blocks the means of two studies are alike within each, and differ between them, by
-# chance, where a run takes longer now and then.
-BLOCKS_AT_LEAST = 3
 
 # Of the first study and of the second.
 Both = tuple[np.ndarray, np.ndarray]

@@ -27,15 +27,13 @@ from scipy import linalg, stats
 
 from tailrace.study.analysis import alike, box, first_runs
 from tailrace.study.analysis.alike import Contrast
-from tailrace.study.analysis.by_chance import dealt_out_in_blocks
+from tailrace.study.analysis.by_chance import BLOCKS_AT_LEAST, dealt_out_in_blocks
 from tailrace.study.analysis.cells import Cells, cells, smoothed
 from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, exponential, holm
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.model import Model, Term, model, of_three, triples
 
 ERROR_RATE = 0.05
-# With fewer, chance alone is asked too.
-BLOCKS_AT_LEAST = 3
 SHOWN_LEVELS, SHOWN_LEVELS_OF_THREE = 60, 10
 # So many combinations that do not follow the model are named.
 STRANGE_AT_MOST = 3

@@ -131,8 +131,9 @@ class Summary:
         limit = bounded(table, self.study.time_limit_s, response.words)
         first = first_runs(table.first_runs, response.words, self._opened)
         found += [caution for caution in (rebuilt(done), limit, first) if caution is not None]
-        if self.ran.has_one_order and all(one.kind != one_order().kind for one in found):
-            found.append(one_order())
+        order = one_order() if self.ran.has_one_order else None
+        if order is not None and order.kind not in {one.kind for one in found}:
+            found.append(order)
         # it ran on nodes that this environment does not describe
         if self.study.plan["study"].get("slurm"):
             return found
