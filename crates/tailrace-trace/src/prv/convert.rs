@@ -23,6 +23,21 @@ pub(super) struct Context<'a> {
     pub groups: &'a Groups,
     /// Communicator of each lane of messages.
     pub lanes: &'a [u32],
+    /// Whether the program calls MPI.
+    pub mpi: bool,
+}
+
+impl Context<'_> {
+    /// A rank whose threads wait for each other is in no call, and neither is one of a program
+    /// without MPI, unless it is in I/O.
+    fn is_in_no_call(&self, rank: u32, state: u32) -> bool {
+        match state {
+            types::STATE_IO => false,
+            types::FORK_JOIN => true,
+            types::SYNCHRONIZATION if self.records.header.tasks[rank as usize].threads > 1 => true,
+            _ => !self.mpi,
+        }
+    }
 }
 
 /// Turns the calls of one thread into events.
@@ -139,7 +154,8 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Only Running is useful: time outside calls in another state is a call of its own.
+    /// Only Running is useful: time outside calls in another state is a call of its own, unless it
+    /// is no call's.
     fn fill_until(&mut self, time: i64) {
         while let Some(stretch) = self.stretches.front().copied() {
             let begin = stretch.begin.max(self.reached);
@@ -147,7 +163,7 @@ impl<'a> Converter<'a> {
                 break;
             }
             let end = stretch.end.min(time);
-            if begin < end && self.main {
+            if begin < end && self.main && !self.context.is_in_no_call(self.rank, stretch.state) {
                 self.fill(Stretch { begin, end, state: stretch.state });
             }
             if stretch.end > time {

@@ -7,7 +7,9 @@
 //! | event of type 50000001–50000005, begin and end | an MPI call |
 //! | event of type 40000004 | a POSIX or STDIO call, also inside an MPI-IO call |
 //! | event of type 40000003 | the tracer writing its buffers: a file call |
+//! | states 5 and 7 of threads that wait for each other, outside these | useful: time in no call |
 //! | any other time that is not Running | a call named after the state; I/O if the state says so |
+//! | the same in a program that never calls MPI | useful, unless the state is I/O |
 //! | state 2 (Not created) at the start | the rank begins later |
 //! | `3:` record | a send and its receive; one that is done in a later call is a request |
 //! | counters 42000050, 42000059 at the end of state 1 | useful instructions and cycles |
@@ -109,8 +111,9 @@ impl PrvTrace {
         let attached = attach(&records);
         notes.gather(&records, &groups, &attached);
         let lanes = lanes(&attached, &mut names);
+        let mpi = records.mpi();
         let context =
-            Context { records: &records, attached: &attached, groups: &groups, lanes: &lanes };
+            Context { records: &records, attached: &attached, groups: &groups, lanes: &lanes, mpi };
         let (locations, streams) = convert(&context, &mut names, end);
         Self { tables: tables(&records, names, locations, notes.sentences(), end), streams }
     }
@@ -266,6 +269,7 @@ struct Notes {
     unbegun: u64,
     dropped: u64,
     without_states: usize,
+    threads: u32,
     unclear_io: bool,
     overlong_ns: i64,
 }
@@ -275,6 +279,7 @@ impl Notes {
         self.unbegun = records.threads().map(|thread| thread.ends_without_begin).sum();
         self.dropped = attached.dropped;
         self.without_states = records.main.iter().filter(|thread| !thread.has_states()).count();
+        self.threads = records.header.tasks.iter().map(|task| task.threads).max().unwrap_or(1);
         self.unclear_io = groups.mpi_io_unclear;
         let last = records.threads().map(Thread::last_time).max().unwrap_or(0);
         self.overlong_ns = last - records.header.duration_ns;
@@ -300,6 +305,13 @@ impl Notes {
                 self.without_states as i64,
                 "ranks have no state records: all their time outside calls counts as useful",
             ),
+            (self.threads > 1).then(|| {
+                format!(
+                    "ranks have up to {} threads: useful time is that of each rank's first thread, \
+                     with what it waits for the others",
+                    self.threads
+                )
+            }),
             self.unclear_io.then(|| {
                 "the ranks do not make the same number of collective MPI-IO calls, and the trace \
                  does not say which belong together: no rank waits in them"

@@ -13,6 +13,7 @@ use hashbrown::HashMap;
 use super::fields::{Expected, Fields};
 use super::header::Header;
 use super::thread::{Arguments, Register, Thread};
+use super::types;
 
 const A_RECORD: Expected = "a record of kind 1 (state), 2 (event), 3 (message) or c (communicator)";
 
@@ -73,6 +74,12 @@ impl Register for Distinct {
 }
 
 impl Records {
+    /// Whether anything in the trace is of MPI.
+    pub(super) fn mpi(&self) -> bool {
+        let calls = || self.distinct.arguments.iter().any(|call| types::is_mpi(call.kind));
+        !self.messages.is_empty() || calls()
+    }
+
     pub(super) fn new(header: Header) -> Self {
         let main = header.tasks.iter().map(|_| Thread::default()).collect();
         let (others, messages, communicators) = Default::default();

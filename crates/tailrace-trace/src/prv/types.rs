@@ -22,7 +22,7 @@ pub(super) const CYCLES: u32 = 42_000_059;
 
 /// Types whose value is a call, or 0 at its end.
 pub(super) fn is_call(kind: u32) -> bool {
-    matches!(kind, POINT_TO_POINT..=MPI_IO | FLUSH | IO)
+    is_mpi(kind) || matches!(kind, FLUSH | IO)
 }
 
 /// Types whose values have names that mean something here.
@@ -32,7 +32,13 @@ pub(super) fn has_names(kind: u32) -> bool {
 
 pub(super) const RUNNING: u32 = 1;
 pub(super) const NOT_CREATED: u32 = 2;
+pub(super) const SYNCHRONIZATION: u32 = 5;
+pub(super) const FORK_JOIN: u32 = 7;
 pub(super) const STATE_IO: u32 = 12;
+
+pub(super) fn is_mpi(kind: u32) -> bool {
+    matches!(kind, POINT_TO_POINT..=MPI_IO)
+}
 
 const STATES: [&str; 32] = [
     "Idle",
