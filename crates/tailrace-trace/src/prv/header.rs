@@ -3,7 +3,8 @@
 //! `#Paraver (dd/mm/yyyy at
 //! hh:mm):DURATION[_ns]:NODES(CPUS,…):APPLICATIONS:TASKS(THREADS:NODE,…)[,COMMUNICATORS]`. Without
 //! `_ns` all times of the file are microseconds. The tasks are listed one by one, so what the
-//! header claims is never larger than the header.
+//! header claims is never larger than the header. Of several applications the first is read: the
+//! others are readers of counters that Extrae started beside it.
 
 use super::fields::Fields;
 
@@ -14,7 +15,8 @@ pub(super) struct Header {
     pub duration_ns: i64,
     /// Nanoseconds per unit of the file's times: 1, or 1000 where the times are microseconds.
     pub unit_ns: i64,
-    /// One per rank.
+    pub applications: u32,
+    /// One per rank of the first application.
     pub tasks: Vec<Task>,
 }
 
@@ -45,7 +47,8 @@ impl Header {
             .checked_mul(unit_ns)
             .filter(|ns| *ns <= 1 << 60)
             .ok_or("its duration is above 36 years")?;
-        Ok(Self { date, duration_ns, unit_ns, tasks: application(nodes(rest)?)? })
+        let (applications, tasks) = application(nodes(rest)?)?;
+        Ok(Self { date, duration_ns, unit_ns, applications, tasks })
     }
 }
 
@@ -69,11 +72,14 @@ fn nodes(text: &[u8]) -> Result<&[u8], Wrong> {
     Ok(split(text).ok_or("nothing stands behind its nodes")?.1)
 }
 
-/// The tasks of `1:4(1:1,1:1,1:1,1:2),5`, the number of applications before it.
-fn application(text: &[u8]) -> Result<Vec<Task>, Wrong> {
+/// How many applications there are, and the tasks of the first, of `1:4(1:1,1:1,1:1,1:2),5`.
+fn application(text: &[u8]) -> Result<(u32, Vec<Task>), Wrong> {
     let (applications, rest) = split(text).ok_or("it lists no tasks")?;
-    if applications != b"1" {
-        return Err("it holds not one application but several");
+    let applications = Fields::new(applications)
+        .small("")
+        .map_err(|_| "its number of applications is not a number")?;
+    if applications == 0 {
+        return Err("it holds no application");
     }
     let open = memchr::memchr(b'(', rest).ok_or("it lists no tasks")?;
     let close = memchr::memchr(b')', rest)
@@ -88,10 +94,11 @@ fn application(text: &[u8]) -> Result<Vec<Task>, Wrong> {
         .split(|byte| *byte == b',')
         .map(task)
         .collect::<Result<Vec<_>, _>>()?;
-    if tasks.len() != count as usize || rest.get(close + 1) == Some(&b':') {
+    let more = rest.get(close + 1) == Some(&b':');
+    if tasks.len() != count as usize || (more && applications == 1) {
         return Err("its number of tasks is not the number that it lists");
     }
-    Ok(tasks)
+    Ok((applications, tasks))
 }
 
 fn task(text: &[u8]) -> Result<Task, Wrong> {
@@ -119,6 +126,15 @@ mod tests {
     }
 
     #[test]
+    fn of_several_applications_the_first_has_the_tasks() {
+        for text in ["2:2(1:1,1:1),5:3(1:1,1:1,1:1)", "2:2(1:1,1:1),3(1:1,1:1,1:1),5"] {
+            let header = Header::parse(format!("#Paraver (x):1_ns:1(1):{text}").as_bytes());
+            let header = header.expect("it is read");
+            assert_eq!((header.applications, header.tasks.len()), (2, 2));
+        }
+    }
+
+    #[test]
     fn claims_that_the_list_does_not_bear_out_are_refused() {
         for (text, wrong) in [
             ("#Paraver (x):1_ns:1(1):1:4000000000(1:1)", "it claims more than a million tasks"),
@@ -126,7 +142,11 @@ mod tests {
                 "#Paraver (x):1_ns:1(1):1:400000(1:1)",
                 "its number of tasks is not the number that it lists",
             ),
-            ("#Paraver (x):1_ns:1(1):2:1(1:1):1(1:1)", "it holds not one application but several"),
+            ("#Paraver (x):1_ns:1(1):0:1(1:1)", "it holds no application"),
+            (
+                "#Paraver (x):1_ns:1(1):1:1(1:1):1(1:1)",
+                "its number of tasks is not the number that it lists",
+            ),
             (
                 "#Paraver (x):99999999999999999999_ns:1(1):1:1(1:1)",
                 "its duration is not a number of nanoseconds",

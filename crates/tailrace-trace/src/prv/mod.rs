@@ -270,6 +270,7 @@ struct Notes {
     dropped: u64,
     without_states: usize,
     threads: u32,
+    applications: u32,
     unclear_io: bool,
     overlong_ns: i64,
 }
@@ -280,6 +281,7 @@ impl Notes {
         self.dropped = attached.dropped;
         self.without_states = records.main.iter().filter(|thread| !thread.has_states()).count();
         self.threads = records.header.tasks.iter().map(|task| task.threads).max().unwrap_or(1);
+        self.applications = records.header.applications;
         self.unclear_io = groups.mpi_io_unclear;
         let last = records.threads().map(Thread::last_time).max().unwrap_or(0);
         self.overlong_ns = last - records.header.duration_ns;
@@ -305,6 +307,12 @@ impl Notes {
                 self.without_states as i64,
                 "ranks have no state records: all their time outside calls counts as useful",
             ),
+            (self.applications > 1).then(|| {
+                format!(
+                    "the trace holds {} applications: this is the first of them",
+                    self.applications
+                )
+            }),
             (self.threads > 1).then(|| {
                 format!(
                     "ranks have up to {} threads: useful time is that of each rank's first thread, \

@@ -115,7 +115,7 @@ impl Records {
     }
 
     fn state(&mut self, fields: &mut Fields) -> Result<(), Expected> {
-        let place = self.place(fields)?;
+        let Some(place) = self.place(fields)? else { return Ok(()) };
         let begin = self.time(fields)?;
         let end = self.time(fields)?;
         let state = fields.small("a state")?;
@@ -127,7 +127,7 @@ impl Records {
     }
 
     fn event(&mut self, fields: &mut Fields) -> Result<(), Expected> {
-        let place = self.place(fields)?;
+        let Some(place) = self.place(fields)? else { return Ok(()) };
         let time = self.time(fields)?;
         let thread = thread(&mut self.main, &mut self.others, place);
         if !thread.advance(time, &mut self.distinct) {
@@ -143,10 +143,10 @@ impl Records {
     }
 
     fn message(&mut self, fields: &mut Fields) -> Result<(), Expected> {
-        let sender = self.place(fields)?;
+        let Some(sender) = self.place(fields)? else { return Ok(()) };
         let sent = self.time(fields)?;
         self.time(fields)?;
-        let receiver = self.place(fields)?;
+        let Some(receiver) = self.place(fields)? else { return Ok(()) };
         let posted = self.time(fields)?;
         let done = self.time(fields)?;
         let bytes = fields.number("a message's size")?;
@@ -157,15 +157,28 @@ impl Records {
         Ok(())
     }
 
-    /// `cpu:application:task:thread` as rank and thread, from 0.
+    /// `cpu:application:task:thread` as rank and thread, from 0; nothing where it is another
+    /// application's.
     #[inline]
-    fn place(&self, fields: &mut Fields) -> Result<(u32, u32), Expected> {
+    fn place(&self, fields: &mut Fields) -> Result<Option<(u32, u32)>, Expected> {
         fields.number("the number of a CPU")?;
-        application(fields)?;
+        if !self.is_of_the_first(fields)? {
+            return Ok(None);
+        }
         let rank = self.rank(fields)?;
         let thread = fields.small("the number of a thread")?.wrapping_sub(1);
         let known = thread < self.header.tasks[rank as usize].threads;
-        if known { Ok((rank, thread)) } else { Err("a thread that the header lists") }
+        if known { Ok(Some((rank, thread))) } else { Err("a thread that the header lists") }
+    }
+
+    #[inline]
+    fn is_of_the_first(&self, fields: &mut Fields) -> Result<bool, Expected> {
+        let number = fields.small("the number of an application")?;
+        if (1..=self.header.applications).contains(&number) {
+            Ok(number == 1)
+        } else {
+            Err("an application that the header lists")
+        }
     }
 
     fn rank(&self, fields: &mut Fields) -> Result<u32, Expected> {
@@ -184,13 +197,21 @@ impl Records {
         units.checked_mul(self.header.unit_ns).filter(|ns| *ns <= 1 << 60).ok_or(expected)
     }
 
+    /// Beside other applications Extrae lists theirs under the first one's number: a communicator
+    /// with members that the first does not have is another's.
     fn communicator(&mut self, fields: &mut Fields) -> Result<(), Expected> {
-        application(fields)?;
+        if !self.is_of_the_first(fields)? {
+            return Ok(());
+        }
         let number = fields.small("the number of a communicator")?;
         let size = fields.small("the size of a communicator")?;
         let mut ranks = Vec::new();
         while !fields.is_empty() {
-            ranks.push(self.rank(fields)?);
+            match self.rank(fields) {
+                Ok(rank) => ranks.push(rank),
+                Err(_) if self.header.applications > 1 => return Ok(()),
+                Err(expected) => return Err(expected),
+            }
         }
         if ranks.len() != size as usize {
             return Err("as many members as the communicator is said to have");
@@ -200,7 +221,9 @@ impl Records {
     }
 
     fn intercommunicator(&mut self, fields: &mut Fields) -> Result<(), Expected> {
-        application(fields)?;
+        if !self.is_of_the_first(fields)? {
+            return Ok(());
+        }
         let number = fields.small("the number of a communicator")?;
         let first = fields.small("the number of a communicator")?;
         let second = fields.small("the number of a communicator")?;
@@ -226,14 +249,6 @@ fn thread<'a>(
     }
 }
 
-fn application(fields: &mut Fields) -> Result<(), Expected> {
-    if fields.number("the number of an application")? == 1 {
-        Ok(())
-    } else {
-        Err("application 1, the only one that the header lists")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,7 +268,7 @@ mod tests {
             ("2:1:1:3:1:0:1:1", "a task that the header lists"),
             ("2:1:1:0:1:0:1:1", "a task that the header lists"),
             ("2:1:1:1:2:0:1:1", "a thread that the header lists"),
-            ("2:1:2:1:1:0:1:1", "application 1, the only one that the header lists"),
+            ("2:1:2:1:1:0:1:1", "an application that the header lists"),
             ("2:1:1:1:1:5:50000001", "a value for each type of event"),
             ("1:1:1:1:1:9:5:1", "a state that ends no earlier than it begins"),
             ("1:1:1:1:1:0:9223372036854775807:1", "a time of less than 36 years"),
