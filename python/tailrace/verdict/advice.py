@@ -293,6 +293,10 @@ ADVICE: dict[str, dict[str, str]] = {
     "serialization": {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later"
     },
+    "io_not_in_trace": {
+        "": 'record file calls, too: `<input-output enabled="yes" />` in the configuration of '
+        "Extrae, or `tailrace run`"
+    },
     "not_recorded": {"": "record other processes, too: `tailrace run --processes all`"},
     "incomplete_trace": {
         "": "give the trace more room: a directory on a larger file system with --raw-dir, or a "

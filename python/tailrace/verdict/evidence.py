@@ -64,6 +64,7 @@ class Kind(StrEnum):
     OUTPUTS = "outputs"
     OUTPUT_ROUTINE = "output_routine"
     IO_FINE = "io_fine"
+    IO_NOT_IN_TRACE = "io_not_in_trace"
     LOAD_IMBALANCE = "load_imbalance"
     SERIALIZATION = "serialization"
     NETWORK = "network"

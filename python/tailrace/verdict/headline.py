@@ -10,7 +10,7 @@ from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.ends import many_are_lost, much_is_unknown
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.gains import with_prediction
-from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
+from tailrace.verdict.io_findings import IO_DETAILS, causes, holds_no_file_call, io_is_fine
 from tailrace.verdict.off_path import asleep
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
@@ -215,7 +215,8 @@ def _nothing_else(evidence: Evidence) -> str:
     if much_is_unknown(evidence):
         return "whether anything else does cannot be told"
     if evidence.processors is None or not evidence.processors.notable:
-        return "nothing else does either"
+        unknown = holds_no_file_call(evidence)
+        return "nothing else in it does" if unknown else "nothing else does either"
     measured = losses(evidence.times)
     others = (measured.imbalance_ns, measured.serialization_ns, measured.transfer_ns)
     if any(evidence.share(float(loss)) >= NOTABLE_LOSS for loss in others):
@@ -233,6 +234,8 @@ def _without_io(evidence: Evidence, bottlenecks: list[Finding], whole: Finding |
     kinds = {Kind.STREAMS: "I/O on files does", Kind.ELSEWHERE: "I/O on storage does"}
     which = kinds.get(worst.code, "I/O does") if worst is not None else "I/O does"
     saved = f"{which} not hold this run back ({percent(evidence.io_share)} of the run time)"
+    if holds_no_file_call(evidence):
+        saved = "Whether I/O holds this run back is not in the trace, which holds no file call"
     if worst is None:
         return f"{saved}; {_nothing_else(evidence)}."
     return f"{saved}{', but' if worst.code in kinds else ';'} {worst.finding}."

@@ -188,6 +188,15 @@ def amplification(evidence: Evidence) -> Finding | None:
     )
 
 
+def holds_no_file_call(evidence: Evidence) -> bool:
+    """Whether another tracer, which records file calls only where it is told to, was not. Its own
+    calls, and states without a call, have names in parentheses."""
+    table = evidence.columns["functions"]
+    rows = zip(table["name"], table["layer"], strict=True)
+    made = any(layer != "mpi" and not str(name).startswith("(") for name, layer in rows)
+    return evidence.columns["format"] != "tailrace" and not made
+
+
 def io_is_fine(evidence: Evidence) -> Finding | None:
     """Not said where the exchange inside MPI-IO, or what else it does around file calls, holds the
     run back: that is for the sake of I/O."""
@@ -196,6 +205,14 @@ def io_is_fine(evidence: Evidence) -> Finding | None:
     between = between_layers(evidence)
     if not evidence.times.runtime_ns or (between and between.share_of_runtime >= NOTABLE_LOSS):
         return None
+    if holds_no_file_call(evidence):
+        return Finding(
+            Kind.IO_NOT_IN_TRACE,
+            "whether I/O holds this run back is not in the trace: it holds no file call",
+            "what the program does with files is in no number of this report",
+            evidence.io_share,
+            advice=advice(Kind.IO_NOT_IN_TRACE),
+        )
     return Finding(
         Kind.IO_FINE,
         "I/O does not hold this run back",
