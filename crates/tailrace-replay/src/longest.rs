@@ -25,17 +25,37 @@ fn by_length<T: Lasting>(one: &T) -> impl Ord + use<T> {
 pub(crate) struct Longest<T> {
     most: usize,
     gathered: Vec<T>,
-    threshold: i64,
+    bar: Bar,
+}
+
+/// What is certain not to be among the longest: what is shorter, or as long and begins later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bar {
+    pub length: i64,
+    pub begin: i64,
+}
+
+impl Bar {
+    /// What takes any time meets it.
+    pub(crate) const LOWEST: Self = Self { length: 1, begin: i64::MAX };
+    /// Nothing does.
+    pub(crate) const HIGHEST: Self = Self { length: i64::MAX, begin: i64::MIN };
+
+    #[inline]
+    pub(crate) fn is_met_by(self, begin: i64, end: i64) -> bool {
+        let length = end - begin;
+        length > self.length || length == self.length && begin <= self.begin
+    }
 }
 
 impl<T: Lasting> Longest<T> {
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, gathered: Vec::new(), threshold: if most == 0 { i64::MAX } else { 1 } }
+        let bar = if most == 0 { Bar::HIGHEST } else { Bar::LOWEST };
+        Self { most, gathered: Vec::new(), bar }
     }
 
-    /// Shorter ones are certain not to be among the longest.
-    pub(crate) fn threshold(&self) -> i64 {
-        self.threshold
+    pub(crate) fn bar(&self) -> Bar {
+        self.bar
     }
 
     /// Takes what may be among the longest, and leaves nothing.
@@ -46,7 +66,7 @@ impl<T: Lasting> Longest<T> {
     #[inline]
     pub(crate) fn take(&mut self, one: T) {
         let (begin, end) = one.span();
-        if end - begin < self.threshold {
+        if !self.bar.is_met_by(begin, end) {
             return;
         }
         self.gathered.push(one);
@@ -79,7 +99,7 @@ impl<T: Lasting> Longest<T> {
     fn drop_lesser_half(&mut self) {
         let (_, last, _) = self.gathered.select_nth_unstable_by_key(self.most - 1, by_length);
         let (begin, end) = last.span();
-        self.threshold = end - begin;
+        self.bar = Bar { length: end - begin, begin };
         self.gathered.truncate(self.most);
     }
 }

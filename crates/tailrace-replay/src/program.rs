@@ -10,6 +10,7 @@ use tailrace_trace::{Batch, Tables, Trace, TraceError};
 use crate::accounts::timeline::Timeline;
 use crate::graph::Channel;
 use crate::graph::vertex::Vertex;
+use crate::longest::Bar;
 use crate::options::Options;
 use crate::reduce::opaque::Opaque;
 use crate::reduce::{Common, Rank};
@@ -123,7 +124,7 @@ fn of_rank(
 ) -> Result<RankProgram, TraceError> {
     let end = rank.common.window.end_ns;
     rank.timeline = timeline.row_to_fill();
-    rank.threshold = i64::MAX;
+    rank.bar = Bar::HIGHEST;
     rank.come_to_life();
     let (mut vertices, mut channels) = (Vec::new(), Vec::new());
     let mut is_over = false;

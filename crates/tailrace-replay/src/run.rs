@@ -329,7 +329,7 @@ impl Lane<'_> {
         let lock = || longest.lock().expect("nothing panics while it is held");
         let mut reached = i64::MAX;
         self.each(|rank| {
-            rank.threshold = lock().threshold();
+            rank.bar = lock().bar();
             reached = reached.min(rank.reduce(horizon)?);
             lock().offer(&mut rank.longest);
             if rank.longest.capacity() > MANY_LONGEST {

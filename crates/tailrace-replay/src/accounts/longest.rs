@@ -49,6 +49,25 @@ mod tests {
     }
 
     #[test]
+    fn of_those_that_last_as_long_the_first_are_kept() {
+        let span = |begin| Span {
+            begin,
+            end: begin + 5,
+            rank: 0,
+            function: 0,
+            state: State::Io,
+            file: 0,
+            bytes: 0,
+        };
+        let mut longest = Longest::new(10);
+        for begin in [0..100, 500..600, 50..150, -20..5].into_iter().flatten() {
+            longest.offer(&mut vec![span(begin)]);
+        }
+        let begins: Vec<i64> = longest.finish().iter().map(|span| span.begin).collect();
+        assert_eq!(begins, (-20..-10).collect::<Vec<i64>>());
+    }
+
+    #[test]
     fn keeps_exactly_the_longest_whatever_the_order() {
         let duration = |i: i64| (i * 7919) % 10_007 + 1; // all different below 10,007
         let mut longest = Longest::new(10);

@@ -266,7 +266,7 @@ impl Rank<'_> {
                 thread.uses.add(step.file, step.access, (begin, thread.at));
             }
         }
-        if duration >= self.threshold && thread.main {
+        if self.bar.is_met_by(begin, thread.at) && thread.main {
             let Step { function, file, bytes, .. } = *step;
             let (end, rank) = (thread.at, self.number);
             self.longest.push(Span { begin, end, rank, function, state, file, bytes });

@@ -18,7 +18,7 @@ impl Rank<'_> {
     /// longest. The rank's only thread is outside of all calls.
     pub(crate) fn file_run(&mut self, load: &mut Load, horizon: i64, until: i64) {
         let begin_ns = self.common.window.begin_ns;
-        let (number, keys, threshold) = (self.number, self.common.keys, self.threshold);
+        let (number, keys, threshold) = (self.number, self.common.keys, self.bar.length);
         let thread = &mut self.threads[0];
         let Some(&shape) = load.columns.shape_of.get(load.row) else { return };
         let Line { step, sum } = &mut load.lines[usize::from(shape)];

@@ -36,6 +36,7 @@ use crate::graph::Slab;
 use crate::graph::edges::{Edges, Keys};
 use crate::graph::locks::Lock;
 use crate::graph::vertex::Family;
+use crate::longest::Bar;
 use crate::options::{CollectiveOrder, Options};
 use crate::reduce::channels::{Channels, OwnNumbers};
 use crate::reduce::digest::Digest;
@@ -150,9 +151,9 @@ pub(crate) struct Rank<'a> {
     pub opaque_requests: bool,
     /// The rank's row of the timeline, while it is its turn.
     pub timeline: Row,
-    /// Calls that may be among the longest, and how long these are at least.
+    /// Calls that may be among the longest, and what those have to meet.
     pub longest: Vec<Span>,
-    pub threshold: i64,
+    pub bar: Bar,
 
     pub slab: Slab,
     /// The begins and ends of its file calls.
@@ -203,7 +204,7 @@ impl<'a> Rank<'a> {
             opaque_requests: false,
             timeline: Row::default(),
             longest: Vec::new(),
-            threshold: 0,
+            bar: Bar::LOWEST,
             slab: Slab::default(),
             edges: Edges::default(),
             held: (0, 0),

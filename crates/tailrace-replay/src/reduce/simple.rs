@@ -150,7 +150,7 @@ impl Rank<'_> {
     #[inline]
     fn tally_simple(&mut self, call: &mut Call<'_>, state: State, begin: i64, end: i64) {
         call.sum.add(Sum { calls: 1, time: end - begin });
-        if end - begin >= self.threshold {
+        if self.bar.is_met_by(begin, end) {
             let (rank, step) = (self.number, call.step);
             let (function, file, bytes) = (step.function, step.file, step.bytes);
             self.longest.push(Span { begin, end, rank, function, state, file, bytes });
