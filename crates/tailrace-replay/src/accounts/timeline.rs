@@ -95,12 +95,11 @@ impl Row {
 
     /// Adds time in `state` from `begin` to `end`.
     pub(crate) fn add(&mut self, state: State, begin: i64, end: i64) {
-        let mut from = begin;
+        let (mut from, mut bin) = (begin, self.bin_of(begin));
         while from < end {
-            let bin = self.bin_of(from);
             let to = end.min((bin as i64 + 1) * self.bin);
             self.time[bin][state as usize] += to - from;
-            from = to;
+            (from, bin) = (to, bin + 1);
         }
     }
 
