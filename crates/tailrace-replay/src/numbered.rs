@@ -97,6 +97,13 @@ impl<T> Numbered<T> {
         if self.old.get(&number).is_some_and(stays) { None } else { self.old.remove(&number) }
     }
 
+    /// Gives back memory where nothing recent is open.
+    pub(crate) fn shrink(&mut self) {
+        if self.open_recent == 0 {
+            (self.first, self.recent) = (self.next, Vec::new());
+        }
+    }
+
     #[inline]
     fn is_recent(&self, number: u64) -> bool {
         number.wrapping_sub(self.first) < self.next - self.first
@@ -165,6 +172,20 @@ mod tests {
         things.skip();
         things.push(7);
         assert_eq!(things.remove(1002), Some(7));
+    }
+
+    #[test]
+    fn no_memory_is_kept_for_what_is_over() {
+        let mut things = Numbered::default();
+        (0..100).for_each(|number| things.push(number));
+        things.shrink();
+        assert_eq!(things.get(99), Some(&99));
+        (0..100).for_each(|number| assert_eq!(things.remove(number), Some(number)));
+        things.shrink();
+        assert_eq!(things.recent.capacity(), 0);
+        things.skip();
+        things.push(101);
+        assert_eq!((things.get(100), things.get(101)), (None, Some(&101)));
     }
 
     #[test]

@@ -16,9 +16,9 @@ struct Message {
     /// The send, if it is `sent`, else where the receive was posted.
     source: Source,
     channel: u32,
-    next: MessageId,
-    /// Where the receive of a message was posted that is sent: if its sender may wait for that.
-    posted: PlaceId,
+    /// Until both sides came, the next in the queue; then where the receive was posted, if the
+    /// sender may wait for that.
+    link: u32,
     sent: bool,
     /// The sender waits for its receive.
     sender_waits: bool,
@@ -34,15 +34,18 @@ struct Message {
     freed: bool,
     /// The slot is free.
     over: bool,
-    /// When the receive ended, in measured time, if it is `received`.
-    received_at: i64,
 }
 
-const _: () = assert!(size_of::<Message>() <= 88);
+const _: () = assert!(size_of::<Message>() <= 80);
 
 impl Message {
     fn send(&self) -> Option<&Source> {
         self.sent.then_some(&self.source)
+    }
+
+    /// Where the receive was posted, if that is kept.
+    fn posted(&self) -> PlaceId {
+        if self.matched { self.link } else { NONE }
     }
 }
 
@@ -109,7 +112,7 @@ impl Messages {
             Some(id) => {
                 let message = &mut self.slots[id as usize];
                 if waits {
-                    message.posted = self.places.add(message.source);
+                    message.link = self.places.add(message.source);
                 }
                 message.source = source;
                 id
@@ -132,7 +135,7 @@ impl Messages {
         };
         let message = &mut self.slots[id as usize];
         if message.sender_waits && !message.sender_done {
-            message.posted = self.places.add(source);
+            message.link = self.places.add(source);
         }
         id
     }
@@ -160,8 +163,9 @@ impl Messages {
     /// What the sender waits for.
     #[inline]
     pub(crate) fn taken(&self, id: MessageId, waiter: &Waiter<'_>) -> Answer<'_> {
-        let Message { channel, posted, .. } = self.slots[id as usize];
-        let posted = self.places.slots.get(posted as usize); // there is none of number NONE
+        let message = &self.slots[id as usize];
+        let channel = message.channel;
+        let posted = self.places.slots.get(message.posted() as usize); // there is none of number NONE
         waiter.wait_for(posted, || self.queues[channel as usize].ends.1)
     }
 
@@ -179,8 +183,8 @@ impl Messages {
     pub(crate) fn sender_done(&mut self, id: MessageId) {
         let message = &mut self.slots[id as usize];
         message.sender_done = true;
-        if message.posted != NONE {
-            self.places.remove(std::mem::replace(&mut message.posted, NONE));
+        if message.posted() != NONE {
+            self.places.remove(std::mem::replace(&mut message.link, NONE));
         }
         self.release(id);
     }
@@ -189,7 +193,7 @@ impl Messages {
     #[inline]
     pub(crate) fn receiver_done(&mut self, id: MessageId, at: i64) {
         let message = &mut self.slots[id as usize];
-        (message.received, message.received_at) = (true, at);
+        message.received = true;
         if message.sent && message.source.at > at && !message.freed {
             self.note_received_before_sent(id);
         }
@@ -232,7 +236,7 @@ impl Messages {
                 let message = &self.slots[id as usize];
                 sends += usize::from(message.sent);
                 receives += usize::from(!message.sent && !message.cancelled);
-                id = message.next;
+                id = message.link;
             }
         }
         (sends, receives)
@@ -247,7 +251,7 @@ impl Messages {
             let id = queue.first;
             let message = self.slots.get_mut(id as usize)?; // there is none of number NONE
             if message.cancelled {
-                queue.first = message.next;
+                queue.first = message.link;
                 message.over = true;
                 self.free.push(id);
                 continue;
@@ -255,7 +259,7 @@ impl Messages {
             if !has(message) {
                 return None;
             }
-            queue.first = message.next;
+            queue.first = std::mem::replace(&mut message.link, NONE);
             message.matched = true;
             return Some(id);
         }
@@ -266,8 +270,7 @@ impl Messages {
         let message = Message {
             source,
             channel,
-            next: NONE,
-            posted: NONE,
+            link: NONE,
             sent: false,
             sender_waits: false,
             matched: false,
@@ -277,7 +280,6 @@ impl Messages {
             cancelled: false,
             freed: false,
             over: false,
-            received_at: 0,
         };
         let id = self.free.pop().unwrap_or(self.slots.len() as MessageId);
         match self.slots.get_mut(id as usize) {
@@ -288,7 +290,7 @@ impl Messages {
         if queue.first == NONE {
             queue.first = id;
         } else {
-            self.slots[queue.last as usize].next = id;
+            self.slots[queue.last as usize].link = id;
         }
         queue.last = id;
         id
@@ -342,7 +344,7 @@ mod tests {
         assert!(!messages.slots[third as usize].sent);
         assert_eq!(messages.send(0, source(40), true), third);
         let posted = |id: MessageId| {
-            let place = messages.slots[id as usize].posted;
+            let place = messages.slots[id as usize].posted();
             messages.places.slots.get(place as usize).map(|source| source.at)
         };
         assert_eq!([first, second, third].map(posted), [Some(30), None, Some(32)]);
@@ -382,6 +384,6 @@ mod tests {
         assert_eq!(messages.send(0, source(5), true), ids[0]);
         let sent = messages.send(0, source(6), true);
         assert_eq!(messages.unmatched(), (1, 0));
-        assert_eq!(messages.slots[sent as usize].posted, NONE);
+        assert_eq!(messages.slots[sent as usize].posted(), NONE);
     }
 }

@@ -131,7 +131,8 @@ const MOST_WAITING: usize = 1 << 22;
 pub(crate) struct Graph<'a> {
     /// By rank.
     chains: Vec<Chain>,
-    channels: HashMap<Channel, u32>,
+    /// By rank: channels that the rank at the other end has named. Each end names a channel once.
+    half_open: Vec<HashMap<Channel, u32>>,
     /// Ranks whose replay waits for that of the next, and whether a rank is among them.
     stack: Vec<usize>,
     under_way: Vec<bool>,
@@ -185,7 +186,7 @@ impl<'a> Graph<'a> {
         };
         Self {
             chains: (0..).zip(begins).map(chain).collect(),
-            channels: HashMap::new(),
+            half_open: vec![HashMap::new(); begins.len()],
             stack: Vec::new(),
             under_way: vec![false; begins.len()],
             around,
@@ -253,12 +254,18 @@ impl<'a> Graph<'a> {
     }
 
     fn add_channels(&mut self, rank: usize, slab: &mut Slab) {
-        let chain = &mut self.chains[rank];
-        self.channels.reserve(slab.channels.len() / 2); // most have two ends
+        let Self { chains, half_open, around, .. } = self;
         for channel in std::mem::take(&mut slab.channels) {
             let ends = (channel.source, channel.destination);
-            let number = self.channels.entry(channel);
-            chain.channels.push(*number.or_insert_with(|| self.around.messages.add_channel(ends)));
+            let number = half_open[rank].remove(&channel).unwrap_or_else(|| {
+                let number = around.messages.add_channel(ends);
+                let other = if ends.0 as usize == rank { ends.1 } else { ends.0 } as usize;
+                if other != rank && other < half_open.len() {
+                    half_open[other].insert(channel, number);
+                }
+                number
+            });
+            chains[rank].channels.push(number);
         }
     }
 

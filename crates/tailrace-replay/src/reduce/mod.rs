@@ -281,6 +281,7 @@ impl<'a> Rank<'a> {
             self.tally_block(0, load);
             if heavy {
                 load.free();
+                self.threads[0].requests.shrink();
                 if self.reached() >= horizon {
                     return Ok(self.reached());
                 }
