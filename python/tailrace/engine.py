@@ -19,6 +19,7 @@ class ReplayOptions(TypedDict, total=False):
 
     eager_limit_bytes: int | None
     collectives: Collectives | None
+    critical_paths: bool | None
     bins: int | None
     longest: int | None
     threads: int | None
@@ -55,7 +56,8 @@ def eager_limit_bytes() -> int:
 
 def analyze(path: str | Path, **options: Unpack[ReplayOptions]) -> dict[str, Any]:
     """Columns of a trace: run times, and tables per rank, file, function, phase and bin of the
-    timeline.
+    timeline. `critical_paths`: whether these are followed, and who waited for whom, for which
+    much of the trace is read again.
 
     Raises TailraceError for a file that is not a readable trace, ValueError for an option that is
     out of range.

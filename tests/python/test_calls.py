@@ -155,6 +155,20 @@ def test_defaults_are_the_engines(trace: Path) -> None:
     assert f"[default: {engine.eager_limit_bytes() // 1024}K]" in " ".join(help_text.split())
 
 
+def test_without_critical_paths_all_else_is_the_same(trace: Path) -> None:
+    columns = engine.analyze(trace)
+    without = engine.analyze(trace, critical_paths=False)
+    assert list(columns["dependences"]["paths"]) == [
+        "measured",
+        "ideal_network",
+        "ideal_network_even_io",
+        "ideal",
+    ]
+    assert without["dependences"]["paths"] == {}
+    rest = [{**run, "dependences": None, "call_paths": None} for run in (columns, without)]
+    assert repr(rest[0]) == repr(rest[1])
+
+
 def test_a_warning_says_what_to_do(trace: Path) -> None:
     """Both ranks send, nobody receives."""
     (warning,) = engine.analyze(trace)["warnings"]

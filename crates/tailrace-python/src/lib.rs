@@ -114,25 +114,28 @@ fn verify(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResul
 ///
 /// `eager_limit_bytes`: a standard send of more completes no earlier than its receive is posted.
 /// `collectives`: "data" (order only where data flow) or "all" (each synchronizes all its ranks).
-/// `bins`: columns of the timeline at most. `longest`: how many of the longest calls to list.
+/// `critical_paths`: whether these are followed, and who waited for whom; without, "dependences"
+/// is empty, and nothing of the trace is read again. `bins`: columns of the timeline at most. `longest`: how many of the longest calls to list.
 /// `threads`: 0 for one per core; the result does not depend on it. `None` is the default of each.
 /// `progress`, where given, is called at most twenty times a second with the share done, 0 to 1.
 /// Raises TraceError(message, hint), ValueError for a choice that is out of range.
 #[pyfunction]
-#[pyo3(signature = (path, *, eager_limit_bytes=None, collectives=None, bins=None, longest=None,
-                    threads=None, progress=None))]
+#[pyo3(signature = (path, *, eager_limit_bytes=None, collectives=None, critical_paths=None,
+                    bins=None, longest=None, threads=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // keyword arguments of a Python function
 fn analyze<'py>(
     py: Python<'py>,
     path: PathBuf,
     eager_limit_bytes: Option<i64>,
     collectives: Option<&str>,
+    critical_paths: Option<bool>,
     bins: Option<i64>,
     longest: Option<i64>,
     threads: Option<i64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let options = options::checked(eager_limit_bytes, collectives, bins, longest, threads)?;
+    let options =
+        options::checked(eager_limit_bytes, collectives, critical_paths, bins, longest, threads)?;
     let (format, trace, analysis) = replay(py, &path, &options, progress)?;
     columns::all(py, format, trace.tables(), &analysis)
 }

@@ -5,12 +5,13 @@ use std::ops::RangeInclusive;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailrace_replay::{CollectiveOrder, Options};
+use tailrace_replay::{CollectiveOrder, CriticalPaths, Options};
 
 /// What was given, and the engine's defaults for the rest.
 pub(crate) fn checked(
     eager_limit_bytes: Option<i64>,
     collectives: Option<&str>,
+    critical_paths: Option<bool>,
     bins: Option<i64>,
     longest: Option<i64>,
     threads: Option<i64>,
@@ -26,6 +27,11 @@ pub(crate) fn checked(
             None => defaults.eager_limit_bytes,
         },
         collectives: collectives.map_or(Ok(defaults.collectives), order)?,
+        critical_paths: match critical_paths {
+            Some(false) => CriticalPaths::LeftOut,
+            Some(true) => CriticalPaths::Followed,
+            None => defaults.critical_paths,
+        },
         bins: within("bins", bins, Options::BINS, defaults.bins)?,
         longest: within("longest", longest, Options::LONGEST, defaults.longest)?,
         threads: within("threads", threads, Options::THREADS, defaults.threads)?,

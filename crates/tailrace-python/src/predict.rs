@@ -42,7 +42,7 @@ impl RunSteps {
         eager_limit_bytes: Option<i64>,
         outputs: bool,
     ) -> PyResult<Self> {
-        let options = options::checked(eager_limit_bytes, None, None, None, None)?;
+        let options = options::checked(eager_limit_bytes, None, None, None, None, None)?;
         py.detach(|| {
             let trace = tailrace_trace::open(&path)?;
             let tables = trace.tables();

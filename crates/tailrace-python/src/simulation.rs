@@ -187,7 +187,7 @@ pub(crate) fn simulated_calls(
 /// By rank, the file calls of a trace's main threads.
 #[pyfunction]
 pub(crate) fn recorded_calls(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Vec<NamedCall>>> {
-    let options = options::checked(None, None, None, None, None)?;
+    let options = options::checked(None, None, None, None, None, None)?;
     py.detach(|| {
         let trace = tailrace_trace::open(&path)?;
         let program = tailrace_replay::program(&*trace, &options)?;

@@ -1,13 +1,13 @@
 //! Prints a trace's run times and efficiencies, and how fast they were computed.
 //!
 //! `cargo run --release -p tailrace-replay --example metrics -- TRACE [--collectives-all]
-//! [--threads N] [--slab EVENTS]`
+//! [--no-paths] [--threads N] [--slab EVENTS]`
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)] // a tool of the developers
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use tailrace_replay::{Analysis, CollectiveOrder, Options, analyze};
+use tailrace_replay::{Analysis, CollectiveOrder, CriticalPaths, Options, analyze};
 use tailrace_trace::TraceError;
 
 struct Arguments {
@@ -18,7 +18,7 @@ struct Arguments {
 fn arguments() -> Result<Arguments, TraceError> {
     let usage = || {
         TraceError::new(
-            "usage: metrics TRACE [--collectives-all] [--threads N] [--slab EVENTS]",
+            "usage: metrics TRACE [--collectives-all] [--no-paths] [--threads N] [--slab EVENTS]",
             "",
         )
     };
@@ -28,6 +28,7 @@ fn arguments() -> Result<Arguments, TraceError> {
     while let Some(word) = words.next() {
         match word.to_str() {
             Some("--collectives-all") => options.collectives = CollectiveOrder::All,
+            Some("--no-paths") => options.critical_paths = CriticalPaths::LeftOut,
             Some("--threads") => {
                 let number = words.next().and_then(|word| word.to_str()?.parse().ok());
                 options.threads = number.ok_or_else(usage)?;

@@ -46,7 +46,7 @@ mod warnings;
 pub use analysis::Analysis;
 pub use graph::Channel;
 pub use graph::vertex;
-pub use options::{CollectiveOrder, Options};
+pub use options::{CollectiveOrder, CriticalPaths, Options};
 pub use program::{Program, program};
 pub use run::Progress;
 pub use steps::Access;
@@ -55,6 +55,7 @@ use tailrace_trace::tables::Window;
 use tailrace_trace::{Tables, Trace, TraceError};
 
 use crate::graph::edges::Keys;
+use crate::path::Dependences;
 use crate::reduce::Common;
 use crate::reduce::opaque::Opaque;
 use crate::reduce::order::Calendar;
@@ -73,7 +74,10 @@ pub fn analyze(
     let (calendar, keys) = calendar(tables, window)?;
     let common = Common::new(tables, (window, calendar, keys), options, Opaque::new(trace)?);
     let mut results = run::run(trace, &common, options, progress)?;
-    let dependences = path::dependences(trace, &mut results)?;
+    let dependences = match options.critical_paths {
+        CriticalPaths::Followed => path::dependences(trace, &mut results)?,
+        CriticalPaths::LeftOut => Dependences::default(),
+    };
     let mut analysis = Analysis::new(&mut results, dependences);
     analysis.warnings = warnings::collect(&results, &analysis);
     Ok(analysis)

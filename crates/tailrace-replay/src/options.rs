@@ -16,11 +16,21 @@ pub enum CollectiveOrder {
     All,
 }
 
+/// Whether it is found out what lies on critical paths, and who waited for whom. For that much of
+/// the trace is read again; run times and accounts are the same without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CriticalPaths {
+    #[default]
+    Followed,
+    LeftOut,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// A standard send of more bytes completes no earlier than its receive is posted.
     pub eager_limit_bytes: u64,
     pub collectives: CollectiveOrder,
+    pub critical_paths: CriticalPaths,
     /// Columns of the timeline at most.
     pub bins: usize,
     /// How many of the longest calls to keep.
@@ -44,6 +54,7 @@ impl Default for Options {
         Self {
             eager_limit_bytes: Self::EAGER_LIMIT_BYTES,
             collectives: CollectiveOrder::Data,
+            critical_paths: CriticalPaths::Followed,
             bins: 4096,
             longest: 20_000,
             threads: 0,

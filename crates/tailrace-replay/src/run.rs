@@ -14,7 +14,7 @@ use crate::graph::area::Area;
 use crate::graph::edges::Edges;
 use crate::graph::{Graph, Slab};
 use crate::longest::Longest;
-use crate::options::{CollectiveOrder, Options};
+use crate::options::Options;
 use crate::reduce::{Common, Rank};
 
 /// Told how many events of how many were taken; `false` stops the analysis.
@@ -90,11 +90,10 @@ pub(crate) fn run<'a>(
     };
     let most = if begins.len() > FEW_RANKS { SLAB_FOR_THE_GRAPH } else { u64::MAX };
     let for_the_graph = if options.slab == 0 { slab_events.min(most) } else { slab_events };
-    let guarded = options.collectives != CollectiveOrder::All;
     let mut run = Run {
         common,
         area: Area::new(common.keys, common.runtime(), begins.len()),
-        graph: Graph::new(tables, &begins, guarded, common.runtime()),
+        graph: Graph::new(tables, &begins, options, common.runtime()),
         edges: begins.iter().map(|_| Edges::default()).collect(),
         ahead: begins.iter().map(|_| Slab::default()).collect(),
         slabs: begins.iter().map(|_| Slab::default()).collect(),

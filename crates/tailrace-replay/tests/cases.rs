@@ -9,7 +9,7 @@ use common::{Case, wrong_paths};
 use tailrace_replay::analysis::{
     Analysis, CriticalPath, Dependences, FileAccount, RankAccount, Share,
 };
-use tailrace_replay::{Options, analyze};
+use tailrace_replay::{CriticalPaths, Options, analyze};
 
 fn files() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/replay/cases");
@@ -164,4 +164,19 @@ fn threads_and_slabs_change_nothing() {
             assert_eq!(alone, format!("{:?}", replay(&case, &options)), "{}", file.display());
         }
     }
+}
+
+#[test]
+fn without_paths_all_else_is_the_same() {
+    let mut with_paths = 0;
+    for file in files() {
+        let case = Case::parse(&std::fs::read_to_string(&file).unwrap());
+        let mut with = replay(&case, &case.options);
+        let options = Options { critical_paths: CriticalPaths::LeftOut, ..case.options };
+        let without = format!("{:?}", replay(&case, &options));
+        with_paths += usize::from(!with.dependences.paths.is_empty());
+        with.dependences = Dependences::default();
+        assert_eq!(format!("{with:?}"), without, "{}", file.display());
+    }
+    assert!(with_paths > 20);
 }

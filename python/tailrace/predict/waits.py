@@ -21,7 +21,7 @@ class Waits(NamedTuple):
 
 def waits(trace: Path) -> Waits | None:
     """None where they are not notable, or the trace does not tell."""
-    columns = engine.analyze(trace)
+    columns = engine.analyze(trace, critical_paths=False)
     found = processors_of(columns)
     if found is None or not found.notable:
         return None

@@ -44,6 +44,7 @@ use crate::graph::replayed::Front;
 use crate::graph::trail::Crossings;
 use crate::graph::vertex::Vertex;
 use crate::graph::wait_states::WaitStates;
+use crate::options::{CollectiveOrder, Options};
 
 /// What a reducer hands over of one rank, in order of time, but for the begins and ends of its file
 /// calls.
@@ -163,17 +164,17 @@ pub(crate) struct Around<'a> {
 impl<'a> Graph<'a> {
     /// `begins`: when each rank comes to life, in nanoseconds since the window's begin: no network
     /// makes a process start earlier.
-    pub(crate) fn new(tables: &'a Tables, begins: &[i64], guarded: bool, runtime: i64) -> Self {
+    pub(crate) fn new(tables: &'a Tables, begins: &[i64], options: &Options, runtime: i64) -> Self {
         let ranks = i64::from(tables.ranks.max(1));
         let chain = |(rank, begin): (u32, &i64)| {
             let clocks = Clocks::all(*begin, ranks);
             Chain::new(rank, Moment { clocks, trails: [rank; REPLAYS] })
         };
-        let crossings = Crossings::new(begins, runtime);
+        let crossings = Crossings::new(begins, runtime, options.critical_paths);
         let around = Around {
             tables,
             ranks,
-            guarded,
+            guarded: options.collectives != CollectiveOrder::All,
             fronts: vec![Front { at: i64::MIN, tied: false }; begins.len()],
             horizon: i64::MIN,
             messages: Messages::default(),

@@ -11,6 +11,7 @@ use crate::graph::trail::{Crossings, From, Lane, Latest};
 use crate::graph::vertex::{Deed, Entry, Sending, Source, Vertex};
 use crate::graph::wait_states::{Awaited, Wait, WaitStates};
 use crate::graph::{Around, Graph};
+use crate::options::CriticalPaths;
 
 /// How far a rank's replay came.
 enum Reached {
@@ -375,6 +376,10 @@ impl Follow<'_> {
     ) {
         let rank = chain.rank;
         let Moment { clocks, trails } = &mut chain.ahead;
+        if self.crossings.critical_paths == CriticalPaths::LeftOut {
+            *clocks = clocks.max(latest.clocks().minus(local));
+            return;
+        }
         let since = since.max(chain.waited);
         let Clocks { net, even, ideal } = clocks.plus(local);
         let deciding = latest.deciding([since, net, even, ideal]);

@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 use crate::clocks::Clocks;
 use crate::graph::moment::{CrossingId, Moment, NOWHERE, REPLAYS, Replay};
 use crate::graph::vertex::Source;
+use crate::options::CriticalPaths;
 use crate::toggles::Toggles;
 
 /// A thread of a rank.
@@ -48,6 +49,7 @@ pub(crate) struct Crossings {
     list: Vec<Crossing>,
     /// How many were left after the last sweep.
     live: usize,
+    pub critical_paths: CriticalPaths,
     pub too_many: bool,
     /// By [`Replay`].
     pub routes: [Route; REPLAYS],
@@ -55,7 +57,7 @@ pub(crate) struct Crossings {
 
 impl Crossings {
     /// The first ones are the ranks' begins.
-    pub(crate) fn new(begins: &[i64], runtime: i64) -> Self {
+    pub(crate) fn new(begins: &[i64], runtime: i64, critical_paths: CriticalPaths) -> Self {
         let begin = |(rank, begin): (u32, &i64)| Crossing {
             before: rank,
             lane: Lane::main(rank),
@@ -64,7 +66,7 @@ impl Crossings {
         };
         let list: Vec<Crossing> = (0..).zip(begins).map(begin).collect();
         let routes = Replay::ALL.map(|replay| Route::new(replay, runtime));
-        Self { live: list.len(), list, too_many: false, routes }
+        Self { live: list.len(), list, critical_paths, too_many: false, routes }
     }
 
     pub(crate) fn get(&self, id: CrossingId) -> &Crossing {
@@ -74,6 +76,9 @@ impl Crossings {
     /// `lane` goes on at `at`, having waited for `from`.
     #[inline]
     pub(crate) fn cross(&mut self, lane: Lane, at: i64, from: &From) -> CrossingId {
+        if self.critical_paths == CriticalPaths::LeftOut {
+            return from.crossing;
+        }
         let crossing = Crossing { before: from.crossing, lane, left: from.at, at };
         if self.list.last() != Some(&crossing) {
             self.list.push(crossing);
@@ -343,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_crossing_that_decides_in_several_replays_is_kept_once() {
-        let mut crossings = Crossings::new(&[0, 0], 100);
+        let mut crossings = Crossings::new(&[0, 0], 100, CriticalPaths::Followed);
         let first = crossings.cross(Lane::main(1), 12, &from(0, 10));
         assert_eq!(crossings.cross(Lane::main(1), 12, &from(0, 10)), first);
         assert_ne!(crossings.cross(Lane::main(1), 12, &from(0, 9)), first);
@@ -351,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_sweep_keeps_what_trails_lead_over() {
-        let mut crossings = Crossings::new(&[0, 5], 100);
+        let mut crossings = Crossings::new(&[0, 5], 100, CriticalPaths::Followed);
         let dead = crossings.cross(Lane::main(1), 20, &from(0, 10));
         let first = crossings.cross(Lane::main(1), 30, &from(0, 25));
         let mut ends = [crossings.cross(Lane::main(0), 40, &from(first, 35)), first];

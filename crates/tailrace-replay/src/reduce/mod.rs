@@ -37,7 +37,7 @@ use crate::graph::edges::{Edges, Keys};
 use crate::graph::locks::Lock;
 use crate::graph::vertex::Family;
 use crate::longest::Bar;
-use crate::options::{CollectiveOrder, Options};
+use crate::options::{CollectiveOrder, CriticalPaths, Options};
 use crate::reduce::channels::{Channels, OwnNumbers};
 use crate::reduce::digest::Digest;
 use crate::reduce::load::{Load, Next, unfinished};
@@ -60,6 +60,7 @@ pub(crate) struct Common<'a> {
     pub eager_limit_bytes: u64,
     pub order: CollectiveOrder,
     pub opaque: Opaque,
+    pub critical_paths: CriticalPaths,
     pub levels: Arc<Levels>,
     /// Each vertex is one instant: none is merged with the next.
     pub apart: bool,
@@ -74,7 +75,7 @@ impl<'a> Common<'a> {
         options: &Options,
         opaque: Opaque,
     ) -> Self {
-        let Options { eager_limit_bytes, collectives: order, .. } = *options;
+        let Options { eager_limit_bytes, collectives: order, critical_paths, .. } = *options;
         let enough = (ENOUGH / tables.ranks.max(1) as usize).max(ENOUGH_OF_A_RANK);
         let levels = Arc::new(Levels::new(&tables.places));
         Self {
@@ -85,6 +86,7 @@ impl<'a> Common<'a> {
             eager_limit_bytes,
             order,
             opaque,
+            critical_paths,
             levels,
             apart: false,
             enough,
@@ -412,7 +414,8 @@ impl<'a> Rank<'a> {
     /// What was summed up by shape.
     fn tally_block(&mut self, i: usize, load: &mut Load) {
         self.done += load.columns.len() as u64;
-        let is_asked = self.common.opaque.is_empty() && !self.common.apart;
+        let Common { ref opaque, apart, critical_paths, .. } = *self.common;
+        let is_asked = opaque.is_empty() && !apart && critical_paths == CriticalPaths::Followed;
         if self.threads.len() == 1 && is_asked && !load.columns.is_empty() {
             self.digests.push(Digest::of(load, &self.threads[i], self.common));
         }
