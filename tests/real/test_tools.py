@@ -60,6 +60,7 @@ def test_tar_unpacks_many_small_files(tmp_path: Path) -> None:
     assert f"{FILES + 1:,} files of" in compared.run.headline  # and the archive
 
 
+@pytest.mark.measured("which kind of SQLite's calls takes the most time")
 def test_sqlite_commits_each_row(tmp_path: Path) -> None:
     sqlite = needs("sqlite3", "sqlite3")
     command = [sqlite, "a.db", ".read rows.sql"]
