@@ -294,6 +294,11 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
         "thread sleeps 90.0 % of the run. I/O takes 1.0 % of this run as far as the main thread "
         "shows."
     )
+    # However many sentences could end with the sleep, the first line says it once.
+    started = _asleep(0.9, ranks=1, unseen="processes=20")
+    both = _judged(_quiet(ranks=1, **moved, **started)).headline
+    assert both.count("the main thread sleeps 90.0 % of the run") == 1
+    assert both.endswith("But the program started 20 other processes, which were not recorded.")
     # Of small writes it is said what takes the time; of large ones there is no more to say.
     small = _quiet(ranks=1, **moved, **_asleep(0.9, ranks=1)).columns()
     for table in ("files", "file_rank"):

@@ -83,7 +83,7 @@ def not_recorded(evidence: Evidence) -> Finding | None:
         facts += "; bytes that were not recorded are the kernel's count of them less what was"
     return Finding(
         Kind.NOT_RECORDED,
-        ", and ".join(sentences) + _slept(evidence, ", while "),
+        ", and ".join(sentences) + meanwhile(evidence),
         facts,
         0.0,
         advice=advice(Kind.NOT_RECORDED) if started(evidence) or earlier_ns(evidence) else "",
@@ -155,16 +155,16 @@ def _ways(evidence: Evidence) -> str:
     return f"the program uses {through}, whose reads and writes Tailrace does not see"
 
 
-def _slept(evidence: Evidence, before: str) -> str:
+def meanwhile(evidence: Evidence) -> str:
     """How long the main threads did nothing that was recorded, where that is notable; or what they
-    waited for, where it was a pipe."""
+    waited for, where it was a pipe: a sentence's last words."""
     if (share := slept_share(evidence)) < NOTABLE_SLEEP:
         return ""
     if (waited := slept_in_streams(evidence, share)) is not None:
-        return f"{before}{waited.finding}"
+        return f", while {waited.finding}"
     who = "the main thread" if evidence.ranks == 1 else "the ranks' main threads"
     verb = "sleeps" if evidence.ranks == 1 else "sleep"
-    return f"{before}{who} {verb} {slept_text(evidence)}"
+    return f", while {who} {verb} {slept_text(evidence)}"
 
 
 def other_threads(evidence: Evidence) -> Finding | None:
@@ -181,7 +181,7 @@ def other_threads(evidence: Evidence) -> Finding | None:
     facts = f"the times and efficiencies are those of {whose} alone"
     return Finding(
         Kind.OTHER_THREADS,
-        f"{text}, which no efficiency shows{_slept(evidence, ', while ')}",
+        f"{text}, which no efficiency shows{meanwhile(evidence)}",
         f"{facts}; the table of functions has the calls of all threads",
         share,
         advice=advice(Kind.OTHER_THREADS),
@@ -203,18 +203,18 @@ def io_of_others(evidence: Evidence) -> Finding | None:
         amount = f"all {byte_count(whole)}"
     move = f"move {amount} and " if most_bytes else ""
     time = nanoseconds(overlapped_io_ns(evidence))
-    meanwhile, beside = _slept(evidence, ", while "), " beside the main thread"
+    slept, beside = meanwhile(evidence), " beside the main thread"
     facts = "file calls beside the main thread count as overlapped, and are in no efficiency"
     cause = ""
     if of_others_mostly(evidence) and (what := what_takes_longest(evidence)):
-        cause = f" ({what})" if meanwhile and not tells_a_rate(what) else ""
+        cause = f" ({what})" if slept and not tells_a_rate(what) else ""
         facts = f"{what}, all threads taken together; {facts}"
     return Finding(
         Kind.OVERLAPPED_IO,
-        f"{who} {move}spend {time} in file calls{cause}{meanwhile or beside}",
+        f"{who} {move}spend {time} in file calls{cause}{slept or beside}",
         facts,
         min(share, 1.0),
-        advice=advice(Kind.OVERLAPPED_IO) if meanwhile else "",
+        advice=advice(Kind.OVERLAPPED_IO) if slept else "",
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tailrace.units import nanoseconds, percent
-from tailrace.verdict.cautions import CAUTIONS, goes_first, is_all_seen, veils
+from tailrace.verdict.cautions import CAUTIONS, goes_first, is_all_seen, meanwhile, veils
 from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.ends import many_are_lost, much_is_unknown
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
@@ -81,15 +81,28 @@ def judge(evidence: Evidence) -> Verdict:
         headline = _headline(evidence, [*io, *details], others, whole, fine=bool(fine))
     first = [finding for finding in cautions if goes_first(evidence, finding)]
     said = {finding.code for finding in (*first, *io)}
-    if later := [finding for finding in cautions if finding.code not in said]:
-        headline += f" But {'; '.join(caution.finding for caution in later)}."
-    shared = by_kind.get(Kind.PROCESSORS)
-    before = [_sentence(finding) for finding in (shared, *first) if finding is not None]
+    later = [finding for finding in cautions if finding.code not in said]
+    texts = _sleep_once(evidence, [*first, *later])
+    if later:
+        headline += f" But {'; '.join(texts[len(first) :])}."
+    if (shared := by_kind.get(Kind.PROCESSORS)) is not None:
+        texts.insert(0, shared.finding)
+    before = [_sentence(text) for text in texts[: len(texts) - len(later)]]
     return Verdict(" ".join([*before, headline]), findings)
 
 
-def _sentence(finding: Finding) -> str:
-    return f"{finding.finding[0].upper()}{finding.finding[1:]}."
+def _sleep_once(evidence: Evidence, cautions: list[Finding]) -> list[str]:
+    """Several end with how long the main threads sleep: the first line says it with one of them."""
+    slept, texts = meanwhile(evidence), [caution.finding for caution in cautions]
+    ends = [slept and text.endswith(slept) for text in texts]
+    return [
+        text.removesuffix(slept) if end and any(ends[:i]) else text
+        for i, (text, end) in enumerate(zip(texts, ends, strict=True))
+    ]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _as_far_as(evidence: Evidence, veiled: list[Finding]) -> str:
