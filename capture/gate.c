@@ -285,7 +285,7 @@ static bool wants_recording(const char *executable)
 static void describe_usage(void)
 {
     char text[META_VALUE_BYTES];
-    if (usage_spell(text, sizeof text))
+    if (usage_spell_begin(text, sizeof text))
         process_add_meta("usage_begin", text);
 }
 

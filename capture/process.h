@@ -32,6 +32,7 @@ struct process {
     bool all_processes;      /* TAILRACE_PROCESSES=all: forked children too */
     bool main_marked;        /* MPI_Init said which thread is the main one */
     bool usage_ended;        /* the end of the run has come: usage.c */
+    int usage_thread;        /* the one that saw it begin */
     char directory[PATH_BYTES];
     char host[65];
     dev_t stderr_device; /* what file descriptor 2 was at the start: only that is ever written to */
@@ -134,9 +135,11 @@ void processor_begins(void);                   /* the process begins, as far as 
 void encode_first_wait(struct stream *stream); /* of a stream that begins with the process */
 void encode_wait(struct stream *stream, bool last);
 void processor_describe(void);
+bool processor_delay_of(int thread, uint64_t *delay_ns); /* of this process */
 
 /* --- usage.c: what the kernel counts of the process in the run. --- */
-bool usage_spell(char *text, size_t room); /* false where it is not known */
+bool usage_spell_begin(char *text, size_t room); /* false where it is not known */
+bool usage_spell_end(char *text, size_t room);
 bool usage_children_left(void);
 bool usage_spell_earlier(char *text, size_t room);
 

@@ -26,10 +26,10 @@ enum {
 };
 
 /* The second number of the file: nanoseconds. */
-static bool read_run_delay(uint64_t *delay_ns)
+static bool read_delay_from(const char *path, uint64_t *delay_ns)
 {
     char text[96];
-    int file = system_open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0);
+    int file = system_open(path, O_RDONLY | O_CLOEXEC, 0);
     if (file < 0)
         return false;
     ssize_t bytes = system_read(file, text, sizeof text - 1);
@@ -40,6 +40,18 @@ static bool read_run_delay(uint64_t *delay_ns)
         return false;
     *delay_ns = text_decimal(at + 1);
     return true;
+}
+
+static bool read_run_delay(uint64_t *delay_ns)
+{
+    return read_delay_from("/proc/thread-self/schedstat", delay_ns);
+}
+
+bool processor_delay_of(int thread, uint64_t *delay_ns)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", thread);
+    return read_delay_from(path, delay_ns);
 }
 
 /* Where counters are asked for, they count from the first call on, and the run begins with them. */

@@ -296,15 +296,9 @@ void tailrace_suppress_end(void)
 
 /* --- The process --- */
 
-static void write_usage(const char *key_text)
-{
-    char text[META_VALUE_BYTES];
-    if (tailrace_recording && usage_spell(text, sizeof text))
-        tailrace_meta(key_text, text);
-}
-
 void tailrace_mark_main(void)
 {
+    char text[META_VALUE_BYTES];
     struct stream *own = tailrace_stream;
     if (!own || own->state == STREAM_GONE)
         return;
@@ -315,14 +309,16 @@ void tailrace_mark_main(void)
     process_unlock();
     own->header->flags |= HEADER_FLAG_MAIN;
     own->processor.due = own->due = 0;
-    write_usage("usage_begin");
+    if (tailrace_recording && usage_spell_begin(text, sizeof text))
+        tailrace_meta("usage_begin", text);
 }
 
 void tailrace_usage_ends(void)
 {
+    char text[META_VALUE_BYTES];
     int saved = errno;
-    if (!process.usage_ended)
-        write_usage("usage_end");
+    if (!process.usage_ended && tailrace_recording && usage_spell_end(text, sizeof text))
+        tailrace_meta("usage_end", text);
     if (!process.usage_ended && tailrace_recording && process.started && usage_children_left())
         tailrace_meta("children_left", "yes");
     process.usage_ended = true;
@@ -374,12 +370,20 @@ static void take_counts(struct stream *own)
     process_unlock();
 }
 
+/* A thread that never used a file may be the one that ends the process, as Java's System.exit() has
+ * one do: what there is to say of the others goes into a stream of its own. */
+static struct stream *last_stream(void)
+{
+    bool others_only = !tailrace_stream && process.streams && thread_state == THREAD_NEW;
+    return others_only ? first_call() : tailrace_stream;
+}
+
 /* Other threads may still run, but what they recorded is whole at any time. */
 void thread_process_ends(void)
 {
-    struct stream *own = tailrace_stream;
     if (!tailrace_recording)
         return;
+    struct stream *own = last_stream();
     if (process.started != process.started_written)
         write_started(process.started);
     tailrace_usage_ends();

@@ -20,7 +20,9 @@ enum {
     ACCOUNT_BYTES = 512,
     BLOCK_BYTES = 512,
     NANOSECONDS = 1000000000,
-    STARTED_OF_STAT = 20, /* words of /proc/self/stat behind the name, which ends with ")" */
+    CLOCK_OF_THREAD = 6,       /* the kernel's number of a thread's clock: these bits, */
+    CLOCK_OF_THREAD_SHIFT = 3, /* and before them the thread's number, inverted */
+    STARTED_OF_STAT = 20,      /* words of /proc/self/stat behind the name, which ends with ")" */
 };
 
 struct usage {
@@ -64,12 +66,27 @@ static bool read_children(struct usage *usage)
     return true;
 }
 
-static unsigned long long thread_ran_ns(void)
+static bool read_clock(long clock, unsigned long long *ns)
 {
     struct timespec ran;
-    if (system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&ran, 0, 0, 0, 0))
-        return 0;
-    return (unsigned long long)ran.tv_sec * 1000000000 + (unsigned long long)ran.tv_nsec;
+    if (system_call(SYS_clock_gettime, clock, (long)&ran, 0, 0, 0, 0))
+        return false;
+    *ns = (unsigned long long)ran.tv_sec * NANOSECONDS + (unsigned long long)ran.tv_nsec;
+    return true;
+}
+
+/* Of a thread that may be another one. How long that waited for a processor since its last call
+ * stands in no record, and so all that it waited counts here: it slept no less. */
+static bool read_ran(int thread, unsigned long long *ns)
+{
+    if (thread == system_thread())
+        return read_clock(CLOCK_THREAD_CPUTIME_ID, ns);
+    uint64_t delay_ns;
+    long clock = (int)(~(unsigned)thread << CLOCK_OF_THREAD_SHIFT | CLOCK_OF_THREAD);
+    if (!thread || !read_clock(clock, ns) || !processor_delay_of(thread, &delay_ns))
+        return false;
+    *ns += delay_ns;
+    return true;
 }
 
 /* Whether the process has children that it did not wait for: what they move is not counted. */
@@ -116,13 +133,30 @@ bool usage_spell_earlier(char *text, size_t room)
 
 /* The thread, for how long it ran or the host had its processor at most, then bytes and time as
  * above. */
-bool usage_spell(char *text, size_t room)
+static bool spell(int thread, char *text, size_t room)
 {
     struct usage usage = {0};
+    unsigned long long ran = 0;
     if (tailrace_calls_forbidden || !read_account(&usage) || !read_children(&usage))
         return false;
-    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu", system_thread(),
-             thread_ran_ns() + stolen_ns(), usage.written, usage.read, usage.children_written,
-             usage.children_read, usage.children_ns);
+    if (!read_ran(thread, &ran)) {
+        thread = system_thread();
+        read_ran(thread, &ran);
+    }
+    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu", thread, ran + stolen_ns(),
+             usage.written, usage.read, usage.children_written, usage.children_read,
+             usage.children_ns);
     return true;
+}
+
+bool usage_spell_begin(char *text, size_t room)
+{
+    process.usage_thread = system_thread();
+    return spell(process.usage_thread, text, room);
+}
+
+/* Whichever thread ends the process: Java's System.exit() is called from none that began it. */
+bool usage_spell_end(char *text, size_t room)
+{
+    return spell(process.usage_thread, text, room);
 }
