@@ -43,6 +43,22 @@ def test_processes_that_were_started_are_counted_and_nothing_is_fine_then():
     assert "--processes all" in found["not_recorded"].advice
 
 
+def test_what_is_not_recorded_hides_no_loss_that_is():
+    """Rank 0 computes for a second, the other for 0.5 s. Where it is not known whether that is
+    waiting for the process that they started, nothing is said of it."""
+    rows = [[useful(time * MILLISECOND), mpi((1000 - time) * MILLISECOND)] for time in (999, 500)]
+    ran = {"ran_ns": f"{999 * MILLISECOND},{500 * MILLISECOND}", "usage": f"0 0 {MB} 0 0"}
+
+    def said(**meta: str) -> str:
+        run = Program(rows, *[999 * MILLISECOND] * 3, waited_ns=[(0, 0, 0)] * 2)
+        run.meta = {"unseen": "processes=1"} | meta
+        return _judged(run).headline
+
+    uneven = "; rank 0 computes 1.33 times as long as the ranks on average"
+    assert f"I/O takes 0 % of this run as far as it was recorded{uneven}." in said(**ran)
+    assert "computes" not in said() and "computes" not in said(**(ran | {"ran_ns": ""}))
+
+
 def test_processes_that_did_nothing_are_kept_quiet():
     helper = {"unseen": "processes=1", "usage": f"0 0 0 0 {2 * MILLISECOND}"}
     quiet = {"meta": helper | {"ran_ns": str(990 * MILLISECOND)}, "waited_ns": [(0, 0, 0)]}

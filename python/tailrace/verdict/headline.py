@@ -11,7 +11,7 @@ from tailrace.verdict.ends import many_are_lost, much_is_unknown
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.gains import with_prediction
 from tailrace.verdict.io_findings import IO_DETAILS, causes, holds_no_file_call, io_is_fine
-from tailrace.verdict.off_path import asleep
+from tailrace.verdict.off_path import asleep, slept_ns, started
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
 from tailrace.verdict.routines import output_routines
@@ -72,7 +72,7 @@ def judge(evidence: Evidence) -> Verdict:
         return Verdict("Nothing was recorded: the trace has no run time.", findings)
     if veiled and fine:
         findings = [finding for finding in findings if finding.code is not Kind.IO_FINE]
-        headline = _as_far_as(evidence, veiled)
+        headline = _as_far_as(evidence, veiled, _beside_veil(evidence, bottlenecks, veiled))
     else:
         others = [f for f in bottlenecks if not (veiled and f.code is Kind.SLEEP)]
         whole = next((f for f in routines if f.share_of_runtime >= NOTABLE_LOSS), None)
@@ -105,15 +105,27 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _as_far_as(evidence: Evidence, veiled: list[Finding]) -> str:
+def _as_far_as(evidence: Evidence, veiled: list[Finding], more: str) -> str:
+    """`more`: what takes longer, as far as the same can tell."""
     share = f"I/O takes {percent(evidence.io_share)} of this run"
     codes = {finding.code for finding in veiled}
     if codes == {Kind.NOT_RECORDED} and is_all_seen(evidence):
-        return f"{share} between MPI_Init and MPI_Finalize."
+        return f"{share} between MPI_Init and MPI_Finalize{more}."
     if codes & {Kind.NOT_RECORDED, Kind.INCOMPLETE_TRACE}:
-        return f"{share} as far as it was recorded."
+        return f"{share} as far as it was recorded{more}."
     whose = "the main thread shows" if evidence.ranks == 1 else "the ranks' main threads show"
-    return f"{share} as far as {whose}."
+    return f"{share} as far as {whose}{more}."
+
+
+def _beside_veil(evidence: Evidence, bottlenecks: list[Finding], veiled: list[Finding]) -> str:
+    """The largest loss beside I/O that does not stand in one of those sentences. Where it is not
+    known for how long ranks wait for processes that they started, it is not said who computes."""
+    said = " ".join(finding.finding for finding in veiled)
+    computing = {Kind.LOAD_IMBALANCE, Kind.SERIALIZATION} if started(evidence) else set()
+    hidden = {Kind.SLEEP} | (computing if slept_ns(evidence) is None else set())
+    others = (f for f in bottlenecks if f.code not in hidden and f.finding not in said)
+    worst = max(others, key=_share, default=None)
+    return f"; {worst.finding}" if worst is not None else ""
 
 
 def _headline(
