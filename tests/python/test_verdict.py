@@ -212,6 +212,28 @@ def test_no_io_problem_says_so_and_names_what_is():
     assert set(codes(program)) == {"load_imbalance", "network", "io_fine"}
 
 
+def test_a_rank_that_writes_while_the_others_compute_has_no_time_to_compute_more():
+    """Rank 0 computes 1 s and writes 3 s, while the others compute 8 s: with 6.25 s of computation
+    each, rank 0 would take 9.25 s; with 7 s of all each, the run is 1 s shorter. Where it writes
+    for 7 s, nothing is to be had. Where it writes after the others have computed, for 2 s, it would
+    be 6.25 s of computation and 2 s of writing instead of 10 s."""
+    computes = [useful(8 * SECOND)]
+
+    def beside(writes_s: int) -> Program:
+        row = [useful(SECOND), write(writes_s * SECOND, size=10**9)]
+        row += [mpi((7 - writes_s) * SECOND)] if writes_s < 7 else []
+        return Program([row, *[computes] * 3], *[8 * SECOND] * 3)
+
+    found = finding(beside(3), "load_imbalance")
+    assert found.gain == "computation and file calls spread evenly would save at most 1.00 s"
+    assert found.share_of_runtime == pytest.approx(1 / 8)
+    assert "load_imbalance" not in codes(beside(7))
+
+    row = [useful(SECOND), mpi(7 * SECOND), write(2 * SECOND, size=10**9)]
+    after = Program([row, *[[*computes, mpi(2 * SECOND)]] * 3], 10 * SECOND, 9 * SECOND, 8 * SECOND)
+    assert finding(after, "load_imbalance").gain == "an even computation would save at most 1.75 s"
+
+
 def test_a_master_that_hands_out_work_is_named_and_not_a_worker():
     """Of four ranks one computes 1 s and three 10 s; in the second run they are uneven, too; in the
     third two of four do nothing, so that none can be told from the rule."""

@@ -27,6 +27,9 @@ EXCHANGE_SHARE = 0.5
 # Who looks one name up so often, and does little else with files, waits for it.
 MANY_POLLS = 50
 POLLING = 0.8
+# Where an even computation would spare nearly all of what uneven one costs, no file calls are in
+# its way.
+MOST_SPARED = 0.9
 # A function is named with at least this share of the time in MPI.
 COSTLIEST_SHARE = 0.5
 
@@ -41,7 +44,8 @@ def imbalance(evidence: Evidence) -> Finding | None:
     if unknown_ns(evidence).any():
         at_least, supposing = "at least ", ", if ranks computed where nothing is known of them"
     mean_ns = float(times.mean_ns(useful))
-    loss = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
+    longest = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
+    loss, spread = _spared(evidence, longest)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
     rank = int(evidence.computed_ns.argmax())
@@ -68,10 +72,24 @@ def imbalance(evidence: Evidence) -> Finding | None:
         f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}"
         f"{supposing}",
         evidence.share(loss),
-        f"an even computation would save at most {nanoseconds(int(loss))}{supposing}",
+        f"{spread} would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
         advice(Kind.LOAD_IMBALANCE, kind),
     )
+
+
+def _spared(evidence: Evidence, longest: float) -> tuple[float, str]:
+    """What of the longest computation's surplus could be spared, and by what. Who reads or writes
+    while the others compute, as a server of I/O does, has no time to compute as long as they do:
+    the run lasts at least as long as a mean computation and its file calls."""
+    losses = evidence.losses
+    beyond = float(losses.imbalance_ns + losses.serialization_ns + losses.io_ns)
+    waited_ns = evidence.waited_by_rank_ns("io") + evidence.by_rank("lock").time_ns
+    calls_ns = np.clip(evidence.times.io_ns - waited_ns, 0, None)
+    if (alone := beyond - float(calls_ns.max(initial=0))) >= MOST_SPARED * longest:
+        return min(longest, alone), "an even computation"
+    both = beyond - evidence.times.mean_ns(calls_ns)
+    return max(min(longest, both), 0.0), "computation and file calls spread evenly"
 
 
 def _uneven_sleep(evidence: Evidence, outside: str, share: float, loss: float) -> Finding:
