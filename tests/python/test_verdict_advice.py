@@ -135,3 +135,42 @@ def test_who_writes_collectively_need_not_be_told_to(function, parts, code, advi
     found = judge(Evidence(Program(rows, end, even, SECOND).columns())).findings
     (who,) = [finding for finding in found if finding.code == code]
     assert who.advice.startswith(advised)
+
+
+@pytest.mark.parametrize(
+    ("function", "share", "advised"),
+    [
+        ("MPI_Bcast", 1.0, "read the next part while the ranks compute"),
+        ("MPI_Scatter", 1.0, "let each rank read its own part"),
+        ("MPI_Bcast", 0.1, "read the parts on the ranks that need them, or read once and"),
+        ("MPI_Allreduce", 1.0, "read the parts on the ranks that need them, or read once and"),
+    ],
+)
+def test_who_broadcasts_what_it_reads_need_not_be_told_to(function, share, advised):
+    """Rank 0 reads 100 MB in 2 s, while the other waits for as many."""
+    size, names = 100 * MEGABYTE, {"size": int(share * 100 * MEGABYTE)}
+    reads = [useful(SECOND), read(2 * SECOND, b"/run/in.dat", size, 100)]
+    waits = [useful(SECOND), Interval("mpi", 2 * SECOND, function, layer="mpi", **names)]
+    found = judge(Evidence(Program([reads, waits], 3 * SECOND, 2 * SECOND, SECOND).columns()))
+    (serial,) = [finding for finding in found.findings if finding.code == "serial_reader"]
+    assert serial.advice.startswith(advised)
+
+
+def test_aggregators_that_write_in_turn_are_not_told_to_write_collectively():
+    def advised(function: str) -> str:
+        rows = []
+        for rank in range(2):
+            call = Interval("mpi", SECOND // 1000, function, b"/run/a.dat", layer="mpiio")
+            wrote = write(SECOND, b"/run/a.dat", 100 * MEGABYTE, 100, layer="mpiio")
+            rows.append([useful(SECOND), call, mpi(rank * SECOND + 1), wrote])
+            rows[-1].append(mpi((1 - rank) * SECOND + 1))
+        end = 3 * SECOND + SECOND // 1000 + 2
+        columns = Program(rows, end, end - SECOND, SECOND).columns()
+        path = {"state": ["io", "useful"], "file": [0, -1], "time_ns": [2 * SECOND, SECOND]}
+        causes = {"function": [], "cause": {"state": [], "time_ns": []}}
+        dependences = {"paths": {"ideal_network": path}, "causes": causes}
+        found = judge(Evidence(columns | {"dependences": dependences})).findings
+        return next(finding.advice for finding in found if finding.code == "taking_turns")
+
+    assert "numbers of aggregators" in advised("MPI_File_write_at_all")
+    assert advised("MPI_File_write_at").startswith("look for a lock or a baton")

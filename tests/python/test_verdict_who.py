@@ -176,6 +176,17 @@ def test_who_waits_for_a_processor_is_no_straggler():
     assert waiting(SECOND) == "rank 2 takes 4.00 times as long as the others for as many writes"
 
 
+def test_times_stand_beside_the_sentence_that_they_show():
+    """Rank 2 writes for 5 s, of which it waits 1 s for a processor: 4 s are four times the 1 s."""
+    rows = [[write((5 if rank == 2 else 1) * SECOND, own(rank), 10**8, 50)] for rank in range(4)]
+    waited = [(0, SECOND if rank == 2 else 0, 0) for rank in range(4)]
+    run = replace(program(*rows), waited_ns=waited, any_waited_ns=(0, SECOND, 0))
+    findings = judge(Evidence(run.columns())).findings
+    (found,) = [finding for finding in findings if finding.code is Kind.STRAGGLER]
+    spent = "ranks spend 1.00 s to 4.00 s in these calls, without waiting for a processor"
+    assert spent in found.evidence
+
+
 def test_who_waits_for_locks_is_no_straggler():
     """Equal calls, but rank 1 waits longer: that is the time of who holds the lock."""
 
@@ -248,6 +259,26 @@ def test_one_after_another_needs_ranks_that_do_not_overlap():
     assert who(turns(SECOND, 0)) == text
 
 
+def on_path(columns: dict, file: int, io_ns: int) -> Evidence:
+    """With a critical path that leads over so much of what is done to a file."""
+    path = {"state": ["io", "useful"], "file": [file, -1], "time_ns": [io_ns, SECOND]}
+    causes = {"function": [], "cause": {"state": [], "time_ns": []}}
+    return Evidence(columns | {"dependences": {"paths": {"ideal_network": path}, "causes": causes}})
+
+
+def test_who_comes_late_from_its_computation_takes_no_turns():
+    """Each rank writes when it has computed, and not because another one is done: the path leads
+    over what the last of them writes, 1 s of 4, and not over all."""
+    columns = turns(SECOND, 0).columns()
+
+    def found(io_ns: int) -> list[str]:
+        findings = judge(on_path(columns, 0, io_ns)).findings
+        return [finding.finding for finding in findings if finding.code is Kind.TAKING_TURNS]
+
+    assert found(SECOND) == []
+    assert len(found(4 * SECOND)) == 1
+
+
 def test_turns_on_a_file_are_on_the_critical_path_whatever_else_is_written():
     """Rank after rank writes F for 1 s, and each a file of its own for the 3 s that it would wait:
     four ranks are in file calls all the time. Of the 4 s on F the path leads over 4 s; where it
@@ -259,11 +290,7 @@ def test_turns_on_a_file_are_on_the_critical_path_whatever_else_is_written():
     shared_row = columns["files"]["path"].index(b"/run/shared")
 
     def found(on_path_ns: int) -> list[str]:
-        path = {"state": ["io", "useful"], "file": [shared_row, -1]}
-        path["time_ns"] = [on_path_ns, SECOND]
-        causes = {"function": [], "cause": {"state": [], "time_ns": []}}
-        dependences = {"paths": {"ideal_network": path}, "causes": causes}
-        findings = judge(Evidence(columns | {"dependences": dependences})).findings
+        findings = judge(on_path(columns, shared_row, on_path_ns)).findings
         return [finding.finding for finding in findings if finding.code is Kind.TAKING_TURNS]
 
     assert found(4 * SECOND) == ["ranks write shared one after another"]

@@ -46,6 +46,10 @@ ADVICE: dict[str, dict[str, str]] = {
         "netcdf": "let all ranks read: nc_open_par and nc_var_par_access(…, NC_COLLECTIVE)",
         "hdf5": "let all ranks read: H5Pset_fapl_mpio and collective transfers",
         "mpiio": "open the file on all ranks and read with MPI_File_read_at_all",
+        "broadcast": "read the next part while the ranks compute (a thread, or MPI_Ibcast); or let "
+        "each rank read a part of it and exchange the parts: MPI_Allgather",
+        "scattered": "let each rank read its own part: MPI_File_read_at_all, or a library on top "
+        "of it",
         "collective": _EQUAL_PARTS,
     },
     "serial_metadata": {
@@ -79,7 +83,8 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "taking_turns": {
         "": "look for a lock or a baton; a file per rank, or collective calls, need neither",
-        "mpiio": "write collectively, or disable data sieving: hint romio_ds_write=disable",
+        "collective": "these are the calls of the aggregators, each of which waits for the ranks' "
+        "data: compare numbers of aggregators (hint cb_nodes), and independent calls",
     },
     "failed_writes": {
         "": "check what write, fsync and close return: the output is not whole",
@@ -354,7 +359,10 @@ _AGGREGATORS = "OMPI_MCA_io_ompio_num_aggregators=N"
 ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
     "few_ranks": {"mpiio": f"raise the number of aggregators: {_AGGREGATORS}"},
     "few_aggregators": {"": f"let more ranks write: {_AGGREGATORS}"},
-    "taking_turns": {"mpiio": f"write collectively, or disable data sieving: {_NO_SIEVING}"},
+    "taking_turns": {
+        "collective": "these are the calls of the aggregators, each of which waits for the ranks' "
+        f"data: compare numbers of aggregators ({_AGGREGATORS}), and independent calls",
+    },
     "locks": {
         "mpiio": f"write and read collectively; disable data sieving ({_NO_SIEVING}), or, where "
         "the file system keeps files coherent, locking (OMPI_MCA_fs_ufs_lock_algorithm=1)"

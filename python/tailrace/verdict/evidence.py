@@ -284,13 +284,22 @@ class Evidence:
         shares = np.clip(self.times.io_ns / length_ns, 0.0, 1.0)
         return float(shares.sum() / (1.0 - np.prod(1.0 - shares))) if shares.any() else 0.0
 
+    @property
+    def _path(self) -> dict[str, Any]:
+        """The critical path of the run on an ideal network; empty where it is not known."""
+        paths = (self.columns.get("dependences") or {}).get("paths") or {}
+        return paths.get("ideal_network") or {}
+
+    @property
+    def knows_path(self) -> bool:
+        return bool(self._path)
+
     @cached_property
     def io_on_path_ns(self) -> np.ndarray:
         """By file: time in its calls on the critical path of the run on an ideal network; zeros
         where that is not known, and for what is not on a file system."""
         on_path = np.zeros(len(self.elsewhere), dtype=np.int64)
-        paths = (self.columns.get("dependences") or {}).get("paths") or {}
-        if path := paths.get("ideal_network"):
+        if path := self._path:
             file, time_ns = (np.asarray(path[name], dtype=np.int64) for name in ("file", "time_ns"))
             io = (np.asarray(path["state"]) == "io") & (file >= 0)
             np.add.at(on_path, file[io], time_ns[io])

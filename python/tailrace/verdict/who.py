@@ -21,8 +21,10 @@ both for each):
 | as many writes                   | the mean, time is 2 × the others'  | or all synchronise 1 file|
 | ranks write F one after another  | the critical path leads over most  | ranks use F at the same  |
 |                                  | of what several ranks do to F      | time, or one alone       |
-| ranks do their I/O one after     | times are even, and ranks overlap  | calls are so short that  |
-| another                          | far less than chance lets them     | they rarely meet         |
+| ranks do their I/O one after     | times are even, ranks overlap far  | calls are so short that  |
+| another                          | less than chance lets them, and the| they rarely meet, or one |
+|                                  | critical path leads over most of it| rank comes late from its |
+|                                  |                                    | computation              |
 """
 
 from collections.abc import Sequence
@@ -38,6 +40,7 @@ from tailrace.verdict.requests import (
     LARGE_SYNC_BYTES,
     MOVING_KINDS,
     VERBS,
+    bytes_of_functions,
     calls_of,
     mpiio_ways,
     plural_of,
@@ -66,6 +69,12 @@ CHANCE_OVERLAP = 1.15
 # Where they take turns on one file, so much of what they do to it beyond the longest of them lies
 # on the critical path: all of it where nobody comes late, nothing where all use it at once.
 ON_PATH = 0.5
+# A reader that hands out so much of what it read, in these calls, reads for the others.
+HANDED_SHARE = 0.5
+HANDED_OUT = {
+    "broadcast": ("MPI_Bcast", "MPI_Ibcast"),
+    "scattered": ("MPI_Scatter", "MPI_Scatterv", "MPI_Iscatter", "MPI_Iscatterv"),
+}
 
 
 class Culprits(NamedTuple):
@@ -116,7 +125,7 @@ def _library(evidence: Evidence, cause: Unevenness) -> str:
     """Of the file; aggregators are chosen by the MPI library, whatever stands on top of it, and
     turns by the program."""
     if cause.code in (Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS):
-        return ""
+        return cause.advised
     return cause.advised or library_in(evidence.files, cause.file)
 
 
@@ -188,6 +197,8 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
         finding = text(evidence, culprits, ranks, name, "" if only else percent(share))
     facts = _facts(evidence, culprits)
     advised = culprits.kind if code is Kind.SERIAL_METADATA else _advised(evidence, culprits)
+    if code is Kind.SERIAL_READER and not advised:
+        advised = _handed_out(evidence, ranks[0])
     return Unevenness(code, finding, facts, culprits.file, ranks, advised)
 
 
@@ -201,12 +212,27 @@ def _advised(evidence: Evidence, culprits: Culprits) -> str:
     return "synchronising" if culprits.kind == "sync" and few else ""
 
 
+def _handed_out(evidence: Evidence, reader: int) -> str:
+    """By which collective call the ranks get most of what the reader read: who broadcasts need not
+    be told to."""
+    functions = evidence.columns["functions"]
+    read = int(evidence.by_rank("read").bytes[reader])
+    for advised, names in HANDED_OUT.items():
+        if bytes_of_functions(functions, names) >= HANDED_SHARE * read:
+            return advised
+    return ""
+
+
 def _is_collective(evidence: Evidence, culprits: Culprits) -> bool:
+    return _calls_collectively(evidence, culprits.file, culprits.kind)
+
+
+def _calls_collectively(evidence: Evidence, file: int | None, kind: str) -> bool:
     """Whether the file is read or written by calls of MPI-IO, mostly by collective ones."""
-    if culprits.file is None or culprits.kind not in MOVING_KINDS:
+    if file is None or kind not in MOVING_KINDS:
         return False
-    ways = mpiio_ways(evidence.columns["functions"], culprits.kind)
-    used = int(evidence.files["mpiio_ns"][culprits.file]) > 0
+    ways = mpiio_ways(evidence.columns["functions"], kind)
+    used = int(evidence.files["mpiio_ns"][file]) > 0
     return used and ways["collective"] > max(ways["independent"], ways["shared"])
 
 
@@ -302,7 +328,8 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
             share = percent(float(work[slowest] / work.sum()))
             text = f"rank {slowest} {does.format(share)} and the others wait for it"
             told = code is Kind.UNEVEN_BYTES and _is_collective(evidence, culprits)
-            facts, advised = f"{even}; {_spread(use)}", "collective" if told else ""
+            facts = f"{even}; {_spread(use.time_ns)}"
+            advised = "collective" if told else ""
             return Unevenness(code, text, facts, culprits.file, (slowest,), advised)
     return None
 
@@ -318,8 +345,8 @@ def _is_even(work: np.ndarray) -> bool:
     return not work.any() or work.max() <= UNEVEN_WORK * work[work > 0].mean()
 
 
-def _spread(use: RankUse) -> str:
-    low, high = (nanoseconds(limit) for limit in (use.time_ns.min(), use.time_ns.max()))
+def _spread(time_ns: np.ndarray) -> str:
+    low, high = (nanoseconds(limit) for limit in (time_ns.min(), time_ns.max()))
     return f"ranks spend {low} to {high} in these calls"
 
 
@@ -341,7 +368,9 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     times = ran_ns[slowest] / others
     rest = "the other" if evidence.ranks == 2 else "the others"
     text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"
-    facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(use)}"
+    facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(ran_ns)}"
+    if ran_ns.sum() < use.time_ns.sum():
+        facts += ", without waiting for a processor"
     advised = "shared" if culprits.kind == "write" and not alone else ""
     return Unevenness(Kind.STRAGGLER, text, facts, None, (slowest,), advised)
 
@@ -366,13 +395,19 @@ def _turns_on_file(evidence: Evidence) -> Unevenness | None:
     text = f"{who} {VERBS[use.kind][1]} {evidence.name_of(rows, file)} one after another"
     part = percent(float(on_path[file] / use.time_ns()))
     facts = f"{evidence.described(use, use.kind)}; {part} of this time is on the critical path"
-    return Unevenness(Kind.TAKING_TURNS, text, facts, file, ranks)
+    advised = "collective" if _calls_collectively(evidence, file, use.kind) else ""
+    return Unevenness(Kind.TAKING_TURNS, text, facts, file, ranks, advised)
 
 
 def _taking_turns(evidence: Evidence) -> Unevenness | None:
-    """Equal times, but ranks overlap far less than they would by chance."""
+    """Equal times, but ranks overlap far less than they would by chance; and those that do theirs
+    later have waited for it, not for what others computed."""
     chance, measured = evidence.chance_concurrency, evidence.concurrency
     if chance < CHANCE_OVERLAP or measured - 1 > TURNS_OVERLAP * (chance - 1):
+        return None
+    longest, whole = int(evidence.times.io_ns.max()), int(evidence.times.io_ns.sum())
+    on_path = int(evidence.io_on_path_ns.sum())
+    if evidence.knows_path and on_path - longest < ON_PATH * (whole - longest):
         return None
     text = f"ranks do their I/O one after another: {measured:.1f} of {evidence.ranks} at a time"
     use = evidence.use
