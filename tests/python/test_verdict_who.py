@@ -176,6 +176,16 @@ def test_who_waits_for_a_processor_is_no_straggler():
     assert waiting(SECOND) == "rank 2 takes 4.00 times as long as the others for as many writes"
 
 
+def test_several_ranks_may_be_slower_than_the_others():
+    """Ranks 0 and 1 take 4 s and 5 s for what takes the others 1 s; with three of four there would
+    be no others to compare with."""
+    rows = [[write(s * SECOND, own(r), 10**8, 50)] for r, s in enumerate((4, 5, 1, 1))]
+    several = "2 of 4 ranks take 4.50 times as long as the others for as many writes"
+    assert who(program(*rows)) == several
+    rows = [[write(s * SECOND, own(r), 10**8, 50)] for r, s in enumerate((4, 5, 5, 1))]
+    assert "times as long" not in who(program(*rows))
+
+
 def test_times_stand_beside_the_sentence_that_they_show():
     """Rank 2 writes for 5 s, of which it waits 1 s for a processor: 4 s are four times the 1 s."""
     rows = [[write((5 if rank == 2 else 1) * SECOND, own(rank), 10**8, 50)] for rank in range(4)]
@@ -342,4 +352,4 @@ def test_who_is_slower_in_a_file_that_all_write_may_wait_for_the_others():
         return next(finding.advice for finding in findings if finding.code is Kind.STRAGGLER)
 
     assert "to one file at once wait for each other" in advice_of(lambda _: b"/run/out")
-    assert advice_of(own).startswith("compare this rank's node")
+    assert advice_of(own).startswith("compare its node")

@@ -18,7 +18,7 @@ both for each):
 |                                  | most time; writes, where it waits  | is slower                |
 |                                  | to synchronise or close            |                          |
 | rank r takes x times as long for | calls and bytes are within 1.3 of  | r does more than others  |
-| as many writes                   | the mean, time is 2 × the others'  | or all synchronise 1 file|
+| as many writes; n of P ranks take| the mean, time is 2 × the others'  | or all synchronise 1 file|
 | ranks write F one after another  | the critical path leads over most  | ranks use F at the same  |
 |                                  | of what several ranks do to F      | time, or one alone       |
 | ranks do their I/O one after     | times are even, ranks overlap far  | calls are so short that  |
@@ -33,8 +33,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tailrace.units import count, digits, nanoseconds, percent, to_seconds
-from tailrace.verdict.advice import advice, library_in
+from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
+from tailrace.verdict.libraries import library_in
 from tailrace.verdict.requests import (
     KINDS,
     LARGE_SYNC_BYTES,
@@ -126,7 +127,7 @@ def _library(evidence: Evidence, cause: Unevenness) -> str:
     turns by the program."""
     if cause.code in (Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS):
         return cause.advised
-    return cause.advised or library_in(evidence.files, cause.file)
+    return cause.advised or library_in(evidence, cause.file)
 
 
 def _cause(evidence: Evidence) -> Unevenness | None:
@@ -360,19 +361,22 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
         return None
     ran_ns = np.clip(use.time_ns - evidence.waited_by_rank_ns("io"), 0, None)
     slowest = int(ran_ns.argmax())
-    others = float(np.median(np.delete(ran_ns, slowest)))
+    slow = np.flatnonzero(STRAGGLING * ran_ns >= ran_ns[slowest])
+    others = float(np.median(np.delete(ran_ns, slow))) if len(slow) < evidence.ranks else 0.0
     equal = _is_even(_bytes_behind(evidence, use, culprits)) and _is_even(use.calls)
-    if not equal or not others or ran_ns[slowest] < STRAGGLING * others:
+    if not equal or not others or 2 * len(slow) > evidence.ranks:
         return None
     plural = _plural(evidence, culprits.kind)
-    times = ran_ns[slowest] / others
+    times = float(ran_ns[slow].mean()) / others
     rest = "the other" if evidence.ranks == 2 else "the others"
-    text = f"rank {slowest} takes {digits(times)} times as long as {rest} for as many {plural}"
+    many = f"{len(slow)} of {evidence.ranks} ranks take"
+    who = f"rank {slowest} takes" if len(slow) == 1 else many
+    text = f"{who} {digits(times)} times as long as {rest} for as many {plural}"
     facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(ran_ns)}"
     if ran_ns.sum() < use.time_ns.sum():
         facts += ", without waiting for a processor"
     advised = "shared" if culprits.kind == "write" and not alone else ""
-    return Unevenness(Kind.STRAGGLER, text, facts, None, (slowest,), advised)
+    return Unevenness(Kind.STRAGGLER, text, facts, None, tuple(map(int, slow)), advised)
 
 
 def _turns_on_file(evidence: Evidence) -> Unevenness | None:
