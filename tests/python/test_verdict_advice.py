@@ -1,10 +1,13 @@
 """What is advised, in the terms of the calls and of the library in use: each where it fits, and
 where it does not. Every run is built by arithmetic."""
 
+from typing import Any
+
 import pytest
 
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
+from tailrace.verdict.requests import KINDS
 
 from .columns import SECOND, Interval, Program, mpi, read, useful, write
 
@@ -26,6 +29,7 @@ def between(function: str, calls: int, size: int = 0, path: bytes = b"/run/field
     [
         ("MPI_File_set_size", 500, 0, "set the file's size once"),
         ("MPI_File_set_view", 500, 0, "open the file and set the view once"),
+        ("MPI_File_open", 2, 0, "the file is set up once"),
         ("MPI_File_get_size", 500, 0, "call it once"),
         ("MPI_File_sync", 500, 0, "synchronise once"),
         ("MPI_File_write_at", 500, 500 * MEGABYTE, "use the collective call"),
@@ -62,14 +66,41 @@ def test_views_that_a_library_sets_are_not_the_programs():
     assert "H5Dwrite" not in between("MPI_File_open", 500, path=b"/run/field.h5")
 
 
-def small(path: bytes, function: str, ranks: int = 2) -> str:
-    """Ranks write 100,000 times 64 B, inside calls of MPI-IO where a function is named."""
+def small(path: bytes, function: str, ranks: int = 2, mpi: str = "MPICH 5.0", way: str = "") -> str:
+    """Ranks write 100,000 times 64 B, inside calls of MPI-IO where a function is named, and from a
+    function of a library where `way` is."""
     layer = "mpiio" if function else "posix"
     row = [useful(4 * SECOND), write(SECOND, path, 6_400_000, 100_000, layer=layer)]
     row += [Interval("mpi", SECOND, function or "MPI_Barrier", layer=layer)]
     times = (6 * SECOND, 6 * SECOND, 5 * SECOND)
-    found = judge(Evidence(Program([row] * ranks, *times).columns())).findings
+    columns = Program([row] * ranks, *times, meta={"mpi": mpi}).columns()
+    if way:
+        columns["places"] = called(["pwrite", "MPI_File_write_at_all", *way.split(), "main"])
+    found = judge(Evidence(columns)).findings
     return next(finding.advice for finding in found if finding.code == "small_requests")
+
+
+def called(functions: list[str]) -> dict[str, Any]:
+    """The table of places of one file with one path, from the inside; libraries are linked in."""
+    number = len(functions)
+    frames = {"function": functions, "source": [""] * number, "line": [0] * number}
+    frames["module"] = ["/home/model"] * number
+    zeros = {column: [0] for calls, _ in KINDS.values() for column in (calls,)}
+    zeros |= {f"{kind}_ns": [0] for kind in KINDS} | {"bytes_read": [0], "bytes_written": [0]}
+    here = {"file": [0], "path": [0], "paths": [list(range(number))], "cut": [False]}
+    return zeros | here | {"write_ns": [2 * SECOND], "frames": frames}
+
+
+def test_libraries_are_known_by_what_is_called_whatever_the_file_is_named():
+    collective = "MPI_File_write_at_all"
+    for name in (b"/run/wrfout_d01", b"/run/a.nc"):
+        parallel = small(name, collective, way="ncmpio_wait ncmpi_put_vara_double_all")
+        assert "ncmpi_iput_vara and ncmpi_wait_all" in parallel
+        assert "nc_put_vara" in small(name, collective, way="H5Dwrite nc_put_vara_double")
+    assert "H5Dwrite" in small(b"/run/restart.0001", collective, way="H5Dwrite")
+    assert "H5Dwrite" not in small(b"/run/restart.0001", collective)
+    merging = small(b"/run/a.h5", collective, mpi="Open MPI v5.0.11")
+    assert "OMPI_MCA_fcoll=vulcan" in merging and "H5Dwrite" in merging
 
 
 def test_libraries_have_collective_transfers_where_ranks_share_the_file():
@@ -77,10 +108,11 @@ def test_libraries_have_collective_transfers_where_ranks_share_the_file():
     assert "NC_COLLECTIVE" in small(b"/run/a.nc", "MPI_File_write_at")
     for advised in (
         small(b"/run/a.h5", ""),  # serial HDF5
-        small(b"/run/a.h5", "MPI_File_write_at_all"),
         small(b"/run/a.h5", "MPI_File_write_at", ranks=1),
     ):
         assert "COLLECTIVE" not in advised and "H5Pset_chunk_cache" in advised
+    collective = small(b"/run/a.h5", "MPI_File_write_at_all")
+    assert "COLLECTIVE" not in collective and collective.startswith("move more in each collective")
 
 
 def test_serial_hdf5_has_no_collective_metadata():

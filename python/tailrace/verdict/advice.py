@@ -1,12 +1,5 @@
 """What to change, for each kind of finding, in the terms of the library that the program uses."""
 
-from typing import Any
-
-from tailrace.names import base_name
-
-_NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
-_HDF5 = (".h5", ".hdf5", ".hdf", ".cgns", ".he5")
-
 _SHARED_POINTER = (
     "give each rank its own offsets (MPI_File_write_at_all): a shared pointer is locked and moved "
     "for each call"
@@ -31,10 +24,29 @@ _SYNCHRONISE = (
     "write would wait for the device as long"
 )
 
+# Small requests of ranks that share a file, by the library on top of MPI-IO and the way of calling.
+_OF_SHARED_FILES = {
+    "hdf5, independent": "let collective transfers merge them: "
+    "H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE); or select larger hyperslabs per H5Dwrite or "
+    "H5Dread",
+    "hdf5, collective": "move more in each collective transfer: larger hyperslabs per H5Dwrite "
+    "or H5Dread, or larger pieces: hint cb_buffer_size",
+    "netcdf, independent": "let collective access merge them: nc_var_par_access(…, "
+    "NC_COLLECTIVE); or whole slabs per call",
+    "netcdf, collective": "move more in each collective call: whole slabs (nc_put_vara, "
+    "nc_get_vara), or larger pieces: hint cb_buffer_size",
+    "pnetcdf": "whole slabs per call (ncmpi_put_vara, ncmpi_get_vara)",
+    "pnetcdf, independent": "let collective calls merge them: the functions that end in _all, "
+    "or ncmpi_iput_vara and ncmpi_wait_all for several variables at once",
+    "pnetcdf, collective": "move more in each collective call: ncmpi_iput_vara and "
+    "ncmpi_wait_all for several variables at once, or larger pieces: hint cb_buffer_size",
+}
+
 # By library; "" where none is known, or none has a word of its own.
 ADVICE: dict[str, dict[str, str]] = {
     "serial_writer": {
         "": "let all ranks write: MPI_File_write_at_all, or a library on top of it",
+        "pnetcdf": "let all ranks write: the functions that end in _all",
         "netcdf": "let all ranks write: nc_create_par and nc_var_par_access(…, NC_COLLECTIVE)",
         "hdf5": "let all ranks write: H5Pset_fapl_mpio and H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)",
         "mpiio": "open the file on all ranks and write with MPI_File_write_at_all",
@@ -76,9 +88,9 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "uneven_calls": {"": "merge this rank's calls into larger ones, as the others do"},
     "straggler": {
-        "": "compare this rank's node, cores and open flags (O_SYNC) with the others'",
+        "": "compare its node, cores and open flags (O_SYNC) with the others'",
         "shared": "ranks that write to one file at once wait for each other: let each write a file "
-        "of its own, or gather them (MPI_File_write_all); else compare this rank's node and cores "
+        "of its own, or gather them (MPI_File_write_all); else compare its node and cores "
         "with the others'",
     },
     "taking_turns": {
@@ -138,8 +150,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "buffer again after each seek: read the file once into memory, or sort by offset",
         "slow open": "write to a new name where old contents are only replaced: to empty a large "
         "file takes time; else look at what looks up names there",
-        "asynchronous": "give the program other work before it waits, or write less: there is "
-        "nothing to overlap with",
+        "asynchronous": "hand them over earlier, or give the program more work before it waits: "
+        "the waits are what no work covers; or write less",
         "allocated": "reserve room once, for the whole file, or not at all: writing beyond the end "
         "makes it longer",
         "mpiio": "call that function once, outside the loop, or less often",
@@ -160,11 +172,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "files a larger buffer (bufrsizehint of nc__create)",
         "hdf5": "select larger hyperslabs per H5Dwrite or H5Dread; larger chunks, and a cache that "
         "holds them (H5Pset_chunk_cache), or H5Pset_sieve_buf_size",
-        "hdf5, independent": "let collective transfers merge them: "
-        "H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE); or select larger hyperslabs per H5Dwrite or "
-        "H5Dread",
-        "netcdf, independent": "let collective access merge them: nc_var_par_access(…, "
-        "NC_COLLECTIVE), in PnetCDF the functions that end in _all; or whole slabs per call",
+        **_OF_SHARED_FILES,
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all",
         "collective": _COLLECTIVE,
@@ -184,6 +192,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "large ones, or open without it",
         "reads": "read larger pieces, or have the system read ahead: posix_fadvise with "
         "POSIX_FADV_WILLNEED",
+        **_OF_SHARED_FILES,
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all",
         "collective": _COLLECTIVE,
@@ -193,7 +202,7 @@ ADVICE: dict[str, dict[str, str]] = {
     "random_requests": {
         "": "sort the requests by offset, or read the file once into memory; "
         "posix_fadvise(POSIX_FADV_RANDOM) avoids needless read-ahead",
-        "direct": "sort the requests by offset, or read the file once into memory",
+        "in memory": "sort the requests by offset, or read the file once into memory",
         "writes": "write in the order of the file, or gather in memory and write once",
         "hdf5": "choose chunks that match the selection, and a larger H5Pset_chunk_cache",
         "netcdf": "choose chunks that match the selection, and a larger nc_set_chunk_cache",
@@ -213,6 +222,14 @@ ADVICE: dict[str, dict[str, str]] = {
         "files choose chunks that match, or enlarge the cache: nc_set_chunk_cache",
     },
     "redundant_writes": {
+        "moved by netcdf": "a classic file's data are moved when its header grows: define all that "
+        "it holds before the first nc_enddef, or leave room (h_minfree of nc__enddef)",
+        "chunks of hdf5": "choose chunks that are written as a whole, or enlarge the chunk cache: "
+        "H5Pset_chunk_cache, in h5py rdcc_nbytes; and what the program itself writes again, write "
+        "once",
+        "chunks of netcdf": "in netCDF-4 files choose chunks that are written as a whole, or "
+        "enlarge the cache: nc_set_chunk_cache, in Python set_var_chunk_cache; and what the "
+        "program itself writes again, write once",
         "": "write each byte once: gather in memory until it is final; where each pass replaces "
         "the one before, write less often",
         "all": "write on one rank, or let each rank write only its part",
@@ -264,6 +281,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "all ranks, however few bytes it is for",
         "set-up once": "use fewer files: opening, setting views and closing are collective, and "
         "take the longer the more ranks there are",
+        "one file": "the file is set up once, whatever is written: the longer the run, the smaller "
+        "its part",
         "preallocation": "leave MPI_File_preallocate out: writing makes files longer by itself",
         "shared": _SHARED_POINTER,
         "independent": "use the collective call (…_all), or disable data sieving "
@@ -355,6 +374,13 @@ _MERGING = (
     "have Open MPI merge the ranks' pieces: OMPI_MCA_fcoll=vulcan, before Open MPI 5 also "
     "two_phase; or put more data into each collective call"
 )
+_MERGED = {
+    "hdf5, collective": f"{_MERGING}: larger hyperslabs per H5Dwrite or H5Dread",
+    "netcdf, collective": f"{_MERGING}: whole slabs (nc_put_vara, nc_get_vara)",
+    "pnetcdf, collective": f"{_MERGING}: several variables (ncmpi_iput_vara, ncmpi_wait_all)",
+    "collective": _MERGING,
+    "collective, waited for": _BLOCKING,
+}
 _AGGREGATORS = "OMPI_MCA_io_ompio_num_aggregators=N"
 ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
     "few_ranks": {"mpiio": f"raise the number of aggregators: {_AGGREGATORS}"},
@@ -367,14 +393,8 @@ ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
         "mpiio": f"write and read collectively; disable data sieving ({_NO_SIEVING}), or, where "
         "the file system keeps files coherent, locking (OMPI_MCA_fs_ufs_lock_algorithm=1)"
     },
-    "small_requests": {
-        "collective": _MERGING,
-        "collective, waited for": _BLOCKING,
-    },
-    "slow_small_requests": {
-        "collective": _MERGING,
-        "collective, waited for": _BLOCKING,
-    },
+    "small_requests": _MERGED,
+    "slow_small_requests": _MERGED,
     "amplification": {
         "": "write collectively (MPI_File_write_all), or, where the pieces are large, disable data "
         f"sieving ({_NO_SIEVING})",
@@ -395,26 +415,9 @@ ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
 }
 
 
-def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
-    """The library that a file is used through, by its name and the layers seen."""
-    name = base_name(path).lower()
-    if name.endswith(_NETCDF):
-        return "netcdf"
-    if name.endswith(_HDF5):
-        return "hdf5"
-    return "mpiio" if mpiio_ns else layer
-
-
 def advice(code: str, library: str = "", mpi: str = "") -> str:
     """`mpi`: as the trace names the MPI library."""
     words = ADVICE.get(code, {})
     if "Open MPI" in mpi:
         words = words | ADVICE_OPEN_MPI.get(code, {})
     return words.get(library, words.get("", ""))
-
-
-def library_in(files: dict[str, Any], file: int | None) -> str:
-    """As `library_of`, of a row of "files"; "" where it is None."""
-    if file is None:
-        return ""
-    return library_of(files["path"][file], str(files["layer"][file]), int(files["mpiio_ns"][file]))

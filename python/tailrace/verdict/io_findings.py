@@ -4,15 +4,17 @@ run time in the replays; counts of calls alone, which other tools go by, never m
 import numpy as np
 
 from tailrace.units import count, nanoseconds, percent
-from tailrace.verdict.advice import advice, library_in
+from tailrace.verdict.advice import advice
 from tailrace.verdict.by_path import PREALLOCATE
 from tailrace.verdict.ends import many_are_lost
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
+from tailrace.verdict.libraries import library_in
 from tailrace.verdict.off_path import of_others_mostly
 from tailrace.verdict.preallocation import is_most_of_io, preallocation
 from tailrace.verdict.requests import (
     MOVING_KINDS,
     MPIIO_CALL,
+    SMALL_BYTES,
     bytes_of_functions,
     calls_of,
     calls_of_functions,
@@ -21,7 +23,7 @@ from tailrace.verdict.run_findings import exchange_share
 from tailrace.verdict.who import who_does_io
 from tailrace.verdict.why import (
     NOTABLE_SHARE,
-    SMALL_BYTES,
+    ON_MPIIO,
     amplification_text,
     sieving_advised,
     surplus,
@@ -149,11 +151,12 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
     made = calls_of_functions(functions, [name])
     often = made > OFTEN * evidence.ranks
     spent_ns = np.asarray(evidence.files["mpiio_ns"])
-    library = library_in(evidence.files, int(spent_ns.argmax()) if len(spent_ns) else None)
-    if name == "MPI_File_set_view" and library in ("hdf5", "netcdf"):
+    library = library_in(evidence, int(spent_ns.argmax()) if len(spent_ns) else None)
+    if name == "MPI_File_set_view" and library in ON_MPIIO:
         return "views of a library"
     if name in SETTING_UP:
-        return "set-up" if often else "set-up once"
+        alone = np.count_nonzero(spent_ns) == 1
+        return "set-up" if often else "one file" if alone else "set-up once"
     if "_shared" in name or "_ordered" in name:
         return "shared"
     if (call := MPIIO_CALL.match(name)) is None:

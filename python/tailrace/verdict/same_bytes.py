@@ -4,10 +4,10 @@ import numpy as np
 
 from tailrace.names import base_name
 from tailrace.units import byte_count, digits
-from tailrace.verdict.advice import library_in
 from tailrace.verdict.cause import Cause, dominant, only_row, where_of
 from tailrace.verdict.evidence import Evidence, Kind
-from tailrace.verdict.requests import KINDS, moved_column, sum_use
+from tailrace.verdict.libraries import library_in
+from tailrace.verdict.requests import KINDS, Use, moved_column, small_ones_of, sum_use
 
 # The same bytes read so often are redundant.
 REDUNDANT = 2.0
@@ -19,6 +19,11 @@ NEARLY_WHOLE = 0.995
 # less than so many bytes are a header, a counter or a state, which are there to be replaced.
 WRITTEN_AGAIN = 1.5
 REPLACED_BYTES = 1_000_000
+# More than what is filled first and written then.
+FILLED = 3.0
+# So many requests of less than a page are worth a word beside what they are for.
+MANY_REQUESTS = 1000
+TINY_BYTES = 4096
 
 
 def read_again(evidence: Evidence, kind: str) -> Cause | None:
@@ -43,11 +48,12 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
         text += where_of(evidence, rows)
         if passes >= REDUNDANT and use.bytes("write") >= MOVED * use.bytes("read"):
             text += f", and {byte_count(use.bytes('write'))} are written there"
+    text += _in_small_ones(use, "read")
     facts = f"{byte_count(use.bytes('read'))} read in all: "
     facts += evidence.described(use, "read")
     again = alike == 1 or _read_again_by_each(evidence, rows)
     advised = "" if not again else "back" if alike == 1 and passes >= 1 else "again"
-    library = library_in(files, int(rows[0]))
+    library = library_in(evidence, int(rows[0]))
     if alike == 1 and library in ("hdf5", "netcdf"):
         # classic files are moved, by as much as is read or half of it; chunks are read as a whole
         written = use.bytes("write") >= MOVED * use.bytes("read")
@@ -107,8 +113,31 @@ def written_again(evidence: Evidence, kind: str) -> Cause | None:
         who = f"each of {writers} ranks writes"
         who = who if writers == evidence.ranks else f"{writers} ranks each write"
         text, advised = f"{who} all {byte_count(span)} of {where_of(evidence, rows)}", "all"
+    text += _in_small_ones(use, "write")
+    advised = advised or _by_library(evidence, int(rows[0]), use, span)
     facts = evidence.described(use, "write")
     return Cause(Kind.REDUNDANT_WRITES, text, facts, single, advised=advised)
+
+
+def _by_library(evidence: Evidence, file: int, use: Use, span: int) -> str:
+    """What makes a library write that much: it moves what it has written, or writes chunks that do
+    not fit its cache once for each part of them. To fill what is written anyway makes it twice."""
+    library = library_in(evidence, file)
+    if library in ("netcdf", "pnetcdf") and use.bytes("read") >= max(
+        MOVED * use.bytes("write"), span
+    ):
+        return "moved by netcdf"
+    again = use.bytes("write") >= FILLED * span and library in ("hdf5", "netcdf")
+    return f"chunks of {library}" if again else ""
+
+
+def _in_small_ones(use: Use, kind: str) -> str:
+    """`, in 240,000 small writes of 64 B on average`: for their number, each byte once would take
+    long, too."""
+    small = use.pattern(kind, "small") >= 0.9 * use.calls(kind)
+    tiny = use.bytes(kind) < TINY_BYTES * use.calls(kind)
+    many = use.calls(kind) >= MANY_REQUESTS and small and tiny
+    return f", in {small_ones_of(use, kind)}" if many else ""
 
 
 def _who_write_all(evidence: Evidence, file: int, span: int) -> int:

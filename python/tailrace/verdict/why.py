@@ -45,7 +45,7 @@ import numpy as np
 
 from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
-from tailrace.verdict.advice import advice, library_in
+from tailrace.verdict.advice import advice
 from tailrace.verdict.by_path import moved_for_mpiio
 from tailrace.verdict.cause import (
     CAUSE_SHARE,
@@ -59,6 +59,7 @@ from tailrace.verdict.cause import (
 )
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
+from tailrace.verdict.libraries import library_in
 from tailrace.verdict.names_of_files import (
     are_modules,
     in_names,
@@ -77,10 +78,12 @@ from tailrace.verdict.requests import (
     calls_of_functions,
     flushed,
     gathered_of,
+    has_large_ones,
     moved_column,
     mpiio_ways,
     noun_of,
     shared_calls,
+    small_ones_of,
     sum_use,
     sums_of,
     waits_for_collective,
@@ -91,20 +94,21 @@ from tailrace.verdict.slow_file import slow_file
 # Two runs of one program on one machine differ by about this much: a smaller share is not worth a
 # change.
 NOTABLE_SHARE = 0.02
-# Requests below this size cost more by their number than by their bytes: at 0.2 ms a request, usual
-# on network file systems, 64 KiB is 330 MB/s, less than one client's link carries.
-SMALL_BYTES = 64 * 1024
 # Of STDIO, but without a stream that would have a buffer.
 DESCRIPTOR_PRINTS = ("dprintf", "vdprintf", "__dprintf_chk", "__vdprintf_chk")
 # Fewer requests than this per run are told by their time, not by their number.
 MANY_REQUESTS = 1000
 # A page cache takes a small request in microseconds: one that takes this waits for a device.
 WAITING_NS = 100_000
+# Who calls them has told the system what it will read.
+READ_AHEAD = ("posix_fadvise", "posix_fadvise64")
 # They take RWF_SYNC and RWF_DSYNC.
 WITH_FLAGS = ("pwritev2", "pwritev64v2")
 # So much more moved than asked for is amplified.
 AMPLIFIED = 1.5
 JUMPING = 0.2
+# Libraries whose files are one by MPI-IO, where ranks share them.
+ON_MPIIO = ("hdf5", "netcdf", "pnetcdf")
 # In which ROMIO keeps the pointer that ranks share, in the directory of the file.
 _POINTER = re.compile(rb"/\.[^/]+\.shfp\.[0-9.]+$")
 
@@ -140,15 +144,15 @@ def _library(evidence: Evidence, cause: Cause) -> str:
     most of the time is."""
     files = evidence.files
     file = _most(evidence, KINDS) if cause.file is None else cause.file
-    library = library_in(files, file)
+    library = library_in(evidence, file)
     ways = mpiio_ways(evidence.columns["functions"])
     way = max(ways, key=lambda way: ways[way])
     shared = int(files["mpiio_ns"][file]) > 0 and int(files["ranks"][file]) > 1
     if cause.code is Kind.METADATA and library == "hdf5" and not shared:
         return "posix"  # nothing of it is collective
-    if cause.code is Kind.SMALL_REQUESTS and library in ("hdf5", "netcdf") and shared:
-        return f"{library}, independent" if way == "independent" and ways[way] else library
     small = cause.code in (Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS)
+    if small and library in ON_MPIIO and shared:
+        return f"{library}, {way}" if ways[way] else library
     if not small or library not in ("mpiio", "posix"):
         return library
     if files["ranks"][file] == 1:
@@ -316,8 +320,9 @@ def jumping(evidence: Evidence, kind: str) -> Cause | None:
     where = where_of(evidence, rows)
     text = f"{use.calls(kind):,} {noun} of {mean} on average {how} in {where}"
     facts = f"{part} go back; {evidence.described(use, kind)}"
-    advised = "direct" if evidence.opened(rows) == "direct" else ""
-    if kind == "write" and library_in(files, int(rows[0])) not in ("hdf5", "netcdf"):
+    ahead = calls_of_functions(evidence.columns["functions"], READ_AHEAD)
+    advised = "in memory" if ahead or evidence.opened(rows) == "direct" else ""
+    if kind == "write" and library_in(evidence, int(rows[0])) not in ON_MPIIO:
         advised = "writes"
     return Cause(Kind.RANDOM_REQUESTS, text, facts, only_row(rows), advised=advised)
 
@@ -364,7 +369,7 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
     rows = dominant(evidence, kind, _is_small(evidence, kind))
     if rows is None:
         return None
-    rows = _with_most_calls(evidence, kind, rows)
+    rows = _with_most_calls(evidence, kind, _waiting(evidence, kind, rows))
     use = sum_use(evidence.files, rows)
     if use.each_ns(kind) * evidence.ran_in_io >= WAITING_NS:
         text = calls_of(use, kind, evidence.columns["functions"])
@@ -381,6 +386,14 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
     return opened_for_each(evidence, kind) or _small(evidence, kind, rows, use)
 
 
+def _waiting(evidence: Evidence, kind: str, rows: np.ndarray) -> np.ndarray:
+    """Those of the files whose requests wait, where they have nearly all of the time: quick ones of
+    other ranks are in no average with them."""
+    calls, time_ns = (np.asarray(evidence.files[name]) for name in (KINDS[kind][0], f"{kind}_ns"))
+    slow = rows[time_ns[rows] * evidence.ran_in_io >= WAITING_NS * calls[rows]]
+    return slow if time_ns[slow].sum() >= ONE_FILE_SHARE * time_ns[rows].sum() > 0 else rows
+
+
 def _with_most_calls(evidence: Evidence, kind: str, rows: np.ndarray) -> np.ndarray:
     """The one file of these with nearly all of the calls, where it has half of the time, too:
     requests of another size to others are in no average with them."""
@@ -394,7 +407,7 @@ def _with_most_calls(evidence: Evidence, kind: str, rows: np.ndarray) -> np.ndar
 def _advised_of_slow(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
     """Reads wait for what is not in memory yet, unless the file was opened so that no request is
     served from memory; of MPI-IO there are better ways to say it."""
-    if library_in(evidence.files, int(rows[0])) == "mpiio":
+    if library_in(evidence, int(rows[0])) == "mpiio":
         return ""
     how = evidence.opened(rows)
     if kind == "read" and how != "direct":
@@ -417,19 +430,20 @@ def _totals(use: Use, kind: str) -> str:
 
 
 def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
-    mean = byte_count(use.bytes(kind) / use.calls(kind))
-    text = f"{use.calls(kind):,} small {KINDS[kind][0]} of {mean} on average"
+    mixed = has_large_ones(evidence.columns["file_sizes"], rows, use, kind)
+    text = small_ones_of(use, kind, mixed)
+    time_ns = use.pattern(kind, "small_ns") if mixed else use.time_ns(kind)
     if use.gathered(kind):
-        text = gathered_of(use, kind)
+        text, time_ns = gathered_of(use, kind), use.time_ns(kind)
     where = _interleaved(evidence, rows, kind)
-    text += f"{where} {part_of_io(evidence, use.time_ns(kind))}"
+    text += f"{where} {part_of_io(evidence, time_ns)}"
     facts = f"{evidence.described(use, kind)} in {where_of(evidence, rows)}"
     file = only_row(rows)
-    merged = "interleaved" in where and library_in(evidence.files, file) == "posix"
+    merged = "interleaved" in where and library_in(evidence, file) == "posix"
     advised = "interleaved" if merged else ""
     # of a file that is written through STDIO, and gathered by no stream's buffer
     prints = calls_of_functions(evidence.columns["functions"], DESCRIPTOR_PRINTS)
-    of_stdio = library_in(evidence.files, file) == "stdio" and not use.gathered(kind)
+    of_stdio = library_in(evidence, file) == "stdio" and not use.gathered(kind)
     if kind == "write" and of_stdio and 2 * prints > use.calls(kind):
         advised = "descriptor prints"
     return Cause(Kind.SMALL_REQUESTS, text, facts, file, advised=advised)

@@ -1,0 +1,77 @@
+"""The library that a file is used through: by what stands on the way of its calls, else by its name
+and the layers seen. Models call their files wrfout_d01 or restart.0001 as often as history.nc."""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.requests import KINDS
+
+_NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
+_HDF5 = (".h5", ".hdf5", ".hdf", ".cgns", ".he5")
+
+# By library: how its file's name begins, and its functions, where it is linked statically.
+_ON_THE_WAY = {
+    "pnetcdf": ("libpnetcdf", re.compile("ncmpio?_")),
+    "netcdf": ("libnetcdf", re.compile("nc_(create|open|enddef|close|sync|(put|get)_)")),
+    "hdf5": ("libhdf5", re.compile("H5[A-Z]{1,2}(_|[a-z])")),
+}
+
+
+def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
+    """By the file's name and the layers seen."""
+    name = base_name(path).lower()
+    if name.endswith(_NETCDF):
+        return "netcdf"
+    if name.endswith(_HDF5):
+        return "hdf5"
+    return "mpiio" if mpiio_ns else layer
+
+
+def library_in(evidence: Evidence, file: int | None) -> str:
+    """Of a row of "files"; "" where it is None."""
+    if file is None:
+        return ""
+    if found := _by_calls(evidence).get(int(file)):
+        return found
+    files = evidence.files
+    return library_of(files["path"][file], str(files["layer"][file]), int(files["mpiio_ns"][file]))
+
+
+@lru_cache(maxsize=1)  # several findings ask
+def _by_calls(evidence: Evidence) -> dict[int, str]:
+    """By file: the library through which most of the time in its calls is spent, where that is
+    known."""
+    table = evidence.columns.get("places")
+    if not table or not len(table["file"]):
+        return {}
+    frames = _of_frames(table["frames"])
+    paths = [_library_on(path, frames) for path in table["paths"]]
+    time_ns = np.sum([np.asarray(table[f"{kind}_ns"], dtype=np.int64) for kind in KINDS], axis=0)
+    spent: dict[int, dict[str, int]] = {}
+    for file, path, spent_ns in zip(table["file"], table["path"], time_ns, strict=True):
+        by_library = spent.setdefault(int(file), {})
+        by_library[paths[path]] = by_library.get(paths[path], 0) + int(spent_ns)
+    most = {file: max(times, key=lambda name: times[name]) for file, times in spent.items()}
+    return {file: library for file, library in most.items() if file >= 0 and library}
+
+
+def _of_frames(frames: dict[str, Any]) -> dict[int, str]:
+    found = {}
+    for row, (function, module) in enumerate(
+        zip(map(str, frames["function"]), map(str, frames["module"]), strict=True)
+    ):
+        for library, (begin, functions) in _ON_THE_WAY.items():
+            if base_name(module).startswith(begin) or functions.match(function):
+                found[row] = library
+                break
+    return found
+
+
+def _library_on(path: list[int], frames: dict[int, str]) -> str:
+    """The one that the program itself calls: netCDF stands on HDF5."""
+    return next((frames[row] for row in reversed(path) if row in frames), "")

@@ -1,0 +1,89 @@
+"""Small requests among others: large ones in the same file, quick ones of other ranks, and bytes
+that are moved many times by them. Runs built by arithmetic."""
+
+import pytest
+
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+
+from .columns import SECOND, Interval, Program, read, useful, write
+from .test_verdict_why import MB, RANKS, first
+
+OUT = b"/run/out"
+
+
+def test_large_writes_are_in_no_average_with_small_ones():
+    """80,000 writes of 80 B in 0.9 s, and 20 of 1 MB in 0.1 s: 330 B on average, which is none."""
+    small = write(9 * SECOND // 10, OUT, 20_000 * 80, 20_000)
+    found = first(small, write(SECOND // 10, OUT, 5 * MB, 5))
+    assert found.finding == (
+        "80,000 small writes of less than 64 KiB each take 90.0 % of the I/O time"
+    )
+    header = first(small, write(SECOND // 100, OUT, 100_000, 1))  # a sixteenth of the bytes
+    assert header.finding.startswith("80,004 small writes of 85 B on average")
+
+
+def synchronous(quick_ns: int) -> Finding:
+    """Two of four ranks write 1,000 times 4 kB in a second, and wait for the device; the others
+    take `quick_ns`."""
+    rows = []
+    for rank in range(RANKS):
+        length = SECOND if rank < 2 else quick_ns
+        wrote = write(length, b"/run/out.%d" % rank, 4_000_000, 1000)
+        rows.append([useful(3 * SECOND - length), wrote])
+    end = 3 * SECOND
+    found = judge(Evidence(Program(rows, end, end, 2 * SECOND).columns())).findings
+    return next(finding for finding in found if finding.code == "slow_small_requests")
+
+
+def test_requests_that_wait_are_told_from_those_that_do_not():
+    waiting = "writes of 4.00 kB on average, 1.00 ms each: so small, they wait for a device or a"
+    assert synchronous(quick_ns=SECOND // 100).finding.startswith(f"2,000 {waiting}")
+    assert synchronous(quick_ns=SECOND).finding.startswith(f"4,000 {waiting}")
+
+
+@pytest.mark.parametrize(("each", "said"), [(64, True), (8000, False)])
+def test_bytes_that_are_moved_again_by_tiny_requests_are_moved_by_many(each, said):
+    """Each rank moves 2 MB of its own three times."""
+    calls = 6 * MB // each
+    rows = []
+    for rank in range(RANKS):
+        reach = (2 * MB * rank, 2 * MB * (rank + 1))
+        rows.append([useful(SECOND), write(SECOND, OUT, 6 * MB, calls, reach=reach)])
+    (found,) = judge(Evidence(Program(rows, *[2 * SECOND] * 2, SECOND).columns())).findings
+    text = f"24.0 MB are written to 8.00 MB of out, in {4 * calls:,} small writes of {each} B"
+    assert found.finding.startswith(text) == said
+    again = first(read(SECOND, OUT, 6 * MB, calls, reach=(0, 2 * MB)))
+    assert (f", in {4 * calls:,} small reads of {each} B" in again.finding) == said
+
+
+def rewritten(path: bytes, size: int, *more: Interval) -> str:
+    """What is advised where each rank writes so much to 10 MB of its own file."""
+    row = [useful(SECOND), write(SECOND, path, size, 30_000, reach=(0, 10 * MB)), *more]
+    end = sum(step.length_ns for step in row)
+    found = judge(Evidence(Program([row], end, end, SECOND).columns())).findings
+    return next(finding.advice for finding in found if finding.code == "redundant_writes")
+
+
+def test_what_is_written_more_than_twice_was_not_only_filled():
+    for path, fill, cache in (
+        (b"/run/a.h5", "H5Pset_fill_time", "choose chunks that are written as a whole"),
+        (b"/run/a.nc", "nc_set_fill", "in netCDF-4 files choose chunks that are written as"),
+    ):
+        assert fill in rewritten(path, 20 * MB)
+        assert fill not in rewritten(path, 400 * MB)
+        assert rewritten(path, 400 * MB).startswith(cache)
+
+
+def test_a_classic_file_that_is_written_again_and_read_as_much_was_moved():
+    moved = read(SECOND // 2, b"/run/a.nc", 350 * MB, 30_000)
+    assert "nc__enddef" in rewritten(b"/run/a.nc", 400 * MB, moved)
+    looked_at = read(SECOND // 2, b"/run/a.nc", 20 * MB, 3_000)
+    assert "nc__enddef" not in rewritten(b"/run/a.nc", 400 * MB, looked_at)
+
+
+def test_who_told_the_system_what_it_reads_need_not_be_told_to():
+    jumps = read(SECOND, OUT, 20 * MB, 5000, steps=(0, 2500, 2500))
+    told = Interval("io", SECOND // 1000, "posix_fadvise", OUT)
+    assert "POSIX_FADV_RANDOM" in first(jumps).advice
+    assert first(jumps, told).advice.startswith("sort the requests by offset, or read the file")
