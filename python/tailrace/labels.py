@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from tailrace.errors import TailraceError
-from tailrace.names import elided, printable
+from tailrace.names import base_name, elided, printable
 from tailrace.units import count
 
 LONGEST = 40
@@ -39,6 +39,27 @@ def labels_of(
         if len(set(labels)) == len(labels) and all(labels):
             return labels
     return _numbered([label or "run" for label in labels])
+
+
+def differences_of(traces: Sequence[dict[str, Any]]) -> list[str]:
+    """What differs in the programs' own arguments, beside the number of ranks; empty texts where
+    nothing does, or where it is not known which of a command's words are the program's."""
+    arguments = [_arguments(columns) for columns in traces]
+    if len(set(map(len, arguments))) > 1:
+        return _different(arguments, " ")
+    ranks = tuple(str(columns["ranks"]) for columns in traces)
+    places = [words for words in zip(*arguments, strict=True) if len(set(words)) > 1]
+    kept = [words for words in places if words != ranks]
+    rows = [[words[run] for words in kept] for run in range(len(traces))]
+    return [elided(printable(" ".join(row)), LONGEST) for row in rows]
+
+
+def _arguments(columns: dict[str, Any]) -> list[str]:
+    """What stands behind the program's name."""
+    meta, words = columns["meta"], _words(columns)
+    program = base_name(meta.get("program", "") or meta.get("exe", ""))
+    places = [place for place, word in enumerate(words) if base_name(word) == program]
+    return words[places[0] + 1 :] if places else []
 
 
 def _words(columns: dict[str, Any]) -> list[str]:

@@ -106,6 +106,42 @@ def test_ideal_scaling_has_nothing_that_falls():
     assert line == "From 1 to 4 ranks the run becomes 4.00 times as fast, 8.00 s → 2.00 s."
 
 
+def test_what_is_waited_for_cores_is_no_larger_problem():
+    """8 s of work; on 4 ranks each computes 2 s of it and waits 6 s for a core meanwhile."""
+    columns = Program([[useful(8 * SECOND)]] * 4, *[8 * SECOND] * 3).columns()
+    columns["any_waited"] = {"useful_ns": 6 * SECOND, "io_ns": 0, "mpi_ns": 0}
+    waited = {"waited_useful_ns": 6 * SECOND, "waited_io_ns": 0, "waited_mpi_ns": 0}
+    columns["rank"] |= {name: [wait_ns] * 4 for name, wait_ns in waited.items()}
+    assert first_line(polling(1, 0), columns) == (
+        "From 1 to 4 ranks the run time stays the same, 8.00 s → 8.00 s, mostly because processor"
+        " availability falls from 100 % to 25.0 %."
+    )
+
+
+def test_no_reason_is_given_where_nothing_takes_longer():
+    """A problem that grows with the ranks, 8 s on each; load balance is 8 of 8.05 s."""
+    even = Program([[useful(8 * SECOND)]], *[8 * SECOND] * 3).columns()
+    rows = [[useful(8050 * MILLISECOND)], [useful(7500 * MILLISECOND), mpi(550 * MILLISECOND)]]
+    line = first_line(even, Program(rows, *[8050 * MILLISECOND] * 3).columns())
+    assert line.endswith("the run takes no longer, 8.00 s → 8.05 s.")
+
+
+def test_arguments_that_differ_may_be_what_the_runs_differ_by():
+    def ran(ranks: int, command: str) -> dict:
+        columns = polling(ranks, 0)
+        return columns | {"meta": columns["meta"] | {"command": command}}
+
+    also = "More than the ranks differs in their command lines: serial on 1 rank, collective on 2"
+    other = first_line(ran(1, "mpiexec -n 1 ./model serial"), ran(2, "srun ./model collective"))
+    assert f" {also} ranks." in other
+    for one, two in (
+        ("mpiexec -n 1 ./model a", "srun -N 2 ./model a"),
+        ("mpiexec -n 1 ./model --px=1", "mpiexec -n 2 ./model --px=2"),  # the ranks
+        ("sh run.sh 1", "sh run.sh 2"),  # the program is not among the words
+    ):
+        assert "command lines" not in first_line(ran(1, one), ran(2, two))
+
+
 def test_on_the_same_ranks_the_fastest_stands_beside_the_slowest():
     line = first_line(polling(2, 1), polling(2, 5), polling(2, 0), labels=["b", "c", "a"])
     assert line.startswith("a is the fastest of 3 runs. c takes 9.00 s")

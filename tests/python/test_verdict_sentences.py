@@ -221,9 +221,8 @@ def test_a_run_that_waited_for_processors_is_not_compared_as_a_slow_network():
     line = sentence(*both, ("idle", "busy"))
     assert line.endswith("mostly because the wait for processors goes from 0 s to 6.00 s.")
     both = (quick.columns(), without_waits(BUSY_POLLING).columns())
-    assert sentence(*both, ("idle", "busy")).endswith(
-        "time lost to the network goes from 0 s to 6.00 s."
-    )
+    line = sentence(*both, ("idle", "busy"))
+    assert "because time lost to the network goes from 0 s to 6.00 s;" in line
 
 
 def test_the_page_shows_waits_for_a_processor_apart():

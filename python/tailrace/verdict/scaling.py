@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from tailrace.errors import TailraceError
 from tailrace.units import NANOSECONDS_PER_SECOND
 from tailrace.verdict.efficiencies import as_numbers, efficiencies, times_of
+from tailrace.verdict.processors import computed_ns, processors_of
 
 Kind = Literal["auto", "strong", "weak"]
 # What tells whether the problem grows with the ranks.
@@ -26,11 +27,12 @@ OUTPUT_BYTES = 1_000_000
 
 class Work(NamedTuple):
     """What one run computed and wrote, in sums over its ranks; instructions and cycles are 0 where
-    not counted."""
+    not counted. `computed_ns`: the useful time less its waits for a processor, where notable."""
 
     ranks: int
     runtime_ns: int
     useful_ns: int
+    computed_ns: int
     instructions: int
     cycles: int
     bytes_written: int
@@ -47,7 +49,10 @@ def work_of(columns: dict[str, Any]) -> Work:
     )
     files = zip(columns["files"]["place"], columns["files"]["bytes_written"], strict=True)
     written = sum(int(size) for place, size in files if place == "file_system")
-    return Work(times.ranks, times.runtime_ns, times.useful_total_ns, instructions, cycles, written)
+    useful_ns = times.useful_total_ns
+    computed = int(computed_ns(times, processors_of(columns)).sum())
+    runtime_ns = times.runtime_ns
+    return Work(times.ranks, runtime_ns, useful_ns, computed, instructions, cycles, written)
 
 
 def reference_index(works: Sequence[Work], ranks: int | None = None) -> int:
@@ -70,10 +75,11 @@ def kind_of_scaling(works: Sequence[Work]) -> tuple[str, DecidedBy]:
 
     From the fewest to the most ranks, what grows at least by the square root of the growth in ranks
     grows with them. Instructions tell it where they are counted. Useful time also grows where ranks
-    share caches and memory; so the problem is the same where the output is.
+    share caches and memory; so the problem is the same where the output is. Where they share cores,
+    what they wait for these is no work.
     """
     smallest, largest = (choose(works, key=lambda work: work.ranks) for choose in (min, max))
-    if largest.ranks == smallest.ranks or not (largest.useful_ns and smallest.useful_ns):
+    if largest.ranks == smallest.ranks or not (largest.computed_ns and smallest.computed_ns):
         return "none", "useful_time"
 
     def grows(amount: Callable[[Work], int]) -> bool:
@@ -81,7 +87,7 @@ def kind_of_scaling(works: Sequence[Work]) -> tuple[str, DecidedBy]:
 
     if largest.counted and smallest.counted:
         return "weak" if grows(lambda work: work.instructions) else "strong", "instructions"
-    if not grows(lambda work: work.useful_ns):
+    if not grows(lambda work: work.computed_ns):
         return "strong", "useful_time"
     if min(largest.bytes_written, smallest.bytes_written) < OUTPUT_BYTES:
         return "weak", "useful_time"

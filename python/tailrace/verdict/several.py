@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tailrace.labels import differences_of
 from tailrace.names import base_name
 from tailrace.units import count, percent, seconds
 from tailrace.verdict.comparison import SAME_SHARE, part_names, parts_of, sentence
 from tailrace.verdict.efficiencies import FACTORS_WITHOUT_WAITS, factors_of_losses
 from tailrace.verdict.explanations import SCALABILITY_NAMES
 from tailrace.verdict.processors import losses_of
-from tailrace.verdict.scaling import seems_weak
+from tailrace.verdict.scaling import seems_weak, work_of
 
 # Factors that are not products of others.
 LEAVES = ("load_balance", "serialization", "io_balance", "io_transfer", "transfer", "processors")
@@ -48,7 +49,18 @@ def headline_of_several(
         )
         between = sentence(traces[fastest], traces[slowest], (labels[fastest], labels[slowest]))
         return f"{labels[fastest]} is the fastest of {len(rows)} runs. {between}"
-    return _scaling(list(zip(rows, traces, strict=True)), scaling)
+    line = _scaling(list(zip(rows, traces, strict=True)), scaling)
+    return f"{line}{_other_commands(traces, scaling)}"
+
+
+def _other_commands(traces: Sequence[dict[str, Any]], scaling: dict[str, Any]) -> str:
+    """Where more than the ranks was changed, that may be what the runs differ by."""
+    words = differences_of(traces)
+    if len(set(words)) == 1:
+        return ""
+    runs = zip(words, scaling["rows"], strict=True)
+    named = [f"{word or 'without these'} on {count(row['ranks'], 'rank')}" for word, row in runs]
+    return f" More than the ranks differs in their command lines: {', '.join(named)}."
 
 
 def programs_of(traces: Sequence[dict[str, Any]]) -> list[str]:
@@ -64,11 +76,13 @@ def _scaling(runs: list[Run], scaling: dict[str, Any]) -> str:
     ends = f"{seconds(first['runtime_s'])} → {seconds(last['runtime_s'])}"
     span = f"From {first['ranks']} to {count(last['ranks'], 'rank')}"
     change = last["runtime_s"] / first["runtime_s"] - 1 if first["runtime_s"] else 0.0
-    lost = _lost(fastest if best is not last else fewest, most, scaling["kind"])
+    reference = next(run for run in runs if run[0]["ranks"] == scaling["reference_ranks"])
+    lost = _lost(fastest if best is not last else fewest, most, reference, scaling["kind"])
     because = f", mostly because {lost}" if lost else ""
     if scaling["kind"] == "weak":
         grows = "seems to grow" if seems_weak(scaling) else "grows"
         longer = f"takes {percent(change)} longer" if change > SAME_SHARE else "takes no longer"
+        because = because if change > SAME_SHARE else ""
         return f"{span}, with a problem that {grows} with them, the run {longer}, {ends}{because}."
     if best is not last and best is not first:
         where = f"{count(best['ranks'], 'rank')}, {seconds(best['runtime_s'])}"
@@ -83,7 +97,7 @@ def _scaling(runs: list[Run], scaling: dict[str, Any]) -> str:
     return f"{span} the run becomes {speedup:.2f} times as fast, {ends}{held_back}."
 
 
-def _lost(first: Run, last: Run, kind: str) -> str:
+def _lost(first: Run, last: Run, reference: Run, kind: str) -> str:
     """The factor that falls to the smallest part of itself, of those that explain the time beyond
     what the first run promised; else the part of the run time that has most of that."""
     share = 1.0 if kind == "weak" else first[0]["ranks"] / last[0]["ranks"]
@@ -92,7 +106,9 @@ def _lost(first: Run, last: Run, kind: str) -> str:
     enough = EXPLAINS * sum(beyond.values())
     falls = [
         (now / was, name, was, now)
-        for (key, name, was), (_, _, now) in zip(_factors(first), _factors(last), strict=True)
+        for (key, name, was), (_, _, now) in zip(
+            _factors(first, reference), _factors(last, reference), strict=True
+        )
         if was and now is not None and now < was * (1 - SAME_SHARE) and beyond[key] >= enough
     ]
     if falls:
@@ -104,7 +120,7 @@ def _lost(first: Run, last: Run, kind: str) -> str:
     return f"{part_names()[most]} goes from {seconds(before[most])} to {seconds(after[most])}"
 
 
-def _factors(run: Run) -> list[tuple[str, str, float | None]]:
+def _factors(run: Run, reference: Run) -> list[tuple[str, str, float | None]]:
     """The part of the run time that each is about, its name and its value. Waits for a processor
     are a factor of their own, and in no other."""
     row, columns = run
@@ -115,7 +131,15 @@ def _factors(run: Run) -> list[tuple[str, str, float | None]]:
         if factor.key in LEAVES
     ]
     computation = row["scalability"]["computation"]
+    if computation is not None:
+        computation *= _computed(reference[1]) / _computed(columns)
     return [*leaves, ("useful", _inside(SCALABILITY_NAMES["computation"]), computation)]
+
+
+def _computed(columns: dict[str, Any]) -> float:
+    """Of the useful time, what is no wait for a processor."""
+    work = work_of(columns)
+    return work.computed_ns / work.useful_ns if work.computed_ns else 1.0
 
 
 def _inside(name: str) -> str:
