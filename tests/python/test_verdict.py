@@ -267,6 +267,10 @@ def test_serialization():
     ]
     program = Program(rows, 4 * SECOND, 4 * SECOND, 4 * SECOND)
     assert finding(program, "serialization").gain_s == 3
+    assert "balance the work of each step" in finding(program, "serialization").advice
+    rows = [[mpi(i.length_ns, "MPI_Recv") if i.function else i for i in row] for row in rows]
+    program = Program(rows, *[4 * SECOND] * 3)
+    assert finding(program, "serialization").advice.startswith("start communication earlier")
     assert "io_fine" in codes(program)
 
 

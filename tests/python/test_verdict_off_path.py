@@ -132,6 +132,13 @@ def test_recorded_writes_are_not_taken_for_those_of_another_way():
     )
 
 
+def test_pages_of_programs_may_be_among_what_is_read_through_a_mapping():
+    meta = {"unseen": "mmap=1", "mapped_file": "/data/mesh.bin", "usage": f"0 {64 * MB} 0 0 0"}
+    assert _judged(_quiet(meta=meta)).headline.startswith(
+        "Up to 64.0 MB were read through a mapping of mesh.bin, which Tailrace does not time. "
+    )
+
+
 def test_reads_from_storage_through_io_uring_are_named():
     meta = {"unseen": "io_uring", "usage": f"0 {64 * MB} 0 0 0"}
     assert _judged(_quiet(meta=meta)).headline.startswith(

@@ -190,7 +190,10 @@ def test_a_run_too_short_to_judge_is_not_judged():
     row = [useful(5 * MILLISECOND), write(4 * MILLISECOND, size=10)]
     short = Program([row], 9 * MILLISECOND, 9 * MILLISECOND, 5 * MILLISECOND)
     verdict = judge(Evidence(short.columns()))
-    assert verdict.headline == "This run is too short to judge: 9.00 ms."
+    length = "9.00 ms between MPI_Init and MPI_Finalize"
+    assert verdict.headline == f"This run is too short to judge: {length}."
+    alone = Program([row], 9 * MILLISECOND, 9 * MILLISECOND, 5 * MILLISECOND, meta={"mpi": ""})
+    assert judge(Evidence(alone.columns())).headline.endswith("too short to judge: 9.00 ms.")
     assert not verdict.findings
 
 

@@ -316,7 +316,7 @@ def test_a_run_of_a_few_milliseconds_is_not_judged():
     row = [useful(MILLISECOND), write(3 * MILLISECOND, size=100)]
     run = Program([row, row], 4 * MILLISECOND, 4 * MILLISECOND, MILLISECOND)
     headline = judge(Evidence(run.columns())).headline
-    assert headline == "This run is too short to judge: 4.00 ms."
+    assert headline == "This run is too short to judge: 4.00 ms between MPI_Init and MPI_Finalize."
 
 
 def test_what_a_buffer_gathered_is_no_small_request():

@@ -108,7 +108,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "fsync and close return: the output is not whole",
     },
     "locks": {
-        "": "lock larger parts less often; collective or aligned requests need no locks",
+        "": "lock larger parts less often, and hold a lock only while reading or writing; "
+        "collective or aligned requests need no locks",
         "hdf5": "set HDF5_USE_FILE_LOCKING=FALSE if nobody else uses the file; align with "
         "H5Pset_alignment",
         "mpiio": "write and read collectively; with ROMIO, disable data sieving (hints "
@@ -315,7 +316,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "processes, pipes, sockets, or a pause",
     },
     "serialization": {
-        "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later"
+        "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later",
+        "collective": "where another rank is late each time, balance the work of each step and not "
+        "only of all; or let collective calls overlap with it (MPI_Iallreduce)",
     },
     "io_not_in_trace": {
         "": 'record file calls, too: `<input-output enabled="yes" />` in the configuration of '

@@ -18,6 +18,7 @@ from tailrace.verdict.off_path import (
     moved_by_main,
     moved_by_others,
     of_others_mostly,
+    only_mapped,
     overlapped_io_ns,
     slept_share,
     slept_text,
@@ -145,8 +146,9 @@ def _processes(evidence: Evidence) -> str:
 def _ways(evidence: Evidence) -> str:
     """`67.1 MB were written through io_uring, which Tailrace does not time`; where nothing says
     how, `at least 65.0 MB were written by no call that Tailrace sees`."""
-    used = ways(evidence)
-    did = by_other_ways(evidence).passive()
+    used, amount = ways(evidence), by_other_ways(evidence)
+    # The kernel counts the pages of programs and libraries with those of mapped files.
+    did = amount.passive("up to " if only_mapped(evidence) else "")
     if not used:
         return f"at least {did} by no call that Tailrace sees" if did else ""
     through = " and ".join(used)

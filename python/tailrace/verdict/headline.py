@@ -137,7 +137,9 @@ def _headline(
 ) -> str:
     """`whole`: what an output routine costs in all, where that is much."""
     if evidence.times.runtime_ns < TOO_SHORT_NS:
-        return f"This run is too short to judge: {nanoseconds(evidence.times.runtime_ns)}."
+        between = " between MPI_Init and MPI_Finalize" if evidence.mpi else ""
+        length = nanoseconds(evidence.times.runtime_ns)
+        return f"This run is too short to judge: {length}{between}."
     if fine:
         return _without_io(evidence, bottlenecks, whole)
     return _with_io(evidence, io, bottlenecks, whole)

@@ -42,6 +42,14 @@ def mpi_functions(evidence: Evidence) -> list[Called]:
     return sorted(found, key=lambda called: -called.time_ns)
 
 
+def waits_for_all(evidence: Evidence) -> bool:
+    """Whether most of the time in MPI is in collective calls and barriers."""
+    functions = mpi_functions(evidence)
+    whole = sum(called.time_ns for called in functions)
+    together = (f for f in functions if re.match(f"{_COLLECTIVE}|MPI_I?Barrier", f.name))
+    return sum(called.time_ns for called in together) >= DECIDING_SHARE * max(whole, 1)
+
+
 def kind_of_messages(evidence: Evidence) -> str:
     """ "small", "small collectives", "large" or "barriers" where these take most of the time in
     MPI; "" where nothing does."""

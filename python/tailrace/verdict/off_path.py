@@ -60,9 +60,9 @@ class Amount(NamedTuple):
         words = (("wrote", self.written), ("read", self.read))
         return " and ".join(f"{verb} {byte_count(size)}" for verb, size in words if size)
 
-    def passive(self) -> str:
-        words = (("written", self.written), ("read", self.read))
-        parts = [f"{byte_count(size)} were {verb}" for verb, size in words if size]
+    def passive(self, read_at_most: str = "") -> str:
+        words = (("written", self.written, ""), ("read", self.read, read_at_most))
+        parts = [f"{most}{byte_count(size)} were {verb}" for verb, size, most in words if size]
         return " and ".join(parts)
 
 
@@ -157,6 +157,11 @@ def ways(evidence: Evidence) -> list[str]:
     elif mapped:
         found.append(count(mapped, "mapped file"))
     return found
+
+
+def only_mapped(evidence: Evidence) -> bool:
+    words = _words(evidence)
+    return bool(words.get("mmap")) and not any(key in words for key in WAYS)
 
 
 def _words(evidence: Evidence) -> dict[str, int]:

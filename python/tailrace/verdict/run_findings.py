@@ -8,7 +8,7 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
-from tailrace.verdict.messages import kind_of_messages, mpi_functions
+from tailrace.verdict.messages import kind_of_messages, mpi_functions, waits_for_all
 from tailrace.verdict.names_of_files import are_modules
 from tailrace.verdict.off_path import asleep, slept_ns, slept_share, slept_text
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, VERBS, sum_use
@@ -151,7 +151,7 @@ def serialization(evidence: Evidence) -> Finding | None:
         f"without waiting for each other's {other} the run would be up to "
         f"{nanoseconds(loss)} shorter",
         to_seconds(loss),
-        advice(Kind.SERIALIZATION),
+        advice(Kind.SERIALIZATION, "collective" if waits_for_all(evidence) else ""),
     )
 
 
