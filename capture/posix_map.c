@@ -15,7 +15,7 @@
 #define SYS_io_uring_setup 425
 #endif
 
-enum { MAPPINGS = 64 };
+enum { MAPPINGS = 64, LARGE_MAPPING = 1 << 20 };
 
 /* The last shared mappings, so that msync can name the file. Written without a lock: an entry torn
  * by two threads names the wrong one of two files at worst. */
@@ -47,13 +47,22 @@ static bool inside_another_call(void)
     return tailrace_stream && tailrace_stream->state != STREAM_GONE && tailrace_stream->depth;
 }
 
-/* What the program reads and writes in the mapping is not seen: the trace says so. Private mappings
- * are, but for rare exceptions, programs and libraries being loaded. */
-static void note_mapping(void *address, size_t bytes, int flags, int descriptor, uint32_t file)
+/* Private mappings are programs and libraries being loaded, where they may be run or changed, and
+ * small tables; who only reads so much of a file reads his data. */
+static bool holds_data(size_t bytes, int protection)
 {
-    if (address == MAP_FAILED || (flags & MAP_TYPE) == MAP_PRIVATE)
+    return protection == PROT_READ && bytes >= LARGE_MAPPING;
+}
+
+/* What the program reads and writes in the mapping is not seen: the trace says so. */
+static void note_mapping(void *address, size_t bytes, int protection, int flags, int descriptor,
+                         uint32_t file)
+{
+    bool private = (flags & MAP_TYPE) == MAP_PRIVATE;
+    if (address == MAP_FAILED || (private && !holds_data(bytes, protection)))
         return;
-    remember_mapping(address, bytes, file);
+    if (!private) /* of others msync is not called */
+        remember_mapping(address, bytes, file);
     if (inside_another_call())
         return;
     path_note("mmap", descriptor);
@@ -74,7 +83,7 @@ static void note_mapping(void *address, size_t bytes, int flags, int descriptor,
             return result;                                                                         \
         end_file_call(stream, &call, clock_now(), FILE_MAP, FILE_OFFSET, file, 0, offset,          \
                       ERROR_OF_RESULT);                                                            \
-        note_mapping(result, bytes, flags, fd, file);                                              \
+        note_mapping(result, bytes, protection, flags, fd, file);                                  \
         return result;                                                                             \
     }
 MAP(mmap, off_t)

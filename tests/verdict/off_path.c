@@ -132,6 +132,28 @@ static void mapping(void)
         memcpy(map + (size_t)i * MIB, data, MIB);
 }
 
+/* Reads so much of a file of its own, as who loads a table does. */
+static void read_mapped(int bytes)
+{
+    int file = created("mesh.bin");
+    written(file, PIECES);
+    char *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    if (map == MAP_FAILED)
+        fail("mmap");
+    for (int at = 0; at < bytes; at += 4096)
+        data[at % MIB] += map[at];
+}
+
+static void privately(void)
+{
+    read_mapped(PIECES * MIB);
+}
+
+static void little(void)
+{
+    read_mapped(MIB / 2);
+}
+
 static void *write_there(void *unused)
 {
     written(created("history"), PIECES);
@@ -199,11 +221,10 @@ int main(int arguments, char **words)
     static const struct {
         const char *name;
         void (*run)(void);
-    } programs[] = {{"uring", uring},   {"mapping", mapping},
-                    {"direct", direct}, {"again", again},
-                    {"reads", reads},   {"thread", thread},
-                    {"forked", forked}, {"shell", shell},
-                    {"send", send},     {"asynchronous", asynchronous}};
+    } programs[] = {{"uring", uring},   {"mapping", mapping}, {"privately", privately},
+                    {"little", little}, {"direct", direct},   {"again", again},
+                    {"reads", reads},   {"thread", thread},   {"forked", forked},
+                    {"shell", shell},   {"send", send},       {"asynchronous", asynchronous}};
     data = malloc(MIB);
     memset(data, 'x', MIB);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)

@@ -24,6 +24,7 @@ PROGRAMS = {
     "uring": MOVED + r" were written through io_uring, which Tailrace does not time",
     "mapping": MOVED
     + r" were written through a mapping of mesh\.bin, which Tailrace does not time",
+    "privately": r"[Uu]p to .* a mapping of mesh\.bin|uses a mapping of mesh\.bin",
     "direct": r"[Aa]t least 6[5-8]\.\d MB were written by no call that Tailrace sees",
     "thread": r"[Oo]ther threads move 67\.1 MB of 68\.2 MB and spend \S+ \S+ in file calls",
     "forked": r"The program started another process, which was not recorded and wrote " + MOVED,
@@ -67,6 +68,11 @@ def test_the_first_line_says_which_way_the_bytes_went(name: str, off_path: Path,
     run, _ = captured([off_path, name], counted, dict(os.environ))
     assert re.search(PROGRAMS[name], run.headline), run.headline
     assert "does not hold" not in run.headline
+
+
+def test_a_small_table_that_is_mapped_is_no_data(off_path: Path, tmp_path: Path):
+    run, _ = captured([off_path, "little"], tmp_path, dict(os.environ))
+    assert "mapping" not in run.headline
 
 
 @pytest.mark.parametrize("name", ["again", "reads"])
