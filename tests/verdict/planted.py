@@ -27,6 +27,13 @@ class _Encoding:
         self.file.write(text.encode())
 
 
+def dump_state():
+    """json.dump takes long to make text of numbers, and writes little."""
+    state = {f"value {i}": [i / 7, i / 3] for i in range(60_000)}
+    with Path("state.json").open("w") as file:
+        json.dump(state, file)
+
+
 def print_flush():
     """Standard output is a file, and each line goes there at once."""
     with Path("stdout").open("w") as file, contextlib.redirect_stdout(file):

@@ -158,6 +158,9 @@ PYTHON_MPI = {
 }
 PYTHON = {
     "json_unbuffered": Expected(1, r"32,001 small writes of 5 B on average", "gather"),
+    "dump_state": Expected(
+        1, r"[Ww]hat lies between [\d,]+ writes to state\.json \(formatting", "", WRITERS
+    ),
     "print_flush": Expected(1, r"15,000 small writes of 42 B on average", "gather", ("sync",)),
     "csv_lines": Expected(1, r"12,000 small writes of 37 B on average", "gather"),
     "pickle_steps": Expected(1, r"steps\.pickle is opened 3,000 times", "open the file once"),

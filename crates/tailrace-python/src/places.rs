@@ -26,7 +26,8 @@ pub(crate) fn paths(analysis: &Analysis) -> Paths {
 }
 
 /// One row per place and file, or place and MPI ("file" −1; "file" is a row of "files"): calls and
-/// time by kind, "path" an index into "paths", lists of rows of "frames" from the innermost.
+/// time by kind, "path" an index into "paths", lists of rows of "frames" from the innermost; by path
+/// how often a call from it was the next one, "again", and the time until then.
 pub(crate) fn places<'py>(
     py: Python<'py>,
     trace: &Tables,
@@ -55,6 +56,9 @@ pub(crate) fn places<'py>(
         .map(|place| frames_of(place).iter().map(|frame| frames[frame]).collect())
         .collect();
     columns.set_item("paths", paths)?;
+    let again = |place: &u32| analysis.again.get(place).copied().unwrap_or_default();
+    integers(&columns, "again", used.keys(), |place| again(place).count as i64)?;
+    integers(&columns, "again_ns", used.keys(), |place| again(place).time)?;
     let cut: Vec<bool> = used.keys().map(|place| of(place).is_some_and(|path| path.cut)).collect();
     columns.set_item("cut", cut)?;
     columns.set_item("frames", self::frames(py, trace, frames.keys())?)?;

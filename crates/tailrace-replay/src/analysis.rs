@@ -14,6 +14,7 @@ use crate::run::Results;
 use crate::steps::Access;
 
 pub use crate::accounts::longest::Span;
+pub use crate::accounts::pairs::Again;
 pub use crate::accounts::patterns::Pattern;
 pub use crate::accounts::places::{PlaceAccount, PlaceTally};
 pub use crate::accounts::routines::RoutineAccount;
@@ -156,6 +157,8 @@ pub struct Analysis {
     pub functions: Vec<FunctionAccount>,
     pub places: Vec<PlaceAccount>,
     pub routines: Vec<RoutineAccount>,
+    /// By place.
+    pub again: BTreeMap<u32, Again>,
     /// In order of their routines, and of time.
     pub routine_phases: Vec<RoutinePhase>,
     pub io_phases: Vec<IoPhase>,
@@ -176,6 +179,8 @@ impl Analysis {
         let (files, file_ranks) = files(results);
         let ideal = ranks.iter().map(|rank| rank.clocks).reduce(Clocks::max).unwrap_or_default();
         let longest = std::mem::replace(&mut results.longest, Longest::new(0)).finish();
+        let again =
+            crate::accounts::routines::again(results.threads().map(|(_, thread)| &thread.routines));
         let threads = results.ranks.iter_mut().flat_map(|rank| &mut rank.threads);
         let (routines, routine_phases) =
             crate::accounts::routines::accounts(threads.map(|t| &mut t.routines));
@@ -191,6 +196,7 @@ impl Analysis {
             functions: functions(results),
             places: crate::accounts::places::accounts(places),
             routines,
+            again,
             routine_phases,
             io_phases: results.area.phases().to_vec(),
             any_waited: crate::accounts::waits::by_any(waits, runtime),

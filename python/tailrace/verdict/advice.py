@@ -301,6 +301,10 @@ ADVICE: dict[str, dict[str, str]] = {
         "read, MPI-IO": "read less, or once, or while the ranks compute (calls that do not block)",
         "read, one rank": "read binary numbers, which need no parsing, or read less",
     },
+    "between_calls": {
+        "write": "write binary numbers, which need no formatting, or fewer values",
+        "read": "read binary numbers, which need no parsing, or read once and keep what was parsed",
+    },
     "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {
         "": "change the decomposition, or balance the work dynamically",

@@ -63,6 +63,7 @@ class Kind(StrEnum):
     BETWEEN_LAYERS = "between_layers"
     OUTPUTS = "outputs"
     OUTPUT_ROUTINE = "output_routine"
+    BETWEEN_CALLS = "between_calls"
     IO_FINE = "io_fine"
     IO_NOT_IN_TRACE = "io_not_in_trace"
     LOAD_IMBALANCE = "load_imbalance"

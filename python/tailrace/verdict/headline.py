@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tailrace.units import nanoseconds, percent
+from tailrace.verdict.between import between_calls
 from tailrace.verdict.cautions import CAUTIONS, goes_first, is_all_seen, meanwhile, veils
 from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.ends import many_are_lost, much_is_unknown
@@ -53,7 +54,7 @@ def judge(evidence: Evidence) -> Verdict:
         _found(checks, evidence)
         for checks in (
             *(IO_DETAILS, (io_is_fine,), BOTTLENECKS, DOUBTS, CAUTIONS, (outputs,)),
-            (output_routines,),
+            (output_routines, between_calls),
         )
     )
     if evidence.times.runtime_ns < TOO_SHORT_NS:
@@ -75,7 +76,8 @@ def judge(evidence: Evidence) -> Verdict:
         headline = _as_far_as(evidence, veiled, _beside_veil(evidence, bottlenecks, veiled))
     else:
         others = [f for f in bottlenecks if not (veiled and f.code is Kind.SLEEP)]
-        whole = next((f for f in routines if f.share_of_runtime >= NOTABLE_LOSS), None)
+        notable = (f for f in routines if f.share_of_runtime >= NOTABLE_LOSS)
+        whole = max(notable, key=_share, default=None)
         if whole is not None:
             findings = [finding for finding in findings if finding.code is not Kind.IO_FINE]
         headline = _headline(evidence, [*io, *details], others, whole, fine=bool(fine))
@@ -135,7 +137,7 @@ def _headline(
     whole: Finding | None,
     fine: bool,
 ) -> str:
-    """`whole`: what an output routine costs in all, where that is much."""
+    """`whole`: what output costs beyond its calls, where that is much."""
     if evidence.times.runtime_ns < TOO_SHORT_NS:
         between = " between MPI_Init and MPI_Finalize" if evidence.mpi else ""
         length = nanoseconds(evidence.times.runtime_ns)
@@ -190,6 +192,8 @@ def _with_io(
     elif evidence.away is not None:
         text += f", mostly on {evidence.path_of(evidence.away)}, which is not on a file system"
     if whole is not None and whole.share_of_runtime > share:
+        if whole.code is Kind.BETWEEN_CALLS:
+            return f"{_sentence(whole)} {text}."
         text += f". With all that it does, {whole.finding}"
     return f"{text}."
 

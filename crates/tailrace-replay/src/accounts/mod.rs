@@ -4,7 +4,7 @@ mod edges;
 pub(crate) mod levels;
 pub(crate) mod longest;
 mod made;
-mod pairs;
+pub(crate) mod pairs;
 pub(crate) mod patterns;
 pub(crate) mod places;
 pub(crate) mod routines;

@@ -43,6 +43,14 @@ impl Pair {
     }
 }
 
+/// Calls from one place that followed each other with no other call in between: how many did, and
+/// what lay between them where that was no long time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Again {
+    pub count: u64,
+    pub time: i64,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     pub rows: Vec<Pair>,
@@ -55,6 +63,12 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     const NONE: (u32, u32) = (u32::MAX, 0);
+
+    /// By place; nothing where something is missing.
+    pub(crate) fn again(&self) -> impl Iterator<Item = (u32, Again)> + '_ {
+        let rows = self.rows.iter().filter(|row| row.before == row.place && !self.lost);
+        rows.map(|row| (row.place, Again { count: row.count, time: row.short }))
+    }
 
     #[inline]
     pub(crate) fn get(
@@ -87,5 +101,24 @@ impl Pairs {
         self.recent[before as usize].rotate_right(1);
         self.recent[before as usize][0] = (place, row);
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_from_one_place_follow_each_other_where_no_other_is_between() {
+        let mut pairs = Pairs::default();
+        for (before, place, short) in [(1, 2, 5), (2, 2, 7), (2, 2, 8), (2, 1, 9), (1, 2, 5)] {
+            let pair = pairs.get(before, place, Relation::default);
+            pair.count += 1;
+            pair.short += short;
+        }
+        let again: Vec<_> = pairs.again().collect();
+        assert_eq!(again, [(2, Again { count: 2, time: 15 })]);
+        pairs.lost = true;
+        assert_eq!(pairs.again().count(), 0);
     }
 }

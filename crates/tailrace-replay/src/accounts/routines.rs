@@ -6,6 +6,7 @@
 //! where a routine that leaves after the first and enters with the second was never seen. What is
 //! not sure is kept apart.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -16,7 +17,7 @@ use tailrace_trace::tables::Window;
 use crate::accounts::edges::Edges;
 use crate::accounts::levels::{Level, Levels, Relation, is_first};
 use crate::accounts::made::{Call, Kind};
-use crate::accounts::pairs::{Pair, Pairs};
+use crate::accounts::pairs::{Again, Pair, Pairs};
 use crate::accounts::stretches::{Doubts, RoutinePhase, Stretches, phases};
 use crate::steps::Line;
 
@@ -226,6 +227,17 @@ impl Routines {
         self.pairs.rows.push(end);
         self.stretches.leave(&self.levels, 0);
     }
+}
+
+/// By place, of all locations: a loop in the program, most often.
+pub(crate) fn again<'a>(all: impl Iterator<Item = &'a Routines>) -> BTreeMap<u32, Again> {
+    let mut places: BTreeMap<u32, Again> = BTreeMap::new();
+    for (place, again) in all.flat_map(|routines| routines.pairs.again()) {
+        let sum = places.entry(place).or_default();
+        sum.count += again.count;
+        sum.time += again.time;
+    }
+    places
 }
 
 /// How all routines were seen to begin and to end.

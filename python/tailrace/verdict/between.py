@@ -1,0 +1,136 @@
+"""What lies between calls that follow each other from one place of the program, with no other call
+in between: where a buffer's worth of bytes is written each time, that is formatting, most often,
+and where it is read, parsing. What is done in that time is not known; it is at least so much, since
+pauses of a hundredth of the run are left out, in which a step may have been computed.
+
+| sentence                                  | said when                                           |
+|-------------------------------------------|-----------------------------------------------------|
+| what lies between n writes to F           | MANY writes follow each other, of less than         |
+| (formatting, or what else is done from one| SMALL_BYTES on average, at SLOWEST_BYTES_PER_S      |
+| to the next) takes at least x % of the run| or more, and NOTABLE_LOSS of the run lies between   |
+| the same of reads and parsing             | the same                                            |
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.units import count, nanoseconds, percent, rate, to_seconds
+from tailrace.verdict.advice import advice
+from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
+from tailrace.verdict.names_of_files import are_modules
+from tailrace.verdict.places import Places
+from tailrace.verdict.requests import KINDS, MOVING_KINDS, SMALL_BYTES, moved_column
+from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
+
+# A few may be steps of the program.
+MANY = 50
+NAMES = ("again", "again_ns")
+WORDS = {"read": ("reads of", "parsing", "read"), "write": ("writes to", "formatting", "write")}
+
+
+class Between(NamedTuple):
+    """From places of one name: `rows` of the table of places, and how often calls from there
+    followed each other; the time is summed over ranks."""
+
+    kind: str
+    place: str
+    rows: list[int]
+    calls: int
+    time_ns: int
+
+
+def between_calls(evidence: Evidence) -> Finding | None:
+    """Of the place and the kind with most time."""
+    found = _most(evidence)
+    if found is None:
+        return None
+    files = sorted({int(evidence.columns["places"]["file"][row]) for row in found.rows})
+    ranks = _ranks(evidence, files, found.kind)
+    time_ns = found.time_ns * _ran(evidence) / max(len(ranks), 1)
+    if (share := evidence.share(time_ns)) < NOTABLE_LOSS:
+        return None
+    calls, work, single = WORDS[found.kind]
+    paths = evidence.columns["files"]["path"]
+    name = base_name(paths[files[0]]) if len(files) == 1 else count(len(files), "file")
+    who = "" if len(ranks) == evidence.ranks else f" on {_named(evidence, ranks)}"
+    speed = rate(_bytes(evidence, found) / to_seconds(found.time_ns))
+    each = " a rank" if len(ranks) > 1 else ""
+    return Finding(
+        Kind.BETWEEN_CALLS,
+        f"what lies between {found.calls:,} {calls} {name} ({work}, or what else is done from one "
+        f"{single} to the next) takes at least {percent(share)} of the run{who}",
+        f"{nanoseconds(found.time_ns // max(found.calls, 1))} from one to the next, with no other "
+        f"call in between: {speed}{each}",
+        share,
+        f"without this time the run would be up to {nanoseconds(int(time_ns))} shorter",
+        to_seconds(time_ns),
+        advice(Kind.BETWEEN_CALLS, found.kind),
+        file=evidence.path_of(files[0]) if len(files) == 1 else "",
+        ranks=() if len(ranks) == evidence.ranks else tuple(ranks),
+        place=found.place,
+    )
+
+
+def _most(evidence: Evidence) -> Between | None:
+    table = evidence.columns.get("places")
+    if not table or "again_ns" not in table:
+        return None
+    groups: dict[tuple[str, str], list[int]] = {}
+    for kind in MOVING_KINDS:
+        for place, rows in _by_place(evidence, kind).items():
+            groups[kind, place] = rows
+    every = (_between(evidence, kind, place, rows) for (kind, place), rows in groups.items())
+    found = [each for each in every if _is_buffered(evidence, each)]
+    return max(found, key=lambda each: each.time_ns, default=None)
+
+
+def _by_place(evidence: Evidence, kind: str) -> dict[str, list[int]]:
+    """Rows of the table of places from which files on file systems are read, or written, by the
+    place's name; not what Python reads of its modules."""
+    table, places = evidence.columns["places"], Places(evidence.columns)
+    left_out = evidence.elsewhere | are_modules(evidence)
+    moved = np.asarray(table[moved_column(kind)])
+    groups: dict[str, list[int]] = {}
+    for row in np.flatnonzero((places.files >= 0) & (moved > 0)):
+        path = int(table["path"][row])
+        if not left_out[places.files[row]] and table["again_ns"][path] > 0:
+            groups.setdefault(places.name(path), []).append(int(row))
+    return groups
+
+
+def _between(evidence: Evidence, kind: str, place: str, rows: list[int]) -> Between:
+    table = evidence.columns["places"]
+    paths = sorted({int(table["path"][row]) for row in rows})
+    calls, time_ns = (sum(int(table[name][path]) for path in paths) for name in NAMES)
+    return Between(kind, place, rows, calls, time_ns)
+
+
+def _bytes(evidence: Evidence, found: Between) -> int:
+    moved = evidence.columns["places"][moved_column(found.kind)]
+    return sum(int(moved[row]) for row in found.rows)
+
+
+def _is_buffered(evidence: Evidence, found: Between) -> bool:
+    """Many small requests, which come as quickly as a formatted buffer fills."""
+    table = evidence.columns["places"]
+    calls = sum(int(table[KINDS[found.kind][0]][row]) for row in found.rows)
+    size = _bytes(evidence, found)
+    quick = size * 1e9 >= SLOWEST_BYTES_PER_S * found.time_ns
+    return found.calls >= MANY and size < SMALL_BYTES * calls and quick
+
+
+def _ran(evidence: Evidence) -> float:
+    """Of the useful time the share that is no wait for a processor."""
+    return 1 - min(evidence.waited_ns("useful") / max(int(evidence.times.useful_ns.sum()), 1), 1.0)
+
+
+def _ranks(evidence: Evidence, files: list[int], kind: str) -> list[int]:
+    table = evidence.file_rank
+    users = {row for file in files for row in evidence.users_of(file, kind)}
+    return sorted({int(table["rank"][row]) for row in users})
+
+
+def _named(evidence: Evidence, ranks: list[int]) -> str:
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"{len(ranks)} of {evidence.ranks} ranks"

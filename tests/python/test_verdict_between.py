@@ -1,0 +1,96 @@
+"""What lies between calls from one place: formatting and parsing, and what must not be taken for
+it. Runs built by arithmetic."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+from tailrace.verdict.requests import KINDS
+
+from .columns import MILLISECOND, SECOND, Interval, Program, mpi, read, useful, write
+
+MB = 1_000_000
+TEXT = b"/run/state.json"
+
+
+def ran(call: Interval, between_s: float, ranks: int = 1, after: int = 999, **more: Any) -> dict:
+    """Rank 0 is 9 s outside of calls and makes this one in 1000 pieces, of which `after` follow
+    others at once; so long lies between those. Other ranks wait for it."""
+    rows = [[useful(9 * SECOND), call]]
+    rows += [[useful(9 * SECOND), mpi(call.length_ns)]] * (ranks - 1)
+    end = 9 * SECOND + call.length_ns
+    columns = Program(rows, end, end, 9 * SECOND, **more).columns()
+    frames = {"function": ["dump", "main"], "source": ["dump.c", "main.c"], "line": [3, 7]}
+    files, kind = columns["files"], "read" if call.function == "pread" else "write"
+    places = {calls: files[calls] for calls, _ in KINDS.values()}
+    places |= {f"{name}_ns": files[f"{name}_ns"] for name in KINDS}
+    places |= {name: files[name] for name in ("bytes_read", "bytes_written")}
+    places |= {"file": [0], "path": [0], "paths": [[0, 1]], "cut": [False]}
+    again = {"again": np.array([after]), "again_ns": np.array([int(between_s * SECOND)])}
+    assert files[f"{kind}s"][0]
+    return columns | {"places": places | again | {"frames": frames | {"module": ["/m", "/m"]}}}
+
+
+def found(columns: dict) -> Finding | None:
+    findings = judge(Evidence(columns)).findings
+    return next((finding for finding in findings if finding.code == "between_calls"), None)
+
+
+def text(size: int = 4 * MB) -> Interval:
+    return write(50 * MILLISECOND, TEXT, size, 1000)
+
+
+def test_formatting_is_named_where_file_calls_take_little():
+    columns = ran(text(), 3.0)
+    assert judge(Evidence(columns)).headline == (
+        "File calls take 0.6 % of this run, but what lies between 999 writes to state.json"
+        " (formatting, or what else is done from one write to the next) takes at least 33.1 % of"
+        " the run."
+    )
+    finding = found(columns)
+    assert finding.place.startswith("dump (dump.c:3)")
+    assert finding.advice.startswith("write binary numbers")
+    assert "3.00 ms from one to the next" in finding.evidence and "1.33 MB/s" in finding.evidence
+
+
+def test_parsing_is_named_likewise():
+    finding = found(ran(read(50 * MILLISECOND, TEXT, 4 * MB, 1000), 3.0))
+    assert "999 reads of state.json (parsing, or what else" in finding.finding
+    assert finding.advice.startswith("read binary numbers")
+
+
+def test_it_comes_first_where_it_takes_more_than_the_calls():
+    columns = ran(write(SECOND, TEXT, 8 * MB, 1000), 3.0)
+    headline = judge(Evidence(columns)).headline
+    assert headline.startswith("What lies between 999 writes to state.json")
+    assert " I/O takes 10.0 % of this run: " in headline
+    less = judge(Evidence(ran(write(SECOND, TEXT, 8 * MB, 1000), 0.6))).headline
+    assert less.startswith("I/O takes 10.0 %") and "between" not in less
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ran(text(), 0.3),  # of 9 s
+        ran(text(MB), 3.0),  # 0.3 MB/s: who makes a line in 3 ms computes something
+        ran(text(100 * MB), 3.0),  # no buffer is as large: whole arrays, and steps between them
+        ran(text(), 3.0, after=20),  # steps of the program, each with a record
+    ],
+)
+def test_computation_between_outputs_is_no_formatting(columns):
+    assert found(columns) is None
+
+
+def test_one_rank_that_formats_for_all_is_named():
+    finding = found(ran(text(), 3.0, ranks=4))
+    assert finding.finding.endswith("takes at least 33.1 % of the run on rank 0")
+    assert finding.ranks == (0,)
+
+
+def test_waits_for_a_processor_are_no_formatting():
+    waited = {"waited_ns": [(6 * SECOND, 0, 0)], "any_waited_ns": (6 * SECOND, 0, 0)}
+    finding = found(ran(text(), 3.0, **waited))
+    assert finding.finding.endswith("takes at least 11.0 % of the run")
