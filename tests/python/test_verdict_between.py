@@ -16,11 +16,19 @@ MB = 1_000_000
 TEXT = b"/run/state.json"
 
 
-def ran(call: Interval, between_s: float, ranks: int = 1, after: int = 999, **more: Any) -> dict:
+def ran(
+    call: Interval,
+    between_s: float,
+    ranks: int = 1,
+    after: int = 999,
+    idle_s: int = 0,
+    **more: Any,
+) -> dict:
     """Rank 0 is 9 s outside of calls and makes this one in 1000 pieces, of which `after` follow
-    others at once; so long lies between those. Other ranks wait for it."""
+    others at once; so long lies between those. Other ranks compute less and wait for it."""
     rows = [[useful(9 * SECOND), call]]
-    rows += [[useful(9 * SECOND), mpi(call.length_ns)]] * (ranks - 1)
+    waits = mpi(call.length_ns + idle_s * SECOND)
+    rows += [[useful((9 - idle_s) * SECOND), waits]] * (ranks - 1)
     end = 9 * SECOND + call.length_ns
     columns = Program(rows, end, end, 9 * SECOND, **more).columns()
     frames = {"function": ["dump", "main"], "source": ["dump.c", "main.c"], "line": [3, 7]}
@@ -39,7 +47,7 @@ def found(columns: dict) -> Finding | None:
     return next((finding for finding in findings if finding.code == "between_calls"), None)
 
 
-def text(size: int = 4 * MB) -> Interval:
+def text(size: int = 40 * MB) -> Interval:
     return write(50 * MILLISECOND, TEXT, size, 1000)
 
 
@@ -53,29 +61,33 @@ def test_formatting_is_named_where_file_calls_take_little():
     finding = found(columns)
     assert finding.place.startswith("dump (dump.c:3)")
     assert finding.advice.startswith("write binary numbers")
-    assert "3.00 ms from one to the next" in finding.evidence and "1.33 MB/s" in finding.evidence
+    assert "3.00 ms from one to the next" in finding.evidence and "13.3 MB/s" in finding.evidence
 
 
 def test_parsing_is_named_likewise():
-    finding = found(ran(read(50 * MILLISECOND, TEXT, 4 * MB, 1000), 3.0))
+    finding = found(ran(read(50 * MILLISECOND, TEXT, 40 * MB, 1000), 3.0))
     assert "999 reads of state.json (parsing, or what else" in finding.finding
     assert finding.advice.startswith("read binary numbers")
 
 
 def test_it_comes_first_where_it_takes_more_than_the_calls():
-    columns = ran(write(SECOND, TEXT, 8 * MB, 1000), 3.0)
+    columns = ran(write(SECOND, TEXT, 40 * MB, 1000), 3.0)
     headline = judge(Evidence(columns)).headline
     assert headline.startswith("What lies between 999 writes to state.json")
     assert " I/O takes 10.0 % of this run: " in headline
-    less = judge(Evidence(ran(write(SECOND, TEXT, 8 * MB, 1000), 0.6))).headline
+    less = judge(Evidence(ran(write(SECOND, TEXT, 40 * MB, 1000), 0.6))).headline
     assert less.startswith("I/O takes 10.0 %") and "between" not in less
+    columns = ran(write(SECOND, TEXT, 40 * MB, 1000), 2.0, ranks=4, idle_s=6)
+    uneven = judge(Evidence(columns)).headline
+    assert uneven.startswith("Uneven computation takes 45.0 % of this run, I/O 10.0 %: ")
+    assert ". Besides, what lies between 999 writes to state.json" in uneven
 
 
 @pytest.mark.parametrize(
     "columns",
     [
         ran(text(), 0.3),  # of 9 s
-        ran(text(MB), 3.0),  # 0.3 MB/s: who makes a line in 3 ms computes something
+        ran(text(12 * MB), 3.0),  # 4 MB/s: who makes 12 kB in 3 ms computes something
         ran(text(100 * MB), 3.0),  # no buffer is as large: whole arrays, and steps between them
         ran(text(), 3.0, after=20),  # steps of the program, each with a record
     ],

@@ -6,7 +6,7 @@ pauses of a hundredth of the run are left out, in which a step may have been com
 | sentence                                  | said when                                           |
 |-------------------------------------------|-----------------------------------------------------|
 | what lies between n writes to F           | MANY writes follow each other, of less than         |
-| (formatting, or what else is done from one| SMALL_BYTES on average, at SLOWEST_BYTES_PER_S      |
+| (formatting, or what else is done from one| SMALL_BYTES on average, at FORMATTED_BYTES_PER_S    |
 | to the next) takes at least x % of the run| or more, and NOTABLE_LOSS of the run lies between   |
 | the same of reads and parsing             | the same                                            |
 """
@@ -22,10 +22,12 @@ from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.names_of_files import are_modules
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, SMALL_BYTES, moved_column
-from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
 
 # A few may be steps of the program.
 MANY = 50
+# Text is made as quickly in any language (20 MB/s by json.dump, 60 MB/s by fprintf); what comes more
+# slowly is computed.
+FORMATTED_BYTES_PER_S = 8_000_000
 NAMES = ("again", "again_ns")
 WORDS = {"read": ("reads of", "parsing", "read"), "write": ("writes to", "formatting", "write")}
 
@@ -117,7 +119,7 @@ def _is_buffered(evidence: Evidence, found: Between) -> bool:
     table = evidence.columns["places"]
     calls = sum(int(table[KINDS[found.kind][0]][row]) for row in found.rows)
     size = _bytes(evidence, found)
-    quick = size * 1e9 >= SLOWEST_BYTES_PER_S * found.time_ns
+    quick = size * 1e9 >= FORMATTED_BYTES_PER_S * found.time_ns * _ran(evidence)
     return found.calls >= MANY and size < SMALL_BYTES * calls and quick
 
 

@@ -192,9 +192,12 @@ def _with_io(
     elif evidence.away is not None:
         text += f", mostly on {evidence.path_of(evidence.away)}, which is not on a file system"
     if whole is not None and whole.share_of_runtime > share:
-        if whole.code is Kind.BETWEEN_CALLS:
-            return f"{_sentence(whole)} {text}."
-        text += f". With all that it does, {whole.finding}"
+        if whole.code is not Kind.BETWEEN_CALLS:
+            text += f". With all that it does, {whole.finding}"
+        elif whole.share_of_runtime > max(map(_share, more), default=0.0):
+            text = f"{_sentence(whole)} {text}"
+        else:
+            text += f". Besides, {whole.finding}"
     return f"{text}."
 
 
