@@ -25,8 +25,8 @@ from tailrace.verdict.requests import KINDS, MOVING_KINDS, SMALL_BYTES, moved_co
 
 # A few may be steps of the program.
 MANY = 50
-# Text is made as quickly in any language (20 MB/s by json.dump, 60 MB/s by fprintf); what comes more
-# slowly is computed.
+# Text is made as quickly in any language (20 MB/s by json.dump, 60 MB/s by fprintf); what comes
+# more slowly is computed.
 FORMATTED_BYTES_PER_S = 8_000_000
 NAMES = ("again", "again_ns")
 WORDS = {"read": ("reads of", "parsing", "read"), "write": ("writes to", "formatting", "write")}

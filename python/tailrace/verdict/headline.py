@@ -191,14 +191,19 @@ def _with_io(
         text += f": {cause.finding}{_beside(evidence, io, cause)}{_more_time(largest, cause)}"
     elif evidence.away is not None:
         text += f", mostly on {evidence.path_of(evidence.away)}, which is not on a file system"
-    if whole is not None and whole.share_of_runtime > share:
-        if whole.code is not Kind.BETWEEN_CALLS:
-            text += f". With all that it does, {whole.finding}"
-        elif whole.share_of_runtime > max(map(_share, more), default=0.0):
-            text = f"{_sentence(whole)} {text}"
-        else:
-            text += f". Besides, {whole.finding}"
-    return f"{text}."
+    if whole is None or _share(whole) <= share:
+        return f"{text}."
+    return _with_output(text, whole, max(map(_share, more), default=0.0))
+
+
+def _with_output(text: str, whole: Finding, most: float) -> str:
+    """What output costs beyond its calls: before all else where that is more than the largest other
+    loss, and no routine's."""
+    if whole.code is not Kind.BETWEEN_CALLS:
+        return f"{text}. With all that it does, {whole.finding}."
+    if _share(whole) > most:
+        return f"{_sentence(whole)} {text}."
+    return f"{text}. Besides, {whole.finding}."
 
 
 def _what(evidence: Evidence, finding: Finding) -> str:
