@@ -66,14 +66,37 @@ def held(blocks: int) -> Callable[[int], bool]:
     return false
 
 
-FIRST_RUNS = {
-    f"{design}, {blocks} blocks{', and the next ones less' if left else ''}": something(
-        design, blocks, left
-    )
-    for design in DESIGNS
-    for blocks in (2, 3, 5, 8)
-    for left in (0.0, 0.5)
-} | {f"2 combinations, {blocks} blocks: held": held(blocks) for blocks in (2, 3, 5, 8)}
+def matters_more(blocks: int) -> Callable[[int], bool]:
+    """That y is slower by more with the one target than with the other, or by less, where it takes
+    20 % longer with both."""
+    more = {"factor": "tool", "with": {"target": "b"}, "than": {"target": "a"}}
+
+    def false(seed: int) -> bool:
+        measured = study(
+            {**TOOL, "target": ["a", "b"]},
+            lambda where: 12.0 if where["tool"] == "y" else 10.0,
+            blocks=blocks,
+            seed=seed,
+            expect=[{"claim": "?", "matters_more": more}],
+        )
+        (answer,) = evaluate(slow_first_runs(measured, 1.5))
+        return answer.answer in (Judgement.HELD, Judgement.NOT_HELD)
+
+    return false
+
+
+FIRST_RUNS = (
+    {
+        f"{design}, {blocks} blocks{', and the next ones less' if left else ''}": something(
+            design, blocks, left
+        )
+        for design in DESIGNS
+        for blocks in (2, 3, 5, 8)
+        for left in (0.0, 0.5)
+    }
+    | {f"2 combinations, {blocks} blocks: held": held(blocks) for blocks in (2, 3, 5, 8)}
+    | {f"matters more, {blocks} blocks": matters_more(blocks) for blocks in (2, 3, 5, 8)}
+)
 
 
 def finds_what_is_slower(seed: int) -> bool:

@@ -3,7 +3,9 @@ blocks of few combinations."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ from tailrace.study.definition import design, loader
 from tailrace.study.running.plan import drawn
 
 from . import study_data
+from .simulated_curves import found_in
 from .simulated_first_runs import FASTER, cold, slow_first_runs
 from .study_files import COMMAND, write
 
@@ -130,6 +133,46 @@ def test_two_blocks_of_one_combination_show_no_change() -> None:
     assert "whether elapsed time changes on the average cannot be told" in found.headline
     found = compare(one_combination([10, 10.1, 10.2]), one_combination([20, 20.1, 20.3]))
     assert "rises to 1.99" in found.headline
+
+
+def first_in_each_block(measured: Measured, where: Mapping[str, Any]) -> Measured:
+    """That combination goes first, and takes twice as long for it."""
+    named = (measured.runs[list(where)] == pd.Series(where)).all(axis=1)
+    runs = measured.runs.assign(order=measured.runs["order"] - 0.5 * named)
+    runs.loc[named, "order"] = runs.groupby("block")["order"].transform("min") - 0.5
+    runs = runs.sort_values("order").reset_index(drop=True)
+    runs["order"] = runs["run"] = range(len(runs))
+    return slow_first_runs(Measured(measured.plan, runs), 2.0)
+
+
+def test_two_effects_are_compared_without_what_first_runs_may_take_longer() -> None:
+    """y takes 20 % longer with both targets, and goes first with b."""
+    more = {"factor": "tool", "with": {"target": "b"}, "than": {"target": "a"}}
+    levels = {**TOOL, "target": ["a", "b"]}
+    asked = {"blocks": 3, "scatter": 0.01, "expect": [{"claim": "?", "matters_more": more}]}
+    plain = study_data.study(levels, lambda w: 12.0 if w["tool"] == "y" else 10.0, **asked)
+    (answer,) = evaluate(first_in_each_block(plain, {"tool": "y", "target": "b"}))
+    assert answer.answer is Judgement.UNDECIDED
+    far = study_data.study(levels, lambda w: 300.0 if w == {"tool": "y", "target": "b"} else 10.0)
+    asked["expect"][0]["matters_more"] |= {"level": "y", "to": "x"}
+    measured = Measured(plain.plan, first_in_each_block(far, {"tool": "x", "target": "a"}).runs)
+    assert [one.answer for one in evaluate(measured)] == [Judgement.HELD]
+
+
+def test_a_first_run_overtakes_nobody() -> None:
+    """x and y are alike until 2 ranks, and x is quicker from 4 on; with one rank and target a it
+    goes first in each block."""
+
+    def time_s(where: Mapping[str, Any]) -> float:
+        slow = where["tool"] == "y" and where["ranks"] >= 4
+        return 10.0 * (1.5 if slow else 1.0) * (1.4 if slow and where["target"] == "b" else 1.0)
+
+    levels = {"ranks": [1, 2, 4, 8], **TOOL, "target": ["a", "b"]}
+    plain = study_data.study(levels, time_s, blocks=3, scatter=0.02)
+    where = {"ranks": 1, "tool": "x", "target": "a"}
+    found = found_in(first_in_each_block(plain, where))
+    assert not found.crossovers
+    assert [(ahead.lead.first, ahead.lead.since) for ahead in found.leads] == [("x", 4)] * 2
 
 
 def test_two_blocks_that_happen_to_be_alike_are_not_certain() -> None:

@@ -213,7 +213,7 @@ def matters_more(
     high = factor.levels[-1] if more.level is None else more.level
     low = factor.levels[0] if more.to is None else more.to
     weights = contrasts.ratio(high, low)
-    sides = [_by_number(curve, weights) for curve in curves]
+    sides = [_by_number(curve, curve.logs, weights) for curve in curves]
     whole = np.isfinite(sides[0]) & np.isfinite(sides[1]) if all(map(len, sides)) else np.zeros(0)
     runs = (
         any(contrasts.expected(curve, weights).relative[0] for curve in curves)
@@ -222,16 +222,21 @@ def matters_more(
     )
     if int(whole.sum()) < (2 if runs else 1):
         return Assessment(Judgement.UNDECIDED, "fewer than two blocks have both")
-    a, b = sides[0][whole.astype(bool)], sides[1][whole.astype(bool)]
+    both = np.array(sides)[:, whole.astype(bool)]
+    firsts = _first_runs(curves, weights, whole.astype(bool))
 
-    def estimate(values: np.ndarray, *margins: tuple[float, float]) -> Estimate:
+    def estimate(signs: tuple[int, int], *margins: tuple[float, float]) -> Estimate:
+        values = np.array(signs) @ both
         found = of_blocks(values, level=level) if runs else exact(values)
+        if firsts is not None:
+            shares = np.array(signs) @ firsts
+            found = contrasts.less_first_runs(found, shares, curves[0].first_runs)
         return found.widened(*map(sum, zip(*margins, strict=True)))
 
     of_a, of_b = (contrasts.margin(curve, weights) for curve in curves)
-    first, second = estimate(a, of_a), estimate(b, of_b)
-    difference = estimate(a - b, of_a, (-of_b[1], -of_b[0]))
-    total = estimate(a + b, of_a, of_b)
+    first, second = estimate((1, 0), of_a), estimate((0, 1), of_b)
+    difference = estimate((1, -1), of_a, (-of_b[1], -of_b[0]))
+    total = estimate((1, 1), of_a, of_b)
     ended = [curve for curve in curves if any(map(curve.is_bound, weights))]
     sign = 0 if ended else _sign(difference) * _sign(total)
     names = [words.places(study.factors, condition) for condition in (more.with_, more.than)]
@@ -243,11 +248,25 @@ def matters_more(
     return Assessment(_judged(sign > 0, sign < 0), text, difference)
 
 
-def _by_number(curve: Curve, weights: contrasts.Weights) -> np.ndarray:
-    """The weighted sum in each block, NaN where a level is missing."""
+def _by_number(curve: Curve, values: np.ndarray, weights: contrasts.Weights) -> np.ndarray:
+    """The weighted sum in each block, NaN where a level is missing. `values`: levels × blocks."""
     if any(level not in curve.levels for level in weights):
         return np.empty(0)
-    return np.sum([weight * curve.at(level) for level, weight in weights.items()], axis=0)
+    rows = [weight * values[curve.levels.index(level)] for level, weight in weights.items()]
+    return np.sum(rows, axis=0)
+
+
+def _first_runs(
+    curves: tuple[Curve, Curve], weights: contrasts.Weights, whole: np.ndarray
+) -> np.ndarray | None:
+    """Of both, how many more first runs the one side of the ratio has in each whole block."""
+    firsts = [curve.first for curve in curves]
+    rows = [
+        _by_number(curve, first, weights)
+        for curve, first in zip(curves, firsts, strict=True)
+        if first is not None
+    ]
+    return np.array(rows)[:, whole] if len(rows) == len(curves) else None
 
 
 def _sign(change: Estimate) -> int:

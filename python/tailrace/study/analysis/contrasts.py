@@ -10,6 +10,7 @@ from scipy import linalg
 
 from tailrace.study.analysis import first_runs
 from tailrace.study.analysis.cells import Spread
+from tailrace.study.analysis.first_runs import FirstRuns
 from tailrace.study.analysis.intervals import (
     LEVEL,
     UNBOUNDED,
@@ -120,11 +121,17 @@ class Family:
 def _without_first_runs(found: Estimate, curve: Curve, weights: Weights) -> Estimate:
     """Where slower first runs of blocks, and nothing else, would look like this, it is told as far
     as it is more."""
-    if curve.first is None or not found.known:
+    if curve.first is None:
         return found
     shares = by_block(replace(curve, logs=curve.first), weights)
-    if len(shares) and first_runs.alone_say_so(shares):
-        return first_runs.allowed_for(found, float(np.mean(shares)), curve.first_runs)
+    return less_first_runs(found, shares, curve.first_runs)
+
+
+def less_first_runs(found: Estimate, shares: np.ndarray, known: FirstRuns) -> Estimate:
+    """The same of any comparison within blocks. `shares`: in each, how many more first runs the one
+    side has."""
+    if found.known and len(shares) and first_runs.alone_say_so(shares):
+        return first_runs.allowed_for(found, float(np.mean(shares)), known)
     return found
 
 

@@ -20,7 +20,16 @@ import numpy as np
 from scipy import stats
 
 from tailrace.study.analysis.cells import Spread
-from tailrace.study.analysis.intervals import LEVEL, NO_PRIOR, Prior, moderated, prior_of
+from tailrace.study.analysis.contrasts import less_first_runs
+from tailrace.study.analysis.intervals import (
+    LEVEL,
+    NO_PRIOR,
+    Estimate,
+    Prior,
+    from_error,
+    moderated,
+    prior_of,
+)
 from tailrace.study.analysis.layout import Curve
 
 # Places looked at between two levels.
@@ -175,10 +184,30 @@ class _Compared:
             wrong = (1 - LEVEL) / max(comparisons, len(levels))
             at = np.searchsorted(self.band.x, self.places)
             self.sides = self.band.sides(1 - wrong)[at]
+            self.sides[self._may_be_first_runs(curve, other, at, 1 - wrong)] = 0
             self.sides[_hidden(self.levels, curve, self.sides < 0)] = 0
             self.sides[_hidden(self.levels, other, self.sides > 0)] = 0
             surely = self.band.surely(1 - wrong)[at][self.sides != 0]
             self.gap = float(surely.max(initial=0.0))
+
+    def _may_be_first_runs(
+        self, curve: Curve, other: Curve, at: np.ndarray, level: float
+    ) -> np.ndarray:
+        """At which levels what seems certain may be nothing but that first runs of blocks are
+        slower. `at`: where they are in the band."""
+        found = np.zeros(len(self.levels), dtype=bool)
+        if curve.first is None or other.first is None:
+            return found
+        for place in np.flatnonzero(self.sides):
+            rows = (
+                first[one.levels.index(self.levels[place])]
+                for one, first in ((curve, curve.first), (other, other.first))
+            )
+            shares = np.subtract(*rows)
+            ahead = self.band.estimate(int(at[place]), level)
+            known = less_first_runs(ahead, shares[np.isfinite(shares)], curve.first_runs)
+            found[place] = not known.decided
+        return found
 
     def crossings(self) -> list[tuple[int, int, _Found]]:
         """Between each level that is certain and the next that is certain of the opposite."""
@@ -226,6 +255,7 @@ class _Band:
         by_block = weights @ ratios
         self.mean = by_block.mean(axis=1)
         scatter, blocks = spread.sums(weights**2), by_block.shape[1]
+        self.blocks = blocks
         own = np.var(by_block, axis=1, ddof=1) / scatter.relative
         pairs = np.array(
             [
@@ -235,6 +265,12 @@ class _Band:
         )
         self.freedom = pairs[:, 1]
         self.error = np.sqrt(pairs[:, 0] * scatter.relative / blocks)
+
+    def estimate(self, at: int, level: float) -> Estimate:
+        """Of the ratio at one of `x`."""
+        return from_error(
+            float(self.mean[at]), float(self.error[at]), float(self.freedom[at]), self.blocks, level
+        )
 
     def sides(self, level: float) -> np.ndarray:
         """Where the interval of that level is below 0 (−1) or above it (1)."""
