@@ -26,6 +26,7 @@ FEW = {
     "6 combinations": {"tool": ["x", "y"], "ranks": [1, 2, 4]},
     **DESIGNS,
 }
+AVERAGE, COMBINATION = "the average", "a combination"
 Noise = Callable[[np.random.Generator, Where], float]
 
 
@@ -36,6 +37,7 @@ def two_modes(share: float, times: float, scatter: float) -> Noise:
     )
 
 
+HALF_TWICE = two_modes(0.5, 2, 0.01)
 SHARED_MACHINES = {
     "one run in five takes 2 times": two_modes(0.2, 2, 0.03),
     "two runs in five take 1.5 times": two_modes(0.4, 1.5, 0.02),
@@ -90,7 +92,9 @@ def combination_of(name: str, blocks: int, noise: Noise) -> Callable[[int], bool
     return false
 
 
-def nothing_changed(design: str, blocks: int, noise: Noise | None) -> Callable[[int], bool]:
+def nothing_changed(
+    design: str, blocks: int, noise: Noise | None, what: str
+) -> Callable[[int], bool]:
     """In two studies of few combinations, whose runs have two modes, or, without `noise`, whose
     first runs of blocks take longer: the average is said to rise or to fall, or a combination to
     have changed."""
@@ -103,9 +107,30 @@ def nothing_changed(design: str, blocks: int, noise: Noise | None) -> Callable[[
         if noise is None:
             first, second = slow_first_runs(first, 1.5), slow_first_runs(second, 1.5)
         found = compare(first, second)
-        return found.overall.decided or any(one.certain for one in found.combinations)
+        if what == AVERAGE:
+            return found.overall.decided
+        return any(one.certain for one in found.combinations)
 
     return false
+
+
+def found_changed(design: str, which: str) -> Callable[[int], bool]:
+    """One combination, or each, takes half as long again in the second study, and it is found."""
+    one = {name: levels[0] for name, levels in FEW[design].items()}
+
+    def found(seed: int) -> bool:
+        first, second = (
+            study(
+                FEW[design],
+                lambda w, times=times: 10.0 * (times if which == "all" or w == one else 1.0),
+                seed=2 * seed + at,
+            )
+            for at, times in ((0, 1.0), (1, 1.5))
+        )
+        changed = [dict(each.where) for each in compare(first, second).combinations if each.certain]
+        return one in changed
+
+    return found
 
 
 def fewer_blocks(blocks: tuple[int, int]) -> Callable[[int], bool]:
@@ -130,14 +155,22 @@ COMPARISONS = (
         for blocks in (2, 3, 4)
     }
     | {
-        f"{'slow first runs' if noise is None else 'two modes'}, {design}, {blocks} blocks": (
-            nothing_changed(design, blocks, noise)
-        )
+        f"{runs}, {design}, {blocks} blocks: {what}": nothing_changed(design, blocks, noise, what)
         for design in FEW
-        for blocks, noise in ((2, two_modes(0.5, 2, 0.01)), (3, None))
+        for runs, blocks, noise in (
+            ("two modes", 2, HALF_TWICE),
+            ("two modes", 3, HALF_TWICE),
+            ("slow first runs", 3, None),
+        )
+        for what in (AVERAGE, COMBINATION)
     }
     | {
         f"fewer blocks, {first} and {second}": fewer_blocks((first, second))
         for first, second in ((2, 3), (2, 8), (8, 2), (3, 8))
     }
 )
+CHANGED = {
+    f"{which} of {design} by half": found_changed(design, which)
+    for design in ("2 combinations", "4 combinations", "12 combinations")
+    for which in ("one", "all")
+}

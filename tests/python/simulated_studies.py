@@ -13,7 +13,6 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,10 @@ import numpy as np
 from tailrace.study.analysis.effects import analyse
 from tailrace.study.analysis.expect import Judgement, evaluate
 from tailrace.study.analysis.findings import Found
-from tailrace.study.analysis.trends import FLAT, Trend, TrendShape
 
 from .simulated_adaptive import ADAPTIVE
 from .simulated_averages import AVERAGES, best_speedup_missed
-from .simulated_comparisons import COMPARISONS
+from .simulated_comparisons import CHANGED, COMPARISONS
 from .simulated_curves import (
     CROSSING,
     RANKS,
@@ -41,6 +39,7 @@ from .simulated_first_runs import FIRST_RUNS, TWO_BLOCKS, finds_what_is_slower
 from .simulated_fractions import FRACTIONS
 from .simulated_gaps import GAPPY
 from .simulated_shares import SHARES
+from .simulated_trends import TRENDS
 from .study_data import study
 
 Noise = Callable[[np.random.Generator, Where], float]
@@ -92,104 +91,6 @@ def nothing(layout: str, noise: str, blocks: int, failing: float) -> Callable[[i
             seed=seed,
         )
         return says_something(found_in(measured))
-
-    return false
-
-
-# --- trends
-
-TRUTHS = {
-    "falls": (10, 8, 6.4, 5.1, 4.1, 3.3),
-    "falls, then flat": (10, 5, 5, 5, 5, 5),
-    "falls ever less": (10, 7, 5.8, 5.2, 5.0, 4.9),
-    "turns": (10, 7, 5, 5.2, 7, 10),
-    "flat bottom": (10, 6, 5, 5, 5, 8),
-    "rises first": (10, 11.5, 8, 6, 5, 4),
-    "saw": (10, 8, 9, 7, 8, 6),
-    "rises": (5, 5, 5.5, 6, 7, 9),
-    "rises, then flat": (5, 10, 10, 10, 10, 10),
-    "flat, then falls": (10, 10, 10, 10, 7, 5),
-    "falls, flat, falls": (10, 6, 6, 6, 4, 3),
-    "rises, flat, rises": (3, 4, 4, 4, 6, 9),
-    "falls with one flat step": (10, 8, 6, 6, 4.5, 3.5),
-    "peak": (5, 7, 10, 10, 7, 5),
-    "one level out of line": (5, 5, 5, 5.6, 5, 5),
-}
-
-
-def _denies_plateau(along: Trend, truth: Mapping[int, float]) -> bool:
-    """Whether its sentence says of a step that is none that it goes somewhere."""
-    levels, shape = list(along.curve.levels), along.shape
-    at, flat = levels.index, [(a, b) for a, b in pairwise(levels) if truth[a] == truth[b]]
-    if along.contrary or along.doubtful:
-        return False
-    told = [(one.since, one.to) for one in along.plateaus]
-    if any(before[1] == after[0] for before, after in pairwise(told)):
-        return False
-    last = along.settles if along.settles is not None else along.between[0]
-    falls = shape is TrendShape.TURNS or (
-        shape is TrendShape.IMPROVES
-        and (along.settles is not None or along.between == (levels[-1],))
-    )
-    since = along.best if shape is TrendShape.WORSENS else along.between[-1]
-    rises = shape in (TrendShape.TURNS, TrendShape.WORSENS, TrendShape.WORSENS_BEYOND)
-    return any(
-        ((falls and at(b) <= at(last)) or (rises and at(a) >= at(since)))
-        and not any(at(begin) <= at(a) and at(b) <= at(end) for begin, end in told)
-        for a, b in flat
-    )
-
-
-def false_trend(along: Trend, truth: Mapping[int, float]) -> bool:
-    """Whether its sentence says of some level what is not so by more than 1 %."""
-    if _denies_plateau(along, truth):
-        return True
-    levels = list(along.curve.levels)
-    first, last, best = levels[0], levels[-1], along.best
-    if along.shape in (TrendShape.UNCLEAR, TrendShape.PEAKS):
-        ends = max(truth[first], truth[last])
-        return along.shape is TrendShape.PEAKS and truth[along.peak] <= ends
-    if along.shape is TrendShape.FLAT:
-        return max(truth.values()) / min(truth.values()) > 1 + FLAT
-    if along.contrary:
-        (a, b), *_ = along.contrary
-        rises = levels.index(a) < levels.index(best)
-        return (truth[b] / truth[a] > 1) != rises
-    if along.settles is not None:
-        after = [truth[level] for level in levels if level >= along.settles]
-        too_uneven = along.settles_flat and max(after) / min(after) > (1 + FLAT) ** 2
-        return truth[first] <= truth[along.settles] or too_uneven
-    if along.doubtful:
-        return False
-    if along.shape is TrendShape.IMPROVES and along.between != (last,):
-        return truth[best] >= truth[first]
-    turn = [level for level in along.between if truth[level] <= min(truth.values()) * 1.01]
-    down = [b for b in levels if b <= min(along.between)]
-    up = [b for b in levels if b >= max(along.between)]
-    falls = all(truth[b] < truth[a] * (1 + FLAT) for a, b in pairwise(down))
-    rises = all(truth[b] > truth[a] / (1 + FLAT) for a, b in pairwise(up))
-    if along.shape is TrendShape.WORSENS:
-        return truth[last] <= truth[first] or not all(
-            truth[b] > truth[a] / (1 + FLAT) for a, b in pairwise(levels)
-        )
-    if along.shape is TrendShape.WORSENS_BEYOND:
-        return truth[last] <= truth[max(along.between)] or not rises
-    return not turn or not falls or not rises
-
-
-def trends(name: str, scatter: float, blocks: int) -> Callable[[int], bool]:
-    truth = dict(zip(RANKS, TRUTHS[name], strict=True))
-
-    def false(seed: int) -> bool:
-        measured = study(
-            {"ranks": RANKS},
-            lambda where: truth[where["ranks"]],
-            blocks=blocks,
-            scatter=scatter,
-            block_scatter=0.05,
-            seed=seed,
-        )
-        return any(false_trend(along, truth) for along in found_in(measured).trends)
 
     return false
 
@@ -425,13 +326,6 @@ def _cases() -> dict[str, Case]:
         for blocks, failing in ((3, 0.0), (5, 0.1))
     }
     found |= {
-        f"trend, {name}, scatter {scatter:.0%}, {blocks} blocks": Case(
-            trends(name, scatter, blocks)
-        )
-        for name in TRUTHS
-        for scatter, blocks in ((0.03, 3), (0.1, 5))
-    }
-    found |= {
         f"crossover, {name}, {blocks} blocks{', scatter grows' if growing else ''}": Case(
             crossovers(name, blocks, growing)
         )
@@ -460,8 +354,12 @@ def _cases() -> dict[str, Case]:
         ("adaptive", ADAPTIVE),
         ("slow first runs", FIRST_RUNS),
         ("two blocks", TWO_BLOCKS),
+        ("trend", TRENDS),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
+    found |= {
+        f"planted: two studies, {name}": Case(each, at_least=0.9) for name, each in CHANGED.items()
+    }
     return found | {
         "does not matter, but 6 %": Case(
             denied(six_percent, LAYOUTS["4 × 2 × 3"], 0.03, "where it writes")

@@ -22,6 +22,8 @@ RUNS_AT_LEAST = 3
 # a run takes longer now and then.
 BLOCKS_AT_LEAST = 3
 WAYS_AT_MOST = 10_000
+# Of a change that chance makes more often than this nobody is told.
+RARE = 0.05
 ROUNDING = 1e-9
 
 
@@ -69,7 +71,24 @@ def by_chance(first: Runs, second: Runs) -> Sequence[float]:
     joint = np.concatenate(own)
     enough = np.minimum(first.counts, second.counts) >= RUNS_AT_LEAST
     chances = np.maximum(_chances(first, second, *own), _chances(first, second, joint, joint))
-    return [float(chance) for chance in np.where(enough, chances, 1.0)]
+    chances = np.where(enough, chances, 1.0)
+    for at in np.flatnonzero(chances <= RARE):
+        pool = _where_alike(first, second, int(at))
+        chances[at] = max(chances[at], _chances(first, second, pool, pool)[at])
+    return [float(chance) for chance in chances]
+
+
+def _where_alike(first: Runs, second: Runs, at: int) -> np.ndarray:
+    """What runs differ by if this combination has not changed: its runs of both studies are then of
+    one kind, and lie as far from their common median as such runs do. All of one study in one mode,
+    and all of the other in another, say of each study by itself that such runs do not scatter."""
+    logs = np.concatenate([first.logs[at], second.logs[at]])[None, :]
+    relative = np.array([(first.relative[at] + second.relative[at]) / 2])
+    others = [
+        Runs(np.delete(side.logs, at, axis=0), np.delete(side.relative, at)).away()
+        for side in (first, second)
+    ]
+    return np.concatenate([*others, Runs(logs, relative).away()])
 
 
 def dealt_out(runs: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
