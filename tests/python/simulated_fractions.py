@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 
 from tailrace.study.analysis import aliasing
 from tailrace.study.analysis.effects import Effect, analyse
+from tailrace.study.analysis.expect import evaluate
 from tailrace.study.analysis.findings import find
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.view import View
@@ -115,3 +117,46 @@ def false_of(design: str, name: str) -> Callable[[int], bool]:
 
 
 FRACTIONS = {f"{design}, {name}": false_of(design, name) for design in DESIGNS for name in PLANTED}
+
+
+def _expects(names: tuple[str, str], planted: Planted) -> list[tuple[dict[str, Any], set[str]]]:
+    """Statements about two factors, and the answers to each that are false."""
+    one, other = names
+    matters = {"factor": one, "within": 0.05}
+    more = {"factor": one, "with": {other: "on"}, "than": {other: "off"}}
+    size = planted.get((one,), 0.0)
+    wrong = "held" if abs(size) < math.log(1.05) else "not held"
+    there = {"claim": "?", "where": {other: "on"}, "matters": matters}
+    return [
+        ({"claim": "?", "faster": {"factor": one, "level": "off", "than": "on"}}, {wrong}),
+        ({"claim": "?", "matters": matters}, {wrong}),
+        (there, {wrong}),
+        ({"claim": "?", "matters_more": more}, {"held", "not held"}),
+    ]
+
+
+def false_answers(design: str, name: str) -> Callable[[int], float]:
+    """The share of statements about one factor, alone and with another, whose answer is false, and
+    not hedged. Neither acts together with any; three others look like f4 in resolution 4."""
+    planted = PLANTED[name]
+    asked = _expects(("f4" if name.startswith("three") else "f3", "f5"), planted)
+
+    def false(seed: int) -> float:
+        study = measured(design, planted, seed, expect=[given for given, _ in asked])
+        return float(
+            np.mean(
+                [
+                    str(answer.answer) in wrong and "unless three others" not in answer.evidence
+                    for answer, (_, wrong) in zip(evaluate(study), asked, strict=True)
+                ]
+            )
+        )
+
+    return false
+
+
+ANSWERS = {
+    f"{design}, {name}": false_answers(design, name)
+    for design in DESIGNS
+    for name in ("an interaction", "a factor that an interaction hides", "three that act together")
+}

@@ -36,7 +36,7 @@ from .simulated_curves import (
 from .simulated_dependent import LEVELS_THAT_DEPEND
 from .simulated_failures import FAILING
 from .simulated_first_runs import FIRST_RUNS, TWO_BLOCKS, finds_what_is_slower
-from .simulated_fractions import FRACTIONS
+from .simulated_fractions import ANSWERS, FRACTIONS
 from .simulated_gaps import GAPPY
 from .simulated_shares import SHARES
 from .simulated_trends import TRENDS
@@ -297,10 +297,10 @@ EXPECTED = {
 
 @dataclass(frozen=True)
 class Case:
-    """`happens`: whether it does in the study of that seed. It should in `at_most` of all, or, of
-    what is planted, in `at_least`."""
+    """`happens`: whether it does in the study of that seed, or in which share of its answers. It
+    should in `at_most` of all, or, of what is planted, in `at_least`."""
 
-    happens: Callable[[int], bool]
+    happens: Callable[[int], float]
     at_most: float = 0.05
     at_least: float = 0.0
 
@@ -346,6 +346,7 @@ def _cases() -> dict[str, Case]:
     for sort, cases in (
         ("average", AVERAGES),
         ("fraction", FRACTIONS),
+        ("expectations of a fraction", ANSWERS),
         ("dependent levels", LEVELS_THAT_DEPEND),
         ("two studies", COMPARISONS),
         ("slow runs fail", FAILING),

@@ -139,6 +139,24 @@ def test_a_fraction_decides_only_what_it_can_tell(design, asked, answer):
     assert ("from interactions of other factors" in found.evidence) == (answer == "undecided")
 
 
+@pytest.mark.parametrize(
+    ("design", "asked", "hedged"),
+    [
+        ("resolution 4, 6 factors", {}, True),
+        ("resolution 5, 6 factors", {}, False),
+        ("resolution 5, 6 factors", {"where": {"f0": "on"}}, True),
+    ],
+)
+def test_what_three_factors_together_would_look_like_is_held_unless_they_do(design, asked, hedged):
+    """f0 × f1 × f2 looks like f4 in resolution 4, which does nothing itself."""
+    faster = {"factor": "f4", "level": "off", "than": "on"}
+    expect = [{"claim": "Off is faster.", "faster": faster, **asked}]
+    planted = {("f0", "f1", "f2"): 0.67} if "4" in design else {("f4",): 0.3}
+    (found,) = Summary(simulated_fractions.measured(design, planted, 1, expect=expect)).answers
+    assert str(found.answer) == "held"
+    assert found.evidence.endswith("; unless three others act together") == hedged
+
+
 @pytest.mark.whole
 def test_few_fractions_without_effect_are_said_to_have_one(tmp_path):
     summaries = [

@@ -57,13 +57,32 @@ def hidden(study: Measured, effect: Effect) -> str:
 def undecided(study: Measured, expect: Expect) -> str:
     """Why a fraction decides nothing of a statement: it compares levels of so many factors that
     the design mixes up with interactions of two. Nothing where it may decide."""
-    if not study.is_fraction:
-        return ""
-    named = {name for name in _named(expect) if _is_mixed(study, (name,))}
-    mixed = _fraction_factors(study) if expect.everywhere else sorted(named)
-    if len(mixed) < (3 if study.is_screening else _fraction(study).resolution) - 2:
+    mixed = _compared(study, expect)
+    if not mixed or len(mixed) < _resolution(study) - 2:
         return ""
     return f"; this design cannot tell {words.joined(mixed)} from interactions of other factors"
+
+
+def unless_three(study: Measured, expect: Expect) -> str:
+    """What must be said of a statement that a fraction decides, but mixes up with interactions of
+    three."""
+    mixed = _compared(study, expect)
+    if not mixed or len(mixed) != _resolution(study) - 3:
+        return ""
+    return "; unless three others act together"
+
+
+def _compared(study: Measured, expect: Expect) -> list[str]:
+    """The factors of the fraction whose levels are compared; none where all of them were run."""
+    if not study.is_fraction:
+        return []
+    if expect.everywhere:
+        return _fraction_factors(study)
+    return sorted(name for name in _named(expect) if _is_mixed(study, (name,)))
+
+
+def _resolution(study: Measured) -> int:
+    return 3 if study.is_screening else _fraction(study).resolution
 
 
 def _named(expect: Expect) -> set[str]:

@@ -100,6 +100,9 @@ class _Statement:
                 found = replace(found, answer=Judgement.UNDECIDED)
             if mixed := aliasing.undecided(self.study, self.expect):
                 found = replace(found, answer=Judgement.UNDECIDED, evidence=found.evidence + mixed)
+            elif found.answer is not Judgement.UNDECIDED:
+                unless = aliasing.unless_three(self.study, self.expect)
+                found = replace(found, evidence=found.evidence + unless)
         return Answer(
             claim=self.expect.claim,
             paper_value=self.expect.paper_value,
