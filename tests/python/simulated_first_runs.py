@@ -67,8 +67,8 @@ def held(blocks: int) -> Callable[[int], bool]:
 
 
 def matters_more(blocks: int) -> Callable[[int], bool]:
-    """That y is slower by more with the one target than with the other, or by less, where it takes
-    20 % longer with both."""
+    """That y is slower by more with the one target than with the other, where it takes 20 % longer
+    with both."""
     more = {"factor": "tool", "with": {"target": "b"}, "than": {"target": "a"}}
 
     def false(seed: int) -> bool:
@@ -80,7 +80,7 @@ def matters_more(blocks: int) -> Callable[[int], bool]:
             expect=[{"claim": "?", "matters_more": more}],
         )
         (answer,) = evaluate(slow_first_runs(measured, 1.5))
-        return answer.answer in (Judgement.HELD, Judgement.NOT_HELD)
+        return answer.answer is Judgement.HELD
 
     return false
 

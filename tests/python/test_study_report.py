@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -105,7 +106,8 @@ def test_without_runs_everything_is_undecided(given):
         measured.plan, measured.runs.assign(status="failed", reason="no space left on device")
     )
     assert [answer.answer for answer in evaluate(failed)] == ["undecided"]
-    assert "nothing to report yet" in Summary(failed).headline
+    said = "96 runs of 96 failed (most often: no space left on device)"
+    assert said in Summary(failed).headline
 
 
 def test_an_expectation_is_hardly_ever_held_by_chance():
@@ -317,6 +319,18 @@ def test_two_studies_on_a_page_and_in_the_terminal(tmp_path):
     # 32 combinations, those that changed ringed; a chart for each of the four factors
     assert text.count('<circle class="dot') == 32 and 'hue-2 front"' in text
     assert text.count("<figcaption>") == 4
+
+
+def test_studies_in_different_units_are_not_compared():
+    def printed_in(unit: str) -> Measured:
+        times = {"response": "t", "others": {"t": lambda where, elapsed_s: elapsed_s}}
+        measured = study({"tool": ["x", "y"]}, lambda where: 10.0, **times)
+        said = {"responses": {"t": {"words": "wait", "unit": unit, "better": "less"}}}
+        return replace(measured, plan={**measured.plan, "study": said})
+
+    comparison.compare(printed_in("s"), printed_in("s"))
+    with pytest.raises(TailraceError, match="have t in different units: s and ms"):
+        comparison.compare(printed_in("s"), printed_in("ms"))
 
 
 def test_studies_of_different_factors_are_not_compared():

@@ -113,6 +113,13 @@ def dealt_out(runs: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
     return float(np.mean(np.abs(sums) >= abs(sums[0]) * (1 - ROUNDING)))
 
 
+def tells_nothing(levels: int, combinations: int, blocks: int) -> bool:
+    """Whether no factor of so many levels can be beyond chance, however far apart they lie: of two
+    blocks of three combinations 6 of 36 ways look as much like an effect, of two levels in four
+    combinations 2 of 36, and of four levels 24 of 576."""
+    return blocks < BLOCKS_AT_LEAST and (combinations < 4 or (combinations == 4 and levels < 4))
+
+
 def dealt_out_in_blocks(directions: np.ndarray, logs: np.ndarray) -> float:
     """The chance that the combinations' means differ as much in these orthonormal directions
     (combinations × directions) if the runs of each block were dealt out to the combinations anew:

@@ -170,6 +170,13 @@ def _tables(first: Measured, second: Measured) -> tuple[Layout, Layout]:
             + " and ".join(printable(study.response.column) for study in (first, second)),
             "compare studies of one response",
         )
+    if first.response.unit != second.response.unit:
+        units = [printable(study.response.unit) or "no unit" for study in (first, second)]
+        raise TailraceError(
+            f"the two studies have {printable(first.response.column)} in different units:"
+            f" {' and '.join(units)}",
+            "compare studies whose programs print it in one unit",
+        )
     varied = [{factor.name for factor in study.varied} for study in (first, second)]
     if extra := sorted(n for n in varied[0] ^ varied[1] if not _in_both(first, second, n)):
         raise TailraceError(

@@ -384,7 +384,8 @@ def _quiet_finding(study: Measured, view: View, effect: Effect) -> StudyFinding:
     factor, response = study.factor(effect.factors[0]), study.response.words
     about = words.subject(factor)
     if view.does_not_matter(effect):
-        where = "" if view.matters_nowhere(factor.name) else "on the average of everything else, "
+        alone = len(study.varied) == 1 or view.matters_nowhere(factor.name)
+        where = "" if alone else "on the average of everything else, "
         unless = aliasing.hidden(study, effect)
         text = f"{unless}{where}{about} does not matter to {response}"
         return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size)

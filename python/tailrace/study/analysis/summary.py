@@ -2,6 +2,7 @@
 prints."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ from scipy import stats
 
 from tailrace.names import printable
 from tailrace.output import SCHEMA
-from tailrace.study.analysis import words
+from tailrace.study.analysis import by_chance, words
 from tailrace.study.analysis.cautions import (
     Caution,
     bounded,
@@ -48,6 +49,8 @@ from tailrace.study.definition.columns import RunStatus
 from tailrace.units import count
 
 HEADLINE_FINDINGS = 2
+# How runs ended, and not what they say of the response.
+_WITHOUT_RATIO = (FindingKind.WRONG_DATA, FindingKind.RUNS)
 
 
 @dataclass(frozen=True)
@@ -156,15 +159,21 @@ class Summary:
     def headline(self) -> str:
         """The answer: what the study's paper said, where it did, and what was found."""
         if self.study.done.empty:
-            name = printable(self.study.plan["name"])
-            return f"No run of {name} has finished well; there is nothing to report yet."
+            return self._nothing()
         findings = self._telling()
-        sentences = (
-            [_sentence(finding.text.removesuffix(AVERAGED)) for finding in findings]
-            if findings
-            else [self._uncertain()]
-        )
+        sentences = [_sentence(finding.text.removesuffix(AVERAGED)) for finding in findings]
+        if all(finding.kind in _WITHOUT_RATIO for finding in findings):
+            sentences.append(self._uncertain())
         return ". ".join([*sentences, *self._verdict()]) + "."
+
+    def _nothing(self) -> str:
+        """Where no run has ended well: how they ended."""
+        name = printable(self.study.plan["name"])
+        ended = [finding for finding in self.found.findings if finding.kind in _WITHOUT_RATIO]
+        how = [f"{one.text}{f' ({one.evidence})' if one.evidence else ''}" for one in ended]
+        if not how:
+            return f"No run of {name} has finished well; there is nothing to report yet."
+        return f"No run of {name} has finished well: {words.joined(how)}."
 
     def _telling(self) -> list[StudyFinding]:
         """What must be said first, the findings that are worth most, and one that says what does
@@ -198,10 +207,34 @@ class Summary:
             return _sentence(f"{text}, and nothing was varied")
         if self.ran.done.empty:
             return f"One combination was {on_models(self.study)}, and none was run"
+        known = typical_values(self._ran_table(response))
+        if len(known.where) == 1:
+            place = words.places(self.study.varied, self._varied(known.where[0]))
+            value = response.text(float(known.value[0]))
+            return f"{_sentence(response.words)} is {value} with {place}, and not known elsewhere"
         if self.analysis.blocks < 2:
             return "With one run of each combination nothing is certain yet"
+        levels = max(len(np.unique(codes)) for codes in self._ran_table(response).codes.T)
+        if by_chance.tells_nothing(levels, len(known.where), self.analysis.blocks):
+            return (
+                f"Two blocks of {len(known.where)} combinations cannot tell a difference from"
+                f" chance{self._ends(known)}; a study with a third (--set repetitions=3) can"
+            )
         why = f": {self._opened}" if self._opened else ""
         return f"These runs cannot tell yet what matters to {response.words}{why}"
+
+    def _varied(self, where: Mapping[str, Any]) -> dict[str, Any]:
+        return {factor.name: where[factor.name] for factor in self.study.varied}
+
+    def _ends(self, known: TypicalValues) -> str:
+        """The least and the most of what was measured, of which nothing is said to be certain."""
+        response, factors = self.study.response, self.study.varied
+        least, most = (
+            f"{response.text(float(known.value[at]))} with"
+            f" {words.places(factors, self._varied(known.where[at]))}"
+            for at in (int(np.argmin(known.value)), int(np.argmax(known.value)))
+        )
+        return f": {response.words} was {least} and {most}"
 
     def _verdict(self) -> list[str]:
         """How the expectations came out, in one sentence."""

@@ -43,7 +43,7 @@ def named(factor: StudyFactor, level: Any) -> str:
         return (
             text
             if text.endswith(_NOUNS[factor.kind])
-            else f"{text} {_NOUNS[factor.kind][int(level != 1)]}"
+            else f"{text} {_NOUNS[factor.kind][int(str(level) != '1')]}"
         )
     if factor.kind in _OF_KIND:
         return _OF_KIND[factor.kind].format(text, name=spaced(factor.name))
