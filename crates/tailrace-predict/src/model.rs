@@ -32,6 +32,8 @@ pub struct Parameters {
     pub scattered_write: f64,
     /// What synchronising a file takes to which nothing was written since the last time.
     pub synchronize_clean: f64,
+    /// What locking or unlocking a file takes more to which the rank wrote since it last did.
+    pub lock_after_write: f64,
     /// What a write takes on its way beyond its bytes, and what more if it is scattered.
     pub sent_write: f64,
     pub sent_scattered_write: f64,
@@ -109,6 +111,8 @@ pub struct Modelled<'a> {
     files: ByFile<File>,
     /// By node.
     writers: Vec<Writer>,
+    /// By rank: the file to which it wrote last, until it locks or unlocks that.
+    unlocked: Vec<Option<u32>>,
 }
 
 /// A node that writes: when the way is free of what it wrote.
@@ -121,6 +125,7 @@ struct Writer {
 /// A call, or several as one, of a node: what is asked, and when.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
+    rank: u32,
     node: u32,
     now: f64,
     call: &'a FileCall,
@@ -157,11 +162,15 @@ impl<'a> Modelled<'a> {
             named: 0.,
             files: ByFile::default(),
             writers: Vec::new(),
+            unlocked: Vec::new(),
         }
     }
 
     fn write(&mut self, asked: &Asked<'_>) -> f64 {
-        let (parameters, Asked { node, now, call, together }) = (self.parameters, *asked);
+        let (parameters, Asked { rank, node, now, call, together }) = (self.parameters, *asked);
+        if parameters.lock_after_write > 0. {
+            *place(&mut self.unlocked, rank) = Some(call.file);
+        }
         let file = self.files.of(node, call.file);
         let begin = call.offset.unwrap_or(file.next);
         let is_scattered = begin != file.next;
@@ -236,7 +245,8 @@ impl<'a> Modelled<'a> {
 
     fn other(&mut self, asked: &Asked<'_>) -> f64 {
         let Parameters { drains, rereads, synchronize_clean, metadata, .. } = *self.parameters;
-        let Asked { node, now, call, together } = *asked;
+        let Asked { node, now, call, together, .. } = *asked;
+        let after_write = self.after_write(asked);
         let file = self.files.of(node, call.file);
         match call.access {
             Access::Open => file.open += 1,
@@ -252,7 +262,7 @@ impl<'a> Modelled<'a> {
         if let Some(from) = call.drops().filter(|_| file.drained <= now) {
             file.known.cut(from);
         }
-        let mut cost = self.parameters.calls[call.access as usize];
+        let mut cost = self.parameters.calls[call.access as usize] + after_write;
         if call.access == Access::Synchronize && !std::mem::take(&mut file.is_dirty) {
             cost = synchronize_clean;
         }
@@ -263,6 +273,19 @@ impl<'a> Modelled<'a> {
             return self.named.max(begin + cost);
         }
         begin + cost
+    }
+
+    /// What a lock takes more as it follows a write of its rank.
+    fn after_write(&mut self, asked: &Asked<'_>) -> f64 {
+        let Asked { rank, call, .. } = *asked;
+        let last = self.unlocked.get_mut(rank as usize);
+        match last.filter(|last| call.access == Access::Lock && **last == Some(call.file)) {
+            Some(last) => {
+                *last = None;
+                self.parameters.lock_after_write
+            }
+            None => 0.,
+        }
     }
 }
 
@@ -297,7 +320,7 @@ impl FileSystem for Modelled<'_> {
         if self.parameters.behind_writes[call.access as usize] {
             now = now.max(self.writers.get(node as usize).map_or(0., |writer| writer.sent));
         }
-        let asked = Asked { node, now, call, together };
+        let asked = Asked { rank, node, now, call, together };
         let end = match call.access {
             Access::Write => self.write(&asked),
             Access::Read => self.read(&asked),

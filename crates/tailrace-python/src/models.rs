@@ -19,8 +19,8 @@ use tailrace_replay::program::FileCall;
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
 /// "never", "while_open" or "always". They may be left out: "link" in ns a byte; "servers", {"count",
 /// "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
-/// bytes, "hand_over" in ns}; "metadata" in ns a call. Raises KeyError, TypeError and ValueError for
-/// others.
+/// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" in ns. Raises KeyError,
+/// TypeError and ValueError for others.
 #[pyfunction]
 pub(crate) fn model_times(model: Bound<'_, PyDict>, calls: Vec<Call>) -> PyResult<Vec<i64>> {
     let parameters = parameters(&model)?;
@@ -117,6 +117,7 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         cached_read: number("cached_read")?,
         scattered_write: number("scattered_write")?,
         synchronize_clean: number("synchronize_clean")?,
+        lock_after_write: optional(model, "lock_after_write", |time| time.extract())?.unwrap_or(0.),
         sent_write: number("sent_write")?,
         sent_scattered_write: number("sent_scattered_write")?,
         arrival: number("arrival")?,

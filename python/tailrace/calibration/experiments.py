@@ -14,6 +14,7 @@ from functools import partial
 from statistics import fmean
 
 from tailrace.calibration import waiting
+from tailrace.calibration.locking import writes_under_locks
 from tailrace.calibration.probe import (
     KIB,
     MIB,
@@ -176,6 +177,7 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     after_a_pause,
     *(partial(waiting.on_own_writes, name) for name in waiting.USUAL),
     waiting.on_a_small_write,
+    writes_under_locks,
     reading,
     small_reads,
 )

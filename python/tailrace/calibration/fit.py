@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from tailrace.calibration.bucket import bucket
+from tailrace.calibration.locking import are_told, lock_after_write
 from tailrace.calibration.probe import SMALL, Samples, Sizes
 from tailrace.calibration.quantities import ENDLESS, quantity, rate
 from tailrace.calibration.waiting import USUAL
@@ -46,7 +47,7 @@ class Fit:
         )
         cache = self._cache(rates)
         self._bucket = bucket(rounds, rates.write.value, rates.copy_in.value)
-        self.model = Model(
+        model = Model(
             version=1,
             name=name,
             source=source,
@@ -55,6 +56,13 @@ class Fit:
             cache=cache,
             bucket=Bucket(bytes=self._bucket) if self._bucket else None,
         )
+        if not are_told(rounds):
+            self.unknown.append(
+                "what locks around writes take while ranks keep all processors busy, as others used"
+                " them"
+            )
+        more = {"lock_after_write": lock_after_write(rounds, model)}
+        self.model = model.model_copy(update={"calls": model.calls.model_copy(update=more)})
 
     def _calls(self, cache: ClientCache) -> CallCosts:
         return CallCosts(

@@ -93,6 +93,7 @@ class CallCosts(_Table):
     synchronize: Quantity
     synchronize_clean: Quantity = NOTHING
     lock: Quantity
+    lock_after_write: Quantity = NOTHING
     truncate: Quantity
     other: Quantity
 
@@ -259,6 +260,7 @@ class Model(_Table):
             "cached_read": cost(self.calls.cached_read),
             "scattered_write": cost(self.calls.scattered_write),
             "synchronize_clean": cost(self.calls.synchronize_clean),
+            "lock_after_write": cost(self.calls.lock_after_write),
             "sent_write": cost(self.calls.sent_write),
             "sent_scattered_write": cost(self.calls.sent_scattered_write),
             "arrival": cost(self.calls.arrival),

@@ -34,7 +34,7 @@ RUN_TO_RUN = 0.05
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
     "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write",
-    "arrival", "copy", "cached", "write", "read", "metadata",
+    "lock_after_write", "arrival", "copy", "cached", "write", "read", "metadata",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ const PLAIN: Parameters = Parameters {
     cached_read: 2.,
     scattered_write: 5.,
     synchronize_clean: 1.,
+    lock_after_write: 0.,
     sent_write: 0.,
     sent_scattered_write: 0.,
     arrival: 0.,
@@ -157,6 +158,27 @@ fn a_call_may_wait_behind_the_writes_of_other_files() {
 fn who_synchronizes_what_is_on_the_servers_pays_less() {
     let (write, sync) = (call(Access::Write, 0, 1), call(Access::Synchronize, 0, 0));
     assert_eq!(ends(&PLAIN, &[sync, write, sync, sync]), [1, 12, 26, 27]);
+}
+
+#[test]
+fn a_lock_takes_more_after_a_write_of_its_rank_to_that_file() {
+    let parameters = Parameters { lock_after_write: 7., ..PLAIN };
+    let calls = [
+        call(Access::Lock, 0, 0),   // 10
+        call(Access::Write, 0, 10), // 10 + 10
+        call(Access::Lock, 0, 0),   // gives it back: 10 + 7
+        call(Access::Lock, 0, 0),   // 10
+    ];
+    assert_eq!(ends(&parameters, &calls), [10, 30, 47, 57]);
+    // Where a lock drains, it first waits until all has come: at 30 + 10 × 4.
+    let drains = Parameters { drains: only(Access::Lock), ..parameters };
+    assert_eq!(ends(&drains, &calls), [10, 30, 87, 97]);
+    // What is written to another file, or by another rank, is no matter of this lock.
+    let other = FileCall { file: 1, ..calls[0] };
+    assert_eq!(ends(&parameters, &[calls[1], other]), [20, 30]);
+    let mut model = Modelled::new(&parameters, &[0, 0], false);
+    assert_eq!([model.end(0, 0, &calls[1]), model.end(1, 0, &calls[0])], [20, 10]);
+    assert_eq!(model.end(0, 20, &calls[2]), 37);
 }
 
 #[test]

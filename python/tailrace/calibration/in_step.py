@@ -1,0 +1,60 @@
+"""One of several processes that lock a part of a file, write it and unlock it, all in step, as the
+ranks of a library do that writes under locks: who is done waits, and keeps its processor meanwhile,
+as MPI does. Run by its path, with nothing of Tailrace, so that it starts quickly.
+
+    in_step.py PATH RANK RANKS STEPS BYTES DESCRIPTOR
+
+DESCRIPTOR is of memory that all share, a number of 8 bytes for each: how far it is. Each prints
+what the steps took, and for how long it had no processor just before or after them, s.
+"""
+
+import fcntl
+import mmap
+import os
+import sys
+from time import perf_counter
+
+# Another one that ended does not come.
+PATIENCE_S = 60.0
+# So long others are looked for that use the processors.
+LOOKS_S = 0.02
+
+
+def main() -> None:
+    path, (rank, ranks, steps, size, shared) = sys.argv[1], map(int, sys.argv[2:])
+    file, block = os.open(path, os.O_RDWR), os.urandom(size)
+    with mmap.mmap(shared, 8 * ranks) as memory, memoryview(memory).cast("q") as come:
+        _all_come(come, rank, 1)
+        pause_s = _longest_pause_s()
+        _all_come(come, rank, 2)
+        begin = perf_counter()
+        for step in range(steps):
+            offset = (step * ranks + rank) * size
+            fcntl.lockf(file, fcntl.LOCK_EX, size, offset)
+            os.pwrite(file, block, offset)
+            fcntl.lockf(file, fcntl.LOCK_UN, size, offset)
+            _all_come(come, rank, step + 3)
+        took_s = perf_counter() - begin
+        pause_s = max(pause_s, _longest_pause_s())
+    print(took_s, pause_s)
+
+
+def _longest_pause_s() -> float:
+    longest, begin = 0.0, perf_counter()
+    before = begin
+    while before < begin + LOOKS_S:
+        now = perf_counter()
+        longest, before = max(longest, now - before), now
+    return longest
+
+
+def _all_come(come: memoryview, rank: int, step: int) -> None:
+    come[rank] = step
+    deadline = perf_counter() + PATIENCE_S
+    while min(come) < step:
+        if perf_counter() > deadline:
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""What writes under locks take, and what of that the rest of a model does not say.
+
+A library that locks what it writes (ROMIO on most file systems that nodes share) waits in its locks
+for the client's own work on each write, as nothing is gathered any more. So it is measured as such
+libraries do it: lock, write, unlock, by one process alone, and by as many as there are processors,
+in step, where a client in user space finds no processor that stands idle. Where somebody else uses
+the processors, the steps of several tell nothing: they wait for each other.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tailrace import engine
+from tailrace.calibration.probe import SMALL, Probe, Samples, Sizes
+from tailrace.calibration.quantities import quantity
+from tailrace.predict.model import NOTHING, Model, Quantity
+from tailrace.units import to_seconds
+
+PROGRAM = Path(__file__).with_name("in_step.py")
+STEPS = 32
+# More processes tell little more, and take long to start.
+MOST_IN_STEP = 8
+LONGEST_S = 120.0
+# Who goes on without waiting is without a processor for so long only where another has it.
+QUIET_S = 1e-3
+PREFIX = "locked_by_"
+
+
+def writes_under_locks(probe: Probe, sizes: Sizes) -> Samples:
+    """What a step takes, s, by one process, and by several if they have the processors."""
+    found = {}
+    for count in sorted({1, _several()}):
+        step_s, is_quiet = _in_step(probe, count)
+        if is_quiet or count == 1:
+            found[f"{PREFIX}{count}"] = step_s
+    return found
+
+
+def are_told(rounds: Sequence[Samples]) -> bool:
+    """Whether several had the processors in any round."""
+    return any(f"{PREFIX}{_several()}" in samples for samples in rounds)
+
+
+def _several() -> int:
+    return min(len(os.sched_getaffinity(0)), MOST_IN_STEP)
+
+
+def _in_step(probe: Probe, count: int) -> tuple[float, bool]:
+    path = probe.new_path()
+    file, _ = probe.create(path)
+    os.fsync(file)
+    os.close(file)
+    with tempfile.TemporaryFile() as shared:
+        shared.truncate(8 * count)
+        words = [str(number) for number in (count, STEPS, SMALL, shared.fileno())]
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-I", PROGRAM, path, str(rank), *words],
+                stdout=subprocess.PIPE,
+                pass_fds=[shared.fileno()],
+            )
+            for rank in range(count)
+        ]
+        try:
+            answers = [process.communicate(timeout=LONGEST_S)[0] for process in processes]
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+    took_s, pauses_s = zip(*(map(float, answer.split()) for answer in answers), strict=True)
+    return max(took_s) / STEPS, max(pauses_s) < QUIET_S
+
+
+def lock_after_write(rounds: Sequence[Samples], model: Model) -> Quantity:
+    """What a lock takes more that follows a write: what a step takes beyond what the model says of
+    its calls. At least what it is by one process, at most by several, and as much is expected: who
+    writes alone seldom locks."""
+    by_count: dict[int, list[float]] = {}
+    for samples in rounds:
+        for name, step_s in samples.items():
+            if name.startswith(PREFIX):
+                by_count.setdefault(int(name.removeprefix(PREFIX)), []).append(step_s)
+    found = [
+        quantity(np.clip(np.asarray(taken) - _predicted_step_s(model, count), 0, None))
+        for count, taken in sorted(by_count.items())
+    ]
+    if not found:
+        return NOTHING
+    value = found[-1].value
+    low, high = min(each.low for each in found), max(each.high for each in found)
+    return Quantity(value=value, low=low, high=high)
+
+
+def _predicted_step_s(model: Model, count: int) -> float:
+    """By the model without that: all write at once, as they do in step."""
+
+    def calls(rank: int) -> list[tuple[str, int, int, int]]:
+        places = [(step * count + rank) * SMALL for step in range(STEPS)]
+        return [
+            call
+            for place in places
+            for call in (("lock", 0, 0, 0), ("write", 0, place, SMALL), ("lock", 0, 0, 0))
+        ]
+
+    ends = engine.model_ends(model.parameters(), [0] * count, [*map(calls, range(count))])
+    return to_seconds(max(ends)) / STEPS

@@ -1,0 +1,64 @@
+"""What writes under locks take beyond the rest of a model, by arithmetic and by a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tailrace import engine
+from tailrace.calibration import locking
+from tailrace.calibration.probe import SMALL, Probe, Sizes
+from tailrace.predict.model import Model, Quantity, load
+
+from .test_model import toml, written
+
+STEP = [("lock", 0, 0, 0), ("write", 0, 0, SMALL), ("lock", 0, 0, 0)]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Model:
+    """A lock takes 0.1 ms and a write 0.2 beyond its bytes, of which 4,096 take 1 ms to come; the
+    write waits for its own, and a lock for all."""
+    figures = {"lock": "1e-4", "write": "2e-4", "copy_in": "1e15", "write_rate": "4.096e6"}
+    return load(written(tmp_path, toml(**figures, drains='["lock"]')))
+
+
+def test_what_a_step_takes_more_is_the_locks(model: Model) -> None:
+    """By one process 0.1 + 0.2 + 1 + 0.1 = 1.4 ms; where two write at once, the bytes of both."""
+    by_one, by_two = 1.4e-3, 2.4e-3
+    assert locking._predicted_step_s(model, 1) == pytest.approx(by_one)
+    assert locking._predicted_step_s(model, 2) == pytest.approx(by_two)
+    rounds = [
+        {"locked_by_1": by_one + 0.1e-3, "locked_by_2": by_two + 1.9e-3, "lock": 1.0}
+        for _ in range(3)
+    ]
+    found = locking.lock_after_write(rounds, model)
+    assert (found.low, found.value, found.high) == pytest.approx((0.1e-3, 1.9e-3, 1.9e-3))
+    # others had the processors whenever there were two
+    alone = [{"locked_by_1": by_one + 0.1e-3}] * 3
+    found = locking.lock_after_write(alone, model)
+    assert (found.low, found.value, found.high) == pytest.approx((0.1e-3,) * 3)
+    # no less than nothing
+    faster = [{"locked_by_1": by_one / 2}] * 3
+    assert locking.lock_after_write(faster, model).value == 0
+
+
+def test_a_model_takes_as_much_for_a_write_under_locks(model: Model) -> None:
+    """1.4 ms, and 1.9 more when the second lock, which gives the first back, follows the write;
+    the next step's first lock follows none."""
+    more = Quantity(value=1.9e-3, low=1.9e-3, high=1.9e-3)
+    calls = model.calls.model_copy(update={"lock_after_write": more})
+    parameters = model.model_copy(update={"calls": calls}).parameters()
+    taken = engine.model_times(parameters, [*STEP, *STEP])
+    assert taken == [100_000, 1_200_000, 2_000_000] * 2
+
+
+def test_processes_in_step_write_all_their_parts(tmp_path: Path) -> None:
+    probe = Probe(tmp_path)
+    for count in (1, 2):
+        step_s, _ = locking._in_step(probe, count)
+        assert step_s > 0
+        path = tmp_path / f"probe-{count}"
+        assert path.stat().st_size == count * locking.STEPS * SMALL
+    assert "locked_by_1" in locking.writes_under_locks(probe, Sizes(SMALL, SMALL))
