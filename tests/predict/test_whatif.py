@@ -70,6 +70,23 @@ def test_a_file_system_twice_as_fast_halves_the_time_in_files(trace, times) -> N
     )
 
 
+def test_no_efficiency_is_above_one_where_an_ideal_network_brings_calls_in_a_worse_order(
+    trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, useful = Run(trace), [50, 30]
+
+    def replayed(change, edge="value", network=True, files=True) -> dict[str, object]:
+        # 200 ns, 300 without a network, 100 without files as well
+        return {"runtime_ns": 200 if network else 300 if files else 100, "useful_ns": useful}
+
+    monkeypatch.setattr(run, "_replay", replayed)
+    found = run.predict(Change(compute=2)).efficiency
+    assert found == {
+        "parallel": 40 / 200, "load_balance": 40 / 50, "serialization": 50 / 100,
+        "io": 100 / 200, "transfer": 1,
+    }  # fmt: skip
+
+
 def test_processors_twice_as_fast_halve_the_rest(trace, times) -> None:
     runtime, io, _ = times
     found, *_ = predicted_ns(Run(trace), Change(compute=2))
