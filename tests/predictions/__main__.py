@@ -102,7 +102,12 @@ def _predicted(
     family: Sequence[Case], beds: Sequence[Bed], models: Mapping[Bed, Model], folder: Path
 ) -> Told:
     # what slower links change is much the same for cases of one family
-    places = [Place(c, bed) for c in family for bed in beds if not bed.is_slow or c == family[0]]
+    places = [
+        Place(case, bed)
+        for case in family
+        for bed in beds
+        if (not case.beds or bed.bed in case.beds) and (not bed.is_slow or case == family[0])
+    ]
     traces = {place: record(place.case, place.bed, folder).trace for place in places}
     return predicted(places, traces, models)
 

@@ -26,7 +26,7 @@ RATE = "100mbit"
 SLOW_RATE = "50mbit"
 # Of all processors, what others may use for a run to count.
 MOST_LOAD = 0.15
-PROBE_S = 0.25
+PROBE_S = 0.15
 PATIENCE_S = 1800.0
 LONGEST_RUN_S = 300.0
 

@@ -11,7 +11,16 @@ from minijinja import Environment
 
 from .machine import MOST_LOAD
 from .moves import Kind
-from .scores import MOST_NOISE, NOTABLE_CHANGE, Pair, Summary, named_better, scored, summary
+from .scores import (
+    LEAST_CHANGE_S,
+    MOST_NOISE,
+    NOTABLE_CHANGE,
+    Pair,
+    Summary,
+    named_better,
+    scored,
+    summary,
+)
 
 
 def page(
@@ -54,6 +63,7 @@ def page(
         told=told,
         most_load=f"{MOST_LOAD:.0%}",
         notable_change=f"{NOTABLE_CHANGE:.0%}",
+        least_change_s=f"{LEAST_CHANGE_S:.2f}",
         most_noise=f"{MOST_NOISE:.0%}",
     )
 

@@ -15,6 +15,8 @@ from .moves import Kind
 BOUND_BY_BYTES = 0.8
 # Where less of the longer run changes, its noise is much of what changes.
 NOTABLE_CHANGE = 0.1
+# … and so it is of a few times what a process may wait for its turn at a processor, s.
+LEAST_CHANGE_S = 0.05
 # … and where one half of the rounds is off by more from the other half's change, it is most.
 MOST_NOISE = 0.5
 
@@ -75,7 +77,7 @@ class Pair:
     def is_large(self) -> bool:
         """Enough of the run changes."""
         longer = max(np.median(self.base_rounds), np.median(self.target_rounds))
-        return abs(self.measured) >= NOTABLE_CHANGE * float(longer)
+        return abs(self.measured) >= max(NOTABLE_CHANGE * float(longer), LEAST_CHANGE_S)
 
     @property
     def is_noise(self) -> bool:

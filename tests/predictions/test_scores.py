@@ -61,6 +61,14 @@ def test_of_pairs_of_which_little_changes_only_the_run_and_the_interval_are_scor
     assert found.error_of_run == pytest.approx(0.5 / 10.5)
 
 
+def test_a_change_of_less_than_a_process_may_wait_for_is_not_notable() -> None:
+    # half of a run, but 0.02 s of 0.04; a twentieth of a second is
+    words = ("case", "independent to collective")
+    for target, is_large in ((0.02, False), (0.05, True)):
+        rounds = ((0.0, 0.0, 0.0), (target,) * 3)
+        assert Pair("method", *words, 1.0, 0.0, 2.0, 0.0, False, *rounds).is_large is is_large
+
+
 def test_the_better_one_is_named_where_the_sign_is_right() -> None:
     assert named_better([pair(5.0), pair(0.1), pair(-0.1), pair(9.0)]) == 0.75
 
