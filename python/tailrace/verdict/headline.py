@@ -202,7 +202,7 @@ def _with_output(text: str, whole: Finding, most: float) -> str:
     if whole.code is not Kind.BETWEEN_CALLS:
         return f"{text}. With all that it does, {whole.finding}."
     if _share(whole) > most:
-        return f"{_sentence(whole)} {text}."
+        return f"{_sentence(whole.finding)} {text}."
     return f"{text}. Besides, {whole.finding}."
 
 
