@@ -42,16 +42,23 @@ def labels_of(
 
 
 def differences_of(traces: Sequence[dict[str, Any]]) -> list[str]:
-    """What differs in the programs' own arguments, beside the number of ranks; empty texts where
-    nothing does, or where it is not known which of a command's words are the program's."""
-    arguments = [_arguments(columns) for columns in traces]
+    """What differs in the programs' own arguments, beside the number of ranks and paths: each run
+    has a directory of its own, most often. Empty texts where nothing does, or where it is not known
+    which of a command's words are the program's."""
+    arguments = [[w for w in _arguments(columns) if "/" not in w] for columns in traces]
     if len(set(map(len, arguments))) > 1:
         return _different(arguments, " ")
-    ranks = tuple(str(columns["ranks"]) for columns in traces)
+    ranks = [str(columns["ranks"]) for columns in traces]
     places = [words for words in zip(*arguments, strict=True) if len(set(words)) > 1]
-    kept = [words for words in places if words != ranks]
+    kept = [words for words in places if not _tell_ranks(words, ranks)]
     rows = [[words[run] for words in kept] for run in range(len(traces))]
     return [elided(printable(" ".join(row)), LONGEST) for row in rows]
+
+
+def _tell_ranks(words: Sequence[str], ranks: Sequence[str]) -> bool:
+    """As `2` and `4`, or `out-2` and `out-4`, of runs on so many ranks."""
+    stems = {word.replace(number, "") for word, number in zip(words, ranks, strict=True)}
+    return len(stems) == 1
 
 
 def _arguments(columns: dict[str, Any]) -> list[str]:

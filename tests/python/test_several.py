@@ -137,6 +137,8 @@ def test_arguments_that_differ_may_be_what_the_runs_differ_by():
     for one, two in (
         ("mpiexec -n 1 ./model a", "srun -N 2 ./model a"),
         ("mpiexec -n 1 ./model --px=1", "mpiexec -n 2 ./model --px=2"),  # the ranks
+        ("mpiexec -n 1 ./model out-1.nc", "mpiexec -n 2 ./model out-2.nc"),
+        ("mpiexec -n 1 ./model a /tmp/one", "mpiexec -n 2 ./model a /tmp/two"),  # where it writes
         ("sh run.sh 1", "sh run.sh 2"),  # the program is not among the words
     ):
         assert "command lines" not in first_line(ran(1, one), ran(2, two))
