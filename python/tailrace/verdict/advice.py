@@ -258,8 +258,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "(aio_write, aio_read, io_uring), or open without it",
         "synchronous": "O_SYNC and O_DSYNC make each write wait for the device: open without them "
         "and call fsync once where the data must be safe",
-        "not blocking": "compute between such a call and the wait for it, or move less: waited for "
-        "at once, it is no quicker than a call that blocks",
+        "not blocking": "compute longer between such a call and the wait for it, or move less: "
+        "what is waited for is what no computation covers",
         "": "compare with what the file system can do (tailrace bench h5perf); write less, or to "
         "node-local storage",
     },
