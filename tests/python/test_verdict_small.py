@@ -87,3 +87,12 @@ def test_who_told_the_system_what_it_reads_need_not_be_told_to():
     told = Interval("io", SECOND // 1000, "posix_fadvise", OUT)
     assert "POSIX_FADV_RANDOM" in first(jumps).advice
     assert first(jumps, told).advice.startswith("sort the requests by offset, or read the file")
+
+
+def test_small_files_beside_large_ones_are_not_what_is_slow():
+    """Each rank writes 2 files of 100 MB in 0.45 s each, and 50 of 10 B in 0.1 s."""
+    large = [write(9 * SECOND // 20, b"/run/large.%d" % k, 100 * MB, 10) for k in range(2)]
+    quick = [write(SECOND // 500, b"/run/small.%d" % k, 10, 1) for k in range(50)]
+    assert first(*large, *quick).finding == "writing 2 files at 222 MB/s a rank"
+    even = [write(SECOND // 50, b"/run/part.%d" % k, MB, 1) for k in range(50)]
+    assert first(*even).finding.startswith("writing 50 files at")

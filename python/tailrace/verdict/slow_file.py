@@ -6,10 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from tailrace.units import byte_count, percent, to_seconds
-from tailrace.verdict.cause import OPENED_WITH, Cause
+from tailrace.verdict.cause import ONE_FILE_SHARE, OPENED_WITH, Cause
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.requests import KINDS, sum_use
 
+# So few of the files can stand for all where nearly all of the time is theirs.
+FEW_FILES = 0.1
 # About what a core copies: another file system would hardly be quicker.
 MEMORY_BYTES_PER_S = 2_000_000_000
 
@@ -30,6 +32,7 @@ def slow_file(evidence: Evidence, kind: str) -> Cause:
     rows = evidence.rows_of_file(
         np.flatnonzero(np.asarray(table[KINDS[kind][0]]) > 0).tolist(), file
     )
+    rows = _without_quick(evidence, rows, kind)
     use = sum_use(table, rows)
     rate = evidence.rate_of(use, kind)
     at = f" at {rate}" if rate else ""
@@ -45,6 +48,23 @@ def slow_file(evidence: Evidence, kind: str) -> Cause:
         facts = f"{facts}; opened with {OPENED_WITH[how]}"
         advised = how if how == "direct" or kind == "write" else advised
     return Cause(Kind.SLOW_FILE_SYSTEM, text, facts, file, advised=advised)
+
+
+def _without_quick(evidence: Evidence, rows: Sequence[int], kind: str) -> list[int]:
+    """Rows of the few files that nearly all of the time goes to, where many others hardly count: a
+    thousand small ones beside them are not what takes long."""
+    table = evidence.file_rank
+    files, time_ns = np.asarray(table["file"])[rows], np.asarray(table[f"{kind}_ns"])[rows]
+    if not time_ns.sum():
+        return list(rows)
+    used, spent_ns = np.unique(files), np.bincount(files, weights=time_ns)
+    order = used[np.argsort(-spent_ns[used], kind="stable")]
+    enough = np.cumsum(spent_ns[order]) >= ONE_FILE_SHARE * time_ns.sum()
+    least_ns = spent_ns[order[int(enough.argmax())]]
+    few = used[2 * spent_ns[used] >= least_ns]  # with those that are like them
+    if len(few) > FEW_FILES * len(used):
+        return list(rows)
+    return [row for row in rows if table["file"][row] in set(few.tolist())]
 
 
 def _without_equal(evidence: Evidence, file: int | None, kind: str) -> int | None:
