@@ -96,3 +96,15 @@ def test_small_files_beside_large_ones_are_not_what_is_slow():
     assert first(*large, *quick).finding == "writing 2 files at 222 MB/s a rank"
     even = [write(SECOND // 50, b"/run/part.%d" % k, MB, 1) for k in range(50)]
     assert first(*even).finding.startswith("writing 50 files at")
+
+
+def test_ranks_that_write_one_file_at_once_may_wait_for_each_other():
+    whole = first(write(SECOND, b"/run/shared", 100 * MB, 10))
+    assert whole.finding == "writing shared at 100 MB/s a rank"
+    assert whole.advice.startswith("ranks that write to one file at once wait for each other")
+    alone = Program([[useful(SECOND), write(SECOND, b"/run/own", 100 * MB, 10)]], *[2 * SECOND] * 3)
+    alone.ideal_ns = SECOND
+    (found,) = judge(Evidence(alone.columns())).findings
+    assert found.finding == "writing own at 100 MB/s" and "at once" not in found.advice
+    by_mpi = write(SECOND, b"/run/shared", 100 * MB, 10, asked=100 * MB, layer="mpiio")
+    assert "at once" not in first(by_mpi).advice

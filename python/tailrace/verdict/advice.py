@@ -258,6 +258,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "(aio_write, aio_read, io_uring), or open without it",
         "synchronous": "O_SYNC and O_DSYNC make each write wait for the device: open without them "
         "and call fsync once where the data must be safe",
+        "shared": "ranks that write to one file at once wait for each other: compare with a file "
+        "per rank, and with collective calls (MPI_File_write_all); or write less",
         "not blocking": "compute longer between such a call and the wait for it, or move less: "
         "what is waited for is what no computation covers",
         "": "compare with what the file system can do (tailrace bench h5perf); write less, or to "

@@ -41,6 +41,8 @@ def slow_file(evidence: Evidence, kind: str) -> Cause:
     advised = f"{kind} memory" if quick else "read" if kind == "read" else ""
     if kind == "read" and (alike := _read_alike(evidence, file, rows)):
         what, advised = f"{alike},", "same"
+    if kind == "write" and not advised and _is_shared(evidence, file, rows):
+        advised = "shared"
     text = f"{what}{at}".removesuffix(",")
     facts = evidence.described(use, kind) + _crooked(evidence, file, kind)
     used = {int(table["file"][row]) for row in rows}
@@ -65,6 +67,11 @@ def _without_quick(evidence: Evidence, rows: Sequence[int], kind: str) -> list[i
     if len(few) > FEW_FILES * len(used):
         return list(rows)
     return [row for row in rows if table["file"][row] in set(few.tolist())]
+
+
+def _is_shared(evidence: Evidence, file: int | None, rows: Sequence[int]) -> bool:
+    """Whether several ranks write to it by calls of their own: MPI-IO knows of the others."""
+    return file is not None and len(rows) > 1 and not int(evidence.files["mpiio_ns"][file])
 
 
 def _without_equal(evidence: Evidence, file: int | None, kind: str) -> int | None:
