@@ -24,6 +24,9 @@ _SYNCHRONISE = (
     "write would wait for the device as long"
 )
 
+# Without a variable there is nothing to leave room before.
+_ROOM = "leave room when the first variables are defined (h_minfree of nc__enddef)"
+
 # Small requests of ranks that share a file, by the library on top of MPI-IO and the way of calling.
 _OF_SHARED_FILES = {
     "hdf5, independent": "let collective transfers merge them: "
@@ -219,12 +222,12 @@ ADVICE: dict[str, dict[str, str]] = {
         "enlarge the cache: nc_set_chunk_cache, in Python set_var_chunk_cache; of classic files "
         "keep in memory what is needed again",
         "moved by netcdf": "a classic file's data are moved when its header grows: define all that "
-        "it holds before the first nc_enddef, or leave room (h_minfree of nc__enddef); in netCDF-4 "
-        "files choose chunks that match, or enlarge the cache: nc_set_chunk_cache",
+        f"it holds before the first nc_enddef, or {_ROOM}; in netCDF-4 files choose chunks that "
+        "match, or enlarge the cache: nc_set_chunk_cache",
     },
     "redundant_writes": {
         "moved by netcdf": "a classic file's data are moved when its header grows: define all that "
-        "it holds before the first nc_enddef, or leave room (h_minfree of nc__enddef)",
+        f"it holds before the first nc_enddef, or {_ROOM}",
         "chunks of hdf5": "choose chunks that are written as a whole, or enlarge the chunk cache: "
         "H5Pset_chunk_cache, in h5py rdcc_nbytes; and what the program itself writes again, write "
         "once",
