@@ -1,6 +1,7 @@
 """What is advised, in the terms of the calls and of the library in use: each where it fits, and
 where it does not. Every run is built by arithmetic."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -206,3 +207,26 @@ def test_aggregators_that_write_in_turn_are_not_told_to_write_collectively():
 
     assert "numbers of aggregators" in advised("MPI_File_write_at_all")
     assert advised("MPI_File_write_at").startswith("look for a lock or a baton")
+
+
+def test_one_rank_exchanges_no_data_inside_mpiio():
+    inside = Interval("mpi", 3 * SECOND, "MPI_File_write_at_all", size=6400, calls=100)
+    inside = replace(inside, layer="mpiio")
+    row = [useful(6 * SECOND), inside, write(SECOND, b"/run/a.dat", 10**9, layer="mpiio")]
+    layers = {"mpiio_ns": 4 * SECOND, "posix_in_mpiio_ns": SECOND, "between_ns": 3 * SECOND}
+    times = (7 * SECOND, 7 * SECOND, 6 * SECOND)
+
+    def judged(ranks: int) -> tuple[str, Finding]:
+        several = {name: ranks * time_ns for name, time_ns in layers.items()}
+        run = Program([row] * ranks, *times, layers=several)
+        verdict = judge(Evidence(run.columns()))
+        (found,) = [found for found in verdict.findings if found.code == "between_layers"]
+        return verdict.headline, found
+
+    headline, found = judged(1)
+    assert "exchange" not in headline and "the rest of MPI-IO up to 30.0 % more" in headline
+    assert found.evidence.endswith("the rest is the MPI library itself")
+    assert found.advice.startswith("move more in each call, or")
+    headline, found = judged(2)
+    assert "the exchange inside MPI-IO up to 30.0 % more" in headline
+    assert "waiting for other ranks" in found.evidence

@@ -352,4 +352,4 @@ def test_who_is_slower_in_a_file_that_all_write_may_wait_for_the_others():
         return next(finding.advice for finding in findings if finding.code is Kind.STRAGGLER)
 
     assert "to one file at once wait for each other" in advice_of(lambda _: b"/run/out")
-    assert advice_of(own).startswith("compare its node")
+    assert advice_of(own).startswith("compare node")

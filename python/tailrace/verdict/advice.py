@@ -91,9 +91,9 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "uneven_calls": {"": "merge this rank's calls into larger ones, as the others do"},
     "straggler": {
-        "": "compare its node, cores and open flags (O_SYNC) with the others'",
+        "": "compare node, cores and open flags (O_SYNC) with the others'",
         "shared": "ranks that write to one file at once wait for each other: let each write a file "
-        "of its own, or gather them (MPI_File_write_all); else compare its node and cores "
+        "of its own, or gather them (MPI_File_write_all); else compare node and cores "
         "with the others'",
     },
     "taking_turns": {
@@ -283,6 +283,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "longer by itself",
         "sync": "synchronise once per output, after its last write, or not at all",
         "other": "call it once, outside the loop, and keep what it returns",
+        "one rank": "move more in each call, or leave MPI-IO out where there is one rank",
         "small collective": "move more in each collective call: each exchanges data and waits for "
         "all ranks, however few bytes it is for",
         "set-up once": "use fewer files: opening, setting views and closing are collective, and "

@@ -186,7 +186,8 @@ def _with_io(
     if around and exchange < NOTABLE_LOSS and cause:
         text += f", MPI-IO around its file calls {percent(cause.share_of_runtime)}"
     if exchange >= NOTABLE_LOSS:
-        text += f" and the exchange inside MPI-IO up to {percent(exchange)} more"
+        what = "the exchange inside MPI-IO" if evidence.ranks > 1 else "the rest of MPI-IO"
+        text += f" and {what} up to {percent(exchange)} more"
     if cause is not None:
         text += f": {cause.finding}{_beside(evidence, io, cause)}{_more_time(largest, cause)}"
     elif evidence.away is not None:

@@ -95,12 +95,14 @@ def between_layers(evidence: Evidence) -> Finding | None:
     if share < NOTABLE_SHARE or between < BETWEEN_SHARE * mpiio:
         return None
     calls = costly_calls(evidence)
+    rest = "waiting for other ranks, exchanging data, and locks inside the MPI library"
+    if evidence.ranks == 1:
+        rest = "the MPI library itself"
     return Finding(
         Kind.BETWEEN_LAYERS,
         _between_text(calls, between / mpiio),
         f"{nanoseconds(mpiio)} in MPI-IO calls over {count(evidence.ranks, 'rank')}, of which "
-        f"{nanoseconds(int(layers['posix_in_mpiio_ns']))} in POSIX calls; the rest is waiting for "
-        "other ranks, exchanging data, and locks inside the MPI library",
+        f"{nanoseconds(int(layers['posix_in_mpiio_ns']))} in POSIX calls; the rest is {rest}",
         share,
         advice=advice(Kind.BETWEEN_LAYERS, _calling(evidence, calls), evidence.mpi),
         functions=tuple(name for name, _ in calls),
@@ -163,6 +165,8 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
         single = {"": "", "MPI_File_set_size": "size", "MPI_File_sync": "sync"}
         return single.get(name, "other")
     few = bytes_of_functions(functions, [name]) < SMALL_BYTES * made
+    if evidence.ranks == 1:
+        return "one rank"
     if call["all"]:
         return "small collective" if often and few else ""
     return "independent reads" if call["kind"] == "read" else "independent"
