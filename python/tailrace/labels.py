@@ -41,11 +41,13 @@ def labels_of(
     return _numbered([label or "run" for label in labels])
 
 
-def differences_of(traces: Sequence[dict[str, Any]]) -> list[str]:
-    """What differs in the programs' own arguments, beside the number of ranks and paths: each run
-    has a directory of its own, most often. Empty texts where nothing does, or where it is not known
-    which of a command's words are the program's."""
-    arguments = [[w for w in _arguments(columns) if "/" not in w] for columns in traces]
+def differences_of(traces: Sequence[dict[str, Any]], *, paths: bool) -> list[str]:
+    """What differs in the programs' own arguments beside the number of ranks; empty texts where
+    nothing does, or where it is not known which of a command's words are the program's. `paths`:
+    whether these count, though each run may have a directory of its own."""
+    arguments = [_arguments(columns) for columns in traces]
+    if not paths:
+        arguments = [[word for word in words if "/" not in word] for words in arguments]
     if len(set(map(len, arguments))) > 1:
         return _different(arguments, " ")
     ranks = [str(columns["ranks"]) for columns in traces]

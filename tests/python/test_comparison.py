@@ -75,3 +75,5 @@ def test_what_does_the_same_may_differ_by_chance():
     assert large.endswith("only more runs of each show how much of it is chance.")
     changed = said(run(4, written(1), arguments="a"), run(4, written(3), arguments="b"))
     assert "chance" not in changed
+    elsewhere = (run(4, written(s), arguments=to) for s, to in ((1, "/fast"), (3, "/slow")))
+    assert "chance" not in said(*elsewhere)

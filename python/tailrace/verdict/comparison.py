@@ -202,6 +202,6 @@ def _chance(
         return ""
     if abs(whole.change) < BY_CHANCE * whole.first:
         return "; but both do as much with files, and two single runs may differ so much by chance"
-    if explained or any(differences_of((first, second))):
+    if explained or any(differences_of((first, second), paths=True)):
         return ""
     return "; both do as much with files: only more runs of each show how much of it is chance"

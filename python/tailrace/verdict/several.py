@@ -55,7 +55,7 @@ def headline_of_several(
 
 def _other_commands(traces: Sequence[dict[str, Any]], scaling: dict[str, Any]) -> str:
     """Where more than the ranks was changed, that may be what the runs differ by."""
-    words = differences_of(traces)
+    words = differences_of(traces, paths=False)
     if len(set(words)) == 1:
         return ""
     runs = zip(words, scaling["rows"], strict=True)
