@@ -17,9 +17,9 @@ enum {
     PLACE_CHECKED = 24,    /* compared at each call, from the innermost */
     PLACE_HEADS = 1024,
     PLACE_RECENT = 8, /* of a head */
-    PLACE_ENTRIES = 1 << 13,
-    PLACE_SLOTS = 1 << 16,
-    PLACE_WAYS = 1 << 13,
+    PLACE_ENTRIES = 1 << 14,
+    PLACE_SLOTS = 1 << 18, /* 16 for each entry: memory that few paths need is never touched */
+    PLACE_WAYS = 1 << 14,
     PLACE_STEPS = 1 << 13,
     PLACE_SCRIPTS = 1 << 12, /* functions of scripts */
 };

@@ -44,6 +44,19 @@ def test_thousands_of_ways_to_one_call_are_not_searched_through(program, capture
     assert float(under.stdout) < MANY_WAYS_TIMES * float(bare.stdout)
 
 
+# Each time all were forgotten, three in four calls came from nowhere.
+NOWHERE_SHARE = 0.25
+
+
+@pytest.mark.measured("that thousands of deep ways are learned within a second")
+def test_thousands_of_deep_ways_are_kept(program, capture):
+    """They are not forgotten for others that come with them again and again."""
+    ways, depth = program("many_ways"), 13
+    calls = [call for call in capture(ways, depth, 60).stream.calls if call.function == "pwrite"]
+    last_round = calls[-(1 << depth) :]
+    assert sum(not call.place for call in last_round) < NOWHERE_SHARE * len(last_round)
+
+
 @pytest.mark.measured("what capture takes beside calls")
 def test_a_call_with_a_record_beside_it_is_not_capture_s(program, capture):
     """A seek that writes has a record of the write, too; both take a part of what it takes."""
