@@ -10,12 +10,23 @@
 
 #include "functions.h"
 #include "preload.h"
+#include "process.h"
+
+/* Where every process is recorded, those that are not have to be named. The stream for the note is
+ * opened before: afterwards its directory may be out of reach. */
+static void prepare_note(void)
+{
+    if (tailrace_recording && process.all_processes)
+        tailrace_stream_enter();
+}
 
 static void forget_preload(void)
 {
     char *list = getenv("LD_PRELOAD");
     if (!list || !preload_names_own(list) || getuid() != geteuid() || preload_is_readable())
         return;
+    if (process.all_processes)
+        tailrace_note("out_of_reach", "");
     preload_remove(list);
     if (!list[strspn(list, ": ")])
         unsetenv("LD_PRELOAD");
@@ -24,6 +35,7 @@ static void forget_preload(void)
 #define BECOME(name, parameters, arguments)                                                        \
     TAILRACE_EXPORT int name parameters                                                            \
     {                                                                                              \
+        prepare_note();                                                                            \
         int result = REAL(name) arguments;                                                         \
         int saved = errno;                                                                         \
         if (!result)                                                                               \

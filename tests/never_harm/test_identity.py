@@ -31,6 +31,24 @@ def test_who_cannot_read_the_library_is_not_told_to_load_it(tailrace, tmp_path, 
     assert "ld.so" not in under.stderr
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(not shutil.which("runuser"), reason="there is no runuser")
+def test_what_another_user_did_is_missed_where_every_process_is_recorded(tailrace, tmp_path):
+    words = "runuser -u nobody -- cat /etc/hostname >/dev/null; cat /etc/hostname >/dev/null"
+    run = [*tailrace, "run", "--processes", "all", "-o", str(tmp_path / "t"), "--"]
+    variables = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [*run, "sh", "-c", f"{words}; exit 0"],
+        cwd="/",
+        env=variables,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "recording stops" not in done.stderr
+    assert "what the program started as another user" in done.stderr
+
+
 def root_with(folder: Path, program: str) -> Path:
     """A directory with the program and the libraries that it needs."""
     done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)

@@ -59,6 +59,13 @@ def test_what_is_not_recorded_hides_no_loss_that_is():
     assert "computes" not in said() and "computes" not in said(**(ran | {"ran_ns": ""}))
 
 
+def test_processes_that_could_not_load_capture_are_named_where_all_are_recorded():
+    assert _judged(_quiet(ranks=1, meta={"unseen": "out_of_reach"})).headline == (
+        "I/O takes 1.0 % of this run as far as it was recorded. But what the program started as "
+        "another user, or below another root, was not recorded."
+    )
+
+
 def test_processes_that_did_nothing_are_kept_quiet():
     helper = {"unseen": "processes=1", "usage": f"0 0 0 0 {2 * MILLISECOND}"}
     quiet = {"meta": helper | {"ran_ns": str(990 * MILLISECOND)}, "waited_ns": [(0, 0, 0)]}

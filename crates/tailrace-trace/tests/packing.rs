@@ -355,6 +355,7 @@ fn what_is_not_recorded_is_said_in_a_sentence() {
     let directory = tempfile::tempdir().unwrap();
     launched(5, 0, 1, "first", &[("processes_started", "20")])
         .note("io_uring", "")
+        .note("out_of_reach", "")
         .note("mmap", "/data/a")
         .note("mmap", "/data/b")
         .save(directory.path(), 0);
@@ -365,10 +366,11 @@ fn what_is_not_recorded_is_said_in_a_sentence() {
         trace.tables().meta["not_recorded"],
         "rank 0 started 19 other processes, which were not recorded; \
          the program uses io_uring, whose I/O is not recorded; \
+         what the program started as another user, or below another root, was not recorded; \
          2 files are mapped into memory, where reads and writes are not seen"
     );
     assert!(trace.tables().capture.complete, "a helper need not close its stream");
-    assert_eq!(trace.tables().meta["unseen"], "processes=19 io_uring mmap=2");
+    assert_eq!(trace.tables().meta["unseen"], "processes=19 io_uring out_of_reach mmap=2");
     assert!(!trace.tables().meta.contains_key("mapped_file"));
 }
 

@@ -24,6 +24,7 @@ from tailrace.verdict.off_path import (
     slept_text,
     started,
     started_for_nothing,
+    starts_out_of_reach,
     talk_of,
     unrecorded_bytes,
     ways,
@@ -92,7 +93,7 @@ def not_recorded(evidence: Evidence) -> Finding | None:
 
 
 def _unseen(evidence: Evidence) -> list[str]:
-    checks = (_earlier, _processes, _ways)
+    checks = (_earlier, _processes, _out_of_reach, _ways)
     return [text for check in checks if (text := check(evidence))]
 
 
@@ -141,6 +142,13 @@ def _processes(evidence: Evidence) -> str:
     text = f"{who} started {others}, which {'were' if many else 'was'} not recorded"
     did = by_processes(evidence).verbs()
     return f"{text} and {did}" if did else text
+
+
+def _out_of_reach(evidence: Evidence) -> str:
+    """Where every process was to be recorded; else they are counted among the others."""
+    if not starts_out_of_reach(evidence):
+        return ""
+    return "what the program started as another user, or below another root, was not recorded"
 
 
 def _ways(evidence: Evidence) -> str:

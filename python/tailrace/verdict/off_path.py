@@ -164,6 +164,11 @@ def only_mapped(evidence: Evidence) -> bool:
     return bool(words.get("mmap")) and not any(key in words for key in WAYS)
 
 
+def starts_out_of_reach(evidence: Evidence) -> bool:
+    """Whether it started processes that cannot load capture's library."""
+    return "out_of_reach" in _words(evidence)
+
+
 def _words(evidence: Evidence) -> dict[str, int]:
     """`processes=4 io_uring mmap=1`."""
     parts = (word.partition("=") for word in evidence.columns["meta"].get("unseen", "").split())

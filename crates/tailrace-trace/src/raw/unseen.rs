@@ -65,7 +65,7 @@ impl<'a> Unseen<'a> {
                 "{count} files are mapped into memory, where reads and writes are not seen"
             )),
         };
-        let used = ["io_uring", "native_aio"]
+        let used = ["io_uring", "native_aio", "out_of_reach"]
             .into_iter()
             .filter(|key| notes(&self.streams, key).next().is_some());
         let named = used.clone().map(|key| note(key, ""));
@@ -193,6 +193,9 @@ pub(super) fn note(key: &str, text: &str) -> String {
         "native_aio" => {
             "the program uses Linux's native asynchronous I/O, which is not recorded".into()
         }
+        "out_of_reach" => "what the program started as another user, or below another root, was \
+                           not recorded"
+            .into(),
         "unknown_communicator" => {
             format!("calls on a communicator could not be matched among the ranks: {text}")
         }
