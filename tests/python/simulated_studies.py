@@ -38,6 +38,7 @@ from .simulated_failures import FAILING
 from .simulated_first_runs import FIRST_RUNS, TWO_BLOCKS, finds_what_is_slower
 from .simulated_fractions import ANSWERS, FRACTIONS
 from .simulated_gaps import GAPPY
+from .simulated_rounding import ROUNDED, finds_twice
 from .simulated_shares import SHARES
 from .simulated_trends import TRENDS
 from .study_data import study
@@ -356,6 +357,7 @@ def _cases() -> dict[str, Case]:
         ("slow first runs", FIRST_RUNS),
         ("two blocks", TWO_BLOCKS),
         ("trend", TRENDS),
+        ("whole seconds", ROUNDED),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     found |= {
@@ -375,6 +377,7 @@ def _cases() -> dict[str, Case]:
         "planted: a crossover, runs that are ended": Case(crossing_at_a_limit, at_least=0.9),
         "best of nine speedups, not in its interval": Case(best_speedup_missed),
         "planted: a crossover, in its interval": Case(crossing, at_least=0.9),
+        "planted: twice, whole seconds": Case(finds_twice, at_least=0.9),
         "planted: 20 %, slow first runs": Case(finds_what_is_slower, at_least=0.9),
         "planted: three act together": Case(three_together, at_least=0.95),
         "planted: one odd combination of 24": Case(odd_combination, at_least=0.95),

@@ -257,6 +257,19 @@ def bounded(table: Layout, limit_s: float, words: str) -> Caution | None:
     )
 
 
+def rounded(table: Layout, words: str) -> Caution | None:
+    """Where times are printed in steps that runs do not scatter over."""
+    number = int(np.sum(table.margins.any(axis=1) & ~table.simulated)) if table.step else 0
+    if not number:
+        return None
+    return Caution(
+        "coarse clock",
+        f"{words} is printed in steps of {table.step:g} s; of {count(number, 'combination')} all"
+        " runs lie within one step, and it is known to half a step and no better",
+        "print more digits, or let the runs take longer",
+    )
+
+
 def one_order() -> Caution:
     """Of a study whose blocks all have the same."""
     return _not_random(

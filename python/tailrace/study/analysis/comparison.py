@@ -30,6 +30,8 @@ from tailrace.units import count
 CERTAIN = 0.05
 # A change of all combinations together that is surely less than this is none.
 STEADY = 0.05
+# Logarithms that differ by no more are the same number, but for how it was averaged.
+ALIKE = 1e-12
 
 # Of the first study and of the second.
 Both = tuple[np.ndarray, np.ndarray]
@@ -209,17 +211,20 @@ def _common(study: Measured, names: set[str]) -> Layout:
 
 class Side(NamedTuple):
     """A combination's runs in one study: logarithms by block, which of them are the first of their
-    block, and whether the times are the least that they can be."""
+    block, whether the times are the least that they can be, and by how much less and more they may
+    be for how they are rounded."""
 
     logs: np.ndarray
     first: np.ndarray
     bound: bool
+    margin: tuple[float, float]
 
     @classmethod
     def of(cls, table: Layout, row: int) -> "Side":
         logs = table.logs[row]
         first = np.zeros(len(logs), dtype=bool) if table.first is None else table.first[row]
-        return cls(logs, first_runs.among(first, logs), bool(table.bounds[row]))
+        below, above = map(float, table.margins[row])
+        return cls(logs, first_runs.among(first, logs), bool(table.bounds[row]), (below, above))
 
 
 class Pair(NamedTuple):
@@ -233,9 +238,16 @@ class Pair(NamedTuple):
     def bound(self) -> bool:
         return self.before.bound or self.after.bound
 
+    @property
+    def margin(self) -> tuple[float, float]:
+        (below, above), (less, more) = self.before.margin, self.after.margin
+        return less - above, more - below
+
     def ratio(self, known: Known) -> Estimate:
         firsts = self.before.first, self.after.first
         found = _without_first_runs(welch(self.before.logs, self.after.logs), firsts, known)
+        wide = found.widened(*self.margin)
+        found = replace(wide, p=found.p if wide.decided else 1.0) if wide is not found else found
         low = 1 / UNBOUNDED if self.before.bound else found.low
         high = UNBOUNDED if self.after.bound else found.high
         surely = not self.bound or not low <= 1 <= high
@@ -266,7 +278,7 @@ def welch(first: np.ndarray, second: np.ndarray) -> Estimate:
     if not blocks:
         return Estimate(math.nan, math.nan, math.nan, math.nan, 0, 0.0)
     difference = float(second.mean() - first.mean())
-    if blocks < 2 or (np.ptp(first) == 0 and np.ptp(second) == 0):
+    if blocks < 2 or max(np.ptp(first), np.ptp(second)) < ALIKE:
         return Estimate(math.exp(difference), math.nan, math.nan, math.nan, blocks, 0.0)
     test = stats.ttest_ind(second, first, equal_var=False)
     if blocks < BLOCKS_AT_LEAST:
@@ -293,6 +305,8 @@ def _together(pairs: Sequence[Pair], known: Known) -> Estimate:
     before, after = (_block_means([side.logs for side in of]) for of in sides)
     firsts = [_block_means([side.first for side in of]) for of in sides]
     found = _without_first_runs(welch(before, after), (firsts[0], firsts[1]), known)
+    below, above = np.mean([pair.margin for pair in some], axis=0)
+    found = found.widened(float(below), float(above))
     if found.decided and min(len(before), len(after)) < BLOCKS_AT_LEAST:
         chance = dealt_out([(pair.before.logs, pair.after.logs) for pair in some])
         if chance > CERTAIN:

@@ -184,29 +184,26 @@ class _Compared:
             wrong = (1 - LEVEL) / max(comparisons, len(levels))
             at = np.searchsorted(self.band.x, self.places)
             self.sides = self.band.sides(1 - wrong)[at]
-            self.sides[self._may_be_first_runs(curve, other, at, 1 - wrong)] = 0
+            self.sides[self._doubtful(curve, other, at, 1 - wrong)] = 0
             self.sides[_hidden(self.levels, curve, self.sides < 0)] = 0
             self.sides[_hidden(self.levels, other, self.sides > 0)] = 0
             surely = self.band.surely(1 - wrong)[at][self.sides != 0]
             self.gap = float(surely.max(initial=0.0))
 
-    def _may_be_first_runs(
-        self, curve: Curve, other: Curve, at: np.ndarray, level: float
-    ) -> np.ndarray:
+    def _doubtful(self, curve: Curve, other: Curve, at: np.ndarray, level: float) -> np.ndarray:
         """At which levels what seems certain may be nothing but that first runs of blocks are
-        slower. `at`: where they are in the band."""
+        slower, or how times are rounded. `at`: where they are in the band."""
         found = np.zeros(len(self.levels), dtype=bool)
-        if curve.first is None or other.first is None:
-            return found
         for place in np.flatnonzero(self.sides):
-            rows = (
-                first[one.levels.index(self.levels[place])]
-                for one, first in ((curve, curve.first), (other, other.first))
-            )
-            shares = np.subtract(*rows)
+            name = self.levels[place]
             ahead = self.band.estimate(int(at[place]), level)
-            known = less_first_runs(ahead, shares[np.isfinite(shares)], curve.first_runs)
-            found[place] = not known.decided
+            if curve.first is not None and other.first is not None:
+                rows = curve.first[curve.levels.index(name)], other.first[other.levels.index(name)]
+                shares = np.subtract(*rows)
+                shares = shares[np.isfinite(shares)]
+                ahead = less_first_runs(ahead, shares, curve.first_runs)
+            (below, above), (less, more) = curve.margin_at(name), other.margin_at(name)
+            found[place] = not ahead.widened(below - more, above - less).decided
         return found
 
     def crossings(self) -> list[tuple[int, int, _Found]]:

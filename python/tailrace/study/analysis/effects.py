@@ -187,6 +187,7 @@ def _analyse(table: Layout, interactions: bool) -> Analysis:
         table.logs[known],
         balanced=table.balanced,
         first=None if table.first is None else table.first[known],
+        step=table.step,
     )
     enough = blocks > 1 and len(table.codes) > 1
     found = cells(table.logs, table.spread) if enough else None
@@ -378,6 +379,7 @@ class _Fit:
         if doubted and self.first is not None:
             size = first_runs.allowed_for(size, float(weights @ self.first.means), table.first_runs)
             p = max(p, size.p)
+        size = size.widened(*_margin(weights, table.margins))
         if p <= ERROR_RATE and table.logs.shape[1] < BLOCKS_AT_LEAST:
             p = max(p, self._by_chance())
         by_runs = (self.runs.f, self.runs.error_freedom, self.runs.p)
@@ -453,6 +455,12 @@ class _Fit:
         blocks = self.table.logs.shape[1]
         square = float(np.sum(weights**2)) * self.variance / blocks
         return math.sqrt(square), self.blocks_freedom
+
+
+def _margin(weights: np.ndarray, margins: np.ndarray) -> tuple[float, float]:
+    """By how much a weighted sum of the combinations' means may be less and more than it is."""
+    ends = weights[:, None] * margins
+    return float(ends.min(axis=1).sum()), float(ends.max(axis=1).sum())
 
 
 def _extremes(term: Term, coefficients: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:

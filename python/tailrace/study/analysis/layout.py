@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailrace.study.analysis import cells, first_runs
+from tailrace.study.analysis import cells, first_runs, rounding
 from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.first_runs import FirstRuns
 
@@ -26,7 +26,7 @@ class Layout:
     `thinned`: combinations whose slow runs may be missing, so that their times are the least that
     they can be. `first`: which runs are the first of their block, and nothing went before them that
     could have warmed up what they use. `known_first_runs`: `first_runs` of the study that this is a
-    part of.
+    part of. `step`: that in which a program prints its times, where it is coarse.
     """
 
     factors: tuple[StudyFactor, ...]
@@ -40,6 +40,7 @@ class Layout:
     thinned: np.ndarray | None = None
     first: np.ndarray | None = None
     known_first_runs: FirstRuns | None = None
+    step: float = 0.0
 
     @cached_property
     def first_runs(self) -> FirstRuns:
@@ -105,8 +106,10 @@ class Layout:
     @cached_property
     def margins(self) -> np.ndarray:
         """By how much the logarithm of each combination may be less (negative) and more than it is,
-        for what its simulation leaves open."""
+        for what its simulation leaves open, or the step in which its times are printed."""
         answer = np.zeros((len(self.codes), 2))
+        if self.step:
+            answer = rounding.margins(self.logs, self.step)
         if self.bands is not None:
             some = self.simulated
             means = np.nanmean(self.logs[some], axis=1, keepdims=True)
@@ -168,6 +171,7 @@ class Layout:
             None if self.thinned is None else self.thinned[keep],
             None if self.first is None else self.first[keep],
             self.first_runs,
+            self.step,
         )
 
     def varied(self) -> tuple[StudyFactor, ...]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from tailrace.errors import TailraceError
 from tailrace.names import elided, printable
+from tailrace.study.analysis import rounding
 from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
 from tailrace.study.analysis.failures import Failing, failing
 from tailrace.study.analysis.layout import Layout, codes_of, layout
@@ -236,11 +237,20 @@ class Measured:
         first = self.first_runs
         if not self._counts_ended(name):
             bands = _bands(self.done, name)
-            return layout(self.done, self.factors, self.column(name), bands=bands, first=first)
+            found = layout(self.done, self.factors, self.column(name), bands=bands, first=first)
+            return replace(found, step=self.step(name))
         runs = pd.concat([self.done, self.ended.assign(**{name: self.time_limit_s})])
         runs = runs.reset_index(drop=True)
         ended = runs["status"] == RunStatus.TIMEOUT
-        return layout(runs, self.factors, name, ended, _bands(runs, name), first)
+        found = layout(runs, self.factors, name, ended, _bands(runs, name), first)
+        return replace(found, step=self.step(name))
+
+    def step(self, name: str) -> float:
+        """That in which the program prints its times, where it is coarse."""
+        if not self.response_of(name).is_time or not self.simulated.empty:
+            return 0.0
+        values = pd.to_numeric(self.column(name), errors="coerce")
+        return rounding.step_of(values.to_numpy(dtype=float, na_value=np.nan))
 
     @cached_property
     def ended(self) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from tailrace.study.analysis.cautions import (
     first_runs,
     one_order,
     rebuilt,
+    rounded,
     side_by_side,
 )
 from tailrace.study.analysis.effects import Analysis, Effect, analyse
@@ -75,8 +76,8 @@ def typical_values(table: Layout) -> TypicalValues:
     freedom = np.where(runs > 1, runs - 1, np.nan)
     half = stats.t.ppf(0.5 + LEVEL / 2, freedom) * np.sqrt(squares / freedom / np.maximum(runs, 1))
     below, above = table.margins.T
-    low = np.where(table.simulated, mean + below, mean - half)
-    high = np.where(table.simulated, mean + above, mean + half)
+    half = np.where(table.simulated, 0.0, half)
+    low, high = mean - half + below, mean + half + above
     ends = np.exp(low), np.exp(high)
     return TypicalValues(table.where, table.run_counts, np.exp(mean), *ends, table.simulated)
 
@@ -133,7 +134,8 @@ class Summary:
         found = cautions(done, varied, response, table, self.ran.planned)
         limit = bounded(table, self.study.time_limit_s, response.words)
         first = first_runs(table.first_runs, response.words, self._opened)
-        found += [caution for caution in (rebuilt(done), limit, first) if caution is not None]
+        coarse = rounded(table, response.words)
+        found += [one for one in (rebuilt(done), limit, first, coarse) if one is not None]
         order = one_order() if self.ran.has_one_order else None
         if order is not None and order.kind not in {one.kind for one in found}:
             found.append(order)
