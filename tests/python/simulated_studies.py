@@ -20,9 +20,11 @@ import numpy as np
 from tailrace.study.analysis.effects import analyse
 from tailrace.study.analysis.expect import Judgement, evaluate
 from tailrace.study.analysis.findings import Found
+from tailrace.study.analysis.measured import Measured
 
 from .simulated_adaptive import ADAPTIVE
 from .simulated_averages import AVERAGES, best_speedup_missed
+from .simulated_blocks import UNLIKE_BLOCKS
 from .simulated_comparisons import CHANGED, COMPARISONS
 from .simulated_curves import (
     CROSSING,
@@ -223,6 +225,34 @@ def steps(*times: float) -> Callable[[Where], float]:
     return lambda where: dict(zip(RANKS, times, strict=False))[where["ranks"]]
 
 
+TEN_PLACES = {"tool": ["x", "y"], "place": [*"abcdefghij"]}
+
+
+def reversed_in_one(times: float) -> Callable[[Where], float]:
+    """y takes 1.3 times as long as x, but for one place, where x takes so many times as long."""
+    return lambda w: (
+        10.0 * (1.3 ** (w["tool"] == "y") if w["place"] != "d" else times ** (w["tool"] == "x"))
+    )
+
+
+def one_far_off(exponent: float, wrong: Judgement) -> Callable[[int], bool]:
+    scales = {"factor": "ranks", "exponent_at_least": 0.7, "exponent_at_most": 1.3}
+
+    def false(seed: int) -> bool:
+        measured = study(
+            {"ranks": [1, 2, 4]},
+            lambda w: 10.0 * w["ranks"] ** exponent,
+            seed=seed,
+            expect=[{"claim": "?", "scales": scales}],
+        )
+        runs = measured.runs.copy()
+        runs.loc[np.random.default_rng(seed).integers(len(runs)), "elapsed_s"] *= 10
+        (answer,) = evaluate(Measured(measured.plan, runs))
+        return answer.answer is wrong
+
+    return false
+
+
 EXPECTED = {
     "everywhere, but not in 1 of 6 places: held": expected(
         FALLS, falls_but_in_one, PLACES, Judgement.HELD
@@ -277,6 +307,27 @@ EXPECTED = {
         lambda w: w["ranks"] ** (0.75 if (w["method"], w["target"]) == ("y", "c") else 0.4),
         PLACES,
         Judgement.HELD,
+    ),
+    **{
+        f"everywhere, but the reverse in 1 of 10 places, {times} times: {answer}": expected(
+            {"faster": {"factor": "tool", "level": "x", "than": "y"}, "everywhere": True},
+            reversed_in_one(times),
+            TEN_PLACES,
+            answer,
+        )
+        for times, answer in ((1.0, Judgement.HELD), (1.1, Judgement.HELD))
+    },
+    "planted: everywhere, but the reverse in 1 of 10 places, 1.3 times: not held": expected(
+        {"faster": {"factor": "tool", "level": "x", "than": "y"}, "everywhere": True},
+        reversed_in_one(1.3),
+        TEN_PLACES,
+        Judgement.NOT_HELD,
+    ),
+    "power of 0.7 to 1.3, and 1, but one run takes 10 times: not held": one_far_off(
+        1.0, Judgement.NOT_HELD
+    ),
+    "power of 0.7 to 1.3, but 1.4, and one run takes 10 times: held": one_far_off(
+        1.4, Judgement.HELD
     ),
     "planted: power of 0.7 to 1.3, and 1 at each step: held": expected(
         {"scales": {"factor": "ranks", "exponent_at_least": 0.7, "exponent_at_most": 1.3}},
@@ -358,6 +409,7 @@ def _cases() -> dict[str, Case]:
         ("two blocks", TWO_BLOCKS),
         ("trend", TRENDS),
         ("whole seconds", ROUNDED),
+        ("unlike blocks", UNLIKE_BLOCKS),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     found |= {
