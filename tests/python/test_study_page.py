@@ -115,6 +115,15 @@ def test_charts_show_what_the_findings_say():
     assert 'viewBox="0 0 1080' in text  # one facet takes the whole width
 
 
+def test_a_page_says_that_many_responses_have_many_chances():
+    note = "not for there being 2 tables: where nothing matters to any response, some row says"
+    text = " ".join(report_page.render(Summary(crossing())).split())
+    assert f"{note} that it does in up to 10% of studies" in text
+    alone = crossing()
+    runs = alone.runs.drop(columns="size_mb")
+    assert "there being" not in report_page.render(Summary(Measured(alone.plan, runs)))
+
+
 def test_a_page_has_residuals_and_one_response_against_another():
     text = report_page.render(Summary(crossing()))
     against = text[text.index("Elapsed time against size") :]

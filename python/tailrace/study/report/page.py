@@ -13,6 +13,7 @@ from tailrace import page
 from tailrace.names import printable
 from tailrace.page.templates import rendered
 from tailrace.study.analysis import words
+from tailrace.study.analysis.effects import ERROR_RATE
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary, typical_values
@@ -51,6 +52,7 @@ def render(summary: Summary) -> str:
             for name, all_ in _analyses(summary)
         },
         "effects_note": effects_note(summary) if drawn else "",
+        "others_note": _others_note(summary) if drawn else "",
         "speedups": _speedups(summary),
         "combinations": _combinations(summary) if drawn else None,
         "targets": machine.targets(study.environment),
@@ -82,6 +84,19 @@ def _opened(summary: Summary) -> set[str]:
 
 def _analyses(summary: Summary) -> list[tuple[str, Any]]:
     return [] if summary.study.done.empty else list(summary.analyses.items())
+
+
+def _others_note(summary: Summary) -> str:
+    """What the tables of several responses together do not promise."""
+    some = sum(bool(all_.effects) for _, all_ in _analyses(summary))
+    if some < 2:
+        return ""
+    chance = 1 - (1 - ERROR_RATE) ** some
+    return (
+        f"p values allow for all rows of one table, and not for there being {some} tables: where"
+        f" nothing matters to any response, some row says that it does in up to {chance:.0%} of"
+        " studies. What the report says in words is of the first response alone."
+    )
 
 
 def style() -> str:

@@ -141,9 +141,6 @@ def between(study: Measured, effect: Effect) -> str:
     if len(effect.factors) == 3:
         first = f"({high[0]} / {low[0]}) at {high[1]} / at {low[1]}"
         return f"({first}) with {high[2]} / with {low[2]}"
-    if len(effect.factors) == 3:
-        first = f"({high[0]} / {low[0]}) at {high[1]} / at {low[1]}"
-        return f"({first}) with {high[2]} / with {low[2]}"
     return f"({high[0]} / {low[0]}) at {high[1]} / at {low[1]}"
 
 
