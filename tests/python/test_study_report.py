@@ -343,6 +343,27 @@ def test_studies_of_different_factors_are_not_compared():
         )
 
 
+@pytest.mark.parametrize(
+    ("levels", "hint"),
+    [
+        (
+            {"code": ["x", "y"], "n": [1, 2]},
+            "tool and code have the same levels: if they are one factor, give it one name",
+        ),
+        (
+            {"tool": ["x", "y"], "n": ["1", "2"]},
+            "the levels of n are numbers in one study and texts in the other: write them alike",
+        ),
+        ({"code": ["z", "y"], "n": [1, 2]}, "compare studies of the same factors"),
+    ],
+)
+def test_what_may_be_the_same_factor_is_said(levels, hint):
+    first = study({"tool": ["x", "y"], "n": [1, 2]}, lambda where: 1.0)
+    with pytest.raises(TailraceError) as refused:
+        comparison.compare(first, study(levels, lambda where: 1.0))
+    assert refused.value.hint == hint
+
+
 # --- speed
 
 

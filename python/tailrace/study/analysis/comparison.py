@@ -143,7 +143,8 @@ def compare(first: Measured, second: Measured) -> Comparison:
     if not pairs:
         raise TailraceError(
             "the two studies have no combination in common that was run and finished in both",
-            "compare studies of the same factors; what was simulated is not compared",
+            _retyped(first, second)
+            or "compare studies of the same factors; what was simulated is not compared",
         )
     chances = by_chance(
         _runs(before, [row for row, *_ in both]), _runs(after, [row for _, row, _ in both])
@@ -184,10 +185,35 @@ def _tables(first: Measured, second: Measured) -> tuple[Layout, Layout]:
         raise TailraceError(
             f"only one of the two studies varies {', '.join(map(printable, extra))}, and the other"
             " has none of its levels",
-            "compare studies of the same factors",
+            _renamed(first, second) or "compare studies of the same factors",
         )
     names = varied[0] | varied[1]
     return _common(first, names), _common(second, names)
+
+
+def _renamed(first: Measured, second: Measured) -> str:
+    """What to do where one of them seems to call a factor by another name."""
+    known = {factor.name for factor in first.factors} & {factor.name for factor in second.factors}
+    for one in first.varied:
+        for other in second.varied:
+            if not {one.name, other.name} & known and set(one.levels) == set(other.levels):
+                names = f"{printable(one.name)} and {printable(other.name)}"
+                return f"{names} have the same levels: if they are one factor, give it one name"
+    return ""
+
+
+def _retyped(first: Measured, second: Measured) -> str:
+    """What to do where one of them has texts that look like the other's numbers."""
+    for one in first.varied:
+        for other in second.varied:
+            texts = [set(map(str, factor.levels)) for factor in (one, other)]
+            same = one.name == other.name and texts[0] & texts[1]
+            if same and not set(one.levels) & set(other.levels):
+                return (
+                    f"the levels of {printable(one.name)} are numbers in one study and texts in"
+                    " the other: write them alike"
+                )
+    return ""
 
 
 def _in_both(first: Measured, second: Measured, name: str) -> bool:
