@@ -24,7 +24,7 @@ DESIGNS: dict[str, Mapping[str, list[Any]]] = {
     "12 combinations": {**TOOL, "ranks": [1, 2, 4, 8, 16, 32]},
 }
 FASTER = [{"claim": "?", "faster": {"factor": "tool", "level": "x", "than": "y"}}]
-QUIET = {"unknown", "no effect"}
+QUIET = {"unknown", "no effect", "runs"}
 
 
 def says_something(found: Found) -> bool:

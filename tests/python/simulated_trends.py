@@ -94,7 +94,7 @@ MORE_RANKS = [*RANKS, 64, 128]
 TRUTHS_OF_EIGHT: dict[str, tuple[float, ...]] = {
     "long plateau": (10, 8, 6, 5, 5, 5, 5, 5),
     "dip": (10, 10, 10, 6, 10, 10, 10, 10),
-    "saw": (10, 8, 10, 8, 10, 8, 10, 8),
+    "long saw": (10, 8, 10, 8, 10, 8, 10, 8),
     "saw that falls": (10, 8, 8.8, 7, 7.7, 6.2, 6.8, 5.4),
     "three plateaus": (10, 10, 10, 6, 6, 6, 4, 4),
     "falls slowly": (10, 9.7, 9.4, 9.1, 8.8, 8.6, 8.3, 8.1),
