@@ -238,3 +238,38 @@ fn what_lies_behind_a_ranks_part_in_the_file_belongs_to_the_same_variable() {
     let found = writes_of_one_rank_by_variable(100);
     assert_eq!(found, [(Some(0), 70), (Some(100), 20)]);
 }
+
+#[test]
+fn rows_that_ranks_write_by_a_call_each_are_gathered_at_once() {
+    // Through MPI-IO, each writes two rows of 10 bytes into a file whose rows have 40: rank 0 at 0
+    // and 10, rank 1 at 20 and 30. The first rows of both leave a gap, so they are no variable.
+    let text = "ranks 2
+runtime 1000
+0 0 10 open
+0 100 { mpiio-write bytes=10
+0 101 105 write bytes=10 distance=0
+0 106 }
+0 110 { mpiio-write bytes=10
+0 111 115 write bytes=10 distance=0
+0 116 }
+0 200 210 close
+0 210 1000 finalize
+1 0 10 open
+1 100 { mpiio-write bytes=10
+1 101 105 write bytes=10 distance=20
+1 106 }
+1 110 { mpiio-write bytes=10
+1 111 115 write bytes=10 distance=0
+1 116 }
+1 200 210 close
+1 210 1000 finalize
+";
+    let found = rebuilt(text, &asked(Method::Serial)).unwrap();
+    let calls = found.steps.calls_made();
+    let writes = calls[0].iter().filter(|call| call.access == Access::Write);
+    let writes: Vec<_> = writes.map(|call| (call.offset, call.bytes)).collect();
+    assert_eq!(writes, [(Some(0), 40)]);
+    // Both open and compute for 90. What comes is one message of 20 bytes, 10 + 2, and not two; the
+    // write takes 40, rank 0 has 6 between its calls and 84 behind them, and closes.
+    assert_eq!(ends(&found.steps)[0], 100 + 90 + 12 + 40 + 6 + 84 + 100);
+}

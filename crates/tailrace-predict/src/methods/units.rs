@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::families::Families;
 use super::notes::Note;
 use super::shares::{Contribution, Sources};
-use super::stretches::{Piece, Stretch};
+use super::stretches::{Part, Piece, Stretch};
 
 /// What ranks write together: a variable, or all of a time step.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ pub(super) fn units(
     let apart = apart.into_iter().flat_map(|((family, _), by_rank)| {
         let family = &families.list[family as usize];
         let by_part = family.is_split || family.is_through_mpi;
-        joined(&sources, by_rank.into_values().collect(), by_part)
+        joined(&sources, by_rank.into_values().collect(), by_part, family.is_split)
     });
     let all: Vec<Vec<Stretch>> = together.into_values().chain(apart).collect();
     let mut units: Vec<Unit> = all.par_iter().map(|all| unit(&sources, families, all)).collect();
@@ -71,18 +71,22 @@ pub(super) fn units(
     units
 }
 
-/// The n-th part of each rank, `by_part` and if all have as many; otherwise the n-th stretch of
-/// each, or else each by itself.
+/// The n-th part of each rank, `by_part` and if all have as many that leave no gap; otherwise the
+/// n-th stretch of each, or else each by itself.
 fn joined(
     sources: &Sources<'_>,
     mut by_rank: Vec<Vec<Stretch>>,
     by_part: bool,
+    is_split: bool,
 ) -> Vec<Vec<Stretch>> {
     let parts_of = |stretches: &Vec<Stretch>| -> usize {
         stretches.iter().map(|one| if sources.has(one) { 1 } else { one.parts.len() }).sum()
     };
+    let is_gathered = || by_rank.iter().flatten().any(|one| sources.has(one));
     if by_part && by_rank.iter().map(parts_of).is_sorted_by(|one, next| one == next) {
-        by_rank = by_rank.into_iter().map(|stretches| parts(sources, stretches)).collect();
+        if is_split || by_rank.len() == 1 || is_gathered() || are_whole(&by_rank) {
+            by_rank = by_rank.into_iter().map(|stretches| parts(sources, stretches)).collect();
+        }
     } else if by_part && by_rank.len() > 1 {
         let own: Vec<Vec<Stretch>> =
             by_rank.iter().map(|stretches| parts(sources, stretches.clone())).collect();
@@ -96,6 +100,23 @@ fn joined(
     let count = by_rank.first().map_or(0, Vec::len);
     let mut ranks: Vec<_> = by_rank.into_iter().map(Vec::into_iter).collect();
     (0..count).map(|_| ranks.iter_mut().filter_map(Iterator::next).collect()).collect()
+}
+
+/// Whether the n-th parts of all ranks together leave no gap in the file, as those of a variable do.
+/// Those that do are rows of what is written, one call each: nobody gathers row by row.
+fn are_whole(by_rank: &[Vec<Stretch>]) -> bool {
+    let mut next: Vec<_> =
+        by_rank.iter().map(|stretches| stretches.iter().flat_map(|one| &one.parts)).collect();
+    loop {
+        let together: Vec<&Part> = next.iter_mut().filter_map(Iterator::next).collect();
+        if together.is_empty() {
+            return true;
+        }
+        let pieces = together.iter().flat_map(|part| part.pieces.iter().copied());
+        if in_one(pieces.collect()).len() > 1 {
+            return false;
+        }
+    }
 }
 
 /// By rank: to which stretch of the rank that has most of them each belongs. It lies behind that one
