@@ -17,7 +17,7 @@ from tailrace.predict.model import Model, load
 from . import machine
 from .cases import CASES, Case
 from .machine import Bed, calibrate, record
-from .moves import Move, Place, Predicted, Told, fingerprint, predicted
+from .moves import Move, Place, Predicted, Told, fingerprint, places, predicted
 from .page import page
 from .scores import Pair
 
@@ -101,15 +101,9 @@ def _families(cases: Iterable[Case]) -> list[list[Case]]:
 def _predicted(
     family: Sequence[Case], beds: Sequence[Bed], models: Mapping[Bed, Model], folder: Path
 ) -> Told:
-    # what slower links change is much the same for cases of one family
-    places = [
-        Place(case, bed)
-        for case in family
-        for bed in beds
-        if (not case.beds or bed.bed in case.beds) and (not bed.is_slow or case == family[0])
-    ]
-    traces = {place: record(place.case, place.bed, folder).trace for place in places}
-    return predicted(places, traces, models)
+    found = places(family, beds)
+    traces = {place: record(place.case, place.bed, folder).trace for place in found}
+    return predicted(found, traces, models)
 
 
 def _measured(family: Mapping[Move, Predicted], rounds: int, folder: Path) -> list[Pair]:

@@ -72,7 +72,7 @@ CASES = (
     *by(("independent", "collective"), Case("cgns", "write50", 2, "independent", "cgns")),
     Case("wrf", "small", 2, "serial", "netcdf3"),
     *by(
-        ("independent", "collective", "file-per-rank"),
+        ("collective", "independent", "serial", "aggregated", "file-per-rank"),
         Case("wrf", "medium", 2, "collective", "mpiio", ("steps=4",), beds=ON_DISK),
     ),
     *by(
@@ -82,10 +82,6 @@ CASES = (
     *by(
         ("collective", "independent"),
         Case("h5perf", "small", 2, "collective", "mpiio", beds=ON_DISK),
-    ),
-    *by(
-        ("collective", "file-per-rank"),
-        Case("btio", "A", 4, "collective", "mpiio", beds=ON_DISK),
     ),
     *on((1, 2, 3, 4), Case("cmaq", "small", 2, "serial", "netcdf3")),
     Case("btio", "W", 4, "collective", "mpiio"),

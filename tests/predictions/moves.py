@@ -71,6 +71,17 @@ class Told(NamedTuple):
     declined: dict[Move, str]
 
 
+def places(family: Sequence[Case], beds: Sequence[Bed]) -> list[Place]:
+    """Where each case of a family is measured. What slower links change is much the same for all of
+    them, and asked of the first."""
+    return [
+        Place(case, bed)
+        for case in family
+        for bed in beds
+        if (not case.beds or bed.bed in case.beds) and (not bed.is_slow or case == family[0])
+    ]
+
+
 def moves(places: Sequence[Place]) -> Iterator[Move]:
     """All whose base and target differ in one thing."""
     for base, target in permutations(places, 2):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .cases import Case
 from .machine import SLOW_RATE, Bed
-from .moves import Place, moves
+from .moves import Place, moves, places
 
 NFS = Bed("nfs", Path("/nfs"), (), "NFS")
 LOCAL = Bed("local", Path("/local"), (), "ext4")
@@ -30,6 +30,17 @@ def test_of_slower_links_only_what_that_changes_is_asked() -> None:
     assert {move.words for move in found if move.kind == "link"} == {
         f"nfs to nfs at {SLOW_RATE}", f"nfs at {SLOW_RATE} to nfs",
     }  # fmt: skip
+
+
+def test_a_case_is_measured_on_its_own_beds_and_the_first_also_with_slower_links() -> None:
+    slow, other = replace(NFS, rate=SLOW_RATE), replace(SERIAL, method="independent")
+    found = places([SERIAL, other], [LOCAL, NFS, slow])
+    assert found == [
+        Place(SERIAL, LOCAL), Place(SERIAL, NFS), Place(SERIAL, slow),
+        Place(other, LOCAL), Place(other, NFS),
+    ]  # fmt: skip
+    on_disk = replace(SERIAL, beds=("local",))
+    assert places([on_disk], [LOCAL, NFS, slow]) == [Place(on_disk, LOCAL)]
 
 
 def test_the_most_ranks_are_asked_of_those_below() -> None:
