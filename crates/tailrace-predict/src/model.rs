@@ -59,6 +59,8 @@ pub struct Parameters {
     /// What a client wrote or read it reads from its cache, as long as it keeps the file open, or
     /// even after that.
     pub rereads: Rereads,
+    /// … of what it wrote only the pages that a write filled.
+    pub whole_pages: bool,
     /// Per byte: each node's link, in and out; 0 where it holds nothing up.
     pub link: f64,
     /// Each of these takes `write` and `read` a byte; none where there is one way for all.
@@ -92,6 +94,20 @@ pub enum Rereads {
     Never,
     WhileOpen,
     Always,
+}
+
+/// Bytes.
+const PAGE: i64 = 4096;
+
+/// The pages that lie there as a whole.
+fn inner(begin: i64, end: i64) -> (i64, i64) {
+    (begin.saturating_add(PAGE - 1).div_euclid(PAGE) * PAGE, end.div_euclid(PAGE) * PAGE)
+}
+
+/// The pages of which anything lies there.
+fn outer(begin: i64, end: i64) -> (i64, i64) {
+    let behind = end.saturating_add(PAGE - 1).div_euclid(PAGE) * PAGE;
+    (begin.div_euclid(PAGE) * PAGE, behind)
 }
 
 /// The file system at work.
@@ -175,7 +191,9 @@ impl<'a> Modelled<'a> {
         let begin = call.offset.unwrap_or(file.next);
         let is_scattered = begin != file.next;
         file.next = begin.wrapping_add(call.bytes as i64);
-        file.known.add(begin, file.next);
+        let pages =
+            if parameters.whole_pages { inner(begin, file.next) } else { (begin, file.next) };
+        file.known.add(pages.0, pages.1);
         file.is_dirty = true;
         let (mut alone, mut on_its_way) =
             (parameters.calls[Access::Write as usize], parameters.sent_write);
@@ -213,7 +231,8 @@ impl<'a> Modelled<'a> {
     }
 
     fn read(&mut self, asked: &Asked<'_>) -> f64 {
-        let Parameters { calls, cached_read, cached, rereads, end_drains, .. } = *self.parameters;
+        let Parameters { calls, cached_read, cached, rereads, whole_pages, end_drains, .. } =
+            *self.parameters;
         let Asked { node, now, call, .. } = *asked;
         let file = self.files.of(node, call.file);
         let begin = call.offset.unwrap_or(0);
@@ -238,7 +257,8 @@ impl<'a> Modelled<'a> {
         if missing == 0. {
             return now + cached_read + copied;
         }
-        file.known.add(begin, end);
+        let pages = if whole_pages { outer(begin, end) } else { (begin, end) };
+        file.known.add(pages.0, pages.1);
         let from = drained + calls[Access::Read as usize] + copied;
         self.back.carry(&Load { bytes: missing, ..asked.load(begin) }, from, late)
     }

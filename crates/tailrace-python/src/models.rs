@@ -19,8 +19,8 @@ use tailrace_replay::program::FileCall;
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
 /// "never", "while_open" or "always". They may be left out: "link" in ns a byte; "servers", {"count",
 /// "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
-/// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" in ns. Raises KeyError,
-/// TypeError and ValueError for others.
+/// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" in ns, "whole_pages" bool.
+/// Raises KeyError, TypeError and ValueError for others.
 #[pyfunction]
 pub(crate) fn model_times(model: Bound<'_, PyDict>, calls: Vec<Call>) -> PyResult<Vec<i64>> {
     let parameters = parameters(&model)?;
@@ -131,6 +131,7 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         end_drains: flag("end_drains")?,
         behind_writes: kinds("behind_writes")?,
         rereads,
+        whole_pages: optional(model, "whole_pages", |given| given.extract())?.unwrap_or(false),
         link: optional(model, "link", |link| link.extract())?.unwrap_or(0.),
         servers: optional(model, "servers", |given| servers(&given))?,
         bucket: optional(model, "bucket", |bytes| bytes.extract())?.unwrap_or(0.),

@@ -169,6 +169,18 @@ def small_reads(probe: Probe, sizes: Sizes) -> Samples:
     return {"read_call": fmean(taken), "cached_read": fmean(again)}
 
 
+def own_small_writes(probe: Probe, sizes: Sizes) -> Samples:
+    """What was written in blocks of a page and a half, read by the same blocks while the file is
+    open: every third page was filled by two writes, neither of which had all of it."""
+    block = SMALL * 3 // 2
+    file, _ = probe.create(probe.new_path())
+    probe.write_all(file, SMALL_READS * block, block)
+    os.fsync(file)
+    taken = probe.read_all(file, SMALL_READS * block, block)
+    os.close(file)
+    return {"own_unfilled": taken / SMALL_READS}
+
+
 ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     metadata,
     small_writes,
@@ -180,6 +192,7 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     writes_under_locks,
     reading,
     small_reads,
+    own_small_writes,
 )
 # These take long where the way is slow: they fill the client's cache, or write much many times.
 LONG: tuple[Callable[[Probe, Sizes], Samples], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -31,6 +32,15 @@ DRAINS = 0.5
 FROM_MEMORY = 0.5
 # Twice the room for two files: the room is each file's.
 MORE_ROOM = 1.5
+
+
+def fetches_unfilled(rounds: Sequence[Samples]) -> bool:
+    """Whether a client asks the servers for pages that no write of its own filled. Reading them
+    takes then more like a read from there than like one from memory, by what it is a multiple of:
+    some come with others."""
+    names = ("own_unfilled", "cached_read", "read_call")
+    own, cached, fetched = (np.median([each[name] for each in rounds]) for name in names)
+    return bool(own / cached > fetched / own)
 
 
 class Fit:
@@ -120,6 +130,7 @@ class Fit:
             end_drains=self._drains("end_dirty", room, drain_s),
             behind_writes=self._kinds("behind", room, drain_s),
             rereads=rereads,
+            whole_pages=rereads != "never" and fetches_unfilled(self._rounds),
         )
 
     def _room(self) -> Quantity:

@@ -116,6 +116,7 @@ class ClientCache(_Table):
     end_drains: bool
     behind_writes: tuple[Kind, ...] = ()
     rereads: Literal["never", "while_open", "always"]
+    whole_pages: bool = False
 
 
 class Client(_Table):
@@ -274,6 +275,7 @@ class Model(_Table):
             "end_drains": self.cache.end_drains,
             "behind_writes": list(self.cache.behind_writes),
             "rereads": self.cache.rereads,
+            "whole_pages": self.cache.whole_pages,
             "link": per_byte(self.client.bytes_per_s) if self.client else 0.0,
             "bucket": float(getattr(self.bucket.bytes, opposite)) if self.bucket else 0.0,
             "servers": self.servers and self.servers.parameters(),
@@ -337,7 +339,8 @@ def text(model: Model) -> str:
         "# So many bytes may be on their way when a write returns; the room is the whole mount's,",
         "# or each file's. Which kinds of calls wait until what was written to their file has",
         "# arrived, whether reading its end does, and which wait behind all writes that are on",
-        "# their way. Whether a client reads what it wrote or read from its cache.",
+        "# their way. Whether a client reads what it wrote or read from its cache; whole_pages: of",
+        "# what it wrote only the pages that a write filled.",
         "[cache]",
         f"write_behind_bytes = {_quantity(model.cache.write_behind_bytes)}",
         f'room = "{model.cache.room}"',
@@ -345,6 +348,7 @@ def text(model: Model) -> str:
         f"end_drains = {str(model.cache.end_drains).lower()}",
         f"behind_writes = {_kinds(model.cache.behind_writes)}",
         f'rereads = "{model.cache.rereads}"',
+        f"whole_pages = {str(model.cache.whole_pages).lower()}",
         "",
         *_shared(model),
         "# What programs that were held out took, over what the model says of them: nine tenths of",

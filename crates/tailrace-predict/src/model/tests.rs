@@ -27,6 +27,7 @@ const PLAIN: Parameters = Parameters {
     end_drains: true,
     behind_writes: [false; Access::KINDS],
     rereads: Rereads::WhileOpen,
+    whole_pages: false,
     link: 0.,
     servers: None,
     locks: None,
@@ -115,6 +116,25 @@ fn a_warm_client_knows_what_it_did_not_read_where_it_keeps_files_beyond_their_cl
     assert_eq!(ends_of(Modelled::new(&keeps, &[0], true), &calls), [52]);
     assert_eq!(ends_of(Modelled::new(&keeps, &[0], false), &calls), [110]);
     assert_eq!(ends_of(Modelled::new(&PLAIN, &[0], true), &calls), [110]);
+}
+
+#[test]
+fn of_what_a_client_wrote_it_may_know_whole_pages_only() {
+    let calls = [
+        call(Access::Write, 0, 6000),
+        call(Access::Write, 6000, 6000),
+        call(Access::Synchronize, 0, 0),
+        call(Access::Read, 0, 4096),    // known: 2 + 4096
+        call(Access::Read, 4096, 4000), // no write filled its page: 10 + 4000 × 2
+        call(Access::Read, 8096, 96),   // came with it: 2 + 96
+        call(Access::Read, 8192, 4096), // of the third page too: 10 + 4096 × 2
+    ];
+    let whole = Parameters { whole_pages: true, ..PLAIN };
+    let steps = |parameters| -> Vec<i64> {
+        ends(parameters, &calls).windows(2).map(|pair| pair[1] - pair[0]).skip(2).collect()
+    };
+    assert_eq!(steps(&whole), [4098, 8010, 98, 8202]);
+    assert_eq!(steps(&PLAIN), [4098, 4002, 98, 10 + 3808 + 288 * 2]);
 }
 
 #[test]
