@@ -57,8 +57,24 @@ def test_a_model_takes_as_much_for_a_write_under_locks(model: Model) -> None:
 def test_processes_in_step_write_all_their_parts(tmp_path: Path) -> None:
     probe = Probe(tmp_path)
     for count in (1, 2):
-        step_s, _ = locking._in_step(probe, count)
-        assert step_s > 0
+        step = locking._in_step(probe, count)
+        assert step is not None
+        assert step.time_s > 0
         path = tmp_path / f"probe-{count}"
         assert path.stat().st_size == count * locking.STEPS * SMALL
     assert "locked_by_1" in locking.writes_under_locks(probe, Sizes(SMALL, SMALL))
+
+
+def test_what_cannot_be_locked_tells_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some mounts refuse locks; there the rest of a model is still measured."""
+    refusing = tmp_path / "in_step.py"
+    refusing.write_text("raise OSError(37, 'No locks available')")
+    monkeypatch.setattr(locking, "PROGRAM", refusing)
+    assert locking.writes_under_locks(Probe(tmp_path), Sizes(SMALL, SMALL)) == {}
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time; time.sleep(60)")
+    monkeypatch.setattr(locking, "PROGRAM", slow)
+    monkeypatch.setattr(locking, "LONGEST_S", 0.2)
+    assert locking.writes_under_locks(Probe(tmp_path), Sizes(SMALL, SMALL)) == {}

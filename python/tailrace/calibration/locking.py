@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,9 +39,9 @@ def writes_under_locks(probe: Probe, sizes: Sizes) -> Samples:
     """What a step takes, s, by one process, and by several if they have the processors."""
     found = {}
     for count in sorted({1, _several()}):
-        step_s, is_quiet = _in_step(probe, count)
-        if is_quiet or count == 1:
-            found[f"{PREFIX}{count}"] = step_s
+        step = _in_step(probe, count)
+        if step is not None and (step.is_quiet or count == 1):
+            found[f"{PREFIX}{count}"] = step.time_s
     return found
 
 
@@ -53,7 +54,15 @@ def _several() -> int:
     return min(len(os.sched_getaffinity(0)), MOST_IN_STEP)
 
 
-def _in_step(probe: Probe, count: int) -> tuple[float, bool]:
+class Step(NamedTuple):
+    """`is_quiet`: the processes had their processors."""
+
+    time_s: float
+    is_quiet: bool
+
+
+def _in_step(probe: Probe, count: int) -> Step | None:
+    """None where a process failed, or all together take too long."""
     path = probe.new_path()
     file, _ = probe.create(path)
     os.fsync(file)
@@ -65,18 +74,23 @@ def _in_step(probe: Probe, count: int) -> tuple[float, bool]:
             subprocess.Popen(
                 [sys.executable, "-I", PROGRAM, path, str(rank), *words],
                 stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
                 pass_fds=[shared.fileno()],
             )
             for rank in range(count)
         ]
         try:
             answers = [process.communicate(timeout=LONGEST_S)[0] for process in processes]
+        except subprocess.TimeoutExpired:
+            return None
         finally:
             for process in processes:
                 process.kill()
                 process.wait()
+    if any(process.returncode for process in processes):
+        return None
     took_s, pauses_s = zip(*(map(float, answer.split()) for answer in answers), strict=True)
-    return max(took_s) / STEPS, max(pauses_s) < QUIET_S
+    return Step(max(took_s) / STEPS, max(pauses_s) < QUIET_S)
 
 
 def lock_after_write(rounds: Sequence[Samples], model: Model) -> Quantity:
