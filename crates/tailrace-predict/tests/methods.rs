@@ -224,7 +224,12 @@ runtime 1000
 1 210 1000 finalize
 ";
     let text = text.replace("AT", &(at - 50).to_string());
-    let calls = rebuilt(&text, &asked(Method::Serial)).unwrap().steps.calls_made();
+    written_by_rank_0(&rebuilt(&text, &asked(Method::Serial)).unwrap())
+}
+
+/// Where and how much, in order.
+fn written_by_rank_0(found: &Rebuilt) -> Vec<(Option<i64>, u64)> {
+    let calls = found.steps.calls_made();
     let writes = calls[0].iter().filter(|call| call.access == Access::Write);
     writes.map(|call| (call.offset, call.bytes)).collect()
 }
@@ -265,10 +270,7 @@ runtime 1000
 1 210 1000 finalize
 ";
     let found = rebuilt(text, &asked(Method::Serial)).unwrap();
-    let calls = found.steps.calls_made();
-    let writes = calls[0].iter().filter(|call| call.access == Access::Write);
-    let writes: Vec<_> = writes.map(|call| (call.offset, call.bytes)).collect();
-    assert_eq!(writes, [(Some(0), 40)]);
+    assert_eq!(written_by_rank_0(&found), [(Some(0), 40)]);
     // Both open and compute for 90. What comes is one message of 20 bytes, 10 + 2, and not two; the
     // write takes 40, rank 0 has 6 between its calls and 84 behind them, and closes.
     assert_eq!(ends(&found.steps)[0], 100 + 90 + 12 + 40 + 6 + 84 + 100);

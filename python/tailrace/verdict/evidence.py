@@ -10,6 +10,7 @@ import numpy as np
 from tailrace.names import base_name, printable
 from tailrace.units import count
 from tailrace.verdict.efficiencies import Losses, Times, times_of
+from tailrace.verdict.libraries import by_calls, library_of
 from tailrace.verdict.overhead import Overhead, overhead_of, without_capture
 from tailrace.verdict.processors import (
     STATES,
@@ -148,6 +149,21 @@ class Evidence:
         return processors_of(self.columns)
 
     @cached_property
+    def holds_file_calls(self) -> bool:
+        """Another tracer records them only where it is told to. Its own calls, and states without a
+        call, have names in parentheses."""
+        table = self.columns["functions"]
+        rows = zip(table["name"], table["layer"], strict=True)
+        made = any(layer != "mpi" and not str(name).startswith("(") for name, layer in rows)
+        return made or self.columns["format"] == "tailrace"
+
+    @cached_property
+    def libraries(self) -> dict[int, str]:
+        """By file: the library through which most of the time in its calls is spent, where the call
+        paths tell it."""
+        return by_calls(self.columns)
+
+    @cached_property
     def computed_ns(self) -> np.ndarray:
         """By rank: useful time, less notable waits for a processor and what capture took of it."""
         return without_capture(computed_ns(self.times, self.processors), self.overhead)
@@ -192,6 +208,13 @@ class Evidence:
     def mpi(self) -> str:
         """The MPI library, as it names itself; empty where none is known."""
         return str(self.columns["meta"].get("mpi", ""))
+
+    def library_in(self, file: int | None) -> str:
+        """Through which a row of "files" is used; "" where it is None."""
+        if file is None:
+            return ""
+        path, layer, mpiio_ns = (self.files[name][file] for name in ("path", "layer", "mpiio_ns"))
+        return self.libraries.get(int(file)) or library_of(path, str(layer), int(mpiio_ns))
 
     def rate_of(self, use: Use, kind: str) -> str:
         """`325 MB/s a rank`, of one process `325 MB/s`; empty where no time was spent."""

@@ -11,7 +11,7 @@ from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.ends import many_are_lost, much_is_unknown
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.gains import with_prediction
-from tailrace.verdict.io_findings import IO_DETAILS, causes, holds_no_file_call, io_is_fine
+from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
 from tailrace.verdict.off_path import asleep, slept_ns, started
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
@@ -85,12 +85,11 @@ def judge(evidence: Evidence) -> Verdict:
     said = {finding.code for finding in (*first, *io)}
     later = [finding for finding in cautions if finding.code not in said]
     texts = _sleep_once(evidence, [*first, *later])
-    if later:
-        headline += f" But {'; '.join(texts[len(first) :])}."
+    before, behind = texts[: len(first)], texts[len(first) :]
     if (shared := by_kind.get(Kind.PROCESSORS)) is not None:
-        texts.insert(0, shared.finding)
-    before = [_sentence(text) for text in texts[: len(texts) - len(later)]]
-    return Verdict(" ".join([*before, headline]), findings)
+        before.insert(0, shared.finding)
+    but = [f"But {'; '.join(behind)}."] if behind else []
+    return Verdict(" ".join([*map(_sentence, before), headline, *but]), findings)
 
 
 def _sleep_once(evidence: Evidence, cautions: list[Finding]) -> list[str]:
@@ -255,8 +254,8 @@ def _nothing_else(evidence: Evidence) -> str:
     if much_is_unknown(evidence):
         return "whether anything else does cannot be told"
     if evidence.processors is None or not evidence.processors.notable:
-        unknown = holds_no_file_call(evidence)
-        return "nothing else in it does" if unknown else "nothing else does either"
+        known = evidence.holds_file_calls
+        return "nothing else does either" if known else "nothing else in it does"
     measured = losses(evidence.times)
     others = (measured.imbalance_ns, measured.serialization_ns, measured.transfer_ns)
     if any(evidence.share(float(loss)) >= NOTABLE_LOSS for loss in others):
@@ -274,7 +273,7 @@ def _without_io(evidence: Evidence, bottlenecks: list[Finding], whole: Finding |
     kinds = {Kind.STREAMS: "I/O on files does", Kind.ELSEWHERE: "I/O on storage does"}
     which = kinds.get(worst.code, "I/O does") if worst is not None else "I/O does"
     saved = f"{which} not hold this run back ({percent(evidence.io_share)} of the run time)"
-    if holds_no_file_call(evidence):
+    if not evidence.holds_file_calls:
         saved = "Whether I/O holds this run back is not in the trace, which holds no file call"
     if worst is None:
         return f"{saved}; {_nothing_else(evidence)}."

@@ -8,7 +8,6 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.by_path import PREALLOCATE
 from tailrace.verdict.ends import many_are_lost
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
-from tailrace.verdict.libraries import library_in
 from tailrace.verdict.off_path import of_others_mostly
 from tailrace.verdict.preallocation import is_most_of_io, preallocation
 from tailrace.verdict.requests import (
@@ -153,7 +152,7 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
     made = calls_of_functions(functions, [name])
     often = made > OFTEN * evidence.ranks
     spent_ns = np.asarray(evidence.files["mpiio_ns"])
-    library = library_in(evidence, int(spent_ns.argmax()) if len(spent_ns) else None)
+    library = evidence.library_in(int(spent_ns.argmax()) if len(spent_ns) else None)
     if name == "MPI_File_set_view" and library in ON_MPIIO:
         return "views of a library"
     if name in SETTING_UP:
@@ -195,15 +194,6 @@ def amplification(evidence: Evidence) -> Finding | None:
     )
 
 
-def holds_no_file_call(evidence: Evidence) -> bool:
-    """Whether another tracer, which records file calls only where it is told to, was not. Its own
-    calls, and states without a call, have names in parentheses."""
-    table = evidence.columns["functions"]
-    rows = zip(table["name"], table["layer"], strict=True)
-    made = any(layer != "mpi" and not str(name).startswith("(") for name, layer in rows)
-    return evidence.columns["format"] != "tailrace" and not made
-
-
 def io_is_fine(evidence: Evidence) -> Finding | None:
     """Not said where the exchange inside MPI-IO, or what else it does around file calls, holds the
     run back: that is for the sake of I/O."""
@@ -212,7 +202,7 @@ def io_is_fine(evidence: Evidence) -> Finding | None:
     between = between_layers(evidence)
     if not evidence.times.runtime_ns or (between and between.share_of_runtime >= NOTABLE_LOSS):
         return None
-    if holds_no_file_call(evidence):
+    if not evidence.holds_file_calls:
         return Finding(
             Kind.IO_NOT_IN_TRACE,
             "whether I/O holds this run back is not in the trace: it holds no file call",

@@ -2,13 +2,11 @@
 and the layers seen. Models call their files wrfout_d01 or restart.0001 as often as history.nc."""
 
 import re
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from tailrace.names import base_name
-from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.requests import KINDS
 
 _NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
@@ -32,21 +30,10 @@ def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
     return "mpiio" if mpiio_ns else layer
 
 
-def library_in(evidence: Evidence, file: int | None) -> str:
-    """Of a row of "files"; "" where it is None."""
-    if file is None:
-        return ""
-    if found := _by_calls(evidence).get(int(file)):
-        return found
-    files = evidence.files
-    return library_of(files["path"][file], str(files["layer"][file]), int(files["mpiio_ns"][file]))
-
-
-@lru_cache(maxsize=1)  # several findings ask
-def _by_calls(evidence: Evidence) -> dict[int, str]:
+def by_calls(columns: dict[str, Any]) -> dict[int, str]:
     """By file: the library through which most of the time in its calls is spent, where that is
     known."""
-    table = evidence.columns.get("places")
+    table = columns.get("places")
     if not table or not len(table["file"]):
         return {}
     frames = _of_frames(table["frames"])

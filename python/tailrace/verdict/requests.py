@@ -80,6 +80,10 @@ LENGTHS = {
 # Requests below this size cost more by their number than by their bytes: at 0.2 ms a request, usual
 # on network file systems, 64 KiB is 330 MB/s, less than one client's link carries.
 SMALL_BYTES = 64 * 1024
+# Requests are called small where so many of them are.
+MOSTLY_SMALL = 0.9
+# Fewer requests than this per run are told by their time, not by their number.
+MANY_REQUESTS = 1000
 # Larger ones beside them with so much of the bytes make an average that none of them has.
 MIXED = 0.1
 # A synchronisation of so much takes longer for its bytes than for its call: at 1 GB/s, 4 ms.

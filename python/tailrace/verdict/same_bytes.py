@@ -6,8 +6,15 @@ from tailrace.names import base_name
 from tailrace.units import byte_count, digits
 from tailrace.verdict.cause import Cause, dominant, only_row, where_of
 from tailrace.verdict.evidence import Evidence, Kind
-from tailrace.verdict.libraries import library_in
-from tailrace.verdict.requests import KINDS, Use, moved_column, small_ones_of, sum_use
+from tailrace.verdict.requests import (
+    KINDS,
+    MANY_REQUESTS,
+    MOSTLY_SMALL,
+    Use,
+    moved_column,
+    small_ones_of,
+    sum_use,
+)
 
 # The same bytes read so often are redundant.
 REDUNDANT = 2.0
@@ -21,8 +28,7 @@ WRITTEN_AGAIN = 1.5
 REPLACED_BYTES = 1_000_000
 # More than what is filled first and written then.
 FILLED = 3.0
-# So many requests of less than a page are worth a word beside what they are for.
-MANY_REQUESTS = 1000
+# Many requests of less than a page are worth a word beside what they are for.
 TINY_BYTES = 4096
 
 
@@ -53,7 +59,7 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
     facts += evidence.described(use, "read")
     again = alike == 1 or _read_again_by_each(evidence, rows)
     advised = "" if not again else "back" if alike == 1 and passes >= 1 else "again"
-    library = library_in(evidence, int(rows[0]))
+    library = evidence.library_in(int(rows[0]))
     if alike == 1 and library in ("hdf5", "netcdf"):
         # classic files are moved, by as much as is read or half of it; chunks are read as a whole
         written = use.bytes("write") >= MOVED * use.bytes("read")
@@ -122,7 +128,7 @@ def written_again(evidence: Evidence, kind: str) -> Cause | None:
 def _by_library(evidence: Evidence, file: int, use: Use, span: int) -> str:
     """What makes a library write that much: it moves what it has written, or writes chunks that do
     not fit its cache once for each part of them. To fill what is written anyway makes it twice."""
-    library = library_in(evidence, file)
+    library = evidence.library_in(file)
     if library in ("netcdf", "pnetcdf") and use.bytes("read") >= max(
         MOVED * use.bytes("write"), span
     ):
@@ -134,7 +140,7 @@ def _by_library(evidence: Evidence, file: int, use: Use, span: int) -> str:
 def _in_small_ones(use: Use, kind: str) -> str:
     """`, in 240,000 small writes of 64 B on average`: for their number, each byte once would take
     long, too."""
-    small = use.pattern(kind, "small") >= 0.9 * use.calls(kind)
+    small = use.pattern(kind, "small") >= MOSTLY_SMALL * use.calls(kind)
     tiny = use.bytes(kind) < TINY_BYTES * use.calls(kind)
     many = use.calls(kind) >= MANY_REQUESTS and small and tiny
     return f", in {small_ones_of(use, kind)}" if many else ""

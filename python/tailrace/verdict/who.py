@@ -35,7 +35,6 @@ import numpy as np
 from tailrace.units import count, digits, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
-from tailrace.verdict.libraries import library_in
 from tailrace.verdict.requests import (
     KINDS,
     LARGE_SYNC_BYTES,
@@ -127,7 +126,7 @@ def _library(evidence: Evidence, cause: Unevenness) -> str:
     turns by the program."""
     if cause.code in (Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS):
         return cause.advised
-    return cause.advised or library_in(evidence, cause.file)
+    return cause.advised or evidence.library_in(cause.file)
 
 
 def _cause(evidence: Evidence) -> Unevenness | None:
@@ -206,7 +205,7 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
 def _advised(evidence: Evidence, culprits: Culprits) -> str:
     """Where few bytes are synchronised, to spread them over ranks spares nothing; and who calls
     collective functions need not be told to."""
-    if _is_collective(evidence, culprits):
+    if _is_collective(evidence, culprits.file, culprits.kind):
         return "collective"
     use = sum_use(evidence.file_rank, culprits.rows)
     few = use.bytes("write") < LARGE_SYNC_BYTES * max(use.calls("sync"), 1)
@@ -224,11 +223,7 @@ def _handed_out(evidence: Evidence, reader: int) -> str:
     return ""
 
 
-def _is_collective(evidence: Evidence, culprits: Culprits) -> bool:
-    return _calls_collectively(evidence, culprits.file, culprits.kind)
-
-
-def _calls_collectively(evidence: Evidence, file: int | None, kind: str) -> bool:
+def _is_collective(evidence: Evidence, file: int | None, kind: str) -> bool:
     """Whether the file is read or written by calls of MPI-IO, mostly by collective ones."""
     if file is None or kind not in MOVING_KINDS:
         return False
@@ -328,7 +323,9 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
         if work[slowest] == work.max() and not _is_even(work):
             share = percent(float(work[slowest] / work.sum()))
             text = f"rank {slowest} {does.format(share)} and the others wait for it"
-            told = code is Kind.UNEVEN_BYTES and _is_collective(evidence, culprits)
+            told = code is Kind.UNEVEN_BYTES and _is_collective(
+                evidence, culprits.file, culprits.kind
+            )
             facts = f"{even}; {_spread(use.time_ns)}"
             advised = "collective" if told else ""
             return Unevenness(code, text, facts, culprits.file, (slowest,), advised)
@@ -399,7 +396,7 @@ def _turns_on_file(evidence: Evidence) -> Unevenness | None:
     text = f"{who} {VERBS[use.kind][1]} {evidence.name_of(rows, file)} one after another"
     part = percent(float(on_path[file] / use.time_ns()))
     facts = f"{evidence.described(use, use.kind)}; {part} of this time is on the critical path"
-    advised = "collective" if _calls_collectively(evidence, file, use.kind) else ""
+    advised = "collective" if _is_collective(evidence, file, use.kind) else ""
     return Unevenness(Kind.TAKING_TURNS, text, facts, file, ranks, advised)
 
 

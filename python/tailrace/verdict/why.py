@@ -59,7 +59,6 @@ from tailrace.verdict.cause import (
 )
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
-from tailrace.verdict.libraries import library_in
 from tailrace.verdict.names_of_files import (
     are_modules,
     in_names,
@@ -71,7 +70,9 @@ from tailrace.verdict.requests import (
     FLUSH_NAMES,
     KINDS,
     LARGE_SYNC_BYTES,
+    MANY_REQUESTS,
     METADATA_KINDS,
+    MOSTLY_SMALL,
     Use,
     bytes_of_functions,
     calls_of,
@@ -96,8 +97,6 @@ from tailrace.verdict.slow_file import slow_file
 NOTABLE_SHARE = 0.02
 # Of STDIO, but without a stream that would have a buffer.
 DESCRIPTOR_PRINTS = ("dprintf", "vdprintf", "__dprintf_chk", "__vdprintf_chk")
-# Fewer requests than this per run are told by their time, not by their number.
-MANY_REQUESTS = 1000
 # A page cache takes a small request in microseconds: one that takes this waits for a device.
 WAITING_NS = 100_000
 # Who calls them has told the system what it will read.
@@ -144,7 +143,7 @@ def _library(evidence: Evidence, cause: Cause) -> str:
     most of the time is."""
     files = evidence.files
     file = _most(evidence, KINDS) if cause.file is None else cause.file
-    library = library_in(evidence, file)
+    library = evidence.library_in(file)
     ways = mpiio_ways(evidence.columns["functions"])
     way = max(ways, key=lambda way: ways[way])
     shared = int(files["mpiio_ns"][file]) > 0 and int(files["ranks"][file]) > 1
@@ -322,7 +321,7 @@ def jumping(evidence: Evidence, kind: str) -> Cause | None:
     facts = f"{part} go back; {evidence.described(use, kind)}"
     ahead = calls_of_functions(evidence.columns["functions"], READ_AHEAD)
     advised = "in memory" if ahead or evidence.opened(rows) == "direct" else ""
-    if kind == "write" and library_in(evidence, int(rows[0])) not in ON_MPIIO:
+    if kind == "write" and evidence.library_in(int(rows[0])) not in ON_MPIIO:
         advised = "writes"
     return Cause(Kind.RANDOM_REQUESTS, text, facts, only_row(rows), advised=advised)
 
@@ -345,7 +344,7 @@ def _is_small(evidence: Evidence, kind: str) -> np.ndarray:
     files = evidence.files
     calls = np.asarray(files[KINDS[kind][0]], dtype=np.int64)
     small = np.asarray(files[f"{KINDS[kind][0]}_small"], dtype=np.int64)
-    return (calls > 0) & (small >= 0.9 * calls)
+    return (calls > 0) & (small >= MOSTLY_SMALL * calls)
 
 
 def _flushed(evidence: Evidence, kind: str) -> Cause | None:
@@ -407,7 +406,7 @@ def _with_most_calls(evidence: Evidence, kind: str, rows: np.ndarray) -> np.ndar
 def _advised_of_slow(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
     """Reads wait for what is not in memory yet, unless the file was opened so that no request is
     served from memory; of MPI-IO there are better ways to say it."""
-    if library_in(evidence, int(rows[0])) == "mpiio":
+    if evidence.library_in(int(rows[0])) == "mpiio":
         return ""
     how = evidence.opened(rows)
     if kind == "read" and how != "direct":
@@ -439,11 +438,11 @@ def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
     text += f"{where} {part_of_io(evidence, time_ns)}"
     facts = f"{evidence.described(use, kind)} in {where_of(evidence, rows)}"
     file = only_row(rows)
-    merged = "interleaved" in where and library_in(evidence, file) == "posix"
+    merged = "interleaved" in where and evidence.library_in(file) == "posix"
     advised = "interleaved" if merged else ""
     # of a file that is written through STDIO, and gathered by no stream's buffer
     prints = calls_of_functions(evidence.columns["functions"], DESCRIPTOR_PRINTS)
-    of_stdio = library_in(evidence, file) == "stdio" and not use.gathered(kind)
+    of_stdio = evidence.library_in(file) == "stdio" and not use.gathered(kind)
     if kind == "write" and of_stdio and 2 * prints > use.calls(kind):
         advised = "descriptor prints"
     return Cause(Kind.SMALL_REQUESTS, text, facts, file, advised=advised)
