@@ -71,21 +71,16 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, Damage> {
-        // Most are one byte, and of the others most are two.
-        match self.bytes[self.at..] {
-            [byte, ..] if byte < 0x80 => {
+        // Most are one byte.
+        match self.bytes.get(self.at) {
+            Some(&byte) if byte < 0x80 => {
                 self.at += 1;
                 Ok(byte.into())
-            }
-            [low, high, ..] if high < 0x80 => {
-                self.at += 2;
-                Ok(u64::from(low & 0x7f) | u64::from(high) << 7)
             }
             _ => self.long_varint(),
         }
     }
 
-    #[cold]
     fn long_varint(&mut self) -> Result<u64, Damage> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
@@ -99,7 +94,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// A signed integer: zigzag-coded, then a varint.
-    #[inline]
     pub(crate) fn word(&mut self) -> Result<i64, Damage> {
         let coded = self.varint()?;
         Ok((coded >> 1) as i64 ^ -((coded & 1) as i64))
