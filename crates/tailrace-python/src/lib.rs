@@ -115,7 +115,8 @@ fn verify(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResul
 /// `eager_limit_bytes`: a standard send of more completes no earlier than its receive is posted.
 /// `collectives`: "data" (order only where data flow) or "all" (each synchronizes all its ranks).
 /// `critical_paths`: whether these are followed, and who waited for whom; without, "dependences"
-/// is empty, and nothing of the trace is read again. `bins`: columns of the timeline at most. `longest`: how many of the longest calls to list.
+/// is empty, and nothing of the trace is read again. `bins`: columns of the timeline at most.
+/// `longest`: how many of the longest calls to list.
 /// `threads`: 0 for one per core; the result does not depend on it. `None` is the default of each.
 /// `progress`, where given, is called at most twenty times a second with the share done, 0 to 1.
 /// Raises TraceError(message, hint), ValueError for a choice that is out of range.
