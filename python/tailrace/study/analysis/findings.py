@@ -57,13 +57,17 @@ class FindingKind(StrEnum):
     COMBINATION = "combination"
     SPEEDUP = "speedup"
     SIMULATED = "simulated"
+    CONTROL = "control"
     RUNS = "runs"
     NO_EFFECT = "no effect"
     UNKNOWN = "unknown"
 
 
 # What has no size comes after what has, in this order.
-_LAST = (FindingKind.SPEEDUP, FindingKind.RUNS, FindingKind.NO_EFFECT, FindingKind.UNKNOWN)
+_LAST = (
+    *(FindingKind.CONTROL, FindingKind.SPEEDUP, FindingKind.RUNS),
+    *(FindingKind.NO_EFFECT, FindingKind.UNKNOWN),
+)
 
 
 @dataclass(frozen=True)
@@ -98,13 +102,13 @@ class Found:
     weak: bool
 
 
-def find(study: Measured, analysis: Analysis) -> Found:
-    """Of the main response."""
+def find(study: Measured, analysis: Analysis, ran: Measured | None = None) -> Found:
+    """Of the main response. `ran`: all that was run, controls too, of which every end counts."""
     view = View(study, analysis)
     trends, speedups = view.trends(), view.speedups()
     crossings, leads = view.overtaking()
     findings = [
-        *_endings(study),
+        *_endings(ran or study),
         *_trend_findings(study, trends),
         *(_crossover_finding(study, crossing) for crossing in crossings),
         *(_lead_finding(study, ahead) for ahead in leads),

@@ -37,12 +37,13 @@ class Measured:
     """`runs`: one row per run, as docs/reference/studies.md describes them.
 
     `plan` is what plan.json holds: name, description, paper, response, factors, study (with
-    its [[expect]]).
+    its [[expect]]). `known_first_runs`: `first_runs` of the study that this is a part of.
     """
 
     plan: Mapping[str, Any]
     runs: pd.DataFrame
     environment: Mapping[str, Any] = field(default_factory=dict)
+    known_first_runs: frozenset[int] | None = None
 
     @cached_property
     def factors(self) -> list[StudyFactor]:
@@ -191,6 +192,8 @@ class Measured:
     def first_runs(self) -> frozenset[int]:
         """The runs that were the first of their block, and not the only one, however they ended;
         none where others went before, to warm up what they use, nor where nothing was random."""
+        if self.known_first_runs is not None:
+            return self.known_first_runs
         runs = self._in_order
         if self.plan["study"].get("warm_up") or self.has_one_order:
             return frozenset()

@@ -3,12 +3,11 @@ prints."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from tailrace.names import printable
 from tailrace.output import SCHEMA
@@ -25,6 +24,7 @@ from tailrace.study.analysis.cautions import (
     rounded,
     side_by_side,
 )
+from tailrace.study.analysis.controls import control_findings, without_controls
 from tailrace.study.analysis.effects import Analysis, Effect, analyse
 from tailrace.study.analysis.expect import Answer, Judgement, Simulated, evaluate
 from tailrace.study.analysis.findings import (
@@ -34,7 +34,7 @@ from tailrace.study.analysis.findings import (
     StudyFinding,
     find,
 )
-from tailrace.study.analysis.intervals import LEVEL, Estimate
+from tailrace.study.analysis.intervals import Estimate
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.overtaking import FactorCrossover, FactorLead
@@ -46,6 +46,7 @@ from tailrace.study.analysis.simulated import (
     simulated_findings,
 )
 from tailrace.study.analysis.trends import Speedup, Trend
+from tailrace.study.analysis.typical import TypicalValues, typical_values
 from tailrace.study.definition.columns import RunStatus
 from tailrace.units import count
 
@@ -54,39 +55,13 @@ HEADLINE_FINDINGS = 2
 _WITHOUT_RATIO = (FindingKind.WRONG_DATA, FindingKind.RUNS)
 
 
-@dataclass(frozen=True)
-class TypicalValues:
-    """Each combination's typical value and interval; arrays of one row per combination, NaN where
-    there is none. `simulated`: they are a simulation's."""
-
-    where: list[dict[str, Any]]
-    runs: np.ndarray
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    simulated: np.ndarray
-
-
-def typical_values(table: Layout) -> TypicalValues:
-    """Geometric mean and Student's interval of each combination, as `intervals.typical` has it, all
-    at once."""
-    runs = np.isfinite(table.logs).sum(axis=1)
-    mean = np.nansum(table.logs, axis=1) / np.maximum(runs, 1)
-    squares = np.nansum((table.logs - mean[:, None]) ** 2, axis=1)
-    freedom = np.where(runs > 1, runs - 1, np.nan)
-    half = stats.t.ppf(0.5 + LEVEL / 2, freedom) * np.sqrt(squares / freedom / np.maximum(runs, 1))
-    below, above = table.margins.T
-    half = np.where(table.simulated, 0.0, half)
-    low, high = mean - half + below, mean + half + above
-    ends = np.exp(low), np.exp(high)
-    return TypicalValues(table.where, table.run_counts, np.exp(mean), *ends, table.simulated)
-
-
 class Summary:
-    """Of one study. `ran`: what of it was run, which effects, trends and warnings are of."""
+    """Of one study. `ran`: what of it was run, which warnings are of. `rivals`: the same without
+    controls, which effects and trends are of."""
 
     def __init__(self, study: Measured) -> None:
         self.study, self.ran = study, study.only_run
+        self.rivals = without_controls(self.ran)
         self._tables: dict[str, Layout] = {}
 
     def table(self, response: Response) -> Layout:
@@ -101,7 +76,7 @@ class Summary:
     def analyses(self) -> dict[str, Analysis]:
         """By response."""
         return {
-            response.column: analyse(self.ran.compared(response), not self.study.only_factors)
+            response.column: analyse(self.rivals.compared(response), not self.study.only_factors)
             for response in self.study.responses
         }
 
@@ -111,11 +86,12 @@ class Summary:
 
     @cached_property
     def found(self) -> Found:
-        found = find(self.ran, self.analysis)
-        if self.ran is self.study:
-            return found
-        ran = [replace(one, text=f"of what was run: {one.text}") for one in found.findings]
-        findings = [*ran, *simulated_findings(self.study)]
+        found = find(self.rivals, self.analysis, self.ran)
+        controls = control_findings(self.ran, self._ran_table(self.study.response))
+        findings = [*found.findings, *controls]
+        if self.ran is not self.study:
+            findings = [replace(one, text=f"of what was run: {one.text}") for one in findings]
+            findings += simulated_findings(without_controls(self.study))
         return replace(found, findings=tuple(sorted(findings, key=lambda one: one.place)))
 
     @cached_property
@@ -154,7 +130,7 @@ class Summary:
     def _opened(self) -> str:
         """Which levels went first so often that what they do cannot be told from that."""
         names = {e.factors[0]: None for e in self.analysis.effects if e.may_be_first_runs}
-        factors = [self.study.factor(name) for name in names]
+        factors = [self.rivals.factor(name) for name in names]
         return "; ".join(words.opened(one, *self.ran.opened_most(one.name)) for one in factors)
 
     @cached_property
@@ -182,7 +158,10 @@ class Summary:
         not matter. None where nothing is certain yet."""
         findings = self.found.findings
         kinds = {finding.kind for finding in findings}
-        uncertain = {FindingKind.UNKNOWN, FindingKind.RUNS, FindingKind.SIMULATED}
+        uncertain = {
+            *(FindingKind.UNKNOWN, FindingKind.RUNS),
+            *(FindingKind.SIMULATED, FindingKind.CONTROL),
+        }
         certain = self.analysis.blocks > 1 and kinds - uncertain
         first = [finding for finding in findings if finding.place[0] == 0]
         if self.ran.done.empty:
@@ -190,13 +169,10 @@ class Summary:
         if not certain:
             return first
         quiet = [finding for finding in findings if finding.kind is FindingKind.NO_EFFECT]
-        worth = [
-            finding
-            for finding in findings
-            if finding not in first
-            and finding.kind not in (FindingKind.UNKNOWN, FindingKind.NO_EFFECT, FindingKind.RUNS)
-        ]
-        return first + worth[:HEADLINE_FINDINGS] + quiet[:1]
+        controls = [finding for finding in findings if finding.kind is FindingKind.CONTROL]
+        small = (FindingKind.UNKNOWN, FindingKind.NO_EFFECT, FindingKind.RUNS, FindingKind.CONTROL)
+        worth = [one for one in findings if one not in first and one.kind not in small]
+        return first + worth[:HEADLINE_FINDINGS] + controls[:1] + quiet[:1]
 
     def _uncertain(self) -> str:
         """What can be said all the same."""
@@ -216,8 +192,9 @@ class Summary:
             return f"{_sentence(response.words)} is {value} with {place}, and not known elsewhere"
         if self.analysis.blocks < 2:
             return "With one run of each combination nothing is certain yet"
-        levels = max(len(np.unique(codes)) for codes in self._ran_table(response).codes.T)
-        if by_chance.tells_nothing(levels, len(known.where), self.analysis.blocks):
+        compared = self.rivals.table(response).codes
+        levels = max(len(np.unique(codes)) for codes in compared.T)
+        if by_chance.tells_nothing(levels, len(compared), self.analysis.blocks):
             return (
                 f"Two blocks of {len(known.where)} combinations cannot tell a difference from"
                 f" chance{self._ends(known)}; a study with a third (--set repetitions=3) can"
@@ -311,7 +288,7 @@ class Summary:
             "blocks_analysed": analysis.blocks,
             "not_estimable": [list(names) for names in analysis.not_estimable],
             "lack_of_fit": _lack_of_fit(analysis),
-            "effects": [_effect(self.study, effect) for effect in analysis.effects],
+            "effects": [_effect(self.rivals, effect) for effect in analysis.effects],
             "combinations": _combinations(typical_values(self.table(response))),
         }
 

@@ -157,6 +157,7 @@ class Target(DefinitionTable):
     nodes: PositiveInt | None = None
     servers: PositiveInt | None = None
     rate_mb_per_s: PositiveNumber | None = None
+    control: bool = False
 
 
 class ResponseDefinition(DefinitionTable):

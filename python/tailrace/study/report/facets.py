@@ -15,7 +15,8 @@ from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.responses import SCALING, Response
-from tailrace.study.analysis.summary import Summary, TypicalValues, typical_values
+from tailrace.study.analysis.summary import Summary
+from tailrace.study.analysis.typical import TypicalValues, typical_values
 from tailrace.study.report.marks import Mark, TrendLine, crossings, trend_lines
 
 LINES_AT_MOST = 6

@@ -16,7 +16,8 @@ from tailrace.study.analysis import words
 from tailrace.study.analysis.effects import ERROR_RATE
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
-from tailrace.study.analysis.summary import Summary, typical_values
+from tailrace.study.analysis.summary import Summary
+from tailrace.study.analysis.typical import typical_values
 from tailrace.study.report import machine
 from tailrace.study.report.charts import chart, key
 from tailrace.study.report.facets import Figure, figures
@@ -48,7 +49,7 @@ def render(summary: Summary) -> str:
         "trade_offs": _trade_offs(summary) if drawn else [],
         "residuals": _residuals(summary) if drawn else None,
         "effects": {
-            name: [effect_row(study, effect) for effect in all_.effects]
+            name: [effect_row(summary.rivals, effect) for effect in all_.effects]
             for name, all_ in _analyses(summary)
         },
         "effects_note": effects_note(summary) if drawn else "",

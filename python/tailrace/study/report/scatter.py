@@ -15,7 +15,8 @@ from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.responses import Response
-from tailrace.study.analysis.summary import Summary, typical_values
+from tailrace.study.analysis.summary import Summary
+from tailrace.study.analysis.typical import typical_values
 from tailrace.study.definition.columns import BY_NAME
 from tailrace.study.report.charts import LINEAR_AT_MOST, log_ticks
 

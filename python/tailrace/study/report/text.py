@@ -14,8 +14,9 @@ from tailrace.study.analysis.effects import Effect
 from tailrace.study.analysis.expect import Judgement, Simulated
 from tailrace.study.analysis.findings import IRRELEVANT
 from tailrace.study.analysis.measured import Measured
-from tailrace.study.analysis.summary import Summary, typical_values
+from tailrace.study.analysis.summary import Summary
 from tailrace.study.analysis.trends import Speedup
+from tailrace.study.analysis.typical import typical_values
 from tailrace.terminal import console, table
 from tailrace.units import percent
 
@@ -110,7 +111,7 @@ def effects(summary: Summary) -> RenderableType | None:
         title, "factor", ">of variation", "between", "ratio (95 % interval)", ">p", "matters"
     )
     for effect in analysis.effects[:EFFECTS_SHOWN]:
-        result.add_row(*effect_row(summary.study, effect))
+        result.add_row(*effect_row(summary.rivals, effect))
     return Group(result, Text(effects_note(summary), style="dim"))
 
 
@@ -153,6 +154,8 @@ def effects_note(summary: Summary) -> str:
         " allows for unequal scatter, with Holm's correction over all rows;"
         " the ratio is between the levels that differ most (Scheffé's interval)."
     )
+    if summary.rivals is not summary.ran:
+        text += " Controls are not in it."
     if analysis.not_estimable:
         names = words.joined([" × ".join(names) for names in analysis.not_estimable])
         text += f" Not analysed, for lack of combinations or too many levels: {names}."
