@@ -19,6 +19,7 @@
 
 #include "node.h"
 #include "process.h"
+#include "quiet.h"
 #include "system.h"
 
 enum { LISTING_BYTES = 1 << 16, COPY_BYTES = 1 << 20, NAME_BYTES = 256 };
@@ -91,7 +92,7 @@ static void announce(void)
                      shared, process.host, strerror(-file), process.directory);
         return;
     }
-    system_write(file, process.directory, strlen(process.directory));
+    quiet_write(file, process.directory, strlen(process.directory));
     system_close(file);
 }
 
@@ -183,7 +184,7 @@ static bool all_are_over(struct listing *listing)
 static bool write_all(int file, const char *bytes, size_t count)
 {
     while (count) {
-        ssize_t done = system_write(file, bytes, count);
+        ssize_t done = quiet_write(file, bytes, count);
         if (done == -EINTR)
             continue;
         if (done <= 0)

@@ -1,6 +1,7 @@
 /* process.c: the process's state, its list of metas and functions, and capture's one voice on
  * stderr. */
 #include "process.h"
+#include "quiet.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -103,8 +104,8 @@ void tailrace_say(int *once, const char *format, ...)
     vsnprintf(line + 10, sizeof line - 11, format, arguments);
     va_end(arguments);
     strcat(line, "\n");
-    if (stderr_is_still_ours())
-        system_write(2, line, strlen(line));
+    if (stderr_is_still_ours() && quiet_has_room(2))
+        quiet_write(2, line, strlen(line));
     errno = saved;
 }
 

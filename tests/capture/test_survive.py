@@ -1,6 +1,7 @@
 """Whatever ends a program, forks it, jumps through it or fills its disk: it goes on as ever, and
 the trace is whole."""
 
+import contextlib
 import itertools
 import os
 import platform
@@ -221,6 +222,44 @@ def test_limit_of_file_sizes(life, capture):
     done = capture(life, "size_limit", 400_000)
     assert_ends_for_want_of_space(done, 400_000)
     assert "ulimit -f" in done.stderr
+
+
+def pipe_without_reader(_):
+    reader, writer = os.pipe()
+    os.close(reader)
+    return [writer]
+
+
+def pipe_that_nobody_empties(_):
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, bytes(4096))
+    os.set_blocking(writer, True)
+    return [writer, reader]
+
+
+def file_over_the_limit(folder):
+    messages = os.open(folder / "messages", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    os.ftruncate(messages, 2 << 20)
+    return [messages]
+
+
+@pytest.mark.parametrize(
+    "stderr", [pipe_without_reader, pipe_that_nobody_empties, file_over_the_limit]
+)
+def test_what_capture_says_neither_ends_nor_stops_it(life, environment, tmp_path, stderr):
+    """Whoever writes there gets SIGPIPE or SIGXFSZ, or waits."""
+    opened = stderr(tmp_path)
+    environment = environment | {"TAILRACE_PROGRAM": str(life.resolve())}
+    command = [life, "size_limit", "400000"]
+    try:
+        done = subprocess.run(command, cwd=tmp_path, env=environment, stderr=opened[0], timeout=60)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    assert done.returncode == 0
 
 
 def test_full_disk(life, capture, tmp_path):

@@ -1,0 +1,16 @@
+/* quiet.h: writes of capture's own of which the program notices nothing, whatever becomes of them. */
+#ifndef TAILRACE_QUIET_H
+#define TAILRACE_QUIET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* As system_write, but no signal says that nobody reads the pipe (SIGPIPE), that the file is larger
+ * than the limit allows (SIGXFSZ) or that the terminal is another's (SIGTTOU). */
+ssize_t quiet_write(int descriptor, const void *bytes, size_t count);
+
+/* False where a write would have to wait for whoever reads. */
+bool quiet_has_room(int descriptor);
+
+#endif
