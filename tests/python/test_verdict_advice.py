@@ -67,11 +67,19 @@ def test_views_that_a_library_sets_are_not_the_programs():
     assert "H5Dwrite" not in between("MPI_File_open", 500, path=b"/run/field.h5")
 
 
-def small(path: bytes, function: str, ranks: int = 2, mpi: str = "MPICH 5.0", way: str = "") -> str:
+def small(
+    path: bytes,
+    function: str,
+    ranks: int = 2,
+    mpi: str = "MPICH 5.0",
+    way: str = "",
+    steps: tuple[int, int, int] = (0, 0, 0),
+) -> str:
     """Ranks write 100,000 times 64 B, inside calls of MPI-IO where a function is named, and from a
     function of a library where `way` is."""
     layer = "mpiio" if function else "posix"
-    row = [useful(4 * SECOND), write(SECOND, path, 6_400_000, 100_000, layer=layer)]
+    data = write(SECOND, path, 6_400_000, 100_000, layer=layer, steps=steps)
+    row = [useful(4 * SECOND), data]
     row += [Interval("mpi", SECOND, function or "MPI_Barrier", layer=layer)]
     times = (6 * SECOND, 6 * SECOND, 5 * SECOND)
     columns = Program([row] * ranks, *times, meta={"mpi": mpi}).columns()
@@ -114,6 +122,25 @@ def test_libraries_have_collective_transfers_where_ranks_share_the_file():
         assert "COLLECTIVE" not in advised and "H5Pset_chunk_cache" in advised
     collective = small(b"/run/a.h5", "MPI_File_write_at_all")
     assert "COLLECTIVE" not in collective and collective.startswith("move more in each collective")
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "larger"),
+    [
+        ("a.h5", "H5Dwrite", "select larger hyperslabs"),
+        ("a.nc", "H5Dwrite nc_put_vara_double", "whole slabs per call (nc_put_vara"),
+        ("a.nc", "ncmpi_put_vara_double", "whole slabs per call (ncmpi_put_vara"),
+        ("field.dat", "", "gather in memory, and write or read more per call"),
+    ],
+)
+def test_collective_calls_are_advised_where_ranks_have_pieces_to_merge(name, way, larger):
+    """Who goes on where he ended has his own next piece beside each, and nobody else's."""
+    path, function = f"/run/{name}".encode(), "MPI_File_write_at"
+    going_on = small(path, function, way=way, steps=(99_999, 1, 0))
+    assert going_on.startswith(larger) and "COLLECTIVE" not in going_on
+    assert "functions that end in _all" not in going_on and "MPI_File_set_view" not in going_on
+    skipping = small(path, function, way=way, steps=(1, 99_999, 0))
+    assert "ollective" in skipping and "little to merge" not in skipping
 
 
 def test_serial_hdf5_has_no_collective_metadata():

@@ -345,11 +345,24 @@ def test_what_is_not_on_a_file_system_is_nobodys_io():
 def test_who_is_slower_in_a_file_that_all_write_may_wait_for_the_others():
     """Its node is the first guess only where each rank writes a file of its own."""
 
-    def advice_of(name: Callable[[int], bytes]) -> str:
+    def writing(name: Callable[[int], bytes]) -> list[list[Interval]]:
         lengths = (SECOND, SECOND, 5 * SECOND, SECOND)
-        rows = [[write(length, name(rank), 10**8, 50)] for rank, length in enumerate(lengths)]
-        findings = judge(Evidence(program(*rows).columns())).findings
-        return next(finding.advice for finding in findings if finding.code is Kind.STRAGGLER)
+        return [[write(length, name(rank), 10**8, 50)] for rank, length in enumerate(lengths)]
 
-    assert "to one file at once wait for each other" in advice_of(lambda _: b"/run/out")
-    assert advice_of(own).startswith("compare node")
+    assert "to one file at once wait for each other" in advised(writing(lambda _: b"/run/out"))
+    assert advised(writing(own)).startswith("compare node")
+
+
+def test_flags_of_files_are_no_matter_of_calls_that_move_nothing():
+    slow = [
+        [Interval("io", (1 + 9 * (rank == 1)) * SECOND, "rename", own(rank), 0, 100)]
+        for rank in range(2)
+    ]
+    assert advised(slow) == "compare node and cores with the others'"
+    slow = [[write((1 + 9 * (rank == 1)) * SECOND, own(rank), 10**8, 50)] for rank in range(2)]
+    assert "O_SYNC" in advised(slow)
+
+
+def advised(rows: list[list[Interval]]) -> str:
+    findings = judge(Evidence(program(*rows).columns())).findings
+    return next(finding.advice for finding in findings if finding.code is Kind.STRAGGLER)

@@ -27,6 +27,9 @@ _SYNCHRONISE = (
 # Without a variable there is nothing to leave room before.
 _ROOM = "leave room when the first variables are defined (h_minfree of nc__enddef)"
 
+# A collective call merges what ranks ask for in it side by side. Where each rank goes on where it
+# ended, what lies beside its request is its own next one, of a later call.
+_NEXT = "each rank goes on where it ended, so that a collective call would find little to merge"
 # Small requests of ranks that share a file, by the library on top of MPI-IO and the way of calling.
 _OF_SHARED_FILES = {
     "hdf5, independent": "let collective transfers merge them: "
@@ -34,15 +37,20 @@ _OF_SHARED_FILES = {
     "H5Dread",
     "hdf5, collective": "move more in each collective transfer: larger hyperslabs per H5Dwrite "
     "or H5Dread, or larger pieces: hint cb_buffer_size",
+    "hdf5, consecutive": f"select larger hyperslabs per H5Dwrite or H5Dread: {_NEXT}",
     "netcdf, independent": "let collective access merge them: nc_var_par_access(…, "
     "NC_COLLECTIVE); or whole slabs per call",
     "netcdf, collective": "move more in each collective call: whole slabs (nc_put_vara, "
     "nc_get_vara), or larger pieces: hint cb_buffer_size",
+    "netcdf, consecutive": f"whole slabs per call (nc_put_vara, nc_get_vara): {_NEXT}",
     "pnetcdf": "whole slabs per call (ncmpi_put_vara, ncmpi_get_vara)",
     "pnetcdf, independent": "let collective calls merge them: the functions that end in _all, "
     "or ncmpi_iput_vara and ncmpi_wait_all for several variables at once",
     "pnetcdf, collective": "move more in each collective call: ncmpi_iput_vara and "
     "ncmpi_wait_all for several variables at once, or larger pieces: hint cb_buffer_size",
+    "pnetcdf, consecutive": "whole slabs per call (ncmpi_put_vara, ncmpi_get_vara), or several "
+    f"calls made one: ncmpi_iput_vara and ncmpi_wait_all; {_NEXT}",
+    "mpiio, consecutive": f"gather in memory, and write or read more per call: {_NEXT}",
 }
 
 # By library; "" where none is known, or none has a word of its own.
@@ -91,7 +99,8 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "uneven_calls": {"": "merge this rank's calls into larger ones, as the others do"},
     "straggler": {
-        "": "compare node, cores and open flags (O_SYNC) with the others'",
+        "": "compare node and cores with the others'",
+        "moving": "compare node, cores and open flags (O_SYNC, O_DIRECT) with the others'",
         "shared": "ranks that write to one file at once wait for each other: let each write a file "
         "of its own, or gather them (MPI_File_write_all); else compare node and cores "
         "with the others'",

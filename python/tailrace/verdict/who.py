@@ -372,7 +372,8 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(ran_ns)}"
     if ran_ns.sum() < use.time_ns.sum():
         facts += ", without waiting for a processor"
-    advised = "shared" if culprits.kind == "write" and not alone else ""
+    advised = "moving" if culprits.kind in (*MOVING_KINDS, "sync") else ""
+    advised = "shared" if culprits.kind == "write" and not alone else advised
     return Unevenness(Kind.STRAGGLER, text, facts, None, tuple(map(int, slow)), advised)
 
 
