@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.capture.elf import is_elf, read_dynamic
-from tailrace.capture.launch import read_command, recorded_program, spans_nodes
+from tailrace.capture.launch import read_command, recorded_program, spans_nodes, words_of_launcher
 from tailrace.capture.mpi import for_command, installed
 
 
@@ -105,6 +105,19 @@ def test_several_nodes_are_told_by_options_and_batch_system(monkeypatch):
     assert spans_nodes(["mpiexec", "--hostfile", "hosts", "./model"])
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
     assert spans_nodes(["mpiexec", "-n", "4", "./model"])
+
+
+def test_options_of_the_program_are_not_the_launchers(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FLASH-IO names its files by -f, and hosts are named before a program, or behind a colon."""
+    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+    one = ["mpiexec", "-n", "2", "./model.exe", "-f", "out", "-x", "-H", "3"]
+    assert not spans_nodes(one) and words_of_launcher(one) == {"mpiexec", "-n", "2"}
+    more = [*one, ":", "-host", "far", "-n", "1", "./model.exe", "-q"]
+    assert spans_nodes(more) and words_of_launcher(more) >= {":", "-host"}
+    assert "-q" not in words_of_launcher(more)
+    assert not spans_nodes([*one, ":", "-n", "1", "./model.exe", "-f", "out"])
 
 
 def test_folders_into_which_nobody_can_look_are_passed_over(

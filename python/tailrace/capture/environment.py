@@ -10,6 +10,7 @@ from tailrace.capture.launch import (
     recorded_program,
     runs_on_this_kind,
     spans_nodes,
+    words_of_launcher,
 )
 from tailrace.engine import ReplayOptions
 from tailrace.terminal import tell
@@ -83,7 +84,8 @@ def _reaches_all_ranks(command: list[str], launch: Launch) -> bool:
     With several programs (`:`) one may not be; with -x it is the user who says what other nodes
     get.
     """
-    return launch.launcher is not None and spans_nodes(command) and not {":", "-x"} & set(command)
+    several = launch.launcher is not None and spans_nodes(command)
+    return several and not {":", "-x"} & words_of_launcher(command)
 
 
 def _forwarding(command: list[str], launch: Launch, names: list[str]) -> dict[str, str]:
@@ -94,7 +96,7 @@ def _forwarding(command: list[str], launch: Launch, names: list[str]) -> dict[st
     """
     if launch.launcher is None or not spans_nodes(command):
         return {}
-    if "-x" in command:
+    if "-x" in words_of_launcher(command):
         tell(
             "if ranks run on other nodes, add to mpiexec: "
             + " ".join(f"-x {name}" for name in names)

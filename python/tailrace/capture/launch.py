@@ -4,6 +4,7 @@ program they run."""
 import os
 import shutil
 import subprocess
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,13 +76,15 @@ class Launch(NamedTuple):
     None where not found.
 
     `name`: what to call the run, from the program's or its script's file name. `absent`: a word
-    before the program, in a program's place, which names none.
+    before the program, in a program's place, which names none. `place`: the program's in the
+    command, None where not found.
     """
 
     launcher: Path | None
     program: Path | None
     name: str
     absent: str = ""
+    place: int | None = None
 
     @property
     def is_plain_program(self) -> bool:
@@ -130,7 +133,7 @@ def read_command(command: list[str]) -> Launch:
         elif path.name not in WRAPPERS and (place == 0 or not word.isdigit()):
             if launcher is None and _starts_launcher(path, command[place + 1 :]):
                 continue
-            return Launch(launcher, path, _name(path, command[place + 1 :]), absent)
+            return Launch(launcher, path, _name(path, command[place + 1 :]), absent, place)
     return Launch(launcher, None, _stem(Path(command[0])), absent)
 
 
@@ -245,5 +248,15 @@ def spans_nodes(command: list[str]) -> bool:
     """Whether ranks may start on other nodes: hosts are named, or the batch system gave more than
     one."""
     nodes = os.environ.get("SLURM_JOB_NUM_NODES") or os.environ.get("PBS_NUM_NODES") or "1"
+    words = words_of_launcher(command)
     named = any(os.environ.get(variable) for variable in HOST_FILE_VARIABLES)
-    return nodes != "1" or named or any(word in MULTIPLE_NODE_OPTIONS for word in command)
+    return nodes != "1" or named or not words.isdisjoint(MULTIPLE_NODE_OPTIONS)
+
+
+def words_of_launcher(command: list[str]) -> set[str]:
+    """Those before the programs: what stands behind is the program's own, `./model -f input`."""
+    words: set[str] = set()
+    for apart, part in groupby(command, key=lambda word: word == ":"):
+        own = list(part)
+        words.update(own if apart else own[: read_command(own).place])
+    return words
