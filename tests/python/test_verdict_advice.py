@@ -15,14 +15,39 @@ from .columns import SECOND, Interval, Program, mpi, read, useful, write
 MEGABYTE = 1_000_000
 
 
-def between(function: str, calls: int, size: int = 0, path: bytes = b"/run/field.dat") -> str:
-    """Two ranks spend 3 s in these calls of MPI-IO, and 1 s in writing for them."""
+def between(
+    function: str,
+    calls: int,
+    size: int = 0,
+    path: bytes = b"/run/field.dat",
+    steps: tuple[int, int, int] = (0, 0, 0),
+    code: str = "between_layers",
+) -> str:
+    """Two ranks spend 3 s in these calls of MPI-IO, and 1 s in writing for them. An ideal network
+    saves 2 s of 10 s where that is asked about."""
     inside = Interval("mpi", 3 * SECOND, function, size=size, calls=calls, layer="mpiio")
-    row = [useful(6 * SECOND), inside, write(SECOND, path, 10**9, layer="mpiio")]
+    written = write(SECOND, path, 10**9, max(sum(steps), 1), layer="mpiio", steps=steps)
+    row = [useful(6 * SECOND), inside, written]
     layers = {"mpiio_ns": 8 * SECOND, "between_ns": 6 * SECOND}
-    times = (10 * SECOND, 10 * SECOND, 9 * SECOND)
+    on_ideal_network = (8 if code == "network" else 10) * SECOND
+    times = (on_ideal_network, on_ideal_network, on_ideal_network - SECOND)
     found = judge(Evidence(Program([row, row], *times, layers=layers).columns())).findings
-    return next(finding.advice for finding in found if finding.code == "between_layers")
+    return next(finding.advice for finding in found if finding.code == code)
+
+
+def test_many_small_calls_of_mpiio_that_go_on_where_they_ended_carry_more():
+    """Nothing of them is sieved, and there is nothing to merge in a collective call."""
+    small = ("MPI_File_write_at", 500, 500 * 4096)
+    going_on, skipping = (499, 1, 0), (1, 499, 0)
+    for name, larger in ((b"/run/a.h5", "select larger hyperslabs"), (b"/run/a", "gather in mem")):
+        assert between(*small, path=name, steps=going_on).startswith(larger)
+    assert "H5FD_MPIO_COLLECTIVE" in between(*small, path=b"/run/a.h5", steps=skipping)
+    assert between(*small, steps=skipping).startswith("use the collective call")
+
+
+def test_who_reads_and_writes_alone_exchanges_nothing_inside_mpiio():
+    assert between("MPI_File_write_at", 500, code="network").startswith("move more in each call")
+    assert "exchanges the data" in between("MPI_File_write_at_all", 500, code="network")
 
 
 @pytest.mark.parametrize(

@@ -305,6 +305,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "(hint romio_ds_write=disable)",
         "independent reads": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_read=disable)",
+        **_OF_SHARED_FILES,
     },
     "output_routine": {
         "": "write less often, or fewer values; binary numbers need no formatting, and nothing has "
@@ -380,6 +381,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "one rank": "call MPI less often, or not at all where there is one rank",
         "mpiio": "compare collective with independent calls, and numbers of aggregators (hint "
         "cb_nodes): MPI-IO itself exchanges the data",
+        "mpiio, independent": "move more in each call of MPI-IO: what the library itself does in "
+        "one takes as long for few bytes",
     },
     "processors": {
         "": "look for other programs on these cores, for more threads than cores, and for a limit "

@@ -24,6 +24,7 @@ from tailrace.verdict.why import (
     NOTABLE_SHARE,
     ON_MPIIO,
     amplification_text,
+    goes_on,
     sieving_advised,
     surplus,
     why_slow,
@@ -152,7 +153,8 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
     made = calls_of_functions(functions, [name])
     often = made > OFTEN * evidence.ranks
     spent_ns = np.asarray(evidence.files["mpiio_ns"])
-    library = evidence.library_in(int(spent_ns.argmax()) if len(spent_ns) else None)
+    file = int(spent_ns.argmax()) if len(spent_ns) else None
+    library = evidence.library_in(file)
     if name == "MPI_File_set_view" and library in ON_MPIIO:
         return "views of a library"
     if name in SETTING_UP:
@@ -168,6 +170,10 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
         return "one rank"
     if call["all"]:
         return "small collective" if often and few else ""
+    if few and file is not None and goes_on(evidence, file):
+        return f"{library}, consecutive"
+    if library in ON_MPIIO:
+        return f"{library}, independent"
     return "independent reads" if call["kind"] == "read" else "independent"
 
 

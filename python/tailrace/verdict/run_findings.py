@@ -11,7 +11,7 @@ from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Find
 from tailrace.verdict.messages import kind_of_messages, mpi_functions, waits_for_all
 from tailrace.verdict.names_of_files import are_modules
 from tailrace.verdict.off_path import asleep, slept_ns, slept_share, slept_text
-from tailrace.verdict.requests import KINDS, MOVING_KINDS, VERBS, sum_use
+from tailrace.verdict.requests import KINDS, MOVING_KINDS, VERBS, mpiio_ways, sum_use
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
 from tailrace.verdict.streams import slept_in_streams, streams
 
@@ -213,7 +213,12 @@ def _costliest(evidence: Evidence) -> str:
 def _kind_of_transfer(evidence: Evidence, in_mpiio: float) -> str:
     if evidence.ranks == 1:
         return "one rank"
-    return "mpiio" if in_mpiio >= EXCHANGE_SHARE else kind_of_messages(evidence)
+    if in_mpiio < EXCHANGE_SHARE:
+        return kind_of_messages(evidence)
+    # a rank that reads and writes on its own exchanges nothing, and has no aggregator
+    ways = mpiio_ways(evidence.columns["functions"])
+    alone = 2 * ways["independent"] > sum(ways.values())
+    return "mpiio, independent" if alone else "mpiio"
 
 
 def processors(evidence: Evidence) -> Finding | None:

@@ -152,20 +152,20 @@ def _library(evidence: Evidence, cause: Cause) -> str:
         return "posix"  # nothing of it is collective
     small = cause.code in (Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS)
     if small and library in ON_MPIIO and shared:
-        called = "consecutive" if way == "independent" and _goes_on(evidence, file) else way
+        called = "consecutive" if way == "independent" and goes_on(evidence, file) else way
         return f"{library}, {called}" if ways[way] else library
     if not small or library not in ("mpiio", "posix"):
         return library
     if files["ranks"][file] == 1:
         return "posix"  # no other rank has anything to merge
     if way == "independent" or ways[way] < CAUSE_SHARE * evidence.use.time_ns():
-        goes_on = library == "mpiio" and _goes_on(evidence, file)
-        return "mpiio, consecutive" if goes_on else library
+        consecutive = library == "mpiio" and goes_on(evidence, file)
+        return "mpiio, consecutive" if consecutive else library
     waited = way == "collective" and waits_for_collective(evidence.columns["functions"])
     return "collective, waited for" if waited else way
 
 
-def _goes_on(evidence: Evidence, file: int) -> bool:
+def goes_on(evidence: Evidence, file: int) -> bool:
     """Whether most requests to it begin where the rank's last one ended."""
     use = sum_use(evidence.files, [file])
     kind = max(MOVING_KINDS, key=lambda kind: use.time_ns(kind))
