@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tailrace.study.analysis.expect import Answer, Judgement, evaluate
+from tailrace.study.analysis.measured import Measured
 
 from .study_data import study
 
@@ -74,4 +75,37 @@ SHARES = {
     for blocks in (3, 5)
     for scatter in (0.02, 0.1)
     for odd, wrong in ((0.26, Judgement.HELD), (0.24, Judgement.NOT_HELD))
+}
+
+
+def printed(asked: tuple[float, float], wrong: Judgement, blocks: int) -> Callable[[int], bool]:
+    """26 % of 3.45 s, printed as 1 of 3 s."""
+    share = {"of": "elapsed_s", "low": asked[0], "high": asked[1]}
+    claim = {"claim": "?", "response": "write_s", "share": share}
+
+    def false(seed: int) -> bool:
+        random = np.random.default_rng([seed, 3])
+        measured = study(
+            PLACES,
+            lambda where: 3.45,
+            blocks=blocks,
+            scatter=0.003,
+            seed=seed,
+            others={"write_s": lambda where, elapsed: elapsed * 0.26 * random.normal(1, 0.003)},
+            expect=[claim],
+        )
+        runs = measured.runs.copy()
+        runs[["elapsed_s", "write_s"]] = np.round(runs[["elapsed_s", "write_s"]])
+        (answer,) = evaluate(Measured(measured.plan, runs))
+        return answer.answer is wrong
+
+    return false
+
+
+SHARES |= {
+    f"26 %, printed in whole seconds, {blocks} blocks: {asked[0]:.0%} to {asked[1]:.0%} {wrong}": (
+        printed(asked, wrong, blocks)
+    )
+    for blocks in (3, 5)
+    for asked, wrong in (((0.2, 0.3), Judgement.NOT_HELD), ((0.3, 0.4), Judgement.HELD))
 }

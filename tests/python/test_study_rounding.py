@@ -10,7 +10,8 @@ import pytest
 
 from tailrace.study.analysis import rounding
 from tailrace.study.analysis.comparison import compare
-from tailrace.study.analysis.expect import Judgement, evaluate
+from tailrace.study.analysis.expect import Answer, Judgement, evaluate
+from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
 
 from .simulated_curves import found_in
@@ -96,3 +97,46 @@ def test_a_lead_of_less_than_a_step_is_none() -> None:
     found = found_in(rounded(measured))
     assert not found.crossovers
     assert all(ahead.lead.first == "y" for ahead in found.leads)
+
+
+def _share(low: float, high: float, none_at: str = "", everywhere: bool = False) -> Answer:
+    """Of x, 26 % of 3.45 s, which print 1 and 3; but nothing at one place."""
+    asked = {"of": "elapsed_s", "low": low, "high": high}
+    measured = study(
+        {"tool": ["x", "y"], "target": ["a", "b", "c"]},
+        lambda where: 3.45,
+        scatter=0.003,
+        others={"write_s": lambda w, elapsed: 0.0 if w["target"] == none_at else 0.26 * elapsed},
+        expect=[
+            {
+                "claim": "?",
+                "response": "write_s",
+                "share": asked,
+                "where": {"tool": "x"},
+                "everywhere": everywhere,
+            }
+        ],
+    )
+    runs = measured.runs.copy()
+    runs[["elapsed_s", "write_s"]] = np.round(runs[["elapsed_s", "write_s"]])
+    (answer,) = evaluate(Measured(measured.plan, runs))
+    return answer
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_a_share_is_known_no_better_than_what_it_is_made_of(everywhere: bool) -> None:
+    found = _share(0.2, 0.3, everywhere=everywhere)
+    assert found.answer is Judgement.UNDECIDED
+    assert found.estimate is not None
+    assert found.estimate.low == pytest.approx(0.5 / 3.5, rel=1e-3)
+    assert found.estimate.high == pytest.approx(1.5 / 2.5, rel=1e-3)
+    assert _share(0.1, 0.7, everywhere=everywhere).answer is Judgement.HELD
+    assert _share(0.7, 0.9, everywhere=everywhere).answer is Judgement.NOT_HELD
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_a_share_is_not_held_where_nothing_was_printed_in_some_place(everywhere: bool) -> None:
+    found = _share(0.1, 0.7, none_at="c", everywhere=everywhere)
+    assert found.answer is Judgement.UNDECIDED
+    assert found.evidence.endswith("; without 1 combination of which a run has 0")
+    assert _share(0.7, 0.9, none_at="c", everywhere=everywhere).answer is Judgement.NOT_HELD

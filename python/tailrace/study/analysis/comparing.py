@@ -13,7 +13,7 @@ from tailrace.study.analysis import contrasts, words
 from tailrace.study.analysis.contrasts import Family
 from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, exact, of_blocks
-from tailrace.study.analysis.layout import Curve
+from tailrace.study.analysis.layout import Curve, Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.responses import Response
 from tailrace.study.definition.model import (
@@ -277,14 +277,15 @@ def _sign(change: Estimate) -> int:
 
 
 def share(
-    logs: np.ndarray, asked: ShareOf, response: Response, whole: Response, level: float = LEVEL
+    part: Layout, asked: ShareOf, response: Response, whole: Response, level: float = LEVEL
 ) -> Assessment:
     """Of combinations × blocks: the mean over combinations in each block that has all of them, then
     over blocks."""
-    rows = logs[:, np.isfinite(logs).all(axis=0)]
+    rows = part.logs[:, np.isfinite(part.logs).all(axis=0)]
     found = of_blocks(rows.mean(axis=0) if rows.size else np.empty(0), level=level)
     if not found.known:
         return Assessment(Judgement.UNDECIDED, "fewer than two blocks are whole", None)
+    found = found.widened(*part.margins.mean(axis=0))
     text = (
         f"{response.words} is {found.value * 100:.1f} % ({found.low * 100:.1f} to"
         f" {found.high * 100:.1f} %) of the {whole.words};"

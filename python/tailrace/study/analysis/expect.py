@@ -14,7 +14,6 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from tailrace.study.analysis import aliasing, comparing, words
 from tailrace.study.analysis.comparing import Assessment, Compared, Judgement
@@ -23,6 +22,7 @@ from tailrace.study.analysis.intervals import LEVEL, Estimate
 from tailrace.study.analysis.layout import Curve, Layout, curves
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.definition.model import Expect, MattersMore, ShareOf
+from tailrace.units import count
 
 __all__ = ["Answer", "Judgement", "evaluate"]
 
@@ -73,11 +73,10 @@ class _Statement:
         self.response = study.response_of(expect.response or study.plan["response"])
         self.absent = list(_absent(study, expect))
 
-    @property
-    def values(self) -> pd.Series | str:
+    def _compared_runs(self) -> Layout:
         if self.expect.share is None:
-            return self.response.column
-        return self.study.column(self.response.column) / self.study.column(self.expect.share.of)
+            return self.study.compared(self.response.column)
+        return self.study.share(self.response.column, self.expect.share.of)
 
     def answer(self) -> Answer:
         runs, simulated = 0, Simulated.NOTHING
@@ -86,7 +85,7 @@ class _Statement:
                 Judgement.SKIPPED, f"it was run without {words.joined(self.absent, 'or')}"
             )
         else:
-            self.whole = self.study.compared(self.values)
+            self.whole = self._compared_runs()
             self.table: Layout = self.whole.restricted(self.where)
             runs, simulated = int(self.table.run_counts.sum()), self._simulated()
             nothing = f"no finished run has a {self.response.words} here"
@@ -240,14 +239,29 @@ class _Statement:
     # --- of all runs
 
     def _share(self, asked: ShareOf) -> Assessment:
-        """On the mean over combinations, or in each of them."""
+        """On the mean over combinations, or in each of them. It is not held where some are left
+        out that print 0: they are not where the others are."""
+        found = self._share_of_those_known(asked)
+        left_out = self.study.without_number(self.response.column, self.where)
+        if not left_out:
+            return found
+        held = found.answer is Judgement.HELD
+        without = f"; without {count(left_out, 'combination')} of which a run has 0"
+        answer = Judgement.UNDECIDED if held else found.answer
+        return replace(found, answer=answer, evidence=found.evidence + without)
+
+    def _share_of_those_known(self, asked: ShareOf) -> Assessment:
         whole = self.response, self.study.response_of(asked.of)
         if not self.expect.everywhere:
-            return comparing.share(self.table.logs, asked, *whole)
-        rows = [(row, where) for row, where in zip(self.table.logs, self.table.where, strict=True)]
+            return comparing.share(self.table, asked, *whole)
+        parts = [
+            self.table.among(np.arange(len(self.table.codes)) == at)
+            for at in range(len(self.table.codes))
+        ]
+        rows = list(zip(parts, self.table.where, strict=True))
         careful = 1 - (1 - LEVEL) / len(rows)
-        plain = [comparing.share(row[None, :], asked, *whole) for row, _ in rows]
-        against = [comparing.share(row[None, :], asked, *whole, careful) for row, _ in rows]
+        plain = [comparing.share(part, asked, *whole) for part in parts]
+        against = [comparing.share(part, asked, *whole, careful) for part in parts]
         for answers, wanted in ((against, Judgement.NOT_HELD), (plain, Judgement.UNDECIDED)):
             chosen = [at for at, one in enumerate(answers) if one.answer is wanted]
             if chosen:

@@ -26,7 +26,8 @@ class Layout:
     `thinned`: combinations whose slow runs may be missing, so that their times are the least that
     they can be. `first`: which runs are the first of their block, and nothing went before them that
     could have warmed up what they use. `known_first_runs`: `first_runs` of the study that this is a
-    part of. `step`: that in which a program prints its times, where it is coarse.
+    part of. `step`: that in which a program prints its times, where it is coarse. `rounded`: of a
+    quotient of such times, its `margins`.
     """
 
     factors: tuple[StudyFactor, ...]
@@ -41,6 +42,7 @@ class Layout:
     first: np.ndarray | None = None
     known_first_runs: FirstRuns | None = None
     step: float = 0.0
+    rounded: np.ndarray | None = None
 
     @cached_property
     def first_runs(self) -> FirstRuns:
@@ -108,7 +110,9 @@ class Layout:
         """By how much the logarithm of each combination may be less (negative) and more than it is,
         for what its simulation leaves open, or the step in which its times are printed."""
         answer = np.zeros((len(self.codes), 2))
-        if self.step:
+        if self.rounded is not None:
+            answer = self.rounded.copy()
+        elif self.step:
             answer = rounding.margins(self.logs, self.step)
         if self.bands is not None:
             some = self.simulated
@@ -172,6 +176,7 @@ class Layout:
             None if self.first is None else self.first[keep],
             self.first_runs,
             self.step,
+            None if self.rounded is None else self.rounded[keep],
         )
 
     def varied(self) -> tuple[StudyFactor, ...]:

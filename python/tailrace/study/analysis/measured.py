@@ -159,6 +159,32 @@ class Measured:
         found = found if kept.all() else found.among(kept)
         return found.without_first_runs if alone else found
 
+    def share(self, part: str, whole: str) -> Layout:
+        """What one column is of another, as `compared`: known no better than the steps allow in
+        which either is printed."""
+        found = self.compared(self.column(part) / self.column(whole))
+        above, below = (self._margins(found, name) for name in (part, whole))
+        return replace(found, rounded=above - below[:, ::-1])
+
+    def _margins(self, found: Layout, name: str) -> np.ndarray:
+        """Of the combinations that were found, for the step in which the column is printed."""
+        answer, step = np.zeros((len(found.codes), 2)), self.step(name)
+        if step:
+            own = layout(self.done, self.factors, self.column(name))
+            rows = {tuple(codes): row for row, codes in enumerate(own.codes)}
+            chosen = [rows[tuple(codes)] for codes in found.codes]
+            answer = rounding.margins(own.logs, step)[chosen]
+        return answer
+
+    def without_number(self, name: str, where: Mapping[str, Any]) -> int:
+        """In how many combinations there some run has a number of 0 or less, of which no ratio can
+        be taken."""
+        runs = self.done[pd.to_numeric(self.column(name), errors="coerce") <= 0]
+        for factor, wanted in where.items():
+            levels = wanted if isinstance(wanted, list | tuple) else [wanted]
+            runs = runs[runs[factor].isin(levels)]
+        return len(np.unique(self._codes(runs), axis=0))
+
     def _without_ratio(self, table: Layout, name: str | pd.Series) -> np.ndarray:
         """Which combinations have a number of 0 or less, or a level at which there are more."""
         values = self.column(name) if isinstance(name, str) else name
