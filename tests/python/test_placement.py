@@ -56,3 +56,13 @@ def test_more_nodes_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
         Placement(1, 1).check()
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     Placement(1, 1).check()
+
+
+def test_a_program_without_a_launcher_runs_on_one_node_that_can_be_entered() -> None:
+    """CalculiX was run where the study was started, and its placement said node1."""
+    Placement(1, 1, BED).check_alone("calculix")
+    Placement(1, 1).check_alone("calculix")  # in a batch job: where we are
+    with pytest.raises(TailraceError, match="calculix is one process"):
+        Placement(2, 1, BED).check_alone("calculix")
+    with pytest.raises(TailraceError, match="no launcher that could start it on a"):
+        Placement(1, 1, HOSTS).check_alone("calculix")

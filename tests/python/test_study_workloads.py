@@ -10,6 +10,8 @@ import pytest
 
 import tailrace
 from tailrace.bench import verify
+from tailrace.bench.placement import Nodes
+from tailrace.study.running import placing
 
 from .bench_runs import Bench
 from .study_files import lines, study, write
@@ -171,6 +173,21 @@ def test_calculix_is_a_program_like_others(bench: Bench, capture: bool) -> None:
     traces = list((bench.directory.parent / "out" / "runs").rglob("*.tailrace"))
     assert [trace.name for trace in traces] == (["calculix.tailrace"] if capture else [])
     assert dict(os.environ) == before
+
+
+def test_what_has_no_launcher_runs_on_its_node(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is entered; CalculiX was run where the study was started, and its placement said node1."""
+    if shutil.which("ccx") is None:
+        pytest.skip("ccx is not installed")
+    entered = bench.directory.parent / "entered"
+    enter = ("sh", "-c", f'echo "$1" >> {entered}; exec "$@"', "enter")
+    monkeypatch.setattr(placing, "nodes", lambda _: Nodes(("node1", "node2"), "ssh", enter))
+    levels = ("run.nodes = 1", "factor.ranks.levels = [1]")
+    runs = made(bench, "calculix", *levels).runs
+    assert (runs["status"] == "done").all() and set(runs["placement"]) == {"node1:1"}
+    assert len(entered.read_text().splitlines()) == len(runs)
 
 
 def test_a_workload_that_takes_too_long_is_a_timeout(bench: Bench) -> None:

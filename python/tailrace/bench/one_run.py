@@ -38,6 +38,8 @@ class Conditions:
     """How runs are made, beside the choices that go into the plan."""
 
     installed: Installed
+    # words before the program: they bring it to its node
+    enter: tuple[str, ...] = ()
     # added to that of the program
     environment: Mapping[str, str] = field(default_factory=dict)
     time_limit_s: float = 0.0  # 0: none
@@ -105,7 +107,12 @@ def one_run(
     label = f"preparing what {workload.name} reads" if prepare else workload.name
     with Meter(label, conditions.progress) as meter:
         ending = execute(
-            command.words, environment, notes, limit_s, meter.record, command.directory
+            [*conditions.enter, *command.words],
+            environment,
+            notes,
+            limit_s,
+            meter.record,
+            command.directory,
         )
     seen = None
     if capture is not None and ending.stopped is not Stopped.INTERRUPTED:

@@ -61,6 +61,21 @@ class Placement:
         options = self._open_mpi() if soname == OPEN_MPI else self._hydra()
         return (*self.on.enter, *words, *options)
 
+    def check_alone(self, name: str) -> None:
+        """Of a program that no launcher starts. Raises TailraceError where it cannot be brought to
+        a node: it is one process, which runs where we do unless the test bed lets us in."""
+        if self.ranks > 1:
+            raise TailraceError(
+                f"{name} is one process, and cannot run on {self.nodes} nodes with"
+                f" {self.ranks_per_node} ranks on each",
+                "set nodes = 1 and ranks_per_node = 1",
+            )
+        if self.on.hosts and not self.on.enter:
+            raise TailraceError(
+                f"{name} has no launcher that could start it on {self.on.hosts[0]}",
+                "leave out nodes and hosts, and start the study on that node",
+            )
+
     def _hosts(self) -> tuple[str, ...]:
         return self.on.hosts[: self.nodes]
 

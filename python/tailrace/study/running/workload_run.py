@@ -58,6 +58,8 @@ class WorkloadRuns:
             self.program = self._installed.path
             if (placed := placing.placement(self.study, setup)) is not None:
                 placed.check()
+                if self._installed.launcher is None:
+                    placed.check_alone(workload.name)
 
     def run(self, number: int, setup: Setup, directory: Path) -> Result:
         """One run, whose output goes to `directory`. Raises StoppedError where we were asked to end
@@ -109,7 +111,7 @@ class WorkloadRuns:
         assert self._installed is not None
         run, launcher = self.study.run, self._installed.launcher
         mark = {leftovers.MARK: self.targets.processes_mark}
-        installed = self._installed
+        installed, alone = self._installed, launcher is None and placed is not None
         if placed is not None and launcher is not None:
             words = placed.launcher(launcher.words, launcher.mpi.soname)
             installed = dataclasses.replace(
@@ -117,6 +119,7 @@ class WorkloadRuns:
             )
         return Conditions(
             installed,
+            enter=placed.on.enter if alone and placed is not None else (),
             environment=mark | dict(placed.environment() if placed is not None else {}),
             time_limit_s=run.time_limit_s,
             passes=(Pass.FROM_DISK,) if run.verify else (),
