@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tailrace import engine
 from tailrace.predict.waits import waits
 
 from ..python.test_report import check_schema
@@ -42,7 +43,7 @@ def whatif(*words: str | Path) -> str:
 
 def test_of_ranks_that_shared_a_processor_the_first_line_says_so(tmp_path: Path) -> None:
     trace = recorded(PROGRAM, tmp_path / "shared")
-    found = waits(trace)
+    found = waits(engine.analyze(trace, critical_paths=False))
     assert found is not None and found.share > 0.2
     first = whatif(trace).splitlines()[0]
     assert "waited for a processor" in first.split(". ")[0]
@@ -53,7 +54,7 @@ def test_of_ranks_that_shared_a_processor_the_first_line_says_so(tmp_path: Path)
 
 def test_a_program_that_sleeps_waited_for_none(tmp_path: Path) -> None:
     trace = recorded(IDLE, tmp_path / "idle")
-    found = waits(trace)
+    found = waits(engine.analyze(trace, critical_paths=False))
     if found is not None:  # its start, beside much other work
         assert found.share < 0.5
         return

@@ -411,3 +411,15 @@ def test_methods_that_cannot_be(trace: Path, words: tuple[str, ...], told: str) 
     """One process writes all: there is nobody to gather from."""
     done = subprocess.run([TAILRACE, "whatif", trace, *words], capture_output=True, text=True)
     assert done.returncode == 2 and told in done.stderr and "hint: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "is_told"), [("nonblocking", True), ("posix_files", False), ("states_alone", True)]
+)
+def test_a_trace_without_file_calls_says_so(name: str, is_told: bool) -> None:
+    """Extrae records them only where it is told to: a faster file system changes nothing then."""
+    path = Path(__file__).parents[1] / "trace" / "data" / "prv" / f"{name}.prv"
+    answer = subprocess.run(
+        [TAILRACE, "whatif", path, "--io-rate", "2x"], check=True, capture_output=True, text=True
+    ).stdout
+    assert ("file calls are not in the trace" in answer) == is_told

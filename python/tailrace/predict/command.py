@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tailrace import engine
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json
@@ -16,6 +17,7 @@ from tailrace.predict.whatif import NOTABLE, Change, Prediction, Run, by_methods
 from tailrace.store import opened_trace
 from tailrace.terminal import console, print_numbers, table, tell
 from tailrace.units import count, digits, percent, seconds
+from tailrace.verdict.file_calls import holds_file_calls
 
 
 def main(
@@ -37,8 +39,15 @@ def main(
         changes["stage"] = named(stage)
     with opened_trace(path) as trace:
         outputs = "way" in changes or (every and bool(models))
-        waited = waits(trace)
-        run = Run(trace, eager_limit_bytes, outputs, waited and waited.by_state)
+        columns = engine.analyze(trace, critical_paths=False)
+        waited = waits(columns)
+        run = Run(
+            trace,
+            eager_limit_bytes,
+            outputs,
+            waited and waited.by_state,
+            holds_file_calls(columns),
+        )
     directory = moving.get("directory")
     if directory is not None and not run.has_files_in(directory):
         raise TailraceError(

@@ -18,6 +18,7 @@ from tailrace.predict.whatif import Prediction, left_to_gain
 from tailrace.units import count, to_seconds
 from tailrace.verdict.efficiencies import Times
 from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.file_calls import holds_file_calls
 from tailrace.verdict.several import programs_of
 
 # Beyond so many times what was recorded, laws say nothing that can be relied on.
@@ -34,6 +35,7 @@ class MoreRanks:
     ranks: int
     laws: dict[str, Fitted]
     waited: bool
+    knows_files: bool
 
     @property
     def words(self) -> str:
@@ -45,6 +47,12 @@ class MoreRanks:
             f"{part}: {fit.best.words} on n ranks" for part, fit in self.laws.items() if fit.matters
         ]
         found.append("each part follows its law as far as that, on a machine like this one")
+        if not self.knows_files:
+            found.insert(
+                0,
+                "file calls are not in every trace: what the program does with files counts as"
+                " computation there",
+            )
         if self.waited:
             found.append("what ranks waited for a processor belongs to it, and is no less there")
         return found
@@ -65,6 +73,7 @@ class Runs:
     counts: np.ndarray
     parts_s: np.ndarray  # a row for each number of ranks, a column for each of PARTS
     waited: bool
+    knows_files: bool = True
 
     @property
     def most(self) -> int:
@@ -90,7 +99,7 @@ class Runs:
         predicted_s = sum(values.values())
         efficiency = _efficiency(values)
         return Prediction(
-            MoreRanks(ranks, laws, self.waited),
+            MoreRanks(ranks, laws, self.waited, self.knows_files),
             predicted_s,
             (min(float(low), predicted_s), max(float(high), predicted_s)),
             efficiency,
@@ -119,7 +128,12 @@ def read(traces: Sequence[Path], eager_limit_bytes: int | None) -> Runs:
         )
     counts = np.asarray(sorted(by_count), float)
     parts = [[median(part) for part in zip(*by_count[int(n)], strict=True)] for n in counts]
-    return Runs(counts, np.asarray(parts), any(_waited(run.columns) for run in runs))
+    return Runs(
+        counts,
+        np.asarray(parts),
+        waited=any(_waited(run.columns) for run in runs),
+        knows_files=all(holds_file_calls(run.columns) for run in runs),
+    )
 
 
 def _waited(columns: dict[str, Any]) -> bool:

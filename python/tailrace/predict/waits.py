@@ -3,10 +3,8 @@ computation took, and no other file system, network or processor takes it away."
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tailrace import engine
 from tailrace.verdict.processors import STATES, processors_of
 
 
@@ -19,9 +17,8 @@ class Waits(NamedTuple):
     caution: str
 
 
-def waits(trace: Path) -> Waits | None:
-    """None where they are not notable, or the trace does not tell."""
-    columns = engine.analyze(trace, critical_paths=False)
+def waits(columns: dict[str, Any]) -> Waits | None:
+    """Of a trace's columns; None where they are not notable, or the trace does not tell."""
     found = processors_of(columns)
     if found is None or not found.notable:
         return None

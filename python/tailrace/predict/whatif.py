@@ -31,6 +31,11 @@ NOTABLE = 0.01
 # By so much one run is taken to differ from the next: the changed one, and the recorded one too.
 RUN_TO_RUN = 0.05
 
+WITHOUT_FILES = (
+    "file calls are not in the trace: what the program does with files counts as computation, and"
+    " no change of files or of a file system changes it"
+)
+
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
     "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write",
@@ -63,6 +68,8 @@ class Change:
     told: Told | None = field(default=None, compare=False)
     # Of the time in each state, the share in which ranks waited for a processor.
     waited: Mapping[str, float] = field(default_factory=dict, compare=False)
+    # Whether the trace tells what the program does with files.
+    knows_files: bool = field(default=True, compare=False)
 
     @property
     def is_faster(self) -> bool:
@@ -106,7 +113,8 @@ class Change:
     @property
     def assumes(self) -> list[str]:
         """What the prediction takes for granted."""
-        found = self._assumed_of_places()
+        found = [] if self.knows_files else [WITHOUT_FILES]
+        found += self._assumed_of_places()
         if self.waited and self.is_faster:
             found.append(
                 "what ranks waited for a processor stays as it was; at best it is divided by the"
@@ -283,10 +291,13 @@ class Run:
         eager_limit_bytes: int | None = None,
         outputs: bool = False,
         waited: Mapping[str, float] | None = None,
+        knows_files: bool = True,
     ) -> None:
         """`outputs`: changes may name another method. `waited`: of the time in each state, the
-        share in which ranks waited for a processor, which nothing here makes less."""
+        share in which ranks waited for a processor, which nothing here makes less. `knows_files`:
+        whether the trace would tell what the program does with files."""
         self._waited = waited or {}
+        self._knows_files = knows_files
         self._ideals_ns: dict[tuple[float, Way | None, Moving | None], int] = {}
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
         self._outputs = Outputs(self._steps, printable(path.name), eager_limit_bytes)
@@ -306,7 +317,7 @@ class Run:
         if change.way is not None:
             _, told = self._outputs.by(change.way, change.moving)
             change = replace(change, told=told)
-        change = replace(change, waited=self._waited)
+        change = replace(change, waited=self._waited, knows_files=self._knows_files)
         replayed = self._replay(change)
         at_edges = [(change, edge) for edge in EDGES]
         for edge, way in (change.way.layouts(change.told) if change.way else {}).items():

@@ -10,6 +10,7 @@ import numpy as np
 from tailrace.names import base_name, printable
 from tailrace.units import count
 from tailrace.verdict.efficiencies import Losses, Times, times_of
+from tailrace.verdict.file_calls import holds_file_calls
 from tailrace.verdict.libraries import by_calls, library_of
 from tailrace.verdict.overhead import Overhead, overhead_of, without_capture
 from tailrace.verdict.processors import (
@@ -150,12 +151,7 @@ class Evidence:
 
     @cached_property
     def holds_file_calls(self) -> bool:
-        """Another tracer records them only where it is told to. Its own calls, and states without a
-        call, have names in parentheses."""
-        table = self.columns["functions"]
-        rows = zip(table["name"], table["layer"], strict=True)
-        made = any(layer != "mpi" and not str(name).startswith("(") for name, layer in rows)
-        return made or self.columns["format"] == "tailrace"
+        return holds_file_calls(self.columns)
 
     @cached_property
     def libraries(self) -> dict[int, str]:
