@@ -14,7 +14,11 @@ from tailrace.study.analysis.measured import Measured
 
 Levels = Mapping[str, Any]
 KINDS = {
-    name: name for name in ("target", "read_target", "ranks", "threads", "size", "method", "format")
+    name: name
+    for name in (
+        *("target", "read_target", "ranks", "nodes", "ranks_per_node", "threads"),
+        *("size", "method", "format"),
+    )
 }
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from tailrace.errors import TailraceError
-from tailrace.study.analysis import comparison
+from tailrace.study.analysis import comparison, words
 from tailrace.study.analysis.expect import evaluate
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
@@ -472,3 +472,10 @@ def test_a_response_that_says_nothing_is_reported(numbers):
     valid(summary.as_json(), "study-report.json")
     without = Summary(Measured(measured.plan, measured.runs.drop(columns="elapsed_s")))
     assert printed_of(without)
+
+
+def test_nodes_are_counted_as_people_count_them():
+    measured = study({"nodes": [1, 2, 4, 8], "ranks_per_node": [1, 2]}, lambda w: w["nodes"])
+    text = Summary(measured).headline
+    assert "elapsed time rises from 1 node on" in text[:1].lower() + text[1:]
+    assert words.subject(measured.factor("ranks_per_node")) == "the number of ranks per node"

@@ -13,7 +13,12 @@ _OF_KIND = {
     "size": "size {}",
     "placeholder": "{name} {}",
 }
-_NOUNS = {"ranks": ("rank", "ranks"), "threads": ("thread", "threads")}
+_NOUNS = {
+    "ranks": ("rank", "ranks"),
+    "nodes": ("node", "nodes"),
+    "ranks_per_node": ("rank per node", "ranks per node"),
+    "threads": ("thread", "threads"),
+}
 # In sentences, conditions stand in this order.
 _ORDER = (
     "method",
@@ -60,6 +65,8 @@ def subject(factor: StudyFactor) -> str:
         "target": "where it writes",
         "read_target": "where it reads",
         "ranks": "the number of ranks",
+        "nodes": "the number of nodes",
+        "ranks_per_node": "the number of ranks per node",
     }
     subjects |= {
         "threads": "the number of threads",
