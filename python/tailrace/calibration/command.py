@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -21,6 +22,7 @@ from tailrace.calibration.fit import FULL, Fit
 from tailrace.calibration.network import Messages
 from tailrace.calibration.probe import MIB, Probe, Samples, Sizes
 from tailrace.calibration.programs import Errors
+from tailrace.calibration.room import written_per_s
 from tailrace.calibration.shared import Shared
 from tailrace.calibration.words import of_several, told
 from tailrace.errors import TailraceError
@@ -43,6 +45,8 @@ LONG_ROUNDS = 5
 FILES = 8
 # Of the budget, where several ranks measure too.
 ALONE = 0.4
+# A directory in which nothing can be made.
+UNFIT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
 # Ranks that were ended may still make a file on another node.
 GONE_WITHIN_S = 10.0
 
@@ -140,10 +144,10 @@ def _rounds(
 
 
 def _say(directory: Path, output: Path | None, answer: Answer) -> None:
-    rates, errors = answer.model.bytes_per_s, answer.errors
+    read, errors = answer.model.bytes_per_s.read.value, answer.errors
     tell(
-        f"{printable(str(directory))} writes {byte_count(rates.write.value)}/s and reads"
-        f" {byte_count(rates.read.value)}/s; of {count(int(errors['runs']), 'program')} that were"
+        f"{printable(str(directory))} writes {byte_count(written_per_s(answer.model))}/s and"
+        f" reads {byte_count(read)}/s; of {count(int(errors['runs']), 'program')} that were"
         f" held out, half are predicted to {percent(errors['median_error'])}, the worst to"
         f" {percent(errors['worst_error'])}"
     )
@@ -227,12 +231,23 @@ def _place(directory: Path) -> Iterator[Path]:
         where = printable(str(directory))
         raise TailraceError(
             f"{where} cannot be measured: {error.strerror or os.strerror(error.errno or 0)}",
-            "give a directory that you may write to, on the file system in question",
+            _hint(error),
         ) from None
     finally:
         if own is not None:
             _remove(own)
         signal.signal(signal.SIGTERM, before)
+
+
+def _hint(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"free space there: {byte_count(MOST_BULK * FILES)} are enough"
+    if error.errno in UNFIT:
+        return "give a directory that you may write to, on the file system in question"
+    return (
+        "it refused to make, write at any place, read, lock, truncate, rename or remove a file:"
+        " programs may fail there as well"
+    )
 
 
 def _remove(place: Path) -> None:

@@ -40,7 +40,8 @@ def metadata(probe: Probe, sizes: Sizes) -> Samples:
     """Calls that move nothing, on files that nobody else has open."""
     path, samples = probe.new_path(), {}
     file, samples["create"] = probe.create(path)
-    samples["lock"] = timed(lock, file)[1]
+    is_locked, samples["lock"] = timed(lock, file)
+    samples["lock_refused"] = float(not is_locked)
     samples["truncate"] = timed(os.ftruncate, file, SMALL)[1]
     samples["synchronize_clean"] = timed(os.fsync, file)[1]
     samples["close"] = timed(os.close, file)[1]
@@ -157,16 +158,18 @@ def reading(probe: Probe, sizes: Sizes) -> Samples:
 
 
 def small_reads(probe: Probe, sizes: Sizes) -> Samples:
-    """A few bytes here and there, from the servers and again."""
+    """A few bytes here and there, from the servers, again, and again when it was closed."""
     path = probe.file_of(sizes.bulk)
-    file = os.open(path, os.O_RDONLY)
-    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
     step = max(sizes.bulk // SMALL_READS // SMALL * SMALL, SMALL)
     places = [(place * 7 % SMALL_READS) * step for place in range(SMALL_READS)]
-    taken = [timed(os.pread, file, SMALL, place)[1] for place in places]
-    again = [timed(os.pread, file, SMALL, place)[1] for place in places]
-    os.close(file)
-    return {"read_call": fmean(taken), "cached_read": fmean(again)}
+    samples = {}
+    for passes in (("read_call", "cached_read"), ("cached_read_after",)):
+        file = os.open(path, os.O_RDONLY)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+        for name in passes:
+            samples[name] = fmean([timed(os.pread, file, SMALL, place)[1] for place in places])
+        os.close(file)
+    return samples
 
 
 def own_small_writes(probe: Probe, sizes: Sizes) -> Samples:

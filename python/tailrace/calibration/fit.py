@@ -9,8 +9,9 @@ import numpy as np
 
 from tailrace.calibration.bucket import bucket
 from tailrace.calibration.locking import are_told, lock_after_write
-from tailrace.calibration.probe import SMALL, Samples, Sizes
+from tailrace.calibration.probe import MIB, SMALL, Samples, Sizes
 from tailrace.calibration.quantities import ENDLESS, quantity, rate
+from tailrace.calibration.room import rates_of_waiting_writes, under_way
 from tailrace.calibration.waiting import USUAL
 from tailrace.predict.model import (
     KINDS,
@@ -32,6 +33,18 @@ DRAINS = 0.5
 FROM_MEMORY = 0.5
 # Twice the room for two files: the room is each file's.
 MORE_ROOM = 1.5
+# What the calls take that may wait for writes, where there is nothing to wait for.
+BY_THEMSELVES = {
+    "open": "open",
+    "close": "close",
+    "look_up": "look_up",
+    "lock": "lock",
+    "truncate": "truncate",
+    "other": "rename",
+    "read": "read_call",
+    "synchronize": "synchronize_clean",
+    "end": "cached_read",
+}
 
 
 def fetches_unfilled(rounds: Sequence[Samples]) -> bool:
@@ -49,13 +62,9 @@ class Fit:
     def __init__(self, name: str, source: str, rounds: list[Samples], sizes: Sizes) -> None:
         self._rounds, self._sizes = rounds, sizes
         self.unknown: list[str] = []
-        rates = ByteRates(
-            copy_in=rate(self._values("copy_rate")),
-            copy_out=rate(self._values("copy_out_rate")),
-            write=rate(self._values("write_rate")),
-            read=rate(self._values("read_rate")),
-        )
-        cache = self._cache(rates)
+        self._write_rate = float(np.median(self._values("write_rate")))
+        cache = self._cache()
+        rates = self._rates(cache.write_behind_bytes.value)
         self._bucket = bucket(rounds, rates.write.value, rates.copy_in.value)
         model = Model(
             version=1,
@@ -66,13 +75,31 @@ class Fit:
             cache=cache,
             bucket=Bucket(bytes=self._bucket) if self._bucket else None,
         )
-        if not are_told(rounds):
+        if any(each["lock_refused"] for each in rounds):
+            self.unknown.append("what locks take, as the file system refuses them")
+        elif not are_told(rounds):
             self.unknown.append(
                 "what locks around writes take while ranks keep all processors busy, as others used"
                 " them"
             )
         more = {"lock_after_write": lock_after_write(rounds, model)}
         self.model = model.model_copy(update={"calls": model.calls.model_copy(update=more)})
+
+    def _rates(self, room: float) -> ByteRates:
+        copy_in, write = self._values("copy_rate"), self._values("write_rate")
+        copy_out = self._values("copy_out_rate")
+        if room < MIB:
+            copy_in, write = rates_of_waiting_writes(write, copy_out, room)
+            self.unknown.append(
+                "how much of a write is the client's copying, as it waits until nearly all has"
+                " arrived"
+            )
+        return ByteRates(
+            copy_in=rate(copy_in),
+            copy_out=rate(copy_out),
+            write=rate(write),
+            read=rate(self._values("read_rate")),
+        )
 
     def _calls(self, cache: ClientCache) -> CallCosts:
         return CallCosts(
@@ -116,13 +143,10 @@ class Fit:
         """What one takes more than the other, in the same round."""
         return quantity(np.clip(self._values(call) - self._values(than), 0, None))
 
-    def _cache(self, rates: ByteRates) -> ClientCache:
-        drain_s = self._sizes.bulk / rates.write.value
+    def _cache(self) -> ClientCache:
+        drain_s = self._sizes.bulk / self._write_rate
         room = self._room()
-        rereads: Literal["never", "while_open", "always"] = "never"
-        if np.median(self._values("reread")) < FROM_MEMORY:
-            after = np.median(self._values("reread_after")) < FROM_MEMORY
-            rereads = "always" if after else "while_open"
+        rereads = self._rereads()
         return ClientCache(
             write_behind_bytes=room,
             room=self._scope(room),
@@ -133,14 +157,27 @@ class Fit:
             whole_pages=rereads != "never" and fetches_unfilled(self._rounds),
         )
 
+    def _rereads(self) -> Literal["never", "while_open", "always"]:
+        """By long reads or by small ones: a quick disk that is read ahead is as fast as memory, and
+        takes its time for a small read all the same."""
+
+        def from_memory(long: str, small: str) -> bool:
+            of_small = np.median(self._values(small)) / np.median(self._values("read_call"))
+            return bool(min(np.median(self._values(long)), of_small) < FROM_MEMORY)
+
+        if not from_memory("reread", "cached_read"):
+            return "never"
+        return "always" if from_memory("reread_after", "cached_read_after") else "while_open"
+
     def _room(self) -> Quantity:
-        under_way = self._values("under_way")
-        if np.median(self._values("late_over_rate")) > FULL:
+        found = quantity(under_way(self._rounds, self._write_rate))
+        # where next to nothing is on its way, late writes are fast as they always are
+        if found.value >= MIB and np.median(self._values("late_over_rate")) > FULL:
             self.unknown.append(
                 f"how much the client's cache takes beyond {self._sizes.room >> 20} MiB"
             )
             return Quantity(value=ENDLESS, low=float(self._sizes.room), high=ENDLESS)
-        return quantity(under_way)
+        return found
 
     def _scope(self, room: Quantity) -> Literal["mount", "file"]:
         if room.value >= ENDLESS:
@@ -166,5 +203,9 @@ class Fit:
         return max(found, key=lambda found: found.value)
 
     def _drains(self, name: str, room: Quantity, drain_s: float) -> bool:
+        """Whether the call waits; where less is on its way than what it takes by itself, it has
+        nothing to wait for."""
         left_s = drain_s * min(1.0, room.value / self._sizes.bulk)
-        return bool(np.median(self._values(name)) > DRAINS * left_s)
+        by_itself_s = float(np.median(self._values(BY_THEMSELVES[name.rsplit("_", 1)[0]])))
+        waited_s = np.median(self._values(name)) - by_itself_s
+        return bool(left_s > by_itself_s and waited_s > DRAINS * left_s)

@@ -5,6 +5,7 @@ Nothing is measured twice on the same file: what a client knows of a file is a p
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ Samples = dict[str, float]
 KIB = 1 << 10
 MIB = 1 << 20
 SMALL = 4 * KIB
+# What file systems say that have no locks.
+REFUSED = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL)
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,15 @@ def forget(file: int) -> None:
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def lock(file: int) -> None:
-    fcntl.lockf(file, fcntl.LOCK_EX)
+def lock(file: int) -> bool:
+    """Whether the file system grants it: a client of Lustre does so only where it was told to."""
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in REFUSED:
+            raise
+        return False
+    return True
 
 
 def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:

@@ -1,0 +1,140 @@
+"""From samples to a model: clients that keep nothing back, disks as quick as memory, and calls that
+have nothing to wait for."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+from pathlib import Path
+
+import pytest
+
+from tailrace import engine
+from tailrace.calibration.command import _place
+from tailrace.calibration.experiments import AFTER_A_PAUSE, metadata
+from tailrace.calibration.fit import Fit
+from tailrace.calibration.probe import MIB, SMALL, Probe, Samples, Sizes
+from tailrace.calibration.quantities import ENDLESS
+from tailrace.calibration.room import written_per_s
+from tailrace.calibration.waiting import BEHIND, UNUSUAL, USUAL, behind_writes
+from tailrace.errors import TailraceError
+from tailrace.units import to_seconds
+
+CALL_S, SMALL_READ_S = 1e-6, 2e-6
+RATE, COPY_OUT = 100e6, 1e9
+SIZES = Sizes(4 * MIB, 4 * MIB)
+
+
+def without_a_cache(**more: float) -> Samples:
+    """Each write takes its bytes at RATE, and is there when it returns; every call takes 1 µs."""
+    alone = ("create", "open", "close", "look_up", "lock", "truncate", "rename", "remove")
+    waits = [f"{kind}_dirty" for kind in (*USUAL, *UNUSUAL)] + [f"{kind}_behind" for kind in BEHIND]
+    return {
+        **dict.fromkeys([*alone, *waits], CALL_S),
+        **{f"{kind}_after_small": CALL_S for kind in USUAL},
+        **{f"after_pause_{size}": size / RATE + CALL_S for size in (SMALL, *AFTER_A_PAUSE)},
+        "synchronize_clean": CALL_S,
+        "synchronize_dirty": CALL_S,
+        "lock_refused": 0.0,
+        "small_write": SMALL / RATE,
+        "small_sent": 0.0,
+        "scattered_write": SMALL / RATE,
+        "scattered_sent": 0.0,
+        "write_rate": RATE,
+        "copy_rate": RATE,
+        "under_way": RATE * CALL_S,
+        "under_way_of_two": RATE * CALL_S,
+        "late_over_rate": 1.0,
+        "read_rate": COPY_OUT,
+        "copy_out_rate": COPY_OUT,
+        "reread": 1.0,
+        "reread_after": 1.0,
+        "read_call": SMALL_READ_S,
+        "cached_read": SMALL_READ_S,
+        "cached_read_after": SMALL_READ_S,
+        "own_unfilled": SMALL_READ_S,
+        **more,
+    }
+
+
+def fitted(**more: float) -> Fit:
+    return Fit("fitted", "by hand", [without_a_cache(**more)] * 3, SIZES)
+
+
+@pytest.mark.parametrize("size", [SMALL, MIB, 16 * MIB])
+def test_a_write_that_waits_for_its_arrival_takes_what_was_measured(size: int) -> None:
+    """Not its bytes twice: once into a cache that keeps nothing, and once to the servers."""
+    fit = fitted()
+    taken = engine.model_times(fit.model.parameters(), [("write", 0, 0, size)])
+    assert to_seconds(taken[0]) == pytest.approx(size / RATE, rel=0.01)
+    assert written_per_s(fit.model) == pytest.approx(RATE)
+    assert any("the client's copying" in words for words in fit.unknown)
+
+
+def test_late_writes_that_are_fast_fill_no_cache_where_nothing_is_on_its_way() -> None:
+    """A busy machine makes the first writes of a file in memory slow, and so the late ones fast."""
+    assert fitted(late_over_rate=2.0).model.cache.write_behind_bytes.value == 0
+    kept = {"under_way": 2.0 * MIB, "copy_rate": COPY_OUT}
+    assert fitted(late_over_rate=2.0, **kept).model.cache.write_behind_bytes.value == ENDLESS
+
+
+def test_what_fsync_takes_by_itself_is_no_room() -> None:
+    assert fitted().model.cache.write_behind_bytes.value == 0
+    slow = {"synchronize_dirty": 0.01, "synchronize_clean": 0.01}
+    kept = fitted(**slow, under_way=RATE * 0.03, copy_rate=COPY_OUT).model.cache
+    assert kept.write_behind_bytes.value == pytest.approx(RATE * 0.02)
+
+
+def test_calls_that_have_nothing_to_wait_for_do_not_wait() -> None:
+    cache = fitted().model.cache
+    assert (cache.drains, cache.end_drains, cache.behind_writes) == ((), False, ())
+
+
+def test_calls_wait_for_what_is_on_its_way() -> None:
+    """2 MiB at 100 MB/s are 21 ms; a look-up that takes as long waits, one of 1 µs does not."""
+    kept = {"under_way": 2.0 * MIB, "under_way_of_two": 2.0 * MIB, "copy_rate": COPY_OUT}
+    cache = fitted(**kept, look_up_dirty=0.021, read_behind=0.021).model.cache
+    assert (cache.drains, cache.end_drains, cache.behind_writes) == (("look_up",), False, ("read",))
+
+
+@pytest.mark.parametrize(
+    ("again_s", "after_s", "rereads"),
+    [
+        (SMALL_READ_S, SMALL_READ_S, "never"),
+        (CALL_S / 10, SMALL_READ_S, "while_open"),
+        (CALL_S / 10, CALL_S / 10, "always"),
+    ],
+)
+def test_small_reads_tell_a_cache_where_long_ones_are_as_fast(
+    again_s: float, after_s: float, rereads: str
+) -> None:
+    model = fitted(cached_read=again_s, cached_read_after=after_s, own_unfilled=again_s).model
+    assert model.cache.rereads == rereads
+
+
+def test_a_file_system_without_locks_is_measured_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "lockf", refused)
+    samples = metadata(Probe(tmp_path), SIZES) | behind_writes(Probe(tmp_path), SIZES)
+    assert samples["lock_refused"] == 1
+    assert "what locks take, as the file system refuses them" in fitted(lock_refused=1.0).unknown
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [
+        (errno.EACCES, "that you may write to"),
+        (errno.ENOSPC, "free space"),
+        (errno.EDQUOT, "free space"),
+        (errno.ESPIPE, "programs may fail there as well"),
+    ],
+)
+def test_the_hint_fits_what_failed(tmp_path: Path, number: int, hint: str) -> None:
+    with pytest.raises(TailraceError) as raised, _place(tmp_path):
+        raise OSError(number, "no")
+    assert hint in (raised.value.hint or "")
+    assert not any(tmp_path.iterdir())
