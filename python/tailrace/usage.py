@@ -236,9 +236,22 @@ def explained(error: click.UsageError) -> TailraceError:
     """One of click's errors in this project's form."""
     path = error.ctx.command_path if error.ctx is not None else "tailrace"
     message, hint = _sentence(error), f"`{path} --help` shows how it is used"
-    if isinstance(error, click.NoSuchOption) and error.possibilities:
-        hint = f"did you mean {' or '.join(sorted(error.possibilities))}?"
+    if isinstance(error, click.NoSuchOption) and (meant := _meant(error)):
+        hint = f"did you mean {' or '.join(meant)}?"
     return TailraceError(printable(message), hint)
+
+
+def _meant(error: click.NoSuchOption) -> list[str]:
+    """The options that are like the one given. To click they are alike in their dashes already:
+    --version and --json."""
+    import difflib
+
+    given = error.option_name.lstrip("-")
+    return [
+        option
+        for option in sorted(error.possibilities or ())
+        if difflib.get_close_matches(given, [option.lstrip("-")])
+    ]
 
 
 def _sentence(error: click.UsageError) -> str:

@@ -284,6 +284,19 @@ def test_an_option_without_its_value_points_to_its_own_help(place, words):
     assert f"`tailrace {verb} --help`" in told(words)[1]
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("doctor --jsn", "did you mean --json?"),
+        ("run --proceses all true", "did you mean --processes?"),
+        # alike in their dashes and two letters only
+        ("report --version", "`tailrace report --help` shows how it is used"),
+    ],
+)
+def test_only_an_option_that_is_alike_is_offered(place, words, hint):
+    assert told(words)[1].endswith(f"hint: {hint}\n")
+
+
 def test_a_package_that_is_missing_is_named(place):
     """In a process of its own, as the package may be loaded in this one."""
     program = (
