@@ -8,14 +8,12 @@ import pytest
 
 from tailrace.verdict.efficiencies import (
     Times,
-    conservation_errors,
     efficiencies,
     losses,
     pop_efficiencies,
     times_of,
 )
 
-from .columns import SECOND
 from .conftest import serial_master
 
 
@@ -109,16 +107,3 @@ def test_nothing_of_nothing_is_lost_nothing():
 
 def test_a_contradiction_is_undefined_not_a_crash():
     assert efficiencies(times((1,), (0,), (0,), 0, 0, 0, 0)).parallel is None
-
-
-def test_conservation_is_checked_to_the_nanosecond():
-    assert conservation_errors(times_of(serial_master(3).columns())) == []
-    off = times((4, 2), (3, 0), (3, 9), 10, 9, 8, 6)
-    assert conservation_errors(off) == [
-        "rank 1: useful + mpi + io differs from the run time by 1 ns"
-    ]
-
-
-def test_ideal_run_times_out_of_order_are_named():
-    (problem,) = conservation_errors(times((4,), (3,), (3,), 10, 9, 9 * SECOND, 6))
-    assert problem.startswith("ideal ≤ even I/O ≤ ideal network ≤ run time does not hold")

@@ -73,17 +73,17 @@ def test_commands(here, command, launcher, program, name):
 
 def test_under_a_launcher_only_ranks_are_recorded(here):
     command = ["mpiexec", "-n", "4", "./model.exe"]
-    assert recorded_program(command, read_command(command)) is None
+    assert recorded_program(read_command(command)) is None
 
 
 def test_a_program_without_mpi_is_recorded_itself(here):
-    assert recorded_program(["./model.exe"], read_command(["./model.exe"])) == here / "model.exe"
+    assert recorded_program(read_command(["./model.exe"])) == here / "model.exe"
 
 
 def test_a_script_is_recorded_as_its_interpreter_a_shell_is_not(here):
-    recorded = recorded_program(["./analyse.py"], read_command(["./analyse.py"]))
+    recorded = recorded_program(read_command(["./analyse.py"]))
     assert recorded is not None and recorded.name.startswith(("python", "pyenv"))
-    assert recorded_program(["./job.sh"], read_command(["./job.sh"])) is None
+    assert recorded_program(read_command(["./job.sh"])) is None
 
 
 @pytest.mark.parametrize("name", ["a b;c.x", "-rf", "ü", "..."])
@@ -169,7 +169,7 @@ def test_whatever_stands_before_a_launcher_is_looked_through(here, name):
     launch = read_command(words)
     assert launch.launcher is not None and launch.launcher.name == "mpiexec"
     assert launch.name == "model"
-    assert recorded_program(words, launch) is None
+    assert recorded_program(launch) is None
 
 
 def test_what_starts_a_launcher_itself_is_no_wrapper(here):
@@ -183,7 +183,7 @@ def test_make_may_start_anything(here):
     make_executable(here / "bin" / "make", (here / "model.exe").read_bytes())
     launch = read_command(["make", "run"])
     assert not launch.is_plain_program
-    assert recorded_program(["make", "run"], launch) is None
+    assert recorded_program(launch) is None
 
 
 def test_a_shim_is_looked_through(here, monkeypatch):
@@ -196,7 +196,7 @@ def test_a_shim_is_looked_through(here, monkeypatch):
     command = ["python3", "analyse.py"]
     launch = read_command(command)
     assert (launch.program, launch.name) == (real, "analyse")
-    assert recorded_program(command, launch) == real
+    assert recorded_program(launch) == real
 
 
 def test_a_shim_without_an_answer_is_taken_as_it_is(here, monkeypatch):
@@ -210,7 +210,7 @@ def test_a_shim_without_an_answer_is_taken_as_it_is(here, monkeypatch):
 def test_a_script_that_starts_others_is_not_recorded_as_its_interpreter(here):
     make_executable(here / "bin" / "parallel", b"#!/usr/bin/env perl\n")
     command = ["parallel", "echo", ":::", "a"]
-    assert recorded_program(command, read_command(command)) is None
+    assert recorded_program(read_command(command)) is None
 
 
 def mpi_of(folder: Path, soname: str, compiler: str) -> None:

@@ -73,7 +73,6 @@ def test_the_interval_of_a_median() -> None:
     2.484138."""
     values = [math.exp(-1), 1.0, math.e]
     assert repetitions.half_width(values) == pytest.approx(math.sinh(2.484138), rel=1e-5)
-    assert repetitions.center(values) == pytest.approx(1.0)
     assert repetitions.half_width([3.0]) == math.inf
     assert repetitions.half_width([2.0, 2.0, 2.0]) == 0
 

@@ -14,7 +14,9 @@ RELATIVE_TOLERANCE = 2e-5
 # Of the load: the residual that CalculiX accepts is 0.5 % of the average force; the reactions then
 # sum to the load.
 EQUILIBRIUM_TOLERANCE = 1e-2
-NODE_COLUMNS, NUMBER_COLUMNS = slice(3, 13), 12
+# Of a line of the .frd file: the node, and its three numbers of twelve characters each.
+NODE_COLUMNS = slice(3, 13)
+NUMBER_COLUMNS = tuple(slice(13 + 12 * n, 25 + 12 * n) for n in range(3))
 QUANTITIES = {"displacements": "DISP", "forces": "FORC"}
 
 
@@ -66,7 +68,7 @@ def frd_quantities(path: Path) -> Iterator[Quantity]:
                 name = ""
             elif key == " -1" and name in QUANTITIES.values():
                 nodes.append(int(line[NODE_COLUMNS]))
-                values.append([float(line[13 + 12 * n : 13 + 12 * (n + 1)]) for n in range(3)])
+                values.append([float(line[columns]) for columns in NUMBER_COLUMNS])
 
 
 def finished_increments(path: Path) -> int:

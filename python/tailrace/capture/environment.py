@@ -53,7 +53,7 @@ def capture_environment(
         "TAILRACE_LIBRARIES": str(prepared),
         "ASAN_OPTIONS": _with_other_libraries_first(os.environ.get("ASAN_OPTIONS", "")),
     }
-    if (program := recorded_program(command, launch)) is not None:
+    if (program := recorded_program(launch)) is not None:
         variables["TAILRACE_PROGRAM"] = str(program)
     if launch.launcher is None:  # the command may become another program
         variables["TAILRACE_PARENT"] = str(os.getpid())

@@ -209,7 +209,7 @@ def _stem(path: Path) -> str:
     return text or "program"
 
 
-def recorded_program(command: list[str], launch: Launch) -> Path | None:
+def recorded_program(launch: Launch) -> Path | None:
     """The executable whose processes are recorded though they are not MPI ranks: of a run without
     launcher.
 

@@ -204,7 +204,7 @@ def _starts_others(attempt: Attempt) -> bool:
     return (
         not launched
         and attempt.options.processes != "all"
-        and recorded_program(attempt.command, attempt.launch) is None
+        and recorded_program(attempt.launch) is None
     )
 
 

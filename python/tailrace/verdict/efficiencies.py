@@ -317,29 +317,6 @@ def losses(times: Times) -> Losses:
     )
 
 
-def conservation_errors(times: Times) -> list[str]:
-    """What contradicts the definitions: time not conserved, or ideal run times out of order. Empty
-    when all is well."""
-    lost = times.useful_ns + times.io_ns + times.mpi_ns - times.runtime_ns
-    problems = [
-        f"rank {rank}: useful + mpi + io differs from the run time by {int(lost[rank])} ns"
-        for rank in np.flatnonzero(lost)[:3]
-    ]
-    order = (
-        times.ideal_ns,
-        times.ideal_network_even_io_ns,
-        times.ideal_network_ns,
-        times.runtime_ns,
-    )
-    if list(order) != sorted(order):
-        problems.append(
-            "ideal ≤ even I/O ≤ ideal network ≤ run time does not hold: {}, {}, {}, {} ns".format(
-                *order
-            )
-        )
-    return problems
-
-
 def as_numbers(record: Any) -> dict[str, float | None]:
     """A record of factors as a dict, in the order of definition."""
     factors = record._asdict().items()

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from . import semantics, standard
 from .header import Prototype
-from .pieces import Pieces
 
 _HANDLES = {
     "MPI_Comm": "Comm", "MPI_Datatype": "Type", "MPI_Request": "Request", "MPI_File": "File", "MPI_Group": "Group",
@@ -221,7 +220,7 @@ def _records(binding: Binding, number: int) -> str:
     )
     body += f"    struct stream *stream = mpi_begin(&call, FUNCTION_FIRST + {number});\n"
     body += _guarded(_expand(pieces.before, binding)) + _indent(pieces.ahead, 4)
-    body += _call(binding, pieces, call)
+    body += _call(binding, call)
     body += _indent(_expand(pieces.inside, binding), 4) + _guarded(_expand(pieces.after, binding))
     return body + ("    return result;\n" if binding.result != "void" else "")
 
@@ -231,7 +230,7 @@ def _with_standard_names(binding: Binding) -> list[tuple[str, str]]:
     return [(back.get(name, name), name) for name in binding.parameters]
 
 
-def _call(binding: Binding, pieces: Pieces, call: str) -> str:
+def _call(binding: Binding, call: str) -> str:
     if binding.result != "void":
         return f"    {binding.result} result = {call};\n    (void)result;\n"
     if "error" not in binding.parameters:

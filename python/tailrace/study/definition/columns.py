@@ -145,7 +145,6 @@ def names(*kinds: ColumnKind) -> tuple[str, ...]:
 IDENTITY, ENDING, CIRCUMSTANCES = (
     names(kind) for kind in (ColumnKind.IDENTITY, ColumnKind.ENDING, ColumnKind.CIRCUMSTANCE)
 )
-AMOUNTS = names(ColumnKind.AMOUNT)
 # What a run gives a number for.
 MEASURED = names(
     ColumnKind.TIME, ColumnKind.AMOUNT, ColumnKind.RATE, ColumnKind.SHARE, ColumnKind.EFFICIENCY

@@ -97,7 +97,7 @@ def _command(study: StudyDefinition) -> Iterator[Problem]:
         )
         yield ("run", "command"), f"should be {wanted}"
         return
-    known = setups.placeholders(run, study.factor)
+    known = setups.placeholders(study.factor)
     for key, text in _texts(run):
         try:
             unknown = [name for name in placeholders.names(text) if name not in known]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailrace.study.definition.model import FactorDefinition, Level, RunDefinition, StudyDefinition
+from tailrace.study.definition.model import FactorDefinition, Level, StudyDefinition
 from tailrace.study.definition.placeholders import as_text
 
 OF_ALL = ("target", "read_target", "ranks", "nodes", "ranks_per_node", "threads")
@@ -95,6 +95,6 @@ def label(factor: FactorDefinition, level: Level) -> str:
     return factor.labels[factor.levels.index(level)] if factor.labels else as_text(level)
 
 
-def placeholders(run: RunDefinition, factors: Mapping[str, FactorDefinition]) -> frozenset[str]:
+def placeholders(factors: Mapping[str, FactorDefinition]) -> frozenset[str]:
     """The names that a command's words may use."""
     return frozenset((*ALWAYS, *factors))

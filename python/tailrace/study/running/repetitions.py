@@ -8,7 +8,7 @@ for an interval, where one from order statistics needs six for 95 %.
 
 import math
 from collections.abc import Sequence
-from statistics import fmean, stdev
+from statistics import stdev
 
 from tailrace.study.definition.model import StudyDefinition
 
@@ -28,11 +28,6 @@ def half_width(values: Sequence[float]) -> float:
     logarithms = [math.log(value) for value in values]
     reach = t.ppf((1 + LEVEL) / 2, len(values) - 1) * stdev(logarithms) / math.sqrt(len(values))
     return math.sinh(reach)  # half of e^(m + r) − e^(m − r), over e^m
-
-
-def center(values: Sequence[float]) -> float:
-    """The geometric mean."""
-    return math.exp(fmean(math.log(value) for value in values))
 
 
 def another_block(
