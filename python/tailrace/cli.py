@@ -54,7 +54,7 @@ def cli() -> None:
     "--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/doctor.json)."
 )
 def doctor(as_json: bool) -> None:
-    """Show what is installed, and the exact command for what is missing."""
+    """Show what is installed, and the commands for what is missing."""
     from tailrace.doctor import main as run_doctor
 
     sys.exit(run_doctor(as_json))

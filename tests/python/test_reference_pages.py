@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 
 import click
+import pytest
+from click.testing import CliRunner
 
 from tailrace import cli
 from tailrace.verdict.evidence import Kind
@@ -49,6 +51,14 @@ def test_no_option_is_described_that_does_not_exist():
     named = {word for row in tables for word in re.findall(r"(?<![\w-])--?[a-z][\w-]*", row)}
     assert named
     assert named <= known, named - known
+
+
+@pytest.mark.parametrize("words", [[], ["study"]])
+def test_what_a_verb_does_fits_in_the_line_of_its_group(words: list[str]) -> None:
+    listed = CliRunner().invoke(cli.cli, [*words, "--help"], terminal_width=80).stdout
+    _, heading, lines = listed.partition("Commands:")
+    assert heading
+    assert "..." not in lines
 
 
 def test_every_finding_and_warning_is_described():

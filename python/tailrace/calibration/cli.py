@@ -24,7 +24,8 @@ from tailrace.usage import PATH, Duration, only_with
 @click.option(
     "--mpiexec",
     metavar="COMMAND",
-    help="What starts the ranks, as `srun` or `mpiexec -f hosts` [default: mpiexec on the PATH].",
+    help="What starts the ranks, such as `srun` or `mpiexec -f hosts`"
+    " [default: mpiexec on the PATH].",
 )
 @click.option(
     "--budget",
@@ -48,9 +49,10 @@ def calibrate(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Measure what the file system of DIR can do, as a model for `tailrace whatif --target`.
+    """Measure what the file system of DIR can do, as a model.
 
-    Nothing else should run meanwhile. The files that are written there are removed.
+    `tailrace whatif`, `simulate` and `study plan` take the model. Nothing else should run
+    meanwhile. The files that are written there are removed.
 
     \b
     tailrace calibrate /scratch/me -o scratch.toml

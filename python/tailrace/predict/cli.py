@@ -50,8 +50,8 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
     multiple=True,
     type=PATH,
     metavar="MODEL",
-    help="Another file system: a file of `tailrace calibrate`, or a name as lustre; several are"
-    " compared.",
+    help="Another file system: a file of `tailrace calibrate`, or a name such as lustre;"
+    " several are compared.",
 )
 @click.option(
     "--files",
@@ -66,7 +66,7 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
     "merge_bytes",
     type=Size(),
     metavar="SIZE",
-    help="Each rank gathers up to SIZE of what it writes one behind the other, as 4M.",
+    help="Each rank gathers up to SIZE of what it writes one behind the other, such as 4M.",
 )
 @click.option(
     "--stripes",
@@ -139,9 +139,9 @@ def whatif(
     eager_limit_bytes: int | None,
     as_json: bool,
 ) -> None:
-    """Predict what a change would give: TRACE again, on other file systems or with other resources.
+    """Predict what a change would give to the run of TRACE.
 
-    Changes that are named together are made together. Without any, each of the usual ones is made
+    Changes that are named together are made together. Without any, each of the default ones is made
     by itself.
 
     TRACE is a .tailrace file, a directory of `tailrace run`, or Extrae's .prv or .prv.gz.

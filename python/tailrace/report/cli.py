@@ -48,7 +48,7 @@ def report(
     reference: int | None,
     scaling: str,
 ) -> None:
-    """Explain TRACE: the verdict, the efficiencies, where the time went. Several traces give the
+    """Explain TRACE: verdict, efficiencies, and where the time went. Several traces give the
     scaling table.
 
     TRACE is a .tailrace file, a directory of `tailrace run`, or Extrae's .prv or .prv.gz.

@@ -20,7 +20,7 @@ from tailrace.usage import EAGER_LIMIT, PATH, Size, cache_option
     type=PATH,
     required=True,
     metavar="MODEL",
-    help="The file system: a file of `tailrace calibrate`, or a name as lustre.",
+    help="The file system: a file of `tailrace calibrate`, or a name such as lustre.",
 )
 @click.option("--size", metavar="NAME", help="One of the workload's sizes.")
 @click.option(
@@ -82,7 +82,7 @@ from tailrace.usage import EAGER_LIMIT, PATH, Size, cache_option
     "--json", "as_json", is_flag=True, help="Print the answer as JSON (docs/schema/simulate.json)."
 )
 def simulate(workload: str, target: Path, as_json: bool, **given: Any) -> None:
-    """Predict what a run of WORKLOAD would take on a file system, without running it.
+    """Predict what a run of WORKLOAD would take, without running it.
 
     WORKLOAD is a name (`tailrace bench --list`) or the path of a .toml file of your own.
 

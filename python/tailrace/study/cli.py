@@ -120,7 +120,7 @@ def report(directories: tuple[Path, ...], as_json: bool, page: Path | None) -> N
     "models",
     multiple=True,
     metavar="[TARGET=]MODEL",
-    help="What a target is: a file of `tailrace calibrate`, or a name as lustre.",
+    help="What a target is: a file of `tailrace calibrate`, or a name such as lustre.",
 )
 @click.option("--size", metavar="NAME", help="As in `study run`.")
 @click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="As in `study run`.")
@@ -135,9 +135,10 @@ def report(directories: tuple[Path, ...], as_json: bool, page: Path | None) -> N
     "--json", "as_json", is_flag=True, help="Print JSON (docs/schema/study-to-measure.json)."
 )
 def plan(word: str, models: tuple[str, ...], **options: Any) -> None:
-    """Select the combinations of STUDY to measure, so that its answer is decided at least cost.
+    """Select the combinations of STUDY that are worth measuring.
 
-    What cannot be the best by the models' predictions need not be measured.
+    They decide its answer at least cost: what cannot be the best by the models' predictions need
+    not be measured.
 
     \b
     tailrace study plan my-study.toml --model scratch=lustre

@@ -71,7 +71,7 @@ def chosen_models(loaded: Loaded, given: Sequence[str]) -> dict[str | None, Mode
     if not answer:
         raise TailraceError(
             f"there is no model of any target of {study.name}, so nothing can be predicted",
-            "say --model TARGET=MODEL: a file of `tailrace calibrate`, or a name as lustre",
+            "say --model TARGET=MODEL: a file of `tailrace calibrate`, or a name such as lustre",
         )
     return answer
 
