@@ -353,6 +353,24 @@ def test_who_is_slower_in_a_file_that_all_write_may_wait_for_the_others():
     assert advised(writing(own)).startswith("compare node")
 
 
+def test_what_one_rank_writes_alone_beside_what_all_write_is_named():
+    """The shared file has more of the time and of the bytes, but as much of each rank's."""
+
+    def beside(alone: list[Interval], ranks: int) -> Program:
+        shared = write(4 * SECOND, b"/run/shared.dat", 10**9, 100)
+        return program([shared, *alone], *([[shared]] * (ranks - 1)))
+
+    serial = [write(2 * SECOND, b"/run/serial.dat", 2 * 10**9, 100)]
+    for ranks, share, wait in ((2, "75.0", "the other waits"), (4, "50.0", "the others wait")):
+        verdict = judge(Evidence(beside(serial, ranks).columns()))
+        (found,) = [f for f in verdict.findings if f.code is Kind.UNEVEN_BYTES]
+        among = f"{share} % of the bytes, all of serial.dat among them, and {wait} for it"
+        assert found.finding == f"rank 0 writes {among}"
+        assert str(found.file).endswith("serial.dat")
+    unequal = [[write(n * SECOND, own(n), n * 10**9, 100)] for n in (4, 1, 1, 1)]
+    assert who(program(*unequal)) == "rank 0 writes 57.1 % of the bytes and the others wait for it"
+
+
 def test_flags_of_files_are_no_matter_of_calls_that_move_nothing():
     slow = [
         [Interval("io", (1 + 9 * (rank == 1)) * SECOND, "rename", own(rank), 0, 100)]

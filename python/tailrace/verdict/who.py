@@ -161,11 +161,27 @@ def _culprits(evidence: Evidence) -> Culprits | None:
     rows = [row for row in evidence.rows_of_ranks(ranks.tolist()) if calls[row]]
     moved = {"read": "bytes_read", "write": "bytes_written"}.get(kind)
     work = np.asarray(table[moved])[rows] if moved else calls[rows]
-    slowest = evidence.file_of(rows, times[rows])
-    file = (
-        slowest if slowest == evidence.file_of(rows, work if work.any() else calls[rows]) else None
-    )
+    more_work = _beyond_others(evidence, rows, np.asarray(table[moved]) if moved else calls)
+    work = more_work if more_work.any() else work if work.any() else calls[rows]
+    longer = _beyond_others(evidence, rows, times)
+    slowest = evidence.file_of(rows, longer if longer.any() else times[rows])
+    file = slowest if slowest == evidence.file_of(rows, work) else None
     return Culprits(tuple(map(int, ranks)), kind, file, evidence.rows_of_file(rows, file))
+
+
+def _beyond_others(evidence: Evidence, rows: list[int], column: np.ndarray) -> np.ndarray:
+    """Of each of these rows: by how much it is beyond the median rank in its file. What all ranks
+    do to a file, however long it takes, makes none differ."""
+    files, ranks = np.asarray(evidence.file_rank["file"]), evidence.ranks
+    order = np.lexsort((column, files))
+    users = np.bincount(files)
+    first = np.cumsum(users) - users
+    middle = np.zeros(len(users))
+    for place in ((ranks - 1) // 2, ranks // 2):
+        behind = place - (ranks - users)  # ranks that do not use it come first, with nothing
+        used = behind >= 0
+        middle[used] += column[order[(first + behind)[used]]] / 2
+    return np.clip(column[rows] - middle[files[rows]], 0, None)
 
 
 def _excess_ns(use: RankUse, ranks: np.ndarray) -> int:
@@ -322,7 +338,11 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
     ):
         if work[slowest] == work.max() and not _is_even(work):
             share = percent(float(work[slowest] / work.sum()))
-            text = f"rank {slowest} {does.format(share)} and the others wait for it"
+            wait = "the other waits" if evidence.ranks == 2 else "the others wait"
+            own = code is Kind.UNEVEN_BYTES and _is_own(evidence, culprits, slowest, work)
+            name = evidence.name_of(culprits.rows, culprits.file)
+            among = f", all of {name} among them," if own else ""
+            text = f"rank {slowest} {does.format(share)}{among} and {wait} for it"
             told = code is Kind.UNEVEN_BYTES and _is_collective(
                 evidence, culprits.file, culprits.kind
             )
@@ -330,6 +350,18 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
             advised = "collective" if told else ""
             return Unevenness(code, text, facts, culprits.file, (slowest,), advised)
     return None
+
+
+def _is_own(evidence: Evidence, culprits: Culprits, rank: int, size: np.ndarray) -> bool:
+    """Whether nobody else uses that file so, and it is all that the rank does more. Of files of
+    which each rank has one it is not said: they differ in size."""
+    moving = culprits.file is not None and culprits.kind in MOVING_KINDS
+    if not moving or not _others_do_nothing(evidence, culprits, (rank,)):
+        return False
+    rest = size.copy()
+    rest[rank] -= sum_use(evidence.file_rank, culprits.rows).bytes(culprits.kind)
+    as_much = rest[rank] * UNEVEN_WORK >= np.delete(rest, rank).mean() > 0
+    return bool(as_much) and _is_even(rest)
 
 
 def _bytes_behind(evidence: Evidence, use: RankUse, culprits: Culprits) -> np.ndarray:
