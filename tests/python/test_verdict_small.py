@@ -75,6 +75,14 @@ def test_what_is_written_more_than_twice_was_not_only_filled():
         assert rewritten(path, 400 * MB).startswith(cache)
 
 
+def test_what_hdf5_reads_and_writes_back_may_be_members_of_whole_elements():
+    """Eight members, each by a call of its own: all but the first read what is there before."""
+    read_back = read(SECOND // 2, b"/run/a.h5", 70 * MB, 70)
+    assert rewritten(b"/run/a.h5", 80 * MB, read_back).startswith("write all members of a compound")
+    looked_at = read(SECOND // 2, b"/run/a.h5", 5 * MB, 5)
+    assert "compound" not in rewritten(b"/run/a.h5", 80 * MB, looked_at)
+
+
 def test_a_classic_file_that_is_written_again_and_read_as_much_was_moved():
     moved = read(SECOND // 2, b"/run/a.nc", 350 * MB, 30_000)
     assert "nc__enddef" in rewritten(b"/run/a.nc", 400 * MB, moved)

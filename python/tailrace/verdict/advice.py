@@ -243,6 +243,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "chunks of netcdf": "in netCDF-4 files choose chunks that are written as a whole, or "
         "enlarge the cache: nc_set_chunk_cache, in Python set_var_chunk_cache; and what the "
         "program itself writes again, write once",
+        "read back by hdf5": "write all members of a compound type with one H5Dwrite: of a single "
+        "member HDF5 reads and writes whole elements; of a dataset in chunks write whole ones, or, "
+        "in a serial file, enlarge the chunk cache: H5Pset_chunk_cache, in h5py rdcc_nbytes",
         "": "write each byte once: gather in memory until it is final; where each pass replaces "
         "the one before, write less often",
         "all": "write on one rank, or let each rank write only its part",

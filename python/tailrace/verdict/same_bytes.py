@@ -127,13 +127,16 @@ def written_again(evidence: Evidence, kind: str) -> Cause | None:
 
 def _by_library(evidence: Evidence, file: int, use: Use, span: int) -> str:
     """What makes a library write that much: it moves what it has written, or writes chunks that do
-    not fit its cache once for each part of them. To fill what is written anyway makes it twice."""
+    not fit its cache once for each part of them, or whole elements for each of their members. To
+    fill what is written anyway makes it twice."""
     library = evidence.library_in(file)
     if library in ("netcdf", "pnetcdf") and use.bytes("read") >= max(
         MOVED * use.bytes("write"), span
     ):
         return "moved by netcdf"
     again = use.bytes("write") >= FILLED * span and library in ("hdf5", "netcdf")
+    if again and library == "hdf5" and use.bytes("read") >= MOVED * use.bytes("write"):
+        return "read back by hdf5"
     return f"chunks of {library}" if again else ""
 
 
