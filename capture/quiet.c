@@ -43,10 +43,10 @@ ssize_t quiet_write(int descriptor, const void *bytes, size_t count)
     signals held = bit_of(SIGPIPE) | bit_of(SIGXFSZ) | bit_of(SIGTTOU), before;
     if (change_mask(SIG_BLOCK, &held, &before))
         return -EPERM;
-    signals the_program_s = pending();
+    signals waiting_before = pending();
     ssize_t done = system_write(descriptor, bytes, count);
     signals raised = done == -EPIPE ? bit_of(SIGPIPE) : done == -EFBIG ? bit_of(SIGXFSZ) : 0;
-    take_back(raised & ~the_program_s);
+    take_back(raised & ~waiting_before);
     change_mask(SIG_SETMASK, &before, NULL);
     return done;
 }
