@@ -21,6 +21,9 @@ import pytest
 
 from tailrace import engine
 from tailrace.bench import gridio
+from tailrace.predict.methods import Way
+from tailrace.predict.model import load
+from tailrace.predict.whatif import Change, Run
 
 from ..python.bench_runs import Bench, bench, built  # noqa: F401
 from ..python.test_report import check_schema
@@ -185,3 +188,21 @@ def test_the_command_says_what_it_cannot_know(
         assert not any("leaves each" in sentence for sentence in change["assumes"])
     found = {change["change"] for change in asked("--all")["changes"]}
     assert {f"{method} output, on slow" for method in METHODS} <= found
+
+
+@pytest.mark.slow
+def test_what_rebuilding_misses_of_the_recorded_method_is_in_the_interval(
+    traces: Callable[[str, int, str], Traces],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trace = traces("roms", 2, "posix")["serial"]
+    change = Change(target=load(written(tmp_path, toml())), way=Way("aggregated"))
+    run = Run(trace, outputs=True)
+    found = run.predict(change)
+    missed_s = found.change.told.missed_s
+    assert missed_s != 0
+    assert any("than recorded" in sentence for sentence in found.change.assumes)
+    monkeypatch.setattr(Run, "_missed_s", lambda *_: 0.0)
+    low, high = run.predict(change).edges_s
+    assert found.edges_s == pytest.approx((max(low - abs(missed_s), 0), high + abs(missed_s)))

@@ -88,8 +88,9 @@ impl RunSteps {
     }
 
     /// What each rank would do that writes by another method, to be replayed on a model: calls that
-    /// it does not make as measured take no time otherwise. `method` is that of `simulate`, as are
-    /// `latency`, `byte` and `eager_limit_bytes`; `aggregators`: so many ranks write, otherwise one
+    /// it does not make as measured take no time otherwise. `method` is that of `simulate`, or
+    /// None: as each output was made, but where each rank wrote its own or several wrote for others,
+    /// which stay. `latency`, `byte` and `eager_limit_bytes` are those of `simulate`; `aggregators`: so many ranks write, otherwise one
     /// a node; `piece_bytes`: where it is not known which bytes of a file are a rank's they lie in
     /// pieces of so many, otherwise in one; only files below `directory` are written by it, where
     /// one is given; `ranks_per_node` is that of `replay`.
@@ -104,7 +105,7 @@ impl RunSteps {
     fn by_method<'py>(
         &self,
         py: Python<'py>,
-        method: &str,
+        method: Option<&str>,
         latency: f64,
         byte: f64,
         eager_limit_bytes: i64,
@@ -118,7 +119,8 @@ impl RunSteps {
         };
         let network = Network { latency, byte, eager_limit_bytes };
         let piece_bytes = piece_bytes.unwrap_or(i64::MAX).max(1);
-        let asked = Asked { method: method_of(method)?, aggregators, network, piece_bytes };
+        let method = method.map(method_of).transpose()?;
+        let asked = Asked { method, aggregators, network, piece_bytes };
         let moves = self.are_below(directory.as_deref());
         let nodes = self.nodes_of(ranks_per_node);
         let rebuilt = py.detach(|| outputs.by(&asked, &self.steps, &nodes, &self.files, &moves));

@@ -46,6 +46,8 @@ class Told:
     # What a message is taken to take, nanoseconds; whether the run's own tell it.
     latency_ns: dict[Edge, float]
     is_measured: bool
+    # What the recorded outputs take less, rebuilt as they were made; s.
+    missed_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Way:
         ]
         if told:
             found.append(_of_messages(told))
+        if told and told.missed_s:
+            found.append(_of_rebuilding(told.missed_s))
         if self.method in WITH_AGGREGATORS and self.aggregators is None:
             found.append("one rank on each node writes: --aggregators says how many do")
         if self.method == "collective":
@@ -115,6 +119,15 @@ def _of_messages(told: Told) -> str:
     )
 
 
+def _of_rebuilding(missed_s: float) -> str:
+    than = "less" if missed_s > 0 else "more"
+    return (
+        f"made as they were, by the same messages and calls, the run's own outputs take"
+        f" {seconds(abs(missed_s))} {than} than recorded: by another method the run may take as"
+        " much more or less"
+    )
+
+
 def _latency_ns(transfers_ns: tuple[int, int, int] | None) -> dict[Edge, float]:
     """The run's own, no less wide than what networks take."""
     if transfers_ns is None:
@@ -143,6 +156,7 @@ class Outputs:
         self._is_measured = transfers_ns is not None
         self._latency_ns = _latency_ns(transfers_ns)
         self._known: dict[tuple[Way, Moving, Edge], tuple[Any, Told]] = {}
+        self._made: dict[Moving, Any] = {}
 
     def by(self, way: Way, moving: Moving, edge: Edge = "value") -> tuple[Any, Told]:
         """The steps of the run with its outputs made that way. Raises NothingError."""
@@ -150,6 +164,22 @@ class Outputs:
         if key not in self._known:  # found twice by two threads it is the same
             self._known[key] = self._rebuilt(way, moving, edge)
         return self._known[key]
+
+    def as_made(self, moving: Moving) -> Any:
+        """The steps of the run with its outputs made as they were, but for those that each rank
+        wrote for itself; None where that cannot be."""
+        if moving not in self._made:  # found twice by two threads it is the same
+            found = self._steps.by_method(
+                None,
+                latency=self._latency_ns["value"],
+                byte=BYTE_NS["value"],
+                eager_limit_bytes=self._eager_limit_bytes,
+                piece_bytes=APART,
+                directory=moving.directory,
+                ranks_per_node=moving.ranks_per_node,
+            )
+            self._made[moving] = found and found[0]
+        return self._made[moving]
 
     def _rebuilt(self, way: Way, moving: Moving, edge: Edge) -> tuple[Any, Told]:
         piece = way.piece or PIECE_BYTES[edge]

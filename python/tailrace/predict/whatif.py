@@ -316,7 +316,7 @@ class Run:
         """What the run would take."""
         if change.way is not None:
             _, told = self._outputs.by(change.way, change.moving)
-            change = replace(change, told=told)
+            change = replace(change, told=replace(told, missed_s=self._missed_s(change)))
         change = replace(change, waited=self._waited, knows_files=self._knows_files)
         replayed = self._replay(change)
         at_edges = [(change, edge) for edge in EDGES]
@@ -324,14 +324,27 @@ class Run:
             at_edges.append((replace(change, way=way), edge))
         edges = [to_seconds(self._replay(*each)["runtime_ns"]) for each in at_edges]
         predicted = to_seconds(replayed["runtime_ns"])
+        missed_s = abs(change.told.missed_s) if change.told else 0.0
+        low, high = min(predicted, *edges), max(predicted, *edges)
         efficiency = self._efficiency(change, replayed)
         return Prediction(
             change,
             predicted,
-            (min(predicted, *edges), max(predicted, *edges)),
+            (max(low - missed_s, 0.0), high + missed_s),
             efficiency,
             left_to_gain(efficiency),
         )
+
+    def _missed_s(self, change: Change) -> float:
+        """What the outputs of the run take longer as recorded than rebuilt as they were made, with
+        nothing else changed but the target: the one method of which it is known what rebuilding
+        misses."""
+        kept = replace(change, way=None, told=None)
+        steps = self._outputs.as_made(change.moving)
+        if steps is None:
+            return 0.0
+        recorded, rebuilt = (self._replay(kept, steps=each) for each in (None, steps))
+        return to_seconds(recorded["runtime_ns"]) - to_seconds(rebuilt["runtime_ns"])
 
     def ranked(self, changes: Iterable[Change]) -> list[Prediction]:
         """The predictions, the largest gain first."""
@@ -355,10 +368,16 @@ class Run:
             return False
 
     def _replay(
-        self, change: Change, edge: Edge = "value", network: bool = True, files: bool = True
+        self,
+        change: Change,
+        edge: Edge = "value",
+        network: bool = True,
+        files: bool = True,
+        steps: Any = None,
     ) -> dict[str, Any]:
         """`edge` "low": what the change leaves open is as fast as may be, "high": as slow. Without
-        `network` MPI takes no time, without `files` no call in them does."""
+        `network` MPI takes no time, without `files` no call in them does. `steps`: in place of the
+        run's."""
         slow = edge == "high"
         io = self._share(change.io, "io", edge) if files else 0.0
         mpi = self._share(change.network, "mpi", edge) if network else 0.0
@@ -386,7 +405,7 @@ class Run:
         # where ranks waited for a processor, none may be free for the thread that writes
         if change.overlap and files and not (slow and self._waited):
             taken["overlapped"] = COPY_NS_A_BYTE[edge]
-        steps = self._steps
+        steps = steps or self._steps
         if change.way is not None:
             steps, _ = self._outputs.by(change.way, change.moving, edge)
         replayed: dict[str, Any] = steps.replay(**taken)

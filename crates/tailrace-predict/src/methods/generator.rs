@@ -91,7 +91,8 @@ impl<'a> Generator<'a> {
         if unit.is_joint() {
             self.told.bytes += unit.bytes();
         }
-        match self.asked.method {
+        let as_made = if unit.is_together { Method::Collective } else { Method::Serial };
+        match self.asked.method.unwrap_or(as_made) {
             Method::FilePerRank => self.file_per_rank(unit),
             _ if !unit.is_joint() => self.by_itself(unit),
             Method::Serial => self.serial(unit),
@@ -101,12 +102,15 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Whether it was made by the method that is asked for, by each rank for itself.
+    /// Whether it was made by the method that is asked for, by each rank for itself; where none is,
+    /// whether nobody wrote for others, or several did.
     pub(super) fn keeps(&self, unit: &Unit) -> bool {
         let is_split = self.families.list[unit.family as usize].is_split;
         match self.asked.method {
-            Method::Independent => unit.is_own && !is_split,
-            Method::FilePerRank => unit.is_own && is_split,
+            None if unit.is_together => unit.is_unexchanged,
+            None => unit.is_own || unit.calls.len() > 1,
+            Some(Method::Independent) => unit.is_own && !is_split,
+            Some(Method::FilePerRank) => unit.is_own && is_split,
             _ => false,
         }
     }
@@ -114,7 +118,7 @@ impl<'a> Generator<'a> {
     /// Whether its file calls are those of the method that is asked for: MPI-IO carries out a
     /// collective write without an exchange as the independent one of each rank.
     pub(super) fn keeps_calls(&self, unit: &Unit) -> bool {
-        self.asked.method == Method::Independent && unit.is_unexchanged
+        self.asked.method == Some(Method::Independent) && unit.is_unexchanged
     }
 
     /// Its calls stay where they are, and nobody waits for the others.
@@ -359,7 +363,7 @@ impl<'a> Generator<'a> {
     pub(super) fn target(&mut self, family: u32, rank: u32) -> u32 {
         let known = &self.families.list[family as usize];
         let (first, shared) = known.files[0];
-        if self.asked.method != Method::FilePerRank || (!known.is_split && rank == first) {
+        if self.asked.method != Some(Method::FilePerRank) || (!known.is_split && rank == first) {
             return shared;
         }
         if let Some((_, own)) = known.files.iter().find(|(of, _)| known.is_split && *of == rank) {

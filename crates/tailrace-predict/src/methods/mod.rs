@@ -47,7 +47,8 @@ use units::Unit;
 /// Which method, and what it takes beside the file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    pub method: Method,
+    /// None: as each output was made, which tells what rebuilding misses.
+    pub method: Option<Method>,
     /// How many ranks write; none: one a node.
     pub aggregators: Option<u32>,
     pub network: Network,
@@ -119,8 +120,9 @@ impl Outputs {
                 generator.leave(unit);
             }
         }
-        for family in (0..).zip(&changed).filter(|(_, changed)| **changed).map(|(family, _)| family)
-        {
+        // as it was made, an output is opened and closed by those that did
+        let opened = |(_, changed): &(u32, &bool)| **changed && asked.method.is_some();
+        for (family, _) in (0..).zip(&changed).filter(opened) {
             let about = self.about(generator.steps, family, &dropped);
             rewriting::open_and_close(&mut generator, family, &about, &mut dropped);
         }

@@ -25,7 +25,9 @@ pub(super) struct Unit {
     pub calls: Vec<(u32, Vec<u32>)>,
     /// Each rank wrote its own data by itself.
     pub is_own: bool,
-    /// … in a collective call, which exchanged nothing.
+    /// A collective call of MPI-IO.
+    pub is_together: bool,
+    /// … in which each rank wrote its own data.
     pub is_unexchanged: bool,
 }
 
@@ -196,6 +198,7 @@ fn unit(sources: &Sources<'_>, families: &Families, stretches: &[Stretch]) -> Un
         writer: first.rank,
         calls: stretches.iter().map(calls).collect(),
         is_own: stretches.iter().all(|one| one.together.is_none() && !sources.has(one)),
+        is_together: stretches.iter().all(|one| one.together.is_some()),
         is_unexchanged: stretches.iter().all(|one| one.together.is_some() && one.is_by_itself()),
     }
 }
