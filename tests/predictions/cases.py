@@ -57,6 +57,7 @@ READ_ONCE = Case("cgns", "read64", 2, "collective", "hdf5", ("iterations=1",))
 # Behind links of 100 Mb/s most methods take as long as the bytes. Where nothing but the method
 # decides, runs of less than 0.3 s tell little: these are as large as that takes.
 ON_DISK = ("local",)
+OVER_LINKS = ("nfs", "striped")
 
 # Family by family; the first are those that a short time is best spent on.
 CASES = (
@@ -83,6 +84,22 @@ CASES = (
         ("collective", "independent"),
         Case("h5perf", "small", 2, "collective", "mpiio", beds=ON_DISK),
     ),
+    # More ranks where I/O decides, at most 3 s a run. Each rank has a zone of its own, so twice the
+    # ranks write twice the bytes: over a link, and into memory.
+    *on(
+        (1, 2, 3, 6),
+        Case("cgns", "write50", 2, "independent", "cgns", ("iterations=1",), beds=OVER_LINKS),
+    ),
+    *on(
+        (1, 2, 3, 4),
+        Case("cgns", "write150", 2, "independent", "cgns", ("iterations=1",), beds=ON_DISK),
+    ),
+    # The ranks share the same bytes, and each locks, reads and writes its rows of every variable.
+    *on(
+        (1, 2, 3, 4),
+        Case("wrf", "small", 2, "independent", "mpiio", ("steps=2",), beds=OVER_LINKS),
+    ),
+    # These take minutes, or change little.
     *on((1, 2, 3, 4), Case("cmaq", "small", 2, "serial", "netcdf3")),
     Case("btio", "W", 4, "collective", "mpiio"),
 )

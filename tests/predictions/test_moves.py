@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from .cases import Case
+from .cases import CASES, Case
 from .machine import SLOW_RATE, Bed
 from .moves import Place, moves, places
 
@@ -55,3 +55,10 @@ def test_files_that_the_client_knows_already_are_a_change() -> None:
     warm = replace(SERIAL, cache="warm")
     kinds = [move.kind for move in moves([Place(SERIAL, NFS), Place(warm, NFS)])]
     assert kinds == ["cache", "cache"]
+
+
+def test_short_runs_tell_of_more_ranks_on_each_kind_of_file_system() -> None:
+    beds = [NFS, LOCAL, replace(NFS, bed="striped")]
+    short = [case for case in CASES if case.workload in {"cgns", "wrf"}]
+    found = [move for move in moves(places(short, beds)) if move.kind == "ranks"]
+    assert Counter(move.base.bed.bed for move in found) == {"nfs": 2, "striped": 2, "local": 1}
