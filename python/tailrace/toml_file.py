@@ -12,6 +12,7 @@ from tailrace.names import printable
 from tailrace.toml_lines import Lines
 from tailrace.toml_lines import Path as KeyPath
 
+MOST_SHOWN = 80
 Problem = tuple[KeyPath, str]
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -37,6 +38,12 @@ class Source:
         except tomllib.TOMLDecodeError as error:
             raise TailraceError(
                 f"{printable(str(path))}: this is not valid TOML: {error}", reference
+            ) from None
+        except RecursionError:
+            raise TailraceError(
+                f"{printable(str(path))}: this is not valid TOML: tables or lists are nested too"
+                " deeply",
+                reference,
             ) from None
 
     def fail(self, problem: Problem) -> TailraceError:
@@ -67,13 +74,13 @@ def first_problem(error: ValidationError) -> Problem:
         case "missing":
             return key, "is missing"
         case "list_type":
-            return key, f"should be a list, as in [1, 2], not {first['input']!r}"
+            return key, f"should be a list, as in [1, 2], not {_shown(first['input'])}"
         case "model_type" | "dict_type":
-            return key, f"should be a table, not {first['input']!r}"
+            return key, f"should be a table, not {_shown(first['input'])}"
         case "string_pattern_mismatch":
             return (
                 key,
-                f"{first['input']!r} is not a valid name: letters, digits, _ and - after "
+                f"{_shown(first['input'])} is not a valid name: letters, digits, _ and - after "
                 "a letter; no blanks in units",
             )
     words = (
@@ -82,7 +89,13 @@ def first_problem(error: ValidationError) -> Problem:
         .replace("Input should be", "should be")
         .replace("List", "list")
     )
-    return key, f"{words}, not {first['input']!r}"
+    return key, f"{words}, not {_shown(first['input'])}"
+
+
+def _shown(given: object) -> str:
+    """What a file says, however long that is."""
+    text = repr(given)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def dotted(key: KeyPath) -> str:

@@ -55,6 +55,30 @@ def test_a_model_that_is_written_is_read_again(tmp_path: Path) -> None:
     assert load(written(tmp_path, text(model))) == model
 
 
+@pytest.mark.parametrize(
+    ("changes", "line", "sentence"),
+    [
+        ({"open": "1e308"}, 8, "calls.open.value: should be less than or equal to 1"),
+        ({"copy_in": "5e-324"}, 16, "bytes_per_s.copy_in.low: should be greater than or equal to"),
+        ({"open": '"5 ms"'}, 8, "calls.open: should be a number, or { value = 1, low = 1, high"),
+        ({"open": f"[{'1,' * 1000}]"}, 8, "calls.open: should be a number, or { value = 1"),
+        ({"name": "<b>"}, 2, "name: should be up to 60 letters, digits, blanks and . _ + -"),
+    ],
+)
+def test_numbers_and_names_have_bounds(
+    tmp_path: Path, changes: dict[str, str], line: int, sentence: str
+) -> None:
+    with pytest.raises(TailraceError) as raised:
+        load(written(tmp_path, toml(**changes)))
+    assert f"model.toml, line {line}: {sentence}" in raised.value.message
+    assert len(raised.value.message) < len(str(tmp_path)) + 300
+
+
+def test_what_is_nested_without_end_is_no_traceback(tmp_path: Path) -> None:
+    with pytest.raises(TailraceError, match="nested too deeply"):
+        load(written(tmp_path, f"a = {'[' * 20_000}{']' * 20_000}"))
+
+
 def test_its_edges_are_where_calls_take_least_and_most(tmp_path: Path) -> None:
     quantity = "{ value = 2, low = 1, high = 4 }"
     changes = {"open": quantity, "write_rate": quantity, "write_behind_bytes": quantity}

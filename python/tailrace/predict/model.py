@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tailrace.errors import TailraceError
 from tailrace.gathering import Edge
@@ -23,23 +23,29 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MOST_BYTES = 1 << 20
+# Of any number; its inverse is the least rate: products of a few of these are still numbers.
+MOST = 1e18
 MOST_SERVERS = 100_000
 # Lustre's bound.
 MOST_STRIPES = 2000
 MOST_STRIPE_BYTES = 1 << 40
 NAME = r"^[\w.+ -]{1,60}$"
+NAMES = "up to 60 letters, digits, blanks and . _ + -"
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+_Number = Annotated[float, Field(ge=0, le=MOST, allow_inf_nan=False)]
+
+
 class Quantity(_Table):
     """A number with the interval that it lies in."""
 
-    value: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    low: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    high: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    value: _Number
+    low: _Number
+    high: _Number
 
     @model_validator(mode="before")
     @classmethod
@@ -47,6 +53,8 @@ class Quantity(_Table):
         """A bare number is known exactly."""
         if isinstance(given, int | float) and not isinstance(given, bool):
             return {"value": given, "low": given, "high": given}
+        if not isinstance(given, dict | Quantity):
+            raise ValueError("should be a number, or { value = 1, low = 1, high = 1 }")
         return given
 
     @model_validator(mode="after")
@@ -59,7 +67,7 @@ class Quantity(_Table):
 class Rate(Quantity):
     """Bytes a second."""
 
-    low: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    low: Annotated[float, Field(ge=1 / MOST, le=MOST, allow_inf_nan=False)]
 
 
 def _number_or_words(least: int, most: int, *words: str) -> BeforeValidator:
@@ -71,6 +79,12 @@ def _number_or_words(least: int, most: int, *words: str) -> BeforeValidator:
         raise ValueError(f"should be {', '.join(others)} or {last}")
 
     return BeforeValidator(checked)
+
+
+def _checked(name: str) -> str:
+    if re.fullmatch(NAME, name) is None:
+        raise ValueError(f"should be {NAMES}")
+    return name
 
 
 NOTHING = Quantity(value=0, low=0, high=0)
@@ -213,7 +227,7 @@ class Model(_Table):
     """A file system. `source`: where its figures come from."""
 
     version: Literal[1]
-    name: Annotated[str, Field(pattern=NAME)]
+    name: Annotated[str, AfterValidator(_checked)]
     source: Annotated[str, Field(min_length=1, max_length=2000)]
     calls: CallCosts
     bytes_per_s: ByteRates
@@ -293,7 +307,7 @@ def checked_name(name: str) -> str:
     if re.fullmatch(NAME, name) is None:
         raise TailraceError(
             f"a file system cannot be called '{printable(name)}'",
-            "use up to 60 letters, digits, blanks and . _ + -",
+            f"use {NAMES}",
         )
     return name
 
