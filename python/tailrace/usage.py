@@ -29,7 +29,8 @@ class _Path(click.Path):
 
 
 PATH = _Path(path_type=Path)
-WRONG_USE, STOPPED = 2, 130
+# The exit statuses of every verb; those of programs that cannot be started are in capture/run.py.
+DONE, BAD, WRONG_USE, STOPPED = 0, 1, 2, 130
 # What a write to a standard output that takes no more fails with.
 UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF)
 LONGEST_S = 366 * 86_400.0
@@ -146,7 +147,7 @@ class Commands(click.Group):
                 return 0
             raise ended
         else:
-            return answer if isinstance(answer, int) else 0
+            return answer if isinstance(answer, int) else DONE
         return WRONG_USE
 
     def invoke(self, ctx: click.Context) -> Any:

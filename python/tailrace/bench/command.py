@@ -16,8 +16,7 @@ from tailrace.names import printable
 from tailrace.output import print_json
 from tailrace.shipped import WORKLOADS
 from tailrace.terminal import tell
-
-DONE, BAD, STOPPED = 0, 1, 130
+from tailrace.usage import BAD, DONE, STOPPED
 
 
 def show_list(as_json: bool) -> int:

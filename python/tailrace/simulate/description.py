@@ -8,6 +8,7 @@ from typing import Any
 from tailrace.bench import pairs
 from tailrace.bench.workload import Input, Output, Solver, Variable, Workload
 from tailrace.errors import TailraceError
+from tailrace.units import NANOSECONDS_PER_SECOND
 
 METHODS = ("serial", "independent", "file-per-rank", "collective", "aggregated")
 FORMATS = ("posix", "mpiio")
@@ -23,7 +24,6 @@ SETTINGS: dict[str, tuple[str, ...] | None] = {
 HINTS: dict[str, tuple[str, ...] | None] = {"cb_nodes": None, "cb_buffer_size": None}
 BUFFER_BYTES = 16 << 20
 MOST = 1 << 31
-NANOSECONDS = 1e9
 
 
 def check(workload: Workload, method: str | None, format_: str | None) -> tuple[str, str]:
@@ -74,7 +74,7 @@ def described(
         "grid": table.grid[::-1],
         "tiles": tiles[::-1] if tiles and own else None,
         "steps": table.steps,
-        "step_ns": step_s * NANOSECONDS,
+        "step_ns": step_s * NANOSECONDS_PER_SECOND,
         "halo_fields": table.tracers,
         "method": pair[0],
         "format": pair[1],

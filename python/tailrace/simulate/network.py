@@ -9,9 +9,8 @@ from tailrace.gathering import EDGES, Edge
 from tailrace.predict.model import Model, Quantity, Rate
 from tailrace.predict.network import BYTE_NS, LATENCY_NS
 from tailrace.simulate.prediction import Network
-from tailrace.units import byte_count, seconds
+from tailrace.units import NANOSECONDS_PER_SECOND, byte_count, seconds
 
-NANOSECONDS = 1e9
 ALL: tuple[Edge, ...] = ("value", *EDGES)
 
 
@@ -53,10 +52,10 @@ def _latency(
     given_s: float | None, known: Quantity | None, name: str
 ) -> tuple[dict[Edge, float], tuple[str, ...]]:
     if given_s is not None:
-        return dict.fromkeys(ALL, given_s * NANOSECONDS), ()
+        return dict.fromkeys(ALL, given_s * NANOSECONDS_PER_SECOND), ()
     if known is not None:
         said = f"a message takes {seconds(known.value)}, as {name} says"
-        return {edge: getattr(known, edge) * NANOSECONDS for edge in ALL}, (said,)
+        return {edge: getattr(known, edge) * NANOSECONDS_PER_SECOND for edge in ALL}, (said,)
     said = "a message takes 2 µs, between 1 and 5: --latency says what it takes"
     return LATENCY_NS, (said,)
 
@@ -65,11 +64,11 @@ def _byte(
     given: int | None, known: Rate | None, name: str
 ) -> tuple[dict[Edge, float], tuple[str, ...]]:
     if given is not None:
-        return dict.fromkeys(ALL, NANOSECONDS / max(given, 1)), ()
+        return dict.fromkeys(ALL, NANOSECONDS_PER_SECOND / max(given, 1)), ()
     if known is not None:
         # the lowest rate takes most
         rates: dict[Edge, float] = {"value": known.value, "low": known.high, "high": known.low}
         said = f"a rank's messages move {byte_count(known.value)}/s, as {name} says"
-        return {edge: NANOSECONDS / rate for edge, rate in rates.items()}, (said,)
+        return {edge: NANOSECONDS_PER_SECOND / rate for edge, rate in rates.items()}, (said,)
     said = "a rank's messages move 5 GB/s, between 1 and 20: --bandwidth says what they move"
     return BYTE_NS, (said,)

@@ -28,8 +28,7 @@ from tailrace.study.running.slurm import BatchJobs
 from tailrace.study.running.store import PLAN, REPORT, STUDY, Store
 from tailrace.terminal import tell
 from tailrace.units import count
-
-DONE, BAD, STOPPED = 0, 1, 130
+from tailrace.usage import BAD, DONE, STOPPED
 
 
 @dataclass(frozen=True)
