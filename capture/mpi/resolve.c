@@ -56,11 +56,13 @@ static void say(const char *sentence, const char *what)
 {
     static int once;
     if (!strcmp(rank_of_job(), "0"))
-        tailrace_say(&once,
-                     "MPI calls are not recorded: %s%s.\n"
-                     "hint: put the mpicc of the program's MPI on the PATH, or in MPICC, and run "
-                     "again with tailrace run; tailrace doctor shows which MPI is found",
-                     sentence, what);
+        tailrace_say(
+            &once,
+            "MPI calls are not recorded: %s%s.\n"
+            "hint: put the mpicc of the program's MPI (of MPICH for Intel MPI) on the PATH, "
+            "or in MPICC, and run again with tailrace run; tailrace doctor shows which "
+            "MPI is found",
+            sentence, what);
 }
 
 static void start_flavour(void *library)
@@ -82,18 +84,38 @@ static void start_flavour(void *library)
     found.wrappers = wrappers;
 }
 
+/* MPICH's ABI has a name of its own in Debian; what is compiled for either serves the other, and
+ * MPIs that keep to the ABI and come without a compiler (Intel's runtime). */
+static const char *same_abi(const char *soname)
+{
+    static const char *const names[] = {"libmpi.so.12", "libmpich.so.12"};
+    for (int i = 0; i < 2; i++)
+        if (!strcmp(soname, names[i]))
+            return names[!i];
+    return NULL;
+}
+
+/* `path` is where it was looked for. */
+static void *open_flavour(const char *directory, const char *soname, char *path, size_t room)
+{
+    snprintf(path, room, "%s/libtailrace-mpi-%s.so", directory, soname);
+    return libdl.open(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 static void load_flavour(void)
 {
     const char *directory = getenv("TAILRACE_LIBRARIES");
-    char soname[256], path[PATH_MAX];
+    char soname[256], path[PATH_MAX], other_path[PATH_MAX];
     found.asked = true;
     soname_of(mpi_libraries.soname, soname, sizeof soname);
     if (!directory) {
         say("TAILRACE_LIBRARIES is not set", "");
         return;
     }
-    snprintf(path, sizeof path, "%s/libtailrace-mpi-%s.so", directory, soname);
-    void *library = libdl.open(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = open_flavour(directory, soname, path, sizeof path);
+    const char *other = library ? NULL : same_abi(soname);
+    if (other)
+        library = open_flavour(directory, other, other_path, sizeof other_path);
     if (!library)
         say("there is no library for this MPI, ", path);
     else

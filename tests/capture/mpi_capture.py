@@ -57,8 +57,7 @@ class Workplace:
         variables = self.mpi.variables(
             LD_PRELOAD=self.libraries / "libtailrace.so",
             TAILRACE_RAW=raw,
-            TAILRACE_LIBRARIES=self.libraries,
-            **more,
+            **{"TAILRACE_LIBRARIES": self.libraries} | more,
         )
         return {
             key: value

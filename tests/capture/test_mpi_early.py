@@ -50,3 +50,17 @@ def test_an_mpi_library_of_another_name_is_told(workplace, tmp_path):
         f"MPI calls are not recorded: Tailrace does not know this MPI library, {library}."
         in done.stderr
     )
+
+
+def test_mpich_s_abi_by_another_name_is_the_same(workplaces, tmp_path):
+    """What is compiled for Debian's libmpich.so.12 serves a program of libmpi.so.12."""
+    workplace = workplaces("mpich")
+    (tmp_path / "libraries").mkdir()
+    for library in workplace.libraries.iterdir():
+        name = library.name.replace("libmpi.so.12", "libmpich.so.12")
+        (tmp_path / "libraries" / name).symlink_to(library)
+    assert (tmp_path / "libraries" / "libtailrace-mpi-libmpich.so.12.so").exists()
+    binary, libraries = workplace.compile("messages.c"), str(tmp_path / "libraries")
+    run = workplace.run(tmp_path / "raw", RANKS, binary, TAILRACE_LIBRARIES=libraries)
+    assert "MPI calls are not recorded" not in run.stderr
+    assert len(run.ranks) == RANKS and run.calls(0, "MPI_Ssend")
