@@ -28,7 +28,9 @@ from .simulated_blocks import UNLIKE_BLOCKS
 from .simulated_comparisons import CHANGED, COMPARISONS
 from .simulated_curves import (
     CROSSING,
+    INTERACTION,
     RANKS,
+    SIZE,
     Where,
     at_a_limit,
     beats_nowhere_else,
@@ -421,10 +423,11 @@ def _cases() -> dict[str, Case]:
         ),
         "does not matter, but three act together": Case(denied(parity, EIGHT, 0.05, "")),
         **{
-            f"ended after {limit:g} s, {blocks} blocks: interactions, sizes": Case(
-                at_a_limit(limit, blocks)
+            f"ended after {limit:g} s, {blocks} blocks: {what}": Case(
+                at_a_limit(limit, blocks, what)
             )
             for limit, blocks in ((14, 3), (9, 5), (5, 3))
+            for what in (SIZE, INTERACTION)
         },
         "planted: a crossover, runs that are ended": Case(crossing_at_a_limit, at_least=0.9),
         "best of nine speedups, not in its interval": Case(best_speedup_missed),

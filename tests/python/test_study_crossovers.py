@@ -16,7 +16,7 @@ from tailrace.study.analysis.findings import Found, find
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
 
-from .simulated_curves import at_a_limit, ended
+from .simulated_curves import INTERACTION, at_a_limit, ended
 from .study_data import study
 
 RANKS = [1, 2, 4, 8, 16, 32]
@@ -192,7 +192,7 @@ def test_an_average_that_depends_is_no_answer_by_itself() -> None:
 
 def test_a_limit_makes_no_interaction_and_hides_no_effect() -> None:
     """Where everything that writes to b is ended, b takes at least so much longer than a."""
-    limited = at_a_limit(9, 3)
+    limited = at_a_limit(9, 3, INTERACTION)
     assert not any(limited(seed) for seed in range(3))
     measured = ended(
         study(
