@@ -102,3 +102,17 @@ def test_disk_full_from_the_start(
     assert harness.counted(seen)[0] == 1000
     assert process.returncode == 9
     assert "Traceback" not in process.stderr and "space" in process.stderr.lower()
+
+
+def test_disk_with_room_for_the_trace_alone(
+    alone: Path, tmp_path: Path, small_disk: Path, tailrace: list[str]
+) -> None:
+    """The trace is whole, and nothing else is said of it: the page is what does not fit."""
+    (small_disk / "ballast").write_bytes(bytes((6 << 20) - (88 << 10)))
+    seen = harness.prepare(tmp_path / "seen")
+    command = [str(alone), str(seen), "write", "1000"]
+    process = harness.run([*tailrace, "run", "-o", str(small_disk / "run"), *command], None)
+    assert process.returncode == 9
+    assert harness.calls(harness.columns(small_disk / "run"), *harness.WRITES) == 1000
+    assert "the page could not be made" in process.stderr
+    assert "the trace could not be finished" not in process.stderr

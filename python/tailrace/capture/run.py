@@ -263,12 +263,12 @@ def _report(trace: Path, directory: Path, replay: ReplayOptions) -> None:
     document = report(columns)
     tell_styled(short_lines(document))
     tell(f"trace: {_from_here(trace)}")
+    with _never_harming("the page could not be made"):
+        from tailrace.page import render
 
-    from tailrace.page import render
-
-    html = render([columns], [str(trace)], documents=[document])
-    page = write_new(directory / "report.html", html)
-    tell(f"page:  {_from_here(page)}")
+        html = render([columns], [str(trace)], documents=[document])
+        page = write_new(directory / "report.html", html)
+        tell(f"page:  {_from_here(page)}")
 
 
 def _from_here(path: Path) -> str:
