@@ -223,3 +223,20 @@ def test_hand_overs_of_calls_that_are_taken_together_take_as_long(
     )
     assert each["together"] == 1 and together["together"] > 500
     assert together["runtime_ns"] == pytest.approx(each["runtime_ns"], rel=0.1)
+
+
+@pytest.mark.parametrize("method", ["serial", "file-per-rank"])
+@pytest.mark.parametrize(
+    ("changes", "beside"),
+    [
+        ({"write": "1e18"}, ""),
+        ({"write_rate": "1e-18"}, ""),
+        ({}, "[network]\ninside_latency_s = 1e18\ninside_bytes_per_s = 1e-18"),
+    ],
+)
+def test_what_takes_for_ever_takes_no_less_than_nothing(
+    tmp_path: Path, method: str, changes: dict[str, str], beside: str
+) -> None:
+    """36 years, and not what is left of more nanoseconds than a number holds."""
+    found = prediction(tmp_path, f"{toml(**changes)}\n{beside}", "--ranks", 4, "--method", method)
+    assert found["predicted_s"] == pytest.approx((1 << 60) / 1e9)

@@ -17,7 +17,7 @@ use tailrace_replay::program::FileCall;
 use crate::by_file::{ByFile, place};
 use crate::extents::Extents;
 use crate::locks::{Locking, Locks, Range, Wish};
-use crate::replay::{FileSystem, Together, rounded};
+use crate::replay::{FileSystem, LATEST, Together, rounded};
 use crate::servers::{Load, Room, Servers, Ways};
 
 /// Times in nanoseconds, per call or per byte.
@@ -98,8 +98,6 @@ pub enum Rereads {
 
 /// Bytes.
 const PAGE: i64 = 4096;
-/// Nanoseconds, 36 years: no call ends later by what a model says, so that times can be added up.
-const LATEST: f64 = (1_u64 << 60) as f64;
 
 /// The pages that lie there as a whole.
 fn inner(begin: i64, end: i64) -> (i64, i64) {
@@ -349,7 +347,7 @@ impl FileSystem for Modelled<'_> {
             _ => self.other(&asked),
         };
         // a time that is no number is endless
-        rounded(end.min(now.max(LATEST)))
+        rounded(end.min(now.max(LATEST as f64)))
     }
 }
 

@@ -412,6 +412,18 @@ pub(crate) fn scaled(time: i64, by: f64) -> i64 {
     if (by - 1.).abs() < f64::EPSILON { time } else { rounded(time as f64 * by) }
 }
 
+/// Nanoseconds, 36 years: nothing is predicted to end later, so that times can be added up.
+pub(crate) const LATEST: i64 = 1 << 60;
+
+pub(crate) fn added(now: i64, more: i64) -> i64 {
+    now.saturating_add(more).min(now.max(LATEST))
+}
+
+/// So many nanoseconds as a whole number.
+pub(crate) fn span(time: f64) -> i64 {
+    rounded(time.min(LATEST as f64))
+}
+
 /// The nearest whole number, halves away from zero. It is what `f64::round` gives, which is a call
 /// into the C library wherever not every processor has an instruction for it.
 pub(crate) fn rounded(number: f64) -> i64 {

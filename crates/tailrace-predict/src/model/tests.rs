@@ -67,11 +67,10 @@ fn a_write_returns_when_it_is_copied_or_has_room() {
 
 #[test]
 fn calls_that_take_for_ever_end_at_the_latest_moment() {
-    let latest = LATEST as i64;
     for longest in [1e19, f64::MAX, f64::INFINITY, f64::NAN] {
         let endless = Parameters { calls: [longest; Access::KINDS], ..PLAIN };
         let closes = [call(Access::Close, 0, 0); 20];
-        assert_eq!(ends(&endless, &closes), [latest; 20], "{longest}");
+        assert_eq!(ends(&endless, &closes), [LATEST; 20], "{longest}");
     }
 }
 

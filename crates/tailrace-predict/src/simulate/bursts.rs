@@ -6,7 +6,7 @@ use tailrace_replay::program::FileCall;
 
 use crate::by_file::ByFile;
 use crate::model::Parameters;
-use crate::replay::rounded;
+use crate::replay::{added, rounded};
 
 /// So many calls of a kind on a file, one behind the other; of none, a pause of as many nanoseconds
 /// as there are bytes.
@@ -93,7 +93,7 @@ impl Alone<'_> {
         {
             let scattered = if burst.scattered { model.sent_scattered_write } else { 0. };
             let more = (count - 1) as f64 * (model.sent_write + scattered);
-            bytes += (more / model.write).round() as u64;
+            bytes = bytes.saturating_add((more / model.write).round() as u64);
         }
         FileCall { begin: now, end: now, access, file, bytes, offset }
     }
@@ -111,6 +111,6 @@ impl Alone<'_> {
             Access::Read => count * alone + bytes * model.read,
             _ => count * alone,
         };
-        end.max(now + rounded(own))
+        end.max(added(now, rounded(own)))
     }
 }

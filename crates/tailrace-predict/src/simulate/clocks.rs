@@ -1,6 +1,7 @@
 //! Where each rank is in time, and what makes ranks wait for each other.
 
 use super::network::Network;
+use crate::replay::added;
 
 #[derive(Debug)]
 pub(super) struct Clocks {
@@ -25,7 +26,7 @@ impl Clocks {
 
     /// All go on `after` the last has come.
     pub(super) fn meet_for(&mut self, after: i64) {
-        let then = self.latest() + after;
+        let then = added(self.latest(), after);
         self.at.fill(then);
     }
 
@@ -41,7 +42,7 @@ impl Clocks {
 
     /// Rank 0 tells all others.
     pub(super) fn broadcast(&mut self, bytes: i64) {
-        let told = self.at[ROOT] + self.network.broadcast(self.ranks(), bytes);
+        let told = added(self.at[ROOT], self.network.broadcast(self.ranks(), bytes));
         for at in &mut self.at[ROOT + 1..] {
             *at = told.max(*at);
         }
@@ -54,20 +55,20 @@ impl Clocks {
 
     /// Rank 0 gets what all others have, of which the largest piece is `largest`.
     pub(super) fn gather(&mut self, bytes: i64, largest: i64) {
-        let got = self.latest() + self.network.transfer(bytes);
+        let got = added(self.latest(), self.network.transfer(bytes));
         let waits = largest > self.network.eager_limit_bytes;
         if self.ranks() == 1 {
             return;
         }
         for at in &mut self.at[ROOT + 1..] {
-            *at = if waits { got } else { *at + self.network.transfer(largest) };
+            *at = if waits { got } else { added(*at, self.network.transfer(largest)) };
         }
         self.at[ROOT] = got;
     }
 
     /// Rank 0 sends each its piece.
     pub(super) fn scatter(&mut self, bytes: i64) {
-        let sent = self.at[ROOT] + self.network.transfer(bytes);
+        let sent = added(self.at[ROOT], self.network.transfer(bytes));
         if self.ranks() == 1 {
             return;
         }

@@ -2,6 +2,7 @@
 //! the next ones will take as long.
 
 use super::workload::Workload;
+use crate::replay::added;
 
 /// The first two are different: files are made, and caches fill.
 const FIRST: u64 = 2;
@@ -47,7 +48,7 @@ impl Cycles {
 
     pub(super) fn leave_out(&mut self, steps: u64) {
         self.steps += steps;
-        self.time += (steps / self.length) as i64 * self.last;
+        self.time = added(self.time, ((steps / self.length) as i64).saturating_mul(self.last));
     }
 }
 

@@ -26,7 +26,7 @@ pub use workload::{Dimension, Format, Method, Stream, Variable, Workload, Writer
 use tailrace_replay::program::FileCall;
 
 use crate::model::{Modelled, Parameters};
-use crate::replay::FileSystem;
+use crate::replay::{FileSystem, added};
 use boxes::Piece;
 use cycles::Cycles;
 use run::Run;
@@ -81,7 +81,7 @@ pub fn simulate(workload: &Workload, conditions: Conditions<'_>) -> Option<Simul
         run.cycles = Cycles::of(workload);
     }
     run.all();
-    let runtime = run.clocks.latest() + run.cycles.time;
+    let runtime = added(run.clocks.latest(), run.cycles.time);
     Some(Simulated { runtime, together, repeated: run.cycles.steps })
 }
 

@@ -1,5 +1,7 @@
 //! What messages take.
 
+use crate::replay::span;
+
 /// Nanoseconds, and nanoseconds a byte. Each rank sends and receives one message at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
@@ -12,21 +14,21 @@ pub struct Network {
 impl Network {
     /// All ranks tell each other a number.
     pub(crate) fn meeting(&self, ranks: u32) -> i64 {
-        (2. * levels(ranks) * self.latency).round() as i64
+        span(2. * levels(ranks) * self.latency)
     }
 
     /// One rank tells all others.
     pub(super) fn broadcast(&self, ranks: u32, bytes: i64) -> i64 {
-        (levels(ranks) * (self.latency + bytes as f64 * self.byte)).round() as i64
+        span(levels(ranks) * (self.latency + bytes as f64 * self.byte))
     }
 
     pub(crate) fn moving(&self, bytes: i64) -> i64 {
-        (bytes as f64 * self.byte).round() as i64
+        span(bytes as f64 * self.byte)
     }
 
     /// One rank sends so many bytes, or receives them.
     pub(crate) fn transfer(&self, bytes: i64) -> i64 {
-        (self.latency + bytes as f64 * self.byte).round() as i64
+        span(self.latency + bytes as f64 * self.byte)
     }
 }
 

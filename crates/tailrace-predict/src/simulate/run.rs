@@ -17,7 +17,7 @@ use super::plans::Plans;
 use super::tiles::Tiles;
 use super::workload::{Method, Workload};
 use crate::model::Parameters;
-use crate::replay::{FileSystem, Together};
+use crate::replay::{FileSystem, Together, added, span};
 
 /// A stream at work.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ impl<'a> Run<'a> {
 
     /// Steps of the model: each waits for its neighbours, and so in the end for the slowest.
     fn compute(&mut self, steps: u64) {
-        self.clocks.meet_for((steps as f64 * self.workload.step_ns).round() as i64);
+        self.clocks.meet_for(span(steps as f64 * self.workload.step_ns));
         self.halo(steps);
     }
 
@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
         let [y, x] = self.tiles.largest();
         let cells = 2 * (y + x) * self.workload.grid[0] * self.workload.halo_fields;
         let one = if self.workload.ranks > 1 { self.network.transfer(8 * cells) } else { 0 };
-        self.clocks.meet_for(steps as i64 * one);
+        self.clocks.meet_for((steps as i64).saturating_mul(one));
     }
 
     /// Ranks go through the items, each at its own pace; calls are made in order of when they begin.
@@ -241,7 +241,7 @@ impl<'a> Run<'a> {
 
     fn serve(&mut self, rank: u32, now: i64, burst: &Burst) -> i64 {
         if burst.count == 0 {
-            return now + burst.bytes;
+            return added(now, burst.bytes);
         }
         let mut burst = *burst;
         let is_apart = self.alone.model.is_some_and(Parameters::are_apart);
