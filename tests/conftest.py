@@ -124,14 +124,6 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """Data that lie beside the checkout; tests that need them skip where they are absent."""
-    if not SHARED_DATA.is_dir():
-        pytest.skip(f"there is no {SHARED_DATA}")
-    return SHARED_DATA
-
-
-@pytest.fixture(scope="session")
 def tailrace() -> list[str]:
     """The command line, as a user starts it."""
     command = [sys.executable, "-m", "tailrace"]

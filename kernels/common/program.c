@@ -1,5 +1,4 @@
 #include "program.h"
-#include "gridio.h"
 #include "records.h"
 #include "timing.h"
 
@@ -34,11 +33,6 @@ int program_fail(int status, const char *hint, const char *format, ...)
         sentence[length - 1] = '\0';
     advice = hint;
     return status;
-}
-
-int program_fail_gridio(const char *hint)
-{
-    return program_fail(FAILED, hint, "%s", gridio_error());
 }
 
 int program_fail_plan(struct plan *plan)

@@ -27,8 +27,7 @@ int program_end(int status);
  * status. All ranks call it with the same. */
 int program_fail(int status, const char *hint, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* gridio's, or the plan's. */
-int program_fail_gridio(const char *hint);
+/* The plan's. */
 int program_fail_plan(struct plan *plan);
 
 #endif

@@ -54,14 +54,6 @@ struct field field_create(const struct grid *grid, int variables)
     return (struct field){.variables = variables, .values = gridio_allocate(cells, sizeof(double))};
 }
 
-void field_copy_tile(const struct grid *grid, const struct field *field, int variable, double *tile)
-{
-    const size_t row = (size_t)grid->count[X];
-    for (int z = 0; z < grid->count[Z]; z++)
-        for (int y = 0; y < grid->count[Y]; y++, tile += row)
-            memcpy(tile, &field->values[field_index(grid, variable, z, y, 0)], row * sizeof *tile);
-}
-
 /* One side's cells of all variables: those at `at` (in halo-included places) along dimension d. */
 static MPI_Datatype side(const struct grid *grid, int variables, int axis, int at)
 {

@@ -41,10 +41,6 @@ static inline size_t field_index(const struct grid *grid, int variable, int z, i
            (size_t)(x + 1);
 }
 
-/* Copies one variable without its halo to tile, in the order z, y, x. */
-void field_copy_tile(const struct grid *grid, const struct field *field, int variable,
-                     double *tile);
-
 /* What the exchange of one field needs, made once. */
 struct halo {
     int neighbour[4];     /* rank towards lower y, higher y, lower x, higher x */
