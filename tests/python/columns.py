@@ -26,7 +26,7 @@ FUNCTIONS = {
     "sync": {"fsync", "fdatasync", "sync"},
     "lock": {"fcntl", "flock"},
     "truncate": {"ftruncate", "posix_fallocate"},
-    "other": {"rename", "readdir"},
+    "other": {"rename", "readdir", "rmdir"},
 }
 SMALL_BYTES = 64 * 1024
 

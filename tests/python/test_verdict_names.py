@@ -214,6 +214,14 @@ def test_of_other_calls_those_are_named_that_take_the_time():
     assert first(*three).finding.startswith(
         "4 removals of 1.00 s each and 36 chmods of 111 ms each take 100 % of the I/O time"
     )
+    # Of files and of directories, only what takes the time; where both do, all of them.
+    quick = call("unlink", MILLISECOND, 6_000)
+    told = first(call("rmdir", SECOND, 1_500), quick)
+    assert told.finding == "6,000 rmdirs of 667 µs each take 100 % of the I/O time"
+    told = first(call("rmdir", SECOND, 1_500), call("unlink", SECOND, 1_500))
+    assert told.finding == "12,000 removals of 667 µs each take 100 % of the I/O time"
+    told = first(call("unlink", SECOND, 1_500), call("rmdir", MILLISECOND, 6_000))
+    assert told.finding == "6,000 removals of 667 µs each take 100 % of the I/O time"
     both = first(renames, call("lseek", SECOND, 100))
     assert both.finding == (
         "20 renames of 200 ms each and 400 seeks of 10.0 ms each take 100 % of the I/O time"

@@ -75,7 +75,7 @@ C = {
     "lock_files": Expected(2, r"10,000 opens of .* 10,000 removals of", "", ("reopened",)),
     "directories": Expected(
         2,
-        r"1,200 (mkdirs|removals) of .* and 1,200 (mkdirs|removals) of",
+        r"1,200 (mkdirs|rmdirs) of .* and 1,200 (mkdirs|rmdirs) of",
         "make files and directories less",
     ),
     "walk_tree": Expected(2, r"50,\d{3} look-ups of", "look up once"),

@@ -72,6 +72,8 @@ MPIIO_CALL = re.compile(
 )
 ASYNCHRONOUS_WAITS = ("aio_suspend", "aio_suspend64", "lio_listio", "lio_listio64")
 _SYNC_NAMES = ("fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range")
+# To remove a directory may take a hundred times as long as to remove a file.
+_OF_DIRECTORIES = frozenset({"rmdir"})
 # What sets a file's size, and what reserves room for it.
 LENGTHS = {
     "truncation": frozenset({"ftruncate", "ftruncate64", "truncate", "truncate64"}),
@@ -269,7 +271,8 @@ def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
     of synchronisations by several functions, the one kind, or of other calls the two kinds, that
     have nearly all the time: `5 renames of 3 ms each`, however many seeks there are."""
     calls, time_ns = use.calls(kind), use.time_ns(kind)
-    groups = {word: sums_of(functions, names) for word, names in _GROUPS.get(kind, {}).items()}
+    named = _removals_apart(functions) if kind == "other" else _GROUPS.get(kind, {})
+    groups = {word: sums_of(functions, names) for word, names in named.items()}
     longest = sorted((word for word in groups if groups[word][0]), key=lambda w: -groups[w][1])
     for words in (longest[:1], longest[:2] if kind == "other" else ()):
         made, spent_ns = (sum(groups[word][i] for word in words) for i in (0, 1))
@@ -281,6 +284,18 @@ def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
     size = byte_count(use.bytes(kind) / max(calls, 1))
     each = nanoseconds(time_ns // max(calls, 1))
     return f"{count(calls, noun)} of {size} on average, {each} each"
+
+
+def _removals_apart(functions: dict[str, Any]) -> dict[str, frozenset[str]]:
+    """OTHERS, but of the removals of files and of directories only those with nearly all of their
+    time, if either has: an average of both is of neither."""
+    whole = sums_of(functions, OTHERS["removal"])[1]
+    kinds = {"rmdir": _OF_DIRECTORIES, "removal": OTHERS["removal"] - _OF_DIRECTORIES}
+    longest = max(kinds, key=lambda word: sums_of(functions, kinds[word])[1])
+    if sums_of(functions, kinds[longest])[1] < NEARLY_ALL * whole:
+        return OTHERS
+    only = {"removal": (longest, kinds[longest])}
+    return dict(only.get(word, (word, names)) for word, names in OTHERS.items())
 
 
 def _made(noun: str, calls: int, time_ns: int) -> str:
