@@ -19,6 +19,9 @@ from tailrace.verdict.places import Places
 STATES = ("useful", "io", "mpi")
 # Rows of each list in the JSON, those with most time.
 MOST_ROWS = 20
+# Of more files than this, to which a call from one place is made, none is named that has less than
+# half of the time: a directory's files, one behind the other, are one part of the path.
+NAMED_FILES = 4
 # A cause is named that stands for so much of a call's waits.
 NAMED_CAUSE = 0.1
 TOP_CAUSES = 2
@@ -91,13 +94,16 @@ def _path(path: dict[str, Any], names: Names) -> Row:
 def _parts(rows: list[tuple[int, Row, int]], runtime_ns: int) -> list[Row]:
     """What was done on the path, by whatever ranks."""
     by_doing: dict[tuple[str, ...], dict[int, int]] = {}
+    many = _of_many_files(rows)
     for rank, doing, time_ns in rows:
-        ranks = by_doing.setdefault(tuple(doing.values()), {})
+        *key, file = doing.values()
+        ranks = by_doing.setdefault((*key, "" if tuple(key) in many else file), {})
         ranks[rank] = ranks.get(rank, 0) + time_ns
     keys = ("state", "function", "place", "file")
     parts = [
         dict(zip(keys, doing, strict=True))
         | {
+            "files": many.get(doing[:-1], int(bool(doing[-1]))),
             "time_s": to_seconds(sum(ranks.values())),
             "share": sum(ranks.values()) / runtime_ns if runtime_ns else 0.0,
             "ranks": len(ranks),
@@ -107,6 +113,20 @@ def _parts(rows: list[tuple[int, Row, int]], runtime_ns: int) -> list[Row]:
         for doing, ranks in by_doing.items()
     ]
     return _longest(parts)
+
+
+def _of_many_files(rows: list[tuple[int, Row, int]]) -> dict[tuple[str, ...], int]:
+    """How many files there are, of calls from one place to many, none of which stands out."""
+    by_call: dict[tuple[str, ...], dict[str, int]] = {}
+    for _, doing, time_ns in rows:
+        *key, file = doing.values()
+        files = by_call.setdefault(tuple(key), {})
+        files[file] = files.get(file, 0) + time_ns
+    return {
+        key: len(files)
+        for key, files in by_call.items()
+        if len(files) > NAMED_FILES and 2 * max(files.values()) < sum(files.values())
+    }
 
 
 def path_rows(columns: dict[str, Any]) -> list[Row]:
@@ -191,7 +211,9 @@ def _longest(rows: list[Row]) -> list[Row]:
 
 def part_words(part: Row) -> str:
     """What was done, and on which rank: `rank 0 in pwrite64 on history`."""
-    return f"{_ranks(part)} {doing(part['state'], part['function'], part['file'])}"
+    did = doing(part["state"], part["function"], part["file"])
+    many = f" on {count(part['files'], 'file')}" if part["files"] > 1 else ""
+    return f"{_ranks(part)} {did}{many}"
 
 
 def doing(state: str, function: str, file: str) -> str:
