@@ -90,6 +90,8 @@ def test_one_rank_that_moves_nothing_is_advised_about_its_calls(function, advise
 def test_views_that_a_library_sets_are_not_the_programs():
     assert "H5Dwrite" in between("MPI_File_set_view", 500, path=b"/run/field.h5")
     assert "H5Dwrite" not in between("MPI_File_open", 500, path=b"/run/field.h5")
+    assert "H5Dwrite" not in between("MPI_File_set_view", 500, path=b"/run/field.nc")
+    assert "nc_put_vara" in between("MPI_File_set_view", 500, path=b"/run/field.nc")
 
 
 def small(

@@ -288,9 +288,12 @@ ADVICE: dict[str, dict[str, str]] = {
     "between_layers": {
         "": "compare collective with independent calls, and numbers of aggregators (hint cb_nodes)",
         "set-up": "open the file and set the view once, outside the loop",
-        "views of a library": "the library sets a view for each transfer: move more in each "
-        "(H5Dwrite, nc_put_vara), or several variables at once (H5Dwrite_multi, ncmpi_iput_vara "
-        "with ncmpi_wait_all)",
+        "views of hdf5": "HDF5 sets a view for each transfer: move more in each H5Dwrite or "
+        "H5Dread, or several datasets at once (H5Dwrite_multi)",
+        "views of netcdf": "the library sets a view for each transfer: move more in each "
+        "nc_put_vara or nc_get_vara",
+        "views of pnetcdf": "PnetCDF sets a view for each transfer: move more in each, or several "
+        "variables at once (ncmpi_iput_vara with ncmpi_wait_all)",
         "size": "set the file's size once, outside the loop, or not at all: writing makes a file "
         "longer by itself",
         "sync": "synchronise once per output, after its last write, or not at all",

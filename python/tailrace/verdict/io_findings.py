@@ -156,7 +156,7 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
     file = int(spent_ns.argmax()) if len(spent_ns) else None
     library = evidence.library_in(file)
     if name == "MPI_File_set_view" and library in ON_MPIIO:
-        return "views of a library"
+        return f"views of {library}"
     if name in SETTING_UP:
         alone = np.count_nonzero(spent_ns) == 1
         return "set-up" if often else "one file" if alone else "set-up once"
