@@ -2,7 +2,7 @@
 runs, failed runs."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,12 +226,13 @@ def _wide(table: Layout, words: str) -> Caution | None:
     )
 
 
-def rebuilt(runs: pd.DataFrame) -> Caution | None:
-    """Where the program was another one in some of the runs."""
+def rebuilt(runs: pd.DataFrame, factors: Sequence[str]) -> Caution | None:
+    """Where the program was another one in some of the runs. A level may name a program, by chance
+    even (`sync`): nothing is said where the levels tell which it was."""
     if "program" not in runs:
         return None
     marks = runs["program"].replace("", None).dropna()
-    if marks.nunique() < 2:
+    if marks.nunique() < 2 or _follow(marks, runs.loc[marks.index], factors):
         return None
     several = joined([f"{number} of {mark}" for mark, number in marks.value_counts().items()])
     others = runs.loc[marks[marks != marks.mode().iloc[0]].index, "run"]
@@ -241,6 +242,15 @@ def rebuilt(runs: pd.DataFrame) -> Caution | None:
         "`tailrace study run DIR --redo RUN` makes a run again; the column `program` says which",
         tuple(int(run) for run in others),
     )
+
+
+def _follow(marks: pd.Series, runs: pd.DataFrame, factors: Sequence[str]) -> bool:
+    """Whether levels tell the marks: those of one factor, or of all, where each was
+    run again."""
+    ways = [[name] for name in factors] + ([list(factors)] if factors else [])
+    found = [marks.groupby([runs[name] for name in way]) for way in ways]
+    repeated = [one for one in found if len(runs) >= 2 * one.ngroups]
+    return any((one.nunique() == 1).all() for one in repeated)
 
 
 def bounded(table: Layout, limit_s: float, words: str) -> Caution | None:

@@ -111,7 +111,8 @@ class Summary:
         limit = bounded(table, self.study.time_limit_s, response.words)
         first = first_runs(table.first_runs, response.words, self._opened)
         coarse = rounded(table, response.words)
-        found += [one for one in (rebuilt(done), limit, first, coarse) if one is not None]
+        built = rebuilt(done, [factor.name for factor in varied])
+        found += [one for one in (built, limit, first, coarse) if one is not None]
         order = one_order() if self.ran.has_one_order else None
         if order is not None and order.kind not in {one.kind for one in found}:
             found.append(order)

@@ -53,7 +53,7 @@ class State:
     responses: dict[int, list[float]] = field(default_factory=dict)
     spent_s: float = 0.0
     made: int = 0
-    programs: dict[str, int] = field(default_factory=dict)
+    programs: dict[int, dict[str, int]] = field(default_factory=dict)
     remaining: Remaining = field(default_factory=Remaining)
 
     def add(self, line: dict[str, Any], response: str) -> None:
@@ -61,7 +61,8 @@ class State:
         # of runs side by side several have one place in time; of those made again, one is gone
         self.made = max(self.made, line["order"]) + 1
         if line.get("program"):
-            self.programs.setdefault(line["program"], line["run"])
+            own = self.programs.setdefault(line["combination"], {})
+            own.setdefault(line["program"], line["run"])
         self.spent_s += line["spent_s"]
         self.remaining.add(line["combination"], line["spent_s"])
         value = line["numbers"].get(response)
@@ -232,10 +233,12 @@ class Runner:
         display.ended(len(self.state.numbers), self._total(), levels, result, self._left_s())
 
     def _notice(self, planned: Planned, result: Result) -> None:
-        """That the program is another one than before."""
-        known = self.state.programs
-        if result.program and known and result.program not in known:
-            first = next(iter(known.values()))
+        """That the program is another one than before, where it was the same combination's: a
+        level may name a program."""
+        own = self.state.programs.get(planned.combination)
+        known = {mark for marks in self.state.programs.values() for mark in marks}
+        if own and result.program and result.program not in known:
+            first = next(iter(own.values()))
             tell(
                 f"the program has changed: run {planned.run} is of another one than run {first};"
                 " the report says which runs are of which"
