@@ -42,6 +42,7 @@ from .simulated_failures import FAILING
 from .simulated_first_runs import FIRST_RUNS, TWO_BLOCKS, finds_what_is_slower
 from .simulated_fractions import ANSWERS, FRACTIONS
 from .simulated_gaps import GAPPY
+from .simulated_order import IN_ORDER
 from .simulated_rounding import ROUNDED, finds_twice
 from .simulated_shares import SHARES
 from .simulated_trends import TRENDS
@@ -412,6 +413,7 @@ def _cases() -> dict[str, Case]:
         ("trend", TRENDS),
         ("whole seconds", ROUNDED),
         ("unlike blocks", UNLIKE_BLOCKS),
+        ("order of runs", IN_ORDER),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     found |= {

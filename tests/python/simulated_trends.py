@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 
 from tailrace.study.analysis.trends import FLAT, Trend, TrendShape
@@ -52,9 +53,31 @@ def _denies_plateau(along: Trend, truth: Mapping[int, float]) -> bool:
     )
 
 
+def _is_open(along: Trend, first: int, second: int) -> bool:
+    """Whether its sentence says of the step that no change can be told."""
+    at = list(along.curve.levels).index
+    return any(
+        not one.flat and at(one.since) <= at(first) and at(second) <= at(one.to)
+        for one in along.plateaus
+    )
+
+
+def _flattens(along: Trend, truth: Mapping[int, float]) -> bool:
+    """Whether its sentence says of levels that they are flat that are not."""
+    if along.shape in (TrendShape.FLAT, TrendShape.UNCLEAR, TrendShape.PEAKS):
+        return False
+    levels = list(along.curve.levels)
+    runs = [
+        [truth[level] for level in levels[levels.index(one.since) : levels.index(one.to) + 1]]
+        for one in along.plateaus
+        if one.flat
+    ]
+    return any(max(run) / min(run) > 1 + FLAT for run in runs)
+
+
 def false_trend(along: Trend, truth: Mapping[int, float]) -> bool:
     """Whether its sentence says of some level what is not so by more than 1 %."""
-    if _denies_plateau(along, truth):
+    if _denies_plateau(along, truth) or _flattens(along, truth):
         return True
     levels = list(along.curve.levels)
     first, last, best = levels[0], levels[-1], along.best
@@ -75,11 +98,12 @@ def false_trend(along: Trend, truth: Mapping[int, float]) -> bool:
         return False
     if along.shape is TrendShape.IMPROVES and along.between != (last,):
         return truth[best] >= truth[first]
+    open_ = partial(_is_open, along)
     turn = [level for level in along.between if truth[level] <= min(truth.values()) * 1.01]
     down = [b for b in levels if b <= min(along.between)]
     up = [b for b in levels if b >= max(along.between)]
-    falls = all(truth[b] < truth[a] * (1 + FLAT) for a, b in pairwise(down))
-    rises = all(truth[b] > truth[a] / (1 + FLAT) for a, b in pairwise(up))
+    falls = all(truth[b] < truth[a] * (1 + FLAT) or open_(a, b) for a, b in pairwise(down))
+    rises = all(truth[b] > truth[a] / (1 + FLAT) or open_(a, b) for a, b in pairwise(up))
     if along.shape is TrendShape.WORSENS:
         return truth[last] <= truth[first] or not all(
             truth[b] > truth[a] / (1 + FLAT) for a, b in pairwise(levels)
