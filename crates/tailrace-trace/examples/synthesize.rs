@@ -5,8 +5,9 @@
 //!
 //! `--events` counts the events of all ranks together. Kinds: `pwrite` (a loop of sequential 8-byte
 //! writes), `test` (a loop of MPI_Test), `mix` (halo exchange, reduction, nested collective
-//! writes), `alltoall` (each rank receives from and sends to every other, then waits: `--events` is
-//! ignored). Memory does not depend on the length.
+//! writes), `halo`, `reductions` and `nested` (a piece of the mix alone), `alltoall` (each rank
+//! receives from and sends to every other, then waits: `--events` is ignored). Memory does not
+//! depend on the length.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)] // a tool of the developers
 
 use std::path::PathBuf;
@@ -164,7 +165,29 @@ fn test_loop(rank: &mut Rank, events: u64) -> Written {
 
 /// Steps of 12 events: halo exchange with both neighbours on a ring, Waitall, Allreduce, and a
 /// collective write with its pwrite inside.
-fn mix(rank: &mut Rank, events: u64) -> Written {
+/// What a step of the mix is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Halo,
+    Writes,
+    Reductions,
+    Nested,
+}
+
+impl Piece {
+    const ALL: [Self; 4] = [Self::Halo, Self::Writes, Self::Reductions, Self::Nested];
+
+    fn events(self) -> u64 {
+        match self {
+            Self::Halo => 5,
+            Self::Writes | Self::Reductions => 2,
+            Self::Nested => 3,
+        }
+    }
+}
+
+/// The pieces, at the times that they have among the others.
+fn mix(rank: &mut Rank, events: u64, pieces: &[Piece]) -> Written {
     let (me, ranks) = (i64::from(rank.number), i64::from(rank.ranks));
     let neighbours = [(me + 1) % ranks, (me + ranks - 1) % ranks];
     let receives =
@@ -175,26 +198,39 @@ fn mix(rank: &mut Rank, events: u64) -> Written {
     let words = [3, 3, 0, 65536, 0, 0, 0];
     let edges = [Part::Enter, Part::Leave].map(|part| shape(part, WRITE_ALL, class::FILE, &words));
     let write = call(PWRITE, class::FILE, &[3, 1, 0, 65536, 0, 0, -1]);
-    for step in 0..events.div_ceil(12) {
+    let of_step = pieces.iter().map(|piece| piece.events()).sum();
+    for step in 0..events.div_ceil(of_step) {
         // Every rank begins its step at the same time, more or less: so no wait contradicts
         // another.
-        rank.now_ns = rank.now_ns.max(2_000_000 + step as i64 * STEP_NS);
-        for posted in receives.iter().chain(&sends) {
+        let begin = 2_000_000 + step as i64 * STEP_NS;
+        rank.now_ns = rank.now_ns.max(begin);
+        let halo = pieces.contains(&Piece::Halo);
+        for posted in receives.iter().chain(&sends).filter(|_| halo) {
             let gap = 200 + rank.noise(100);
             rank.start(posted, gap, 300)?;
         }
         let compute = 100_000 + rank.noise(100_000);
-        rank.event(&wait, compute, 50_000)?;
-        rank.event(&write, 1_000, 20_000)?;
-        rank.event(&write, 1_000, 20_000)?;
-        let until = 2_000_000 + step as i64 * STEP_NS + 600_000 - rank.now_ns;
-        rank.event(&reduce, 1_000, until.max(1_000))?;
-        rank.event(&edges[0], 10_000, 0)?;
-        let length = duration(rank, 60_000, 10_000);
-        rank.event(&write, 5_000, length)?;
-        let until = 2_000_000 + step as i64 * STEP_NS + 800_000 - rank.now_ns;
-        rank.event(&edges[1], until.max(1_000), 0)?;
-        rank.event(&reduce, 1_000, 1_000)?;
+        if halo {
+            rank.event(&wait, compute, 50_000)?;
+        }
+        if pieces.contains(&Piece::Writes) {
+            rank.event(&write, 1_000, 20_000)?;
+            rank.event(&write, 1_000, 20_000)?;
+        }
+        if pieces.contains(&Piece::Reductions) {
+            let until = begin + 600_000 - rank.now_ns;
+            rank.event(&reduce, 1_000, until.max(1_000))?;
+        }
+        if pieces.contains(&Piece::Nested) {
+            rank.event(&edges[0], 10_000, 0)?;
+            let length = duration(rank, 60_000, 10_000);
+            rank.event(&write, 5_000, length)?;
+            let until = begin + 800_000 - rank.now_ns;
+            rank.event(&edges[1], until.max(1_000), 0)?;
+        }
+        if pieces.contains(&Piece::Reductions) {
+            rank.event(&reduce, 1_000, 1_000)?;
+        }
     }
     Ok(())
 }
@@ -248,12 +284,15 @@ fn write_rank(rank: &mut Rank, options: &Options) -> Written {
     match options.kind.as_str() {
         "pwrite" => pwrite_loop(rank, each)?,
         "test" => test_loop(rank, each)?,
-        "mix" => mix(rank, each)?,
+        "mix" => mix(rank, each, &Piece::ALL)?,
+        "halo" => mix(rank, each, &[Piece::Halo])?,
+        "reductions" => mix(rank, each, &[Piece::Reductions])?,
+        "nested" => mix(rank, each, &[Piece::Nested])?,
         "alltoall" => alltoall(rank)?,
         other => {
             return Err(TraceError::new(
                 format!("there is no kind {other}."),
-                "pwrite, test, mix or alltoall.",
+                "pwrite, test, mix, halo, reductions, nested or alltoall.",
             ));
         }
     }
