@@ -411,3 +411,20 @@ def test_what_a_killed_rank_did_last_may_be_computation():
         "But rank 2 was killed, or ended by abort or _exit, and what rank 2 did in the last 80"
         in (verdict.headline)
     )
+
+
+def test_who_ended_without_finalize_is_named_where_another_was_killed():
+    """Alone it is no early stop; and where calls were lost, MPI_Finalize may be one of them."""
+    for ends, lost, said in (
+        (["left", "unknown"], 0, "rank 0 ended without MPI_Finalize, and rank 1 was killed"),
+        (["left", "unknown"], 50, "rank 1 was killed"),
+        (["left", "left"], 0, None),
+    ):
+        rows = [[useful(6 * SECOND), write(4 * SECOND)]] * 2
+        columns = Program(rows, *[8 * SECOND] * 3).columns()
+        columns["rank"]["ended"] = ends
+        columns["meta"]["mpi"] = "MPI"
+        columns["capture"] |= {"events_lost": lost, "events": 50}
+        found = {one.code: one for one in judge(Evidence(columns)).findings}.get("stopped_early")
+        assert (found is None) == (said is None)
+        assert found is None or found.finding.startswith(said)

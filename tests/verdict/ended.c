@@ -1,6 +1,6 @@
 /* ended.c: ranks write 100 bytes after half a second of computing, and meet. Rank 1 then computes
  * for 1.5 s, without a call, and ends as the only argument says: killed, abort (MPI_Abort), exit
- * (_exit after MPI_Finalize) or not early. Rank 0 computes for 0.2 s, so that even on a busy machine
+ * (_exit after MPI_Finalize), left (status 2 without it) or not early. Rank 0 computes for 0.2 s, so that even on a busy machine
  * it is in a barrier by then, in which a launcher may kill it. */
 #include <fcntl.h>
 #include <mpi.h>
@@ -33,6 +33,8 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     if (!strcmp(how, "abort"))
         MPI_Abort(MPI_COMM_WORLD, 9);
+    if (!strcmp(how, "left"))
+        return 2;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     if (!strcmp(how, "exit"))

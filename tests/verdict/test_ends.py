@@ -51,6 +51,14 @@ def test_the_rank_that_called_abort_is_named(mpi: Mpi, tmp_path: Path):
     assert run.columns["rank"]["unknown_ns"][1] == 0
 
 
+def test_the_rank_that_others_were_ended_for_is_named(mpi: Mpi, tmp_path: Path):
+    """Rank 1 ends by itself with status 2, and the launcher ends rank 0, which waits for it."""
+    run = ended("left", mpi, tmp_path)
+    assert list(run.columns["rank"]["ended"]) == ["unknown", "left"]
+    said = "rank 1 ended without MPI_Finalize, and rank 0 was killed, or ended by abort or _exit"
+    assert said in run.headline
+
+
 @pytest.mark.parametrize("how", ["regularly", "exit"])
 def test_a_rank_that_reached_its_end_is_not_called_killed(how: str, mpi: Mpi, tmp_path: Path):
     run = ended(how, mpi, tmp_path)

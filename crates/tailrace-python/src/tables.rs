@@ -37,6 +37,7 @@ fn ended(how: Ended) -> &'static str {
         Ended::Known => "known",
         Ended::Aborted => "aborted",
         Ended::Unknown => "unknown",
+        Ended::Left => "left",
     }
 }
 

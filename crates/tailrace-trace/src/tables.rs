@@ -88,6 +88,8 @@ pub enum Ended {
     Aborted,
     /// It was killed, or ended by abort or _exit, at some time after the last that is known of it.
     Unknown,
+    /// By itself, without the MPI_Finalize that MPI asks for: others may have been ended for it.
+    Left,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

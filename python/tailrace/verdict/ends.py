@@ -6,6 +6,8 @@
 | the run was stopped early by SIGNAL    | the command's end        | the end of a rank alone   |
 | rank r was killed, or ended by abort … | a stream without its end | a rank that reached       |
 |                                        | where neither is known   | MPI_Finalize, or no MPI   |
+| rank r ended without MPI_Finalize      | a stream with its end,   | a run of which no rank    |
+|                                        | beside one without       | was killed, or calls lost |
 """
 
 import numpy as np
@@ -54,7 +56,10 @@ def stopped_early(evidence: Evidence) -> Finding | None:
         parts.append(f"the run was stopped early by {signal}")
     if not parts and killed:
         were = "was" if len(killed) == 1 else "were"
-        parts = [f"{_named(evidence, killed)} {were} killed, or ended by abort or _exit"]
+        # a launcher ends the others for it
+        left = [] if evidence.lost_share else _ended(evidence, "left")
+        parts = [f"{_named(evidence, left)} ended without MPI_Finalize"] if left else []
+        parts.append(f"{_named(evidence, killed)} {were} killed, or ended by abort or _exit")
     if not parts:
         return None
     facts = "the report is about what came before"

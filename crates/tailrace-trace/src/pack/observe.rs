@@ -135,10 +135,12 @@ pub(super) fn mark_opaque(files: &mut [FileEntry], observed: &[Observed]) {
 impl Observed {
     /// How the main thread of a rank ended; `by_itself`: it closed its stream.
     pub(super) fn ended(&self, by_itself: bool) -> Ended {
-        match (self.aborted, by_itself || self.finalize_ns.is_some()) {
-            (true, _) => Ended::Aborted,
-            (false, true) => Ended::Known,
-            (false, false) => Ended::Unknown,
+        match (self.aborted, self.finalize_ns.is_some(), by_itself) {
+            (true, _, _) => Ended::Aborted,
+            (_, true, _) => Ended::Known,
+            (_, _, true) if self.initialized_ns.is_some() => Ended::Left,
+            (_, _, true) => Ended::Known,
+            (_, _, false) => Ended::Unknown,
         }
     }
 }
@@ -183,7 +185,12 @@ mod tests {
         let nothing = Observed::default();
         let finalized = Observed { finalize_ns: Some(400), ..Observed::default() };
         let aborted = Observed { aborted: true, ..Observed::default() };
+        let initialized = Observed { initialized_ns: Some(100), ..Observed::default() };
+        let whole = Observed { initialized_ns: Some(100), ..finalized.clone() };
         assert_eq!(nothing.ended(true), Ended::Known);
+        assert_eq!(initialized.ended(true), Ended::Left);
+        assert_eq!(initialized.ended(false), Ended::Unknown);
+        assert_eq!(whole.ended(true), Ended::Known);
         assert_eq!(nothing.ended(false), Ended::Unknown);
         assert_eq!(finalized.ended(false), Ended::Known);
         assert_eq!([aborted.ended(true), aborted.ended(false)], [Ended::Aborted; 2]);

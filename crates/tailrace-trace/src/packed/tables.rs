@@ -16,7 +16,7 @@ use crate::wire;
 use super::layout::FUNCTIONS_MAX;
 
 /// By their numbers.
-const ENDS: [Ended; 3] = [Ended::Known, Ended::Aborted, Ended::Unknown];
+const ENDS: [Ended; 4] = [Ended::Known, Ended::Aborted, Ended::Unknown, Ended::Left];
 
 pub(super) fn put(tables: &Tables) -> Vec<u8> {
     let mut to = Vec::new();
