@@ -285,6 +285,7 @@ def test_capture_overhead_and_lost_calls_are_told():
     assert finding(program, "capture_overhead").share_of_runtime == pytest.approx(0.08)
     lost = "the trace is not complete: 7 of 20,000,008 calls could not be recorded"
     assert finding(program, "incomplete_trace").finding.startswith(lost)
+    assert finding(program, "incomplete_trace").advice.startswith("give the trace more room")
     assert f". But {lost}" in verdict(program).headline
 
 
@@ -428,3 +429,11 @@ def test_who_ended_without_finalize_is_named_where_another_was_killed():
         found = {one.code: one for one in judge(Evidence(columns)).findings}.get("stopped_early")
         assert (found is None) == (said is None)
         assert found is None or found.finding.startswith(said)
+
+
+def test_calls_that_never_returned_want_no_room():
+    """What a longjmp leaves is lost on any disk, and the thread may have slept in it."""
+    lost = _quiet(capture={"events_lost": 10**6, "complete": False})
+    advised = finding(lost, "incomplete_trace").advice
+    assert "longjmp" in advised
+    assert "room" not in advised

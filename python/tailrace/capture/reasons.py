@@ -213,7 +213,7 @@ def _no_rank(attempt: Attempt) -> Reason:
     if not (launched or _starts_others(attempt)):
         return None
     return (
-        "no process was an MPI rank",
+        "no MPI rank was seen",
         "`tailrace run --processes all` records every process; "
         "`tailrace doctor` shows which MPI is found",
     )

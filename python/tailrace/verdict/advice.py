@@ -352,8 +352,10 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "not_recorded": {"": "record other processes, too: `tailrace run --processes all`"},
     "incomplete_trace": {
-        "": "give the trace more room: a directory on a larger file system with --raw-dir, or a "
-        "larger limit on the size of files (ulimit -f)",
+        "": "look for calls that were left by longjmp or an exception, or made by a signal handler "
+        "that interrupted a call: these are not recorded",
+        "room": "give the trace more room: a directory on a larger file system with --raw-dir, or "
+        "a larger limit on the size of files (ulimit -f)",
     },
     "other_threads": {
         "": "compare with MPI called by one thread of each rank, whose efficiencies can be told"

@@ -54,18 +54,19 @@ def mpi_not_recorded(evidence: Evidence) -> Finding | None:
 
 
 def calls_lost(evidence: Evidence) -> Finding | None:
-    """For want of room, mostly: nothing is known of what the process did then."""
+    """For want of room, or because they never returned: nothing is known of them."""
     capture = evidence.columns["capture"]
     lost = int(capture["events_lost"])
     if not lost:
         return None
+    room = any("space" in note for note in capture["notes"])
     of = f"{lost:,} of {count(lost + int(capture['events']), 'call')}"
     return Finding(
         Kind.INCOMPLETE_TRACE,
         f"the trace is not complete: {of} could not be recorded",
         "; ".join(capture["notes"]) or "what these did is in no number of this report",
         evidence.lost_share,
-        advice=advice(Kind.INCOMPLETE_TRACE),
+        advice=advice(Kind.INCOMPLETE_TRACE, "room" if room else ""),
     )
 
 

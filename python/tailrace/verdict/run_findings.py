@@ -253,9 +253,11 @@ def sleep(evidence: Evidence) -> Finding | None:
         return None
     who = "the main thread sleeps" if evidence.ranks == 1 else "the ranks' main threads sleep"
     polls = _polls(evidence)
+    # it may sleep in one that was not
+    calls = "file calls that were recorded" if many_are_lost(evidence) else "file calls"
     return Finding(
         Kind.SLEEP,
-        f"{who} {slept_text(evidence)} outside MPI and file calls{polls}",
+        f"{who} {slept_text(evidence)} outside MPI and {calls}{polls}",
         "that time counts as useful; Tailrace does not see what a thread waits for there",
         share,
         advice=advice(Kind.SLEEP, "polls" if polls else ""),
@@ -314,7 +316,8 @@ def incomplete_trace(evidence: Evidence) -> Finding | None:
     capture = evidence.columns["capture"]
     if capture["complete"] or evidence.lost_share:
         return None
-    what = "some ranks ended without closing their trace"
+    who = "ranks" if evidence.columns["meta"].get("mpi") else "processes"
+    what = f"some {who} ended without closing their trace"
     return Finding(
         Kind.INCOMPLETE_TRACE,
         f"the trace is not complete: {what}",
