@@ -292,6 +292,33 @@ runtime 1000
     let found = rebuilt(text, &asked(Method::Serial)).unwrap();
     assert_eq!(written_by_rank_0(&found), [(Some(0), 40)]);
     // Both open and compute for 90. What comes is one message of 20 bytes, 10 + 2, and not two; the
-    // write takes 40, rank 0 has 6 between its calls and 84 behind them, and closes.
-    assert_eq!(ends(&found.steps)[0], 100 + 90 + 12 + 40 + 6 + 84 + 100);
+    // write takes 40, rank 0 computes for 5 of the 6 between its file calls, as it does from the
+    // first call to the last in 178 of 182, and for 84 behind them, and closes.
+    assert_eq!(ends(&found.steps)[0], 100 + 90 + 12 + 40 + 5 + 84 + 100);
+}
+
+#[test]
+fn what_a_rank_computes_behind_its_output_does_not_come_before_it() {
+    // Through MPI-IO, each writes 2000 bytes until 250. Rank 0's call ends at 450, rank 1's at 350;
+    // then rank 0 computes for 1800, rank 1 for 900. Of the time between its file calls each is in
+    // MPI-IO for one part of ten.
+    let text = "ranks 2
+runtime 2350
+0 0 10 open
+0 100 { mpiio-write bytes=2000
+0 110 250 write bytes=2000 distance=0
+0 450 }
+0 2250 2350 close
+0 2350 2350 finalize
+1 0 10 open
+1 100 { mpiio-write bytes=2000
+1 110 250 write bytes=2000 distance=2000
+1 350 }
+1 1250 1350 close
+1 1350 2350 finalize
+";
+    // Rank 0 opens, computes for 90, has rank 1's data 10 + 200 later, writes until 4400, computes
+    // and closes. Rank 1 does not open, comes at 90, is let go at 400, and computes.
+    let found = rebuilt(text, &asked(Method::Serial)).unwrap();
+    assert_eq!(ends(&found.steps), [100 + 90 + 210 + 4000 + 1800 + 100, 400 + 900]);
 }

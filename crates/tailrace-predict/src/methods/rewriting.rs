@@ -1,5 +1,8 @@
 //! Puts what ranks do by another method in the place of what they did.
 
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
@@ -126,23 +129,71 @@ pub(super) fn rewrite(
     for (((rank, old), begins), (inserts, dropped)) in ranks.zip(inserts.into_iter().zip(dropped)) {
         rank.steps.reserve_exact(old.steps.len() + inserts.count());
         let (inserts, own) = inserts.sorted();
-        let mut inserts = inserts.into_iter().peekable();
+        let mut writer =
+            Writer { into: &mut rank.steps, inserts: inserts.into_iter().peekable(), own };
         for (step, at) in old.steps.iter().copied().zip(begins) {
-            while let Some(over) = inserts.next_if(|insert| insert.end <= *at) {
-                over.put(&own, &mut rank.steps);
-            }
-            let is_replaced = inserts.peek().is_some_and(|insert| insert.begin <= *at);
+            let is_replaced = writer.is_replaced(*at);
             match step {
-                Step::Local { useful, .. } if is_replaced => {
-                    if useful > 0 {
-                        rank.steps.push(Step::Local { useful, io: 0, mpi: 0 });
-                    }
-                }
+                Step::Local { useful, io, mpi } => writer.local(*at, [useful, io, mpi]),
                 Step::Wait { .. } if is_replaced => {}
                 Step::File { call } if dropped.has(call) => {}
-                _ => rank.steps.push(step),
+                _ => writer.into.push(step),
             }
         }
-        inserts.for_each(|insert| insert.put(&own, &mut rank.steps));
+        writer.rest();
     }
+}
+
+/// The steps of a rank as it goes along the measured ones.
+struct Writer<'a> {
+    into: &'a mut Vec<Step>,
+    inserts: Peekable<IntoIter<Insert>>,
+    own: Vec<Step>,
+}
+
+impl Writer<'_> {
+    /// What is inserted until then follows what was done; answers whether something is to be
+    /// inserted in place of what is done then.
+    fn is_replaced(&mut self, at: i64) -> bool {
+        while let Some(over) = self.inserts.next_if(|insert| insert.end <= at) {
+            over.put(&self.own, self.into);
+        }
+        self.inserts.peek().is_some_and(|insert| insert.begin <= at)
+    }
+
+    /// Time that goes on beyond where an insert begins or ends belongs to both sides: a rank computes
+    /// what comes next behind what it writes, not before.
+    fn local(&mut self, mut at: i64, mut times: [i64; 3]) {
+        loop {
+            let is_replaced = self.is_replaced(at);
+            let next = self.inserts.peek();
+            let until = next.map(|next| if is_replaced { next.end } else { next.begin });
+            let all: i64 = times.iter().sum();
+            let taken = until.map_or(all, |until| (until - at).min(all));
+            let part = part(times, taken, is_replaced);
+            let [useful, io, mpi] = if is_replaced { [part[0], 0, 0] } else { part };
+            if useful + io + mpi > 0 {
+                self.into.push(Step::Local { useful, io, mpi });
+            }
+            if taken == all {
+                return;
+            }
+            at += taken;
+            times = std::array::from_fn(|state| times[state] - part[state]);
+        }
+    }
+
+    fn rest(self) {
+        self.inserts.for_each(|insert| insert.put(&self.own, self.into));
+    }
+}
+
+/// So much of time in several states. An output begins and ends in a call: next to these instants a
+/// rank computes outside.
+fn part([useful, io, mpi]: [i64; 3], taken: i64, is_replaced: bool) -> [i64; 3] {
+    let calls = io + mpi;
+    let useful = if is_replaced { (taken - calls).max(0) } else { useful.min(taken) };
+    let in_calls = i128::from(taken - useful);
+    let io = (i128::from(io) * in_calls / i128::from(calls.max(1))) as i64;
+    [useful, io, taken - useful - io]
 }
