@@ -50,7 +50,8 @@ fn rebuilt(text: &str, asked: &Asked) -> Option<Rebuilt> {
     let steps = steps(&case.trace, 1000).unwrap();
     let outputs = Outputs::of(&case.trace, &steps).unwrap();
     let files = &case.trace.tables.files;
-    outputs.by(asked, &steps, &[0, 0], files, &vec![true; files.len()])
+    let nodes = vec![0; case.trace.tables.ranks as usize];
+    outputs.by(asked, &steps, &nodes, files, &vec![true; files.len()])
 }
 
 fn ends(steps: &Steps) -> Vec<i64> {
@@ -114,7 +115,7 @@ fn where_each_has_one_piece_nobody_writes_for_others() {
 #[test]
 fn who_sends_much_waits_until_it_is_taken() {
     let text = SERIAL.replace("bytes=1000", "bytes=1001").replace("bytes=2000", "bytes=2002");
-    // 10 + 100.1 for the message; rank 1 is let go when rank 0 has it.
+    // 10 + 100.1 for the message; rank 1 is let go when it has gone.
     assert_eq!(ends_by(&text, &asked(Method::Serial)), [500 + 110 + 2002 + 100 + 300, 610]);
 }
 
@@ -321,4 +322,28 @@ runtime 2350
     // and closes. Rank 1 does not open, comes at 90, is let go at 400, and computes.
     let found = rebuilt(text, &asked(Method::Serial)).unwrap();
     assert_eq!(ends(&found.steps), [100 + 90 + 210 + 4000 + 1800 + 100, 400 + 900]);
+}
+
+#[test]
+fn who_sends_much_waits_until_it_is_asked_for_and_not_until_all_is_taken() {
+    // At 500 rank 0 asks both others for 2000 bytes each, and packs its own until 800. Rank 1 is
+    // there at 500, rank 2 at 900.
+    let text = "ranks 3
+runtime 8000
+0 0 100 open
+0 500 500 receive from=1 bytes=2000 as=A
+0 500 500 receive from=2 bytes=2000 as=B
+0 800 1100 wait A B
+0 1100 7100 write bytes=6000 distance=0
+0 7100 7200 close
+0 7200 8000 finalize
+1 500 700 send to=0 bytes=2000
+1 5000 8000 finalize
+2 900 1100 send to=0 bytes=2000
+2 3000 8000 finalize
+";
+    // A message takes 10 + 200, both 10 + 400. Rank 1 is let go at 710 and computes for 4300,
+    // rank 2 at 1110 and for 1900; rank 0 has all at 1310, writes until 7310 and closes.
+    let expected = [1310 + 6000 + 100, 710 + 4300, 1110 + 1900];
+    assert_eq!(ends_by(text, &asked(Method::Serial)), expected);
 }

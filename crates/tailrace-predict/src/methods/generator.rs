@@ -315,7 +315,8 @@ impl<'a> Generator<'a> {
     // --- what ranks do ---
 
     /// The others send, and the writer has it all when the last has come. `in_one`: it takes all of
-    /// it before it goes on.
+    /// it before it goes on. It has asked for it since it began with the output: who sends much
+    /// waits for that and for its own data to go, not for what the writer does besides.
     fn gather(&mut self, unit: &Unit, ranks: &[u32], writer: u32, in_one: bool) {
         let network = self.asked.network;
         let of =
@@ -325,16 +326,18 @@ impl<'a> Generator<'a> {
         if others.is_empty() {
             return;
         }
+        let moment = self.moment();
+        self.inserts[writer as usize].at_begin(Step::Mark { moment });
         let marks: Vec<_> = others.iter().map(|(rank, _)| self.mark(*rank)).collect();
         let sent = self.together(&marks);
         let all: i64 = others.iter().map(|(_, bytes)| bytes).sum();
         self.wait(writer, sent, if in_one { network.transfer(all) } else { 0 });
-        let taken = Awaited::Moment(self.mark(writer));
         for (rank, bytes) in others {
+            let transfer = network.transfer(bytes);
             if bytes > network.eager_limit_bytes {
-                self.wait(rank, taken, 0);
+                self.wait(rank, Awaited::Moment(moment), transfer);
             } else {
-                self.pause(rank, network.transfer(bytes));
+                self.pause(rank, transfer);
             }
         }
     }
@@ -391,11 +394,16 @@ impl<'a> Generator<'a> {
     }
 
     fn mark(&mut self, rank: u32) -> MomentId {
-        let moment = self.steps.moments;
-        self.steps.moments += 1;
-        self.steps.gathered.push(None);
+        let moment = self.moment();
         self.step(rank, Step::Mark { moment });
         moment
+    }
+
+    /// One that is yet to be marked.
+    fn moment(&mut self) -> MomentId {
+        self.steps.moments += 1;
+        self.steps.gathered.push(None);
+        self.steps.moments - 1
     }
 
     /// All of the moments.

@@ -39,6 +39,16 @@ impl Inserts {
         }
     }
 
+    /// Where the last one begins, before all that the rank does then.
+    pub(super) fn at_begin(&mut self, step: Step) {
+        if let Some(last) = self.list.pop() {
+            let Insert { family, begin, .. } = last;
+            let (steps, before, behind) = (0..0, vec![step], Vec::new());
+            self.list.push(Insert { family, begin, end: begin, steps, before, behind });
+            self.list.push(last);
+        }
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Insert> {
         self.list.iter()
     }
