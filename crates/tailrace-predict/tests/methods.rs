@@ -95,12 +95,13 @@ fn each_rank_writes_its_own() {
 }
 
 #[test]
-fn aggregators_write_what_all_have_exchanged() {
+fn aggregators_write_what_all_have_exchanged_and_nobody_goes_on_before() {
     // Rank 1 opens until 600; then both tell each other where their 2 × 16 bytes lie, two messages
     // of 10 and 3 for the bytes: 623. Rank 0 has all 2000 after 10 + 200, and two messages more:
-    // 853. It writes until 2853, closes and computes. Rank 1 closes.
+    // 853. It writes until 2853, and says so by two messages more; then both close, and rank 0
+    // computes.
     let between = Asked { piece_bytes: 999, ..asked(Method::Collective) };
-    assert_eq!(ends_by(SERIAL, &between), [2853 + 100 + 300, 623 + 100]);
+    assert_eq!(ends_by(SERIAL, &between), [2873 + 100 + 300, 2873 + 100]);
     assert_eq!(rebuilt(SERIAL, &between).unwrap().told.unplaced, 2000);
 }
 

@@ -205,7 +205,15 @@ impl<'a> Generator<'a> {
             return;
         }
         self.told.unplaced += self.unknown(unit).map(|one| one.bytes).sum::<i64>();
-        let firsts: Vec<u32> = self.groups(&ranks).into_iter().map(|group| group[0]).collect();
+        self.exchanged(unit, &ranks);
+    }
+
+    /// Some write for all, a buffer at a time. ROMIO lets nobody go before all is written, lest who
+    /// then writes alone come between reading and writing a buffer.
+    fn exchanged(&mut self, unit: &Unit, ranks: &[u32]) {
+        let network = self.asked.network;
+        let count = ranks.len() as u32;
+        let firsts: Vec<u32> = self.groups(ranks).into_iter().map(|group| group[0]).collect();
         for (rank, place) in firsts.iter().zip(0..) {
             for extent in &unit.region {
                 let mut number = 0;
@@ -217,6 +225,11 @@ impl<'a> Generator<'a> {
                     number += 1;
                 }
             }
+        }
+        let marks: Vec<_> = firsts.iter().map(|rank| self.mark(*rank)).collect();
+        let written = self.together(&marks);
+        for rank in ranks {
+            self.wait(*rank, written, network.meeting(count));
         }
     }
 
