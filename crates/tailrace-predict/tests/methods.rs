@@ -348,3 +348,28 @@ runtime 8000
     let expected = [1310 + 6000 + 100, 710 + 4300, 1110 + 1900];
     assert_eq!(ends_by(text, &asked(Method::Serial)), expected);
 }
+
+#[test]
+fn who_has_a_file_alone_meets_nobody_to_set_a_view() {
+    // Both write 1000 bytes; then rank 0 computes until 1500, rank 1 until 3000, both set a view,
+    // which ends at 3000, and compute for 1000 and 100.
+    let text = "ranks 2
+runtime 4000
+0 0 100 open
+0 500 { mpiio-write collective bytes=1000
+0 500 1000 write bytes=1000 distance=0
+0 1000 }
+0 1500 { mpiio-view collective
+0 3000 }
+0 4000 4000 finalize
+1 0 100 open
+1 500 { mpiio-write collective bytes=1000
+1 500 1000 write bytes=1000 distance=1000
+1 1000 }
+1 3000 { mpiio-view collective
+1 3000 }
+1 3100 4000 finalize
+";
+    let expected = [100 + 400 + 1000 + 500 + 1000, 100 + 400 + 1000 + 2000 + 100];
+    assert_eq!(ends_by(text, &asked(Method::FilePerRank)), expected);
+}

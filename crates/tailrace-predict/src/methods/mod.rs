@@ -41,8 +41,12 @@ use crate::simulate::{Method, Network};
 use crate::steps::Steps;
 use families::Families;
 use generator::Generator;
+use notes::Note;
 use rewriting::Dropped;
 use units::Unit;
+
+/// The family of an insert that writes nothing.
+const NO_OUTPUT: u32 = u32::MAX;
 
 /// Which method, and what it takes beside the file system.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +67,8 @@ pub struct Outputs {
     begins: Vec<Vec<i64>>,
     /// By rank: the numbers of its file calls that move no data.
     others: Vec<Vec<u32>>,
+    /// By rank: its collective calls about a family's files that move no data, from when to when.
+    meetings: Vec<Vec<(u32, (i64, i64))>>,
 }
 
 /// A run with another method.
@@ -86,8 +92,9 @@ impl Outputs {
         let stretches = (0..notes.len() as u32).into_par_iter().zip(&notes).map(of_rank).collect();
         let units = units::units(&notes, stretches, &families);
         let others = steps.ranks.iter().map(|rank| rewriting::others(&rank.calls)).collect();
+        let meetings = notes.iter().map(|notes| meetings(notes, &families)).collect();
         let begins = replay::begins(steps, &mut Scaled::all(1.));
-        Ok(Self { families, units, begins, others })
+        Ok(Self { families, units, begins, others, meetings })
     }
 
     /// The steps with another method for all files that `moves` says. None where ranks would then
@@ -126,11 +133,23 @@ impl Outputs {
             let about = self.about(generator.steps, family, &dropped);
             rewriting::open_and_close(&mut generator, family, &about, &mut dropped);
         }
+        if matches!(asked.method, Some(Method::Serial | Method::FilePerRank)) {
+            self.part(&mut generator, &changed);
+        }
         let Generator { inserts, targets, told, .. } = generator;
         rewriting::rewrite(&mut steps, original, &self.begins, inserts, &dropped);
         let more = targets.more.iter().map(|(file, rank)| own(&files[*file as usize], *rank));
         let files = files.iter().cloned().chain(more).collect();
         replay::is_possible(&steps).then_some(Rebuilt { steps, files, told })
+    }
+
+    /// Who has a file alone meets nobody to open it or to set a view.
+    fn part(&self, generator: &mut Generator<'_>, changed: &[bool]) {
+        for (inserts, meetings) in generator.inserts.iter_mut().zip(&self.meetings) {
+            for (_, span) in meetings.iter().filter(|(family, _)| changed[*family as usize]) {
+                inserts.begin(NO_OUTPUT, *span);
+            }
+        }
     }
 
     /// By rank: the calls on the family's files that move no data and are still made.
@@ -155,6 +174,11 @@ impl Outputs {
         }
         changed
     }
+}
+
+fn meetings(notes: &[Note], families: &Families) -> Vec<(u32, (i64, i64))> {
+    let family = |note: &Note| Some((families.find(note.about?)?, (note.begin, note.end)));
+    notes.iter().filter_map(family).collect()
 }
 
 /// The file of a rank, in place of one of all.

@@ -62,6 +62,8 @@ pub(super) struct Note {
     pub begin: i64,
     pub end: i64,
     pub what: What,
+    /// The file of a collective call of MPI-IO that moves no data, such as one that sets a view.
+    pub about: Option<u32>,
 }
 
 impl Note {
@@ -119,7 +121,8 @@ fn of_thread(trace: &dyn Trace, location: usize, rank: u32) -> Result<Vec<Note>,
                 entered.push(what.map(|_| notes.len()));
             }
             if let Some(what) = what {
-                notes.push(Note { begin: clip(event.begin), end: clip(event.end), what });
+                let (begin, end) = (clip(event.begin), clip(event.end));
+                notes.push(Note { begin, end, what, about: about(&shape.operation) });
             }
         }
     }
@@ -194,6 +197,11 @@ impl Reader<'_> {
         *next += 1;
         *next - 1
     }
+}
+
+fn about(operation: &Operation) -> Option<u32> {
+    let call = operation.file().filter(|call| call.collective.is_some())?;
+    (!matches!(call.kind, FileKind::Read | FileKind::Write)).then_some(call.file)
 }
 
 fn channel(envelope: &Envelope, from: u32, to: u32) -> Channel {

@@ -229,6 +229,7 @@ impl Case {
                 "open" => FileKind::Open,
                 "close" => FileKind::Close,
                 "seek" => FileKind::Seek,
+                "view" => FileKind::View,
                 other => panic!("unknown call {other}"),
             },
             layer: if name.contains('-') { Layer::MpiIo } else { Layer::Posix },
