@@ -90,10 +90,10 @@ impl RunSteps {
     /// What each rank would do that writes by another method, to be replayed on a model: calls that
     /// it does not make as measured take no time otherwise. `method` is that of `simulate`, or
     /// None: as each output was made, but where each rank wrote its own or several wrote for others,
-    /// which stay. `latency`, `byte` and `eager_limit_bytes` are those of `simulate`; `aggregators`: so many ranks write, otherwise one
-    /// a node; `piece_bytes`: where it is not known which bytes of a file are a rank's they lie in
-    /// pieces of so many, otherwise in one; only files below `directory` are written by it, where
-    /// one is given; `ranks_per_node` is that of `replay`.
+    /// which stay. `latency`, `byte` and `eager_limit_bytes` are those of `simulate`; `aggregators`:
+    /// so many ranks write, otherwise one a node; `piece_bytes`: where it is not known which bytes
+    /// of a file are a rank's they lie in pieces of so many, otherwise in one; only files below
+    /// `directory` are written by it, where one is given; `ranks_per_node` is that of `replay`.
     ///
     /// Returns the steps and {"bytes": so many are written by the method, "unplaced_bytes": of which
     /// it is not known where they lie, "apart_bytes": that several ranks wrote who cannot be told to

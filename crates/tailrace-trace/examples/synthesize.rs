@@ -163,9 +163,8 @@ fn test_loop(rank: &mut Rank, events: u64) -> Written {
     Ok(())
 }
 
-/// Steps of 12 events: halo exchange with both neighbours on a ring, Waitall, Allreduce, and a
-/// collective write with its pwrite inside.
-/// What a step of the mix is made of.
+/// What a step of the mix is made of, 12 events: halo exchange with both neighbours on a ring and
+/// Waitall, two pwrites, two Allreduces, and a collective write with its pwrite inside.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Piece {
     Halo,

@@ -299,6 +299,7 @@ class Run:
         self._waited = waited or {}
         self._knows_files = knows_files
         self._ideals_ns: dict[tuple[float, Way | None, Moving | None], int] = {}
+        self._missed_ns: dict[Change, int] = {}
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
         self._outputs = Outputs(self._steps, printable(path.name), eager_limit_bytes)
         self.measured_s = to_seconds(self._steps.runtime_ns)
@@ -343,8 +344,10 @@ class Run:
         steps = self._outputs.as_made(change.moving)
         if steps is None:
             return 0.0
-        recorded, rebuilt = (self._replay(kept, steps=each) for each in (None, steps))
-        return to_seconds(recorded["runtime_ns"]) - to_seconds(rebuilt["runtime_ns"])
+        if kept not in self._missed_ns:  # found twice by two threads it is the same
+            recorded, rebuilt = (self._replay(kept, steps=each) for each in (None, steps))
+            self._missed_ns[kept] = recorded["runtime_ns"] - rebuilt["runtime_ns"]
+        return to_seconds(self._missed_ns[kept])
 
     def ranked(self, changes: Iterable[Change]) -> list[Prediction]:
         """The predictions, the largest gain first."""

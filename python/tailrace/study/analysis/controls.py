@@ -62,9 +62,9 @@ def control_findings(study: Measured, table: Layout) -> Iterator[StudyFinding]:
     found = controlled(study)
     if found is None or not study.response.is_time:
         return
-    factor, controls = found
+    (factor, controls), values = found, typical_values(table)
     for control in controls:
-        shares = _shares(typical_values(table), factor.name, control)
+        shares = _shares(values, factor.name, control)
         if shares:
             yield _finding(study, factor, control, shares)
 
