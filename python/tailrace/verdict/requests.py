@@ -64,8 +64,9 @@ OTHERS = {
     "ftell": frozenset({"ftell", "ftello", "ftello64", "fgetpos", "fgetpos64"}),
     "seek": frozenset({"lseek", "lseek64", "fseek", "fseeko", "fseeko64", "rewind", "fsetpos"}),
 }
-NEARLY_ALL = 0.8
-# Calls are not named after what so few of them are.
+# Calls of a kind are named after what so many of them are, or so much of their time is.
+NAMED_SHARE = 0.8
+# And not after what so few of them are.
 RARE = 0.01
 MPIIO_CALL = re.compile(
     "MPI_File_(?P<begins>i?)(?P<kind>read|write)((?P<shared>_shared|_ordered)|(_at)?(?P<all>_all)?)"
@@ -184,7 +185,7 @@ def noun_of(kind: str, functions: dict[str, Any], calls: int) -> str:
     of the kind."""
     groups = _GROUPS.get(kind, {})
     told = sum(calls_of_functions(functions, names) for names in groups.values())
-    if told < NEARLY_ALL * calls:
+    if told < NAMED_SHARE * calls:
         return KINDS[kind][1]
     named = set(map(str, functions["name"]))
     if kind == "truncate":
@@ -276,7 +277,7 @@ def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
     longest = sorted((word for word in groups if groups[word][0]), key=lambda w: -groups[w][1])
     for words in (longest[:1], longest[:2] if kind == "other" else ()):
         made, spent_ns = (sum(groups[word][i] for word in words) for i in (0, 1))
-        if words and calls >= made and time_ns >= spent_ns >= NEARLY_ALL * time_ns:
+        if words and calls >= made and time_ns >= spent_ns >= NAMED_SHARE * time_ns:
             return " and ".join(_made(word, *groups[word]) for word in words)
     noun = noun_of(kind, functions, calls)
     if kind not in MOVING_KINDS:
@@ -292,7 +293,7 @@ def _removals_apart(functions: dict[str, Any]) -> dict[str, frozenset[str]]:
     whole = sums_of(functions, OTHERS["removal"])[1]
     kinds = {"rmdir": _OF_DIRECTORIES, "removal": OTHERS["removal"] - _OF_DIRECTORIES}
     longest = max(kinds, key=lambda word: sums_of(functions, kinds[word])[1])
-    if sums_of(functions, kinds[longest])[1] < NEARLY_ALL * whole:
+    if sums_of(functions, kinds[longest])[1] < NAMED_SHARE * whole:
         return OTHERS
     only = {"removal": (longest, kinds[longest])}
     return dict(only.get(word, (word, names)) for word, names in OTHERS.items())

@@ -22,7 +22,7 @@ OF_FILE = 0.9
 # A routine that is entered once, or that takes nearly the whole run, or in which nearly all of the
 # program's MPI calls are, is the program rather than its output.
 FEWEST_ENTRIES = 2
-NEARLY_ALL = 0.9
+OF_PROGRAM = 0.9
 # One in which more ranks than that receive data is a step of the computation: outputs are collected
 # by few.
 MOST_RECEIVERS = 0.5
@@ -175,8 +175,8 @@ class Routines:
         if routine is None or routine.entries < FEWEST_ENTRIES:
             return False
         return (
-            self.share(routine.total_ns) < NEARLY_ALL
-            and routine.mpi_calls <= NEARLY_ALL * self.all_mpi_calls
+            self.share(routine.total_ns) < OF_PROGRAM
+            and routine.mpi_calls <= OF_PROGRAM * self.all_mpi_calls
             and (self.evidence.ranks == 1 or routine.receivers <= MOST_RECEIVERS * routine.ranks)
             and routine.moves[way] >= MOST_ENTRIES
             and self.bytes_from[name] * 1e9 >= SLOWEST_BYTES_PER_S * routine.useful_ns
