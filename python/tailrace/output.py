@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from tailrace.errors import TailraceError
-from tailrace.names import shown_path
+from tailrace.names import printable, shown_path
 
 # The version of every JSON document that Tailrace prints or stores (docs/schema).
 SCHEMA = 1
@@ -29,6 +29,16 @@ def json_line(value: object) -> str:
 
 def print_json(value: object) -> None:
     click.echo(json_text(value))
+
+
+def no_directory(path: Path, choose: str, about: str = "") -> TailraceError:
+    """What is said of a path that files are to be made below, and that is not a directory.
+    `choose`: the option by which another is chosen."""
+    shown, other = printable(str(path)), f"choose another with {choose}"
+    if path.exists():
+        return TailraceError(f"{about}{shown} is not a directory", other)
+    hint = f"mount it or create it, or {other}"
+    return TailraceError(f"{about}there is no directory {shown}", hint)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ import click
 
 from tailrace.engine import Collectives
 from tailrace.errors import TailraceError
-from tailrace.names import printable
+from tailrace.names import printable, shown_path
 from tailrace.terminal import tell
 
 
@@ -28,7 +28,29 @@ class _Path(click.Path):
         return super().convert(value, param, ctx)
 
 
+class _Page(_Path):
+    """A page that is to be written. A name that promises another format is refused, not filled with
+    HTML."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(super().convert(value, param, ctx))
+        if (hint := NO_PAGES.get(path.suffix.lower())) is not None:
+            raise TailraceError(f"{shown_path(path)}: a page is HTML, and no other format", hint)
+        return path
+
+
+# What a page is not, by suffix, and how to come by that.
+NO_PAGES = {
+    ".pdf": "name it page.html; a browser prints it to a PDF",
+    ".json": "--json prints the numbers",
+    ".txt": "without -o the report is printed: `> FILE` behind the command writes it to a file",
+    **dict.fromkeys(
+        (".csv", ".parquet", ".xlsx", ".png", ".svg", ".jpg", ".jpeg"),
+        "name it page.html; docs/tutorial/python.md has tables and pictures for Python",
+    ),
+}
 PATH = _Path(path_type=Path)
+PAGE = _Page(path_type=Path)
 # The exit statuses of every verb; those of programs that cannot be started are in capture/run.py.
 DONE, BAD, WRONG_USE, STOPPED = 0, 1, 2, 130
 # What a write to a standard output that takes no more fails with.

@@ -90,8 +90,11 @@ def test_a_study_as_an_object(done: Path) -> None:
 
 
 def test_what_is_no_study_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TailraceError, match=r"plan.json cannot be read: No such file"):
+    with pytest.raises(TailraceError, match=rf"^{tmp_path}: there is no study here"):
         tailrace.open_study(tmp_path)
+    for plan in ("[]", '{"name": "of another tool"}'):
+        (tmp_path / "plan.json").write_text(plan)
+        assert "plan.json is not the plan of a study" in study("report", tmp_path).stderr
     (tmp_path / "plan.json").write_text("{")
     assert "is not valid JSON" in study("report", tmp_path).stderr
     (tmp_path / "plan.json").write_text('{"schema": 99}')

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
+from tailrace.output import no_directory
 
 NOTES = ("plan", "records", "output")
 
@@ -62,10 +63,7 @@ def _own(parent: Path, prefix: str, option: str) -> Path:
     """Its parent is not created: a file system that is not mounted would become a directory of
     another."""
     if not parent.is_dir():
-        raise TailraceError(
-            f"there is no directory {printable(str(parent))}",
-            f"mount it or create it, or choose another with {option}",
-        )
+        raise no_directory(parent, option)
     try:
         return Path(tempfile.mkdtemp(prefix=prefix, dir=parent.absolute()))
     except OSError as error:

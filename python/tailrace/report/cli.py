@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tailrace.engine import Collectives, ReplayOptions
-from tailrace.usage import PATH, only_with, replay_options
+from tailrace.usage import PAGE, PATH, only_with, replay_options
 
 
 @click.command()
@@ -16,7 +16,7 @@ from tailrace.usage import PATH, only_with, replay_options
     is_flag=True,
     help="Print the numbers as JSON (docs/schema/report.json, reports.json).",
 )
-@click.option("-o", "page", type=PATH, help="Write one self-contained HTML page; - is stdout.")
+@click.option("-o", "page", type=PAGE, help="Write one self-contained HTML page; - is stdout.")
 @replay_options
 @click.option(
     "--label",

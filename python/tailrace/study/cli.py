@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tailrace import extras
-from tailrace.usage import PATH, Commands, Duration
+from tailrace.usage import PAGE, PATH, Commands, Duration
 
 
 @click.group(
@@ -104,7 +104,7 @@ def block(directory: Path, number: int, **options: Any) -> None:
     is_flag=True,
     help="Print JSON (docs/schema/study-report.json).",
 )
-@click.option("-o", "page", type=PATH, help="Write a self-contained HTML page.")
+@click.option("-o", "page", type=PAGE, help="Write a self-contained HTML page.")
 def report(directories: tuple[Path, ...], as_json: bool, page: Path | None) -> None:
     """Report what the study in DIR found; with DIR2, compare the two."""
     extras.need("study", "studies")

@@ -143,15 +143,27 @@ def workload_file(store: Store, loaded: Loaded) -> Path | None:
 
 def stored(store: Store) -> Plan:
     """The plan of a directory, for who only reads it or goes on with it."""
+    if not store.has(PLAN):
+        raise _no_study(f"{printable(str(store.directory))}: there is no study here")
     values = store.read_json(PLAN)
-    if values.get("schema") != SCHEMA:
+    if not isinstance(values, dict) or "schema" not in values:
+        raise _no_study(f"{printable(str(store.directory / PLAN))} is not the plan of a study")
+    if values["schema"] != SCHEMA:
         raise TailraceError(
             f"{printable(str(store.directory / PLAN))} has schema"
-            f" {printable(repr(values.get('schema')))}; this version of Tailrace reads {SCHEMA}",
+            f" {printable(repr(values['schema']))}; this version of Tailrace reads {SCHEMA}",
             "pip install --upgrade tailrace",
         )
     loaded = loader.load(store.directory / STUDY, values["size"] or None, values["changes"])
     return _plan(store, loaded, values)
+
+
+def _no_study(sentence: str) -> TailraceError:
+    return TailraceError(
+        sentence,
+        "give the directory of a study, as made by `tailrace study run`; "
+        "`tailrace report` reads traces",
+    )
 
 
 def _same(store: Store, loaded: Loaded, seed: int | None) -> dict[str, Any]:

@@ -99,9 +99,7 @@ class Store:
             return json.loads(path.read_text("utf-8"))
         except OSError as error:
             raise TailraceError(
-                f"{printable(str(path))} cannot be read: {error.strerror}",
-                "give the directory of a study, as made by `tailrace study run`; "
-                "`tailrace report` reads traces",
+                f"{printable(str(path))} cannot be read: {error.strerror}"
             ) from None
         except ValueError as error:
             raise TailraceError(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
+from tailrace.output import no_directory
 from tailrace.study.definition.model import StudyDefinition, Target
 from tailrace.study.running import leftovers
 from tailrace.study.running.testbed import mount_of
@@ -46,10 +47,7 @@ class Targets:
         """
         for name, path in self.directories.items():
             if not path.is_dir():
-                raise TailraceError(
-                    f"target {name}: there is no directory {printable(str(path))}",
-                    f"mount it or create it, or choose another with --target {name}=DIRECTORY",
-                )
+                raise no_directory(path, f"--target {name}=DIRECTORY", f"target {name}: ")
             try:
                 with tempfile.TemporaryFile(dir=path) as file:
                     file.write(b"\0" * 4096)
