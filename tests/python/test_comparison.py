@@ -67,6 +67,17 @@ def test_a_second_part_of_the_difference_is_named_too():
     assert "useful time goes from 4.00 s to 3.00 s and time lost to the network goes" in text
 
 
+def test_how_much_less_is_moved_is_said_whatever_the_time_is_lost_to():
+    """Ranks that share cores wait for each other's copies: that is the wait for processors."""
+    before, after = run(4, write(SECOND, DATA, 671 * MB, 100)), run(3, written(1))
+    assert said(before, after).endswith("; before writes 1.34 GB, after 200 MB.")
+    slower = run(6, write(SECOND, DATA, 671 * MB, 100))
+    assert said(run(4, written(1)), slower).endswith("; before writes 200 MB, after 1.34 GB.")
+    alike = run(4, write(SECOND, DATA, 671 * MB, 100)), run(4, written(1))
+    assert said(*alike).endswith("5.00 s and 5.00 s; before writes 1.34 GB, after 200 MB.")
+    assert "writes" not in said(run(4, written(1)), run(6, write(SECOND, DATA, 110 * MB, 100)))
+
+
 def test_what_does_the_same_may_differ_by_chance():
     chance = "two single runs may differ so much by chance."
     assert said(run(4, written(1)), run(4.3, written(1))).endswith(chance)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tailrace.labels import differences_of
 from tailrace.names import base_name, printable
-from tailrace.units import NANOSECONDS_PER_SECOND, percent, seconds
+from tailrace.units import NANOSECONDS_PER_SECOND, byte_count, percent, seconds
 from tailrace.verdict.efficiencies import by_key
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence
 from tailrace.verdict.explanations import PARTS
@@ -23,6 +23,8 @@ SAME_SHARE = 0.02
 BY_CHANCE = 0.1
 # A second part, and what changes the other way, are worth a word from such a share of it on.
 AGAINST = 0.25
+# Runs move as much with files where no more than this is between them.
+NOTABLE_BYTES = 1_000_000
 # Calls of a kind explain what changed in all of them with so much of it.
 MOST_OF_CHANGE = 0.5
 # The parts of the run time that are about file calls.
@@ -134,7 +136,8 @@ def sentence(first: dict[str, Any], second: dict[str, Any], labels: tuple[str, s
     both = f"{seconds(whole.first)} and {seconds(whole.second)}"
     if abs(whole.change) <= SAME_SHARE * max(whole.first, 1e-12):
         same = f"{labels[0]} and {labels[1]} take the same time within 2 %: {both}"
-        return f"{same}{_evened_out(parts, whole.first, labels)}."
+        evened = _evened_out(parts, whole.first, labels)
+        return f"{same}{evened}{_amounts(first, second, labels)}."
     sign = 1 if whole.change > 0 else -1
     most, more, *_ = sorted(parts, key=lambda part: -sign * part.change)
     because = [most] + [more] * (sign * more.change >= AGAINST * abs(whole.change))
@@ -147,6 +150,7 @@ def sentence(first: dict[str, Any], second: dict[str, Any], labels: tuple[str, s
         f" {' and '.join(_goes(part) for part in because)}"
         f"{_calls(first, second, labels, sign) if in_files else ''}"
         f"{_although(parts, whole, sign)}"
+        f"{_amounts(first, second, labels)}"
         f"{_chance(first, second, whole, most.name == 'processors')}."
     )
 
@@ -190,6 +194,23 @@ def _calls(
     if made[0] == "none":  # who has them is said first
         made, labels = made[::-1], labels[::-1]
     return f" ({made[0]} in {labels[0]}, {made[1]} in {labels[1]})"
+
+
+def _amounts(first: dict[str, Any], second: dict[str, Any], labels: tuple[str, str]) -> str:
+    """`; before reads 671 MB, after 83.9 MB`: whatever part of the run time that is in, as ranks
+    that share cores wait for each other's copies."""
+    verbs = {"bytes read": "reads", "bytes written": "writes"}
+    uses = [use for use in file_use(first, second) if use.name in verbs]
+    differing = [
+        use
+        for use in uses
+        if abs(use.change) >= max(AGAINST * max(use.first, use.second), NOTABLE_BYTES)
+    ]
+    return "".join(
+        f"; {labels[0]} {verbs[use.name]} {byte_count(use.first)}, {labels[1]}"
+        f" {byte_count(use.second)}"
+        for use in differing
+    )
 
 
 def _chance(
