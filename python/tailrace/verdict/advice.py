@@ -161,6 +161,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "name them so that they need not be looked for",
         "seeks": "read and write with pread and pwrite instead of seeking; a stream reads its "
         "buffer again after each seek: read the file once into memory, or sort by offset",
+        "seeks that ask": "such a seek asks the file system, for a file's end (SEEK_END) or its "
+        "holes (SEEK_HOLE, SEEK_DATA): keep the answer, or ask before the file is written to, as "
+        "some file systems must store what is new first",
         "slow open": "write to a new name where old contents are only replaced: to empty a large "
         "file takes time; else look at what looks up names there",
         "asynchronous": "hand them over earlier, or give the program more work before it waits: "

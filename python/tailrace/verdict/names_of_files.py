@@ -36,6 +36,8 @@ FEW_REQUESTS = 4
 MANY_FILES = 100
 # An open that takes so long does more than to find a name.
 SLOW_OPEN_NS = 1_000_000
+# A seek that takes so long asks the file system: for the end, for data or for holes.
+ASKING_SEEK_NS = 5_000
 SMALL_FILE_BYTES = 1_000_000
 # A library that opens a file and closes it may set its size at both.
 CUTS_OF_AN_OPEN = 2
@@ -104,7 +106,8 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     if "other" in kinds and spent["other"] >= enough_ns:
         return "other"
     if kinds[0] == "other":
-        return "seeks" if spent["seeks"] >= enough_ns else "neither"
+        asking = "seeks that ask" if _seeks_ask(functions, enough_ns) else "seeks"
+        return asking if spent["seeks"] >= enough_ns else "neither"
     if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and use.calls("open") < REOPENED:
         return "slow open"
     if kinds[0] != "truncate":
@@ -113,6 +116,12 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
         return "opened anew"
     allocations = calls_of_functions(functions, LENGTHS["allocation"])
     return "allocated" if allocations >= CAUSE_SHARE * use.calls("truncate") else "cut"
+
+
+def _seeks_ask(functions: dict[str, Any], enough_ns: float) -> bool:
+    """Whether seeks of descriptors are what takes the time, and more than to set a number."""
+    calls, time_ns = sums_of(functions, ("lseek", "lseek64"))
+    return time_ns >= max(enough_ns, ASKING_SEEK_NS * calls)
 
 
 def _asynchronous(evidence: Evidence) -> Cause | None:
