@@ -97,6 +97,14 @@ def test_calls_wait_for_what_is_on_its_way() -> None:
     assert (cache.drains, cache.end_drains, cache.behind_writes) == (("look_up",), False, ("read",))
 
 
+def test_making_a_file_is_told_from_opening_it() -> None:
+    """On a network file system it takes five times as long: what lies between is neither."""
+    model = fitted(create=5e-3, open=1e-3).model
+    calls = [("create", 0, 0, 0), ("open", 0, 0, 0), ("open", 1, 0, 0)]
+    taken = [to_seconds(time) for time in engine.model_times(model.parameters(), calls)]
+    assert taken == pytest.approx([5e-3, 1e-3, 1e-3])
+
+
 @pytest.mark.parametrize(
     ("again_s", "after_s", "rereads"),
     [

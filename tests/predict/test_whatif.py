@@ -14,7 +14,7 @@ import pytest
 
 import tailrace
 from tailrace.predict import command
-from tailrace.predict.model import load
+from tailrace.predict.model import Quantity, load
 from tailrace.predict.whatif import COMPUTATION, RUN_TO_RUN, Change, Prediction, Run, usual
 
 from ..python.test_report import check_schema
@@ -108,6 +108,29 @@ def test_a_model_is_asked_for_each_call(trace, times, tmp_path) -> None:
     found, *_ = predicted_ns(Run(trace), Change(target=model))
     expected = runtime - io + WRITES * 2_000_000
     assert found == pytest.approx(expected, abs=50_000)
+
+
+MAKER = """
+import os
+for _ in range(3):
+    os.close(os.open("output", os.O_CREAT | os.O_WRONLY, 0o600))
+os.unlink("output")
+os.close(os.open("output", os.O_CREAT | os.O_WRONLY, 0o600))
+"""
+
+
+def test_files_are_made_by_the_first_open_that_may(tmp_path: Path) -> None:
+    """Two of four opens make the file, for 1 s each; the others take 1 ms."""
+    command = [TAILRACE, "run", "--no-report", "-o", "trace", "--", sys.executable, "-c", MAKER]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    run = Run(next((tmp_path / "trace").glob("*.tailrace")))
+    model = load(written(tmp_path, toml(open="1e-3")))
+    calls = model.calls.model_copy(update={"create": Quantity(value=1, low=1, high=1)})
+    makes, free = model.model_copy(update={"calls": calls}), load(written(tmp_path, toml()))
+    slow, nothing = (
+        predicted_ns(run, Change(target=each, directory=tmp_path))[0] for each in (makes, free)
+    )
+    assert slow - nothing == pytest.approx(2_002_000_000, abs=1000)
 
 
 READER = """

@@ -101,10 +101,13 @@ impl FileSystem for Overlapped<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tailrace_replay::program::Naming;
+
     use super::*;
 
     fn call(access: Access, begin: i64, end: i64, bytes: u64) -> FileCall {
-        FileCall { begin, end, access, file: 0, bytes, offset: None }
+        let naming = Naming::Stays;
+        FileCall { begin, end, access, naming, file: 0, bytes, offset: None }
     }
 
     #[test]

@@ -127,11 +127,14 @@ impl FileSystem for Merged<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tailrace_replay::program::Naming;
+
     use super::*;
     use crate::Scaled;
 
     fn call(access: Access, offset: i64, bytes: u64, time: i64) -> FileCall {
-        FileCall { begin: 0, end: time, access, file: 0, bytes, offset: Some(offset) }
+        let naming = Naming::Stays;
+        FileCall { begin: 0, end: time, access, naming, file: 0, bytes, offset: Some(offset) }
     }
 
     fn ends(size: u64, by_itself: f64, calls: &[FileCall]) -> Vec<i64> {

@@ -12,7 +12,7 @@
 //! may take all calls on names.
 
 use tailrace_replay::Access;
-use tailrace_replay::program::FileCall;
+use tailrace_replay::program::{FileCall, Naming};
 
 use crate::by_file::{ByFile, place};
 use crate::extents::Extents;
@@ -26,6 +26,8 @@ use crate::servers::{Load, Room, Servers, Ways};
 pub struct Parameters {
     /// By [`Access`]: what a call takes by itself. Of reads and writes: beyond their bytes.
     pub calls: [f64; Access::KINDS],
+    /// … and an open that makes the file.
+    pub create: f64,
     /// … and a read from the client's cache.
     pub cached_read: f64,
     /// What a write takes more that does not begin where the file's last one ended.
@@ -125,6 +127,8 @@ pub struct Modelled<'a> {
     /// Until when the service for names is busy.
     named: f64,
     files: ByFile<File>,
+    /// By file: whether it is known to be there.
+    are_there: Vec<bool>,
     /// By node.
     writers: Vec<Writer>,
     /// By rank: the file to which it wrote last, until it locks or unlocks that.
@@ -177,6 +181,7 @@ impl<'a> Modelled<'a> {
             locking: locks.map(|locks| Locking::new(locks, servers)),
             named: 0.,
             files: ByFile::default(),
+            are_there: Vec::new(),
             writers: Vec::new(),
             unlocked: Vec::new(),
         }
@@ -266,7 +271,7 @@ impl<'a> Modelled<'a> {
     fn other(&mut self, asked: &Asked<'_>) -> f64 {
         let Parameters { drains, rereads, synchronize_clean, metadata, .. } = *self.parameters;
         let Asked { node, now, call, together, .. } = *asked;
-        let after_write = self.after_write(asked);
+        let alone = self.alone(call) + self.after_write(asked);
         let file = self.files.of(node, call.file);
         match call.access {
             Access::Open => file.open += 1,
@@ -282,10 +287,8 @@ impl<'a> Modelled<'a> {
         if let Some(from) = call.drops().filter(|_| file.drained <= now) {
             file.known.cut(from);
         }
-        let mut cost = self.parameters.calls[call.access as usize] + after_write;
-        if call.access == Access::Synchronize && !std::mem::take(&mut file.is_dirty) {
-            cost = synchronize_clean;
-        }
+        let is_clean = call.access == Access::Synchronize && !std::mem::take(&mut file.is_dirty);
+        let cost = if is_clean { synchronize_clean } else { alone };
         let waits = drains[call.access as usize] || call.access == Access::Synchronize;
         let begin = if waits { now.max(file.drained) } else { now };
         if metadata > 0. && call.access != Access::Synchronize {
@@ -293,6 +296,18 @@ impl<'a> Modelled<'a> {
             return self.named.max(begin + cost);
         }
         begin + cost
+    }
+
+    /// What the call takes by itself, of its kind and by whether it makes its file.
+    fn alone(&mut self, call: &FileCall) -> f64 {
+        let is_there = place(&mut self.are_there, call.file);
+        let makes = call.naming == Naming::Made && !*is_there;
+        match call.naming {
+            Naming::Stays => {}
+            Naming::Found | Naming::Made => *is_there = true,
+            Naming::Gone => *is_there = false,
+        }
+        if makes { self.parameters.create } else { self.parameters.calls[call.access as usize] }
     }
 
     /// What a lock takes more as it follows a write of its rank.

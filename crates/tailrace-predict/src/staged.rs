@@ -67,11 +67,14 @@ impl FileSystem for Staged<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tailrace_replay::program::Naming;
+
     use super::*;
     use crate::Scaled;
 
     fn call(access: Access, file: u32, begin: i64, end: i64) -> FileCall {
-        FileCall { begin, end, access, file, bytes: 1, offset: None }
+        let naming = Naming::Stays;
+        FileCall { begin, end, access, naming, file, bytes: 1, offset: None }
     }
 
     /// Near, calls take a tenth. A write of 100 is over after 10; the mover has it from 10 to 110,

@@ -7,17 +7,17 @@ use tailrace_predict::{
     FileSystem, Granularity, Locks, Modelled, Parameters, Rereads, Servers, served,
 };
 use tailrace_replay::Access;
-use tailrace_replay::program::FileCall;
+use tailrace_replay::program::{FileCall, Naming};
 
 /// What the calls of one process take by a model, one after another, ns: each is (kind, file,
 /// offset, bytes), the kind one of "read", "write", "open", "close", "look_up", "synchronize",
-/// "lock", "truncate", "other".
+/// "lock", "truncate", "other", or "create", an open that makes the file.
 ///
 /// The model's keys are those of `Parameters` in the crate tailrace-predict: "calls" by kind,
 /// "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write" and
 /// "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in bytes;
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
-/// "never", "while_open" or "always". They may be left out: "link" in ns a byte; "servers", {"count",
+/// "never", "while_open" or "always". They may be left out: "create" in ns; "link" in ns a byte; "servers", {"count",
 /// "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
 /// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" in ns, "whole_pages" bool.
 /// Raises KeyError, TypeError and ValueError for others.
@@ -39,9 +39,12 @@ type Call = (String, u32, i64, u64);
 
 /// Where it stands in time is not known yet.
 fn file_call((kind, file, offset, bytes): &Call) -> PyResult<FileCall> {
-    let access = access(kind)?;
+    let (access, naming) = match kind.as_str() {
+        "create" => (Access::Open, Naming::Made),
+        other => (access(other)?, Naming::Stays),
+    };
     let offset = access.direction().map(|_| *offset);
-    Ok(FileCall { begin: 0, end: 0, access, file: *file, bytes: *bytes, offset })
+    Ok(FileCall { begin: 0, end: 0, access, naming, file: *file, bytes: *bytes, offset })
 }
 
 /// When each rank is done with its calls by a model, ns: lists of calls as in `model_times`, and by
@@ -114,6 +117,8 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
     };
     Ok(Parameters {
         calls: costs,
+        create: optional(model, "create", |time| time.extract())?
+            .unwrap_or(costs[Access::Open as usize]),
         cached_read: number("cached_read")?,
         scattered_write: number("scattered_write")?,
         synchronize_clean: number("synchronize_clean")?,

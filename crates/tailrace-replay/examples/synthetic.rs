@@ -188,6 +188,7 @@ fn write() -> Shape {
         error: 0,
         collective: None,
         progress: Progress::Blocking,
+        creates: false,
         appends: false,
         opaque: false,
     };

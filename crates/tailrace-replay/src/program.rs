@@ -2,7 +2,7 @@
 //! calls between them. All of it is in memory, so memory grows with the trace.
 
 use rayon::prelude::*;
-use tailrace_trace::event::{FileKind, Operation, Part};
+use tailrace_trace::event::{self, FileKind, Operation, Part};
 use tailrace_trace::offsets::Follower;
 use tailrace_trace::tables::Place;
 use tailrace_trace::{Batch, Tables, Trace, TraceError};
@@ -43,11 +43,25 @@ pub struct RankProgram {
     pub io: i64,
 }
 
+/// What becomes of a file's name by a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    #[default]
+    Stays,
+    /// The file was there when it was opened.
+    Found,
+    /// It is made, if it is not there.
+    Made,
+    /// It is removed, or called something else.
+    Gone,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct FileCall {
     pub begin: i64,
     pub end: i64,
     pub access: Access,
+    pub naming: Naming,
     /// Index into the trace's files.
     pub file: u32,
     pub bytes: u64,
@@ -94,6 +108,17 @@ fn access(kind: FileKind, step: &Step, took: i64) -> Option<Access> {
         FileKind::Seek => (took >= ASKED).then_some(Access::LookUp),
         FileKind::View | FileKind::Map => None,
         _ => Some(step.access),
+    }
+}
+
+/// What a call that failed, or is none on a name, does to none.
+fn naming(call: &event::FileCall) -> Naming {
+    match call.kind {
+        _ if call.error != 0 => Naming::Stays,
+        FileKind::Open if call.creates => Naming::Made,
+        FileKind::Open => Naming::Found,
+        FileKind::Unlink | FileKind::Rename => Naming::Gone,
+        _ => Naming::Stays,
     }
 }
 
@@ -183,7 +208,8 @@ fn calls(
             let offset = offset.filter(|_| call.kind != FileKind::Seek);
             let (begin, end) = (common.clip(event.begin), common.clip(event.end));
             let Step { file, bytes, .. } = *step;
-            calls.push(FileCall { begin, end, access, file, bytes, offset });
+            let naming = naming(call);
+            calls.push(FileCall { begin, end, access, naming, file, bytes, offset });
         }
     }
     Ok((calls, end))

@@ -16,6 +16,7 @@ fn request(kind: FileKind, bytes: u64) -> Operation {
         error: 0,
         collective: None,
         progress: Progress::Blocking,
+        creates: false,
         appends: false,
         opaque: false,
     })

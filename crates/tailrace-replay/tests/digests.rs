@@ -117,6 +117,7 @@ fn passing_over_blocks_changes_no_answer() {
         error: 0,
         collective: None,
         progress,
+        creates: false,
         appends: false,
         opaque: false,
     };

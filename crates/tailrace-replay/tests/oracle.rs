@@ -204,6 +204,7 @@ fn write() -> FileCall {
         error: 0,
         collective: None,
         progress: Progress::Blocking,
+        creates: false,
         appends: false,
         opaque: false,
     }

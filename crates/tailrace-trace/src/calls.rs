@@ -269,6 +269,7 @@ mod tests {
             error: 0,
             collective: None,
             progress: Progress::Blocking,
+            creates: false,
             appends: false,
             opaque: false,
         })

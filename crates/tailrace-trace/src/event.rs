@@ -160,6 +160,8 @@ pub struct FileCall {
     /// The communicator whose ranks call together, for collective MPI-IO.
     pub collective: Option<u32>,
     pub progress: Progress,
+    /// Of an open: the file is made if there is none.
+    pub creates: bool,
     /// Of an open: what is written goes to the file's end, or perhaps does.
     pub appends: bool,
     /// No POSIX call is ever seen inside calls on this file by MPI-IO: the call itself is the

@@ -91,6 +91,7 @@ pub mod file {
     pub const HAS_OFFSET: i64 = 1;
     pub const COLLECTIVE: i64 = 2;
     pub const STARTS: i64 = 4;
+    pub const CREATES: i64 = 8;
     /// In raw streams: the file is the one of the stream's last record *path*.
     pub const LATEST: i64 = 32;
     pub const APPENDS: i64 = 64;

@@ -319,6 +319,7 @@ fn file_call(
         error: get(words, file::ERROR)? as i32,
         collective: if collective { Some(communicator(ranks, context)?) } else { None },
         progress,
+        creates: flags & file::CREATES != 0,
         appends: flags & file::APPENDS != 0,
         opaque: entry.ok_or("a file was never defined")?.opaque && layer == Layer::MpiIo,
     })

@@ -55,7 +55,7 @@ def draw(lot: random.Random, sizes: Sizes) -> list[Call]:
         total = int(sizes.bulk * lot.uniform(0.1, 1.0))
         writes = max(1, min(total // size, MOST_CALLS))
         stride = size * lot.choice((1, 1, 1, 2))
-        calls.append(("open", file, 0, 0))
+        calls.append(("create", file, 0, 0))
         calls += [("write", file, place * stride, size) for place in range(writes)]
         if lot.random() < 0.3:
             calls.append(("look_up", file, 0, 0))
@@ -74,7 +74,7 @@ def run(probe: Probe, calls: list[Call]) -> Program:
     data = memoryview(os.urandom(max(size for *_, size in calls)))
     begin = perf_counter_ns()
     for kind, file, offset, size in calls:
-        if kind == "open":
+        if kind == "create":
             files[file] = os.open(paths[file], os.O_CREAT | os.O_RDWR, 0o600)
         elif kind == "write":
             os.pwrite(files[file], data[:size], offset)

@@ -66,5 +66,5 @@ def _names(sample: Sample, rank: int) -> list[Call]:
     return [
         (kind, rank * FILES_A_RANK + file, 0, 0)
         for file in range(files)
-        for kind in ("open", "close", "look_up", "other")
+        for kind in ("create", "close", "look_up", "other")
     ]

@@ -102,6 +102,8 @@ class CallCosts(_Table):
     sent_scattered_write: Quantity = NOTHING
     arrival: Quantity = NOTHING
     open: Quantity
+    # Of an open that makes the file; none: as of one that does not.
+    create: Quantity | None = None
     close: Quantity
     look_up: Quantity
     synchronize: Quantity
@@ -272,6 +274,7 @@ class Model(_Table):
 
         return {
             "calls": {kind: cost(getattr(self.calls, kind)) for kind in KINDS},
+            "create": cost(self.calls.create or self.calls.open),
             "cached_read": cost(self.calls.cached_read),
             "scattered_write": cost(self.calls.scattered_write),
             "synchronize_clean": cost(self.calls.synchronize_clean),
@@ -412,7 +415,7 @@ def _network(network: Network) -> list[str]:
 
 
 def _quantities(table: CallCosts | ByteRates | HeldOut) -> list[str]:
-    return [f"{name} = {_quantity(quantity)}" for name, quantity in table]
+    return [f"{name} = {_quantity(quantity)}" for name, quantity in table if quantity is not None]
 
 
 def _quantity(quantity: Quantity) -> str:

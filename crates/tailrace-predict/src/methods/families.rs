@@ -115,10 +115,13 @@ fn without_numbers(path: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use tailrace_replay::program::Naming;
+
     use super::*;
 
     fn write(file: u32) -> FileCall {
-        FileCall { begin: 0, end: 1, access: Access::Write, file, bytes: 1, offset: Some(0) }
+        let (access, naming) = (Access::Write, Naming::Stays);
+        FileCall { begin: 0, end: 1, access, naming, file, bytes: 1, offset: Some(0) }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 use tailrace_replay::Access;
-use tailrace_replay::program::FileCall;
+use tailrace_replay::program::{FileCall, Naming};
 
 use super::Asked;
 use super::families::Families;
@@ -367,11 +367,10 @@ impl<'a> Generator<'a> {
             let pieces = Pieces { access, file, places, is_sieved: is_mpi, is_part, most: 1, end };
             let Some(burst) = pieces.next(&mut cursor) else { return };
             self.ends.follow(&burst);
+            let (access, naming) = (burst.access, Naming::Stays);
             let (bytes, offset) = (burst.bytes as u64, burst.offset);
-            self.call(
-                rank,
-                FileCall { begin: 0, end: 0, access: burst.access, file, bytes, offset },
-            );
+            let call = FileCall { begin: 0, end: 0, access, naming, file, bytes, offset };
+            self.call(rank, call);
         }
     }
 

@@ -87,8 +87,7 @@ fn as_the_first(
         if calls.next_if(only_makes).is_some() {
             continue;
         }
-        let (bytes, offset) = (0, None);
-        let own = FileCall { begin: 0, end: 0, access: call.access, file, bytes, offset };
+        let own = FileCall { begin: 0, end: 0, file, bytes: 0, offset: None, ..call };
         match call.access {
             Access::Open => opening.push(file_step(generator.steps, rank, own)),
             Access::Close | Access::Synchronize => {

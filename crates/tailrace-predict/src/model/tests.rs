@@ -10,6 +10,7 @@ const fn only(access: Access) -> [bool; Access::KINDS] {
 
 const PLAIN: Parameters = Parameters {
     calls: [10.; Access::KINDS],
+    create: 70.,
     cached_read: 2.,
     scattered_write: 5.,
     synchronize_clean: 1.,
@@ -36,7 +37,8 @@ const PLAIN: Parameters = Parameters {
 };
 
 fn call(access: Access, offset: i64, bytes: u64) -> FileCall {
-    FileCall { begin: 0, end: 0, access, file: 0, bytes, offset: Some(offset) }
+    let naming = Naming::Stays;
+    FileCall { begin: 0, end: 0, access, naming, file: 0, bytes, offset: Some(offset) }
 }
 
 fn ends(parameters: &Parameters, calls: &[FileCall]) -> Vec<i64> {
@@ -152,6 +154,23 @@ fn the_last_of_a_nodes_ranks_that_closes_a_file_forgets_it() {
     let (close, read) = (call(Access::Close, 0, 0), call(Access::Read, 0, 50));
     let calls = [open, open, read, close, read, close, read];
     assert_eq!(ends(&PLAIN, &calls), [10, 20, 130, 140, 192, 202, 312]);
+}
+
+#[test]
+fn the_first_open_that_makes_a_file_makes_it_until_it_is_removed() {
+    let named = |access, naming| FileCall { naming, ..call(access, 0, 0) };
+    let (make, find) = (named(Access::Open, Naming::Made), named(Access::Open, Naming::Found));
+    let remove = named(Access::Other, Naming::Gone);
+    let other = FileCall { file: 1, ..make };
+    let calls = [make, make, remove, find, make, remove, make, other];
+    let steps = |calls: &[FileCall]| -> Vec<i64> {
+        let ends = ends(&PLAIN, calls);
+        std::iter::once(ends[0]).chain(ends.windows(2).map(|two| two[1] - two[0])).collect()
+    };
+    assert_eq!(steps(&calls), [70, 10, 10, 10, 10, 10, 70, 70]);
+    // on another node it is the same file
+    let mut model = Modelled::new(&PLAIN, &[0, 1], false);
+    assert_eq!([model.end(0, 0, &make), model.end(1, 0, &make)], [70, 10]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! itself.
 
 use tailrace_replay::Access;
-use tailrace_replay::program::FileCall;
+use tailrace_replay::program::{FileCall, Naming};
 
 use crate::by_file::ByFile;
 use crate::model::Parameters;
@@ -13,6 +13,7 @@ use crate::replay::{added, rounded};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Burst {
     pub access: Access,
+    pub naming: Naming,
     pub file: u32,
     pub offset: Option<i64>,
     pub bytes: i64,
@@ -25,8 +26,8 @@ pub(crate) struct Burst {
 
 impl Burst {
     pub(super) fn pause(time: i64) -> Self {
-        let (access, scattered) = (Access::Other, false);
-        Self { access, file: 0, offset: None, bytes: time, count: 0, reach: 0, scattered }
+        let (access, naming, scattered) = (Access::Other, Naming::Stays, false);
+        Self { access, naming, file: 0, offset: None, bytes: time, count: 0, reach: 0, scattered }
     }
 
     /// Whether `next` may be taken together with it.
@@ -85,7 +86,7 @@ impl Alone<'_> {
     /// The one call. What requests take on the way beyond their bytes are bytes that take as long,
     /// unless the model counts them by itself.
     pub(super) fn call(self, burst: &Burst, now: i64) -> FileCall {
-        let Burst { access, file, offset, count, .. } = *burst;
+        let Burst { access, naming, file, offset, count, .. } = *burst;
         let mut bytes = burst.bytes as u64;
         if let Some(model) =
             self.model.filter(|model| count > 1 && model.write > 0. && !model.are_apart())
@@ -95,7 +96,7 @@ impl Alone<'_> {
             let more = (count - 1) as f64 * (model.sent_write + scattered);
             bytes = bytes.saturating_add((more / model.write).round() as u64);
         }
-        FileCall { begin: now, end: now, access, file, bytes, offset }
+        FileCall { begin: now, end: now, access, naming, file, bytes, offset }
     }
 
     /// When the rank goes on that began at `now`, where the one call ends at `end`.

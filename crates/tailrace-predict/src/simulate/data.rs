@@ -1,6 +1,7 @@
 //! Which pieces of a variable a rank moves, by the method.
 
 use tailrace_replay::Access;
+use tailrace_replay::program::Naming;
 
 use super::boxes::Piece;
 use super::bursts::Burst;
@@ -160,8 +161,8 @@ impl Run<'_> {
         let (offset, bytes) = round(region, places, buffer, cursor.part)?;
         let exchange = self.network.transfer(bytes) + self.network.meeting(self.workload.ranks);
         let offset = Some(offset);
-        let (reach, scattered) = (bytes, false);
-        let call = Burst { access, file, offset, bytes, count: 1, reach, scattered };
+        let (naming, reach, scattered) = (Naming::Stays, bytes, false);
+        let call = Burst { access, naming, file, offset, bytes, count: 1, reach, scattered };
         let is_second = cursor.is_exchanged;
         cursor.is_exchanged = true;
         if is_second {

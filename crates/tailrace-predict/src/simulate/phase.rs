@@ -3,6 +3,7 @@
 
 use hashbrown::HashMap;
 use tailrace_replay::Access;
+use tailrace_replay::program::Naming;
 
 use super::bursts::Burst;
 use super::names::{Opened, Place};
@@ -218,8 +219,8 @@ impl Pieces<'_> {
 
     fn burst(&self, access: Access, offset: i64, bytes: i64, count: i64) -> Burst {
         let offset = (bytes > 0 || access == Access::Read).then_some(offset);
-        let (reach, scattered) = (bytes, count > 1);
-        Burst { access, file: self.file, offset, bytes, count, reach, scattered }
+        let (naming, reach, scattered) = (Naming::Stays, bytes, count > 1);
+        Burst { access, naming, file: self.file, offset, bytes, count, reach, scattered }
     }
 
     fn direct(&self, cursor: &mut Cursor) -> Burst {

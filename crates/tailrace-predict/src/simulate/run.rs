@@ -4,6 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use tailrace_replay::Access;
+use tailrace_replay::program::Naming;
+
 use super::alike::{Alike, State};
 use super::bursts::{Alone, Burst, Neighbours};
 use super::clocks::Clocks;
@@ -322,8 +325,18 @@ impl<'a> Run<'a> {
             }
             What::Data { .. } | What::Together { .. } => return None,
         };
-        let (reach, scattered) = (bytes, false);
-        cursor.once().then_some(Burst { access, file, offset, bytes, count: 1, reach, scattered })
+        let is_output = self.workload.streams[item.opened.stream].is_output;
+        let (naming, reach, scattered) = (naming(access, is_output), bytes, false);
+        cursor.once().then_some(Burst {
+            access,
+            naming,
+            file,
+            offset,
+            bytes,
+            count: 1,
+            reach,
+            scattered,
+        })
     }
 
     /// Whether the rank's own file has what is not tiled.
@@ -338,5 +351,15 @@ impl<'a> Run<'a> {
             return &current.shared;
         }
         current.parts.of(&self.workload.streams[stream], &self.tiles.at(rank), has_wholes)
+    }
+}
+
+/// Outputs are made by whoever opens them first, and renamed at their end; inputs are there.
+fn naming(access: Access, is_output: bool) -> Naming {
+    match access {
+        Access::Open if is_output => Naming::Made,
+        Access::Open => Naming::Found,
+        Access::Other if is_output => Naming::Gone,
+        _ => Naming::Stays,
     }
 }

@@ -239,6 +239,7 @@ impl Case {
             error: 0,
             collective: plain.contains(&"collective").then(|| number(words, "comm", 0) as u32),
             progress,
+            creates: false,
             appends: false,
             opaque,
         })

@@ -253,7 +253,9 @@ impl<'a> Converter<'a> {
             error: 0,
             collective,
             progress: Progress::Blocking,
-            appends: kind == FileKind::Open, // such traces do not say
+            // such traces do not say
+            creates: false,
+            appends: kind == FileKind::Open,
             opaque,
         })
     }
