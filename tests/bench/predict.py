@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tailrace.predict.change import Change
 from tailrace.predict.model import named
-from tailrace.predict.whatif import Change, Run
+from tailrace.predict.whatif import Run
 from tests.bench.fast import MILLION, synthesize
 from tests.bench.figure import Figure
 from tests.bench.workspace import scratch

@@ -21,9 +21,10 @@ import pytest
 
 from tailrace import engine
 from tailrace.bench import gridio
+from tailrace.predict.change import Change
 from tailrace.predict.methods import Way
 from tailrace.predict.model import load
-from tailrace.predict.whatif import Change, Run
+from tailrace.predict.whatif import Run
 
 from ..python.bench_runs import Bench, bench, built  # noqa: F401
 from ..python.test_report import check_schema

@@ -12,8 +12,9 @@ import pytest
 
 import tailrace
 from tailrace.errors import TailraceError
+from tailrace.predict.change import Change
 from tailrace.predict.model import load, named
-from tailrace.predict.whatif import Change, Run
+from tailrace.predict.whatif import Run
 
 from ..conftest import find_mpi
 from .test_model import toml, written

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tailrace.predict.change import Change
 from tailrace.predict.model import load
-from tailrace.predict.whatif import Change, Run
+from tailrace.predict.whatif import Run
 
 from ..conftest import Mpi, find_mpi
 from ..golden.harness import compile_slowfs

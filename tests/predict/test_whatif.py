@@ -14,8 +14,9 @@ import pytest
 
 import tailrace
 from tailrace.predict import command
+from tailrace.predict.change import RUN_TO_RUN, Change, default_changes
 from tailrace.predict.model import Quantity, load
-from tailrace.predict.whatif import COMPUTATION, RUN_TO_RUN, Change, Prediction, Run, usual
+from tailrace.predict.whatif import COMPUTATION, Prediction, Run
 
 from ..python.test_report import check_schema
 from .test_model import toml, written
@@ -279,7 +280,7 @@ def test_what_gathering_saves_is_open_where_writes_are_all_of_one_size(trace, ti
 def test_efficiencies_multiply_and_changes_are_ranked(trace, tmp_path) -> None:
     run = Run(trace)
     model = load(written(tmp_path, toml(write="1")))
-    found = run.ranked(usual([model]))
+    found = run.ranked(default_changes([model]))
     assert [p.predicted_s for p in found] == sorted(p.predicted_s for p in found)
     for prediction in found:
         parts = dict(prediction.efficiency)

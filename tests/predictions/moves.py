@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import tailrace
+from tailrace.predict.change import Change
 from tailrace.predict.methods import NothingError, Way
 from tailrace.predict.model import Model
 from tailrace.predict.ranks import read
-from tailrace.predict.whatif import Change, Prediction, Run
+from tailrace.predict.whatif import Prediction, Run
 
 from .cases import Case
 from .machine import Bed

@@ -11,7 +11,8 @@ import pytest
 
 import tailrace
 from tailrace.page import render
-from tailrace.predict.whatif import Change, Run
+from tailrace.predict.change import Change
+from tailrace.predict.whatif import Run
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.knobs import knobs
 

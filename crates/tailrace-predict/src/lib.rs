@@ -26,7 +26,7 @@ mod steps;
 
 pub use files::{Moved, Overlapped, Scaled, Spared};
 pub use locks::{Granularity, Locks};
-pub use merged::{Merged, write_by_itself};
+pub use merged::{Merged, are_apart, write_by_itself};
 pub use methods::{Asked, Outputs, Rebuilt, Told};
 pub use model::{Modelled, Parameters, Rereads};
 pub use replay::{FileSystem, Pace, RankTimes, Replayed, Together, replay, run_times, served};

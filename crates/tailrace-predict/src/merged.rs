@@ -15,6 +15,21 @@ const SLOW_BYTE: f64 = 10.;
 const COPIED_BYTE: f64 = 1.;
 const IN_MEMORY: f64 = 10_000.;
 
+/// Whether the writes among the calls are of sizes that tell a call from its bytes; none where
+/// nothing is written.
+pub fn are_apart<'a>(calls: impl Iterator<Item = &'a FileCall>) -> Option<bool> {
+    let sizes = calls.filter(|call| call.access == Access::Write && call.bytes > 0);
+    let edges = sizes.fold(None, |edges, FileCall { bytes, .. }| {
+        let (smallest, largest) = edges.unwrap_or((*bytes, *bytes));
+        Some((smallest.min(*bytes), largest.max(*bytes)))
+    });
+    edges.map(|(smallest, largest)| is_apart(smallest, largest))
+}
+
+fn is_apart(smallest: u64, largest: u64) -> bool {
+    largest >= smallest.saturating_mul(APART)
+}
+
 /// What a write takes by itself, ns: of the writes among the calls, by the typical time of those of
 /// the smallest and of those of the largest sizes, each within a factor of two. Where these are too
 /// close, what a write takes beyond its bytes if they are slow; none where nothing is written.
@@ -23,7 +38,7 @@ pub fn write_by_itself<'a>(calls: impl Iterator<Item = &'a FileCall>) -> Option<
     let mut writes: Vec<(u64, i64)> = writes.map(|c| (c.bytes, c.end - c.begin)).collect();
     writes.sort_unstable();
     let (smallest, largest) = (writes.first()?.0, writes.last()?.0);
-    if largest < smallest.saturating_mul(APART) {
+    if !is_apart(smallest, largest) {
         let (bytes, time) = medians(&writes);
         let byte = if time < IN_MEMORY { COPIED_BYTE } else { SLOW_BYTE };
         return Some((time - byte * bytes).max(0.));
@@ -192,5 +207,13 @@ mod tests {
         let by_itself = write_by_itself([call(Access::Write, 0, 1000, 20_000)].iter()).unwrap();
         assert!((by_itself - 10_000.).abs() < 1e-9, "{by_itself}");
         assert_eq!(write_by_itself([].iter()), None);
+    }
+
+    #[test]
+    fn sizes_are_apart_by_eight_times() {
+        let calls = [10, 40, 80].map(|bytes| call(Access::Write, 0, bytes, 100));
+        assert_eq!(are_apart(calls.iter()), Some(true));
+        assert_eq!(are_apart(calls[..2].iter()), Some(false));
+        assert_eq!(are_apart([call(Access::Read, 0, 10, 1)].iter()), None);
     }
 }

@@ -12,6 +12,7 @@ use tailrace_predict::{
     Asked, FileSystem, Merged, Modelled, Moved, Outputs, Overlapped, Pace, Scaled, Spared, Staged,
     Steps,
 };
+use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 use tailrace_trace::tables::FileEntry;
 
@@ -60,6 +61,22 @@ impl RunSteps {
         self.steps.runtime
     }
 
+    #[getter]
+    fn ranks(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether anything is read of the files in the directory or below it; of all where there is
+    /// none.
+    #[pyo3(signature = (directory=None))]
+    fn reads(&self, directory: Option<PathBuf>) -> bool {
+        let are_below = self.are_below(directory.as_deref());
+        let mut calls = self.steps.calls();
+        calls.any(|call| {
+            call.access == Access::Read && call.bytes > 0 && are_below[call.file as usize]
+        })
+    }
+
     /// How many of the trace's files lie in the directory or below it.
     fn files_below(&self, directory: PathBuf) -> usize {
         let below = tailrace_predict::files_below(&self.files, &directory);
@@ -69,6 +86,12 @@ impl RunSteps {
     /// What a write takes by itself, ns; None where nothing is written.
     fn write_call_ns(&self) -> Option<f64> {
         tailrace_predict::write_by_itself(self.steps.calls())
+    }
+
+    /// Whether writes are of sizes that tell what one takes by itself from its bytes; None where
+    /// nothing is written.
+    fn tells_writes(&self) -> Option<bool> {
+        tailrace_predict::are_apart(self.steps.calls())
     }
 
     /// What waits in MPI take beyond what they are for, ns: what a quarter of them takes at most,

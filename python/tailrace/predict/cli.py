@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from os.path import abspath
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -120,24 +120,10 @@ def factor(name: str, what: str) -> Callable[[Verb], Verb]:
 )
 def whatif(
     traces: tuple[Path, ...],
-    io_rate: float | None,
-    network: float | None,
-    compute: float | None,
-    targets: tuple[Path, ...],
-    directory: Path | None,
-    cache: Cache | None,
-    merge_bytes: int | None,
-    stripes: int | None,
-    ranks_per_node: int | None,
-    stage: Path | None,
-    method: Method | None,
-    aggregators: int | None,
-    piece_bytes: int | None,
-    overlap: bool,
     ranks: int | None,
-    every: bool,
     eager_limit_bytes: int | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Predict what a change would give to the run of TRACE.
 
@@ -151,50 +137,95 @@ def whatif(
     """
     from tailrace.predict.command import main, of_ranks
 
-    options = {"io": io_rate, "network": network, "compute": compute, "merge": merge_bytes}
-    chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    of_target = {"cache": cache, "stripes": stripes, "ranks-per-node": ranks_per_node}
-    of_target = {name: value for name, value in of_target.items() if value is not None}
-    is_moved = targets or stage is not None or of_target or directory is not None
-    if (way := _way(method, aggregators, piece_bytes)) is not None:
-        chosen["way"] = way
+    asked = Asked(**options)
     if ranks is not None:
-        if chosen or overlap or every or is_moved:
+        if asked.is_anything:
             raise click.UsageError("--ranks goes with no other change")
         of_ranks(traces, ranks, eager_limit_bytes, as_json)
         return
     if len(traces) > 1:
         raise click.UsageError("several traces say what other numbers of ranks give: --ranks N")
-    if merge_bytes is not None and not 1 < merge_bytes <= MOST_MERGED_BYTES:
-        raise click.UsageError("--merge takes a size between 2 bytes and 1 TB, such as 4M")
-    if way is not None and (merge_bytes is not None or not targets):
-        _refuse_method(merge_bytes)
-    if every and (chosen or overlap or stage is not None):
-        raise click.UsageError("--all makes each change by itself, so it goes with --target alone")
-    if of_target and not targets:
-        option = f"--{next(iter(of_target))}"
-        raise click.UsageError(f"{option} says something about a target, so it goes with --target")
-    if directory is not None and not targets and stage is None:
-        raise click.UsageError("--files says what moves, so it goes with --target or --stage")
-    # links are not followed: the trace has the names that the program used
-    place = directory and Path(abspath(directory))  # noqa: PTH100
-    moving = {"directory": place, **{name.replace("-", "_"): of_target[name] for name in of_target}}
-    chosen |= {"overlap": overlap} if overlap else {}
-    main(traces[0], chosen, list(targets), moving, stage, every, eager_limit_bytes, as_json)
+    asked.check()
+    moving = {**asked.place, **asked.of_target}
+    targets, every = list(asked.targets), asked.every
+    main(traces[0], asked.together, targets, moving, asked.stage, every, eager_limit_bytes, as_json)
 
 
-def _way(method: Method | None, aggregators: int | None, piece_bytes: int | None) -> Way | None:
-    if aggregators is not None and method not in WITH_AGGREGATORS:
-        raise click.UsageError("--aggregators goes with --method collective or aggregated")
-    if method is None and piece_bytes is not None:
-        raise click.UsageError("--piece says something about another method: --method METHOD")
-    return None if method is None else Way(method, aggregators, piece_bytes)
+class Asked(NamedTuple):
+    """What the options say that name changes."""
 
+    io_rate: float | None
+    network: float | None
+    compute: float | None
+    targets: tuple[Path, ...]
+    directory: Path | None
+    cache: Cache | None
+    merge_bytes: int | None
+    stripes: int | None
+    ranks_per_node: int | None
+    stage: Path | None
+    method: Method | None
+    aggregators: int | None
+    piece_bytes: int | None
+    overlap: bool
+    every: bool
 
-def _refuse_method(merge_bytes: int | None) -> None:
-    if merge_bytes is not None:
-        raise click.UsageError("--method makes other writes, so there are none for --merge")
-    raise TailraceError(
-        "--method makes file calls that were not measured, so it takes a model of a file system",
-        "name one with --target; `tailrace calibrate DIR -o MODEL.toml` measures the run's own",
-    )
+    @property
+    def way(self) -> Way | None:
+        return self.method and Way(self.method, self.aggregators, self.piece_bytes)
+
+    @property
+    def together(self) -> dict[str, Any]:
+        """The fields of a change that has all of them, but for what moves where."""
+        fields = {
+            "io": self.io_rate, "network": self.network, "compute": self.compute,
+            "merge": self.merge_bytes, "way": self.way, "overlap": self.overlap or None,
+        }  # fmt: skip
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @property
+    def of_target(self) -> dict[str, Any]:
+        """The fields that say something about a target."""
+        names = ("cache", "stripes", "ranks_per_node")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    @property
+    def place(self) -> dict[str, Path | None]:
+        """Links are not followed: the trace has the names that the program used."""
+        return {"directory": self.directory and Path(abspath(self.directory))}  # noqa: PTH100
+
+    @property
+    def is_anything(self) -> bool:
+        return any(not (value is None or value is False or value == ()) for value in self)
+
+    def check(self) -> None:
+        """Raises click.UsageError and TailraceError for what does not go together."""
+        self._check_method()
+        if self.merge_bytes is not None and not 1 < self.merge_bytes <= MOST_MERGED_BYTES:
+            raise click.UsageError("--merge takes a size between 2 bytes and 1 TB, such as 4M")
+        if self.every and (self.together or self.stage is not None):
+            raise click.UsageError(
+                "--all makes each change by itself, so it goes with --target alone"
+            )
+        if self.of_target and not self.targets:
+            option = "--" + next(iter(self.of_target)).replace("_", "-")
+            raise click.UsageError(
+                f"{option} says something about a target, so it goes with --target"
+            )
+        if self.directory is not None and not self.targets and self.stage is None:
+            raise click.UsageError("--files says what moves, so it goes with --target or --stage")
+
+    def _check_method(self) -> None:
+        if self.aggregators is not None and self.method not in WITH_AGGREGATORS:
+            raise click.UsageError("--aggregators goes with --method collective or aggregated")
+        if self.method is None and self.piece_bytes is not None:
+            raise click.UsageError("--piece says something about another method: --method METHOD")
+        if self.method is not None and self.merge_bytes is not None:
+            raise click.UsageError("--method makes other writes, so there are none for --merge")
+        if self.method is not None and not self.targets:
+            raise TailraceError(
+                "--method makes file calls that were not measured, so it takes a model of a file"
+                " system",
+                "name one with --target; `tailrace calibrate DIR -o MODEL.toml` measures the run's"
+                " own",
+            )

@@ -11,9 +11,10 @@ from tailrace import engine
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json
+from tailrace.predict.change import Change, by_methods, default_changes
 from tailrace.predict.model import named
 from tailrace.predict.waits import waits
-from tailrace.predict.whatif import NOTABLE, Change, Prediction, Run, by_methods, usual
+from tailrace.predict.whatif import NOTABLE, Prediction, Run
 from tailrace.store import opened_trace
 from tailrace.terminal import console, print_numbers, table, tell
 from tailrace.units import count, digits, percent, seconds
@@ -56,7 +57,7 @@ def main(
         )
     if every or not (changes or models):
         methods = run.possible(by_methods(models, moving)) if models else []
-        found = run.ranked([*usual(models, moving), *methods])
+        found = run.ranked([*default_changes(models, moving), *methods])
         predictions = [each for each in found if each.moves(run.measured_s)] or found
     else:
         base = Change(directory=directory, **changes)
@@ -162,13 +163,12 @@ def headline(measured_s: float, predictions: list[Prediction]) -> str:
             f"{change}: whether the run becomes shorter than its {seconds(measured_s)} cannot be"
             f" told; it {would}."
         )
+    if len(predictions) == 1 and seconds(best.predicted_s) == seconds(measured_s):
+        return f"{change}: the run would take {seconds(measured_s)}{between}, as it did."
     if len(predictions) == 1:
         return f"{change}: the run {would} instead of {seconds(measured_s)}."
     if measured_s - best.predicted_s < NOTABLE * measured_s:
-        return (
-            f"None of {len(predictions)} changes would save more than"
-            f" {percent(NOTABLE)} of the run's {seconds(measured_s)}."
-        )
+        return _none(measured_s, predictions)
     gives = "may give" if best.is_open(measured_s) else "gives"
     return (
         f"Of {len(predictions)} changes this {gives} most: {best.change.words};"
@@ -176,10 +176,20 @@ def headline(measured_s: float, predictions: list[Prediction]) -> str:
     )
 
 
+def _none(measured_s: float, predictions: list[Prediction]) -> str:
+    """Of changes that save next to nothing: some may, by what they leave open."""
+    found = f"None of {len(predictions)} changes"
+    of_run = f"save more than {percent(NOTABLE)} of the run's {seconds(measured_s)}"
+    may = sum(each.edges_s[0] < (1 - NOTABLE) * measured_s for each in predictions)
+    if not may:
+        return f"{found} would {of_run}."
+    return f"{found} is predicted to {of_run}; {may} may."
+
+
 def _rivals(predictions: list[Prediction]) -> str:
-    """How many others may be as good, by what they leave open."""
+    """How many others may be as good, by what they and the best one leave open."""
     best, *others = predictions
-    rivals = sum(found.interval_s[0] <= best.predicted_s for found in others)
+    rivals = sum(found.interval_s[0] <= best.interval_s[1] for found in others)
     if not rivals:
         return ""
     who = "Another" if rivals == 1 else f"{rivals} others"
@@ -197,6 +207,7 @@ def _saved(found: Prediction, measured_s: float) -> str:
         return ""
     if found.is_open(measured_s):
         return "cannot be told"
-    if found.predicted_s <= measured_s:
-        return percent(1 - found.predicted_s / measured_s)
-    return f"none: {digits(found.predicted_s / measured_s)} times as long"
+    times = digits(found.predicted_s / measured_s)
+    if found.predicted_s <= measured_s or times == digits(1):
+        return percent(max(1 - found.predicted_s / measured_s, 0.0))
+    return f"none: {times} times as long"

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tailrace import engine
-from tailrace.gathering import Edge
-from tailrace.predict.model import Model
-from tailrace.units import to_seconds
-
 Call = tuple[str, int, int, int]
 FIRST_FILE = 1
-# IO500's ior-hard: pieces that fit no page, block or stripe. Its ior-easy asks for large ones; a
-# megabyte is the size that most papers take.
-HARD_BYTES, EASY_BYTES = 47_008, 1 << 20
 
 
 class Clients(NamedTuple):
@@ -48,22 +40,3 @@ def one_file(ranks: int, size: int, count: int) -> list[list[Call]]:
         ]
         for rank in range(ranks)
     ]
-
-
-def bytes_per_s(
-    model: Model, clients: Clients, calls: list[list[Call]], edge: Edge = "value"
-) -> float:
-    """What all of them move, until the last is done."""
-    ends = engine.model_ends(model.parameters(edge), clients.node_of, calls)
-    moved = sum(size for rank in calls for *_, size in rank)
-    return moved / to_seconds(max(ends))
-
-
-def shared_over_own(
-    model: Model, clients: Clients, own: int, turns: int, edge: Edge = "value"
-) -> float:
-    """The bandwidth of small pieces in one file over that of large ones in files of their own, of
-    which each rank writes as many."""
-    ranks = len(clients.node_of)
-    easy = bytes_per_s(model, clients, own_files(ranks, EASY_BYTES, own), edge)
-    return bytes_per_s(model, clients, one_file(ranks, HARD_BYTES, turns), edge) / easy

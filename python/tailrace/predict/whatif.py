@@ -11,30 +11,24 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 from tailrace import engine
-from tailrace.gathering import COPY_NS_A_BYTE, EDGES, GATHERED_BYTES, Edge, gathered
+from tailrace.errors import TailraceError
+from tailrace.gathering import COPY_NS_A_BYTE, EDGES, Edge, gathered
 from tailrace.names import printable
-from tailrace.predict.methods import METHODS, Moving, NothingError, Outputs, Told, Way
-from tailrace.predict.model import Model
-from tailrace.units import chosen_bytes, count, percent, to_seconds
+from tailrace.predict.change import RUN_TO_RUN, Change, Described, Known
+from tailrace.predict.methods import Moving, NothingError, Outputs, Way
+from tailrace.units import count, to_seconds
 from tailrace.usage import Cache
 
 # Without a change a run that is taken again should take what it took; it may miss that by so much.
 IDENTICAL = 0.01
 # A run that becomes longer or shorter by no more is as long as it was.
 NOTABLE = 0.01
-# By so much one run is taken to differ from the next: the changed one, and the recorded one too.
-RUN_TO_RUN = 0.05
-
-WITHOUT_FILES = (
-    "file calls are not in the trace: what the program does with files counts as computation, and"
-    " no change of files or of a file system changes it"
-)
 
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
@@ -42,182 +36,6 @@ PER_CALL_OR_BYTE = (
     "sent_scattered_write", "lock_after_write", "arrival", "copy", "cached", "write", "read",
     "metadata",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Change:
-    """One change, or several together. Factors say how many times as fast; 1 is as measured."""
-
-    compute: float = 1.0
-    network: float = 1.0
-    io: float = 1.0
-    target: Model | None = None
-    # Of the target: only files in it or below it move there; and what its clients know of them
-    # when the run begins, if that is known.
-    directory: Path | None = None
-    cache: Cache | None = None
-    # Over how many of the target's servers its files are striped, and ranks of a node.
-    stripes: int | None = None
-    ranks_per_node: int | None = None
-    # Where what is written goes first.
-    stage: Model | None = None
-    # Bytes.
-    merge: int | None = None
-    overlap: bool = False
-    # How outputs are made, and what is known of their data.
-    way: Way | None = None
-    told: Told | None = field(default=None, compare=False)
-    # Of the time in each state, the share in which ranks waited for a processor.
-    waited: Mapping[str, float] = field(default_factory=dict, compare=False)
-    # Whether the trace tells what the program does with files.
-    knows_files: bool = field(default=True, compare=False)
-
-    @property
-    def is_faster(self) -> bool:
-        """Or slower: whether something takes its measured time divided by a factor."""
-        return (self.compute, self.network, self.io) != (1, 1, 1)
-
-    @property
-    def is_modelled(self) -> bool:
-        """Whether anything takes what a model says, instead of a part of what it took."""
-        return any(each is not None for each in (self.target, self.stage, self.way))
-
-    @property
-    def words(self) -> str:
-        parts = [] if self.way is None else [self.way.words]
-        where = printable(str(self.directory))
-        if self.target is not None:
-            what = f"{where} " if self.directory is not None else ""
-            parts.append(f"{what}on {self.target.name}")
-        if self.cache is not None:
-            parts.append(f"with a {self.cache} cache")
-        if self.stripes is not None:
-            parts.append(f"striped over {count(self.stripes, 'server')}")
-        if self.ranks_per_node is not None:
-            parts.append(f"with {count(self.ranks_per_node, 'rank')} on each node")
-        if self.stage is not None:
-            what = "" if self.target is not None or self.directory is None else f"{where} "
-            parts.append(f"{what}staged on {self.stage.name}")
-        for factor, what in (
-            (self.io, "file system"),
-            (self.network, "network"),
-            (self.compute, "processors"),
-        ):
-            if factor != 1:
-                parts.append(f"{what} {_times(factor)} as fast")
-        if self.merge is not None:
-            parts.append(f"writes gathered up to {chosen_bytes(self.merge)}")
-        if self.overlap:
-            parts.append("output beside computation")
-        return ", ".join(parts) or "no change"
-
-    @property
-    def assumes(self) -> list[str]:
-        """What the prediction takes for granted."""
-        found = [] if self.knows_files else [WITHOUT_FILES]
-        found += self._assumed_of_places()
-        if self.waited and self.is_faster:
-            found.append(
-                "what ranks waited for a processor stays as it was; at best it is divided by the"
-                " factor too"
-            )
-        if self.way is not None:
-            found += self.way.assumes(self.told)
-        if self.io != 1:
-            found.append("every call in files takes its measured time divided by the factor")
-        if self.network != 1:
-            found.append("MPI takes what it took beyond waiting, divided by the factor")
-        if self.compute != 1:
-            found.append("time outside of MPI and files is divided by the factor")
-        if self.merge is not None:
-            found.append(
-                "each rank gathers what it writes one behind the other into a file, until it does"
-                " something else with the file, and no other rank reads it earlier"
-            )
-            if self.target is None:
-                found.append(
-                    "what a write takes by itself is told from writes of several sizes; at best"
-                    " many take as long as one, at worst nothing is saved"
-                )
-        if self.overlap:
-            found.append(
-                "each rank has a thread that writes, memory for what it has not written, and"
-                " computes no slower beside it"
-            )
-            if self.waited:
-                found.append("at worst no processor is free for that thread, and nothing is saved")
-        return found
-
-    def _assumed_of_places(self) -> list[str]:
-        """… where files and ranks lie elsewhere."""
-        found = []
-        if self.target is not None:
-            moved = "every file" if self.directory is None else "every file there"
-            rest = "" if self.way else "; nothing else changes"
-            found.append(f"every call in {moved} costs what the model says{rest}")
-            if self.cache is None:
-                found.append("what is read lies on the servers; at best the client has it already")
-            if self.cache == "warm":
-                found.append(
-                    "the client has what is read, even where the program has it dropped from its"
-                    " cache"
-                )
-        if self.ranks_per_node is not None:
-            found.append(
-                "ranks share nodes in their order, and the target's caches, links and locks by"
-                " node; messages take what they took"
-            )
-        if self.stage is not None:
-            found.append(
-                f"what is written goes to {self.stage.name} first, and a mover on each node, for"
-                " which a processor is free, brings it to where it goes beside the run, which ends"
-                " when all has arrived; no other node reads it earlier"
-            )
-        if self.is_modelled:
-            found.append(f"one run differs from the next by up to {percent(RUN_TO_RUN)}")
-        return found
-
-    @property
-    def moving(self) -> Moving:
-        return Moving(self.directory, self.ranks_per_node)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        named = {"compute": self.compute, "network": self.network, "io": self.io}
-        chosen: dict[str, Any] = {name: factor for name, factor in named.items() if factor != 1}
-        if self.target is not None:
-            chosen["target"] = self.target.name
-        if self.directory is not None:
-            chosen["files"] = str(self.directory)
-        if self.cache is not None:
-            chosen["cache"] = self.cache
-        if self.stripes is not None:
-            chosen["stripes"] = self.stripes
-        if self.ranks_per_node is not None:
-            chosen["ranks_per_node"] = self.ranks_per_node
-        if self.stage is not None:
-            chosen["stage"] = self.stage.name
-        if self.merge is not None:
-            chosen["merge_bytes"] = self.merge
-        if self.overlap:
-            chosen["overlap"] = True
-        return chosen if self.way is None else chosen | self.way.arguments
-
-
-class Described(Protocol):
-    """What was changed, as answers say it."""
-
-    @property
-    def words(self) -> str: ...
-
-    @property
-    def assumes(self) -> list[str]: ...
-
-    @property
-    def arguments(self) -> dict[str, Any]: ...
-
-    @property
-    def is_modelled(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -298,11 +116,12 @@ class Run:
         share in which ranks waited for a processor, which nothing here makes less. `knows_files`:
         whether the trace would tell what the program does with files."""
         self._waited = waited or {}
+        self._name = printable(path.name)
         self._knows_files = knows_files
         self._ideals_ns: dict[tuple[float, Way | None, Moving | None], int] = {}
         self._missed_ns: dict[Change, int] = {}
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
-        self._outputs = Outputs(self._steps, printable(path.name), eager_limit_bytes)
+        self._outputs = Outputs(self._steps, self._name, eager_limit_bytes)
         self.measured_s = to_seconds(self._steps.runtime_ns)
         self.again_s = to_seconds(self._replay(Change())["runtime_ns"])
 
@@ -315,11 +134,12 @@ class Run:
         return bool(self._steps.files_below(directory))
 
     def predict(self, change: Change) -> Prediction:
-        """What the run would take."""
+        """What the run would take. Raises TailraceError for a change that it cannot have."""
         if change.way is not None:
+            self._check(change.way)
             _, told = self._outputs.by(change.way, change.moving)
             change = replace(change, told=replace(told, missed_s=self._missed_s(change)))
-        change = replace(change, waited=self._waited, knows_files=self._knows_files)
+        change = replace(change, known=self._known(change))
         replayed = self._replay(change)
         at_edges = [(change, edge) for edge in EDGES]
         for edge, way in (change.way.layouts(change.told) if change.way else {}).items():
@@ -335,6 +155,24 @@ class Run:
             (max(low - missed_s, 0.0), high + missed_s),
             efficiency,
             left_to_gain(efficiency),
+        )
+
+    def _check(self, way: Way) -> None:
+        ranks = self._steps.ranks
+        if way.aggregators is not None and way.aggregators > ranks:
+            raise TailraceError(
+                f"{self._name} has {count(ranks, 'rank')}, so {way.aggregators:,} cannot write for"
+                " the others",
+                f"--aggregators takes 1 to {ranks}",
+            )
+
+    def _known(self, change: Change) -> Known:
+        merges = change.merge is not None
+        return Known(
+            self._waited,
+            self._knows_files,
+            self._steps.reads(change.directory) if change.target is not None else True,
+            self._steps.tells_writes() if merges else True,
         )
 
     def _missed_s(self, change: Change) -> float:
@@ -467,27 +305,3 @@ def left_to_gain(efficiency: dict[str, float]) -> str:
     """What the run loses most by."""
     lowest = min(NEXT, key=lambda name: efficiency[name])
     return COMPUTATION if efficiency[lowest] >= GOOD else NEXT[lowest]
-
-
-def _times(factor: float) -> str:
-    return "twice" if factor == 2 else f"{factor:g} times"
-
-
-def usual(models: Iterable[Model], moving: dict[str, Any] | None = None) -> list[Change]:
-    """What one would ask first of any run. `moving`: `directory` and `cache` of all targets."""
-    moved = [Change(target=model, **(moving or {})) for model in models]
-    return [
-        Change(io=2),
-        Change(network=2),
-        Change(compute=2),
-        Change(merge=GATHERED_BYTES),
-        Change(overlap=True),
-        *moved,
-        *(replace(change, overlap=True) for change in moved),
-    ]
-
-
-def by_methods(models: Iterable[Model], moving: dict[str, Any]) -> list[Change]:
-    """Output by each method on each target."""
-    moved = [Change(target=model, **moving) for model in models]
-    return [replace(change, way=Way(method)) for change in moved for method in METHODS]

@@ -10,6 +10,7 @@ from tailrace.bench.command import changed_values, checked_pairs
 from tailrace.bench.workload import Workload
 from tailrace.names import printable
 from tailrace.output import print_json
+from tailrace.predict.change import assumed_of_cache
 from tailrace.predict.model import Model, named
 from tailrace.simulate import description, network
 from tailrace.simulate.prediction import Simulated, simulate
@@ -101,19 +102,15 @@ def _assumes(
 ) -> Any:
     """What the prediction takes for granted."""
     yield f"every call in files costs what {model.name} says, and nobody else uses it"
-    if any(not stream["is_output"] for stream in described["streams"]) and not given["cache"]:
-        yield "what is read lies on the servers; at best the client has it already"
-    if given["step_s"]:
-        took = seconds(given["step_s"])
-        yield f"a model step computes for {took} on the rank with the most cells"
-    else:
-        yield "computing takes no time: --step-seconds says what a model step takes"
+    if any(not stream["is_output"] for stream in described["streams"]):
+        yield from assumed_of_cache(model, given["cache"])
+    yield _assumed_of_computing(given["step_s"])
     if described["ranks"] > 1:
         yield from of_messages
         yield from _assumes_of_ranks(described)
     if described["format"] == "mpiio":
         yield "MPI-IO asks the file system for what ROMIO in Open MPI 4.1 does"
-    yield "buffers are filled and packed in no time, and no file is there before the run"
+    yield "buffers are filled and packed in no time, and no output is there before the run"
     if found.together > 1:
         yield (
             f"up to {found.together:,} calls of a rank are taken as one that takes as long as all"
@@ -126,9 +123,19 @@ def _assumes(
         )
 
 
+def _assumed_of_computing(step_s: float | None) -> str:
+    if step_s is None:
+        return "computing takes no time: --step-seconds says what a model step takes"
+    if not step_s:
+        return "computing takes no time"
+    return f"a model step computes for {seconds(step_s)} on the rank with the most cells"
+
+
 def _assumes_of_ranks(described: dict[str, Any]) -> Any:
     per_node = described["ranks_per_node"]
-    if described["ranks"] > per_node > 1:
+    if described["ranks"] <= per_node:
+        yield "all ranks share one node and its cache: --ranks-per-node says how many do"
+    elif per_node > 1:
         yield f"{per_node} ranks share a node and its cache, and neighbours in rank its memory"
     yield "the ranks of a step go on together when the slowest is done"
 
