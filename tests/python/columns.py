@@ -37,6 +37,7 @@ SECOND = 1000 * MILLISECOND
 def place_of(path: bytes) -> str:
     """As the engine tells a file that is on no file system."""
     kinds = {b"/proc/": "kernel", b"/sys/": "kernel", b"/dev/shm/": "memory", b"/dev/": "device"}
+    kinds[b"<std"] = "device"
     return next((kind for start, kind in kinds.items() if path.startswith(start)), "file_system")
 
 

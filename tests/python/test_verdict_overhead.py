@@ -65,3 +65,31 @@ def test_no_share_is_more_than_the_run_and_a_short_run_has_none():
     assert "capture_overhead" not in codes(short)
     unmeasured = of(run(None, 2 * MILLISECOND))
     assert unmeasured.overhead.share == 1 and not unmeasured.overhead.measured
+
+
+def uneven(own_ns: list[int]) -> list[str]:
+    """Of 20 ms the first rank computes 16 ms, the second 8 ms."""
+    length = 20 * MILLISECOND
+    rows = [
+        [useful(16 * MILLISECOND), mpi(4 * MILLISECOND)],
+        [useful(8 * MILLISECOND), mpi(12 * MILLISECOND)],
+    ]
+    program = Program(rows, length, length, length, capture_ns=own_ns)
+    return [f.evidence for f in judge(of(program)).findings if f.code.value == "load_imbalance"]
+
+
+def test_no_rank_computes_nothing_for_the_sake_of_capture():
+    """10 ms of a rank that computes for 8 ms: part of them lies in MPI calls. What differs, 1 ms,
+    is taken out all the same."""
+    (found,) = uneven([9 * MILLISECOND, 10 * MILLISECOND])
+    assert found == "useful time: 16.0 ms on rank 0, 11.5 ms on average, 7.00 ms on rank 1"
+
+
+def test_what_capture_took_more_of_the_longest_does_not_make_it_long():
+    """The 8 ms that rank 0 is longer are capture's, of which rank 1 has 9 ms itself."""
+    assert not uneven([17 * MILLISECOND, 9 * MILLISECOND])
+
+
+def test_what_capture_took_is_out_of_the_useful_time_where_it_fits():
+    (found,) = uneven([4 * MILLISECOND, 4 * MILLISECOND])
+    assert found == "useful time: 12.0 ms on rank 0, 8.00 ms on average, 4.00 ms on rank 1"

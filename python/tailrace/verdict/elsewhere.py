@@ -34,10 +34,8 @@ def elsewhere(evidence: Evidence) -> Finding | None:
     spent = _most(evidence)
     if spent is None:
         return None
-    # Waits for a processor lie in this time as in all that the rank computes.
-    waited, useful = evidence.waited_by_rank_ns("useful"), evidence.times.useful_ns
-    ran = 1 - min(float(waited[spent.rank] / max(int(useful[spent.rank]), 1)), 1.0)
-    table, time_ns = evidence.columns["file_rank"], int(float(spent.time_ns.sum()) * ran)
+    table, ran = evidence.columns["file_rank"], evidence.ran_while_useful(spent.rank)
+    time_ns = int(float(spent.time_ns.sum()) * ran)
     if time_ns < NOTABLE_LOSS * evidence.times.runtime_ns or not time_ns:
         return None
     use = sum_use(table, spent.rows.tolist())

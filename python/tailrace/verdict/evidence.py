@@ -196,6 +196,12 @@ class Evidence:
         """Of the time in file calls, the share in which their ranks had a processor."""
         return 1 - self.waited_ns("io") / max(int(self.times.io_ns.sum()), 1)
 
+    def ran_while_useful(self, rank: int) -> float:
+        """Of what the rank did outside MPI and file calls, the share in which it had a processor:
+        what it did to no file system there was as much shorter without the waits."""
+        waited, useful = self.waited_by_rank_ns("useful"), self.times.useful_ns
+        return 1 - min(float(waited[rank] / max(int(useful[rank]), 1)), 1.0)
+
     @property
     def ranks(self) -> int:
         return self.times.ranks

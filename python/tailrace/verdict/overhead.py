@@ -62,7 +62,13 @@ def _events_inside(columns: dict[str, Any], events: np.ndarray) -> np.ndarray:
 
 
 def without_capture(useful_ns: np.ndarray, overhead: Overhead) -> np.ndarray:
-    """Useful time by rank, without what capture took of it where that is notable."""
+    """Useful time by rank, without what capture took of it where that is notable.
+
+    Where nothing would be left of a rank's, part of that was taken elsewhere, and nobody knows how
+    much: then only what it took of a rank beyond the least of all, which could make them differ."""
     if not overhead.notable:
         return useful_ns
-    return np.clip(useful_ns - overhead.own_ns, 0, None)
+    own_ns = overhead.own_ns
+    if (useful_ns <= own_ns).any():
+        own_ns = own_ns - own_ns.min()
+    return np.clip(useful_ns - own_ns, 0, None)

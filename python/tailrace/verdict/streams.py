@@ -3,8 +3,8 @@ faster, so that their time is in no share of I/O, but a run can wait there as lo
 
 | sentence                                     | said when                                        |
 |----------------------------------------------|--------------------------------------------------|
-| n writes to <stdout: pipe> take x % of the   | some rank spends NOTABLE_LOSS of the run in them;|
-| run                                          | not other threads of it                          |
+| n writes to <stdout: pipe> take x % of the   | some rank spends NOTABLE_LOSS of the run in them,|
+| run                                          | not other threads of it, and with a processor    |
 | …, mostly waiting for whoever                | the main thread sleeps for half of that time at  |
 | reads them                                   | least (not of many short writes that are taken)  |
 """
@@ -35,11 +35,12 @@ def streams(evidence: Evidence) -> Finding | None:
         for row in rows
         for kind in DIRECTIONS
     }
-    (row, kind), time_ns = max(spent.items(), key=lambda item: item[1])
+    (row, kind), spent_ns = max(spent.items(), key=lambda item: item[1])
+    rank, calls = int(table["rank"][row]), int(table[DIRECTIONS[kind][0]][row])
+    time_ns = int(spent_ns * evidence.ran_while_useful(rank))
     share = evidence.share(float(time_ns))
     if share < NOTABLE_LOSS:
         return None
-    rank, calls = int(table["rank"][row]), int(table[DIRECTIONS[kind][0]][row])
     noun, preposition, others = DIRECTIONS[kind]
     whose = "" if evidence.ranks == 1 else f"rank {rank}'s "
     moved = byte_count(int(table["bytes_read" if kind == "read" else "bytes_written"][row]))

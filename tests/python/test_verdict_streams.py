@@ -1,0 +1,46 @@
+"""Standard streams, which no file system makes faster: what they take is said, less the waits for a
+processor that lie in it. Every run is built by arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.headline import judge
+
+from .columns import MILLISECOND, SECOND, Interval, Program, useful, write
+
+STREAM = b"<stdout: pipe>"
+
+
+def said(waited_ns: int) -> list[str]:
+    """A program writes for half of its 2 s to a pipe, which counts as useful, and waits for so long
+    for a processor."""
+    prints = Interval("io", 0, "pwrite", STREAM, 1000, 50)
+    row = [useful(2 * SECOND), write(10 * MILLISECOND, b"/run/out", 1000), prints]
+    end = 2 * SECOND + 10 * MILLISECOND
+    waits = {"waited_ns": [(waited_ns, 0, 0)], "any_waited_ns": (waited_ns, 0, 0)}
+    columns = Program([row], end, end, end - 10 * MILLISECOND, **waits).columns()
+    for table in ("files", "file_rank"):
+        spent = [
+            SECOND if calls == 50 else int(time_ns)
+            for calls, time_ns in zip(
+                columns[table]["writes"], columns[table]["write_ns"], strict=True
+            )
+        ]
+        columns[table]["write_ns"] = spent
+    findings = judge(Evidence(columns)).findings
+    return [found.finding for found in findings if found.code == "streams"]
+
+
+@pytest.mark.parametrize(
+    ("waited_ns", "share"),
+    [(0, "49.8 %"), (SECOND, "24.9 %")],  # of half of the useful time, half is a wait
+)
+def test_waits_for_a_processor_are_taken_out(waited_ns: int, share: str):
+    assert said(waited_ns) == [f"50 writes to {STREAM.decode()} take {share} of the run"]
+
+
+def test_prints_in_which_the_program_mostly_waits_for_a_processor_are_not_named():
+    """Of 2 s it waits 1.9 s: 0.05 s are left of the prints."""
+    assert not said(1900 * MILLISECOND)
