@@ -120,6 +120,27 @@ def test_options_of_the_program_are_not_the_launchers(
     assert not spans_nodes([*one, ":", "-n", "1", "./model.exe", "-f", "out"])
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["strace", "-f", "-o", "log", "mpiexec", "-n", "2", "./model.exe"],
+        ["time", "-f", "%e", "mpiexec", "-n", "2", "./model.exe"],
+        ["mpiexec", "-n", "2", "strace", "-f", "./model.exe"],
+    ],
+)
+def test_options_of_wrappers_are_none_of_the_launchers(
+    here: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """`-f` names hosts only where it is MPICH's launcher that reads it."""
+    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+    for name in ("strace", "time"):
+        (here / "bin" / name).write_text("#!/bin/sh\n")
+        (here / "bin" / name).chmod(0o755)
+    assert not spans_nodes(command)
+    place = command.index("mpiexec") + 1
+    assert spans_nodes([*command[:place], "-f", "hosts", *command[place:]])
+
+
 def test_folders_into_which_nobody_can_look_are_passed_over(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

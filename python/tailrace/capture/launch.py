@@ -254,9 +254,23 @@ def spans_nodes(command: list[str]) -> bool:
 
 
 def words_of_launcher(command: list[str]) -> set[str]:
-    """Those before the programs: what stands behind is the program's own, `./model -f input`."""
+    """From the launcher to what it starts: what stands before is a wrapper's, `strace -f mpiexec`,
+    what stands behind the program's, `./model -f input`, or a wrapper's of each rank."""
     words: set[str] = set()
     for apart, part in groupby(command, key=lambda word: word == ":"):
         own = list(part)
-        words.update(own if apart else own[: read_command(own).place])
+        words.update(own if apart else _own_words(own))
     return words
+
+
+def _own_words(command: list[str]) -> list[str]:
+    """Of one launch, or of one program of several, which have a launcher only before the first."""
+    before = command[: read_command(command).place]
+    launchers = (i for i, word in enumerate(before) if _is_named(word, LAUNCHERS))
+    own = before[next(launchers, 0) :]
+    wrappers = (i for i, word in enumerate(own) if _is_named(word, WRAPPERS | WITH_COMMANDS))
+    return own[: next(wrappers, None)]
+
+
+def _is_named(word: str, names: frozenset[str]) -> bool:
+    return Path(word).name in names and executable(word) is not None
