@@ -40,14 +40,16 @@ impl<T> Numbered<T> {
     }
 
     /// Leaves out the next number.
+    #[inline]
     pub(crate) fn skip(&mut self) {
-        if self.open_recent > 0 && self.next - self.first == self.recent.len() as u64 {
+        if self.open_recent == 0 {
+            (self.first, self.next) = (self.next + 1, self.next + 1);
+            return;
+        }
+        if self.next - self.first == self.recent.len() as u64 {
             self.grow();
         }
         self.next += 1;
-        if self.open_recent == 0 {
-            self.first = self.next;
-        }
         while self.next - self.first > 2 * self.open_recent + 64 {
             self.retire();
         }

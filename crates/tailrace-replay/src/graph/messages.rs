@@ -127,6 +127,17 @@ impl Messages {
         id
     }
 
+    /// … of which its sender knows no more.
+    #[inline]
+    pub(crate) fn send_away(&mut self, channel: u32, source: Source) {
+        let id = self.send(channel, source, false);
+        let message = &mut self.slots[id as usize];
+        message.sender_done = true;
+        if message.received {
+            self.release(id);
+        }
+    }
+
     /// A receive is posted. The receiver is to call [`Messages::receiver_done`] with the answer.
     #[inline]
     pub(crate) fn post(&mut self, channel: u32, source: Source) -> MessageId {
@@ -150,8 +161,20 @@ impl Messages {
         self.slots[id as usize].source = source;
     }
 
-    /// What the receiver waits for.
+    /// What the receiver waits for that is done with it at `at`, if it is there and nobody else has
+    /// to do with the message any more.
     #[inline]
+    pub(crate) fn receive(&mut self, id: MessageId, at: i64) -> Option<&Source> {
+        let message = &mut self.slots[id as usize];
+        if !message.sender_done || !message.matched || message.source.at >= at {
+            return None;
+        }
+        (message.received, message.over) = (true, true);
+        self.free.push(id);
+        Some(&message.source)
+    }
+
+    /// What the receiver waits for.
     pub(crate) fn received(&self, id: MessageId, waiter: &Waiter<'_>) -> Answer<'_> {
         let message = &self.slots[id as usize];
         if waiter.whatever && message.in_parts && !message.sender_done {

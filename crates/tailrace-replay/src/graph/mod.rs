@@ -16,9 +16,12 @@ pub(crate) mod area;
 pub(crate) mod chains;
 pub(crate) mod collectives;
 pub(crate) mod edges;
+mod follow;
+mod instance;
 pub(crate) mod locks;
 pub(crate) mod messages;
 pub(crate) mod moment;
+mod passing;
 pub(crate) mod phases;
 mod piece;
 mod replay;
@@ -27,6 +30,7 @@ pub(crate) mod roles;
 pub(crate) mod trail;
 pub mod vertex;
 pub(crate) mod wait_states;
+mod waiting;
 
 use hashbrown::HashMap;
 use tailrace_trace::Tables;
@@ -146,6 +150,8 @@ pub(crate) struct Around<'a> {
     ranks: i64,
     /// A wait is for what happened before, as measured.
     guarded: bool,
+    /// Who waits for others to come does not ask whether they do.
+    is_patient: bool,
     /// By rank: what came next when it was left last.
     fronts: Vec<Front>,
     /// Until then all is handed over.
@@ -175,6 +181,7 @@ impl<'a> Graph<'a> {
             tables,
             ranks,
             guarded: options.collectives != CollectiveOrder::All,
+            is_patient: false,
             fronts: vec![Front { at: i64::MIN, tied: false }; begins.len()],
             horizon: i64::MIN,
             messages: Messages::default(),

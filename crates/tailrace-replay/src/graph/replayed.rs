@@ -30,6 +30,8 @@ pub(crate) struct Waiter<'a> {
     pub at: i64,
     /// It waits whatever the measured times say.
     pub whatever: bool,
+    /// It waits until others come, as long as anybody gets on.
+    pub is_patient: bool,
 }
 
 /// What a waiter waits for.

@@ -7,7 +7,7 @@
 use hashbrown::HashMap;
 
 use crate::clocks::Clocks;
-use crate::graph::moment::{CrossingId, Moment, NOWHERE, REPLAYS, Replay};
+use crate::graph::moment::{CrossingId, Moment, NOWHERE, REPLAYS, Replay, Trails};
 use crate::graph::vertex::Source;
 use crate::options::CriticalPaths;
 use crate::toggles::Toggles;
@@ -28,20 +28,22 @@ impl Lane {
     }
 }
 
-/// Where a trail comes to a lane from another.
+/// Where trails come to a lane from others: one wait decides in several replays, mostly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Crossing {
-    /// The last one on the lane that it comes from; itself where a rank comes to life.
-    pub before: CrossingId,
     pub lane: Lane,
-    /// Measured times: when the other lane did what was waited for, and when this one went on. That
-    /// may be earlier where replays need not keep the measured order.
-    pub left: i64,
+    /// Measured: when the lane went on.
     pub at: i64,
+    /// By [`Replay`]: the last one on the lane that its trail comes from; itself where a rank comes
+    /// to life. Of a replay in which the wait did not decide they mean nothing.
+    pub before: Trails,
+    /// Measured: when that lane did what was waited for. That may be later than `at` where replays
+    /// need not keep the measured order.
+    pub left: [i64; REPLAYS],
 }
 
 /// Crossings at most; beyond, there is no path.
-const MOST: usize = 1 << 23;
+const MOST: usize = 1 << 22;
 /// So many are not worth looking for what can go: they stay in the cache.
 const FEW: usize = 1 << 12;
 
@@ -59,10 +61,10 @@ impl Crossings {
     /// The first ones are the ranks' begins.
     pub(crate) fn new(begins: &[i64], runtime: i64, critical_paths: CriticalPaths) -> Self {
         let begin = |(rank, begin): (u32, &i64)| Crossing {
-            before: rank,
             lane: Lane::main(rank),
-            left: *begin,
             at: *begin,
+            before: [rank; REPLAYS],
+            left: [*begin; REPLAYS],
         };
         let list: Vec<Crossing> = (0..).zip(begins).map(begin).collect();
         let routes = Replay::ALL.map(|replay| Route::new(replay, runtime));
@@ -73,17 +75,28 @@ impl Crossings {
         &self.list[id as usize]
     }
 
-    /// `lane` goes on at `at`, having waited for `from`.
+    /// `lane` goes on at `at`, having waited for those that decide: its trails lead from them.
     #[inline]
-    pub(crate) fn cross(&mut self, lane: Lane, at: i64, from: &From) -> CrossingId {
+    pub(crate) fn cross(
+        &mut self,
+        (lane, at): (Lane, i64),
+        trails: &mut Trails,
+        deciding: [Option<&From>; REPLAYS],
+    ) {
         if self.critical_paths == CriticalPaths::LeftOut {
-            return from.crossing;
+            return;
         }
-        let crossing = Crossing { before: from.crossing, lane, left: from.at, at };
-        if self.list.last() != Some(&crossing) {
-            self.list.push(crossing);
+        let id = self.list.len() as CrossingId;
+        let (mut before, mut left) = ([NOWHERE; REPLAYS], [at; REPLAYS]);
+        for (replay, from) in deciding.into_iter().enumerate() {
+            if let Some(from) = from {
+                (before[replay], left[replay]) = (from.crossing, from.at);
+                trails[replay] = id;
+            }
         }
-        self.list.len() as CrossingId - 1
+        if before != [NOWHERE; REPLAYS] {
+            self.list.push(Crossing { lane, at, before, left });
+        }
     }
 
     /// `ends`: how many ends of trails a sweep has to look for, at most.
@@ -105,10 +118,13 @@ impl Crossings {
         let mut next = 0;
         for id in (0..self.list.len()).filter(|id| trails[*id] != 0) {
             names[id] = next;
-            let crossing =
-                Crossing { before: names[self.list[id].before as usize], ..self.list[id] };
-            let before = if crossing.before == NOWHERE { next } else { crossing.before };
-            self.list[next as usize] = Crossing { before, ..crossing };
+            let mut crossing = self.list[id];
+            for (replay, before) in crossing.before.iter_mut().enumerate() {
+                let leads_over = trails[id] >> replay & 1 > 0;
+                let name = if leads_over { names[*before as usize] } else { NOWHERE };
+                *before = if name == NOWHERE { next } else { name };
+            }
+            self.list[next as usize] = crossing;
             next += 1;
         }
         self.list.truncate(next as usize);
@@ -127,12 +143,12 @@ impl Crossings {
         let mut open: [usize; REPLAYS] = std::array::from_fn(ends);
         let mut common = [None; REPLAYS];
         for id in (0..self.list.len()).rev() {
-            let before = self.list[id].before as usize;
             let here = trails[id];
-            if here == 0 || before == id {
-                continue;
-            }
             for replay in (0..REPLAYS).filter(|replay| here >> replay & 1 > 0) {
+                let before = self.list[id].before[replay] as usize;
+                if before == id {
+                    continue;
+                }
                 if open[replay] == 1 {
                     common[replay].get_or_insert(id as CrossingId);
                 } else if trails[before] >> replay & 1 > 0 {
@@ -152,7 +168,7 @@ impl Crossings {
         let mut id = last;
         while route.reached != Some(id) {
             ids.push(id);
-            let before = self.list[id as usize].before;
+            let before = self.list[id as usize].before[replay];
             if before == id {
                 break;
             }
@@ -215,7 +231,8 @@ impl Route {
     }
 
     fn cross(&mut self, crossing: &Crossing) {
-        let Crossing { lane, left, at, .. } = *crossing;
+        let Crossing { lane, at, left, .. } = *crossing;
+        let left = left[self.replay as usize];
         // What is measured includes the transfer of what was waited for.
         let (left, at) = match self.replay {
             Replay::Measured => (left.min(at), left.min(at)),
@@ -346,25 +363,37 @@ mod tests {
         From { at, rank: 0, crossing }
     }
 
+    /// A rank's main thread goes on, having waited in all replays for what came from a crossing.
+    fn cross(crossings: &mut Crossings, rank: u32, at: i64, from: From) -> CrossingId {
+        let mut trails = [NOWHERE; REPLAYS];
+        crossings.cross((Lane::main(rank), at), &mut trails, [Some(&from); REPLAYS]);
+        assert_eq!(trails, [trails[0]; REPLAYS]);
+        trails[0]
+    }
+
     #[test]
-    fn a_crossing_that_decides_in_several_replays_is_kept_once() {
+    fn a_wait_that_decides_in_several_replays_is_one_crossing() {
         let mut crossings = Crossings::new(&[0, 0], 100, CriticalPaths::Followed);
-        let first = crossings.cross(Lane::main(1), 12, &from(0, 10));
-        assert_eq!(crossings.cross(Lane::main(1), 12, &from(0, 10)), first);
-        assert_ne!(crossings.cross(Lane::main(1), 12, &from(0, 9)), first);
+        let (mut trails, late) = ([0, 1, 0, 1], from(0, 10));
+        crossings.cross((Lane::main(1), 12), &mut trails, [None; REPLAYS]);
+        assert_eq!((trails, crossings.list.len()), ([0, 1, 0, 1], 2));
+        let deciding = [Some(&late), None, None, Some(&late)];
+        crossings.cross((Lane::main(1), 12), &mut trails, deciding);
+        assert_eq!((trails, crossings.list.len()), ([2, 1, 0, 2], 3));
     }
 
     #[test]
     fn a_sweep_keeps_what_trails_lead_over() {
         let mut crossings = Crossings::new(&[0, 5], 100, CriticalPaths::Followed);
-        let dead = crossings.cross(Lane::main(1), 20, &from(0, 10));
-        let first = crossings.cross(Lane::main(1), 30, &from(0, 25));
-        let mut ends = [crossings.cross(Lane::main(0), 40, &from(first, 35)), first];
+        let dead = cross(&mut crossings, 1, 20, from(0, 10));
+        let first = cross(&mut crossings, 1, 30, from(0, 25));
+        let mut ends = [cross(&mut crossings, 0, 40, from(first, 35)), first];
         assert!(dead < first);
         crossings.sweep(|show| ends.iter_mut().for_each(|end| show(1, end)));
         assert_eq!(crossings.list.len(), 2);
-        let Crossing { lane, left, .. } = *crossings.get(ends[0]);
-        assert_eq!((lane.rank, left, crossings.get(ends[0]).before), (0, 35, ends[1]));
+        let Crossing { lane, left, before, .. } = *crossings.get(ends[0]);
+        assert_eq!((lane.rank, left[1], crossings.get(ends[0]).before[1]), (0, 35, ends[1]));
+        assert_eq!(before[0], ends[0]); // no trail of that replay leads over it
         let route = crossings.finish(Replay::Net, ends[0]);
         let toggles = |rank: usize| route.toggles[rank].iter().collect::<Vec<i64>>();
         assert_eq!((toggles(0), toggles(1)), (vec![0, 25, 40, 100], vec![30, 35]));

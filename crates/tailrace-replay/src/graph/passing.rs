@@ -1,0 +1,168 @@
+//! Vertices at which a rank does not wait: what others may wait for.
+//!
+//! Each kind that is frequent has a function of its own, so that what it needs stays in registers.
+
+use crate::graph::Around;
+use crate::graph::chains::Chain;
+use crate::graph::moment::Moment;
+use crate::graph::replayed::Own;
+use crate::graph::roles::Role;
+use crate::graph::trail::{Crossings, From, Lane};
+use crate::graph::vertex::{Deed, Entry, Sending, Vertex};
+
+impl Around<'_> {
+    #[inline(never)]
+    pub(crate) fn send(
+        &mut self,
+        chain: &mut Chain,
+        vertex: &Vertex,
+        (channel, sending): (u32, Sending),
+    ) {
+        let (channel, source) =
+            (chain.channels[channel as usize], chain.source(vertex, self.ranks));
+        if sending == Sending::Eager {
+            self.messages.send_away(channel, source);
+            return;
+        }
+        let waits = matches!(sending, Sending::Rendezvous | Sending::InParts { rendezvous: true });
+        let message = self.messages.send(channel, source, waits);
+        if matches!(sending, Sending::InParts { .. }) {
+            self.messages.send_in_parts(message);
+        }
+        chain.roles.push(if waits { Role::Send(message) } else { Role::Eager(message) });
+    }
+
+    #[inline(never)]
+    pub(crate) fn post(&mut self, chain: &mut Chain, vertex: &Vertex, channel: u32) {
+        let channel = chain.channels[channel as usize];
+        let message = self.messages.post(channel, chain.source(vertex, self.ranks));
+        chain.roles.push(Role::Receive(message));
+    }
+
+    #[inline(never)]
+    pub(crate) fn enter(&mut self, chain: &mut Chain, vertex: &Vertex, entry: &Entry) {
+        // Not by way of an Option: it would be read before it is there.
+        match self.collectives.enter(self.tables, entry, chain.source(vertex, self.ranks)) {
+            Some(part) => chain.roles.push(Role::Collective(part)),
+            None => chain.roles.push(Role::Nothing),
+        }
+    }
+
+    /// … to wait for it at the same vertex.
+    #[inline(never)]
+    pub(crate) fn enter_to_meet(&mut self, chain: &mut Chain, vertex: &Vertex, entry: &Entry) {
+        chain.roles.skip();
+        chain.met = self.collectives.enter(self.tables, entry, chain.source(vertex, self.ranks));
+        chain.part = 1;
+    }
+
+    #[inline(never)]
+    pub(crate) fn file_call_ended(&mut self, chain: &mut Chain, vertex: &Vertex, role: u64) {
+        let source = chain.source(vertex, self.ranks);
+        if let Some(Role::Collective(part)) = chain.roles.get_mut(role) {
+            self.collectives.file_call_ended(part, source);
+        }
+    }
+
+    /// Any other vertex at which the rank does not wait.
+    #[inline(never)]
+    pub(crate) fn pass(&mut self, chain: &mut Chain, vertex: &Vertex) {
+        let Self { messages, locks, ranks, .. } = self;
+        let source = |chain: &Chain| chain.source(vertex, *ranks);
+        match vertex.deed {
+            Deed::Send { channel, sending } => self.send(chain, vertex, (channel, sending)),
+            Deed::Ready { role } => {
+                if let Some(Role::Send(message) | Role::Eager(message)) = chain.roles.get(role) {
+                    messages.ready(*message, source(chain));
+                }
+            }
+            Deed::Post { channel } => self.post(chain, vertex, channel),
+            Deed::Mark { thread } => {
+                let thread = thread as usize;
+                if chain.marks.len() <= thread {
+                    chain.marks.resize(thread + 1, None);
+                }
+                chain.marks[thread] = Some(source(chain));
+            }
+            Deed::LatePost { channel, thread } => {
+                let mark = chain.marks.get_mut(thread as usize).and_then(Option::take);
+                let mut source = mark.unwrap_or_else(|| source(chain));
+                source.at = vertex.at;
+                let message = messages.post(chain.channels[channel as usize], source);
+                chain.roles.push(Role::Receive(message));
+            }
+            Deed::Enter(entry) => self.enter(chain, vertex, &entry),
+            Deed::FileEnded { role } => self.file_call_ended(chain, vertex, role),
+            Deed::Lock { lock } => {
+                locks.lock(chain.locks[lock as usize], chain.rank, vertex.at);
+            }
+            Deed::Release { lock } => locks.release(chain.locks[lock as usize], source(chain)),
+            Deed::Released { lock } => locks.released(chain.locks[lock as usize], source(chain)),
+            Deed::OwnBegins { .. } | Deed::OwnEnds { .. } => {
+                chain.own_file_call(vertex, *ranks, &mut self.crossings);
+            }
+            Deed::Cancel { role } => {
+                self.cancelled.push((chain.rank as usize, role, vertex.at));
+            }
+            Deed::Leave { role } | Deed::Free { role } => self.end_role(chain, vertex, role),
+            Deed::Await { .. }
+            | Deed::Finish { .. }
+            | Deed::FinishAll { .. }
+            | Deed::Meet(_)
+            | Deed::Granted { .. }
+            | Deed::Probe { .. } => {
+                unreachable!("it waits")
+            }
+        }
+    }
+
+    /// The rank is done with the role.
+    pub(crate) fn end_role(&mut self, chain: &mut Chain, vertex: &Vertex, number: u64) {
+        match chain.roles.remove(number) {
+            Some(Role::Send(message) | Role::Eager(message)) => self.messages.sender_done(message),
+            Some(Role::Receive(message)) => match vertex.deed {
+                Deed::Free { .. } => self.messages.free_receive(message, vertex.at),
+                _ => self.messages.receiver_done(message, vertex.at),
+            },
+            Some(Role::Collective(part)) => self.collectives.leave(&part),
+            Some(Role::Nothing) | None => {}
+        }
+    }
+}
+
+impl Chain {
+    /// A file call of another thread than the main one begins, when whatever it waited for before
+    /// was there; or it ends. K counts the ranks whose main threads are in file calls.
+    fn own_file_call(&mut self, vertex: &Vertex, ranks: i64, crossings: &mut Crossings) {
+        let (thread, ended) = match vertex.deed {
+            Deed::OwnBegins { thread } => (thread as usize, None),
+            Deed::OwnEnds { thread, duration } => (thread as usize, Some(duration)),
+            _ => return,
+        };
+        if self.threads.len() <= thread {
+            self.threads.resize(thread + 1, Own::default());
+        }
+        let total = vertex.areas.wrapping_sub(self.first_area) as usize + 1;
+        let total = self.shared.get(total).copied().unwrap_or(0);
+        let local = self.local(vertex, ranks);
+        let Moment { clocks, trails } = self.ahead;
+        let own = &mut self.threads[thread];
+        match ended {
+            None => {
+                let lane = Lane { rank: self.rank, thread: thread as u32 };
+                let from = |crossing| From { at: vertex.at, rank: self.rank, crossing };
+                let (from, mut trails) = (trails.map(from), trails);
+                crossings.cross((lane, vertex.at), &mut trails, from.each_ref().map(Some));
+                let main = Moment { clocks: clocks.plus(local), trails };
+                let is_first = own.number == 0;
+                own.moment = if is_first { main } else { own.moment.max(main) };
+                own.begin = total;
+            }
+            Some(duration) => {
+                own.moment.clocks.net += duration;
+                own.moment.clocks.even += (total - own.begin + duration).min(duration * ranks);
+            }
+        }
+        own.number = vertex.owns;
+    }
+}
