@@ -14,8 +14,7 @@ use crate::numbered::Numbered;
 /// One rank's part of the graph.
 pub(crate) struct Chain {
     pub rank: u32,
-    pub vertices: Vec<Vertex>,
-    /// So many of `vertices` may be replayed, and so many are.
+    /// So many of its vertices may be replayed, and so many are.
     pub until: usize,
     pub replayed: usize,
     /// Of the next one: how many of its waits are over, or whether it has entered.
@@ -46,7 +45,6 @@ impl Chain {
     pub(crate) fn new(rank: u32, ahead: Moment) -> Self {
         Self {
             rank,
-            vertices: Vec::new(),
             until: 0,
             replayed: 0,
             part: 0,
@@ -75,16 +73,12 @@ impl Chain {
         if has_entered { next.since } else { next.at }
     }
 
-    /// What comes next; until `horizon` all is handed over.
-    pub(crate) fn front(&self, horizon: i64) -> Front {
-        match self.vertices[self.replayed..self.until].first() {
-            Some(next) => {
-                let enters = self.part == 0 && matches!(next.deed, Deed::Meet(_));
-                let waits = next.deed.waits() && !enters;
-                Front { at: self.due(next), tied: waits || self.last_wait == next.at }
-            }
-            None => Front { at: horizon.saturating_add(1), tied: false },
-        }
+    /// Where the vertex that comes next is due.
+    #[inline]
+    pub(crate) fn front(&self, next: &Vertex) -> Front {
+        let enters = self.part == 0 && matches!(next.deed, Deed::Meet(_));
+        let waits = next.deed.waits() && !enters;
+        Front { at: self.due(next), tied: waits || self.last_wait == next.at }
     }
 
     /// What others may wait for at a vertex: no earlier than its own thread's file calls.
@@ -128,12 +122,12 @@ impl Chain {
         moments.flat_map(Moment::ends)
     }
 
-    /// Forgets the vertices that are replayed, and areas that no other names.
-    pub(crate) fn forget_replayed(&mut self) {
-        self.vertices.drain(..self.replayed);
+    /// Forgets those of its vertices that are replayed, and areas that no other names.
+    pub(crate) fn forget_replayed(&mut self, vertices: &mut Vec<Vertex>) {
+        vertices.drain(..self.replayed);
         self.until -= self.replayed;
         self.replayed = 0;
-        let needed = self.vertices.first().map(|vertex| vertex.areas.wrapping_sub(self.first_area));
+        let needed = vertices.first().map(|vertex| vertex.areas.wrapping_sub(self.first_area));
         let last = self.shared.len() - 1;
         let over = needed.map_or(last, |needed| last.min(needed as usize));
         self.shared.drain(..over);

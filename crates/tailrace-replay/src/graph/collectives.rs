@@ -133,7 +133,13 @@ impl Collectives {
     /// Whether it waits for all, and some have not entered yet.
     #[inline]
     pub(crate) fn lacks_some(&self, part: &Part) -> bool {
-        part.is_for_all() && !self.slots[part.instance as usize].is_complete()
+        part.is_for_all() && !self.is_complete(part)
+    }
+
+    /// Whether all have entered.
+    #[inline]
+    pub(crate) fn is_complete(&self, part: &Part) -> bool {
+        self.slots[part.instance as usize].is_complete()
     }
 
     /// … that goes on at `at` inside.

@@ -106,7 +106,8 @@ impl Messages {
 
     /// A send starts; `waits`: its sender may wait for the receive. The sender is to call
     /// [`Messages::sender_done`] with the answer.
-    #[inline]
+    #[allow(clippy::inline_always)] // what is passed on is read before it is there
+    #[inline(always)]
     pub(crate) fn send(&mut self, channel: u32, source: Source, waits: bool) -> MessageId {
         let id = match self.take_first(channel, |message| !message.sent) {
             Some(id) => {
@@ -128,7 +129,8 @@ impl Messages {
     }
 
     /// … of which its sender knows no more.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(crate) fn send_away(&mut self, channel: u32, source: Source) {
         let id = self.send(channel, source, false);
         let message = &mut self.slots[id as usize];
@@ -139,7 +141,8 @@ impl Messages {
     }
 
     /// A receive is posted. The receiver is to call [`Messages::receiver_done`] with the answer.
-    #[inline]
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(crate) fn post(&mut self, channel: u32, source: Source) -> MessageId {
         let Some(id) = self.take_first(channel, |message| message.sent) else {
             return self.queue(channel, source);
@@ -172,6 +175,13 @@ impl Messages {
         (message.received, message.over) = (true, true);
         self.free.push(id);
         Some(&message.source)
+    }
+
+    /// Whether it is sent, and who sends it.
+    #[inline]
+    pub(crate) fn sender(&self, id: MessageId) -> (bool, u32) {
+        let message = &self.slots[id as usize];
+        (message.sent, self.queues[message.channel as usize].ends.0)
     }
 
     /// What the receiver waits for.

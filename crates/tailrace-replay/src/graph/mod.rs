@@ -134,7 +134,8 @@ impl Channel {
 const MOST_WAITING: usize = 1 << 22;
 
 pub(crate) struct Graph<'a> {
-    /// By rank.
+    /// By rank: its vertices that are not replayed yet, and what is known of it.
+    vertices: Vec<Vec<Vertex>>,
     chains: Vec<Chain>,
     /// By rank: channels that the rank at the other end has named. Each end names a channel once.
     half_open: Vec<HashMap<Channel, u32>>,
@@ -193,6 +194,7 @@ impl<'a> Graph<'a> {
             wait_states: WaitStates::default(),
         };
         Self {
+            vertices: vec![Vec::new(); begins.len()],
             chains: (0..).zip(begins).map(chain).collect(),
             half_open: vec![HashMap::new(); begins.len()],
             stack: Vec::new(),
@@ -209,7 +211,7 @@ impl<'a> Graph<'a> {
             self.chains[rank].locks.append(&mut slab.locks);
             self.chains[rank].take_areas(&mut slab.areas);
             let until = slab.vertices.partition_point(|vertex| vertex.at <= horizon);
-            let vertices = &mut self.chains[rank].vertices;
+            let vertices = &mut self.vertices[rank];
             if vertices.is_empty() && until == slab.vertices.len() {
                 std::mem::swap(vertices, &mut slab.vertices);
             } else {
@@ -227,7 +229,8 @@ impl<'a> Graph<'a> {
         }
         self.replay_until(horizon);
         self.settle();
-        self.chains.iter_mut().for_each(Chain::forget_replayed);
+        let chains = self.chains.iter_mut().zip(&mut self.vertices);
+        chains.for_each(|(chain, vertices)| chain.forget_replayed(vertices));
         while self.waiting() > MOST_WAITING {
             self.force();
             self.settle();
@@ -248,7 +251,7 @@ impl<'a> Graph<'a> {
 
     /// Whether there are vertices that it has not replayed yet.
     pub(crate) fn has_vertices(&self) -> bool {
-        self.chains.iter().any(|chain| !chain.vertices.is_empty())
+        self.vertices.iter().any(|vertices| !vertices.is_empty())
     }
 
     /// By how much each rank's clocks are ahead of its local time, in the end.
@@ -278,10 +281,13 @@ impl<'a> Graph<'a> {
     }
 
     fn replay_until(&mut self, horizon: i64) {
-        for (chain, front) in self.chains.iter_mut().zip(&mut self.around.fronts) {
-            let fresh = &chain.vertices[chain.until..];
+        for (rank, chain) in self.chains.iter_mut().enumerate() {
+            let vertices = &self.vertices[rank];
+            let fresh = &vertices[chain.until..];
             chain.until += fresh.partition_point(|vertex| vertex.at <= horizon);
-            *front = chain.front(horizon);
+            let next = vertices[chain.replayed..chain.until].first();
+            let front = next.map_or(Front::after(horizon), |next| chain.front(next));
+            self.around.fronts[rank] = front;
         }
         self.around.horizon = horizon;
         self.replay();

@@ -8,7 +8,7 @@ use crate::graph::moment::Moment;
 use crate::graph::replayed::Own;
 use crate::graph::roles::Role;
 use crate::graph::trail::{Crossings, From, Lane};
-use crate::graph::vertex::{Deed, Entry, Sending, Vertex};
+use crate::graph::vertex::{Deed, Entry, Sending, Source, Vertex};
 
 impl Around<'_> {
     #[inline(never)]
@@ -22,8 +22,19 @@ impl Around<'_> {
             (chain.channels[channel as usize], chain.source(vertex, self.ranks));
         if sending == Sending::Eager {
             self.messages.send_away(channel, source);
-            return;
+        } else {
+            self.send_and_wait(chain, (channel, sending), source);
         }
+    }
+
+    /// … for what becomes of it.
+    #[inline(never)]
+    fn send_and_wait(
+        &mut self,
+        chain: &mut Chain,
+        (channel, sending): (u32, Sending),
+        source: Source,
+    ) {
         let waits = matches!(sending, Sending::Rendezvous | Sending::InParts { rendezvous: true });
         let message = self.messages.send(channel, source, waits);
         if matches!(sending, Sending::InParts { .. }) {

@@ -1,11 +1,13 @@
 //! Replaying: a rank goes on until it waits for one that has to go on first.
 
 use crate::graph::chains::Chain;
+use crate::graph::replayed::Front;
 use crate::graph::roles::Role;
-use crate::graph::vertex::Deed;
+use crate::graph::vertex::{Deed, Vertex};
 use crate::graph::{Around, Graph};
 
 /// How far a rank's replay came.
+#[derive(Clone, Copy)]
 pub(crate) enum Reached {
     /// All that there is.
     Everything,
@@ -39,40 +41,41 @@ impl Graph<'_> {
         if self.chains[first].waiting() == 0 {
             return false;
         }
-        self.stack.push(first);
         self.under_way[first] = true;
-        let (mut gave_up, mut got_on) = (None, false);
-        while let Some(rank) = self.stack.last().copied() {
-            let come = |chain: &Chain| (chain.replayed, chain.part);
-            let before = come(&self.chains[rank]);
-            let reached = self.around.advance(&mut self.chains[rank], false);
-            if come(&self.chains[rank]) > before {
+        let (mut rank, mut gave_up, mut got_on) = (first, None, false);
+        loop {
+            let chain = &mut self.chains[rank];
+            let before = (chain.replayed, chain.part);
+            let reached = self.around.advance(chain, &self.vertices[rank], false);
+            if (chain.replayed, chain.part) != before {
                 (gave_up, got_on) = (None, true);
             }
             match reached {
                 Reached::Needs(other)
                     if !self.under_way[other as usize] && gave_up != Some(other as usize) =>
                 {
-                    self.under_way[other as usize] = true;
-                    self.stack.push(other as usize);
+                    self.stack.push(rank);
+                    rank = other as usize;
+                    self.under_way[rank] = true;
                 }
                 Reached::Needs(_) | Reached::Missing | Reached::Everything => {
                     self.under_way[rank] = false;
-                    self.stack.pop();
                     gave_up = Some(rank);
+                    let Some(before) = self.stack.pop() else { return got_on };
+                    rank = before;
                 }
             }
         }
-        got_on
     }
 
     /// Lets the earliest wait that cannot go on, by measured time, wait for what is known alone.
     pub(crate) fn force(&mut self) {
         let waiting = self.chains.iter().filter(|chain| chain.waiting() > 0);
-        let due = |chain: &Chain| chain.due(&chain.vertices[chain.replayed]);
+        let due = |chain: &Chain| chain.due(&self.vertices[chain.rank as usize][chain.replayed]);
         let next = waiting.min_by_key(|chain| (due(chain), chain.rank));
         if let Some(rank) = next.map(|chain| chain.rank) {
-            self.around.advance(&mut self.chains[rank as usize], true);
+            let rank = rank as usize;
+            self.around.advance(&mut self.chains[rank], &self.vertices[rank], true);
             self.replay();
         }
     }
@@ -95,9 +98,7 @@ impl Graph<'_> {
 
 impl Around<'_> {
     /// Replays a rank as far as that goes; `force`: its next wait is for what is known alone.
-    fn advance(&mut self, chain: &mut Chain, mut force: bool) -> Reached {
-        let vertices = std::mem::take(&mut chain.vertices);
-        let mut reached = Reached::Everything;
+    fn advance(&mut self, chain: &mut Chain, vertices: &[Vertex], mut force: bool) -> Reached {
         for vertex in &vertices[chain.replayed..chain.until] {
             let why = match vertex.deed {
                 Deed::Meet(entry) => self.meet(chain, vertex, &entry, force),
@@ -122,14 +123,13 @@ impl Around<'_> {
                 }
             };
             if let Some(why) = why {
-                reached = why;
-                break;
+                self.fronts[chain.rank as usize] = chain.front(vertex);
+                return why;
             }
             force = false;
             chain.replayed += 1;
         }
-        chain.vertices = vertices;
-        self.fronts[chain.rank as usize] = chain.front(self.horizon);
-        reached
+        self.fronts[chain.rank as usize] = Front::after(self.horizon);
+        Reached::Everything
     }
 }

@@ -22,6 +22,13 @@ pub(crate) struct Front {
     pub tied: bool,
 }
 
+impl Front {
+    /// Of a rank of which all is replayed that was handed over until `horizon`.
+    pub(crate) fn after(horizon: i64) -> Self {
+        Self { at: horizon.saturating_add(1), tied: false }
+    }
+}
+
 /// A vertex that waits, and what it may know.
 pub(crate) struct Waiter<'a> {
     /// By rank.

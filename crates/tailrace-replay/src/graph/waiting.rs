@@ -15,6 +15,15 @@ use crate::graph::trail::Latest;
 use crate::graph::vertex::{Deed, Entry, Vertex};
 use crate::graph::wait_states::Awaited;
 
+/// Whether a wait for a role is over.
+#[derive(Clone, Copy)]
+enum Finished {
+    Now,
+    Later(Reached),
+    /// That takes more to tell.
+    InDoubt,
+}
+
 impl Around<'_> {
     /// The rank enters a collective, waits for it, and leaves, if it knows for what to wait; else
     /// why it does not.
@@ -86,7 +95,11 @@ impl Around<'_> {
         mut force: bool,
     ) -> Option<Reached> {
         for role in roles.skip(chain.part as usize) {
-            if !self.finish(chain, vertex, role) {
+            let finished = self.finish(chain, vertex, role);
+            if let (Finished::Later(why), false) = (finished, force) {
+                return Some(why);
+            }
+            if !matches!(finished, Finished::Now) {
                 let why = self.wait(chain, vertex, Deed::Finish { role }, force);
                 if why.is_some() {
                     return why;
@@ -101,29 +114,39 @@ impl Around<'_> {
         None
     }
 
-    /// … for one, if it is known for what: mostly it is.
+    /// … for one, where that takes few steps: mostly it does.
     #[inline]
-    fn finish(&mut self, chain: &mut Chain, vertex: &Vertex, role: u64) -> bool {
-        let Self { messages, collectives, ranks, crossings, wait_states, .. } = self;
+    fn finish(&mut self, chain: &mut Chain, vertex: &Vertex, role: u64) -> Finished {
+        let Self { fronts, messages, collectives, ranks, crossings, wait_states, .. } = self;
         let follow = Follow { ranks: *ranks, crossings, wait_states };
         let span = (vertex.since, vertex.at);
         match chain.roles.get(role) {
-            Some(Role::Receive(message)) => match messages.receive(*message, vertex.at) {
-                Some(source) => follow.one(chain, (vertex, span), Awaited::Sender, source),
-                None => return false,
-            },
-            Some(&Role::Collective(part)) => match collectives.latest_before(&part, vertex.at) {
-                Some(latest) => {
+            Some(&Role::Receive(message)) => {
+                if let Some(source) = messages.receive(message, vertex.at) {
+                    follow.one(chain, (vertex, span), Awaited::Sender, source);
+                } else {
+                    let (sent, by) = messages.sender(message);
+                    let is_behind = self.guarded && fronts[by as usize].at < vertex.at;
+                    let later = !sent && is_behind && by != chain.rank;
+                    let needs = Finished::Later(Reached::Needs(by));
+                    return if later { needs } else { Finished::InDoubt };
+                }
+            }
+            Some(&Role::Collective(part)) => {
+                if let Some(latest) = collectives.latest_before(&part, vertex.at) {
                     let local = chain.local(vertex, *ranks);
                     follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
                     collectives.leave(&part);
+                } else {
+                    let later = self.is_patient && collectives.lacks_some(&part);
+                    let missing = Finished::Later(Reached::Missing);
+                    return if later { missing } else { Finished::InDoubt };
                 }
-                None => return false,
-            },
-            _ => return false,
+            }
+            _ => return Finished::InDoubt,
         }
         chain.roles.remove(role);
-        true
+        Finished::Now
     }
 
     /// The rank waits until all have entered, and goes on in the collective.
@@ -136,14 +159,17 @@ impl Around<'_> {
         force: bool,
     ) -> Option<Reached> {
         let Self { collectives, ranks, crossings, wait_states, .. } = self;
-        if let Some(Role::Collective(part)) = chain.roles.get(role)
-            && let Some(latest) = collectives.latest_entry_before(part, vertex.at)
-        {
-            let follow = Follow { ranks: *ranks, crossings, wait_states };
-            let (span, local) = ((vertex.since, vertex.at), chain.local(vertex, *ranks));
-            follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
-            chain.last_wait = vertex.at;
-            return None;
+        if let Some(Role::Collective(part)) = chain.roles.get(role) {
+            if let Some(latest) = collectives.latest_entry_before(part, vertex.at) {
+                let follow = Follow { ranks: *ranks, crossings, wait_states };
+                let (span, local) = ((vertex.since, vertex.at), chain.local(vertex, *ranks));
+                follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
+                chain.last_wait = vertex.at;
+                return None;
+            }
+            if self.is_patient && !force && !collectives.is_complete(part) {
+                return Some(Reached::Missing);
+            }
         }
         self.pass_wait(chain, vertex, force)
     }

@@ -57,7 +57,8 @@ impl Doing {
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     doings: Vec<Doing>,
-    on_paths: Vec<[i64; 1 << REPLAYS]>,
+    /// By [`Paths`], then by number of what was done.
+    on_paths: [Vec<i64>; 1 << REPLAYS],
     /// By question and number of what was done.
     asked: HashMap<(u32, DoingId), i64>,
 }
@@ -71,14 +72,15 @@ impl Times {
         &self,
         about_path: impl Fn(Replay) -> u32,
     ) -> impl Iterator<Item = (u32, Doing, i64)> {
-        let on_path = move |(doing, times): (&Doing, &[i64; 1 << REPLAYS])| {
+        let on_path = move |(number, doing): (usize, &Doing)| {
             let of = |replay| {
                 let leads_over = |(paths, _): &(usize, _)| paths >> replay as u8 & 1 > 0;
-                times.iter().enumerate().filter(leads_over).map(|(_, time)| *time).sum::<i64>()
+                let leads_over = self.on_paths.iter().enumerate().filter(leads_over);
+                leads_over.map(|(_, times)| times[number]).sum::<i64>()
             };
             Replay::ALL.map(|replay| (about_path(replay), *doing, of(replay)))
         };
-        let on_paths = self.doings.iter().zip(&self.on_paths).flat_map(on_path);
+        let on_paths = self.doings.iter().enumerate().flat_map(on_path);
         let asked = self.asked.iter();
         let asked =
             asked.map(|((about, doing), time)| (*about, self.doings[*doing as usize], *time));
@@ -130,7 +132,7 @@ impl<'a> Sums<'a> {
     pub(crate) fn number(&mut self, doing: Doing) -> DoingId {
         *self.numbers.entry(doing).or_insert_with(|| {
             self.times.doings.push(doing);
-            self.times.on_paths.push([0; 1 << REPLAYS]);
+            self.times.on_paths.iter_mut().for_each(|times| times.push(0));
             self.times.doings.len() as DoingId - 1
         })
     }
@@ -147,6 +149,24 @@ impl<'a> Sums<'a> {
         self.add(doing, end - begin);
     }
 
+    /// … then something else until `end`.
+    #[inline]
+    pub(crate) fn pass_call(
+        &mut self,
+        (before, at): (DoingId, i64),
+        (inside, begin): (DoingId, i64),
+        end: i64,
+    ) {
+        if end <= self.still_until() {
+            let times = self.still();
+            times[before as usize] += begin - at;
+            times[inside as usize] += end - begin;
+        } else {
+            self.pass(before, at, begin);
+            self.pass(inside, begin, end);
+        }
+    }
+
     /// Until then nothing changes.
     pub(crate) fn same_until(&self) -> i64 {
         self.until
@@ -158,16 +178,16 @@ impl<'a> Sums<'a> {
         if self.open.is_empty() { self.until } else { i64::MIN }
     }
 
-    /// … for so long until then.
+    /// … the times until then, by number of what is done.
     #[inline]
-    pub(crate) fn add_still(&mut self, doing: DoingId, time: u32) {
-        self.times.on_paths[doing as usize][usize::from(self.now)] += i64::from(time);
+    pub(crate) fn still(&mut self) -> &mut [i64] {
+        &mut self.times.on_paths[usize::from(self.now)]
     }
 
     /// … for so long while nothing changed.
     #[inline]
     pub(crate) fn add(&mut self, doing: DoingId, time: i64) {
-        self.times.on_paths[doing as usize][usize::from(self.now)] += time;
+        self.times.on_paths[usize::from(self.now)][doing as usize] += time;
         if !self.open.is_empty() && time != 0 {
             self.add_to_open(doing, time);
         }
@@ -245,7 +265,7 @@ mod tests {
         sums.pass(useful, 0, 22);
         sums.pass(in_mpi, 22, 50);
         let of = |question, doing| sums.times.asked.get(&(question, doing)).copied();
-        let on = |paths: usize, doing: DoingId| sums.times.on_paths[doing as usize][paths];
+        let on = |paths: usize, doing: DoingId| sums.times.on_paths[paths][doing as usize];
         assert_eq!(of(0, useful), Some(12)); // 10 to 22
         assert_eq!(of(0, in_mpi), Some(8)); // 22 to 30
         assert_eq!(of(1, useful), Some(5 + 2 * 2)); // 15 to 20 once, to 22 twice

@@ -30,7 +30,6 @@ struct Plain {
     requests: u8,
     tokens: u32,
     number: DoingId,
-    doing: Doing,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,8 +62,17 @@ pub(crate) struct Walk<'a> {
     requests: u64,
     opaque_requests: HashSet<u64>,
     sums: Sums<'a>,
-    /// By shape of the block.
+    /// By shape of the block; and what a thread does in such a call.
     plain: Vec<Plain>,
+    doings: Vec<Doing>,
+}
+
+/// What was taken of a block.
+#[derive(Default)]
+struct Taken {
+    events: usize,
+    tokens: u32,
+    requests: u64,
 }
 
 impl<'a> Walk<'a> {
@@ -86,6 +94,7 @@ impl<'a> Walk<'a> {
             opaque_requests: HashSet::new(),
             sums,
             plain: Vec::new(),
+            doings: Vec::new(),
         }
     }
 
@@ -159,10 +168,12 @@ impl<'a> Walk<'a> {
     fn block(&mut self, load: &mut Load) {
         load.compile(self.common, 0, &mut NoNumbers);
         self.plain.clear();
+        self.doings.clear();
         let any_opaque = load.columns.shapes.iter().any(|shape| is_opaque(&shape.shape.operation));
         for (shape, line) in load.columns.shapes.iter().zip(&load.lines) {
             let plain = self.plain(shape, &line.step, any_opaque);
             self.plain.push(plain);
+            self.doings.push(doing(&line.step));
         }
         loop {
             self.take_plain(load);
@@ -184,8 +195,8 @@ impl<'a> Walk<'a> {
             Part::Enter => Kind::Enter,
             Part::Leave => Kind::Leave,
         };
-        let (doing, requests) = (doing(step), shape.shape.takes_number().into());
-        Plain { kind, requests, tokens: shape.tokens, number: self.sums.number(doing), doing }
+        let (tokens, requests) = (shape.tokens, shape.shape.takes_number().into());
+        Plain { kind, requests, tokens, number: self.sums.number(doing(step)) }
     }
 
     /// Takes the events that come first as long as they are plain.
@@ -197,15 +208,17 @@ impl<'a> Walk<'a> {
             return;
         }
         let runtime = self.common.runtime();
-        let (first, mut tokens) = (load.row, 0);
-        let columns = &load.columns;
-        let times = columns.gaps[first..].iter().zip(&columns.durations[first..]);
-        let rows = columns.shape_of[first..].iter().zip(times);
-        let mut taken = 0;
-        let mut still = self.sums.still_until();
-        for (&shape, (&gap, &duration)) in rows {
-            let Plain { kind, requests, tokens: names, number, .. } =
-                self.plain[usize::from(shape)];
+        let (columns, first) = (&load.columns, load.row);
+        let mut taken = Taken::default();
+        loop {
+            let from = first + taken.events;
+            let rows =
+                (&columns.shape_of[from..], &columns.gaps[from..], &columns.durations[from..]);
+            self.take_still(rows, &mut reached, runtime, &mut taken);
+            let row = first + taken.events;
+            let Some(&shape) = columns.shape_of.get(row) else { break };
+            let (gap, duration) = (columns.gaps[row], columns.durations[row]);
+            let Plain { kind, requests, tokens, number } = self.plain[usize::from(shape)];
             let begin = reached + i64::from(gap);
             let end = begin + i64::from(duration);
             if gap.max(duration) == LONG || end > runtime {
@@ -216,7 +229,7 @@ impl<'a> Walk<'a> {
                 Kind::Leaf if !self.in_io => number,
                 Kind::Leaf | Kind::Nothing => before,
                 Kind::Enter => {
-                    let doing = self.plain[usize::from(shape)].doing;
+                    let doing = self.doings[usize::from(shape)];
                     self.stack.push(Frame { doing, number, waiting: false });
                     self.settle();
                     self.now
@@ -228,21 +241,47 @@ impl<'a> Walk<'a> {
                 }
                 Kind::Other => break,
             };
-            taken += 1;
-            tokens += names;
-            self.requests += u64::from(requests);
-            if end <= still {
-                self.sums.add_still(before, gap);
-                self.sums.add_still(inside, duration);
-            } else {
-                self.sums.pass(before, reached, begin);
-                self.sums.pass(inside, begin, end);
-                still = self.sums.still_until();
-            }
+            taken.events += 1;
+            taken.tokens += tokens;
+            taken.requests += u64::from(requests);
+            self.sums.pass_call((before, reached), (inside, begin), end);
             reached = end;
         }
         self.at = reached;
-        load.pass_rows(taken, tokens, reached + begin_ns);
+        self.requests += taken.requests;
+        load.pass_rows(taken.events, taken.tokens, reached + begin_ns);
+    }
+
+    /// … those that come first as long as they are calls without others inside, and nothing else is
+    /// asked.
+    #[inline]
+    fn take_still(
+        &mut self,
+        (shapes, gaps, durations): (&[u16], &[u32], &[u32]),
+        reached: &mut i64,
+        runtime: i64,
+        taken: &mut Taken,
+    ) {
+        let until = self.sums.still_until().min(runtime);
+        if self.in_io || *reached > until {
+            return;
+        }
+        let times = self.sums.still();
+        let (mut at, mut between) = (*reached, 0);
+        for (&shape, (&gap, &duration)) in shapes.iter().zip(gaps.iter().zip(durations)) {
+            let Plain { kind, requests, tokens, number } = self.plain[usize::from(shape)];
+            let end = at + i64::from(gap) + i64::from(duration);
+            if kind != Kind::Leaf || gap.max(duration) == LONG || end > until {
+                break;
+            }
+            times[number as usize] += i64::from(duration);
+            (at, between) = (end, between + i64::from(gap));
+            taken.events += 1;
+            taken.tokens += tokens;
+            taken.requests += u64::from(requests);
+        }
+        times[self.now as usize] += between;
+        *reached = at;
     }
 
     fn call(&mut self, call: &Call<'_>) {
