@@ -1,4 +1,5 @@
 /* files.c: MPI-IO. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "flavour.h"
@@ -18,10 +19,44 @@ static const char *without_driver(const char *path)
     return path;
 }
 
-static int64_t error_class(int result)
+/* Numbers of the system's errors end below. */
+enum { NO_ERRNO = 4096 };
+
+/* MPI's classes have other numbers in each MPI: what says the same as an errno is that, and others
+ * have numbers beyond all of these. */
+static int64_t errno_of_class(int class)
+{
+    const struct {
+        int class, number;
+    } same[] = {
+        {MPI_ERR_ACCESS, EACCES},
+        {MPI_ERR_BAD_FILE, ENAMETOOLONG},
+        {MPI_ERR_FILE_EXISTS, EEXIST},
+        {MPI_ERR_FILE_IN_USE, EBUSY},
+        {MPI_ERR_IO, EIO},
+        {MPI_ERR_NO_MEM, ENOMEM},
+        {MPI_ERR_NO_SPACE, ENOSPC},
+        {MPI_ERR_NO_SUCH_FILE, ENOENT},
+        {MPI_ERR_QUOTA, EDQUOT},
+        {MPI_ERR_READ_ONLY, EROFS},
+        {MPI_ERR_UNSUPPORTED_OPERATION, EOPNOTSUPP},
+        {MPI_ERR_AMODE, NO_ERRNO + 1},
+        {MPI_ERR_FILE, NO_ERRNO + 2},
+        {MPI_ERR_NOT_SAME, NO_ERRNO + 3},
+        {MPI_ERR_ARG, NO_ERRNO + 4},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (same[i].class == class)
+            return same[i].number;
+    return NO_ERRNO;
+}
+
+static int64_t error_of(int result)
 {
     int class = MPI_SUCCESS;
-    return result != MPI_SUCCESS && mpi.Error_class(result, &class) == MPI_SUCCESS ? class : result;
+    if (result == MPI_SUCCESS)
+        return 0;
+    return errno_of_class(mpi.Error_class(result, &class) == MPI_SUCCESS ? class : MPI_ERR_OTHER);
 }
 
 static void put_words(int64_t *words, const struct file_call *file, int64_t bytes, int64_t offset,
@@ -32,7 +67,7 @@ static void put_words(int64_t *words, const struct file_call *file, int64_t byte
     words[FILE_WORD_FILE] = file->number;
     words[FILE_WORD_BYTES] = bytes;
     words[FILE_WORD_OFFSET] = has_offset ? offset : 0;
-    words[FILE_WORD_ERROR] = error_class(result);
+    words[FILE_WORD_ERROR] = error_of(result);
     words[FILE_WORD_COMM] = file->comm;
 }
 

@@ -14,6 +14,7 @@ import numpy as np
 from tailrace.verdict.requests import COLUMNS, KINDS, METADATA_KINDS
 
 SUMS = (*COLUMNS, "metadata_calls", "metadata_ns")
+ERRORS = ("failed_error", "failed_mpiio_error")
 REACH = ("reads_begin", "reads_end", "writes_begin", "writes_end")
 # Functions of the intervals, by kind of call.
 FUNCTIONS = {
@@ -58,6 +59,8 @@ class Interval:
     asked: int = 0
     # Calls of stdio that the calls are the requests of.
     buffered: int = 0
+    # Calls of MPI-IO around them that failed, by column without its prefix; and their error.
+    failed_mpiio: tuple[str, int, int] | None = None
 
 
 def useful(length_ns: int) -> Interval:
@@ -268,7 +271,7 @@ class Program:
 
 
 def _file_columns(calls: list, per_rank: bool = False) -> dict[str, list]:
-    names = ["ranks", *SUMS, *REACH, "failed_error"]
+    names = ["ranks", *SUMS, *REACH, *ERRORS]
     used = [(c[4].path, c[0] if per_rank else None) for c in calls if c[3] == "io"]
     keys = list(dict.fromkeys(used))
     table: dict[str, list] = {
@@ -343,7 +346,7 @@ def kind_of(call: tuple) -> str:
 
 
 def _file_totals(calls: list) -> dict[str, int]:
-    row = dict.fromkeys((*SUMS, "failed_error"), 0)
+    row = dict.fromkeys((*SUMS, *ERRORS), 0)
     for kind, (plural, _) in KINDS.items():
         chosen = [c for c in calls if kind_of(c) == kind]
         row[plural] = sum(c[4].calls for c in chosen)
@@ -355,6 +358,9 @@ def _file_totals(calls: list) -> dict[str, int]:
             row[f"mpiio_bytes_{done}"] = sum(c[4].asked for c in chosen)
             row[f"buffered_{plural}"] = sum(c[4].buffered for c in chosen)
             row[f"buffered_bytes_{done}"] = sum(c[4].size for c in chosen if c[4].buffered)
+    for failed in filter(None, (c[4].failed_mpiio for c in calls)):
+        row[f"failed_mpiio_{failed[0]}"] += failed[1]
+        row["failed_mpiio_error"] = failed[2]
     return row | {
         "metadata_calls": sum(row[KINDS[k][0]] for k in (*METADATA_KINDS, "sync", "lock")),
         "metadata_ns": sum(row[f"{k}_ns"] for k in (*METADATA_KINDS, "sync", "lock")),

@@ -364,3 +364,13 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
             others=few["others"],
         )
         assert ("other threads spend" in _judged(program).headline) == said
+
+
+def test_what_mpi_pcontrol_chose_is_said():
+    whole = {"chosen_of_ns": str(3 * SECOND)}
+    (said,) = [f for f in _judged(_quiet(meta=whole)).findings if f.code == "part_of_run"]
+    assert said.finding.startswith("this report is about 1.00 s of the 3.00 s between MPI_Init")
+    assert "part_of_run" not in [finding.code for finding in _judged(_quiet()).findings]
+    short = Program([[useful(MILLISECOND)]], *[MILLISECOND] * 3, meta=whole)
+    headline = _judged(short).headline
+    assert headline == "This run is too short to judge: 1.00 ms that MPI_Pcontrol chose."

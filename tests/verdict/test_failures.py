@@ -4,17 +4,20 @@ must not say so."""
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tailrace.library import Run
-from tests.conftest import without_processor_waits
+from tests.conftest import Mpi, without_processor_waits
 
 from .running import captured
 
 pytestmark = [pytest.mark.slow, pytest.mark.measured("the verdict on a program that ran")]
+
+HERE = Path(__file__).parent
 
 BEGIN = """
 import ctypes, os, resource, signal, sys, time
@@ -81,3 +84,19 @@ def test_what_loses_nothing_is_not_said(tmp_path: Path):
     run = run_of(HARMLESS, tmp_path)
     assert "failed" not in run.headline
     assert "failed_writes" not in [finding.code for finding in run.findings]
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("nowhere", "MPI_File_open of out.dat on both ranks failed (No such file or directory)"),
+        ("readonly", "40 MPI-IO writes to out.dat failed"),
+        ("well", ""),
+    ],
+)
+def test_calls_of_mpiio_that_fail_are_named(mode: str, said: str, mpi: Mpi, tmp_path: Path):
+    binary = tmp_path / "failing"
+    subprocess.run([mpi.mpicc, "-O1", "-o", binary, HERE / "failing_mpiio.c"], check=True)
+    run, _ = captured([*mpi.launch(2, binary), mode], tmp_path, mpi.variables())
+    assert said in run.headline
+    assert bool(said) == ("failed" in run.headline)

@@ -158,6 +158,10 @@ fn tallies(columns: &Bound<'_, PyDict>, rows: &[FileTally]) -> PyResult<()> {
     integers(columns, "failed_others", rows, |row| row.failed.others as i64)?;
     integers(columns, "failed_ns", rows, |row| row.failed.time)?;
     integers(columns, "failed_error", rows, |row| i64::from(row.failed.error))?;
+    integers(columns, "failed_mpiio_opens", rows, |row| row.failed_mpiio.opens as i64)?;
+    integers(columns, "failed_mpiio_writes", rows, |row| row.failed_mpiio.writes as i64)?;
+    integers(columns, "failed_mpiio_others", rows, |row| row.failed_mpiio.others as i64)?;
+    integers(columns, "failed_mpiio_error", rows, |row| i64::from(row.failed_mpiio.error))?;
     for (i, [noun, verb]) in [["reads", "read"], ["writes", "written"]].into_iter().enumerate() {
         integers(columns, &format!("bytes_{verb}"), rows, |row| row.bytes[i] as i64)?;
         integers(columns, &format!("mpiio_bytes_{verb}"), rows, |row| row.mpiio_bytes[i] as i64)?;

@@ -119,6 +119,10 @@ ADVICE: dict[str, dict[str, str]] = {
         "device": "look into the kernel's log (dmesg) and the server's, and check what write, "
         "fsync and close return: the output is not whole",
     },
+    "failed_mpiio": {
+        "": "look at what MPI-IO's calls return (ierror in Fortran), or have them end the program: "
+        "MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL) before the first open",
+    },
     "locks": {
         "": "lock larger parts less often, and hold a lock only while reading or writing; "
         "collective or aligned requests need no locks",

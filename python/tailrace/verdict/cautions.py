@@ -6,7 +6,7 @@ from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.ends import NAMED_RANKS, many_are_lost, stopped_early
 from tailrace.verdict.evidence import Evidence, Finding, Kind
-from tailrace.verdict.failures import failed_writes
+from tailrace.verdict.failures import failed_mpiio, failed_writes
 from tailrace.verdict.off_path import (
     NOTABLE_BYTES,
     NOTABLE_SLEEP,
@@ -273,5 +273,6 @@ CAUTIONS = (
     io_of_others,
     not_recorded,
     failed_writes,
+    failed_mpiio,
     stopped_early,
 )

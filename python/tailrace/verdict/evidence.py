@@ -82,7 +82,9 @@ class Kind(StrEnum):
     ELSEWHERE = "elsewhere"
     SLEEP = "sleep"
     FAILED_WRITES = "failed_writes"
+    FAILED_MPIIO = "failed_mpiio"
     MISSING_RANKS = "missing_ranks"
+    PART_OF_RUN = "part_of_run"
     STOPPED_EARLY = "stopped_early"
 
 
@@ -163,6 +165,12 @@ class Evidence:
     def computed_ns(self) -> np.ndarray:
         """By rank: useful time, less notable waits for a processor and what capture took of it."""
         return without_capture(computed_ns(self.times, self.processors), self.overhead)
+
+    @property
+    def chosen_of_ns(self) -> int:
+        """How long the whole run is of which MPI_Pcontrol chose a part; 0 where it did not."""
+        text = self.columns["meta"].get("chosen_of_ns", "")
+        return int(text) if text.isdigit() else 0
 
     def of_ranks(self, key: str) -> np.ndarray:
         """A column by rank, length P; zeros in a trace of another tool, which does not know of

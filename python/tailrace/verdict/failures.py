@@ -1,4 +1,5 @@
-"""Calls that were to write, and failed: what they were to bring to a file may be lost.
+"""Calls that were to write, and failed: what they were to bring to a file may be lost. And those of
+MPI-IO that failed by themselves: unlike MPI's other calls they return, and the program goes on.
 
 | sentence                              | said when                    | not said of             |
 |---------------------------------------|------------------------------|-------------------------|
@@ -7,6 +8,10 @@
 | n calls that synchronise, close or    | the same, where no write     | a try with O_DIRECT     |
 | set the size of F failed (…)          | failed: a server may tell of | that does not fit       |
 |                                       | it only then                 |                         |
+| MPI_File_open of F failed (…)         | MPI-IO's call failed         | a file that was used    |
+|                                       |                              | all the same            |
+| n MPI-IO writes to F failed (…)       | the same, and no call below  |                         |
+|                                       | it is said to have failed    |                         |
 """
 
 import errno
@@ -34,6 +39,15 @@ LOSSES = {
 }
 # Files with different errors, or one with several: as the engine says it.
 SEVERAL = -1
+# What says more of MPI-IO than the system's text: numbers of docs/reference/internals/trace.md.
+OF_MPIIO = {
+    errno.EROFS: "the file or its file system is read-only",
+    4097: "MPI_ERR_AMODE: the file is not open for that",
+    4098: "MPI_ERR_FILE: no open file",
+    4099: "MPI_ERR_NOT_SAME: ranks gave different arguments",
+    4100: "MPI_ERR_ARG: an argument is wrong",
+}
+NO_ERRNO = 4096
 
 
 def failed_writes(evidence: Evidence) -> Finding | None:
@@ -50,6 +64,50 @@ def failed_writes(evidence: Evidence) -> Finding | None:
         advice=advice(cause.code, cause.advised, evidence.mpi),
         file=evidence.path_of(cause.file),
     )
+
+
+def failed_mpiio(evidence: Evidence) -> Finding | None:
+    """A caution: who does not look at what MPI-IO returns does not know of it."""
+    files = evidence.columns["files"]
+    opens, writes, others = (
+        np.asarray(files[f"failed_mpiio_{name}"]) for name in ("opens", "writes", "others")
+    )
+    keys = ("bytes_read", "bytes_written", "mpiio_bytes_read", "mpiio_bytes_written")
+    unused = np.sum([np.asarray(files[key]) for key in keys], axis=0) == 0
+    opened = np.where(unused, opens, 0)
+    rows = np.setdiff1d(np.flatnonzero(opened + writes + others), _failing(evidence))
+    if not len(rows):
+        return None
+    text = _told_of_mpiio(evidence, rows, *(int(n[rows].sum()) for n in (opened, writes, others)))
+    return Finding(
+        Kind.FAILED_MPIIO,
+        f"{text} failed{_reason(np.asarray(files['failed_mpiio_error'])[rows])}",
+        "calls of MPI-IO return an error where other calls of MPI end the program: it went on",
+        0.0,
+        advice=advice(Kind.FAILED_MPIIO, mpi=evidence.mpi),
+        file=evidence.path_of(only_row(rows)),
+    )
+
+
+def _told_of_mpiio(
+    evidence: Evidence, rows: np.ndarray, opened: int, writes: int, others: int
+) -> str:
+    where = where_of(evidence, rows)
+    if opened:
+        everywhere = opened == len(rows) * evidence.ranks > 1
+        all_ranks = "both ranks" if evidence.ranks == 2 else f"all {evidence.ranks} ranks"
+        whose = f" on {all_ranks}" if everywhere else ""
+        return f"MPI_File_open of {where}{whose}"
+    if writes:
+        return f"{count(writes, 'MPI-IO write')} to {where}"
+    return f"{count(others, 'MPI-IO call')} to close, synchronise or set the size of {where}"
+
+
+def _reason(errors: np.ndarray) -> str:
+    """` (No space left on device)`; empty where there are several, or one that has no name."""
+    error = int(errors[0]) if len(set(errors.tolist())) == 1 else SEVERAL
+    text = OF_MPIIO.get(error) or (os.strerror(error) if 0 < error < NO_ERRNO else "")
+    return f" ({text})" if text else ""
 
 
 def failing(evidence: Evidence, kind: str) -> Cause | None:

@@ -139,6 +139,7 @@ def _headline(
     """`whole`: what output costs beyond its calls, where that is much."""
     if evidence.times.runtime_ns < TOO_SHORT_NS:
         between = " between MPI_Init and MPI_Finalize" if evidence.mpi else ""
+        between = " that MPI_Pcontrol chose" if evidence.chosen_of_ns else between
         length = nanoseconds(evidence.times.runtime_ns)
         return f"This run is too short to judge: {length}{between}."
     if fine:

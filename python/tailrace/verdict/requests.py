@@ -155,7 +155,10 @@ PATTERN_COLUMNS = tuple(
 BUFFERED_COLUMNS = (
     *("buffered_reads", "buffered_writes", "buffered_bytes_read", "buffered_bytes_written"),
 )
-FAILED_COLUMNS = ("failed_writes", "failed_others", "failed_ns")
+FAILED_COLUMNS = (
+    *("failed_writes", "failed_others", "failed_ns"),
+    *("failed_mpiio_opens", "failed_mpiio_writes", "failed_mpiio_others"),
+)
 COLUMNS = (
     *(column for kind, (calls, _) in KINDS.items() for column in (calls, f"{kind}_ns")),
     *("bytes_read", "bytes_written", "mpiio_bytes_read", "mpiio_bytes_written", "mpiio_ns"),

@@ -326,6 +326,20 @@ def incomplete_trace(evidence: Evidence) -> Finding | None:
     )
 
 
+def part_of_run(evidence: Evidence) -> Finding | None:
+    """What MPI_Pcontrol chose, where the program calls it."""
+    if not (whole_ns := evidence.chosen_of_ns):
+        return None
+    part = f"{nanoseconds(evidence.times.runtime_ns)} of the {nanoseconds(whole_ns)}"
+    return Finding(
+        Kind.PART_OF_RUN,
+        f"this report is about {part} between MPI_Init and MPI_Finalize: what MPI_Pcontrol chose",
+        "it begins at the first call with a level above 0, or with the run, and ends at the call "
+        "with 0 behind which no other level is chosen, or with the run",
+        0.0,
+    )
+
+
 # What holds a run back beside I/O, and what makes the trace itself doubtful.
 BOTTLENECKS = (imbalance, serialization, network, streams, elsewhere, sleep)
-DOUBTS = (processors, capture_overhead, incomplete_trace)
+DOUBTS = (processors, capture_overhead, incomplete_trace, part_of_run)

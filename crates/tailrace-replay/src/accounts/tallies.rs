@@ -49,9 +49,11 @@ impl Sizes {
 }
 
 /// Calls that failed of those that write, synchronise, close or set the size of a file: what they
-/// were to bring there may be lost.
+/// were to bring there may be lost. Of MPI-IO also those that open it: whoever goes on without the
+/// file loses all that he meant to write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failed {
+    pub opens: u64,
     pub writes: u64,
     pub others: u64,
     pub time: i64,
@@ -64,17 +66,21 @@ impl Failed {
     /// Numbers of EINTR and EAGAIN: the caller is to try again.
     const TRY_AGAIN: [i32; 2] = [4, 11];
 
-    fn calls(access: Access, error: i32, sum: Sum) -> Self {
-        let fails = error > 0 && !Self::TRY_AGAIN.contains(&error);
-        let (writes, others) = match access {
-            Access::Write if fails => (sum.calls, 0),
-            Access::Synchronize | Access::Close | Access::Truncate if fails => (0, sum.calls),
-            _ => return Self::default(),
-        };
-        Self { writes, others, time: sum.time, error }
+    fn calls(access: Access, mpiio: bool, error: i32, sum: Sum) -> Self {
+        let failed = Self { time: sum.time, error, ..Self::default() };
+        match access {
+            _ if error <= 0 || Self::TRY_AGAIN.contains(&error) => Self::default(),
+            Access::Open if mpiio => Self { opens: sum.calls, ..failed },
+            Access::Write => Self { writes: sum.calls, ..failed },
+            Access::Synchronize | Access::Close | Access::Truncate => {
+                Self { others: sum.calls, ..failed }
+            }
+            _ => Self::default(),
+        }
     }
 
     fn add(&mut self, other: &Self) {
+        self.opens += other.opens;
         self.writes += other.writes;
         self.others += other.others;
         self.time += other.time;
@@ -107,11 +113,14 @@ pub struct FileTally {
     pub patterns: [Pattern; 2],
     pub sizes: [Sizes; 2],
     pub failed: Failed,
+    /// Calls of MPI-IO that failed, whatever failed inside them.
+    pub failed_mpiio: Failed,
 }
 
 impl FileTally {
     pub fn add(&mut self, other: &FileTally) {
         self.failed.add(&other.failed);
+        self.failed_mpiio.add(&other.failed_mpiio);
         for i in 0..2 {
             self.bytes[i] = self.bytes[i].saturating_add(other.bytes[i]);
             self.mpiio_bytes[i] = self.mpiio_bytes[i].saturating_add(other.mpiio_bytes[i]);
@@ -214,6 +223,7 @@ impl Tallies {
         if step.mpiio {
             tally.mpiio += sum.time;
             add_bytes(&mut tally.mpiio_bytes, step, bytes);
+            tally.failed_mpiio.add(&Failed::calls(step.access, true, error, sum));
         }
         if !step.io {
             return;
@@ -222,7 +232,9 @@ impl Tallies {
         tally.calls[access] += sum.calls;
         tally.time[access] += sum.time;
         add_bytes(&mut tally.bytes, step, bytes);
-        tally.failed.add(&Failed::calls(step.access, error, sum));
+        if !step.mpiio {
+            tally.failed.add(&Failed::calls(step.access, false, error, sum));
+        }
         if let (Some(direction), 0) = (step.access.direction(), error) {
             tally.sizes[direction].calls(step.bytes, sum.calls);
         }
@@ -243,13 +255,17 @@ mod tests {
     fn failed_calls_are_those_that_were_to_write() {
         let sum = Sum { calls: 3, time: 30 };
         let mut failed = Failed::default();
-        failed.add(&Failed::calls(Access::Write, 28, sum));
-        failed.add(&Failed::calls(Access::Write, 0, sum)); // it did not fail
-        failed.add(&Failed::calls(Access::Write, 11, sum)); // is to be tried again
-        failed.add(&Failed::calls(Access::Open, 2, sum)); // there was no such file
-        assert_eq!(failed, Failed { writes: 3, others: 0, time: 30, error: 28 });
-        failed.add(&Failed::calls(Access::Synchronize, 5, sum));
-        assert_eq!(failed, Failed { writes: 3, others: 3, time: 60, error: Failed::SEVERAL });
+        failed.add(&Failed::calls(Access::Write, false, 28, sum));
+        failed.add(&Failed::calls(Access::Write, false, 0, sum)); // it did not fail
+        failed.add(&Failed::calls(Access::Write, false, 11, sum)); // is to be tried again
+        failed.add(&Failed::calls(Access::Open, false, 2, sum)); // there was no such file
+        assert_eq!(failed, Failed { writes: 3, time: 30, error: 28, ..Failed::default() });
+        failed.add(&Failed::calls(Access::Synchronize, false, 5, sum));
+        let both = Failed { opens: 0, writes: 3, others: 3, time: 60, error: Failed::SEVERAL };
+        assert_eq!(failed, both);
+        let opens = Failed { opens: 3, time: 30, error: 2, ..Failed::default() };
+        assert_eq!(Failed::calls(Access::Open, true, 2, sum), opens);
+        assert_eq!(Failed::calls(Access::Read, true, 5, sum), Failed::default());
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::error::TraceError;
 use crate::packed::{Encoder, Writer};
 use crate::parallel;
 use crate::raw::run::Run;
-use crate::tables::Ended;
+use crate::tables::{Ended, Tables, Window};
 
 use encoding::{Bytes, Decoding, Encoding};
 use observe::Observed;
@@ -125,7 +125,7 @@ fn pack_run(
             location.ended = observed.ended(location.ended == Ended::Known);
         }
     }
-    run.tables.window = observe::window(&run.tables.locations, &observed);
+    run.tables.window = window(&mut run.tables, &observed);
     observe::mark_opaque(&mut run.tables.files, &observed);
     let not_understood: u64 = observed.iter().map(|observed| observed.not_understood).sum();
     let capture = &mut run.tables.capture;
@@ -139,6 +139,16 @@ fn pack_run(
     symbols::name(&mut run.tables.places, &run.merged_places);
     let bytes_packed = writer.finish(&run.tables)?;
     Ok(summary(run, output, bytes_packed))
+}
+
+/// What the program chose of its run, and in the meta how long the whole is.
+fn window(tables: &mut Tables, observed: &[Observed]) -> Option<Window> {
+    let whole = observe::whole(&tables.locations, observed)?;
+    let chosen = observe::chosen(whole, &tables.locations, observed);
+    if chosen != whole {
+        tables.meta.insert("chosen_of_ns".into(), (whole.end_ns - whole.begin_ns).to_string());
+    }
+    Some(chosen)
 }
 
 fn summary(run: &Run, output: &Path, bytes_packed: u64) -> Summary {

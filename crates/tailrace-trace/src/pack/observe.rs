@@ -19,7 +19,8 @@ pub(super) struct Observed {
     initialized_ns: Option<i64>,
     finalize_ns: Option<i64>,
     aborted: bool,
-    /// End of the first MPI_Pcontrol(1 or more), begin of the last MPI_Pcontrol(0) after it.
+    /// End of the first MPI_Pcontrol(1 or more), and begin of the MPI_Pcontrol(0) after which no
+    /// other level was chosen.
     switched_on_ns: Option<i64>,
     switched_off_ns: Option<i64>,
     /// Files in which MPI-IO moved data, and those with POSIX data calls inside MPI calls.
@@ -71,11 +72,12 @@ impl<'a> Observer<'a> {
             }
             [control::FINALIZE, ..] => observed.finalize_ns = Some(begin_ns),
             [control::ABORT, ..] => observed.aborted = true,
-            [control::LEVEL, 0, ..] if observed.switched_on_ns.is_some() => {
-                observed.switched_off_ns = Some(begin_ns);
+            [control::LEVEL, 0, ..] => {
+                observed.switched_off_ns = observed.switched_off_ns.or(Some(begin_ns));
             }
             [control::LEVEL, level, ..] if *level > 0 => {
                 observed.switched_on_ns = observed.switched_on_ns.or(Some(end_ns));
+                observed.switched_off_ns = None;
             }
             _ => {}
         }
@@ -145,9 +147,9 @@ impl Observed {
     }
 }
 
-/// From the first rank's leaving MPI_Init to the last's reaching MPI_Finalize or its death,
-/// narrowed by MPI_Pcontrol; without MPI from the first begin to the last end.
-pub(super) fn window(locations: &[Location], observed: &[Observed]) -> Option<Window> {
+/// From the first rank's leaving MPI_Init to the last's reaching MPI_Finalize or its death; without
+/// MPI from the first begin to the last end.
+pub(super) fn whole(locations: &[Location], observed: &[Observed]) -> Option<Window> {
     let ranks: Vec<(&Location, &Observed)> =
         locations.iter().zip(observed).filter(|(location, _)| location.main).collect();
     let begins = ranks.iter().filter_map(|(_, observed)| observed.initialized_ns);
@@ -156,10 +158,16 @@ pub(super) fn window(locations: &[Location], observed: &[Observed]) -> Option<Wi
         .iter()
         .map(|(location, observed)| observed.finalize_ns.unwrap_or(location.end_ns))
         .max()?;
-    let on = ranks.iter().filter_map(|(_, observed)| observed.switched_on_ns).min();
-    let off = ranks.iter().filter_map(|(_, observed)| observed.switched_off_ns).max();
-    let (begin_ns, end_ns) = (on.unwrap_or(begin), off.unwrap_or(end));
-    Some(Window { begin_ns, end_ns: end_ns.max(begin_ns) })
+    Some(Window { begin_ns: begin, end_ns: end.max(begin) })
+}
+
+/// The part of it that MPI_Pcontrol chooses on the ranks that call it.
+pub(super) fn chosen(whole: Window, locations: &[Location], observed: &[Observed]) -> Window {
+    let ranks = || locations.iter().zip(observed).filter(|(location, _)| location.main);
+    let on = ranks().filter_map(|(_, observed)| observed.switched_on_ns).min();
+    let off = ranks().filter_map(|(_, observed)| observed.switched_off_ns).max();
+    let (begin_ns, end_ns) = (on.unwrap_or(whole.begin_ns), off.unwrap_or(whole.end_ns));
+    Window { begin_ns, end_ns: end_ns.max(begin_ns) }
 }
 
 #[cfg(test)]
@@ -177,7 +185,7 @@ mod tests {
             Observed { initialized_ns: Some(100), finalize_ns: Some(400), ..Observed::default() },
             Observed { initialized_ns: Some(90), ..Observed::default() },
         ];
-        assert_eq!(window(&locations, &observed), Some(Window { begin_ns: 90, end_ns: 900 }));
+        assert_eq!(whole(&locations, &observed), Some(Window { begin_ns: 90, end_ns: 900 }));
     }
 
     #[test]
@@ -196,19 +204,14 @@ mod tests {
         assert_eq!([aborted.ended(true), aborted.ended(false)], [Ended::Aborted; 2]);
     }
 
-    #[test]
-    fn pcontrol_narrows_it() {
+    /// Of a rank that is in MPI from 50 to 99 and calls MPI_Pcontrol, 1 ns long, with these levels.
+    fn chosen_by(levels: &[(i64, i64)]) -> (i64, i64) {
         let mut observer = Observer::new(&[]);
-        // Off after MPI_Init, on for the solver, off again: from the first 1 to the last 0.
-        for (begin_ns, end_ns, words) in [
-            (0, 50, [control::INITIALIZE, 0]),
-            (60, 61, [control::LEVEL, 0]),
-            (70, 72, [control::LEVEL, 1]),
-            (80, 81, [control::LEVEL, 0]),
-            (90, 92, [control::LEVEL, 1]),
-            (97, 98, [control::LEVEL, 0]),
-            (99, 100, [control::FINALIZE, 0]),
-        ] {
+        let levels =
+            levels.iter().map(|(at_ns, level)| (*at_ns, at_ns + 1, [control::LEVEL, *level]));
+        let (init, finalize) =
+            ((0, 50, [control::INITIALIZE, 0]), (99, 100, [control::FINALIZE, 0]));
+        for (begin_ns, end_ns, words) in [init].into_iter().chain(levels).chain([finalize]) {
             let shape = CodedShape {
                 part: Part::Call,
                 function: 0,
@@ -219,7 +222,25 @@ mod tests {
             let shape = Arc::new(shape);
             observer.observe(&Decoded::new(begin_ns, end_ns, shape));
         }
-        let window = window(&[main(0, 120)], &[observer.finish(0)]);
-        assert_eq!(window, Some(Window { begin_ns: 72, end_ns: 97 }));
+        let (locations, told) = ([main(0, 120)], [observer.finish(0)]);
+        let whole = whole(&locations, &told).unwrap();
+        let Window { begin_ns, end_ns } = chosen(whole, &locations, &told);
+        (begin_ns, end_ns)
+    }
+
+    #[test]
+    fn pcontrol_narrows_it() {
+        assert_eq!(chosen_by(&[]), (50, 99));
+        // Off after MPI_Init, on for the solver, off again: from the first 1 to the last 0.
+        assert_eq!(chosen_by(&[(60, 0), (70, 1), (80, 0), (90, 1), (97, 0)]), (71, 97));
+        // What is said twice holds from the first time on.
+        assert_eq!(chosen_by(&[(70, 1), (75, 1), (80, 0), (90, 0)]), (71, 80));
+    }
+
+    #[test]
+    fn recording_is_on_at_first_and_to_the_end() {
+        assert_eq!(chosen_by(&[(80, 0)]), (50, 80));
+        assert_eq!(chosen_by(&[(70, 1)]), (71, 99));
+        assert_eq!(chosen_by(&[(70, 1), (80, 0), (90, 1)]), (71, 99));
     }
 }

@@ -1,0 +1,65 @@
+"""What is said of MPI-IO's calls that fail: runs built by arithmetic."""
+
+import errno
+
+import pytest
+
+from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.headline import Verdict, judge
+
+from .columns import MILLISECOND, SECOND, Interval, Program, open_close, useful, write
+
+PATH = b"/run/out.dat"
+MPI_ERR_AMODE = 4097
+
+
+def judged(*calls: Interval, ranks: int = 2, **meta: str) -> Verdict:
+    """Ranks that compute, and make these calls of 5 ms each."""
+    rest = SECOND - sum(call.length_ns for call in calls)
+    times = (SECOND, SECOND, rest)
+    return judge(Evidence(Program([[useful(rest), *calls]] * ranks, *times, meta=meta).columns()))
+
+
+def opened(*failed: int, path: bytes = PATH) -> Interval:
+    call = open_close(5 * MILLISECOND, path)
+    return Interval(**(vars(call) | {"failed_mpiio": ("opens", *failed)}))
+
+
+def written(*failed: int, size: int = 4096) -> Interval:
+    return write(5 * MILLISECOND, PATH, size, failed_mpiio=("writes", *failed))
+
+
+def found(verdict: Verdict, kind: Kind) -> list[Finding]:
+    return [finding for finding in verdict.findings if finding.code is kind]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "whose"), [(1, ""), (4, " on all 4 ranks")], ids=["one rank", "four ranks"]
+)
+def test_a_file_that_could_not_be_opened_is_named(ranks: int, whose: str):
+    verdict = judged(opened(1, errno.ENOENT), ranks=ranks)
+    assert verdict.headline.endswith(
+        f" But MPI_File_open of out.dat{whose} failed (No such file or directory)."
+    )
+    (finding,) = found(verdict, Kind.FAILED_MPIIO)
+    assert finding.file == "/run/out.dat"
+    assert "MPI_File_set_errhandler" in finding.advice
+
+
+def test_a_file_that_was_used_all_the_same_is_not():
+    """It was asked for, was not there, and was then made."""
+    verdict = judged(opened(1, errno.ENOENT), write(5 * MILLISECOND, PATH, 4096))
+    assert not found(verdict, Kind.FAILED_MPIIO) and "failed" not in verdict.headline
+
+
+def test_writes_that_fail_in_mpiio_alone_are_counted():
+    verdict = judged(written(20, MPI_ERR_AMODE))
+    assert "40 MPI-IO writes to out.dat failed (MPI_ERR_AMODE: the file is" in verdict.headline
+    # an error of which MPI does not say more
+    assert "40 MPI-IO writes to out.dat failed." in judged(written(20, 4096)).headline
+
+
+def test_files_with_errors_of_their_own_are_counted_together():
+    calls = [opened(1, errno.ENOENT), opened(1, errno.EACCES, path=b"/run/other.dat")]
+    headline = judged(*calls).headline
+    assert headline.endswith(" But MPI_File_open of 2 files on both ranks failed.")
