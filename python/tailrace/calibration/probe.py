@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter_ns
 from typing import Any
+
+from tailrace.calibration.stopwatch import Stopwatch
 
 Samples = dict[str, float]
 KIB = 1 << 10
@@ -109,6 +110,6 @@ def lock(file: int) -> bool:
 
 def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     """What the call returned, and what it took, s."""
-    begin = perf_counter_ns()
+    watch = Stopwatch()
     result = call(*arguments)
-    return result, (perf_counter_ns() - begin) * 1e-9
+    return result, watch.elapsed_s()

@@ -7,13 +7,13 @@ import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import perf_counter_ns
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from tailrace import engine
 from tailrace.calibration.probe import KIB, Probe, Sizes
+from tailrace.calibration.stopwatch import Stopwatch
 from tailrace.gathering import EDGES, Edge
 from tailrace.predict.model import HeldOut, Model, Quantity
 from tailrace.units import to_seconds
@@ -72,7 +72,7 @@ def run(probe: Probe, calls: list[Call]) -> Program:
     paths = {file: probe.new_path() for _, file, _, _ in calls}
     files: dict[int, int] = {}
     data = memoryview(os.urandom(max(size for *_, size in calls)))
-    begin = perf_counter_ns()
+    watch = Stopwatch()
     for kind, file, offset, size in calls:
         if kind == "create":
             files[file] = os.open(paths[file], os.O_CREAT | os.O_RDWR, 0o600)
@@ -86,7 +86,7 @@ def run(probe: Probe, calls: list[Call]) -> Program:
             os.fsync(files[file])
         else:
             os.close(files[file])
-    return Program(calls, (perf_counter_ns() - begin) * 1e-9)
+    return Program(calls, watch.elapsed_s())
 
 
 def judged(held_out: Sequence[HeldOutRun[Model]], model: Model) -> tuple[Model, Errors]:
