@@ -28,6 +28,7 @@ SIZES = Sizes(4 * MIB, 4 * MIB)
 def without_a_cache(**more: float) -> Samples:
     """Each write takes its bytes at RATE, and is there when it returns; every call takes 1 µs."""
     alone = ("create", "open", "close", "look_up", "lock", "truncate", "rename", "remove")
+    alone += ("mode", "times")
     waits = [f"{kind}_dirty" for kind in (*USUAL, *UNUSUAL)] + [f"{kind}_behind" for kind in BEHIND]
     return {
         **dict.fromkeys([*alone, *waits], CALL_S),
@@ -45,6 +46,7 @@ def without_a_cache(**more: float) -> Samples:
         "under_way": RATE * CALL_S,
         "under_way_of_two": RATE * CALL_S,
         "late_over_rate": 1.0,
+        "left_alone": 0.0,
         "read_rate": COPY_OUT,
         "copy_out_rate": COPY_OUT,
         "reread": 1.0,
@@ -78,6 +80,14 @@ def test_late_writes_that_are_fast_fill_no_cache_where_nothing_is_on_its_way() -
     assert fitted(late_over_rate=2.0, **kept).model.cache.write_behind_bytes.value == ENDLESS
 
 
+def test_what_stays_in_a_cache_without_end_goes_when_it_is_waited_for() -> None:
+    """A cache that was full sends what it has, whoever waits."""
+    kept = {"under_way": 2.0 * MIB, "under_way_of_two": 2.0 * MIB, "copy_rate": COPY_OUT}
+    assert fitted(**kept, late_over_rate=2.0, left_alone=0.9).model.cache.sends == "when_waited_for"
+    assert fitted(**kept, late_over_rate=2.0, left_alone=0.1).model.cache.sends == "at_once"
+    assert fitted(**kept, late_over_rate=1.0, left_alone=0.9).model.cache.sends == "at_once"
+
+
 def test_what_fsync_takes_by_itself_is_no_room() -> None:
     assert fitted().model.cache.write_behind_bytes.value == 0
     slow = {"synchronize_dirty": 0.01, "synchronize_clean": 0.01}
@@ -103,6 +113,19 @@ def test_making_a_file_is_told_from_opening_it() -> None:
     calls = [("create", 0, 0, 0), ("open", 0, 0, 0), ("open", 1, 0, 0)]
     taken = [to_seconds(time) for time in engine.model_times(model.parameters(), calls)]
     assert taken == pytest.approx([5e-3, 1e-3, 1e-3])
+
+
+def test_what_leaves_a_name_is_told_from_what_changes_it() -> None:
+    """Archives are unpacked by more calls that set modes and times than by any others."""
+    model = fitted(rename=5e-3, remove=5e-3, mode=1e-4, times=1e-4).model
+    taken = engine.model_times(model.parameters(), [("other", 0, 0, 0), ("attributes", 1, 0, 0)])
+    assert [to_seconds(time) for time in taken] == pytest.approx([5e-3, 1e-4])
+
+
+def test_calls_on_names_are_made_on_several_files_one_kind_after_another(tmp_path: Path) -> None:
+    samples = metadata(Probe(tmp_path), SIZES)
+    kinds = {"create", "open", "close", "look_up", "truncate", "mode", "times", "rename", "remove"}
+    assert kinds <= set(samples) and not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,9 @@ use crate::servers::{Load, Room, Servers, Ways};
 pub struct Parameters {
     /// By [`Access`]: what a call takes by itself. Of reads and writes: beyond their bytes.
     pub calls: [f64; Access::KINDS],
-    /// … and an open that makes the file.
+    /// … and an open that makes the file, and one of the others that leaves its name.
     pub create: f64,
+    pub attributes: f64,
     /// … and a read from the client's cache.
     pub cached_read: f64,
     /// What a write takes more that does not begin where the file's last one ended.
@@ -50,6 +51,9 @@ pub struct Parameters {
     pub write_behind: f64,
     /// The room is each file's own, and not the mount's.
     pub room_by_file: bool,
+    /// What is written stays in the client until a call waits for it, or there is no more room; only
+    /// where nodes have nothing of their own.
+    pub stays: bool,
     /// By [`Access`]: which calls wait for what was written to their file. Synchronising always
     /// does, and so does reading what is not in the cache.
     pub drains: [bool; Access::KINDS],
@@ -139,6 +143,8 @@ pub struct Modelled<'a> {
 #[derive(Debug, Default)]
 struct Writer {
     sent: f64,
+    /// Bytes that stay, of all its files.
+    stay: f64,
     room: Room,
 }
 
@@ -157,6 +163,9 @@ struct File {
     /// When the way is free of what was written, and when all of that is on the servers.
     sent: f64,
     drained: f64,
+    /// Bytes that stay in the client, and what they will take on their way beyond that.
+    stay: f64,
+    request: f64,
     /// Where the last write ended.
     next: i64,
     /// Something was written since it was synchronised.
@@ -214,6 +223,15 @@ impl<'a> Modelled<'a> {
         let wish = Wish { node, writes: true, now };
         let late = self.locking.as_mut().map_or(0., |locking| locking.wait(&range, wish));
         let copied = now + alone + bytes * parameters.copy;
+        if parameters.stays && !parameters.are_apart() {
+            let writer = place(&mut self.writers, node);
+            if writer.stay + bytes <= parameters.write_behind {
+                writer.stay += bytes;
+                file.stay += bytes;
+                file.request += load.request;
+                return copied;
+            }
+        }
         let sent = self.there.carry(&load, copied, late);
         file.sent = file.sent.max(sent);
         file.drained = file.drained.max(sent + parameters.arrival);
@@ -239,6 +257,9 @@ impl<'a> Modelled<'a> {
         let Parameters { calls, cached_read, cached, rereads, whole_pages, end_drains, .. } =
             *self.parameters;
         let Asked { node, now, call, .. } = *asked;
+        if call.bytes == 0 && end_drains {
+            self.send(asked);
+        }
         let file = self.files.of(node, call.file);
         let begin = call.offset.unwrap_or(0);
         let end = begin.wrapping_add(call.bytes as i64);
@@ -272,6 +293,10 @@ impl<'a> Modelled<'a> {
         let Parameters { drains, rereads, synchronize_clean, metadata, .. } = *self.parameters;
         let Asked { node, now, call, together, .. } = *asked;
         let alone = self.alone(call) + self.after_write(asked);
+        let waits = drains[call.access as usize] || call.access == Access::Synchronize;
+        if waits {
+            self.send(asked);
+        }
         let file = self.files.of(node, call.file);
         match call.access {
             Access::Open => file.open += 1,
@@ -287,9 +312,10 @@ impl<'a> Modelled<'a> {
         if let Some(from) = call.drops().filter(|_| file.drained <= now) {
             file.known.cut(from);
         }
+        // that there is a file is brought to the servers, too
+        file.is_dirty |= call.naming == Naming::Made;
         let is_clean = call.access == Access::Synchronize && !std::mem::take(&mut file.is_dirty);
         let cost = if is_clean { synchronize_clean } else { alone };
-        let waits = drains[call.access as usize] || call.access == Access::Synchronize;
         let begin = if waits { now.max(file.drained) } else { now };
         if metadata > 0. && call.access != Access::Synchronize {
             self.named = self.named.max(now) + together.calls as f64 * metadata;
@@ -298,7 +324,24 @@ impl<'a> Modelled<'a> {
         begin + cost
     }
 
-    /// What the call takes by itself, of its kind and by whether it makes its file.
+    /// What stayed of the call's file goes to the servers, for which the call waits.
+    fn send(&mut self, asked: &Asked<'_>) {
+        let Asked { node, now, call, .. } = *asked;
+        let file = self.files.of(node, call.file);
+        if file.stay == 0. {
+            return;
+        }
+        let (bytes, request) = (std::mem::take(&mut file.stay), std::mem::take(&mut file.request));
+        let load = Load { bytes, request, ..asked.load(0) };
+        let sent = self.there.carry(&load, now, 0.);
+        file.sent = file.sent.max(sent);
+        file.drained = file.drained.max(sent + self.parameters.arrival);
+        let writer = place(&mut self.writers, node);
+        writer.sent = writer.sent.max(sent);
+        writer.stay -= bytes;
+    }
+
+    /// What the call takes by itself, of its kind and by what it does to its file's name.
     fn alone(&mut self, call: &FileCall) -> f64 {
         let is_there = place(&mut self.are_there, call.file);
         let makes = call.naming == Naming::Made && !*is_there;
@@ -307,7 +350,13 @@ impl<'a> Modelled<'a> {
             Naming::Found | Naming::Made => *is_there = true,
             Naming::Gone => *is_there = false,
         }
-        if makes { self.parameters.create } else { self.parameters.calls[call.access as usize] }
+        match call.access {
+            Access::Open if makes => self.parameters.create,
+            Access::Other if call.naming == Naming::Stays && call.drops().is_none() => {
+                self.parameters.attributes
+            }
+            access => self.parameters.calls[access as usize],
+        }
     }
 
     /// What a lock takes more as it follows a write of its rank.

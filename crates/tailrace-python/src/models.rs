@@ -11,13 +11,13 @@ use tailrace_replay::program::{FileCall, Naming};
 
 /// What the calls of one process take by a model, one after another, ns: each is (kind, file,
 /// offset, bytes), the kind one of "read", "write", "open", "close", "look_up", "synchronize",
-/// "lock", "truncate", "other", or "create", an open that makes the file.
+/// "lock", "truncate", "other", "create", an open that makes the file, or "attributes".
 ///
 /// The model's keys are those of `Parameters` in the crate tailrace-predict: "calls" by kind,
 /// "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write" and
 /// "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in bytes;
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
-/// "never", "while_open" or "always". They may be left out: "create" in ns; "link" in ns a byte; "servers", {"count",
+/// "never", "while_open" or "always". They may be left out: "create" and "attributes" in ns; "stays" bool; "link" in ns a byte; "servers", {"count",
 /// "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
 /// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" in ns, "whole_pages" bool.
 /// Raises KeyError, TypeError and ValueError for others.
@@ -41,6 +41,9 @@ type Call = (String, u32, i64, u64);
 fn file_call((kind, file, offset, bytes): &Call) -> PyResult<FileCall> {
     let (access, naming) = match kind.as_str() {
         "create" => (Access::Open, Naming::Made),
+        // renames and removes
+        "other" => (Access::Other, Naming::Gone),
+        "attributes" => (Access::Other, Naming::Stays),
         other => (access(other)?, Naming::Stays),
     };
     let offset = access.direction().map(|_| *offset);
@@ -119,6 +122,8 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         calls: costs,
         create: optional(model, "create", |time| time.extract())?
             .unwrap_or(costs[Access::Open as usize]),
+        attributes: optional(model, "attributes", |time| time.extract())?
+            .unwrap_or(costs[Access::Other as usize]),
         cached_read: number("cached_read")?,
         scattered_write: number("scattered_write")?,
         synchronize_clean: number("synchronize_clean")?,
@@ -132,6 +137,7 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         read: number("read")?,
         write_behind: number("write_behind")?,
         room_by_file: flag("room_by_file")?,
+        stays: optional(model, "stays", |given| given.extract())?.unwrap_or(false),
         drains: kinds("drains")?,
         end_drains: flag("end_drains")?,
         behind_writes: kinds("behind_writes")?,

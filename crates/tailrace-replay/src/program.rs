@@ -116,6 +116,7 @@ fn naming(call: &event::FileCall) -> Naming {
     match call.kind {
         _ if call.error != 0 => Naming::Stays,
         FileKind::Open if call.creates => Naming::Made,
+        FileKind::MakeDirectory => Naming::Made,
         FileKind::Open => Naming::Found,
         FileKind::Unlink | FileKind::Rename => Naming::Gone,
         _ => Naming::Stays,

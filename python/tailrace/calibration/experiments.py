@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from statistics import fmean
+from typing import Any
 
 from tailrace.calibration import waiting
 from tailrace.calibration.locking import writes_under_locks
@@ -27,30 +28,44 @@ from tailrace.calibration.probe import (
     timed,
 )
 
+NAMES = 8
 SMALL_READS = 32
 # Bytes after a pause: more than buckets hold at usual rates.
 AFTER_A_PAUSE = (256 * KIB, MIB)
 PAUSE_S = 0.05
+LONGEST_PAUSE_S = 2.0
 FEW_WRITES, MANY_WRITES = 8, 64
 # So many blocks between one scattered write and the next: a client may merge what lies close.
 APART = 64
 
 
 def metadata(probe: Probe, sizes: Sizes) -> Samples:
-    """Calls that move nothing, on files that nobody else has open."""
-    path, samples = probe.new_path(), {}
-    file, samples["create"] = probe.create(path)
-    is_locked, samples["lock"] = timed(lock, file)
-    samples["lock_refused"] = float(not is_locked)
-    samples["truncate"] = timed(os.ftruncate, file, SMALL)[1]
-    samples["synchronize_clean"] = timed(os.fsync, file)[1]
-    samples["close"] = timed(os.close, file)[1]
-    samples["look_up"] = timed(os.stat, path)[1]
-    file, samples["open"] = timed(os.open, path, os.O_RDONLY)
-    os.close(file)
-    renamed = probe.new_path()
-    samples["rename"] = timed(os.rename, path, renamed)[1]
-    samples["remove"] = timed(os.unlink, renamed)[1]
+    """Calls that move nothing, on files that nobody else has open; each on several, one after
+    another, as programs make many alike: the first of them takes longer."""
+    names = [(str(probe.new_path()), str(probe.new_path())) for _ in range(NAMES)]
+    samples: Samples = {}
+
+    def each(name: str, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
+        results, times = zip(*(timed(*call) for call in calls), strict=True)
+        samples[name] = fmean(times)
+        return list(results)
+
+    making = os.O_CREAT | os.O_RDWR | os.O_TRUNC
+    files = each("create", ((os.open, path, making, 0o600) for path, _ in names))
+    locked = each("lock", ((lock, file) for file in files))
+    samples["lock_refused"] = float(not all(locked))
+    each("truncate", ((os.ftruncate, file, SMALL) for file in files))
+    for file in files:
+        os.fsync(file)
+    each("synchronize_clean", ((os.fsync, file) for file in files))
+    each("mode", ((os.fchmod, file, 0o640) for file in files))
+    each("times", ((os.utime, file) for file in files))
+    each("close", ((os.close, file) for file in files))
+    each("look_up", ((os.stat, path) for path, _ in names))
+    for file in each("open", ((os.open, path, os.O_RDONLY) for path, _ in names)):
+        os.close(file)
+    each("rename", ((os.rename, path, renamed) for path, renamed in names))
+    each("remove", ((os.unlink, renamed) for _, renamed in names))
     return samples
 
 
@@ -116,6 +131,19 @@ def room(probe: Probe, sizes: Sizes) -> Samples:
         "under_way": rate * drained,
         "late_over_rate": MIB / fmean(_late(blocks)) / rate,
     }
+
+
+def left_alone(probe: Probe, sizes: Sizes) -> Samples:
+    """What is left to wait for of what was written, as a share of it, when as long has passed as
+    all of it takes to the servers: nothing, if it goes there by itself."""
+    blocks, drained = _write_and_drain(probe, [sizes.bulk])
+    file, _ = probe.create(probe.new_path())
+    probe.write_all(file, sizes.bulk)
+    time.sleep(min(sum(blocks) + drained, LONGEST_PAUSE_S))
+    left = timed(os.fsync, file)[1]
+    forget(file)
+    os.close(file)
+    return {"left_alone": left / drained}
 
 
 def room_of_two(probe: Probe, sizes: Sizes) -> Samples:
@@ -200,6 +228,7 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
 # These take long where the way is slow: they fill the client's cache, or write much many times.
 LONG: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     room,
+    left_alone,
     room_of_two,
     *(partial(waiting.on_own_writes, name) for name in waiting.UNUSUAL),
     waiting.behind_writes,

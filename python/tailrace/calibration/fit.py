@@ -31,6 +31,8 @@ FULL = 1.5
 DRAINS = 0.5
 # A reread that comes from memory takes at most so much of the time of a first one.
 FROM_MEMORY = 0.5
+# As much is left of what was written when it might have gone.
+STAYS = 0.5
 # Twice the room for two files: the room is each file's.
 MORE_ROOM = 1.5
 # What the calls take that may wait for writes, where there is nothing to wait for.
@@ -119,6 +121,7 @@ class Fit:
             lock=self._of("lock"),
             truncate=self._of("truncate"),
             other=self._either("rename", "remove"),
+            attributes=self._either("mode", "times"),
         )
 
     def _values(self, name: str) -> np.ndarray:
@@ -151,6 +154,7 @@ class Fit:
         return ClientCache(
             write_behind_bytes=room,
             room=self._scope(room),
+            sends=self._sends(room),
             drains=self._kinds("dirty", room, drain_s),
             end_drains=self._drains("end_dirty", room, drain_s),
             behind_writes=self._kinds("behind", room, drain_s),
@@ -185,6 +189,11 @@ class Fit:
             return "mount"
         two = np.median(self._values("under_way_of_two"))
         return "file" if two > MORE_ROOM * room.value else "mount"
+
+    def _sends(self, room: Quantity) -> Literal["at_once", "when_waited_for"]:
+        """Only of a cache that was not full, as one that is has to send."""
+        stays = np.median(self._values("left_alone")) > STAYS
+        return "when_waited_for" if room.value >= ENDLESS and stays else "at_once"
 
     def _kinds(self, what: str, room: Quantity, drain_s: float) -> tuple[Kind, ...]:
         """The kinds of calls that wait for it."""

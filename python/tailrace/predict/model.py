@@ -112,6 +112,8 @@ class CallCosts(_Table):
     lock_after_write: Quantity = NOTHING
     truncate: Quantity
     other: Quantity
+    # Of those of the others that leave names as they are; none: as of these.
+    attributes: Quantity | None = None
 
 
 class ByteRates(_Table):
@@ -128,6 +130,7 @@ class ClientCache(_Table):
 
     write_behind_bytes: Quantity
     room: Literal["mount", "file"] = "mount"
+    sends: Literal["at_once", "when_waited_for"] = "at_once"
     drains: tuple[Kind, ...]
     end_drains: bool
     behind_writes: tuple[Kind, ...] = ()
@@ -275,6 +278,7 @@ class Model(_Table):
         return {
             "calls": {kind: cost(getattr(self.calls, kind)) for kind in KINDS},
             "create": cost(self.calls.create or self.calls.open),
+            "attributes": cost(self.calls.attributes or self.calls.other),
             "cached_read": cost(self.calls.cached_read),
             "scattered_write": cost(self.calls.scattered_write),
             "synchronize_clean": cost(self.calls.synchronize_clean),
@@ -288,6 +292,7 @@ class Model(_Table):
             "read": per_byte(self.bytes_per_s.read),
             "write_behind": float(getattr(self.cache.write_behind_bytes, opposite)),
             "room_by_file": self.cache.room == "file",
+            "stays": self.cache.sends == "when_waited_for",
             "drains": list(self.cache.drains),
             "end_drains": self.cache.end_drains,
             "behind_writes": list(self.cache.behind_writes),
@@ -354,13 +359,15 @@ def text(model: Model) -> str:
         *_quantities(model.bytes_per_s),
         "",
         "# So many bytes may be on their way when a write returns; the room is the whole mount's,",
-        "# or each file's. Which kinds of calls wait until what was written to their file has",
-        "# arrived, whether reading its end does, and which wait behind all writes that are on",
-        "# their way. Whether a client reads what it wrote or read from its cache; whole_pages: of",
-        "# what it wrote only the pages that a write filled.",
+        "# or each file's. They go at once, or when a call waits for them. Which kinds of calls",
+        "# wait until what was written to their file has arrived, whether reading its end does,",
+        "# and which wait behind all writes that are on their way. Whether a client reads what it",
+        "# wrote or read from its cache; whole_pages: of what it wrote only the pages that a write",
+        "# filled.",
         "[cache]",
         f"write_behind_bytes = {_quantity(model.cache.write_behind_bytes)}",
         f'room = "{model.cache.room}"',
+        f'sends = "{model.cache.sends}"',
         f"drains = {_kinds(model.cache.drains)}",
         f"end_drains = {str(model.cache.end_drains).lower()}",
         f"behind_writes = {_kinds(model.cache.behind_writes)}",

@@ -32,7 +32,7 @@ NOTABLE = 0.01
 
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
-    "create", "cached_read", "scattered_write", "synchronize_clean", "sent_write",
+    "create", "attributes", "cached_read", "scattered_write", "synchronize_clean", "sent_write",
     "sent_scattered_write", "lock_after_write", "arrival", "copy", "cached", "write", "read",
     "metadata",
 )  # fmt: skip

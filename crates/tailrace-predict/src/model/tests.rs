@@ -11,6 +11,7 @@ const fn only(access: Access) -> [bool; Access::KINDS] {
 const PLAIN: Parameters = Parameters {
     calls: [10.; Access::KINDS],
     create: 70.,
+    attributes: 3.,
     cached_read: 2.,
     scattered_write: 5.,
     synchronize_clean: 1.,
@@ -24,6 +25,7 @@ const PLAIN: Parameters = Parameters {
     read: 2.,
     write_behind: 100.,
     room_by_file: false,
+    stays: false,
     drains: only(Access::Close),
     end_drains: true,
     behind_writes: [false; Access::KINDS],
@@ -157,6 +159,39 @@ fn the_last_of_a_nodes_ranks_that_closes_a_file_forgets_it() {
 }
 
 #[test]
+fn a_file_that_was_made_is_not_clean() {
+    let make = FileCall { naming: Naming::Made, ..call(Access::Open, 0, 0) };
+    let sync = call(Access::Synchronize, 0, 0);
+    assert_eq!(ends(&PLAIN, &[make, sync, sync]), [70, 80, 81]);
+}
+
+#[test]
+fn what_stays_goes_when_its_own_file_is_brought_to_the_servers() {
+    let stays = Parameters { stays: true, write_behind: 1000., ..PLAIN };
+    let (write, other) =
+        (call(Access::Write, 0, 100), FileCall { file: 1, ..call(Access::Write, 0, 50) });
+    let sync = |file| FileCall { file, ..call(Access::Synchronize, 0, 0) };
+    // Copied at 110 and 170. The second file alone goes: 170 + 50 · 4, and 10; then the first.
+    let calls = [write, other, sync(1), sync(0), sync(0)];
+    assert_eq!(ends(&stays, &calls), [110, 170, 380, 790, 791]);
+    // what goes at once goes in order, and while the process does something else
+    let at_once = Parameters { stays: false, ..stays };
+    assert_eq!(ends(&at_once, &calls), [110, 170, 720, 730, 731]);
+    // a close that waits sends it, too; a read of what is in memory does not
+    let close = [write, call(Access::Read, 0, 100), call(Access::Close, 0, 0)];
+    assert_eq!(ends(&stays, &close), [110, 212, 622]);
+}
+
+#[test]
+fn what_has_no_room_to_stay_goes_at_once() {
+    let stays = Parameters { stays: true, write_behind: 150., ..PLAIN };
+    // Of the second there is no room: it is copied at 220, and on the servers at 620; it returns
+    // when no more than 150 bytes are on their way, which is at once.
+    let calls = [0, 100].map(|offset| call(Access::Write, offset, 100));
+    assert_eq!(ends(&stays, &calls), [110, 220]);
+}
+
+#[test]
 fn the_first_open_that_makes_a_file_makes_it_until_it_is_removed() {
     let named = |access, naming| FileCall { naming, ..call(access, 0, 0) };
     let (make, find) = (named(Access::Open, Naming::Made), named(Access::Open, Naming::Found));
@@ -168,6 +203,10 @@ fn the_first_open_that_makes_a_file_makes_it_until_it_is_removed() {
         std::iter::once(ends[0]).chain(ends.windows(2).map(|two| two[1] - two[0])).collect()
     };
     assert_eq!(steps(&calls), [70, 10, 10, 10, 10, 10, 70, 70]);
+    // what leaves the name is another kind of call, and what makes a directory is as one that
+    // renames
+    let chmod = FileCall { offset: None, ..named(Access::Other, Naming::Stays) };
+    assert_eq!(steps(&[chmod, named(Access::Other, Naming::Made)]), [3, 10]);
     // on another node it is the same file
     let mut model = Modelled::new(&PLAIN, &[0, 1], false);
     assert_eq!([model.end(0, 0, &make), model.end(1, 0, &make)], [70, 10]);
