@@ -24,6 +24,11 @@ _SYNCHRONISE = (
     "write would wait for the device as long"
 )
 
+# Text has no such option: one rank prints it.
+_VIEWERS = (
+    "have all ranks take part: a binary viewer of PETSc with -viewer_binary_mpiio "
+    "(PetscViewerBinarySetUseMPIIO)"
+)
 # Without a variable there is nothing to leave room before.
 _ROOM = "leave room when the first variables are defined (h_minfree of nc__enddef)"
 
@@ -60,6 +65,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "pnetcdf": "let all ranks write: the functions that end in _all",
         "netcdf": "let all ranks write: nc_create_par and nc_var_par_access(…, NC_COLLECTIVE)",
         "hdf5": "let all ranks write: H5Pset_fapl_mpio and H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)",
+        "petsc": f"{_VIEWERS}, or one of HDF5",
         "mpiio": "open the file on all ranks and write with MPI_File_write_at_all",
         "synchronising": _SYNCHRONISE,
         "collective": _EQUAL_PARTS,
@@ -68,6 +74,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "read the parts on the ranks that need them, or read once and MPI_Bcast",
         "netcdf": "let all ranks read: nc_open_par and nc_var_par_access(…, NC_COLLECTIVE)",
         "hdf5": "let all ranks read: H5Pset_fapl_mpio and collective transfers",
+        "petsc": f"{_VIEWERS}, or one of HDF5",
         "mpiio": "open the file on all ranks and read with MPI_File_read_at_all",
         "broadcast": "read the next part while the ranks compute (a thread, or MPI_Ibcast); or let "
         "each rank read a part of it and exchange the parts: MPI_Allgather",
@@ -185,6 +192,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all), or gather in memory",
         "flush": "flush where someone waits for the line, not after every one",
+        "flush of petsc": "PETSc's viewers of text flush each line: use a binary viewer "
+        "(PetscViewerBinaryOpen), or one of HDF5",
         "stdio": f"give the stream a larger buffer: {_BUFFER}",
         "descriptor prints": "print to a stream with a large buffer instead of to the descriptor: "
         f"fdopen, {_BUFFER}, fprintf",

@@ -17,7 +17,11 @@ _ON_THE_WAY = {
     "pnetcdf": ("libpnetcdf", re.compile("ncmpio?_")),
     "netcdf": ("libnetcdf", re.compile("nc_(create|open|enddef|close|sync|(put|get)_)")),
     "hdf5": ("libhdf5", re.compile("H5[A-Z]{1,2}(_|[a-z])")),
+    "petsc": ("libpetsc", re.compile("Petsc(Viewer|Binary|FOpen|F?Printf|VFPrintf|Synchronized)")),
 }
+# Also calls functions of the program, for a monitor or a residual: what these do is none of its.
+_CALLS_BACK = ("petsc",)
+_C_LIBRARY = ("libc.so", "libc-")
 
 
 def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
@@ -36,8 +40,9 @@ def by_calls(columns: dict[str, Any]) -> dict[int, str]:
     table = columns.get("places")
     if not table or not len(table["file"]):
         return {}
-    frames = _of_frames(table["frames"])
-    paths = [_library_on(path, frames) for path in table["paths"]]
+    frames, modules = _of_frames(table["frames"]), list(map(str, table["frames"]["module"]))
+    apart = {row for row, module in enumerate(modules) if base_name(module).startswith(_C_LIBRARY)}
+    paths = [_library_on(path, frames, apart) for path in table["paths"]]
     time_ns = np.sum([np.asarray(table[f"{kind}_ns"], dtype=np.int64) for kind in KINDS], axis=0)
     spent: dict[int, dict[str, int]] = {}
     for file, path, spent_ns in zip(table["file"], table["path"], time_ns, strict=True):
@@ -59,6 +64,10 @@ def _of_frames(frames: dict[str, Any]) -> dict[int, str]:
     return found
 
 
-def _library_on(path: list[int], frames: dict[int, str]) -> str:
-    """The one that the program itself calls: netCDF stands on HDF5."""
-    return next((frames[row] for row in reversed(path) if row in frames), "")
+def _library_on(path: list[int], frames: dict[int, str], apart: set[int]) -> str:
+    """The one that the program itself calls: netCDF stands on HDF5. One that calls the program back
+    only where it makes the file calls itself. `apart`: rows of the C library."""
+    found = (frames[row] for row in reversed(path) if row in frames)
+    if library := next((name for name in found if name not in _CALLS_BACK), ""):
+        return library
+    return frames.get(next((row for row in path if row not in apart), -1), "")

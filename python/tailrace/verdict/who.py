@@ -215,6 +215,8 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     advised = culprits.kind if code is Kind.SERIAL_METADATA else _advised(evidence, culprits)
     if code is Kind.SERIAL_READER and not advised:
         advised = _handed_out(evidence, ranks[0])
+    if culprits.file is None and not advised:
+        advised = _library_of_all(evidence, culprits)
     return Unevenness(code, finding, facts, culprits.file, ranks, advised)
 
 
@@ -226,6 +228,14 @@ def _advised(evidence: Evidence, culprits: Culprits) -> str:
     use = sum_use(evidence.file_rank, culprits.rows)
     few = use.bytes("write") < LARGE_SYNC_BYTES * max(use.calls("sync"), 1)
     return "synchronising" if culprits.kind == "sync" and few else ""
+
+
+def _library_of_all(evidence: Evidence, culprits: Culprits) -> str:
+    """Through which all these files are used, as outputs in a file each are; else empty."""
+    table, calls = evidence.file_rank, evidence.file_rank[KINDS[culprits.kind][0]]
+    files = {int(table["file"][row]) for row in culprits.rows if calls[row]}
+    first, *others = {evidence.library_in(file) for file in files} or {""}
+    return "" if others else first
 
 
 def _handed_out(evidence: Evidence, reader: int) -> str:

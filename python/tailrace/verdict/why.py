@@ -369,7 +369,13 @@ def _flushed(evidence: Evidence, kind: str) -> Cause | None:
     mean = byte_count(bytes_of_functions(functions, FLUSH_NAMES) / calls)
     text = f"{calls:,} flushes of {mean} on average {part_of_io(evidence, time_ns)}"
     facts = f"{nanoseconds(time_ns // calls)} each; fflush hands the buffer to the system"
-    return Cause(Kind.SMALL_REQUESTS, text, facts, evidence.named_file(kind), ("fflush",), "flush")
+    advised = "flush of petsc" if _through(evidence, kind) == "petsc" else "flush"
+    return Cause(Kind.SMALL_REQUESTS, text, facts, evidence.named_file(kind), ("fflush",), advised)
+
+
+def _through(evidence: Evidence, kind: str) -> str:
+    """The library of the file with most time in such calls."""
+    return evidence.library_in(_most(evidence, (kind,)))
 
 
 def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
