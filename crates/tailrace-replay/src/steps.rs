@@ -8,7 +8,7 @@ use tailrace_trace::event::{
 use tailrace_trace::tables::{FileEntry, Place};
 
 use crate::graph::Channel;
-use crate::graph::vertex::{Entry, Family, Gives, Sending, Waits};
+use crate::graph::vertex::{Entry, Family, Gives, Sending, Site, Waits};
 use crate::options::CollectiveOrder;
 
 /// How an event is treated.
@@ -60,6 +60,8 @@ impl Access {
 pub(crate) enum Action {
     /// See the operation.
     Other,
+    /// It has no meaning for others, and waits for none.
+    Nothing,
     /// On the rank's own channel of that number.
     Send {
         channel: u32,
@@ -78,6 +80,27 @@ pub(crate) enum Action {
 }
 
 const _: () = assert!(size_of::<Action>() == 16);
+
+/// How the loop over rows takes events of a shape; each takes the time of one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Plan {
+    /// Not at all: there is more to it.
+    Other,
+    /// A call in MPI that is nothing but its time.
+    Time,
+    File,
+    /// What its action starts goes on after the call.
+    Start,
+    /// A collective that holds no others: one vertex.
+    Meet,
+    /// Another call in MPI that holds no others and does what its action says.
+    Call,
+    /// … of MPI-IO.
+    MpiIo,
+    Enter,
+    Leave,
+}
 
 /// A rank's own numbers.
 pub(crate) trait Numbers {
@@ -118,8 +141,7 @@ pub(crate) struct Step {
     pub part: Part,
     /// Each event starts a request.
     pub takes_number: bool,
-    /// Outside of other calls it takes the time of one state and depends on nothing around it.
-    pub is_simple: bool,
+    pub plan: Plan,
     /// Requests that each event names.
     pub tokens: u32,
     pub bytes: u64,
@@ -131,6 +153,10 @@ impl Step {
     /// Of a call that reads or writes: see [`crate::graph::Slab::moved`].
     pub(crate) fn moved(&self) -> u64 {
         self.bytes.min(u64::MAX >> 1) << 1 | u64::from(self.access == Access::Write)
+    }
+
+    pub(crate) fn site(&self) -> Site {
+        Site { place: self.place, function: self.function }
     }
 
     pub(crate) fn is_on_file(&self) -> bool {
@@ -190,11 +216,11 @@ fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
     let io = !counts && matches!(layer, Layer::Posix | Layer::Stdio | Layer::Asynchronous)
         || file.is_some_and(|f| f.opaque);
     let course = course(tables, shape, tokens, io);
-    let only_mpi = shape.part == Part::Call && !io && layer != Layer::MpiIo;
+    let started = shape.operation.progress() == Progress::Started;
     Step {
         course,
         action,
-        started: shape.operation.progress() == Progress::Started,
+        started,
         io,
         mpiio: layer == Layer::MpiIo,
         access: file.map_or(Access::Other, |f| access(f.kind)),
@@ -204,7 +230,11 @@ fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
         layer,
         part: shape.part,
         takes_number: shape.takes_number(),
-        is_simple: course == Course::File || only_mpi,
+        plan: if io && course != Course::File {
+            Plan::Other
+        } else {
+            plan(course, action, started, layer == Layer::MpiIo)
+        },
         tokens,
         bytes: shape.operation.bytes().unwrap_or(0),
     }
@@ -220,6 +250,23 @@ fn course(tables: &Tables, shape: &Shape, tokens: u32, io: bool) -> Course {
         Part::Call if io && collective_file(tables, &shape.operation).is_none() => Course::File,
         Part::Call if orders_nothing(&shape.operation, tokens) => Course::Local,
         Part::Call => Course::Call,
+    }
+}
+
+fn plan(course: Course, action: Action, started: bool, mpiio: bool) -> Plan {
+    match (course, action) {
+        (Course::File, _) if !mpiio => Plan::File,
+        (Course::Local, _) if !mpiio => Plan::Time,
+        (Course::File, _) | (_, Action::Other) => Plan::Other,
+        // What it starts goes on after it is left.
+        (Course::Enter | Course::Leave, _) if started => Plan::Other,
+        (Course::Enter, _) => Plan::Enter,
+        (Course::Leave, _) => Plan::Leave,
+        _ if mpiio => Plan::MpiIo,
+        (Course::Starts, _) => Plan::Start,
+        (_, Action::Nothing) => Plan::Time,
+        (_, Action::Enter { .. }) => Plan::Meet,
+        _ => Plan::Call,
     }
 }
 
@@ -243,8 +290,10 @@ fn action(
         let entry = Entry { communicator, number: 0, family, gives, waits };
         Action::Enter { entry, series: numbers.series((communicator, family)) }
     };
+    let progress = operation.progress();
+    let of_nobody = if progress == Progress::Blocking { Action::Nothing } else { Action::Other };
     match operation {
-        _ if operation.progress() == Progress::Persistent => Action::Other,
+        _ if progress == Progress::Persistent => Action::Other,
         Operation::Send { envelope, mode, .. } => match Channel::to(envelope, rank) {
             Some(channel) => Action::Send {
                 channel: numbers.channel(channel),
@@ -268,9 +317,11 @@ fn action(
         Operation::File(call) if call.progress == Progress::Blocking => {
             match collective_file(rules.tables, operation) {
                 Some(communicator) => enter(communicator, Family::File, of_file(call)),
-                None => Action::Other,
+                None => Action::Nothing,
             }
         }
+        Operation::Collective { .. } => of_nobody,
+        operation if orders_nothing(operation, 0) => of_nobody,
         _ => Action::Other,
     }
 }

@@ -60,9 +60,22 @@ impl Waits {
         Self { next, at: 0, stretches }
     }
 
-    /// Until then nothing is to be done.
-    pub(crate) fn next(&self) -> i64 {
-        self.next
+    /// Until then, from `at` on, time is only to be [`Waits::put`].
+    pub(crate) fn edge(&self, at: i64) -> i64 {
+        match self.stretches.get(self.at) {
+            Some(stretch) if at < stretch.begin => stretch.begin,
+            Some(stretch) => stretch.end,
+            None => i64::MAX,
+        }
+    }
+
+    /// Time in `state` from `at` on until some time before the edge.
+    pub(crate) fn put(&mut self, at: i64, state: State, time: i64) {
+        if let Some(stretch) = self.stretches.get_mut(self.at)
+            && at >= stretch.begin
+        {
+            stretch.spent[state as usize] += time;
+        }
     }
 
     /// Time in `state` from `begin`, where the last such time ended, to `end`.

@@ -6,7 +6,6 @@ use tailrace_trace::event::{Operation, Part, Progress, Token};
 use tailrace_trace::{Batch, Trace, TraceError};
 
 use crate::accounts::timeline::State;
-use crate::graph::vertex::Site;
 use crate::path::sums::{Asked, Doing, DoingId, Sums, Times};
 use crate::reduce::Common;
 use crate::reduce::digest::Digest;
@@ -402,6 +401,6 @@ fn is_opaque(operation: &Operation) -> bool {
 
 /// What a thread does in a call without others inside.
 fn doing(step: &Step) -> Doing {
-    let site = Site { place: step.place, function: step.function };
-    Doing { state: if step.io { State::Io } else { State::Mpi }, site, file: step.file }
+    let state = if step.io { State::Io } else { State::Mpi };
+    Doing { state, site: step.site(), file: step.file }
 }

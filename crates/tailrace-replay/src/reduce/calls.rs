@@ -200,6 +200,7 @@ impl Rank<'_> {
         let operation = call.operation;
         match call.step.action {
             Action::Other => self.end_operation(i, operation, call.tokens, role),
+            Action::Nothing => {}
             Action::Complete => call.tokens.iter().for_each(|token| self.complete(i, *token)),
             _ if call.step.started => self.threads[i].requests.push(Request::Active(role)),
             _ => self.complete_role(i, role, Some(operation)),

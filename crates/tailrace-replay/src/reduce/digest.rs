@@ -44,8 +44,7 @@ impl Digest {
             lines.iter().filter(|line| !(line.step.io && line.step.course == Course::Local));
         let times = counts.map(|line| {
             let state = if line.step.io { State::Io } else { State::Mpi };
-            let site = Site { place: line.step.place, function: line.step.function };
-            (state, site, line.step.file, line.sum.time)
+            (state, line.step.site(), line.step.file, line.sum.time)
         });
         let [begin, end] =
             [columns.begin_ns, load.reached].map(|time| time - common.window.begin_ns);

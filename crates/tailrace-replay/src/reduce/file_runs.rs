@@ -20,7 +20,7 @@ impl Rank<'_> {
         let begin_ns = self.common.window.begin_ns;
         let (number, keys, threshold) = (self.number, self.common.keys, self.bar.length);
         let thread = &mut self.threads[0];
-        let Some(&shape) = load.columns.shape_of.get(load.row) else { return };
+        let Some(shape) = load.run_of() else { return };
         let Line { step, sum } = &mut load.lines[usize::from(shape)];
         if step.course != Course::File || step.mpiio {
             return;
@@ -28,9 +28,11 @@ impl Rank<'_> {
         let Some(of_file) = thread.uses.same_until(step.file, load.reached - begin_ns) else {
             return;
         };
-        let until = (until - begin_ns).min(self.pen.edge()).min(self.waits.next()).min(of_file);
-        let horizon = horizon - begin_ns;
-        let first = load.reached - begin_ns;
+        let until =
+            (until - begin_ns).min(self.pen.edge()).min(self.waits.edge(thread.at)).min(of_file);
+        // What takes no time at the bin's end belongs to the next.
+        let horizon = (horizon - begin_ns).min(until - 1);
+        let (before, first) = (thread.at, load.reached - begin_ns);
         let (mut at, mut io, mut calls) = (first, 0, 0);
         let Columns { shape_of, gaps, durations, .. } = &load.columns;
         let times = gaps[load.row..].chunks(MANY).zip(durations[load.row..].chunks(MANY));
@@ -60,8 +62,10 @@ impl Rank<'_> {
         }
         let useful = at - first - io + (first - thread.at);
         (thread.at, thread.useful, thread.io) = (at, thread.useful + useful, thread.io + io);
-        self.pen.put(State::Useful, useful);
-        self.pen.put(State::Io, io);
+        for (state, time) in [(State::Useful, useful), (State::Io, io)] {
+            self.pen.put(state, time);
+            self.waits.put(before, state, time);
+        }
         let mut moved = 0;
         if let (true, Some(way)) = (step.bytes > 0, step.access.direction()) {
             let bytes = step.bytes.saturating_mul(calls);

@@ -7,13 +7,16 @@ use tailrace_trace::{Batch, Columns};
 
 use crate::graph::vertex::Site;
 use crate::reduce::Common;
-use crate::steps::{self, Course, Line, Numbers, Step, Sum};
+use crate::steps::{self, Course, Line, Numbers, Plan, Step, Sum};
 
 /// How long a call takes that never returned: longer than any run.
 const NEVER_NS: i64 = i64::MAX / 2;
 
 /// Fewer shapes are never many.
 const MANY_SHAPES: usize = 1 << 6;
+
+/// So many more rows of a shape are worth a loop of their own.
+const RUN: usize = 8;
 
 /// An event, and all that its shape is.
 pub(crate) struct Call<'a> {
@@ -28,7 +31,7 @@ pub(crate) struct Call<'a> {
 
 impl Call<'_> {
     pub(crate) fn site(&self) -> Site {
-        Site { place: self.step.place, function: self.step.function }
+        self.step.site()
     }
 }
 
@@ -40,6 +43,15 @@ pub(crate) struct Next {
     pub token: usize,
     /// It has begun.
     pub begun: bool,
+}
+
+/// Rows of a block, and what those name that name requests.
+#[derive(Clone, Copy)]
+pub(crate) struct ShortRows<'a> {
+    pub shapes: &'a [u16],
+    pub gaps: &'a [u32],
+    pub durations: &'a [u32],
+    pub tokens: &'a [Token],
 }
 
 /// A block and what became of its shapes.
@@ -100,10 +112,25 @@ impl Load {
         Some(next)
     }
 
-    /// Whether a file call and nothing else comes next.
-    pub(crate) fn has_file_call(&self) -> bool {
-        let shape = self.columns.shape_of.get(self.row);
-        shape.is_some_and(|shape| self.lines[usize::from(*shape)].step.course == Course::File)
+    /// The shape of the next rows, if they are a run of one.
+    pub(crate) fn run_of(&self) -> Option<u16> {
+        let shapes = &self.columns.shape_of[self.row..];
+        let shape = *shapes.first()?;
+        is_run(shapes, shape).then_some(shape)
+    }
+
+    /// The rows from here on of which none is long.
+    pub(crate) fn short_rows(&mut self) -> (ShortRows<'_>, &mut [Line]) {
+        let Self { columns, lines, row, long, token, .. } = self;
+        let until = columns.long.get(*long).map_or(columns.len(), |long| long.row as usize);
+        let of = *row..until.max(*row);
+        let rows = ShortRows {
+            shapes: &columns.shape_of[of.clone()],
+            gaps: &columns.gaps[of.clone()],
+            durations: &columns.durations[of],
+            tokens: &columns.tokens[*token..],
+        };
+        (rows, lines)
     }
 
     fn is_long(&self) -> bool {
@@ -163,7 +190,11 @@ impl Load {
         let opaque = !common.opaque.is_empty();
         let mut line = |shape: &ColumnShape| {
             let mut line = steps::line(common.rules(), &shape.shape, shape.tokens, rank, numbers);
-            line.step.is_simple &= !(opaque && shape.tokens > 0);
+            match line.step.plan {
+                _ if opaque && shape.tokens > 0 => line.step.plan = Plan::Other,
+                Plan::Meet if common.apart => line.step.plan = Plan::Call,
+                _ => {}
+            }
             line
         };
         self.lines.clear();
@@ -171,6 +202,12 @@ impl Load {
         (self.row, self.long, self.token) = (0, 0, 0);
         self.reached = self.columns.begin_ns;
     }
+}
+
+/// Whether many rows of the shape come first: a loop, most likely.
+#[inline]
+pub(crate) fn is_run(shapes: &[u16], shape: u16) -> bool {
+    shapes.get(1) == Some(&shape) && shapes.get(RUN) == Some(&shape)
 }
 
 /// The call that the thread's process was killed in, which the stream does not hold: it never

@@ -18,6 +18,7 @@ mod operations;
 pub(crate) mod order;
 mod outside;
 pub(crate) mod requests;
+mod rows;
 mod simple;
 pub(crate) mod thread;
 
@@ -296,7 +297,7 @@ impl<'a> Rank<'a> {
 
     fn take_block(&mut self, load: &mut Load, until: i64) {
         loop {
-            self.simple_calls(load, until);
+            self.planned(load, until);
             let Some(next) = load.next(until) else { return };
             let mut call = load.call(&next);
             let Event { begin, end, .. } = next.event;

@@ -7,7 +7,7 @@ use tailrace_trace::event::{
 use crate::graph::Channel;
 use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Waits};
 use crate::reduce::load::Call;
-use crate::reduce::requests::{Persistent, Request, Role};
+use crate::reduce::requests::{Persistent, Request, Role, complete};
 use crate::reduce::{Common, Rank};
 use crate::steps::{Action, Numbers, collective_file, gives_and_waits, is_shared, of_file};
 
@@ -24,6 +24,7 @@ impl Rank<'_> {
                 let files = self.opaque_requests && self.all_opaque_files(call.tokens);
                 if files { Role::FileWait } else { Role::Nothing }
             }
+            Action::Nothing => Role::Nothing,
             Action::Other => self.begin_operation(i, call, entered),
         }
     }
@@ -157,18 +158,8 @@ impl Rank<'_> {
     #[allow(clippy::inline_always)] // into the loop over calls of MPI
     #[inline(always)]
     fn enter_next(&mut self, i: usize, entry: Entry, series: u32) -> Role {
-        let number = self.next_of_series(i, series);
+        let number = self.threads[i].next_of_series(series);
         Role::One(self.emit_role(i, Deed::Enter(Entry { number, ..entry })))
-    }
-
-    #[inline]
-    pub(crate) fn next_of_series(&mut self, i: usize, series: u32) -> u32 {
-        let collectives = &mut self.threads[i].collectives;
-        if collectives.len() <= series as usize {
-            collectives.resize(series as usize + 1, 0);
-        }
-        let next = &mut collectives[series as usize];
-        std::mem::replace(next, next.wrapping_add(1))
     }
 
     fn enter_file_call(&mut self, i: usize, operation: &Operation, call: &FileCall) -> Role {
@@ -273,18 +264,10 @@ impl Rank<'_> {
             self.omissions.unknown_requests += 1;
             return;
         };
-        let requests = &mut self.threads[owner].requests;
-        let stays = |request: &Request| matches!(request, Request::Persistent(_));
-        let over = requests.remove_unless(token.number, stays);
-        let role = if let Some(Request::Active(role) | Request::OpaqueFile(role)) = over {
-            role
-        } else if let Some(Request::Persistent(persistent)) = requests.get_mut(token.number) {
-            persistent.active.take().unwrap_or_default()
-        } else {
-            self.omissions.unknown_requests += 1;
-            return;
-        };
-        self.complete_role(i, role, None);
+        match complete(&mut self.threads[owner].requests, token.number) {
+            Some(role) => self.complete_role(i, role, None),
+            None => self.omissions.unknown_requests += 1,
+        }
     }
 
     fn act(&mut self, i: usize, token: Token, action: RequestAction) {

@@ -2,6 +2,8 @@
 
 use tailrace_trace::event::Operation;
 
+use crate::numbered::Numbered;
+
 /// What a call that has begun remembers for its end: the numbers of its roles in the graph. One
 /// number at most, so that it stays in registers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,4 +34,24 @@ pub(crate) enum Request {
 pub(crate) struct Persistent {
     pub operation: Operation,
     pub active: Option<Role>,
+}
+
+/// What is to be completed with a request; it is over, unless it may start again. `None`: there is
+/// no such request.
+#[allow(clippy::inline_always)] // into the loop over rows
+#[inline(always)]
+pub(crate) fn complete(requests: &mut Numbered<Request>, number: u64) -> Option<Role> {
+    let stays = |request: &Request| matches!(request, Request::Persistent(_));
+    match requests.remove_unless(number, stays) {
+        Some(Request::Active(role) | Request::OpaqueFile(role)) => Some(role),
+        _ => start_again(requests, number),
+    }
+}
+
+#[cold]
+fn start_again(requests: &mut Numbered<Request>, number: u64) -> Option<Role> {
+    match requests.get_mut(number) {
+        Some(Request::Persistent(persistent)) => Some(persistent.active.take().unwrap_or_default()),
+        _ => None,
+    }
 }

@@ -1,108 +1,46 @@
-//! Calls one after another with nothing but computation between them: what most events of most
-//! runs are. The same as [`Rank::begin`] and [`Rank::end`] for each, several times as fast.
-
-use tailrace_trace::Columns;
-use tailrace_trace::columns::LONG;
-use tailrace_trace::event::Event;
+//! What is planned: rows in one bin of each account, and single file calls that are not.
 
 use crate::accounts::longest::Span;
 use crate::accounts::timeline::State;
 use crate::graph::edges::Turn;
-use crate::graph::vertex::{Deed, Entry, Site, Vertex};
 use crate::reduce::Rank;
 use crate::reduce::load::{Call, Load};
-use crate::reduce::thread::Thread;
-use crate::steps::{Action, Course, Line, Sum};
+use crate::steps::Sum;
 
 impl Rank<'_> {
-    /// Takes the next events of a rank's only thread as long as they are simple.
-    pub(crate) fn simple_calls(&mut self, load: &mut Load, horizon: i64) {
-        let window = self.common.window;
-        let thread = &self.threads[0];
-        let alone = thread.main && thread.stack.is_empty() && thread.state == State::Useful;
-        let reached = load.reached.saturating_sub(window.begin_ns);
-        if !alone || self.moment < 0 || self.moment > thread.at || reached < thread.at {
-            return;
-        }
-        let until = window.end_ns.min(thread.last.saturating_add(window.begin_ns));
+    /// Takes the next events of a rank's only thread as long as they are planned.
+    pub(crate) fn planned(&mut self, load: &mut Load, horizon: i64) {
+        let Some(until) = self.planned_until(load) else { return };
         loop {
             let before = load.row;
-            if load.has_file_call() {
+            if self.threads[0].stack.is_empty() {
                 self.file_run(load, horizon, until);
-            } else {
-                self.mpi_run(load, horizon, until);
             }
+            self.rows(load, horizon, until);
             if load.row > before {
                 continue;
             }
+            if !self.threads[0].stack.is_empty() {
+                return;
+            }
             let Some(next) = load.next_file_call(horizon, until) else { return };
             let mut call = load.call(&next);
-            let [begin, end] =
-                [call.event.begin, call.event.end].map(|time| time - window.begin_ns);
+            let begin_ns = self.common.window.begin_ns;
+            let [begin, end] = [call.event.begin, call.event.end].map(|time| time - begin_ns);
             self.simple_file_call(&mut call, begin, end);
         }
     }
 
-    /// Takes the next events as long as they are calls in MPI that begin until `horizon`, end until
-    /// `until`, and lie in one bin of each account.
-    fn mpi_run(&mut self, load: &mut Load, horizon: i64, until: i64) {
-        let begin_ns = self.common.window.begin_ns;
-        let until = (until - begin_ns).min(self.pen.edge()).min(self.waits.next());
-        let (horizon, mut reached) = (horizon - begin_ns, load.reached - begin_ns);
-        let Thread { at: first, useful: before, .. } = self.threads[0];
-        let Load { columns, lines, row, token, .. } = load;
-        let Columns { shape_of, gaps, durations, shapes, tokens, .. } = &*columns;
-        let times = gaps[*row..].iter().zip(&durations[*row..]);
-        for (&shape, (&gap, &duration)) in shape_of[*row..].iter().zip(times) {
-            let Line { step, sum } = &mut lines[usize::from(shape)];
-            let begin = reached + i64::from(gap);
-            let end = begin + i64::from(duration);
-            let is_long = gap.max(duration) == LONG;
-            if !step.is_simple || step.course == Course::File || is_long {
-                break;
-            }
-            if begin > horizon || end > until {
-                break;
-            }
-            let thread = &mut self.threads[0];
-            thread.useful += begin - thread.at;
-            (thread.at, self.moment) = (begin, begin);
-            let event = Event { begin, end, shape: shape.into() };
-            let tokens = &tokens[*token..][..step.tokens as usize];
-            let operation = &shapes[usize::from(shape)].shape.operation;
-            let mut call = Call { event, step, operation, tokens, sum };
-            if call.step.course == Course::Local {
-                self.threads[0].at = end;
-            } else if let (Action::Enter { entry, series }, false, false) =
-                (call.step.action, call.step.started, self.common.apart)
-            {
-                self.meet(call.site(), (entry, series), (begin, end));
-            } else {
-                (thread.since, thread.site) = (begin, call.site());
-                let role = self.begin_action(0, &call, false);
-                (self.threads[0].at, self.moment) = (end, end);
-                self.end_action(0, &call, role);
-            }
-            self.tally_simple(&mut call, State::Mpi, begin, end);
-            (*row, *token, reached) = (*row + 1, *token + call.tokens.len(), end);
-        }
-        load.reached = reached + begin_ns;
-        let Thread { at, useful, .. } = self.threads[0];
-        self.pen.put(State::Useful, useful - before);
-        self.pen.put(State::Mpi, at - first - (useful - before));
-    }
-
-    /// A collective from begin to end: one vertex.
-    #[inline]
-    fn meet(&mut self, site: Site, (entry, series): (Entry, u32), (begin, end): (i64, i64)) {
-        let number = self.next_of_series(0, series);
-        let thread = &mut self.threads[0];
-        (thread.since, thread.site, thread.at, self.moment) = (begin, site, end, end);
-        let Thread { useful, io, owns, .. } = *thread;
-        let (areas, deed) = (self.areas, Deed::Meet(Entry { number, ..entry }));
-        let vertex = Vertex { at: begin, since: end, useful, io, areas, owns, site, deed };
-        self.slab.vertices.push(vertex);
-        self.roles += 1;
+    /// Until when events may be planned: in the window, in order, in no file call, and in none that
+    /// becomes one.
+    fn planned_until(&self, load: &Load) -> Option<i64> {
+        let (window, thread) = (self.common.window, &self.threads[0]);
+        let state = if thread.stack.is_empty() { State::Useful } else { State::Mpi };
+        let is_alone = thread.main && thread.state == state && thread.wakes.is_none();
+        let reached = load.reached.saturating_sub(window.begin_ns);
+        let in_order = (0..=thread.at).contains(&self.moment) && reached >= thread.at;
+        let until = window.end_ns.min(thread.last.saturating_add(window.begin_ns));
+        (is_alone && in_order).then_some(until)
     }
 
     fn simple_file_call(&mut self, call: &mut Call<'_>, begin: i64, end: i64) {

@@ -153,6 +153,17 @@ impl Thread {
         }
     }
 
+    /// The number of the next collective of the series.
+    #[inline]
+    pub(crate) fn next_of_series(&mut self, series: u32) -> u32 {
+        let collectives = &mut self.collectives;
+        if collectives.len() <= series as usize {
+            collectives.resize(series as usize + 1, 0);
+        }
+        let next = &mut collectives[series as usize];
+        std::mem::replace(next, next.wrapping_add(1))
+    }
+
     pub(crate) fn pass_in_mpiio(&mut self, passed: i64) {
         self.layers.mpiio += passed;
         match self.state {

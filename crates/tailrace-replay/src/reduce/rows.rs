@@ -1,0 +1,398 @@
+//! Most events of most runs: calls in MPI and in files, and calls around these, of a rank's only
+//! thread. The same as [`Rank::begin`] and [`Rank::end`] for each, several times as fast: what the
+//! events of a shape do is known from its [`Plan`], all that happens in one bin of the accounts is
+//! added up, and what others may meet is written as it comes.
+
+use tailrace_trace::event::Token;
+
+use crate::accounts::longest::Span;
+use crate::accounts::timeline::{Pen, State};
+use crate::graph::edges::{Edges, Keys};
+use crate::graph::vertex::{Deed, Entry, Family, Site, Vertex};
+use crate::longest::Bar;
+use crate::reduce::load::{Load, ShortRows, is_run};
+use crate::reduce::requests::{Request, Role, complete};
+use crate::reduce::thread::{FileCall, Frame, Thread};
+use crate::reduce::{Omissions, Rank};
+use crate::steps::{Action, Line, Plan, Step, Sum};
+
+/// Until when rows are taken, nanoseconds since the window's begin.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// They begin until then, and end until then.
+    begin: i64,
+    end: i64,
+}
+
+/// A rank while it takes rows.
+struct Rows<'r> {
+    thread: &'r mut Thread,
+    pen: &'r mut Pen,
+    vertices: &'r mut Vec<Vertex>,
+    edges: &'r mut Edges,
+    longest: &'r mut Vec<Span>,
+    omissions: &'r mut Omissions,
+    keys: Keys,
+    bar: Bar,
+    rank: u32,
+    location: u32,
+    apart: bool,
+    // as in the thread and the rank
+    at: i64,
+    since: i64,
+    useful: i64,
+    io: i64,
+    areas: u32,
+    roles: u64,
+    /// The thread is in calls, and since when in MPI-IO; its time in file calls then.
+    is_inside: bool,
+    mpiio_since: (i64, i64),
+}
+
+impl Rank<'_> {
+    /// Takes the next events of a rank's only thread as long as they are planned and lie in one bin
+    /// of each account.
+    #[inline(never)] // a loop over all events
+    pub(crate) fn rows(&mut self, load: &mut Load, horizon: i64, until: i64) {
+        let begin_ns = self.common.window.begin_ns;
+        let (first, location) = (load.reached - begin_ns, self.locations[0] as u32);
+        let end = (until - begin_ns).min(self.pen.edge()).min(self.waits.edge(self.threads[0].at));
+        // What takes no time at the bin's end belongs to the next.
+        let limits = Limits { begin: (horizon - begin_ns).min(end - 1), end };
+        let Self { threads, slab, edges, longest, omissions, common, pen, bar, .. } = self;
+        let (rank, areas, roles) = (self.number, self.areas, self.roles);
+        let thread = &mut threads[0];
+        let Thread { at: before, since, useful, io, .. } = *thread;
+        let mut rows = Rows {
+            is_inside: !thread.stack.is_empty(),
+            thread,
+            pen,
+            vertices: &mut slab.vertices,
+            edges,
+            longest,
+            omissions,
+            keys: common.keys,
+            bar: *bar,
+            rank,
+            location,
+            apart: common.apart,
+            // the time since the event before is the first gap's
+            at: before,
+            since,
+            useful,
+            io,
+            areas,
+            roles,
+            mpiio_since: (before, io),
+        };
+        let (short, lines) = load.short_rows();
+        let (taken, tokens, reached) = rows.take(short, lines, first, limits);
+        if taken == 0 {
+            return;
+        }
+        let (in_files, outside) = (rows.io - io, rows.useful - useful);
+        (self.areas, self.roles) = (rows.areas, rows.roles);
+        rows.finish();
+        let in_mpi = reached - before - in_files - outside;
+        for (state, time) in [(State::Useful, outside), (State::Io, in_files), (State::Mpi, in_mpi)]
+        {
+            self.pen.put(state, time);
+            self.waits.put(before, state, time);
+        }
+        self.moment = reached;
+        load.pass_rows(taken, tokens as u32, reached + begin_ns);
+    }
+}
+
+impl Rows<'_> {
+    /// Takes rows that come after `reached`; how many it took, how many requests these name, and
+    /// when the last of them ended.
+    #[allow(clippy::inline_always)] // so that what changes with each row stays in registers
+    #[inline(always)]
+    fn take(
+        &mut self,
+        rows: ShortRows<'_>,
+        lines: &mut [Line],
+        mut reached: i64,
+        limits: Limits,
+    ) -> (usize, usize, i64) {
+        let (mut taken, mut named) = (0, 0);
+        let times = rows.gaps.iter().zip(rows.durations);
+        for (&shape, (&gap, &duration)) in rows.shapes.iter().zip(times) {
+            let Line { step, sum } = &mut lines[usize::from(shape)];
+            let begin = reached + i64::from(gap);
+            let end = begin + i64::from(duration);
+            if begin > limits.begin || end > limits.end {
+                break;
+            }
+            let span = (begin, end);
+            let count = step.tokens as usize;
+            let mut of = span;
+            match step.plan {
+                Plan::Time => self.pass_to(begin),
+                Plan::Start => self.start(step, begin),
+                Plan::Meet => self.meet(step, span),
+                Plan::Call => self.call(step, &rows.tokens[named..][..count], span),
+                Plan::File if self.is_inside || !is_run(&rows.shapes[taken..], shape) => {
+                    self.file_call(step, span);
+                }
+                Plan::Enter => self.enter(step, begin),
+                Plan::Leave if self.may_leave(step) => {
+                    of.0 = self.leave(step, &rows.tokens[named..][..count], end);
+                }
+                Plan::MpiIo if !self.is_inside => {
+                    self.mpiio(step, &rows.tokens[named..][..count], span);
+                }
+                Plan::File | Plan::Leave | Plan::MpiIo | Plan::Other => break,
+            }
+            sum.add(Sum { calls: 1, time: of.1 - of.0 });
+            if self.bar.is_met_by(of.0, of.1) {
+                offer(self.longest, self.rank, step, of);
+            }
+            (taken, named, reached) = (taken + 1, named + count, end);
+            self.at = end;
+        }
+        (taken, named, reached)
+    }
+
+    /// From the end of the event before to the next.
+    #[inline]
+    fn pass_to(&mut self, begin: i64) {
+        if !self.is_inside {
+            self.useful += begin - self.at;
+        }
+    }
+
+    #[inline]
+    fn start(&mut self, step: &Step, begin: i64) {
+        self.pass_to(begin);
+        let role = self.begin(step, begin);
+        if step.started {
+            self.thread.requests.push(Request::Active(role));
+        }
+    }
+
+    #[inline]
+    fn call(&mut self, step: &Step, tokens: &[Token], (begin, end): (i64, i64)) {
+        self.pass_to(begin);
+        self.since = begin;
+        let role = self.begin(step, begin);
+        self.end(step, role, tokens, end);
+    }
+
+    /// A collective from begin to end.
+    #[inline]
+    fn meet(&mut self, step: &Step, (begin, end): (i64, i64)) {
+        self.pass_to(begin);
+        let Action::Enter { entry, series } = step.action else { return };
+        let number = self.thread.next_of_series(series);
+        self.since = end;
+        self.vertex(begin, step.site(), Deed::Meet(Entry { number, ..entry }));
+        self.roles += 1;
+    }
+
+    #[inline(never)]
+    fn mpiio(&mut self, step: &Step, tokens: &[Token], (begin, end): (i64, i64)) {
+        self.call(step, tokens, (begin, end));
+        self.thread.layers.mpiio += end - begin;
+        self.thread.layers.between += end - begin;
+    }
+
+    #[inline]
+    fn file_call(&mut self, step: &Step, (begin, end): (i64, i64)) {
+        self.pass_to(begin);
+        let around = self.thread.file_call;
+        if let Some(FileCall { role, site, .. }) = around {
+            self.vertex(begin, site, Deed::Await { role });
+        }
+        self.edges.keys.extend_from_slice(&self.keys.call(self.rank, (begin, end)));
+        self.areas = self.areas.wrapping_add(1);
+        self.io += end - begin;
+        self.since = if end > begin { end } else { self.since };
+        let way = step.access.direction().filter(|_| step.bytes > 0);
+        if let Some(way) = way {
+            let bytes = &mut self.thread.bytes[way];
+            *bytes = bytes.saturating_add(step.bytes);
+            self.pen.put_bytes(way, step.bytes);
+        }
+        self.edges.moved.push(way.map_or(0, |_| step.moved()));
+        self.thread.uses.add(step.file, step.access, (begin, end));
+        if let Some(FileCall { role, moves: true, site }) = around {
+            self.vertex(end, site, Deed::FileEnded { role });
+        }
+    }
+
+    /// A call begins that may hold others.
+    #[inline]
+    fn enter(&mut self, step: &Step, begin: i64) {
+        self.pass_to(begin);
+        self.since = begin;
+        let role = self.begin(step, begin);
+        let thread = &mut *self.thread;
+        if step.mpiio && thread.mpiio_depth == 0 {
+            self.mpiio_since = (begin, self.io);
+        }
+        thread.mpiio_depth += u32::from(step.mpiio);
+        let outer_file_call = thread.file_call;
+        let (io, waiting, mpiio) = (false, false, step.mpiio);
+        thread.stack.push(Frame { begin, io, mpiio, waiting, role, outer_file_call });
+        thread.file_call = file_call(step, role).or(outer_file_call);
+        self.is_inside = true;
+    }
+
+    /// Whether the call around can be left by its plan.
+    #[inline]
+    fn may_leave(&self, step: &Step) -> bool {
+        let Some(frame) = self.thread.stack.last() else { return false };
+        let is_plain = !frame.io && matches!(frame.role, Role::Nothing | Role::One(_));
+        let around = self.thread.mpiio_depth - u32::from(frame.mpiio);
+        is_plain && !(step.mpiio && around > 0)
+    }
+
+    /// … and ends; when it began.
+    #[inline]
+    fn leave(&mut self, step: &Step, tokens: &[Token], at: i64) -> i64 {
+        let Some(frame) = self.thread.stack.pop() else { return at };
+        if frame.mpiio {
+            self.thread.mpiio_depth -= 1;
+            if self.thread.mpiio_depth == 0 {
+                self.pass_in_mpiio(at);
+            }
+        }
+        self.thread.file_call = frame.outer_file_call;
+        self.is_inside = !self.thread.stack.is_empty();
+        self.end(step, frame.role, tokens, at);
+        self.since = at;
+        frame.begin
+    }
+
+    /// What a call does when it begins.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn begin(&mut self, step: &Step, at: i64) -> Role {
+        let deed = match step.action {
+            Action::Send { channel, sending } => Deed::Send { channel, sending },
+            Action::Receive { channel } => Deed::Post { channel },
+            Action::Enter { entry, series } => {
+                Deed::Enter(Entry { number: self.thread.next_of_series(series), ..entry })
+            }
+            Action::Complete | Action::Nothing | Action::Other => return Role::Nothing,
+        };
+        self.vertex(at, step.site(), deed);
+        if !deed.takes_role() {
+            return Role::Nothing;
+        }
+        self.roles += 1;
+        Role::One(self.roles - 1)
+    }
+
+    /// … and when it ends.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn end(&mut self, step: &Step, role: Role, tokens: &[Token], at: i64) {
+        match (step.action, role) {
+            (Action::Complete, _) => self.complete(step, tokens, at),
+            (_, Role::One(role)) => self.vertex(at, step.site(), Deed::Finish { role }),
+            _ => {}
+        }
+    }
+
+    /// The requests are over; those that were started one after another in one go.
+    #[inline]
+    fn complete(&mut self, step: &Step, tokens: &[Token], at: i64) {
+        let mut found = Found { first: 0, number: 0 };
+        for token in tokens {
+            let role = if token.location == self.location {
+                complete(&mut self.thread.requests, token.number)
+            } else {
+                None
+            };
+            let roles = match role {
+                Some(Role::One(role) | Role::SendAndLateReceive(role)) => role..role + 1,
+                Some(Role::Two(send)) => send..send + 2,
+                Some(Role::Nothing | Role::LateReceive | Role::FileWait) => 0..0,
+                None => {
+                    self.omissions.unknown_requests += 1;
+                    0..0
+                }
+            };
+            for role in roles {
+                if self.apart || !found.goes_on(role) {
+                    self.finish_found(step, found, at);
+                    found = Found { first: role, number: 0 };
+                }
+                found.number += 1;
+            }
+        }
+        self.finish_found(step, found, at);
+    }
+
+    #[inline]
+    fn finish_found(&mut self, step: &Step, Found { first, number }: Found, at: i64) {
+        match number {
+            0 => {}
+            1 => self.vertex(at, step.site(), Deed::Finish { role: first }),
+            _ => self.vertex(at, step.site(), Deed::FinishAll { first, number }),
+        }
+    }
+
+    #[allow(clippy::inline_always)] // a deed that is passed on is read before it is there
+    #[inline(always)]
+    fn vertex(&mut self, at: i64, site: Site, deed: Deed) {
+        let Self { since, useful, io, areas, .. } = *self;
+        self.vertices.push(Vertex { at, since, useful, io, areas, owns: 0, site, deed });
+    }
+
+    /// Time in MPI-IO until `now` is over.
+    #[inline]
+    fn pass_in_mpiio(&mut self, now: i64) {
+        let (since, io) = self.mpiio_since;
+        let (passed, in_files) = (now - since, self.io - io);
+        let layers = &mut self.thread.layers;
+        layers.mpiio += passed;
+        layers.posix += in_files;
+        layers.between += passed - in_files;
+    }
+
+    /// The thread is where the last row ended.
+    fn finish(mut self) {
+        if self.thread.mpiio_depth > 0 {
+            self.pass_in_mpiio(self.at);
+        }
+        let Self { at, since, useful, io, thread, .. } = self;
+        (thread.at, thread.since, thread.useful, thread.io) = (at, since, useful, io);
+        thread.settle();
+    }
+}
+
+/// Roles that are finished one after another.
+#[derive(Clone, Copy)]
+struct Found {
+    first: u64,
+    number: u32,
+}
+
+impl Found {
+    fn goes_on(self, role: u64) -> bool {
+        self.number > 0 && self.number < u32::MAX && self.first + u64::from(self.number) == role
+    }
+}
+
+/// The collective file call that begins.
+#[inline]
+fn file_call(step: &Step, role: Role) -> Option<FileCall> {
+    match (step.action, role) {
+        (Action::Enter { entry: Entry { family: Family::File, .. }, .. }, Role::One(role)) => {
+            let moves = step.access.direction().is_some();
+            Some(FileCall { role, moves, site: step.site() })
+        }
+        _ => None,
+    }
+}
+
+#[cold]
+fn offer(longest: &mut Vec<Span>, rank: u32, step: &Step, (begin, end): (i64, i64)) {
+    let Step { function, file, bytes, io, .. } = *step;
+    let state = if io { State::Io } else { State::Mpi };
+    longest.push(Span { begin, end, rank, function, state, file, bytes });
+}
