@@ -39,6 +39,11 @@ impl<T> Numbered<T> {
         }
     }
 
+    /// The next number.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
     /// Leaves out the next number.
     #[inline]
     pub(crate) fn skip(&mut self) {

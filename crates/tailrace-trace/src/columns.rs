@@ -71,13 +71,11 @@ impl Columns {
 
     /// The end of the last event.
     pub fn end_ns(&self) -> i64 {
-        let counts = |time: u32| if time == LONG { 0 } else { i64::from(time) };
-        let short = |times: &[u32]| times.iter().map(|&time| counts(time)).sum::<i64>();
+        let short = |times: &[u32]| times.iter().map(|&time| i64::from(time)).sum::<i64>();
+        let more = |time: u32, is: i64| if time == LONG { is - i64::from(LONG) } else { 0 };
         let long = self.long.iter().map(|long| {
-            let gap = if self.gaps[long.row as usize] == LONG { long.gap_ns } else { 0 };
-            let duration =
-                if self.durations[long.row as usize] == LONG { long.duration_ns } else { 0 };
-            gap + duration
+            let row = long.row as usize;
+            more(self.gaps[row], long.gap_ns) + more(self.durations[row], long.duration_ns)
         });
         self.begin_ns + short(&self.gaps) + short(&self.durations) + long.sum::<i64>()
     }

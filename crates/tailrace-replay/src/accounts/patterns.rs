@@ -203,6 +203,21 @@ impl Track {
         self.descriptor.turns(call.turn, calls as u32, self.reached);
     }
 
+    /// … a single call, which counts: most often all there is to it is its place.
+    #[inline]
+    fn follow_single(&mut self, call: &Use, time: i64) {
+        match (call.distance, call.turn, call.way) {
+            (Some(distance), Turn::Stays, None) => {
+                self.place(self.reached.wrapping_add(distance), call.bytes, None);
+            }
+            (Some(distance), Turn::Stays, Some(way)) if call.bytes > 0 => {
+                self.patterns[way].calls(1, time, call.bytes);
+                self.place(self.reached.wrapping_add(distance), call.bytes, Some(way));
+            }
+            _ => self.follow(call, 1, time, true),
+        }
+    }
+
     /// Calls without an offset: they go on from where the descriptor stands, if that is known. The
     /// distances of others are counted from where these others ended.
     fn go_on(&mut self, call: &Use, calls: usize, way: Option<usize>) {
@@ -229,6 +244,7 @@ impl Track {
         }
     }
 
+    #[inline]
     fn place(&mut self, begin: i64, bytes: u64, way: Option<usize>) {
         self.reached = begin.wrapping_add(bytes as i64);
         if let Some(way) = way {
@@ -307,9 +323,15 @@ impl Patterns {
                 row += 1;
                 continue;
             };
+            let track = &mut self.tracks[call.track as usize];
+            if shape_of.get(row + 1) != Some(&shape) {
+                track.follow_single(call, durations[row].into());
+                row += 1;
+                continue;
+            }
             let run = shape_of[row..].iter().take_while(|next| **next == shape).count();
             let time = durations[row..row + run].iter().map(|&time| i64::from(time)).sum();
-            self.tracks[call.track as usize].follow(call, run, time, true);
+            track.follow(call, run, time, true);
             row += run;
         }
     }

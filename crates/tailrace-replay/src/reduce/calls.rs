@@ -1,6 +1,6 @@
 //! What the begin and the end of a call do to its thread and its rank.
 
-use tailrace_trace::event::{Event, FileCall as File, FileKind, Operation, Part, Progress, Token};
+use tailrace_trace::event::{Event, FileKind, Operation, Part, Progress, Token};
 
 use crate::accounts::longest::Span;
 use crate::accounts::timeline::State;
@@ -8,7 +8,7 @@ use crate::graph::edges::Turn;
 use crate::graph::vertex::{Deed, Family, Site, Vertex};
 use crate::reduce::Rank;
 use crate::reduce::load::Call;
-use crate::reduce::requests::{Persistent, Request, Role};
+use crate::reduce::requests::Role;
 use crate::reduce::thread::{FileCall, Frame, Thread};
 use crate::steps::{Action, Course, Numbers, Step, Sum};
 
@@ -202,7 +202,7 @@ impl Rank<'_> {
             Action::Other => self.end_operation(i, operation, call.tokens, role),
             Action::Nothing => {}
             Action::Complete => call.tokens.iter().for_each(|token| self.complete(i, *token)),
-            _ if call.step.started => self.threads[i].requests.push(Request::Active(role)),
+            _ if call.step.started => self.threads[i].requests.start(role),
             _ => self.complete_role(i, role, Some(operation)),
         }
     }
@@ -210,17 +210,12 @@ impl Rank<'_> {
     fn end_operation(&mut self, i: usize, operation: &Operation, tokens: &[Token], role: Role) {
         match operation.progress() {
             Progress::Blocking => self.complete_role(i, role, Some(operation)),
-            Progress::Started => {
-                let opaque = matches!(operation, Operation::File(File { opaque: true, .. }));
-                self.opaque_requests |= opaque;
-                let request =
-                    if opaque { Request::OpaqueFile(role) } else { Request::Active(role) };
-                self.threads[i].requests.push(request);
+            Progress::Started if operation.file().is_some_and(|call| call.opaque) => {
+                self.opaque_requests = true;
+                self.threads[i].requests.start_opaque_file(role);
             }
-            Progress::Persistent => {
-                let persistent = Persistent { operation: operation.clone(), active: None };
-                self.threads[i].requests.push(Request::Persistent(Box::new(persistent)));
-            }
+            Progress::Started => self.threads[i].requests.start(role),
+            Progress::Persistent => self.threads[i].requests.prepare(operation.clone()),
         }
         self.after(i, operation, tokens);
     }

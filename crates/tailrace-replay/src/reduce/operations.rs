@@ -7,7 +7,7 @@ use tailrace_trace::event::{
 use crate::graph::Channel;
 use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Waits};
 use crate::reduce::load::Call;
-use crate::reduce::requests::{Persistent, Request, Role, complete};
+use crate::reduce::requests::{Persistent, Role};
 use crate::reduce::{Common, Rank};
 use crate::steps::{Action, Numbers, collective_file, gives_and_waits, is_shared, of_file};
 
@@ -240,17 +240,17 @@ impl Rank<'_> {
 
     fn start_persistent(&mut self, i: usize, requests: &[Token]) {
         for token in requests {
-            let Some(Request::Persistent(persistent)) = self.request(*token) else {
+            let Some(persistent) = self.persistent(*token) else {
                 self.omissions.unknown_requests += 1;
                 continue;
             };
-            let Persistent { operation, active } = &mut **persistent;
+            let Persistent { operation, active } = persistent;
             let (operation, unfinished) = (operation.clone(), active.take());
             if let Some(role) = unfinished {
                 self.abandon(i, role, |role| Deed::Free { role });
             }
             let role = self.communicate(i, &operation, false);
-            if let Some(Request::Persistent(persistent)) = self.request(*token) {
+            if let Some(persistent) = self.persistent(*token) {
                 persistent.active = Some(role);
             }
         }
@@ -264,7 +264,7 @@ impl Rank<'_> {
             self.omissions.unknown_requests += 1;
             return;
         };
-        match complete(&mut self.threads[owner].requests, token.number) {
+        match self.threads[owner].requests.complete(token.number) {
             Some(role) => self.complete_role(i, role, None),
             None => self.omissions.unknown_requests += 1,
         }
@@ -274,17 +274,13 @@ impl Rank<'_> {
         match action {
             RequestAction::Free => self.free(i, token),
             RequestAction::Cancel => {
-                let role = match self.request(token) {
-                    Some(Request::Active(role)) => std::mem::take(role),
-                    Some(Request::Persistent(persistent)) => {
-                        persistent.active.as_mut().map(std::mem::take).unwrap_or_default()
-                    }
-                    _ => Role::Nothing,
-                };
+                let owner = self.owner(token);
+                let role = owner.map(|owner| self.threads[owner].requests.cancel(token.number));
+                let role = role.unwrap_or_default();
                 self.abandon(i, role, |role| Deed::Cancel { role });
             }
             RequestAction::Ready => {
-                if let Some(Request::Persistent(persistent)) = self.request(token)
+                if let Some(persistent) = self.persistent(token)
                     && let Some(Role::One(role)) = persistent.active
                 {
                     self.emit(i, Deed::Ready { role });
@@ -295,11 +291,9 @@ impl Rank<'_> {
 
     /// What goes on goes on, but nobody waits for it any more.
     fn free(&mut self, i: usize, token: Token) {
-        let role = match self.remove_request(token) {
-            Some(Request::Active(role) | Request::OpaqueFile(role)) => role,
-            Some(Request::Persistent(persistent)) => persistent.active.unwrap_or_default(),
-            None => Role::Nothing,
-        };
+        let owner = self.owner(token);
+        let role = owner.map(|owner| self.threads[owner].requests.free(token.number));
+        let role = role.unwrap_or_default();
         self.abandon(i, role, |role| Deed::Free { role });
     }
 
@@ -328,20 +322,16 @@ impl Rank<'_> {
         self.locations.iter().position(|location| *location == token.location as usize)
     }
 
-    fn request(&mut self, token: Token) -> Option<&mut Request> {
+    fn persistent(&mut self, token: Token) -> Option<&mut Persistent> {
         let owner = self.owner(token)?;
-        self.threads[owner].requests.get_mut(token.number)
+        self.threads[owner].requests.persistent(token.number)
     }
 
-    fn remove_request(&mut self, token: Token) -> Option<Request> {
-        let owner = self.owner(token)?;
-        self.threads[owner].requests.remove(token.number)
-    }
-
-    fn all_opaque_files(&mut self, tokens: &[Token]) -> bool {
-        !tokens.is_empty()
-            && tokens
-                .iter()
-                .all(|token| matches!(self.request(*token), Some(Request::OpaqueFile(_))))
+    fn all_opaque_files(&self, tokens: &[Token]) -> bool {
+        let is_file = |token: &Token| {
+            let owner = self.owner(*token);
+            owner.is_some_and(|owner| self.threads[owner].requests.is_opaque_file(token.number))
+        };
+        !tokens.is_empty() && tokens.iter().all(is_file)
     }
 }

@@ -11,7 +11,7 @@ use crate::graph::edges::{Edges, Keys};
 use crate::graph::vertex::{Deed, Entry, Family, Site, Vertex};
 use crate::longest::Bar;
 use crate::reduce::load::{Load, ShortRows, is_run};
-use crate::reduce::requests::{Request, Role, complete};
+use crate::reduce::requests::Role;
 use crate::reduce::thread::{FileCall, Frame, Thread};
 use crate::reduce::{Omissions, Rank};
 use crate::steps::{Action, Line, Plan, Step, Sum};
@@ -38,7 +38,6 @@ struct Rows<'r> {
     location: u32,
     apart: bool,
     // as in the thread and the rank
-    at: i64,
     since: i64,
     useful: i64,
     io: i64,
@@ -63,8 +62,9 @@ impl Rank<'_> {
         let (rank, areas, roles) = (self.number, self.areas, self.roles);
         let thread = &mut threads[0];
         let Thread { at: before, since, useful, io, .. } = *thread;
+        let is_inside = !thread.stack.is_empty();
         let mut rows = Rows {
-            is_inside: !thread.stack.is_empty(),
+            is_inside,
             thread,
             pen,
             vertices: &mut slab.vertices,
@@ -76,10 +76,8 @@ impl Rank<'_> {
             rank,
             location,
             apart: common.apart,
-            // the time since the event before is the first gap's
-            at: before,
             since,
-            useful,
+            useful: useful + if is_inside { 0 } else { first - before },
             io,
             areas,
             roles,
@@ -92,7 +90,7 @@ impl Rank<'_> {
         }
         let (in_files, outside) = (rows.io - io, rows.useful - useful);
         (self.areas, self.roles) = (rows.areas, rows.roles);
-        rows.finish();
+        rows.finish(reached);
         let in_mpi = reached - before - in_files - outside;
         for (state, time) in [(State::Useful, outside), (State::Io, in_files), (State::Mpi, in_mpi)]
         {
@@ -117,64 +115,65 @@ impl Rows<'_> {
         limits: Limits,
     ) -> (usize, usize, i64) {
         let (mut taken, mut named) = (0, 0);
+        let soon = limits.begin.min(limits.end);
         let times = rows.gaps.iter().zip(rows.durations);
         for (&shape, (&gap, &duration)) in rows.shapes.iter().zip(times) {
             let Line { step, sum } = &mut lines[usize::from(shape)];
             let begin = reached + i64::from(gap);
             let end = begin + i64::from(duration);
-            if begin > limits.begin || end > limits.end {
+            if end > soon && (begin > limits.begin || end > limits.end) {
                 break;
             }
             let span = (begin, end);
+            let gap = i64::from(gap);
             let count = step.tokens as usize;
             let mut of = span;
             match step.plan {
-                Plan::Time => self.pass_to(begin),
-                Plan::Start => self.start(step, begin),
-                Plan::Meet => self.meet(step, span),
-                Plan::Call => self.call(step, &rows.tokens[named..][..count], span),
+                Plan::Time => self.pass(gap),
+                Plan::Start => self.start(step, gap, begin),
+                Plan::Meet => self.meet(step, gap, span),
+                Plan::Call => self.call(step, &rows.tokens[named..][..count], gap, span),
                 Plan::File if self.is_inside || !is_run(&rows.shapes[taken..], shape) => {
-                    self.file_call(step, span);
+                    self.file_call(step, gap, span);
                 }
-                Plan::Enter => self.enter(step, begin),
+                Plan::Enter => self.enter(step, gap, begin),
                 Plan::Leave if self.may_leave(step) => {
                     of.0 = self.leave(step, &rows.tokens[named..][..count], end);
                 }
                 Plan::MpiIo if !self.is_inside => {
-                    self.mpiio(step, &rows.tokens[named..][..count], span);
+                    self.mpiio(step, &rows.tokens[named..][..count], gap, span);
                 }
                 Plan::File | Plan::Leave | Plan::MpiIo | Plan::Other => break,
             }
             sum.add(Sum { calls: 1, time: of.1 - of.0 });
-            if self.bar.is_met_by(of.0, of.1) {
-                offer(self.longest, self.rank, step, of);
+            if of.1 - of.0 >= self.bar.length {
+                offer(self.longest, self.bar, self.rank, step, of);
             }
             (taken, named, reached) = (taken + 1, named + count, end);
-            self.at = end;
         }
         (taken, named, reached)
     }
 
-    /// From the end of the event before to the next.
+    /// Time from the end of the event before to the next.
     #[inline]
-    fn pass_to(&mut self, begin: i64) {
+    fn pass(&mut self, gap: i64) {
         if !self.is_inside {
-            self.useful += begin - self.at;
+            self.useful += gap;
         }
     }
 
     #[inline]
-    fn start(&mut self, step: &Step, begin: i64) {
-        self.pass_to(begin);
+    fn start(&mut self, step: &Step, gap: i64, begin: i64) {
+        self.pass(gap);
         let role = self.begin(step, begin);
         if step.started {
-            self.thread.requests.push(Request::Active(role));
+            self.thread.requests.start(role);
         }
     }
 
     #[inline]
-    fn call(&mut self, step: &Step, tokens: &[Token], (begin, end): (i64, i64)) {
-        self.pass_to(begin);
+    fn call(&mut self, step: &Step, tokens: &[Token], gap: i64, (begin, end): (i64, i64)) {
+        self.pass(gap);
         self.since = begin;
         let role = self.begin(step, begin);
         self.end(step, role, tokens, end);
@@ -182,8 +181,8 @@ impl Rows<'_> {
 
     /// A collective from begin to end.
     #[inline]
-    fn meet(&mut self, step: &Step, (begin, end): (i64, i64)) {
-        self.pass_to(begin);
+    fn meet(&mut self, step: &Step, gap: i64, (begin, end): (i64, i64)) {
+        self.pass(gap);
         let Action::Enter { entry, series } = step.action else { return };
         let number = self.thread.next_of_series(series);
         self.since = end;
@@ -192,15 +191,15 @@ impl Rows<'_> {
     }
 
     #[inline(never)]
-    fn mpiio(&mut self, step: &Step, tokens: &[Token], (begin, end): (i64, i64)) {
-        self.call(step, tokens, (begin, end));
+    fn mpiio(&mut self, step: &Step, tokens: &[Token], gap: i64, (begin, end): (i64, i64)) {
+        self.call(step, tokens, gap, (begin, end));
         self.thread.layers.mpiio += end - begin;
         self.thread.layers.between += end - begin;
     }
 
     #[inline]
-    fn file_call(&mut self, step: &Step, (begin, end): (i64, i64)) {
-        self.pass_to(begin);
+    fn file_call(&mut self, step: &Step, gap: i64, (begin, end): (i64, i64)) {
+        self.pass(gap);
         let around = self.thread.file_call;
         if let Some(FileCall { role, site, .. }) = around {
             self.vertex(begin, site, Deed::Await { role });
@@ -224,8 +223,8 @@ impl Rows<'_> {
 
     /// A call begins that may hold others.
     #[inline]
-    fn enter(&mut self, step: &Step, begin: i64) {
-        self.pass_to(begin);
+    fn enter(&mut self, step: &Step, gap: i64, begin: i64) {
+        self.pass(gap);
         self.since = begin;
         let role = self.begin(step, begin);
         let thread = &mut *self.thread;
@@ -270,17 +269,20 @@ impl Rows<'_> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn begin(&mut self, step: &Step, at: i64) -> Role {
-        let deed = match step.action {
-            Action::Send { channel, sending } => Deed::Send { channel, sending },
-            Action::Receive { channel } => Deed::Post { channel },
+        match step.action {
+            Action::Send { channel, sending } => {
+                let deed = Deed::Send { channel, sending };
+                self.vertex(at, step.site(), deed);
+                if !deed.takes_role() {
+                    return Role::Nothing;
+                }
+            }
+            Action::Receive { channel } => self.vertex(at, step.site(), Deed::Post { channel }),
             Action::Enter { entry, series } => {
-                Deed::Enter(Entry { number: self.thread.next_of_series(series), ..entry })
+                let number = self.thread.next_of_series(series);
+                self.vertex(at, step.site(), Deed::Enter(Entry { number, ..entry }));
             }
             Action::Complete | Action::Nothing | Action::Other => return Role::Nothing,
-        };
-        self.vertex(at, step.site(), deed);
-        if !deed.takes_role() {
-            return Role::Nothing;
         }
         self.roles += 1;
         Role::One(self.roles - 1)
@@ -303,7 +305,7 @@ impl Rows<'_> {
         let mut found = Found { first: 0, number: 0 };
         for token in tokens {
             let role = if token.location == self.location {
-                complete(&mut self.thread.requests, token.number)
+                self.thread.requests.complete(token.number)
             } else {
                 None
             };
@@ -355,11 +357,11 @@ impl Rows<'_> {
     }
 
     /// The thread is where the last row ended.
-    fn finish(mut self) {
+    fn finish(mut self, at: i64) {
         if self.thread.mpiio_depth > 0 {
-            self.pass_in_mpiio(self.at);
+            self.pass_in_mpiio(at);
         }
-        let Self { at, since, useful, io, thread, .. } = self;
+        let Self { since, useful, io, thread, .. } = self;
         (thread.at, thread.since, thread.useful, thread.io) = (at, since, useful, io);
         thread.settle();
     }
@@ -391,7 +393,10 @@ fn file_call(step: &Step, role: Role) -> Option<FileCall> {
 }
 
 #[cold]
-fn offer(longest: &mut Vec<Span>, rank: u32, step: &Step, (begin, end): (i64, i64)) {
+fn offer(longest: &mut Vec<Span>, bar: Bar, rank: u32, step: &Step, (begin, end): (i64, i64)) {
+    if !bar.is_met_by(begin, end) {
+        return;
+    }
     let Step { function, file, bytes, io, .. } = *step;
     let state = if io { State::Io } else { State::Mpi };
     longest.push(Span { begin, end, rank, function, state, file, bytes });

@@ -14,9 +14,8 @@ use crate::accounts::timeline::State;
 use crate::accounts::uses::Uses;
 use crate::graph::locks::WindowId;
 use crate::graph::vertex::Site;
-use crate::numbered::Numbered;
 use crate::reduce::load::Next;
-use crate::reduce::requests::{Request, Role};
+use crate::reduce::requests::{Requests, Role};
 use crate::steps::Step;
 
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +79,7 @@ pub(crate) struct Thread {
     /// Such calls so far that hold others.
     pub opaque_calls: usize,
 
-    pub requests: Numbered<Request>,
+    pub requests: Requests,
     /// Collectives so far, by the rank's own numbers of series.
     pub collectives: Vec<u32>,
     /// The rank's number of the last begin or end of its file calls, if it is not the main one.
@@ -135,7 +134,7 @@ impl Thread {
             wakes: None,
             opaque_calls: 0,
             collectives: Vec::new(),
-            requests: Numbered::default(),
+            requests: Requests::default(),
             owns: 0,
             access: HashMap::new(),
             exposure: HashMap::new(),
