@@ -1,7 +1,7 @@
 """`cluster`: nodes on one machine, each with namespaces, a hostname, a clock, a disk and a shaped
 link of its own, and with a client of its own of every file system that is up.
 
-DIRECTORY/cluster/disk       a node's own disk, at one path on all; TMPDIR
+DIRECTORY/cluster/disk       a node's own disk, at one path on all; TMPDIR. Outside it is node1's
 DIRECTORY/cluster/ssh        what launchers take for ssh
 DIRECTORY/cluster/hosts      names of the nodes, one a line
 DIRECTORY/cluster/login/     a socket for each node, at which `ssh` asks
@@ -17,7 +17,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bed import furnish, links, needs
+from bed import furnish, links, mounts, needs
 from bed.cell import Cell
 from bed.errors import TestbedError
 from bed.network_bed import NetworkBed, Wishes
@@ -104,6 +104,7 @@ class Cluster:
         links.make_hub(self.hub, NETWORK)
         with ThreadPoolExecutor(AT_ONCE) as workers:
             list(workers.map(lambda node: self._start(node, wishes), self.nodes))
+        furnish.show_disk(self.own(self.node(1)), self.disk)
         links.shape(self.hub, self.nodes, "node", wishes.rate_bit_per_s, wishes.latency_us)
         if wishes.drift_ppm:
             self._set_drifts(wishes.drift_ppm)
@@ -187,6 +188,7 @@ class Cluster:
     # --- down ---
 
     def down(self, force: bool) -> None:
+        mounts.unmount_below(self.directory, force)
         for bed in self._reached():
             self.leave(bed, force)
         for cell in (*self.nodes, self.hub):
@@ -223,7 +225,7 @@ class Cluster:
                 if not _answers(node, point):
                     raise TestbedError(f"{bed.name} does not answer on {node.node}")
         return {
-            "mounts": [],
+            "mounts": [str(self.disk)] if mounts.mounted_below(self.disk) else [],
             "rate_bit_per_s": links.rate_in_force(self.hub, self.nodes, "node"),
             "servers": 0,
             "client": None,

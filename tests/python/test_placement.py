@@ -10,7 +10,7 @@ from tailrace.errors import TailraceError
 
 MPICH = "libmpi.so.12"
 HOSTS = Nodes(("a", "b", "c"))
-BED = Nodes(("node1", "node2"), "/bed/ssh", ("testbed", "enter", "node1", "--"))
+BED = Nodes(("node1", "node2"), "/bed/ssh", ("testbed", "enter"))
 
 
 @pytest.mark.parametrize(

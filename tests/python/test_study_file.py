@@ -66,6 +66,32 @@ def test_how_ranks_and_nodes_go_together(tmp_path: Path, run: str, problem: str)
         load(tmp_path, NODES.replace("[run]", f"[run]\n{run}"))
 
 
+INPUTS = "[factor.inputs]\nkind = 'cache'\nlevels = ['cold', 'LEVEL']\n[factor.second]"
+INPUTS = COMMAND.replace("[factor.second]", INPUTS)
+
+
+def test_the_cache_may_be_a_factor(tmp_path: Path) -> None:
+    text = INPUTS.replace("LEVEL", "warm").replace("[run]", "[run]\nreads = ['/etc/passwd']")
+    loaded = load(tmp_path, text).study
+    levels = {"first": 2, "second": "a", "inputs": "warm"}
+    assert setups.setup(loaded, levels).cache == "warm"
+    plain = load(tmp_path, COMMAND).study
+    assert setups.setup(plain, {"first": 2, "second": "a"}).cache == "as-is"
+
+
+@pytest.mark.parametrize(
+    "level,problem",
+    [
+        ("hot", "factor.inputs.levels[2]: should be cold, warm, as-is, not 'hot'"),
+        ("as-is", "'cold' needs run.reads: which files does the command read?"),
+    ],
+)
+def test_what_a_factor_of_the_cache_may_be(tmp_path: Path, level: str, problem: str) -> None:
+    with pytest.raises(TailraceError, match=re.escape(problem)):
+        reads = "reads = ['/etc/passwd']\n" if level == "hot" else ""
+        load(tmp_path, INPUTS.replace("LEVEL", level).replace("[run]\n", f"[run]\n{reads}"))
+
+
 def test_of_a_workload_an_unknown_name_is_one_of_its_keys(tmp_path: Path) -> None:
     text = (
         'schema = 1\nname = "mine"\ndescription = "Mine."\n[run]\nworkload = "btio"\nset.steps ='
@@ -286,7 +312,7 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
 def test_studies_on_nodes_are_sound_and_have_a_control(path: Path) -> None:
     loaded = loader.load(path).study
     assert loaded.run.nodes or setups.kind(loaded, "nodes") == "nodes"
-    assert loaded.target["local"].testbed == "local"
+    assert loaded.target["local"].testbed in ("local", "cluster")
 
 
 def test_a_file_has_its_studys_name(tmp_path: Path) -> None:

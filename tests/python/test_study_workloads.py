@@ -82,6 +82,8 @@ def test_every_run_is_verified_and_measured(bench: Bench) -> None:
         assert (runs[name] > 0).all(), name
     assert (runs["launch_to_end_s"] > runs["elapsed_s"]).all()
     assert (runs["output_s"] >= runs["write_s"]).all()
+    created = (runs["create_share"] * runs["output_s"]).to_numpy()
+    assert created == pytest.approx(runs["create_s"].to_numpy())
     assert set(runs["cache"]) <= {"cold"} or runs["cache"].str.startswith("not cold").any()
     written = opened.phases.query("direction == 'write'").groupby("run")["bytes"].sum()
     assert written.to_dict() == runs.set_index("run")["bytes_written"].to_dict()
@@ -90,6 +92,17 @@ def test_every_run_is_verified_and_measured(bench: Bench) -> None:
     assert slowest.to_numpy() == pytest.approx(
         runs.sort_values("run")["write_s"].to_numpy(dtype=float)
     )
+
+
+def test_what_is_in_the_cache_may_be_a_factor(bench: Bench) -> None:
+    more = (
+        *('run.method = "serial"', 'run.format = "posix"', "repetitions = 1"),
+        *("factor.ranks.levels = [1]", "factor.target.levels = ['here']"),
+        "factor.inputs = {kind = 'cache', levels = ['cold', 'warm']}",
+    )
+    runs = made(bench, "cmaq", *more).runs.set_index("inputs")
+    assert runs["cache"]["warm"] == "warm"
+    assert runs["cache"]["cold"].endswith("cold") or runs["cache"]["cold"].startswith("not cold")
 
 
 @pytest.mark.slow
@@ -182,7 +195,7 @@ def test_what_has_no_launcher_runs_on_its_node(
     if shutil.which("ccx") is None:
         pytest.skip("ccx is not installed")
     entered = bench.directory.parent / "entered"
-    enter = ("sh", "-c", f'echo "$1" >> {entered}; exec "$@"', "enter")
+    enter = ("sh", "-c", f'shift 2; echo "$1" >> {entered}; exec "$@"', "enter")
     monkeypatch.setattr(placing, "nodes", lambda _: Nodes(("node1", "node2"), "ssh", enter))
     levels = ("run.nodes = 1", "factor.ranks.levels = [1]")
     runs = made(bench, "calculix", *levels).runs

@@ -180,8 +180,27 @@ def test_disks_are_throttled_until_the_cluster_ends(testbed: Testbed) -> None:
     assert len(re.findall(r"^7:\d+ 35000000$", throttle.read_text(), re.MULTILINE)) == 2
     enter(testbed, "node1", "sh", "-c", "echo data >$TMPDIR/file")
     assert enter(testbed, "node2", "sh", "-c", "ls $TMPDIR") == "lost+found"
+    (mount,) = map(Path, testbed.status("cluster")["mounts"])
+    assert (mount / "file").read_text() == "data\n"
     testbed.down()
     assert throttle.read_text() == before
+
+
+def test_the_first_node_s_disk_is_seen_outside(testbed: Testbed) -> None:
+    """At the path that it has there: a study prepares and verifies what a node reads and writes."""
+    require("cluster")
+    bed = testbed.up("cluster", "--nodes", "2")
+    assert bed["mounts"] == [bed["disk"]]
+    (Path(bed["disk"]) / "prepared").write_text("outside")
+    assert enter(testbed, "node1", "sh", "-c", "cat $TMPDIR/prepared") == "outside"
+    assert enter(testbed, "node2", "sh", "-c", "ls $TMPDIR") == ""
+    held = subprocess.Popen(["sleep", "60"], cwd=bed["disk"])
+    refused = testbed.call("down", "cluster")
+    held.kill()
+    held.wait()
+    assert refused.returncode == 1 and f"is in use by process {held.pid}" in refused.stderr
+    testbed.down()
+    assert testbed.nothing_is_left()
 
 
 def test_latency_is_added_or_refused(testbed: Testbed) -> None:

@@ -19,11 +19,17 @@ IN_A_JOB = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID")
 @dataclass(frozen=True)
 class Nodes:
     """`hosts`: their names in order; none where the launcher knows them. `ssh`: what it starts
-    ranks on them with, instead of ssh. `enter`: words that run a command on the first."""
+    ranks on them with, instead of ssh. `entering`: words that, before a node's name and `--`, run a
+    command there; none where we cannot."""
 
     hosts: tuple[str, ...] = ()
     ssh: str = ""
-    enter: tuple[str, ...] = ()
+    entering: tuple[str, ...] = ()
+
+    @property
+    def enter(self) -> tuple[str, ...]:
+        """Words that run a command on the first."""
+        return (*self.entering, self.hosts[0], "--") if self.entering else ()
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,11 @@ class Placement:
                 f"{name} has no launcher that could start it on {self.on.hosts[0]}",
                 "leave out nodes and hosts, and start the study on that node",
             )
+
+    def entering(self) -> list[tuple[str, ...]]:
+        """For each of the nodes, the words that run a command there."""
+        words = self.on.entering
+        return [(*words, host, "--") for host in self._hosts()] if words else []
 
     def _hosts(self) -> tuple[str, ...]:
         return self.on.hosts[: self.nodes]

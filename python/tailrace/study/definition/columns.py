@@ -116,6 +116,7 @@ COLUMNS = (
     _time("shared_write_s", "time in shared writes, all ranks"),
     _time("shared_read_s", "time in shared reads, all ranks"),
     _time("read_and_write_s", "time in reads and writes, all ranks"),
+    Column("create_share", "share of creation", "share", ColumnKind.SHARE),
     Column("shared_write_share", "share of shared writes", "share", ColumnKind.SHARE),
     Column("shared_read_share", "share of shared reads", "share", ColumnKind.SHARE),
     Column("maximum_resident_bytes", "memory of the largest rank", "bytes", ColumnKind.AMOUNT),

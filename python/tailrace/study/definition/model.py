@@ -22,6 +22,7 @@ SCHEMA = 1
 Level = str | int | float | bool
 PositiveNumber = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Cache = Literal["cold", "warm", "as-is"]
 # One or several words for each level.
 Arguments = list[str | list[str]]
 # A factor becomes a column, a placeholder and an argument of a query.
@@ -99,6 +100,7 @@ class FactorDefinition(DefinitionTable):
             "nodes",
             "ranks_per_node",
             "threads",
+            "cache",
             "size",
             "method",
             "format",
@@ -300,7 +302,7 @@ class StudyDefinition(DefinitionTable):
     warm_up: NonNegativeInt = 0
     blocks_at_once: PositiveInt = 1
     adaptive: Adaptive | None = None
-    cache: Literal["cold", "warm", "as-is"] = "as-is"
+    cache: Cache = "as-is"
     default_size: Name | None = None
     size: dict[Name, dict[str, object]] = {}
     expect: list[Expect] = []

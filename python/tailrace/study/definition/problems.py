@@ -3,10 +3,12 @@ path and a text."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import get_args
 
 from tailrace.study.definition import placeholders, setups
 from tailrace.study.definition.columns import BY_NAME, MEASURED, RUN_TIME
 from tailrace.study.definition.model import (
+    Cache,
     Expect,
     FactorDefinition,
     Level,
@@ -110,12 +112,18 @@ def _command(study: StudyDefinition) -> Iterator[Problem]:
                 f"there is no factor {unknown[0]!r} for {{{unknown[0]}}}; there are"
                 f" {', '.join(sorted(known))}",
             )
-    if study.cache != "as-is" and not run.reads:
-        yield ("cache",), f"{study.cache!r} needs run.reads: which files does the command read?"
+    states = [study.cache, *(level for name in study.factor for level in _states(study, name))]
+    if not run.reads and (asked := [state for state in states if state != "as-is"]):
+        yield ("cache",), f"{asked[0]!r} needs run.reads: which files does the command read?"
     names = pattern_names(run)
     for name in names:
         if name in BY_NAME or name in study.factor or names.count(name) > 1:
             yield ("run", "output_pattern"), f"{name!r} is already the name of a column"
+
+
+def _states(study: StudyDefinition, name: str) -> Sequence[Level]:
+    """Those of the cache that a factor asks for."""
+    return study.factor[name].levels if setups.kind(study, name) == "cache" else ()
 
 
 def _texts(run: RunDefinition) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -198,6 +206,8 @@ def _levels(factor: FactorDefinition, kind: str) -> Iterator[Problem]:
                 ("levels", place),
                 f"should be the name of a {kind.replace('_', ' ')}, not {level!r}",
             )
+        if kind == "cache" and level not in get_args(Cache):
+            yield ("levels", place), f"should be {', '.join(get_args(Cache))}, not {level!r}"
         if kind == "pair" and not re.fullmatch(r"[a-z-]+ [a-z0-9]+", texts[place]):
             yield (
                 ("levels", place),

@@ -8,7 +8,7 @@ from typing import Any
 from tailrace.study.definition.model import FactorDefinition, Level, StudyDefinition
 from tailrace.study.definition.placeholders import as_text
 
-OF_ALL = ("target", "read_target", "ranks", "nodes", "ranks_per_node", "threads")
+OF_ALL = ("target", "read_target", "ranks", "nodes", "ranks_per_node", "threads", "cache")
 BY_NAME = (*OF_ALL, "size", "method", "format")
 OF_COMMANDS = (*OF_ALL, "placeholder")
 OF_WORKLOADS = (*BY_NAME, "pair", "hint", "setting", "set")
@@ -35,6 +35,7 @@ class Setup:
     settings: tuple[str, ...] = ()
     nodes: int | None = None
     ranks_per_node: int = 1
+    cache: str = "as-is"
 
 
 def kind(study: StudyDefinition, name: str) -> str:
@@ -58,7 +59,7 @@ def setup(study: StudyDefinition, levels: Mapping[str, Level]) -> Setup:
 
     def single(what: str) -> Any:
         """Of the type that `Setup` wants: problems.py has checked the levels, the model the run."""
-        return next(iter(of_kind.get(what, {}).values()), getattr(run, what))
+        return next(iter(of_kind.get(what, {}).values()), getattr(run, what, None))
 
     target = single("target") or _only_target(study)
     # Of methods that are compared each in its own format, as in "collective hdf5".
@@ -79,6 +80,7 @@ def setup(study: StudyDefinition, levels: Mapping[str, Level]) -> Setup:
         set=dict(run.set) | of_kind.get("set", {}),
         hints=_pairs(dict(run.hints) | of_kind.get("hint", {})),
         settings=_pairs(dict(run.settings) | of_kind.get("setting", {})),
+        cache=single("cache") or study.cache,
     )
 
 

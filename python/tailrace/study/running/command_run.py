@@ -178,18 +178,14 @@ class CommandRuns:
     def _cache(self, setup: Setup, values: Mapping[str, str]) -> str:
         if setup.target is not None:
             page_cache.flush(self.targets.directory(setup.target))
-        if self.study.cache == "as-is":
+        if setup.cache == "as-is":
             return "as is"
         paths = [
             self._working_directory(values) / placeholders.filled(text, values)
             for text in self.study.run.reads
         ]
         files = [file for path in paths for file in page_cache.files_below(path)]
-        return (
-            page_cache.make_cold(files)
-            if self.study.cache == "cold"
-            else page_cache.make_warm(files)
-        )
+        return page_cache.make(setup.cache, files, placing.placement(self.study, setup))
 
     def _words(self, setup: Setup, values: Mapping[str, str]) -> list[str]:
         command = self.study.run.command

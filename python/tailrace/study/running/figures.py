@@ -51,6 +51,8 @@ def _of_records(figures: Mapping[str, Any]) -> dict[str, Number]:
     for what in ("write", "read"):
         answer[f"shared_{what}_s"] = shared[f"{what}_s"]
         answer[f"shared_{what}_share"] = shared[f"{what}_share"]
+    created, whole = answer["create_s"] or 0.0, answer["output_s"] or 0.0
+    answer["create_share"] = created / whole if created and whole else None
     answer["read_and_write_s"] = sum(
         stream["total"].get(f"{d}_s", {}).get("sum", 0.0) for stream in streams for d in MOVED
     )

@@ -11,8 +11,11 @@ import contextlib
 import ctypes
 import mmap
 import os
-from collections.abc import Iterable, Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+from tailrace.bench.placement import Placement
 
 DROP = Path("/proc/sys/vm/drop_caches")
 DROP_PAGES = "1"
@@ -38,6 +41,17 @@ def flush(path: Path) -> None:
             ctypes.CDLL(None, use_errno=True).syncfs(descriptor)
         finally:
             os.close(descriptor)
+
+
+def make(wanted: str, files: Sequence[Path], placed: Placement | None) -> str:
+    """Cold or warm, on the nodes too where ranks are placed on nodes. Says what they are now."""
+    warm = wanted == "warm"
+    state = make_warm(files) if warm else make_cold(files)
+    if placed is None:
+        return state
+    if warm:
+        return make_warm_on_nodes(state, files, placed.entering())
+    return make_cold_on_nodes(state, same_kernel=bool(placed.on.enter))
 
 
 def make_cold(files: Iterable[Path]) -> str:
@@ -66,6 +80,25 @@ def make_cold_on_nodes(state: str, same_kernel: bool) -> str:
         DROP.write_text(DROP_PAGES)
     except OSError as error:
         return f"not cold on the nodes: dropping the whole cache needs root ({error.strerror})"
+    return state
+
+
+def make_warm_on_nodes(state: str, files: Sequence[Path], entering: Iterable[Sequence[str]]) -> str:
+    """The same for nodes, each of which has a client, and so pages, of its own. `entering`: for
+    each node, the words that run a command there; none where we cannot. A file that is not there
+    is another node's own."""
+    nodes = list(entering)
+    if not nodes:
+        return f"{state} on the node that starts runs; what others keep is not known"
+    for enter in nodes if files else ():
+        words = [*enter, "cat", "--", *map(str, files)]
+        subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
     return state
 
 

@@ -28,5 +28,5 @@ def nodes(named: tuple[str, ...]) -> Nodes:
     bed = testbed.bed(CLUSTER)
     if bed is None:
         return Nodes()
-    enter = [sys.executable, str(testbed.COMMAND), "enter", *testbed.directory_words()]
-    return Nodes(tuple(bed["hosts"]), bed["ssh"], (*enter, bed["hosts"][0], "--"))
+    enter = (sys.executable, str(testbed.COMMAND), "enter", *testbed.directory_words())
+    return Nodes(tuple(bed["hosts"]), bed["ssh"], enter)

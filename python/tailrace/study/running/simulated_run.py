@@ -96,7 +96,7 @@ class SimulatedRuns:
         described = self._described(setup)
         model = self._model(setup)
         messages = network.chosen(model, setup.ranks, self._ranks_per_node(setup))
-        return simulate(described, model, messages.network, CACHES.get(self.study.cache))
+        return simulate(described, model, messages.network, CACHES.get(setup.cache))
 
     def _model(self, setup: Setup) -> Model:
         return self.models[setup.target]

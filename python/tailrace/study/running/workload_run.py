@@ -137,7 +137,7 @@ class WorkloadRuns:
             read_directory=inputs,
             hints=setup.hints,
             settings=setup.settings,
-            cold=self.study.cache == "cold",
+            cold=setup.cache == "cold",
             fingerprints=self.study.run.verify,
             all_interfaces=program.covers_all_formats and setup.format is None,
         )
@@ -171,16 +171,10 @@ class WorkloadRuns:
     def _cache(self, inputs: Path, setup: Setup) -> str:
         for name in dict.fromkeys((setup.target, setup.read_target)):
             page_cache.flush(self.targets.directory(name))
-        if self.study.cache == "as-is":
+        if setup.cache == "as-is":
             return "as is"
-        files = page_cache.files_below(inputs)
-        if self.study.cache == "warm":
-            return page_cache.make_warm(files)
-        state = page_cache.make_cold(files)
-        placed = placing.placement(self.study, setup)
-        if placed is None:
-            return state
-        return page_cache.make_cold_on_nodes(state, same_kernel=bool(placed.on.enter))
+        files = list(page_cache.files_below(inputs))
+        return page_cache.make(setup.cache, files, placing.placement(self.study, setup))
 
 
 def _sentence(outcome: Outcome) -> str:
