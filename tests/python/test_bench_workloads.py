@@ -57,6 +57,28 @@ def test_seven_workloads_come_with_tailrace_and_each_names_its_paper() -> None:
         assert "tiny" in workload.size, name
 
 
+def test_all_switches_that_are_written_may_have_one_type() -> None:
+    """The ticket of roms compares characters with integers; what is read is as its file has it."""
+    for chosen in ("int32", "character"):
+        made = loader.sized(loader.load("roms"), "tiny", {"switches": chosen}, "--set ")
+        switches = [
+            variable.type
+            for stream in made.output
+            for variable in stream.variable
+            if variable.source.startswith("switch:")
+        ]
+        assert set(switches) == {chosen} and len(switches) == 6
+    (grid,) = made.input
+    assert grid.variable[0].type == "character"
+
+
+def test_what_is_not_tiled_may_be_left_out() -> None:
+    made = loader.sized(loader.load("roms"), "tiny", {"untiled": False}, "--set ")
+    names = [name for stream in made.output for v in stream.variable for name in v.names]
+    assert "zeta" in names and "salt" in names
+    assert not {"ocean_time", "dt", "spherical", "s_rho", "Akt_bak"} & set(names)
+
+
 def test_a_file_of_ones_own_is_loaded_and_sized(tmp_path: Path) -> None:
     workload = loader.load(write(tmp_path, SOLVER))
     assert [variable.name for variable in workload.output[0].variable] == ["temperature", "mask"]

@@ -9,13 +9,14 @@ from pydantic import ValidationError
 
 from tailrace.bench import programs
 from tailrace.bench.gridio import VARIABLES_AT_MOST
-from tailrace.bench.workload import PROGRAMS, Input, Output, Variable, Workload
+from tailrace.bench.workload import PROGRAMS, Input, Output, Solver, Variable, Workload
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.shipped import WORKLOADS
 from tailrace.toml_file import Problem, Source, first_problem
 from tailrace.toml_lines import Path as KeyPath
 
+HORIZONTAL = r"[xy](\+1)?"
 REFERENCE = "docs/reference/workloads.md lists the keys and their values"
 
 
@@ -56,9 +57,41 @@ def with_size(
     table = workload.parameters
     values = table.model_dump(exclude_none=True) | workload.size[name] | dict(changes or {})
     try:
-        return workload.model_copy(update={workload.program: type(table).model_validate(values)})
+        made = workload.model_copy(update={workload.program: type(table).model_validate(values)})
     except ValidationError as error:
         return error
+    return made if made.solver is None else _with_outputs(made, made.solver)
+
+
+def _with_outputs(workload: Workload, table: Solver) -> Workload:
+    """What is written, as the program's own table wants it: all switches of one type, and what is
+    not tiled or not."""
+    if table.switches is None and table.untiled:
+        return workload
+    streams = [
+        stream.model_copy(
+            update={
+                "variable": [
+                    _typed(variable, table)
+                    for variable in stream.variable
+                    if table.untiled or _is_tiled(variable)
+                ]
+            }
+        )
+        for stream in workload.output
+    ]
+    return workload.model_copy(update={"output": streams})
+
+
+def _typed(variable: Variable, table: Solver) -> Variable:
+    if table.switches is None or not variable.source.startswith("switch:"):
+        return variable
+    return variable.model_copy(update={"type": table.switches})
+
+
+def _is_tiled(variable: Variable) -> bool:
+    """Over the ranks, as y and x are."""
+    return any(re.fullmatch(HORIZONTAL, extent) for extent in variable.shape)
 
 
 def sized(
@@ -147,7 +180,7 @@ def _variable_problems(stream: Input) -> Iterator[Problem]:
 
 
 def _shape_problems(variable: Variable) -> Iterator[tuple[str, str]]:
-    horizontal = [extent[0] for extent in variable.shape if re.fullmatch(r"[xy](\+1)?", extent)]
+    horizontal = [extent[0] for extent in variable.shape if re.fullmatch(HORIZONTAL, extent)]
     last = [extent.removesuffix("+1") for extent in variable.shape[-2:]]
     if horizontal and (sorted(horizontal) != ["x", "y"] or last != ["y", "x"]):
         yield "shape", f"{variable.shape} is neither tiled (y and x last) nor without x and y"

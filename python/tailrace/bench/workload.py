@@ -110,6 +110,8 @@ class Solver(StrictTable):
     tracers: PositiveInt = 2
     work: NonNegative = 0
     every: PositiveInt = 1
+    switches: Literal["int32", "character"] | None = None
+    untiled: bool = True
 
 
 class Btio(StrictTable):
