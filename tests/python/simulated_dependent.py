@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tailrace.study.analysis.effects import Effect, analyse
+from tailrace.study.analysis.effect import Effect
+from tailrace.study.analysis.effects import analyse
 from tailrace.study.analysis.findings import find
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.view import View

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from tailrace.study.analysis import aliasing
-from tailrace.study.analysis.effects import Effect, analyse
+from tailrace.study.analysis.effect import Effect
+from tailrace.study.analysis.effects import analyse
 from tailrace.study.analysis.expect import evaluate
 from tailrace.study.analysis.findings import find
 from tailrace.study.analysis.measured import Measured

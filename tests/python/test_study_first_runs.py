@@ -3,6 +3,7 @@ blocks of few combinations."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,17 @@ def test_two_blocks_of_one_combination_show_no_change() -> None:
     assert "rises to 1.99" in found.headline
 
 
+def test_runs_that_are_alike_are_compared_without_a_word() -> None:
+    """SciPy's test says "Precision loss" where all runs of a study take the same."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = compare(one_combination([10, 10, 10]), one_combination([20, 21, 22]))
+    # by hand: a mean of ln 21 ± 0.047665 / √3, and Student's quantile over two degrees, 4.3027
+    low, high = (2.0984 * np.exp(sign * 4.3027 * 0.047665 / np.sqrt(3)) for sign in (-1, 1))
+    assert found.overall.low == pytest.approx(low, rel=1e-3)
+    assert found.overall.high == pytest.approx(high, rel=1e-3)
+
+
 def first_in_each_block(measured: Measured, where: Mapping[str, Any]) -> Measured:
     """That combination goes first, and takes twice as long for it."""
     named = (measured.runs[list(where)] == pd.Series(where)).all(axis=1)
@@ -157,6 +169,44 @@ def test_two_effects_are_compared_without_what_first_runs_may_take_longer() -> N
     asked["expect"][0]["matters_more"] |= {"level": "y", "to": "x"}
     measured = Measured(plain.plan, first_in_each_block(far, {"tool": "x", "target": "a"}).runs)
     assert [one.answer for one in evaluate(measured)] == [Judgement.HELD]
+
+
+def first_on_targets(blocks: str, slower: float = 1.0, warm_up: int = 0) -> Measured:
+    """`blocks`: which size goes first on each of two targets in each; it takes 1.5 times as long
+    for that, and size l takes `slower` times as long as the others."""
+    random, rows = np.random.default_rng(2), []
+    for block, first in enumerate(blocks):
+        others = [size for size in "sml" if size != first]
+        for place, size in enumerate([first, *others[:: 1 if block % 2 else -1]]):
+            for target in "ab" if block % 2 else "ba":
+                elapsed = 10 * (slower if size == "l" else 1) * (1 if place else 1.5)
+                elapsed *= np.exp(random.normal(0, 0.01))
+                where = {"size": size, "target": target}
+                rows.append({"block": block, **where, "elapsed_s": elapsed})
+    runs = pd.DataFrame(rows).assign(status="done", reason="")
+    runs["run"] = runs["order"] = range(len(runs))
+    plan = study_data.plan({"size": [*"sml"], "target": ["a", "b"]}, [], "elapsed_s")
+    plan["study"]["warm_up"] = warm_up
+    return Measured(plan, runs)
+
+
+@pytest.mark.parametrize(("blocks", "warm_up", "so_it_is"), [("ss", 0, False), ("ss", 1, True)])
+def test_what_goes_first_on_each_target_is_not_told_to_be_slower(
+    blocks: str, warm_up: int, so_it_is: bool
+) -> None:
+    study = first_on_targets(blocks, warm_up=warm_up)
+    assert told(study) is so_it_is
+    if not so_it_is:
+        why = "size s was the first on its target 4 of 4 times"
+        texts = [finding.text for finding in Summary(study).found.findings]
+        assert any(why in text for text in texts) and why in caution(study)
+
+
+def test_what_first_runs_on_each_target_surely_take_longer_is_taken_out() -> None:
+    study = first_on_targets("smlsmlsm", slower=1.2)
+    (effect,) = [one for one in Summary(study).analysis.effects if one.factors == ("size",)]
+    assert effect.matters and effect.size.low < 1.2 < effect.size.high < 1.23
+    assert "the first run of a block on its target has 1.5" in caution(study)
 
 
 def test_a_first_run_overtakes_nobody() -> None:

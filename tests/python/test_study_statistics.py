@@ -342,7 +342,7 @@ def test_shapes_of_trends(times, shape):
         ((10, 5, 4.99, 5.01, 5), "elapsed time falls until 2 ranks, and is flat from there"),
         ((10, 8, 6, 5), "elapsed time falls until 8 ranks, the most that was tried"),
         ((5, 10, 10, 10, 10), "elapsed time rises until 2 ranks, and is flat from there"),
-        ((5, 5, 5, 8, 11), "elapsed time rises beyond 1, 2 or 4 ranks"),
+        ((5, 5, 5, 8, 11), "elapsed time is lowest at 1, 2 or 4 ranks and rises beyond 4"),
         ((5, 10, 20, 10, 5), "elapsed time is higher at 4 ranks than at 1 and at 16 ranks"),
         (
             (10, 10, 7, 7, 5),

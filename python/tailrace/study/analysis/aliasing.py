@@ -5,7 +5,7 @@ cause, all of them are named and none alone. Interactions of three are not named
 from collections.abc import Sequence
 
 from tailrace.study.analysis import words
-from tailrace.study.analysis.effects import Effect
+from tailrace.study.analysis.effect import Effect
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.definition.model import Expect, Fraction
 

@@ -293,25 +293,33 @@ def _not_random(text: str) -> Caution:
     return Caution("order not random", text, hint)
 
 
-def first_runs(known: FirstRuns, words: str, opened: str) -> Caution | None:
-    """`opened`: what went first so often that what it does cannot be told from that."""
+def first_runs(ways: Sequence[FirstRuns], words: str, opened: str) -> Caution | None:
+    """`opened`: what went first so often that what it does cannot be told from that. `ways`: of the
+    first run of a block, and of the first on a target."""
     hint = (
         "`warm_up = 1` in the study file makes a run before each block that nobody looks at; more"
         " repetitions tell the two apart"
     )
     if opened:
         return Caution("first runs of blocks", f"{opened}: the two cannot be told apart", hint)
-    low, high = known.ends() if known.known else (0.0, 0.0)
-    if known.p > CERTAIN or min(abs(low), abs(high)) < FIRST_RUNS_LEAST:
+    sure = [way for way, known in enumerate(ways) if _is_notable(known)]
+    if not sure:
         return None
-    value, least, most = (math.exp(one) for one in (known.value, low, high))
+    way = max(sure, key=lambda at: abs(ways[at].value) / max(ways[at].error, 1e-300))
+    known, of = ways[way], " on its target" if way else ""
+    value, least, most = (math.exp(one) for one in (known.value, *known.ends()))
     then = "comparisons are without that" if known.is_sure else "this widens intervals"
     return Caution(
         "first runs of blocks",
-        f"the first run of a block has {value:.2f} times ({least:.2f} to {most:.2f}) the {words} of"
-        f" the same run later in a block; {then}",
+        f"the first run of a block{of} has {value:.2f} times ({least:.2f} to {most:.2f}) the"
+        f" {words} of the same run later in a block; {then}",
         hint,
     )
+
+
+def _is_notable(known: FirstRuns) -> bool:
+    low, high = known.ends() if known.known else (0.0, 0.0)
+    return known.p <= CERTAIN and min(abs(low), abs(high)) >= FIRST_RUNS_LEAST
 
 
 def busy(environment: Mapping[str, Any]) -> Caution | None:

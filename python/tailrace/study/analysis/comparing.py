@@ -12,6 +12,7 @@ import numpy as np
 from tailrace.study.analysis import contrasts, words
 from tailrace.study.analysis.contrasts import Family
 from tailrace.study.analysis.factors import StudyFactor
+from tailrace.study.analysis.first_runs import Firsts
 from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, exact, of_blocks
 from tailrace.study.analysis.layout import Curve, Layout
 from tailrace.study.analysis.measured import Measured
@@ -228,9 +229,8 @@ def matters_more(
     def estimate(signs: tuple[int, int], *margins: tuple[float, float]) -> Estimate:
         values = np.array(signs) @ both
         found = of_blocks(values, level=level) if runs else exact(values)
-        if firsts is not None:
-            shares = np.array(signs) @ firsts
-            found = contrasts.less_first_runs(found, shares, curves[0].first_runs)
+        for first, known in zip(firsts, curves[0].first_runs, strict=True):
+            found = contrasts.less_first_runs(found, np.array(signs) @ first, known)
         return found.widened(*map(sum, zip(*margins, strict=True)))
 
     of_a, of_b = (contrasts.margin(curve, weights) for curve in curves)
@@ -258,15 +258,15 @@ def _by_number(curve: Curve, values: np.ndarray, weights: contrasts.Weights) -> 
 
 def _first_runs(
     curves: tuple[Curve, Curve], weights: contrasts.Weights, whole: np.ndarray
-) -> np.ndarray | None:
+) -> Firsts:
     """Of both, how many more first runs the one side of the ratio has in each whole block."""
-    firsts = [curve.first for curve in curves]
-    rows = [
-        _by_number(curve, first, weights)
-        for curve, first in zip(curves, firsts, strict=True)
-        if first is not None
-    ]
-    return np.array(rows)[:, whole] if len(rows) == len(curves) else None
+    pairs = zip(*(curve.firsts for curve in curves), strict=True)
+    return tuple(
+        np.array(
+            [_by_number(curve, first, weights) for curve, first in zip(curves, pair, strict=True)]
+        )[:, whole]
+        for pair in pairs
+    )
 
 
 def _sign(change: Estimate) -> int:

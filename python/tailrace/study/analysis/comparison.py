@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
@@ -22,7 +21,7 @@ from tailrace.study.analysis.cautions import is_uneven
 from tailrace.study.analysis.expect import Answer, evaluate
 from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.first_runs import FirstRuns
-from tailrace.study.analysis.intervals import LEVEL, UNBOUNDED, Estimate, holm
+from tailrace.study.analysis.intervals import UNBOUNDED, Estimate, from_error, holm
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.units import count
@@ -149,7 +148,7 @@ def compare(first: Measured, second: Measured) -> Comparison:
     chances = by_chance(
         _runs(before, [row for row, *_ in both]), _runs(after, [row for _, row, _ in both])
     )
-    known = before.first_runs, after.first_runs
+    known = _of_blocks(before), _of_blocks(after)
     claimed = {answer.claim: answer for answer in evaluate(second)}
     return Comparison(
         first,
@@ -163,6 +162,12 @@ def compare(first: Measured, second: Measured) -> Comparison:
             (answer, claimed[answer.claim]) for answer in evaluate(first) if answer.claim in claimed
         ),
     )
+
+
+def _of_blocks(table: Layout) -> FirstRuns:
+    """How much longer the first run of a block takes; of targets nothing is asked between studies,
+    each of which has its own."""
+    return table.first_runs[0] if table.first_runs else first_runs.UNKNOWN
 
 
 def _tables(first: Measured, second: Measured) -> tuple[Layout, Layout]:
@@ -248,7 +253,7 @@ class Side(NamedTuple):
     @classmethod
     def of(cls, table: Layout, row: int) -> "Side":
         logs = table.logs[row]
-        first = np.zeros(len(logs), dtype=bool) if table.first is None else table.first[row]
+        first = table.firsts[0][row] if table.firsts else np.zeros(len(logs), dtype=bool)
         below, above = map(float, table.margins[row])
         return cls(logs, first_runs.among(first, logs), bool(table.bounds[row]), (below, above))
 
@@ -306,18 +311,28 @@ def welch(first: np.ndarray, second: np.ndarray) -> Estimate:
     difference = float(second.mean() - first.mean())
     if blocks < 2 or max(np.ptp(first), np.ptp(second)) < ALIKE:
         return Estimate(math.exp(difference), math.nan, math.nan, math.nan, blocks, 0.0)
-    test = stats.ttest_ind(second, first, equal_var=False)
+    tests = [_unlike(first, second)]
     if blocks < BLOCKS_AT_LEAST:
-        test = max(test, stats.ttest_ind(second, first), key=lambda one: float(one.pvalue))
-    low, high = test.confidence_interval(LEVEL)
-    return Estimate(
-        math.exp(difference),
-        math.exp(low),
-        math.exp(high),
-        float(test.pvalue),
-        blocks,
-        float(test.df),
+        tests.append(_alike(first, second))
+    found = [from_error(difference, error, freedom, blocks) for error, freedom in tests]
+    return max(found, key=lambda one: one.p)
+
+
+def _unlike(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """The standard error of the difference of the means, and its degrees of freedom (Welch and
+    Satterthwaite). SciPy's test prints a warning where runs are nearly alike."""
+    parts = [float(np.var(side, ddof=1)) / len(side) for side in (first, second)]
+    wobble = sum(
+        part**2 / (len(side) - 1) for part, side in zip(parts, (first, second), strict=True)
     )
+    return math.sqrt(sum(parts)), sum(parts) ** 2 / wobble
+
+
+def _alike(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """The same where both studies scatter alike (Student)."""
+    freedom = len(first) + len(second) - 2
+    squares = sum(float(np.sum((side - side.mean()) ** 2)) for side in (first, second))
+    return math.sqrt(squares / freedom * (1 / len(first) + 1 / len(second))), float(freedom)
 
 
 def _together(pairs: Sequence[Pair], known: Known) -> Estimate:

@@ -119,12 +119,12 @@ class Family:
 
 
 def _without_first_runs(found: Estimate, curve: Curve, weights: Weights) -> Estimate:
-    """Where slower first runs of blocks, and nothing else, would look like this, it is told as far
-    as it is more."""
-    if curve.first is None:
-        return found
-    shares = by_block(replace(curve, logs=curve.first), weights)
-    return less_first_runs(found, shares, curve.first_runs)
+    """Where slower first runs, and nothing else, would look like this, it is told as far as it is
+    more."""
+    for first, known in zip(curve.firsts, curve.first_runs, strict=True):
+        shares = by_block(replace(curve, logs=first), weights)
+        found = less_first_runs(found, shares, known)
+    return found
 
 
 def less_first_runs(found: Estimate, shares: np.ndarray, known: FirstRuns) -> Estimate:

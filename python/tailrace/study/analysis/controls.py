@@ -46,7 +46,7 @@ def without_controls(study: Measured) -> Measured:
         study,
         plan={**study.plan, "factors": factors, "combinations": kept},
         runs=study.runs[~study.runs[factor.name].isin(controls)].reset_index(drop=True),
-        known_first_runs=study.first_runs,
+        known_first_runs=study.all_first_runs,
     )
 
 

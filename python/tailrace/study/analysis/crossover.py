@@ -197,11 +197,10 @@ class _Compared:
         for place in np.flatnonzero(self.sides):
             name = self.levels[place]
             ahead = self.band.estimate(int(at[place]), level)
-            if curve.first is not None and other.first is not None:
-                rows = curve.first[curve.levels.index(name)], other.first[other.levels.index(name)]
+            for first, its, known in zip(curve.firsts, other.firsts, curve.first_runs, strict=True):
+                rows = first[curve.levels.index(name)], its[other.levels.index(name)]
                 shares = np.subtract(*rows)
-                shares = shares[np.isfinite(shares)]
-                ahead = less_first_runs(ahead, shares, curve.first_runs)
+                ahead = less_first_runs(ahead, shares[np.isfinite(shares)], known)
             (below, above), (less, more) = curve.margin_at(name), other.margin_at(name)
             found[place] = not ahead.widened(below - more, above - less).decided
         return found

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from tailrace.study.analysis import aliasing, words
-from tailrace.study.analysis.effects import Analysis, Effect
+from tailrace.study.analysis.effect import Effect
+from tailrace.study.analysis.effects import Analysis
 from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.intervals import Estimate
 from tailrace.study.analysis.measured import Measured
@@ -342,7 +343,7 @@ def _of_three(factors: Sequence[StudyFactor], effect: Effect, ratio: str) -> str
 
 def _tests(effect: Effect) -> str:
     share = f"{effect.share * 100:.0f} %" if effect.share >= 0.01 else "under 1 %"
-    return f"{words.p_value(effect.p_holm)}; {share} of the variation between the runs made here"
+    return f"{words.p_value(effect.p_said)}; {share} of the variation between the runs made here"
 
 
 def _combination_findings(study: Measured, analysis: Analysis) -> Iterator[StudyFinding]:
@@ -393,9 +394,13 @@ def _quiet_finding(study: Measured, view: View, effect: Effect) -> StudyFinding:
         unless = aliasing.hidden(study, effect)
         text = f"{unless}{where}{about} does not matter to {response}"
         return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size)
+    if effect.is_clear:
+        text = f"{about} matters to {response}, but which of its levels differ cannot be told"
+        return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size)
     text = f"whether {about} matters to {response} cannot be told from these runs"
     if effect.may_be_first_runs:
-        text += f": {words.opened(factor, *study.opened_most(factor.name))}"
+        most = study.opened_most(factor.name, effect.on_targets)
+        text += f": {words.opened(factor, *most, effect.on_targets)}"
     return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size)
 
 

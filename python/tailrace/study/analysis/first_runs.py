@@ -1,12 +1,13 @@
-"""What may be due to a run being the first of its block: a cold cache, a mount that wakes up, a
-processor that has slowed down while it waited.
+"""What may be due to a run being the first of its block, or the first of its block that uses a
+target: a cold cache, a mount that wakes up, a processor that has slowed down while it waited.
 
 A random order spreads this over all combinations, but not where blocks are few: of two combinations
 one goes first in all of three blocks in a quarter of studies, and nothing is left then to tell what
 it does from what being first does. So of every difference it is asked whether first runs that are
 slower, and nothing else, would have been taken for one. Where they would, the difference is told as
 far as it is more than what first runs take longer elsewhere; and not at all where one combination
-goes first in every block, unless it is more than any first run is likely to take longer.
+goes first in every block, unless it is more than any first run is likely to take longer. The two
+ways of being the first are asked about one by one.
 """
 
 import math
@@ -57,6 +58,8 @@ class FirstRuns(NamedTuple):
 
 
 UNKNOWN = FirstRuns(0.0, math.inf, 0.0)
+# For each way of being the first, which runs are: of combinations × blocks.
+Firsts = tuple[np.ndarray, ...]
 
 
 def among(first: np.ndarray, logs: np.ndarray) -> np.ndarray:
@@ -90,6 +93,27 @@ def taken_out(
     if found is None or found.all_freedom <= 1:
         return left
     return left + found.residuals * (math.sqrt(found.all_freedom / (found.all_freedom - 1)) - 1)
+
+
+def all_taken_out(
+    known: tuple[FirstRuns, ...], firsts: Firsts, logs: np.ndarray, spread: np.ndarray
+) -> tuple[np.ndarray, tuple[FirstRuns, ...]]:
+    """The same for each way of being the first that surely takes longer, the surest first: what is
+    left may say of the other that it does not, as the first of a block is one on its target too.
+    With what is then known of each."""
+    known = tuple(known)
+    for _ in known:
+        sure = [at for at, each in enumerate(known) if each.is_sure and each.value]
+        if not sure:
+            break
+        at = max(sure, key=lambda way: abs(known[way].value) / max(known[way].error, 1e-300))
+        logs = taken_out(known[at], firsts[at], logs, spread)
+        gone = known[at]._replace(value=0.0)
+        known = tuple(
+            gone if way == at else each if not each.value else estimated(first, logs, spread)
+            for way, (each, first) in enumerate(zip(known, firsts, strict=True))
+        )
+    return logs, known
 
 
 def beside(basis: np.ndarray, first: np.ndarray, means: np.ndarray) -> FirstRuns:

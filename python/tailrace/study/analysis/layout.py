@@ -10,7 +10,7 @@ import pandas as pd
 
 from tailrace.study.analysis import cells, first_runs, rounding
 from tailrace.study.analysis.factors import StudyFactor
-from tailrace.study.analysis.first_runs import FirstRuns
+from tailrace.study.analysis.first_runs import FirstRuns, Firsts
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,11 @@ class Layout:
     over a factor's levels are comparable. `bands`: of combinations that were simulated, the
     logarithms between which their time lies, NaN of others; they have the same time in every block.
     `thinned`: combinations whose slow runs may be missing, so that their times are the least that
-    they can be. `first`: which runs are the first of their block, and nothing went before them that
-    could have warmed up what they use. `known_first_runs`: `first_runs` of the study that this is a
-    part of. `step`: that in which a program prints its times, where it is coarse. `rounded`: of a
-    quotient of such times, its `margins`.
+    they can be. `firsts`: which runs are the first of their block, and which the first on their
+    target, and nothing went before them that could have warmed up what they use.
+    `known_first_runs`: `first_runs` of the study that this is a part of. `step`: that in which a
+    program prints its times, where it is coarse. `rounded`: of a quotient of such times, its
+    `margins`.
     """
 
     factors: tuple[StudyFactor, ...]
@@ -39,30 +40,31 @@ class Layout:
     balanced: bool = False
     bands: np.ndarray | None = None
     thinned: np.ndarray | None = None
-    first: np.ndarray | None = None
-    known_first_runs: FirstRuns | None = None
+    firsts: Firsts = ()
+    known_first_runs: tuple[FirstRuns, ...] | None = None
     step: float = 0.0
     rounded: np.ndarray | None = None
 
     @cached_property
-    def first_runs(self) -> FirstRuns:
-        """How much longer they take for being the first."""
+    def first_runs(self) -> tuple[FirstRuns, ...]:
+        """How much longer they take for being the first, for each way of `firsts`."""
         if self.known_first_runs is not None:
             return self.known_first_runs
-        if self.first is None:
-            return first_runs.UNKNOWN
         ran = ~self.simulated
-        return first_runs.estimated(self.first[ran], self.logs[ran], self.spread[ran])
+        runs = self.logs[ran], self.spread[ran]
+        return tuple(first_runs.estimated(first[ran], *runs) for first in self.firsts)
 
     @cached_property
     def without_first_runs(self) -> "Layout":
         """What first runs surely take longer is taken out; how well it is known remains."""
-        known, ran = self.first_runs, ~self.simulated
-        if self.first is None or not known.is_sure:
+        ran = ~self.simulated
+        if not any(known.is_sure for known in self.first_runs):
             return self
-        logs = self.logs.copy()
-        logs[ran] = first_runs.taken_out(known, self.first[ran], logs[ran], self.spread[ran])
-        return replace(self, logs=logs, known_first_runs=known._replace(value=0.0))
+        firsts, logs = tuple(first[ran] for first in self.firsts), self.logs.copy()
+        logs[ran], known = first_runs.all_taken_out(
+            self.first_runs, firsts, logs[ran], self.spread[ran]
+        )
+        return replace(self, logs=logs, known_first_runs=known)
 
     @cached_property
     def scatter(self) -> cells.Spread:
@@ -89,14 +91,14 @@ class Layout:
         return answer
 
     @cached_property
-    def adjusted_first(self) -> np.ndarray | None:
-        """Of each run, by how much of a first run's delay `adjusted` is longer; None where no run
-        is known to be the first."""
-        if self.first is None:
-            return None
-        ran, answer = ~self.simulated, first_runs.among(self.first, self.logs)
-        answer[ran] -= cells.block_effects(answer[ran], self.spread[ran])
-        return answer
+    def adjusted_firsts(self) -> Firsts:
+        """Of each run, by how much of a first run's delay `adjusted` is longer."""
+        ran, answers = ~self.simulated, []
+        for first in self.firsts:
+            answer = first_runs.among(first, self.logs)
+            answer[ran] -= cells.block_effects(answer[ran], self.spread[ran])
+            answers.append(answer)
+        return tuple(answers)
 
     @cached_property
     def simulated(self) -> np.ndarray:
@@ -173,7 +175,7 @@ class Layout:
             self.balanced,
             None if self.bands is None else self.bands[keep],
             None if self.thinned is None else self.thinned[keep],
-            None if self.first is None else self.first[keep],
+            tuple(first[keep] for first in self.firsts),
             self.first_runs,
             self.step,
             None if self.rounded is None else self.rounded[keep],
@@ -194,12 +196,12 @@ def layout(
     values: str | pd.Series,
     censored: pd.Series | None = None,
     bands: pd.DataFrame | None = None,
-    first: frozenset[int] = frozenset(),
+    firsts: Sequence[frozenset[int]] = (),
 ) -> Layout:
     """Of the finished runs. `values`: a column, or a series aligned with `runs`; only positive ones
     have logarithms. `censored`: which values are the least that they can be. `bands`: between what
-    values each simulated one lies. `first`: the numbers of the runs that are the first of their
-    block."""
+    values each simulated one lies. `firsts`: the numbers of the runs that are the first of their
+    block, and of those that are the first on their target."""
     series = runs[values] if isinstance(values, str) else values
     numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     codes = np.column_stack([codes_of(runs[factor.name], factor) for factor in factors])
@@ -216,8 +218,7 @@ def layout(
     if censored is not None:
         ended[at] = censored.to_numpy(dtype=bool)[usable]
     found = Layout(tuple(factors), combinations, logs, numbered, ended)
-    if first:
-        found = replace(found, first=np.isin(numbered, list(first)))
+    found = replace(found, firsts=tuple(np.isin(numbered, list(some)) for some in firsts if some))
     return found if bands is None else _with_bands(found, bands.to_numpy(dtype=float)[usable], at)
 
 
@@ -245,8 +246,8 @@ class Curve:
     `where` holds the levels of the factors that are not averaged over, `averaged` the number of
     combinations that were. `scatter`: how the values at each level do, relative to a run elsewhere.
     `bounds`: at which levels the values are the least that they can be. `margins`: by how much less
-    and more they may be where they were simulated. `first`: which share of what was averaged are
-    first runs of their block, which take `first_runs` longer.
+    and more they may be where they were simulated. `firsts`: which share of what was averaged are
+    first runs, of their block or on their target, which take `first_runs` longer.
     """
 
     where: Mapping[str, Any]
@@ -256,8 +257,8 @@ class Curve:
     scatter: cells.Spread = cells.NO_SPREAD
     bounds: tuple[bool, ...] = ()
     margins: np.ndarray | None = None
-    first: np.ndarray | None = None
-    first_runs: FirstRuns = first_runs.UNKNOWN
+    firsts: Firsts = ()
+    first_runs: tuple[FirstRuns, ...] = ()
 
     def at(self, level: Any) -> np.ndarray:
         return self.logs[self.levels.index(level)]
@@ -305,10 +306,10 @@ def _curve(
     stack[rows, columns] = table.adjusted[combinations]
     bounds[rows, columns] = table.bounds[combinations]
     margins[rows, columns] = table.margins[combinations]
-    firsts = None
-    if table.adjusted_first is not None:
-        firsts = np.full(stack.shape, np.nan)
-        firsts[rows, columns] = table.adjusted_first[combinations]
+    firsts = []
+    for adjusted in table.adjusted_firsts:
+        firsts.append(np.full(stack.shape, np.nan))
+        firsts[-1][rows, columns] = adjusted[combinations]
     kept = _with_all_levels(stack)
     averaged = np.isin(rows, kept)
     there = columns[averaged] == np.arange(len(present))[:, None]
@@ -325,7 +326,7 @@ def _curve(
         table.scatter.of(np.array(combinations)[averaged]).sums(means**2),
         tuple(bounds[kept].any(axis=0).tolist()),
         np.nanmean(margins[kept], axis=0),
-        None if firsts is None else _mean(firsts[kept], table.balanced),
+        tuple(_mean(first[kept], table.balanced) for first in firsts),
         table.first_runs,
     )
 

@@ -37,13 +37,13 @@ class Measured:
     """`runs`: one row per run, as docs/reference/studies.md describes them.
 
     `plan` is what plan.json holds: name, description, paper, response, factors, study (with
-    its [[expect]]). `known_first_runs`: `first_runs` of the study that this is a part of.
+    its [[expect]]). `known_first_runs`: `all_first_runs` of the study that this is a part of.
     """
 
     plan: Mapping[str, Any]
     runs: pd.DataFrame
     environment: Mapping[str, Any] = field(default_factory=dict)
-    known_first_runs: frozenset[int] | None = None
+    known_first_runs: tuple[frozenset[int], ...] | None = None
 
     @cached_property
     def factors(self) -> list[StudyFactor]:
@@ -215,16 +215,40 @@ class Measured:
         return failing(codes, lost), failing(codes, lost & ~ended)
 
     @cached_property
-    def first_runs(self) -> frozenset[int]:
+    def all_first_runs(self) -> tuple[frozenset[int], ...]:
         """The runs that were the first of their block, and not the only one, however they ended;
-        none where others went before, to warm up what they use, nor where nothing was random."""
+        and those that were the first of their block on a target. None where others went before, to
+        warm up what they use, nor where nothing was random."""
         if self.known_first_runs is not None:
             return self.known_first_runs
         runs = self._in_order
         if self.plan["study"].get("warm_up") or self.has_one_order:
-            return frozenset()
+            return frozenset(), frozenset()
         several = runs[runs.groupby("block")["run"].transform("size") > 1]
-        return frozenset(several.groupby("block")["run"].first().astype(int))
+        opened = frozenset(several.groupby("block")["run"].first().astype(int))
+        return opened, self._first_on_targets(several) if self._targets else frozenset()
+
+    @property
+    def first_runs(self) -> frozenset[int]:
+        """Those of blocks."""
+        return self.all_first_runs[0]
+
+    @property
+    def _targets(self) -> list[str]:
+        """The factors that say where runs read and write, of which there are several."""
+        return [factor.name for factor in self.varied if factor.name in self.alike]
+
+    def _first_on_targets(self, runs: pd.DataFrame) -> frozenset[int]:
+        """Those before which no run of their block used one of their targets. Where each run has a
+        target of its own, that is all of them, and says nothing."""
+        found = set()
+        for _, block in runs.groupby("block"):
+            used: set[Any] = set()
+            for run, *targets in block[["run", *self._targets]].itertuples(index=False):
+                if not used.issuperset(targets):
+                    found.add(int(run))
+                used.update(targets)
+        return frozenset(found)
 
     @cached_property
     def has_one_order(self) -> bool:
@@ -241,9 +265,10 @@ class Measured:
         runs = self.runs[~self.runs["status"].isin(NOT_RUN)]
         return runs.sort_values("order") if "order" in runs else runs.head(0)
 
-    def opened_most(self, name: str) -> tuple[Any, int, int]:
-        """The level of a factor that most blocks began with, how many did, and of how many."""
-        levels = self.runs.loc[self.runs["run"].isin(self.first_runs), name]
+    def opened_most(self, name: str, on_targets: bool = False) -> tuple[Any, int, int]:
+        """The level of a factor that most blocks began with, or runs on a target, how many did, and
+        of how many."""
+        levels = self.runs.loc[self.runs["run"].isin(self.all_first_runs[on_targets]), name]
         counts = {level: int((levels == level).sum()) for level in self.factor(name).levels}
         most = max(counts, key=counts.__getitem__)
         return most, counts[most], len(levels)
@@ -263,15 +288,15 @@ class Measured:
         name = column.column if isinstance(column, Response) else column
         if isinstance(name, pd.Series):
             return layout(self.done, self.factors, name)
-        first = self.first_runs
+        firsts = self.all_first_runs
         if not self._counts_ended(name):
             bands = _bands(self.done, name)
-            found = layout(self.done, self.factors, self.column(name), bands=bands, first=first)
+            found = layout(self.done, self.factors, self.column(name), bands=bands, firsts=firsts)
             return replace(found, step=self.step(name))
         runs = pd.concat([self.done, self.ended.assign(**{name: self.time_limit_s})])
         runs = runs.reset_index(drop=True)
         ended = runs["status"] == RunStatus.TIMEOUT
-        found = layout(runs, self.factors, name, ended, _bands(runs, name), first)
+        found = layout(runs, self.factors, name, ended, _bands(runs, name), firsts)
         return replace(found, step=self.step(name))
 
     def step(self, name: str) -> float:

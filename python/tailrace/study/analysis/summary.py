@@ -25,7 +25,8 @@ from tailrace.study.analysis.cautions import (
     side_by_side,
 )
 from tailrace.study.analysis.controls import control_findings, without_controls
-from tailrace.study.analysis.effects import Analysis, Effect, analyse
+from tailrace.study.analysis.effect import Effect
+from tailrace.study.analysis.effects import Analysis, analyse
 from tailrace.study.analysis.expect import Answer, Judgement, Simulated, evaluate
 from tailrace.study.analysis.findings import (
     AVERAGED,
@@ -130,9 +131,14 @@ class Summary:
     @cached_property
     def _opened(self) -> str:
         """Which levels went first so often that what they do cannot be told from that."""
-        names = {e.factors[0]: None for e in self.analysis.effects if e.may_be_first_runs}
-        factors = [self.rivals.factor(name) for name in names]
-        return "; ".join(words.opened(one, *self.ran.opened_most(one.name)) for one in factors)
+        doubted = [effect for effect in self.analysis.effects if effect.may_be_first_runs]
+        ways = dict.fromkeys((effect.factors[0], effect.on_targets) for effect in doubted)
+        return "; ".join(
+            words.opened(
+                self.rivals.factor(name), *self.ran.opened_most(name, on_targets), on_targets
+            )
+            for name, on_targets in ways
+        )
 
     @cached_property
     def headline(self) -> str:

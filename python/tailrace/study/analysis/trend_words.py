@@ -48,8 +48,12 @@ def sentence(study: Measured, axis: StudyFactor, along: Trend) -> str:
                 return f"{response} {than} {words.plain(axis, first)}; {where}"
             return f"{response} {_worsens(axis, along, up)}"
         case _:
-            beyond = _turn(axis, along)[0]
-            return f"{response} {up} beyond {beyond}{_uneven(axis, along.plateaus)}"
+            lowest, beyond = _turn(axis, along)
+            uneven = _uneven(axis, along.plateaus)
+            if not beyond:
+                return f"{response} {up} beyond {lowest}{uneven}"
+            is_lowest = f"{response} is {words.extreme(study.response)} at {lowest}"
+            return f"{is_lowest} and {up} beyond{beyond}{uneven}"
 
 
 def _without_turn(study: Measured, axis: StudyFactor, along: Trend) -> str:
@@ -130,6 +134,7 @@ def _turn(axis: StudyFactor, along: Trend) -> tuple[str, str]:
 def evidence(axis: StudyFactor, group: Sequence[Trend]) -> str:
     """Of places whose trends have the same shape."""
     parts = []
+    until: list[Estimate] = []
     head = group[0]
     first, last = head.curve.levels[0], head.curve.levels[-1]
     best = words.plain(axis, head.best)
@@ -138,6 +143,8 @@ def evidence(axis: StudyFactor, group: Sequence[Trend]) -> str:
             parts.append(f"{best} against {words.named(axis, first)}: {_range(until)}")
         if beyond := [along.beyond for along in group if along.beyond is not None]:
             parts.append(f"{words.named(axis, last)} against {best}: {_range(beyond)}")
+    if head.shape is TrendShape.UNCLEAR and any(change.decided for change in until):
+        parts.append(f"all comparisons together leave open whether {words.subject(axis)} matters")
     return "; ".join(parts)
 
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from tailrace.study.analysis.contrasts import Family, ratio
 from tailrace.study.analysis.crossover import overtaking
 from tailrace.study.analysis.crossover import prior as crossover_prior
-from tailrace.study.analysis.effects import Analysis, Effect
+from tailrace.study.analysis.effect import Effect
+from tailrace.study.analysis.effects import Analysis
 from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
 from tailrace.study.analysis.intervals import LEVEL, Prior
 from tailrace.study.analysis.layout import Curve, curves

@@ -11,6 +11,7 @@ _OF_KIND = {
     "target": "writing to {}",
     "read_target": "reading from {}",
     "size": "size {}",
+    "cache": "{} cache",
     "placeholder": "{name} {}",
 }
 _NOUNS = {
@@ -27,6 +28,7 @@ _ORDER = (
     "target",
     "read_target",
     "size",
+    "cache",
     "set",
     "hint",
     "setting",
@@ -73,6 +75,7 @@ def subject(factor: StudyFactor) -> str:
         "method": "the method",
         "format": "the format",
         "size": "the size",
+        "cache": "what is in the cache",
     }
     return subjects.get(factor.kind, spaced(factor.name))
 
@@ -99,8 +102,13 @@ def _either(factor: StudyFactor, levels: list[Any]) -> str:
     return " or ".join([", ".join([first, *others[:-1]]), others[-1]]) if others else first
 
 
-def opened(factor: StudyFactor, level: Any, number: int, blocks: int) -> str:
+def opened(
+    factor: StudyFactor, level: Any, number: int, blocks: int, on_targets: bool = False
+) -> str:
     """Why a difference may be due to the order of runs."""
+    if on_targets:
+        went = f"{named(factor, level)} was the first on its target {number} of {blocks} times"
+        return f"{went}, and a first run may differ from later ones"
     which = f"each of {blocks}" if number == blocks else f"{number} of {blocks}"
     began = f"{which} blocks began with {named(factor, level)}"
     return f"{began}, and a first run may differ from later ones"
@@ -169,7 +177,8 @@ def becomes(estimate: Estimate) -> str:
     if _near(estimate):
         return f"changes by {change(estimate)}"
     to = interval(estimate).replace(" to ", "–")
-    return f"{'rises' if estimate.value > 1 else 'falls'} to {number(estimate.value)}× ({to})"
+    surely = "rises" if estimate.value > 1 else "falls"
+    return f"{surely if estimate.decided else 'goes'} to {number(estimate.value)}× ({to})"
 
 
 def compared(estimate: Estimate) -> str:

@@ -13,7 +13,7 @@ from tailrace import page
 from tailrace.names import printable
 from tailrace.page.templates import rendered
 from tailrace.study.analysis import words
-from tailrace.study.analysis.effects import ERROR_RATE
+from tailrace.study.analysis.effect import ERROR_RATE
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tailrace.names import elided, printable
 from tailrace.study.analysis import words
-from tailrace.study.analysis.effects import Effect
+from tailrace.study.analysis.effect import Effect
 from tailrace.study.analysis.expect import Judgement, Simulated
 from tailrace.study.analysis.findings import IRRELEVANT
 from tailrace.study.analysis.measured import Measured
@@ -117,14 +117,16 @@ def effects(summary: Summary) -> RenderableType | None:
 
 def effect_row(study: Measured, effect: Effect) -> tuple[str, ...]:
     """A row of the table of effects, for the terminal and the page."""
-    negligible = "no" if effect.size.within(IRRELEVANT) else "not certain"
+    small = effect.size.within(IRRELEVANT)
+    certain = f"by under {IRRELEVANT * 100:g} %" if small else "yes"
+    open_ = "no" if small else "not certain"
     return (
         " × ".join(words.spaced(name) for name in effect.factors),
         percent(effect.share),
         between(study, effect),
         words.short(effect.size),
-        words.p_short(effect.p_holm),
-        "yes" if effect.matters else negligible,
+        words.p_short(effect.p_said),
+        certain if effect.is_clear else open_,
     )
 
 
@@ -151,7 +153,8 @@ def effects_note(summary: Summary) -> str:
     text = (
         f"{analysis.combinations} of {analysis.combinations_all} combinations in"
         f" {analysis.blocks} blocks; logarithms, without what a block has in common; p by F that"
-        " allows for unequal scatter, with Holm's correction over all rows;"
+        " allows for unequal scatter, with Holm's correction over all rows, or by F from block to"
+        " block where that is larger;"
         " the ratio is between the levels that differ most (Scheffé's interval)."
     )
     if summary.rivals is not summary.ran:
