@@ -85,6 +85,12 @@ impl Pairs {
         &mut self.rows[row as usize]
     }
 
+    /// The row of a pair that was had lately.
+    pub(crate) fn row(&self, before: u32, place: u32) -> Option<usize> {
+        let recent = self.recent.get(before as usize)?.iter();
+        recent.copied().find(|(next, _)| *next == place).map(|(_, row)| row as usize)
+    }
+
     #[cold]
     fn find(&mut self, before: u32, place: u32, relation: impl FnOnce() -> Relation) -> u32 {
         if self.rows.len() > PAIRS_MAX {

@@ -6,20 +6,19 @@
 //! where a routine that leaves after the first and enters with the second was never seen. What is
 //! not sure is kept apart.
 
+mod rows;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use tailrace_trace::Columns;
 use tailrace_trace::event::Part;
-use tailrace_trace::tables::Window;
 
 use crate::accounts::edges::Edges;
 use crate::accounts::levels::{Level, Levels, Relation, is_first};
 use crate::accounts::made::{Call, Kind};
 use crate::accounts::pairs::{Again, Pair, Pairs};
 use crate::accounts::stretches::{Doubts, RoutinePhase, Stretches, phases};
-use crate::steps::Line;
 
 /// Rows that are kept, those with most time.
 const MOST_ROWS: usize = 1 << 10;
@@ -113,21 +112,6 @@ impl Routines {
         let own = vec![Own::default(); levels.places()];
         let stretches = Stretches::new(&levels, runtime);
         Self { levels, own, stretches, ..Self::default() }
-    }
-
-    /// Adds a block whose shapes are compiled to `lines`.
-    pub(crate) fn follow(&mut self, columns: &Columns, lines: &[Line], window: Window) {
-        if self.levels.is_empty() {
-            return;
-        }
-        let known = self.own.len();
-        let calls = columns.shapes.iter().zip(lines);
-        let calls: Vec<Call> =
-            calls.map(|(shape, line)| Call::new(&shape.shape, line, known)).collect();
-        let clip = |time: i64| time.clamp(window.begin_ns, window.end_ns) - window.begin_ns;
-        for event in columns.events() {
-            self.take(&calls[event.shape as usize], clip(event.begin), clip(event.end));
-        }
     }
 
     #[inline]

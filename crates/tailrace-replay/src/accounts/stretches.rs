@@ -88,6 +88,34 @@ impl Stretches {
         }
     }
 
+    /// Whether no stretch that is kept begins or ends between calls from two places, shortly one
+    /// after the other, whose paths share so many levels.
+    pub(crate) fn keeps_nothing(
+        &self,
+        levels: &Levels,
+        (before, place): (u32, u32),
+        shared: usize,
+    ) -> bool {
+        let [before, place] = [before, place].map(|place| levels.of(place));
+        let given_up = |level: &Level| self.of[level.routine as usize].is_none();
+        let of = |path: &[Level]| !path.is_empty() && path[shared..].iter().all(given_up);
+        of(before) && of(place)
+    }
+
+    /// Whether a call so long after the last, which was made at `before`, is shortly after it.
+    #[inline]
+    pub(crate) fn is_short(&self, before: u32, time: i64) -> bool {
+        self.known && before == self.last && time < self.long
+    }
+
+    /// A call from a path of so many levels begins, and with it nothing that is kept.
+    #[inline]
+    pub(crate) fn pass(&mut self, levels: usize) {
+        if self.entered.len() != levels {
+            self.entered.resize(levels, Entered { begin: 0, before: Sums::default() });
+        }
+    }
+
     fn change(&mut self, levels: &Levels, pair: &Pair, begin: i64, long: bool) {
         let relation = if pair.before == self.last {
             pair.relation

@@ -423,7 +423,7 @@ impl<'a> Rank<'a> {
         let Thread { patterns, routines, tallies, .. } = &mut self.threads[i];
         let end_ns = if load.is_over() { load.reached } else { i64::MAX };
         patterns.follow(&load.columns, end_ns, &load.lines, self.common.window);
-        routines.follow(&load.columns, &load.lines, self.common.window);
+        routines.follow(&load.columns, end_ns, &load.lines, self.common.window);
         tallies.take(&load.columns.shapes, &mut load.lines);
         load.clear();
     }
