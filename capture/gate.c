@@ -18,6 +18,7 @@
 #include "functions.h"
 #include "glibc.h"
 #include "libdl.h"
+#include "modules.h"
 #include "node.h"
 #include "preload.h"
 #include "process.h"
@@ -353,6 +354,7 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv)
         name_launch();
     if (glibc_is_there() && libdl_find() && wants_recording(executable)) {
         process.may_record = true;
+        modules_started_with();
         remember_stderr();
         describe(executable, argc, argv);
         if (starts_at_once(executable, argc, argv))

@@ -1,16 +1,23 @@
-/* modules.c: the files whose code is mapped, by /proc/self/maps and their own headers. */
+/* modules.c: the files whose code is mapped, by what the kernel says and their own headers. */
+#define _GNU_SOURCE
 #include <elf.h>
+#include <link.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-#include "glibc.h"
 #include "modules.h"
 #include "system.h"
 #include "text.h"
 
-enum { PAGE = 4096, PROGRAM_HEADERS_MAX = 64, NOTES_MAX = 32 };
+enum {
+    PAGE = 4096,
+    PROGRAM_HEADERS_MAX = 64,
+    NOTES_MAX = 32,
+    PIECES_MAX = 16,
+    STARTED_WITH_MAX = 256
+};
 
-/* --- /proc/self/maps --- */
+static const char maps[] = "/proc/self/maps";
+atomic_uint modules_changes;
 
 struct mapping {
     uintptr_t low, high;
@@ -18,6 +25,47 @@ struct mapping {
     bool readable, executable;
     const char *name;
 };
+
+/* --- One mapping at a time --- */
+
+/* The kernel's struct procmap_query. */
+struct query {
+    uint64_t bytes, how, address, low, high, flags, page_bytes, offset, inode;
+    uint32_t major, minor, name_bytes, build_id_bytes;
+    uint64_t name, build_id;
+};
+
+#ifndef ASKS_EACH /* a test asks in one way only */
+#define ASKS_EACH 1
+#endif
+#define PROCMAP_QUERY 0xc0686611
+enum { QUERY_READABLE = 1, QUERY_EXECUTABLE = 4 };
+
+/* The mapping that holds the address, its name in `line` if there is one to take it; 0, or a
+ * negative errno. */
+static int ask(int file, uintptr_t address, struct mapping *mapping, char *line)
+{
+    struct query query = {.bytes = sizeof query,
+                          .address = address,
+                          .name_bytes = line ? MAPS_LINE : 0,
+                          .name = (uintptr_t)line};
+    if (line)
+        line[0] = 0;
+    long error = system_call(SYS_ioctl, file, PROCMAP_QUERY, (long)&query, 0, 0, 0);
+    if (error == -ENAMETOOLONG)
+        return ask(file, address, mapping, NULL);
+    *mapping = (struct mapping){.low = (uintptr_t)query.low,
+                                .high = (uintptr_t)query.high,
+                                .offset = query.offset,
+                                .device = (uint64_t)query.major << 32 | query.minor,
+                                .inode = query.inode,
+                                .readable = query.flags & QUERY_READABLE,
+                                .executable = query.flags & QUERY_EXECUTABLE,
+                                .name = line ? line : ""};
+    return (int)error;
+}
+
+/* --- All of them, as text --- */
 
 static const char *after(const char *at, char character)
 {
@@ -83,11 +131,30 @@ static uint32_t module_at(struct modules *modules, const struct mapping *mapping
     return modules->count;
 }
 
-static void add_region(struct modules *modules, const struct mapping *mapping, uint32_t module)
+/* Where a region with this address is, or would be. */
+static uint32_t place_of(const struct modules *modules, uintptr_t address)
 {
-    if (modules->regions_count < REGIONS_MAX)
-        modules->regions[modules->regions_count++] =
-            (struct region){mapping->low, mapping->high, module};
+    uint32_t low = 0, high = modules->regions_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (modules->regions[middle].high <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct region *add_region(struct modules *modules, const struct mapping *mapping,
+                                 uint32_t module)
+{
+    if (modules->regions_count == REGIONS_MAX)
+        return NULL;
+    uint32_t place = place_of(modules, mapping->low);
+    struct region *region = &modules->regions[place];
+    memmove(region + 1, region, (modules->regions_count++ - place) * sizeof *region);
+    *region = (struct region){mapping->low, mapping->high, module};
+    return region;
 }
 
 struct reading {
@@ -135,13 +202,10 @@ static uint64_t contents_of(const struct modules *modules)
     return hash;
 }
 
-void modules_read(struct modules *modules, uintptr_t address)
+static void read_all(struct modules *modules, int file, uintptr_t address)
 {
     struct reading reading = {.address = address};
     size_t used = 0;
-    int file = system_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-    if (file < 0)
-        return;
     modules->regions_count = 0;
     modules->stack_low = modules->stack_high = 0;
     for (ssize_t bytes; (bytes = system_read(file, modules->buffer, MAPS_BUFFER)) > 0;)
@@ -156,22 +220,92 @@ void modules_read(struct modules *modules, uintptr_t address)
             used = 0;
             add_line(modules, &reading);
         }
-    system_close(file);
     modules->contents = contents_of(modules);
 }
 
-const struct region *modules_region(const struct modules *modules, uintptr_t address)
+/* Whether the file's code is still mapped where it was. */
+static bool still_there(const struct modules *modules, int file, const struct region *region)
 {
-    uint32_t low = 0, high = modules->regions_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (modules->regions[middle].high <= address)
-            low = middle + 1;
-        else
-            high = middle;
+    struct mapping mapping;
+    const struct module *module = &modules->modules[region->module];
+    return !ask(file, region->low, &mapping, NULL) && mapping.executable &&
+           mapping.low == region->low && mapping.high == region->high &&
+           (!region->module || same_file(module, &mapping));
+}
+
+static void drop_closed(struct modules *modules, int file)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < modules->regions_count; i++)
+        if (still_there(modules, file, &modules->regions[i]))
+            modules->regions[kept++] = modules->regions[i];
+    if (kept < modules->regions_count)
+        modules->contents++;
+    modules->regions_count = kept;
+}
+
+static bool find_stack(struct modules *modules, int file, uintptr_t address)
+{
+    struct mapping mapping;
+    if (ask(file, address, &mapping, NULL))
+        return false;
+    modules->stack_low = mapping.low;
+    modules->stack_high = mapping.high;
+    return true;
+}
+
+void modules_read(struct modules *modules, uintptr_t address)
+{
+    int file = system_open(maps, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0)
+        return;
+    bool found = ASKS_EACH && modules->asking != ASKING_ALL && find_stack(modules, file, address);
+    if (modules->asking == ASKING_UNTRIED)
+        modules->asking = found ? ASKING_EACH : ASKING_ALL;
+    if (found)
+        drop_closed(modules, file);
+    else
+        read_all(modules, file, address);
+    system_close(file);
+}
+
+/* The mapping of the file's first bytes, of which this one is a later part; false where it has
+ * none. */
+static bool find_first(struct modules *modules, int file, const struct mapping *mapping,
+                       struct mapping *first)
+{
+    *first = *mapping;
+    for (int i = 0; i < PIECES_MAX && (first->offset || !first->readable); i++)
+        if (ask(file, first->low - 1, first, modules->line) || first->inode != mapping->inode ||
+            first->device != mapping->device)
+            return false;
+    return mapping->inode && !first->offset && first->readable;
+}
+
+/* Code that was not known is asked about, where that is possible. */
+static __attribute__((noinline)) const struct region *ask_region(struct modules *modules,
+                                                                 uintptr_t address)
+{
+    struct mapping mapping, first;
+    const struct region *region = NULL;
+    int file = system_open(maps, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0)
+        return NULL;
+    if (!ask(file, address, &mapping, modules->line) && mapping.executable) {
+        bool of_file = find_first(modules, file, &mapping, &first);
+        region = add_region(modules, &mapping, of_file ? module_at(modules, &first) : 0);
     }
-    const struct region *region = &modules->regions[low];
-    return low < modules->regions_count && region->low <= address ? region : NULL;
+    system_close(file);
+    return region;
+}
+
+const struct region *modules_region(struct modules *modules, uintptr_t address)
+{
+    uint32_t place = place_of(modules, address);
+    const struct region *region = &modules->regions[place];
+    if (place < modules->regions_count && region->low <= address)
+        return region;
+    return modules->asking == ASKING_EACH ? ask_region(modules, address) : NULL;
 }
 
 /* --- The headers of a file, where they are mapped --- */
@@ -244,13 +378,32 @@ static void read_headers(struct module *module)
     }
 }
 
-/* The program, the C library and capture: most of what is on a stack. */
+/* Places in what the program was started with, which the loader never closes. */
+static struct {
+    unsigned count;
+    uintptr_t inside[STARTED_WITH_MAX];
+} started_with;
+
+static int remember(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+    (void)bytes;
+    (void)unused;
+    if (started_with.count == STARTED_WITH_MAX)
+        return 1;
+    started_with.inside[started_with.count++] = (uintptr_t)info->dlpi_phdr;
+    return 0;
+}
+
+void modules_started_with(void)
+{
+    dl_iterate_phdr(remember, NULL);
+}
+
+/* The program, its libraries and capture: most of what is on a stack. */
 static bool stays(const struct module *module)
 {
-    const uintptr_t inside[] = {getauxval(AT_PHDR), (uintptr_t)gnu_get_libc_version,
-                                (uintptr_t)modules_read};
-    for (unsigned i = 0; i < sizeof inside / sizeof *inside; i++)
-        if (module->base <= inside[i] && inside[i] < module->end)
+    for (unsigned i = 0; i < started_with.count; i++)
+        if (module->base <= started_with.inside[i] && started_with.inside[i] < module->end)
             return true;
     return false;
 }

@@ -18,9 +18,11 @@ enum {
     SHARE_SPENT = 64,
     FREE_NS = 25000000,
     NS_PER_S = 1000000000,
-    /* The mappings are read again, as libraries come and go; sooner where an address is in none. */
-    READ_AGAIN_PER_S = 10,
-    LOOK_AGAIN_PER_S = 1000,
+    /* The mappings are read again, as libraries come and go: soon where the loader's list was seen
+     * to have changed, and sooner where an address is in none. */
+    READ_AGAIN_S = 2,
+    CHANGED_PER_S = 10,
+    LOST_PER_S = 1000,
     VARINT_MAX = 10,
     STEPS_MAX = 1000, /* of a recursion that counts once */
     WAYS_TRIED = 64,  /* of one hash */
@@ -135,16 +137,20 @@ static __attribute__((noinline)) uint32_t number_of(struct stream *stream, struc
 
 /* --- The way up --- */
 
-/* False where they were read less than a second's `per_s`-th part ago. */
-static __attribute__((noinline)) bool know_memory(struct places *places, uintptr_t frame,
-                                                  unsigned per_s)
+/* False where they were read so short a time ago that they are not read again. `lost`: an address
+ * is in none of them. */
+static __attribute__((noinline)) bool know_memory(struct places *places, uintptr_t frame, bool lost)
 {
     struct modules *modules = &places->unwinder.modules;
-    uint64_t now = clock_now();
+    uint64_t now = clock_now(), second = clock_ticks_per_s();
+    unsigned changes = atomic_load_explicit(&modules_changes, memory_order_relaxed);
+    uint64_t pause = lost                         ? second / LOST_PER_S
+                     : changes != places->changes ? second / CHANGED_PER_S
+                                                  : second * READ_AGAIN_S;
     modules->walk++;
-    if (frame >= modules->stack_low && frame < modules->stack_high &&
-        now - places->read_at < clock_ticks_per_s() / per_s)
+    if (frame >= modules->stack_low && frame < modules->stack_high && now - places->read_at < pause)
         return false;
+    places->changes = changes;
     modules_read(modules, frame);
     places->read_at = now;
     return true;
@@ -172,15 +178,21 @@ static bool holds(const struct module *module, const void *address)
 }
 
 /* This library, and the MPI part, which registered the names of its functions. */
-static bool is_own(struct module *module)
+static bool is_own(const struct module *module)
+{
+    bool own = holds(module, (const void *)&process);
+    for (unsigned i = 0; i < process.function_ranges; i++)
+        own |= holds(module, process.functions[i].names);
+    return own;
+}
+
+static void judge(struct module *module)
 {
     if (module->judged)
-        return module->own;
+        return;
     module->judged = true;
-    module->own = holds(module, (const void *)&process);
-    for (unsigned i = 0; i < process.function_ranges; i++)
-        module->own |= holds(module, process.functions[i].names);
-    return module->own;
+    module->own = is_own(module);
+    module->python = is_python(module->name);
 }
 
 /* Notes the frame that the unwinder has come to; false where the path is full. */
@@ -191,9 +203,11 @@ static bool note_frame(struct places *places, struct place_slot *slots, struct w
     const struct region *region = modules_region(&unwinder->modules, address - 1);
     struct module *module = region ? modules_examined(&unwinder->modules, region->module) : NULL;
     walked->lost |= !region;
-    if (module && is_own(module))
+    if (module)
+        judge(module);
+    if (module && module->own)
         return true;
-    if (module && !walked->script && is_python(module->name)) {
+    if (module && !walked->script && module->python) {
         walked->script = true;
         walked->above_script = walked->frames;
         walked->slots_above = walked->slots + 1;
@@ -418,9 +432,9 @@ static uint32_t unwind(struct stream *stream, struct places *places, uintptr_t f
         places->slots_used + PLACE_CHECKED > PLACE_SLOTS)
         forget_all(places);
     struct place_slot *slots = &places->slots[places->slots_used];
-    bool fresh = know_memory(places, frame, READ_AGAIN_PER_S);
+    bool fresh = know_memory(places, frame, false);
     struct walked walked = walk(places, frame, slots);
-    if (walked.lost && !fresh && (fresh = know_memory(places, frame, LOOK_AGAIN_PER_S)))
+    if (walked.lost && !fresh && (fresh = know_memory(places, frame, true)))
         walked = walk(places, frame, slots);
     if (walked.lost && !fresh)
         return 0; /* the next call from there will know */

@@ -66,6 +66,7 @@ struct places {
     uint32_t count, modules; /* numbers given */
     uint64_t spent_ns;       /* in unwinding */
     uint64_t read_at;        /* ticks at which the mappings were last read */
+    unsigned changes;        /* modules_changes then */
     struct place_known known[2 * PLACES_MAX];
     struct place_known scripts[PLACE_SCRIPTS];
     uint32_t scripts_count;

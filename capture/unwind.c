@@ -346,14 +346,26 @@ static void keep_row(struct unwind_kept *kept, const struct unwind_row *row, uin
         }
 }
 
-static void restore_row(const struct unwind_kept *kept, struct unwind_row *row)
+/* As apply(), of such a row: in most steps there is no more to do. */
+static bool apply_kept(struct unwinder *unwinder, const struct unwind_kept *kept)
 {
-    memset(row, 0, sizeof *row);
-    set_cfa(row, kept->cfa_register, kept->cfa_offset);
-    set_rule(row, RETURN_ADDRESS, RULE_OFFSET, -8);
+    uint64_t cfa, *value = unwinder->value;
+    bool *known = unwinder->known;
+    unwinder->slot = 0;
+    if (!register_value(unwinder, kept->cfa_register, &cfa))
+        return false;
+    cfa += (uint64_t)(int64_t)kept->cfa_offset;
+    if (cfa <= value[STACK_POINTER])
+        return false;
     for (unsigned i = 0; i < 6; i++)
-        if (kept->saved >> i & 1)
-            set_rule(row, preserved[i], RULE_OFFSET, kept->offsets[i]);
+        if (kept->saved >> i & 1) {
+            uint64_t address = cfa + (uint64_t)(int64_t)kept->offsets[i];
+            known[preserved[i]] = load(unwinder, address, &value[preserved[i]]);
+        }
+    value[STACK_POINTER] = cfa;
+    unwinder->slot = (uintptr_t)cfa - 8;
+    known[RETURN_ADDRESS] = load(unwinder, cfa - 8, &value[RETURN_ADDRESS]);
+    return known[RETURN_ADDRESS] && value[RETURN_ADDRESS];
 }
 
 /* The row of an instruction that is no signal's, kept for the next time. */
@@ -379,12 +391,14 @@ bool unwind_step(struct unwinder *unwinder)
         region ? modules_examined(&unwinder->modules, region->module) : NULL;
     const struct unwind_kept *kept = kept_of(unwinder, instruction);
     struct entry *entry = &unwinder->entry;
+    if (module && kept->instruction == instruction) {
+        unwinder->interrupted = false;
+        return apply_kept(unwinder, kept);
+    }
     entry->is_signal = false;
-    if (module && kept->instruction == instruction)
-        restore_row(kept, &unwinder->row);
-    else if (!module || !find_entry(module, instruction, entry))
+    if (!module || !find_entry(module, instruction, entry))
         return module && step_by_frame_pointer(unwinder);
-    else if (!compute_row(unwinder, entry, instruction))
+    if (!compute_row(unwinder, entry, instruction))
         return false;
     if (!apply(unwinder))
         return false;

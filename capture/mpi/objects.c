@@ -13,6 +13,7 @@
 
 #include "../glibc.h"
 #include "../libdl.h"
+#include "../modules.h"
 #include "../system.h"
 #include "../text.h"
 
@@ -118,6 +119,8 @@ static int has_changed(struct dl_phdr_info *info, size_t bytes, void *context)
     *changed = info->dlpi_adds != seen.loads || info->dlpi_subs != seen.unloads;
     if (info->dlpi_subs != seen.unloads)
         seen.count = 0;
+    if (*changed)
+        atomic_fetch_add_explicit(&modules_changes, 1, memory_order_relaxed);
     seen.loads = info->dlpi_adds;
     seen.unloads = info->dlpi_subs;
     return 1;

@@ -1,7 +1,7 @@
 /* many_ways.c: writes the same bytes in 2^DEPTH ways, which differ only in what called what, and
- * prints how many nanoseconds of processor time each write took.
+ * prints how many nanoseconds of processor time each write took. PAUSE: ms between them.
  *
- * usage: many_ways DEPTH ROUNDS
+ * usage: many_ways DEPTH ROUNDS [PAUSE]
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,14 +37,17 @@ static double ran_ns(void)
 
 int main(int count, char **words)
 {
-    if (count != 3)
+    if (count < 3)
         return 2;
-    int depth = atoi(words[1]), rounds = atoi(words[2]);
+    int depth = atoi(words[1]), rounds = atoi(words[2]), pause = count > 3 ? atoi(words[3]) : 0;
     file = open("written", O_CREAT | O_RDWR, 0600);
     double begin = ran_ns();
     for (int i = 0; i < rounds; i++)
-        for (unsigned way = 0; way < 1u << depth; way++)
+        for (unsigned way = 0; way < 1u << depth; way++) {
             go(way, depth);
+            if (pause)
+                usleep((useconds_t)pause * 1000);
+        }
     printf("%.1f\n", (ran_ns() - begin) / rounds / (1u << depth));
     return 0;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -136,3 +137,34 @@ def test_a_library_that_has_just_been_opened(capture, tmp_path):
     *_, last = [call for call in stream.of("write") if call.bytes == 2]
     number, _ = stream.places[last.place].frames[0]
     assert number and stream.modules[number].name.decode() == str(library)
+
+
+def test_the_kernel_says_of_code_one_by_one_what_it_says_of_all(tmp_path):
+    """Before Linux 6.11 there is no way to ask about one address."""
+    source = Path(__file__).parent / "modules.c"
+    said = {}
+    for each in (0, 1):
+        program = tmp_path / str(each) / "modules"
+        program.parent.mkdir()
+        subprocess.run(["cc", "-Wall", f"-DASKS_EACH={each}", "-o", program, source], check=True)
+        done = subprocess.run([program], check=True, capture_output=True, text=True)
+        said[each] = [line for line in done.stdout.splitlines() if "from its begin" not in line]
+        said[each] = [line.replace(str(program.parent), "") for line in said[each]]
+        assert done.stdout.count("tables found, build") == 4
+    assert done.stderr in ("each\n", "all\n")
+    assert said[0] == said[1]
+    assert said[0][0] == "the stack is found" and said[0][1] == "the program: /modules"
+    assert said[0][-2:] == ["closed: no code", "made: no file"]
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not there")
+def test_what_is_mapped_is_not_read_again_where_nothing_is_loaded(capture, program, tmp_path):
+    """64 places in more than half a second. In a program with the libraries of an MPI, to read all
+    that is mapped takes half a millisecond, for which other ranks may wait."""
+    log = tmp_path / "calls"
+    words = ["strace", "-e", "trace=openat,pwrite64", "-o", log, program("many_ways"), 6, 1, 10]
+    done = capture(*words, TAILRACE_PROCESSES="all")
+    assert done.returncode == 0, done.stderr
+    _, *later = log.read_text().rsplit("pwrite64(", 48)
+    assert len(later) == 48
+    assert sum("/proc/self/maps" in calls for calls in later) <= 1
