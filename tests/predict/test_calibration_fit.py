@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from tailrace import engine
 from tailrace.calibration.command import _place
-from tailrace.calibration.experiments import AFTER_A_PAUSE, metadata
+from tailrace.calibration.experiments import AFTER_A_PAUSE, _synchronizing, metadata
 from tailrace.calibration.fit import Fit
 from tailrace.calibration.probe import MIB, SMALL, Probe, Samples, Sizes
 from tailrace.calibration.quantities import ENDLESS
@@ -153,6 +155,15 @@ def test_a_file_system_without_locks_is_measured_without_them(
     samples = metadata(Probe(tmp_path), SIZES) | behind_writes(Probe(tmp_path), SIZES)
     assert samples["lock_refused"] == 1
     assert "what locks take, as the file system refuses them" in fitted(lock_refused=1.0).unknown
+
+
+def test_small_writes_are_synchronised_several_times_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As programs do that synchronise at all: one slow one is one of several."""
+    calls = iter(range(1000))
+    monkeypatch.setattr(os, "fsync", lambda file: time.sleep(0.08 if next(calls) == 0 else 0))
+    assert 0.01 <= _synchronizing(Probe(tmp_path)) < 0.04
 
 
 @pytest.mark.parametrize(
