@@ -12,10 +12,10 @@ from tailrace.predict import command
 from tailrace.predict.change import Change, Known
 from tailrace.predict.methods import Way
 from tailrace.predict.model import Model, load
-from tailrace.predict.whatif import COMPUTATION, Prediction, Run
+from tailrace.predict.whatif import COMPUTATION, Prediction, Run, left_to_gain
 
 from .test_model import toml, written
-from .test_simulate import WORKLOAD, prediction
+from .test_simulate import WORKLOAD, prediction, simulated
 from .test_whatif import reader, trace  # noqa: F401 - fixtures
 
 ON_SERVERS = "what is read lies on the servers"
@@ -116,6 +116,25 @@ def test_the_best_change_has_rivals_if_what_it_leaves_open_reaches_them() -> Non
     assert command.headline(6.0, [best, other]).endswith("Another may give as much.")
     best = found(3.0, 3.0, 3.4)
     assert command.headline(6.0, [best, other]).endswith("instead of 6.00 s.")
+
+
+def test_what_is_left_to_gain_is_what_takes_most_time() -> None:
+    """Of 100 s 96 are messages and 4 are files, and nothing is computed; of 100 s 10 are computed
+    by the slower of two ranks, 5 on average, and 90 are files."""
+    nothing_computed = {"transfer": 0.04, "io": 0.0, "serialization": 1.0, "load_balance": 1.0}
+    assert left_to_gain(nothing_computed) == "time in MPI"
+    files = {"transfer": 1.0, "io": 0.1, "serialization": 1.0, "load_balance": 0.05}
+    assert left_to_gain(files) == "time in files"
+    good = {"transfer": 0.96, "io": 0.97, "serialization": 0.98, "load_balance": 0.97}
+    assert left_to_gain(good) == COMPUTATION
+    assert left_to_gain({**good, "load_balance": 0.9}) == "ranks compute unequally"
+
+
+def test_without_computing_no_efficiency_says_anything(tmp_path: Path) -> None:
+    words = ("--ranks", 1, "--method", "serial", "--format", "posix")
+    assert "Efficiencies" not in simulated(tmp_path, toml(write="1"), *words).output
+    some = simulated(tmp_path, toml(write="1"), *words, "--step-seconds", 1).output
+    assert "Efficiencies: parallel" in some
 
 
 @pytest.mark.parametrize("method", ["collective", "aggregated"])

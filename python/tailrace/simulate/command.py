@@ -151,10 +151,11 @@ def _print(workload: Workload, size: str, found: Simulated, prediction: dict[str
         soft_wrap=True,
     )
     out.print()
-    parts = ", ".join(
-        f"{name.replace('_', ' ')} {percent(value)}" for name, value in found.efficiency.items()
-    )
-    out.print(f"Efficiencies: {parts}.", soft_wrap=True)
+    if found.efficiency["parallel"]:  # without computing none of them says anything
+        parts = ", ".join(
+            f"{name.replace('_', ' ')} {percent(value)}" for name, value in found.efficiency.items()
+        )
+        out.print(f"Efficiencies: {parts}.", soft_wrap=True)
     out.print(f"What is left to gain: {found.next}.", soft_wrap=True)
     out.print()
     out.print("It assumes:", soft_wrap=True)
