@@ -76,6 +76,13 @@ def test_of_calls_that_cost_what_a_model_says_none_takes_its_measured_time(tmp_p
     assert f"{modelled} divided by the factor; every other call {measured}" in some
 
 
+def test_what_a_model_says_has_no_waits_for_a_processor(tmp_path: Path) -> None:
+    said, waited = "wait for no processor", {"io": 0.5}
+    assert said in assumed(Change(target=model(tmp_path)), waited=waited)
+    assert said not in assumed(Change(target=model(tmp_path)))
+    assert said not in assumed(Change(io=2), waited=waited)
+
+
 def test_what_a_write_takes_by_itself_is_told_from_sizes_that_differ() -> None:
     merged, told, untold = Change(merge=100), "told from writes of several", "of about one size"
     assert told in assumed(merged)

@@ -176,6 +176,8 @@ class Change:
                 " which a processor is free, brings it to where it goes beside the run, which ends"
                 " when all has arrived; no other node reads it earlier"
             )
+        if self.is_modelled and self.known.waited:
+            found.append("calls that cost what a model says wait for no processor")
         if self.is_modelled:
             found.append(f"one run differs from the next by up to {percent(RUN_TO_RUN)}")
         return found
