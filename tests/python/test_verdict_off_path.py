@@ -188,6 +188,23 @@ def test_a_main_thread_that_sleeps_is_no_computation():
     assert _judged(_quiet(**_asleep(0.03))).headline == FINE  # below 5 %
 
 
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [
+        ("processes", "; other processes spend 10.0 ms in file calls in all"),
+        ("threads", "; other threads spend 10.0 ms in file calls in all"),
+        ("", ""),
+    ],
+)
+def test_beside_sleep_it_stands_what_others_do_to_files_at_most(who: str, said: str):
+    """As the workers of joblib and scikit-learn: too little for a finding of its own."""
+    others = {f"bytes_by_other_{who}": [MB]} if who else {}
+    spent = [10 * MILLISECOND if who else 0]
+    verdict = _judged(_quiet(1, overlapped_io_ns=spent, others=others, **_asleep(0.5, ranks=1)))
+    (found,) = [finding for finding in verdict.findings if finding.code == "sleep"]
+    assert found.evidence.endswith(f"what a thread waits for there{said}")
+
+
 def test_a_rank_that_sleeps_while_another_polls_does_not_compute():
     """Rank 0 sleeps 0.95 of its 0.98 s outside calls, rank 1 polls in MPI meanwhile: 0.49 s is what
     an average of the two would save."""

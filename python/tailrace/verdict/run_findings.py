@@ -10,7 +10,14 @@ from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_un
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions, waits_for_all
 from tailrace.verdict.names_of_files import are_modules
-from tailrace.verdict.off_path import asleep, slept_ns, slept_share, slept_text
+from tailrace.verdict.off_path import (
+    asleep,
+    by_processes_mostly,
+    overlapped_io_ns,
+    slept_ns,
+    slept_share,
+    slept_text,
+)
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, VERBS, mpiio_ways, sum_use
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
 from tailrace.verdict.streams import slept_in_streams, streams
@@ -258,10 +265,19 @@ def sleep(evidence: Evidence) -> Finding | None:
     return Finding(
         Kind.SLEEP,
         f"{who} {slept_text(evidence)} outside MPI and {calls}{polls}",
-        "that time counts as useful; Tailrace does not see what a thread waits for there",
+        "that time counts as useful; Tailrace does not see what a thread waits for there"
+        f"{_meanwhile_in_files(evidence)}",
         share,
         advice=advice(Kind.SLEEP, "polls" if polls else ""),
     )
+
+
+def _meanwhile_in_files(evidence: Evidence) -> str:
+    """Who sleeps may wait for others' files, though no longer than those take."""
+    if not (spent_ns := overlapped_io_ns(evidence)):
+        return ""
+    who = "other processes" if by_processes_mostly(evidence) else "other threads"
+    return f"; {who} spend {nanoseconds(spent_ns)} in file calls in all"
 
 
 def _polls(evidence: Evidence) -> str:
