@@ -33,7 +33,7 @@ def test_a_directory_is_measured_and_left_as_it_was(tmp_path: Path) -> None:
     check_schema(document, "calibrate.json")
     assert document["model"] == model.read_text("utf-8")
     assert document["held_out"]["runs"] >= 12
-    assert load(model).name == "target"
+    assert load(model).name == "target" and load(model).directory == str(target)
     assert load(model).bytes_per_s.write.value > 1e5
     # a disk's page cache fills pages itself
     assert not load(model).cache.whole_pages

@@ -24,7 +24,7 @@ from tailrace.bench import gridio
 from tailrace.predict.change import Change
 from tailrace.predict.methods import Way
 from tailrace.predict.model import load
-from tailrace.predict.whatif import Run
+from tailrace.predict.whatif import Prediction, Run
 
 from ..python.bench_runs import Bench, bench, built  # noqa: F401
 from ..python.test_report import check_schema
@@ -207,3 +207,29 @@ def test_what_rebuilding_misses_of_the_recorded_method_is_in_the_interval(
     monkeypatch.setattr(Run, "_missed_s", lambda *_: 0.0)
     low, high = run.predict(change).edges_s
     assert found.edges_s == pytest.approx((max(low - abs(missed_s), 0), high + abs(missed_s)))
+
+
+@pytest.mark.slow
+def test_calls_that_stay_cost_what_they_did_where_the_model_was_measured(
+    bench: Bench,  # noqa: F811
+    traces: Callable[[str, int, str], Traces],
+    tmp_path: Path,
+) -> None:
+    """The model says that nothing takes any time: what opening, closing and synchronising took is
+    what they take beyond it."""
+    run = Run(traces("roms", 2, "posix")["serial"], outputs=True)
+    model = load(written(tmp_path, toml()))
+
+    def found(directory: Path | None) -> Prediction:
+        where = directory and str(directory)
+        target = model.model_copy(update={"directory": where})
+        return run.predict(Change(target=target, way=Way("file-per-rank")))
+
+    own, elsewhere, plain = (found(each) for each in (bench.directory, tmp_path / "other", None))
+    assert own.predicted_s > plain.predicted_s == elsewhere.predicted_s
+    sentence = "calls that stay and move no data"
+    assert any(sentence in assumed for assumed in own.change.assumes)
+    assert not any(sentence in assumed for assumed in elsewhere.change.assumes)
+    # of a run by the same method nothing is taken but what the model says
+    moved = Change(target=model.model_copy(update={"directory": str(bench.directory)}))
+    assert run.predict(moved).predicted_s == run.predict(Change(target=model)).predicted_s

@@ -53,6 +53,14 @@ def test_a_model_that_is_written_is_read_again(tmp_path: Path) -> None:
     model = load(written(tmp_path, toml(open="{ value = 2e-3, low = 1e-3, high = 3e-3 }")))
     assert model.calls.open.low == 1e-3 and model.calls.close.high == 0
     assert load(written(tmp_path, text(model))) == model
+    measured = model.model_copy(update={"directory": '/scratch/a "b"'})
+    assert load(written(tmp_path, text(measured))) == measured
+
+
+def test_where_it_was_measured_is_an_absolute_path(tmp_path: Path) -> None:
+    relative = toml().replace("[calls]", 'directory = "scratch"\n[calls]')
+    with pytest.raises(TailraceError, match=r"4: .*directory: should be the absolute path"):
+        load(written(tmp_path, relative))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@
 //! file system they end at T_net and T_ideal of the replay crate, which shares no code with this
 //! one beyond what a rank is reduced to.
 
+mod beyond;
 mod building;
 mod by_file;
 mod extents;
@@ -17,6 +18,7 @@ mod matching;
 mod merged;
 mod methods;
 pub mod model;
+mod renamed;
 mod replay;
 mod servers;
 mod short;
@@ -24,11 +26,13 @@ pub mod simulate;
 mod staged;
 mod steps;
 
+pub use beyond::{Beyond, Kept};
 pub use files::{Moved, Overlapped, Scaled, Spared};
 pub use locks::{Granularity, Locks};
 pub use merged::{Merged, are_apart, write_by_itself};
 pub use methods::{Asked, Outputs, Rebuilt, Told};
 pub use model::{Modelled, Parameters, Rereads};
+pub use renamed::{Renamed, renamed};
 pub use replay::{FileSystem, Pace, RankTimes, Replayed, Together, replay, run_times, served};
 pub use servers::Servers;
 pub use staged::Staged;

@@ -146,6 +146,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add("EAGER_LIMIT_BYTES", Options::EAGER_LIMIT_BYTES)?;
     module.add_class::<calls::TraceCalls>()?;
+    module.add_class::<predict::CallsBeyond>()?;
     module.add_class::<predict::RunSteps>()?;
     module.add_function(wrap_pyfunction!(models::model_times, module)?)?;
     module.add_function(wrap_pyfunction!(models::model_ends, module)?)?;

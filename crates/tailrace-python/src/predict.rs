@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_predict::simulate::Network;
 use tailrace_predict::{
-    Asked, FileSystem, Merged, Modelled, Moved, Outputs, Overlapped, Pace, Scaled, Spared, Staged,
-    Steps,
+    Asked, Beyond, FileSystem, Kept, Merged, Modelled, Moved, Outputs, Overlapped, Pace, Rebuilt,
+    Renamed, Scaled, Spared, Staged, Steps,
 };
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
@@ -30,8 +30,14 @@ pub struct RunSteps {
     /// By rank: the node that it is on.
     nodes: Vec<u32>,
     files: Vec<FileEntry>,
+    /// By file of the trace: the one of which it is another name.
+    renamed: Vec<Option<u32>>,
     outputs: Option<Outputs>,
 }
+
+/// What the calls of a run took beyond what a model says of them.
+#[pyclass(module = "tailrace._engine", name = "Beyond", frozen)]
+pub(crate) struct CallsBeyond(Beyond);
 
 #[pymethods]
 impl RunSteps {
@@ -50,7 +56,8 @@ impl RunSteps {
             let (nodes, files) = (tailrace_predict::nodes(tables), tables.files.clone());
             let steps = tailrace_predict::steps(&*trace, options.eager_limit_bytes)?;
             let outputs = outputs.then(|| Outputs::of(&*trace, &steps)).transpose()?;
-            Ok(Self { steps, nodes, files, outputs })
+            let renamed = tailrace_predict::renamed(&files, &steps);
+            Ok(Self { steps, nodes, files, renamed, outputs })
         })
         .map_err(trace_error)
     }
@@ -152,8 +159,28 @@ impl RunSteps {
         told.set_item("bytes", rebuilt.told.bytes)?;
         told.set_item("unplaced_bytes", rebuilt.told.unplaced)?;
         told.set_item("apart_bytes", rebuilt.told.apart)?;
-        let (steps, files, nodes) = (rebuilt.steps, rebuilt.files, self.nodes.clone());
-        Ok(Some((Self { steps, nodes, files, outputs: None }, told)))
+        let Rebuilt { steps, files, .. } = rebuilt;
+        let (nodes, renamed) = (self.nodes.clone(), self.renamed.clone());
+        Ok(Some((Self { steps, nodes, files, renamed, outputs: None }, told)))
+    }
+
+    /// What the run's calls took beyond what `model` says, which is of the file system that they
+    /// were made on: those that move no data, on files below `directory`. `warm` is that of `replay`.
+    #[pyo3(signature = (model, directory, *, warm=false))]
+    fn beyond(
+        &self,
+        py: Python<'_>,
+        model: Bound<'_, PyDict>,
+        directory: PathBuf,
+        warm: bool,
+    ) -> PyResult<CallsBeyond> {
+        let parameters = parameters(&model)?;
+        let files = self.are_below(Some(&directory));
+        Ok(py.detach(|| {
+            let mut modelled = Modelled::new(&parameters, &self.nodes, warm);
+            let mut renamed = Renamed { under: &mut modelled, of: &self.renamed };
+            CallsBeyond(Beyond::of(&self.steps, &mut renamed, &files))
+        }))
     }
 
     /// Takes them so many times as slowly as measured (0: in no time): time outside of calls, what
@@ -161,7 +188,8 @@ impl RunSteps {
     /// that move bytes and all others. `model`: file calls take what a model says instead (see
     /// `model_times`), but only those on files below `directory`, where one is given; `warm`: its
     /// clients know all files when the run begins; every node has `ranks_per_node` ranks, in their
-    /// order, and not those that it had. `staged`: what is written to those files goes to the file
+    /// order, and not those that it had. `beyond`: those calls of the run take so many times what they
+    /// took beyond the model. `staged`: what is written to those files goes to the file
     /// system of this model first, and from there to where it goes. `spared`: calls of these kinds are not made, on
     /// the files of that path, or on all. `merged`: writes that follow one another are gathered up
     /// to so many bytes, which costs so many ns a byte, and saves for each write but the first of
@@ -170,8 +198,8 @@ impl RunSteps {
     ///
     /// Returns {"runtime_ns"} and by rank the list "useful_ns".
     #[pyo3(signature = (*, useful=1.0, network=1.0, mpi=1.0, bytes=1.0, others=1.0, model=None,
-                        directory=None, warm=false, ranks_per_node=None, staged=None, spared=None,
-                        merged=None, overlapped=None))]
+                        directory=None, warm=false, ranks_per_node=None, beyond=None, staged=None,
+                        spared=None, merged=None, overlapped=None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
     fn replay<'py>(
         &self,
@@ -185,6 +213,7 @@ impl RunSteps {
         directory: Option<PathBuf>,
         warm: bool,
         ranks_per_node: Option<NonZeroU32>,
+        beyond: Option<(Py<CallsBeyond>, f64)>,
         staged: Option<Bound<'py, PyDict>>,
         spared: Option<(Vec<String>, Option<PathBuf>)>,
         merged: Option<(u64, f64, f64)>,
@@ -199,12 +228,18 @@ impl RunSteps {
             let nodes = self.nodes_of(ranks_per_node);
             let mut scaled = Scaled { bytes, others };
             let mut modelled = target.as_ref().map(|p| Modelled::new(p, &nodes, warm));
-            let mut both;
+            let (mut named, mut both);
             let mut under: &mut dyn FileSystem = &mut scaled;
             if let Some(modelled) = &mut modelled {
                 let moves = self.are_below(directory.as_deref());
-                both = Moved { to: modelled, from: under, moves };
+                named = Renamed { under: modelled, of: &self.renamed };
+                both = Moved { to: &mut named, from: under, moves };
                 under = &mut both;
+            }
+            let mut kept;
+            if let Some((beyond, scale)) = &beyond {
+                kept = Kept::new(under, &beyond.get().0, &self.steps, *scale);
+                under = &mut kept;
             }
             let mut near = near.as_ref().map(|p| Modelled::new(p, &nodes, false));
             let mut by_way_of;

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from os.path import abspath
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
@@ -77,7 +78,9 @@ def main(wanted: Wanted, as_json: bool) -> None:
     with _place(wanted.directory) as place:
         program = several.find(wanted.ranks, wanted.mpiexec) if wanted.ranks else None
         answer = _answer(called, wanted, place, program)
-    written = text(answer.model)
+    # links are not followed: traces have the names that programs used
+    measured = {"directory": abspath(wanted.directory)}  # noqa: PTH100
+    written = text(answer.model.model_copy(update=measured))
     if wanted.output is not None:
         write_whole(wanted.output, written)
     if as_json:

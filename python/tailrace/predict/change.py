@@ -35,6 +35,8 @@ class Known(NamedTuple):
     # Whether writes are of sizes so different that what a write takes by itself can be told from
     # its bytes; None where nothing is written.
     tells_writes: bool | None = True
+    # Whether files lie where the target was measured, and only the method changes.
+    is_own: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,11 @@ class Change:
                 found.append("nothing else changes")
             if self.known.reads:
                 found += assumed_of_cache(self.target, self.cache)
+        if self.target is not None and self.known.is_own:
+            found.append(
+                f"{self.target.name} was measured where the run has its files: calls that stay and"
+                " move no data take as much longer, or less long, than it says as they did"
+            )
         if self.ranks_per_node is not None:
             found.append(
                 "ranks share nodes in their order, and the target's caches, links and locks by"

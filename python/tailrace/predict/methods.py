@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from tailrace import engine
 from tailrace.errors import TailraceError
 from tailrace.gathering import Edge
+from tailrace.predict.model import Model
 from tailrace.predict.network import BYTE_NS, LATENCY_NS
 from tailrace.units import chosen_bytes, seconds, to_seconds
 
@@ -157,6 +158,7 @@ class Outputs:
         self._latency_ns = _latency_ns(transfers_ns)
         self._known: dict[tuple[Way, Moving, Edge], tuple[Any, Told]] = {}
         self._made: dict[Moving, Any] = {}
+        self._beyond: dict[tuple[Model, Edge, bool], Any] = {}
 
     def by(self, way: Way, moving: Moving, edge: Edge = "value") -> tuple[Any, Told]:
         """The steps of the run with its outputs made that way. Raises NothingError."""
@@ -180,6 +182,14 @@ class Outputs:
             )
             self._made[moving] = found and found[0]
         return self._made[moving]
+
+    def beyond(self, target: Model, edge: Edge, warm: bool) -> Any:
+        """What the run's calls took beyond what a model says of the place where they were made."""
+        key = (target, edge, warm)
+        if key not in self._beyond:  # found twice by two threads it is the same
+            parameters, own = target.parameters(edge), target.directory
+            self._beyond[key] = self._steps.beyond(parameters, own, warm=warm)
+        return self._beyond[key]
 
     def _rebuilt(self, way: Way, moving: Moving, edge: Edge) -> tuple[Any, Told]:
         piece = way.piece or PIECE_BYTES[edge]

@@ -23,6 +23,7 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MOST_BYTES = 1 << 20
+MOST_PATH_BYTES = 4096
 # Of any number; its inverse is the least rate: products of a few of these are still numbers.
 MOST = 1e18
 MOST_SERVERS = 100_000
@@ -87,8 +88,20 @@ def _checked(name: str) -> str:
     return name
 
 
+# Of a model's parameters: what a file system that is faster does in less time.
+PER_CALL_OR_BYTE = (
+    "create", "attributes", "cached_read", "scattered_write", "synchronize_clean", "sent_write",
+    "sent_scattered_write", "lock_after_write", "arrival", "copy", "cached", "write", "read",
+    "metadata",
+)  # fmt: skip
 NOTHING = Quantity(value=0, low=0, high=0)
 AS_IT_SAYS = Quantity(value=1, low=1, high=1)
+
+
+def _absolute(path: str) -> str:
+    if not path.startswith("/") or "\0" in path or len(path) > MOST_PATH_BYTES:
+        raise ValueError("should be the absolute path of a directory")
+    return path
 
 
 class CallCosts(_Table):
@@ -229,11 +242,12 @@ class HeldOut(_Table):
 
 
 class Model(_Table):
-    """A file system. `source`: where its figures come from."""
+    """A file system. `source`: where its figures come from; `directory`: where it was measured."""
 
     version: Literal[1]
     name: Annotated[str, AfterValidator(_checked)]
     source: Annotated[str, Field(min_length=1, max_length=2000)]
+    directory: Annotated[str, AfterValidator(_absolute)] | None = None
     calls: CallCosts
     bytes_per_s: ByteRates
     cache: ClientCache
@@ -310,6 +324,16 @@ class Model(_Table):
         }
 
 
+def faster(model: dict[str, Any], factor: float) -> dict[str, Any]:
+    """Parameters of a file system that does everything in so many times less time."""
+    calls = {kind: cost / factor for kind, cost in model["calls"].items()}
+    locks = model["locks"]
+    if locks is not None:
+        locks = locks | {"hand_over": locks["hand_over"] / factor}
+    quicker = {name: model[name] / factor for name in PER_CALL_OR_BYTE}
+    return {**model, "calls": calls, "locks": locks, **quicker}
+
+
 def checked_name(name: str) -> str:
     """Raises TailraceError for what a model cannot be called."""
     if re.fullmatch(NAME, name) is None:
@@ -348,6 +372,7 @@ def text(model: Model) -> str:
         f"version = {model.version}",
         f'name = "{model.name}"',
         f"source = {_quoted(model.source)}",
+        *([f"directory = {_quoted(model.directory)}"] if model.directory is not None else []),
         "",
         "# What a call takes by itself, s; of reads and writes beyond their bytes. sent: what a",
         "# write takes on its way; scattered: it does not begin where the last one ended.",

@@ -22,6 +22,7 @@ from tailrace.gathering import COPY_NS_A_BYTE, EDGES, Edge, gathered
 from tailrace.names import printable
 from tailrace.predict.change import RUN_TO_RUN, Change, Described, Known
 from tailrace.predict.methods import Moving, NothingError, Outputs, Way
+from tailrace.predict.model import faster
 from tailrace.units import count, to_seconds
 from tailrace.usage import Cache
 
@@ -29,13 +30,6 @@ from tailrace.usage import Cache
 IDENTICAL = 0.01
 # A run that becomes longer or shorter by no more is as long as it was.
 NOTABLE = 0.01
-
-# Of a model's parameters: what a file system that is faster does in less time.
-PER_CALL_OR_BYTE = (
-    "create", "attributes", "cached_read", "scattered_write", "synchronize_clean", "sent_write",
-    "sent_scattered_write", "lock_after_write", "arrival", "copy", "cached", "write", "read",
-    "metadata",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -174,6 +168,7 @@ class Run:
             self._knows_files,
             self._steps.reads(change.directory) if change.target is not None else True,
             self._steps.tells_writes() if merges else True,
+            self._is_own(change),
         )
 
     def _missed_s(self, change: Change) -> float:
@@ -188,6 +183,13 @@ class Run:
             recorded, rebuilt = (self._replay(kept, steps=each) for each in (None, steps))
             self._missed_ns[kept] = recorded["runtime_ns"] - rebuilt["runtime_ns"]
         return to_seconds(self._missed_ns[kept])
+
+    def _is_own(self, change: Change) -> bool:
+        if change.way is None or change.target is None or change.target.directory is None:
+            return False
+        elsewhere = (change.stripes, change.ranks_per_node, change.stage)
+        own = Path(change.target.directory)
+        return all(each is None for each in elsewhere) and self.has_files_in(own)
 
     def ranked(self, changes: Iterable[Change]) -> list[Prediction]:
         """The predictions, the largest gain first."""
@@ -237,11 +239,13 @@ class Run:
             target = change.target
             if change.stripes is not None:
                 target = target.striped(change.stripes)
-            taken["model"] = _faster(target.parameters(edge), change.io)
+            taken["model"] = faster(target.parameters(edge), change.io)
             taken["warm"] = is_warm(change.cache, edge)
             taken["ranks_per_node"] = change.ranks_per_node
+            if change.known.is_own:
+                taken["beyond"] = (self._outputs.beyond(target, edge, taken["warm"]), io)
         if change.stage is not None and files:
-            taken["staged"] = _faster(change.stage.parameters(edge), change.io)
+            taken["staged"] = faster(change.stage.parameters(edge), change.io)
         taken["directory"] = change.directory
         if change.merge is not None and files:
             taken["merged"] = gathered(self._steps, change.merge, edge)
@@ -291,15 +295,6 @@ def is_warm(cache: Cache | None, edge: Edge) -> bool:
 
 def cores() -> int:
     return len(os.sched_getaffinity(0))
-
-
-def _faster(model: dict[str, Any], factor: float) -> dict[str, Any]:
-    calls = {kind: cost / factor for kind, cost in model["calls"].items()}
-    locks = model["locks"]
-    if locks is not None:
-        locks = locks | {"hand_over": locks["hand_over"] / factor}
-    faster = {name: model[name] / factor for name in PER_CALL_OR_BYTE}
-    return {**model, "calls": calls, "locks": locks, **faster}
 
 
 def left_to_gain(efficiency: dict[str, float]) -> str:

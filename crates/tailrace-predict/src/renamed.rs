@@ -1,0 +1,183 @@
+//! Files under another name: programs write a file under a name of its own until it is whole, and
+//! then rename it. What clients know of it, and what is on its way, goes with it; which name it got
+//! is not in the trace.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use tailrace_replay::Access;
+use tailrace_replay::program::FileCall;
+use tailrace_trace::tables::FileEntry;
+
+use crate::replay::FileSystem;
+use crate::steps::Steps;
+
+/// When the run first opened a file or did more with it, whether it wrote it, and when it may have
+/// renamed it.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    first: Option<i64>,
+    is_written: bool,
+    renamed: Option<i64>,
+}
+
+/// By file: the one of which it is another name. It is not written itself, comes into use when the
+/// other may have been renamed, and lies beside it, with a part of its name.
+pub fn renamed(files: &[FileEntry], steps: &Steps) -> Vec<Option<u32>> {
+    let uses = uses(files.len(), steps);
+    let mut beside: BTreeMap<Option<&Path>, Vec<u32>> = BTreeMap::new();
+    for (file, number) in files.iter().zip(0..) {
+        if uses[number as usize].is_written && uses[number as usize].renamed.is_some() {
+            beside.entry(path(file).parent()).or_default().push(number);
+        }
+    }
+    let before = |(file, own): (&FileEntry, &Use)| {
+        let first = own.first.filter(|_| !own.is_written)?;
+        let was = |other: &&u32| {
+            uses[**other as usize].renamed.is_some_and(|renamed| renamed <= first)
+                && is_part(name(file), name(&files[**other as usize]))
+        };
+        beside.get(&path(file).parent())?.iter().find(was).copied()
+    };
+    files.iter().zip(&uses).map(before).collect()
+}
+
+fn uses(files: usize, steps: &Steps) -> Vec<Use> {
+    let mut uses = vec![Use::default(); files];
+    for call in steps.calls() {
+        let known = &mut uses[call.file as usize];
+        let earliest = |known: Option<i64>| Some(known.map_or(call.begin, |at| at.min(call.begin)));
+        match call.access {
+            // whether it is there is asked of a file that is yet to be, and an old one is removed
+            Access::LookUp => continue,
+            Access::Other if call.drops().is_none() => {
+                known.renamed = earliest(known.renamed);
+                continue;
+            }
+            Access::Write => known.is_written = true,
+            _ => {}
+        }
+        known.first = earliest(known.first);
+    }
+    uses
+}
+
+fn path(file: &FileEntry) -> &Path {
+    Path::new(OsStr::from_bytes(&file.path))
+}
+
+fn name(file: &FileEntry) -> &[u8] {
+    path(file).file_name().map_or(&[], OsStr::as_bytes)
+}
+
+/// Whether the other name has something before it or behind it, which is set off: `out.1` is no part
+/// of `out.10`.
+fn is_part(name: &[u8], other: &[u8]) -> bool {
+    let behind = other.strip_prefix(name).and_then(|rest| rest.first());
+    let before = other.strip_suffix(name).and_then(|rest| rest.last());
+    !name.is_empty() && [behind, before].into_iter().flatten().any(|c| !c.is_ascii_alphanumeric())
+}
+
+/// Another's files, of which some are others under a new name.
+pub struct Renamed<'a> {
+    pub under: &'a mut dyn FileSystem,
+    /// By file: which one it is.
+    pub of: &'a [Option<u32>],
+}
+
+impl FileSystem for Renamed<'_> {
+    fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
+        let file = self.of.get(call.file as usize).copied().flatten().unwrap_or(call.file);
+        self.under.end(rank, begin, &FileCall { file, ..*call })
+    }
+
+    fn rest(&mut self, rank: u32, now: i64) -> i64 {
+        self.under.rest(rank, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_replay::program::Naming;
+
+    use super::*;
+    use crate::steps::RankSteps;
+
+    fn run(calls: &[(Access, u32, i64)]) -> Steps {
+        let call = |(access, file, begin): &(Access, u32, i64)| FileCall {
+            begin: *begin,
+            end: begin + 1,
+            access: *access,
+            file: *file,
+            naming: Naming::Stays,
+            bytes: 1,
+            offset: None,
+        };
+        let calls = calls.iter().map(call).collect();
+        let ranks = vec![RankSteps { calls, ..RankSteps::default() }];
+        Steps { ranks, ..Steps::default() }
+    }
+
+    fn found(names: &[&str], calls: &[(Access, u32, i64)]) -> Vec<Option<u32>> {
+        let file = |path: &&str| FileEntry { path: (*path).into(), opaque: false };
+        renamed(&names.iter().map(file).collect::<Vec<_>>(), &run(calls))
+    }
+
+    const WRITTEN_AND_RENAMED: [(Access, u32, i64); 2] =
+        [(Access::Write, 0, 10), (Access::Other, 0, 20)];
+
+    #[test]
+    fn a_file_that_was_written_under_a_longer_name_is_that_one() {
+        let then = |call| [WRITTEN_AND_RENAMED.as_slice(), &[call]].concat();
+        let open = then((Access::Open, 1, 30));
+        let of = |one, other| found(&[one, other], &open)[1];
+        assert_eq!(of("/a/out.nc.partial", "/a/out.nc"), Some(0));
+        assert_eq!(of("/a/.tmp-out.nc", "/a/out.nc"), Some(0));
+        // elsewhere, a number that goes on, and no part of it
+        assert_eq!(of("/b/out.nc.partial", "/a/out.nc"), None);
+        assert_eq!(of("/a/out.10", "/a/out.1"), None);
+        assert_eq!(of("/a/out.nc.partial", "/a/in.nc"), None);
+        let names = ["/a/out.nc.partial", "/a/out.nc"];
+        // that it was asked for or removed before says nothing
+        for access in [Access::LookUp, Access::Other] {
+            let asked = [&[(access, 1, 5)], open.as_slice()].concat();
+            assert_eq!(found(&names, &asked)[1], Some(0));
+        }
+        // it was there before, or it is written itself
+        assert_eq!(found(&names, &then((Access::Open, 1, 5)))[1], None);
+        assert_eq!(found(&names, &then((Access::Write, 1, 30)))[1], None);
+        // nothing renamed the other
+        assert_eq!(found(&names, &[(Access::Write, 0, 10), (Access::Open, 1, 30)])[1], None);
+    }
+
+    /// Files by number, of which each is dirty until it is synchronised, for 100 ns.
+    #[derive(Default)]
+    struct Dirty(Vec<u32>);
+
+    impl FileSystem for Dirty {
+        fn end(&mut self, _rank: u32, begin: i64, call: &FileCall) -> i64 {
+            match call.access {
+                Access::Write => self.0.push(call.file),
+                Access::Synchronize if self.0.contains(&call.file) => return begin + 100,
+                _ => {}
+            }
+            begin + 1
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_still_to_be_synchronised_under_the_new_name() {
+        let mut dirty = Dirty::default();
+        let mut files = Renamed { under: &mut dirty, of: &[None, Some(0)] };
+        let naming = Naming::Stays;
+        let call = |access, file| {
+            let (begin, end, bytes, offset) = (0, 1, 1, None);
+            FileCall { begin, end, access, naming, file, bytes, offset }
+        };
+        files.end(0, 0, &call(Access::Write, 0));
+        assert_eq!(files.end(0, 10, &call(Access::Synchronize, 1)), 110);
+        assert_eq!(files.end(0, 10, &call(Access::Synchronize, 2)), 11);
+    }
+}

@@ -1,0 +1,75 @@
+//! What calls that stay take by another method, on the file system that the run used, by arithmetic.
+
+#[path = "../../tailrace-replay/tests/common/mod.rs"]
+mod common;
+
+use common::Case;
+use tailrace_predict::simulate::{Method, Network};
+use tailrace_predict::{Asked, Beyond, FileSystem, Kept, Outputs, Pace, replay, steps};
+use tailrace_replay::program::FileCall;
+
+/// A nanosecond a byte, 100 for all else, and nobody is in anybody's way.
+struct Plain;
+
+impl FileSystem for Plain {
+    fn end(&mut self, _rank: u32, begin: i64, call: &FileCall) -> i64 {
+        begin + if call.access.direction().is_some() { call.bytes as i64 } else { 100 }
+    }
+}
+
+/// Rank 1 sends 1000 bytes at 500, and rank 0 writes them behind 1000 of its own from 600 on.
+fn serial(write_end: i64, close_end: i64) -> String {
+    format!(
+        "ranks 2
+runtime 3000
+0 0 100 open
+0 500 600 receive from=1 bytes=1000
+0 600 {write_end} write bytes=2000 distance=0
+0 {write_end} {close_end} close
+0 3000 3000 finalize
+1 500 550 send to=0 bytes=1000
+1 550 3000 finalize
+"
+    )
+}
+
+/// When each rank ends that writes its own part, where calls that stay take so many times what they
+/// took beyond the model.
+fn ends(text: &str, own: bool, scale: f64) -> Vec<i64> {
+    let case = Case::parse(text);
+    let steps = steps(&case.trace, 1000).unwrap();
+    let outputs = Outputs::of(&case.trace, &steps).unwrap();
+    let network = Network { latency: 10., byte: 0.1, eager_limit_bytes: 1000 };
+    let method = Some(Method::FilePerRank);
+    let asked = Asked { method, aggregators: None, network, piece_bytes: i64::MAX };
+    let files = &case.trace.tables.files;
+    let rebuilt = outputs.by(&asked, &steps, &[0, 0], files, &vec![true; files.len()]).unwrap();
+    let beyond = Beyond::of(&steps, &mut Plain, &vec![own; files.len()]);
+    let mut plain = Plain;
+    let mut kept = Kept::new(&mut plain, &beyond, &rebuilt.steps, scale);
+    let replayed = replay(&rebuilt.steps, Pace::AS_MEASURED, &mut kept);
+    replayed.ranks.iter().map(|rank| rank.end).collect()
+}
+
+#[test]
+fn a_call_that_stays_takes_as_much_beyond_the_model_as_it_did() {
+    // Closing took 400, where the model says 100, and all else what it says. Rank 0 writes 1000
+    // bytes from 500 and closes for 400. Rank 1, which did neither, opens, writes and closes.
+    let text = serial(2600, 3000);
+    assert_eq!(ends(&text, true, 1.), [500 + 1000 + 400, 500 + 100 + 1000 + 100]);
+    // a third of it where all is three times as fast
+    assert_eq!(ends(&text, true, 1. / 3.), [500 + 1000 + 200, 1700]);
+    // nothing is known of it on another file system
+    assert_eq!(ends(&text, false, 1.), [500 + 1000 + 100, 1700]);
+}
+
+#[test]
+fn what_other_calls_took_less_for_is_not_counted_twice() {
+    // The write took 1850 of the 2000 that the model says, and closing 400 where it says 100: both
+    // together 150 more, which is all that stays with closing. Rank 0 then computes for 150.
+    let text = serial(2450, 2850);
+    assert_eq!(ends(&text, true, 1.)[0], 500 + 1000 + 250 + 150);
+    // together they took less than the model says: closing takes what it says
+    let text = serial(2200, 2500);
+    assert_eq!(ends(&text, true, 1.)[0], 500 + 1000 + 100 + 500);
+}
