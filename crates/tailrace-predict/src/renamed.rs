@@ -2,11 +2,11 @@
 //! then rename it. What clients know of it, and what is on its way, goes with it; which name it got
 //! is not in the trace.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 use tailrace_trace::tables::FileEntry;
@@ -24,24 +24,53 @@ struct Use {
 }
 
 /// By file: the one of which it is another name. It is not written itself, comes into use when the
-/// other may have been renamed, and lies beside it, with a part of its name.
+/// other, or a directory that it is in, may have been renamed, and its path is the same but for a
+/// part of one name.
 pub fn renamed(files: &[FileEntry], steps: &Steps) -> Vec<Option<u32>> {
     let uses = uses(files.len(), steps);
-    let mut beside: BTreeMap<Option<&Path>, Vec<u32>> = BTreeMap::new();
-    for (file, number) in files.iter().zip(0..) {
-        if uses[number as usize].is_written && uses[number as usize].renamed.is_some() {
-            beside.entry(path(file).parent()).or_default().push(number);
+    let moments =
+        files.iter().zip(&uses).filter_map(|(file, own)| Some((path(file), own.renamed?)));
+    let moments: HashMap<&Path, i64> = moments.collect();
+    let mut known: HashMap<PathBuf, Before> = HashMap::new();
+    for ((file, own), number) in files.iter().zip(&uses).zip(0..) {
+        for prefix in path(file).ancestors().filter(|_| own.is_written) {
+            let Some(at) = moments.get(prefix) else { continue };
+            for (name, rest) in names(prefix, path(file)) {
+                let before = Before { at: *at, rest, file: number };
+                let found = known.entry(name).or_insert(before);
+                *found = (*found).min(before);
+            }
         }
     }
     let before = |(file, own): (&FileEntry, &Use)| {
         let first = own.first.filter(|_| !own.is_written)?;
-        let was = |other: &&u32| {
-            uses[**other as usize].renamed.is_some_and(|renamed| renamed <= first)
-                && is_part(name(file), name(&files[**other as usize]))
-        };
-        beside.get(&path(file).parent())?.iter().find(was).copied()
+        known.get(path(file)).filter(|before| before.at <= first).map(|before| before.file)
     };
     files.iter().zip(&uses).map(before).collect()
+}
+
+/// A file that had another name: how much of that is gone, when it was renamed, and which it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Before {
+    rest: usize,
+    at: i64,
+    file: u32,
+}
+
+/// What the file may be called afterwards, and how much is gone, where what is at `prefix` loses
+/// what is set off before or behind its name: `out.10` does not become `out.1`.
+fn names<'a>(prefix: &'a Path, file: &'a Path) -> impl Iterator<Item = (PathBuf, usize)> + use<'a> {
+    let old = prefix.file_name().map_or(&[][..], OsStr::as_bytes);
+    let behind = file.strip_prefix(prefix).unwrap_or(Path::new(""));
+    let set_off = (0..old.len()).filter(|place| !old[*place].is_ascii_alphanumeric());
+    let shorter = set_off.flat_map(|place| [&old[..place], &old[place + 1..]]);
+    shorter.filter(|name| !name.is_empty()).map(move |name| {
+        let mut path = prefix.with_file_name(OsStr::from_bytes(name));
+        if !behind.as_os_str().is_empty() {
+            path.push(behind);
+        }
+        (path, old.len() - name.len())
+    })
 }
 
 fn uses(files: usize, steps: &Steps) -> Vec<Use> {
@@ -66,18 +95,6 @@ fn uses(files: usize, steps: &Steps) -> Vec<Use> {
 
 fn path(file: &FileEntry) -> &Path {
     Path::new(OsStr::from_bytes(&file.path))
-}
-
-fn name(file: &FileEntry) -> &[u8] {
-    path(file).file_name().map_or(&[], OsStr::as_bytes)
-}
-
-/// Whether the other name has something before it or behind it, which is set off: `out.1` is no part
-/// of `out.10`.
-fn is_part(name: &[u8], other: &[u8]) -> bool {
-    let behind = other.strip_prefix(name).and_then(|rest| rest.first());
-    let before = other.strip_suffix(name).and_then(|rest| rest.last());
-    !name.is_empty() && [behind, before].into_iter().flatten().any(|c| !c.is_ascii_alphanumeric())
 }
 
 /// Another's files, of which some are others under a new name.
@@ -135,6 +152,18 @@ mod tests {
         let of = |one, other| found(&[one, other], &open)[1];
         assert_eq!(of("/a/out.nc.partial", "/a/out.nc"), Some(0));
         assert_eq!(of("/a/.tmp-out.nc", "/a/out.nc"), Some(0));
+        // a file in a directory that was renamed
+        let names = ["/a/out.partial/7", "/a/out/7", "/a/out.partial", "/b/out/7", "/a/out/8"];
+        let moved = [(Access::Write, 0, 10), (Access::Other, 2, 20), (Access::Open, 1, 30)];
+        let both = [moved.as_slice(), &[(Access::Open, 3, 30), (Access::Open, 4, 30)]].concat();
+        assert_eq!(found(&names, &both), [None, Some(0), None, None, None]);
+        // of several the one that loses least
+        let names = ["/a/out.nc.old.tmp", "/a/out.nc", "/a/out.nc.tmp"];
+        let two = [(Access::Write, 2, 10), (Access::Other, 2, 20)];
+        assert_eq!(
+            found(&names, &[then((Access::Open, 1, 30)), two.to_vec()].concat())[1],
+            Some(2)
+        );
         // elsewhere, a number that goes on, and no part of it
         assert_eq!(of("/b/out.nc.partial", "/a/out.nc"), None);
         assert_eq!(of("/a/out.10", "/a/out.1"), None);
