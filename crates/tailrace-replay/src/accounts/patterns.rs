@@ -358,16 +358,14 @@ impl Patterns {
 mod tests {
     use super::*;
 
+    fn stays(distance: Option<i64>, bytes: u64, way: usize) -> Use {
+        Use { track: 0, distance, bytes, way: Some(way), turn: Turn::Stays }
+    }
+
     fn track(calls: &[(i64, u64)]) -> Pattern {
         let mut track = Track::default();
         for (offset, bytes) in calls {
-            let distance = Some(offset - track.reached);
-            track.follow(
-                &Use { track: 0, distance, bytes: *bytes, way: Some(0), turn: Turn::Stays },
-                1,
-                5,
-                true,
-            );
+            track.follow(&stays(Some(offset - track.reached), *bytes, 0), 1, 5, true);
         }
         track.patterns[0]
     }
@@ -390,40 +388,22 @@ mod tests {
     #[test]
     fn a_call_of_no_bytes_or_at_no_known_offset_reaches_nothing() {
         let mut track = Track::default();
-        track.follow(
-            &Use { track: 0, distance: None, bytes: 100, way: Some(1), turn: Turn::Stays },
-            1,
-            1,
-            true,
-        );
-        track.follow(
-            &Use { track: 0, distance: Some(50), bytes: 0, way: Some(1), turn: Turn::Stays },
-            1,
-            1,
-            true,
-        );
+        track.follow(&stays(None, 100, 1), 1, 1, true);
+        track.follow(&stays(Some(50), 0, 1), 1, 1, true);
         let [_, writes] = track.patterns;
-        assert_eq!(
-            (writes.reach(), writes.consecutive, writes.nowhere, writes.small),
-            (None, 0, 1, 2)
-        );
+        let found = (writes.reach(), writes.consecutive, writes.nowhere, writes.small);
+        assert_eq!(found, (None, 0, 1, 2));
     }
 
     #[test]
     fn calls_of_a_run_are_as_if_one_by_one() {
         for (distance, bytes) in [(0, 8), (-100, 8), (4096, 4096), (-4096, 100), (7, 0), (-8, 8)] {
             for far in [0, i64::MAX - 1000, i64::MIN] {
-                let call = Use {
-                    track: 0,
-                    distance: Some(distance),
-                    bytes,
-                    way: Some(0),
-                    turn: Turn::Stays,
-                };
+                let call = stays(Some(distance), bytes, 0);
                 let start = Track { reached: far, ..Track::default() };
                 let (mut run, mut single) = (start, start);
                 run.follow(&call, 1000, 3000, true);
-                (0..1000).for_each(|_| single.follow(&call, 1, 3, true));
+                (0..1000).for_each(|_| single.follow_single(&call, 3));
                 assert_eq!(run, single);
             }
         }
@@ -486,7 +466,7 @@ mod tests {
             descriptor: Descriptor { place: Some(5000), appends: false, open: 1 },
             ..Track::default()
         };
-        let call = Use { track: 0, distance: None, bytes: 100, way: Some(0), turn: Turn::GoesOn };
+        let call = Use { turn: Turn::GoesOn, ..stays(None, 100, 0) };
         let (mut run, mut single) = (start, start);
         run.follow(&call, 1000, 3000, true);
         (0..1000).for_each(|_| single.follow(&call, 1, 3, true));
