@@ -72,15 +72,30 @@ def print_report(report: dict[str, Any], name: str, out: Console | None = None) 
 
 
 def summary(report: dict[str, Any], name: str) -> RenderableType:
-    parts = (("useful", "useful_s"), ("I/O", "io_s"), ("MPI", "mpi_s"))
-    spent = ", ".join(f"{label} {seconds(report[key]['mean'])}" for label, key in parts)
-    if unknown := sum(rank["unknown_s"] for rank in report["per_rank"]):
-        spent += f" ({seconds(unknown / report['ranks'])} of it not known)"
+    spent = _spent(report)
     run_time = f"run time {seconds(report['runtime_s'])}"
     if report["ranks"] == 1:
         return Text(f"{name}: {run_time}: {spent}")
     ranks = count(report["ranks"], "rank")
-    return Text(f"{name}: {ranks}, {run_time}; a rank spends {spent} on average")
+    return Text(f"{name}: {ranks}, {run_time}; on average a rank spends {spent}")
+
+
+def _spent(report: dict[str, Any]) -> str:
+    """`1.94 s outside MPI and file calls (useful), 91.8 ms in files and 6.42 s in MPI, 7.45 s of
+    all that waiting for a processor`: what is no time at all is left out."""
+    mpi = report["meta"].get("mpi") or report["mpi_s"]["mean"]
+    outside = "outside MPI and file calls" if mpi else "outside file calls"
+    parts = ((f"{outside} (useful)", "useful_s"), ("in files", "io_s"), ("in MPI", "mpi_s"))
+    times = [(seconds(report[key]["mean"]), where) for where, key in parts if report[key]["mean"]]
+    *most, last = [" ".join(part) for part in times] or ["no time"]
+    spent = f"{', '.join(most)} and {last}" if most else last
+    ranks = report["per_rank"]
+    if unknown := sum(rank["unknown_s"] for rank in ranks):
+        spent += f" ({seconds(unknown / report['ranks'])} of it not known)"
+    waits = [sum(known.values()) for rank in ranks if (known := rank["processor_wait_s"])]
+    if (report["processors"] or {}).get("efficiency"):
+        spent += f", {seconds(sum(waits) / len(waits))} of all that waiting for a processor"
+    return spent
 
 
 def verdict(report: dict[str, Any]) -> RenderableType | None:
