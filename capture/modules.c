@@ -19,21 +19,7 @@ enum {
 static const char maps[] = "/proc/self/maps";
 atomic_uint modules_changes;
 
-struct mapping {
-    uintptr_t low, high;
-    uint64_t offset, device, inode;
-    bool readable, executable;
-    const char *name;
-};
-
 /* --- One mapping at a time --- */
-
-/* The kernel's struct procmap_query. */
-struct query {
-    uint64_t bytes, how, address, low, high, flags, page_bytes, offset, inode;
-    uint32_t major, minor, name_bytes, build_id_bytes;
-    uint64_t name, build_id;
-};
 
 #ifndef ASKS_EACH /* a test asks in one way only */
 #define ASKS_EACH 1
@@ -41,28 +27,31 @@ struct query {
 #define PROCMAP_QUERY 0xc0686611
 enum { QUERY_READABLE = 1, QUERY_EXECUTABLE = 4 };
 
-/* The mapping that holds the address, its name in `line` if there is one to take it; 0, or a
- * negative errno. */
-static int ask(int file, uintptr_t address, struct mapping *mapping, char *line)
+/* The mapping that holds the address, with its name if that is wanted; 0, or a negative errno. */
+static __attribute__((noinline)) long ask(struct modules *modules, int file, uintptr_t address,
+                                          struct mapping *mapping, bool named)
 {
-    struct query query = {.bytes = sizeof query,
-                          .address = address,
-                          .name_bytes = line ? MAPS_LINE : 0,
-                          .name = (uintptr_t)line};
-    if (line)
-        line[0] = 0;
-    long error = system_call(SYS_ioctl, file, PROCMAP_QUERY, (long)&query, 0, 0, 0);
-    if (error == -ENAMETOOLONG)
-        return ask(file, address, mapping, NULL);
-    *mapping = (struct mapping){.low = (uintptr_t)query.low,
-                                .high = (uintptr_t)query.high,
-                                .offset = query.offset,
-                                .device = (uint64_t)query.major << 32 | query.minor,
-                                .inode = query.inode,
-                                .readable = query.flags & QUERY_READABLE,
-                                .executable = query.flags & QUERY_EXECUTABLE,
-                                .name = line ? line : ""};
-    return (int)error;
+    struct query *query = &modules->query;
+    memset(query, 0, sizeof *query);
+    query->bytes = sizeof *query;
+    query->address = address;
+    query->name_bytes = named ? MAPS_LINE : 0;
+    query->name = named ? (uintptr_t)modules->line : 0;
+    modules->line[0] = 0;
+    long error = system_call(SYS_ioctl, file, PROCMAP_QUERY, (long)query, 0, 0, 0);
+    if (error == -ENAMETOOLONG) {
+        query->name = query->name_bytes = 0;
+        error = system_call(SYS_ioctl, file, PROCMAP_QUERY, (long)query, 0, 0, 0);
+    }
+    mapping->low = (uintptr_t)query->low;
+    mapping->high = (uintptr_t)query->high;
+    mapping->offset = query->offset;
+    mapping->device = (uint64_t)query->major << 32 | query->minor;
+    mapping->inode = query->inode;
+    mapping->readable = query->flags & QUERY_READABLE;
+    mapping->executable = query->flags & QUERY_EXECUTABLE;
+    mapping->name = modules->line;
+    return error;
 }
 
 /* --- All of them, as text --- */
@@ -224,13 +213,13 @@ static void read_all(struct modules *modules, int file, uintptr_t address)
 }
 
 /* Whether the file's code is still mapped where it was. */
-static bool still_there(const struct modules *modules, int file, const struct region *region)
+static bool still_there(struct modules *modules, int file, const struct region *region)
 {
-    struct mapping mapping;
+    const struct mapping *now = &modules->asked;
     const struct module *module = &modules->modules[region->module];
-    return !ask(file, region->low, &mapping, NULL) && mapping.executable &&
-           mapping.low == region->low && mapping.high == region->high &&
-           (!region->module || same_file(module, &mapping));
+    return !ask(modules, file, region->low, &modules->asked, false) && now->executable &&
+           now->low == region->low && now->high == region->high &&
+           (!region->module || same_file(module, now));
 }
 
 static void drop_closed(struct modules *modules, int file)
@@ -246,11 +235,10 @@ static void drop_closed(struct modules *modules, int file)
 
 static bool find_stack(struct modules *modules, int file, uintptr_t address)
 {
-    struct mapping mapping;
-    if (ask(file, address, &mapping, NULL))
+    if (ask(modules, file, address, &modules->asked, false))
         return false;
-    modules->stack_low = mapping.low;
-    modules->stack_high = mapping.high;
+    modules->stack_low = modules->asked.low;
+    modules->stack_high = modules->asked.high;
     return true;
 }
 
@@ -269,31 +257,31 @@ void modules_read(struct modules *modules, uintptr_t address)
     system_close(file);
 }
 
-/* The mapping of the file's first bytes, of which this one is a later part; false where it has
- * none. */
-static bool find_first(struct modules *modules, int file, const struct mapping *mapping,
-                       struct mapping *first)
+/* To the mapping of the first bytes of the file that was asked about, whose code is a later part;
+ * false where it has none. */
+static bool find_first(struct modules *modules, int file)
 {
-    *first = *mapping;
+    const struct mapping *asked = &modules->asked;
+    struct mapping *first = &modules->first;
+    *first = *asked;
     for (int i = 0; i < PIECES_MAX && (first->offset || !first->readable); i++)
-        if (ask(file, first->low - 1, first, modules->line) || first->inode != mapping->inode ||
-            first->device != mapping->device)
+        if (ask(modules, file, first->low - 1, first, true) || first->inode != asked->inode ||
+            first->device != asked->device)
             return false;
-    return mapping->inode && !first->offset && first->readable;
+    return asked->inode && !first->offset && first->readable;
 }
 
 /* Code that was not known is asked about, where that is possible. */
 static __attribute__((noinline)) const struct region *ask_region(struct modules *modules,
                                                                  uintptr_t address)
 {
-    struct mapping mapping, first;
     const struct region *region = NULL;
     int file = system_open(maps, O_RDONLY | O_CLOEXEC, 0);
     if (file < 0)
         return NULL;
-    if (!ask(file, address, &mapping, modules->line) && mapping.executable) {
-        bool of_file = find_first(modules, file, &mapping, &first);
-        region = add_region(modules, &mapping, of_file ? module_at(modules, &first) : 0);
+    if (!ask(modules, file, address, &modules->asked, true) && modules->asked.executable) {
+        uint32_t module = find_first(modules, file) ? module_at(modules, &modules->first) : 0;
+        region = add_region(modules, &modules->asked, module);
     }
     system_close(file);
     return region;

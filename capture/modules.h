@@ -44,6 +44,20 @@ struct region {
     uint32_t module;
 };
 
+struct mapping {
+    uintptr_t low, high;
+    uint64_t offset, device, inode;
+    bool readable, executable;
+    const char *name;
+};
+
+/* The kernel's struct procmap_query. */
+struct query {
+    uint64_t bytes, how, address, low, high, flags, page_bytes, offset, inode;
+    uint32_t major, minor, name_bytes, build_id_bytes;
+    uint64_t name, build_id;
+};
+
 enum asking { ASKING_UNTRIED, ASKING_EACH, ASKING_ALL };
 
 struct modules {
@@ -56,7 +70,10 @@ struct modules {
     struct module modules[MODULES_MAX]; /* the first is none */
     struct region regions[REGIONS_MAX]; /* in order */
     char names[MODULE_NAMES_BYTES];
+    /* What would take too much of the program's stack. */
     char buffer[MAPS_BUFFER], line[MAPS_LINE];
+    struct query query;
+    struct mapping asked, first;
 };
 
 /* When the program starts: what is loaded now stays. */
