@@ -105,8 +105,9 @@ class Asked:
 
 
 class Waits(NamedTuple):
-    """What ranks waited for a processor, their mean, s: beside other work most of a short run. What
-    a model says of calls has none of it, so that all run times here are without it."""
+    """What a program of one process waited for a processor, s: beside other work most of a short
+    run. What a model says of calls has none of it, so that its run times here are without it. Of
+    several ranks one waits while another does, so that theirs are as they are."""
 
     all_s: float
     beside_files_s: float
@@ -114,9 +115,9 @@ class Waits(NamedTuple):
     @staticmethod
     def of(trace: Path) -> Waits:
         found = processors_of(tailrace.open(trace).columns)
-        if found is None:
+        if found is None or found.ranks > 1:
             return Waits(0.0, 0.0)
-        by_state = [to_seconds(found.waited_in(state)) / found.ranks for state in STATES]
+        by_state = [to_seconds(found.waited_in(state)) for state in STATES]
         return Waits(sum(by_state), sum(by_state) - by_state[STATES.index("io")])
 
 
