@@ -20,6 +20,7 @@ from tailrace.calibration.quantities import ENDLESS
 from tailrace.calibration.room import written_per_s
 from tailrace.calibration.waiting import BEHIND, UNUSUAL, USUAL, behind_writes
 from tailrace.errors import TailraceError
+from tailrace.predict.conformance import broken_promises
 from tailrace.units import to_seconds
 
 CALL_S, SMALL_READ_S = 1e-6, 2e-6
@@ -107,6 +108,15 @@ def test_calls_wait_for_what_is_on_its_way() -> None:
     kept = {"under_way": 2.0 * MIB, "under_way_of_two": 2.0 * MIB, "copy_rate": COPY_OUT}
     cache = fitted(**kept, look_up_dirty=0.021, read_behind=0.021).model.cache
     assert (cache.drains, cache.end_drains, cache.behind_writes) == (("look_up",), False, ("read",))
+
+
+def test_what_is_fitted_keeps_what_every_model_promises() -> None:
+    """Of a small read that takes less than its bytes at the rate of long ones nothing is left; one
+    from memory takes more than that."""
+    small = {"read_call": 10e-6, "cached_read": 4e-6, "cached_read_after": 4e-6}
+    model = fitted(**small, read_rate=RATE, copy_out_rate=10 * COPY_OUT).model
+    assert model.cache.rereads == "always"
+    assert broken_promises(model) == []
 
 
 def test_making_a_file_is_told_from_opening_it() -> None:

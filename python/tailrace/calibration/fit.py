@@ -10,7 +10,7 @@ import numpy as np
 from tailrace.calibration.bucket import bucket
 from tailrace.calibration.locking import are_told, lock_after_write
 from tailrace.calibration.probe import MIB, SMALL, Samples, Sizes
-from tailrace.calibration.quantities import ENDLESS, quantity, rate
+from tailrace.calibration.quantities import ENDLESS, at_least, quantity, rate
 from tailrace.calibration.room import rates_of_waiting_writes, under_way
 from tailrace.calibration.waiting import USUAL
 from tailrace.predict.model import (
@@ -104,9 +104,11 @@ class Fit:
         )
 
     def _calls(self, cache: ClientCache) -> CallCosts:
+        cached_read = self._beyond_bytes("cached_read", "copy_out_rate")
         return CallCosts(
-            read=self._alone("read_call", "read_rate"),
-            cached_read=self._beyond_bytes("cached_read", "copy_out_rate"),
+            # however fast long reads make its bytes look, it takes what one from memory takes
+            read=at_least(self._alone("read_call", "read_rate"), cached_read),
+            cached_read=cached_read,
             write=self._beyond_bytes("small_write", "copy_rate"),
             scattered_write=self._more("scattered_write", "small_write"),
             sent_write=self._beyond_bytes("small_sent", "write_rate"),

@@ -21,6 +21,14 @@ def quantity(values: Values) -> Quantity:
     return Quantity(value=value, low=low, high=high)
 
 
+def at_least(found: Quantity, least: Quantity) -> Quantity:
+    return Quantity(
+        value=max(found.value, least.value),
+        low=max(found.low, least.low),
+        high=max(found.high, least.high),
+    )
+
+
 def rate(values: Values) -> Rate:
     found = quantity(values)
     return Rate(value=found.value, low=found.low, high=found.high)
