@@ -234,6 +234,14 @@ int main(void) { return 0; }
         ("tailrace run -- ./static-32", "static-32 is a 32-bit program"),
         ("tailrace run -- chroot . /static", "chroot starts the program among other files"),
         ("tailrace run -- env LD_PRELOAD= cat /etc/hostname", "the command sets LD_PRELOAD itself"),
+        (
+            "tailrace run -- sh -c 'LD_PRELOAD=/lib/a.so cat /etc/hostname'",
+            "the command sets LD_PRELOAD itself",
+        ),
+        (
+            "tailrace run -- sh -c 'LD_PRELOAD=$LD_PRELOAD cat /etc/hostname'",
+            "no MPI rank was seen",
+        ),
         ("tailrace run -- sh -c 'cat /etc/hostname'", "no MPI rank was seen"),
         ("tailrace run -- sh -c 'cat /etc/hostname; exit 11'", "no MPI rank was seen"),
         (

@@ -82,11 +82,14 @@ def _no_room(attempt: Attempt) -> Reason:
 
 
 def _own_preload(attempt: Attempt) -> Reason:
-    if not any(word.startswith("LD_PRELOAD=") for word in attempt.command):
+    """Not where a script adds to what the variable holds."""
+    own = (word for word in attempt.command if word.startswith("LD_PRELOAD="))
+    if not any("$LD_PRELOAD" not in word and "${LD_PRELOAD" not in word for word in own):
         return None
     return (
         "the command sets LD_PRELOAD itself, and capture is loaded by that variable",
-        "set it before `tailrace run`, which adds to it: LD_PRELOAD=… tailrace run -- …",
+        "set it before `tailrace run`, which adds to it: LD_PRELOAD=… tailrace run -- …; or add to "
+        "it: sh -c 'LD_PRELOAD=…:$LD_PRELOAD exec ./model'",
     )
 
 
