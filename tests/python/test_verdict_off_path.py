@@ -350,10 +350,19 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
     small = _quiet(ranks=1, **moved, **_asleep(0.9, ranks=1)).columns()
     for table in ("files", "file_rank"):
         small[table] |= {"writes": np.array([30_000]), "writes_small": np.array([30_000])}
+    verdict = judge(Evidence(small))
     assert (
         "in file calls (30,000 small writes of 1.00 kB on average take 100 % of the I/O time), "
         "while the main thread sleeps"
-    ) in judge(Evidence(small)).headline
+    ) in verdict.headline
+    # What to do about them comes before what to do about the wait, which is all there is else.
+    wait = "if the main thread waits for it: give it other work meanwhile"
+
+    def advised(verdict: Verdict) -> str:
+        return next(found.advice for found in verdict.findings if found.code == "overlapped_io")
+
+    assert advised(verdict).startswith("whole slabs per call (nc_put_vara")
+    assert advised(verdict).endswith(f"; {wait}") and advised(asleep) == wait
     # The tables are about all threads: they do not say why the main thread's I/O takes 10 %.
     slow = [useful(900 * MILLISECOND), write(100 * MILLISECOND, size=30 * MB)]
     mixed = Program(

@@ -216,16 +216,18 @@ def io_of_others(evidence: Evidence) -> Finding | None:
     time = nanoseconds(overlapped_io_ns(evidence))
     slept, beside = meanwhile(evidence), " beside the main thread"
     facts = "file calls beside the main thread count as overlapped, and are in no efficiency"
-    cause = ""
-    if of_others_mostly(evidence) and (what := what_takes_longest(evidence)):
-        cause = f" ({what})" if slept and not tells_a_rate(what) else ""
+    cause, advised = "", advice(Kind.OVERLAPPED_IO)
+    what, about_it = what_takes_longest(evidence) if of_others_mostly(evidence) else ("", "")
+    if what:
+        if slept and not tells_a_rate(what):
+            cause, advised = f" ({what})", f"{about_it}; {advised}"
         facts = f"{what}, all threads taken together; {facts}"
     return Finding(
         Kind.OVERLAPPED_IO,
         f"{who} {move}spend {time} in file calls{cause}{slept or beside}",
         facts,
         min(share, 1.0),
-        advice=advice(Kind.OVERLAPPED_IO) if slept else "",
+        advice=advised if slept else "",
     )
 
 

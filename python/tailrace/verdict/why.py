@@ -128,15 +128,23 @@ def why_slow(evidence: Evidence, loss: int) -> Finding | None:
         evidence.share(loss),
         f"if file calls took no time, the run would be up to {nanoseconds(loss)} shorter{still}",
         to_seconds(loss),
-        advice(cause.code, cause.advised or _library(evidence, cause), evidence.mpi),
+        _advice(evidence, cause),
         evidence.path_of(cause.file),
         functions=cause.functions,
     )
 
 
-def what_takes_longest(evidence: Evidence) -> str:
-    """The cause in words, without regard to what it costs: of whatever threads made the calls."""
-    return _cause(evidence).finding if evidence.use.time_ns() else ""
+def what_takes_longest(evidence: Evidence) -> tuple[str, str]:
+    """The cause in words, without regard to what it costs, and what is advised about it: of
+    whatever threads made the calls. Empty where there are none."""
+    if not evidence.use.time_ns():
+        return "", ""
+    cause = _cause(evidence)
+    return cause.finding, _advice(evidence, cause)
+
+
+def _advice(evidence: Evidence, cause: Cause) -> str:
+    return advice(cause.code, cause.advised or _library(evidence, cause), evidence.mpi)
 
 
 def _library(evidence: Evidence, cause: Cause) -> str:
