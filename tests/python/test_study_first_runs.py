@@ -157,6 +157,14 @@ def first_in_each_block(measured: Measured, where: Mapping[str, Any]) -> Measure
     return slow_first_runs(Measured(measured.plan, runs), 2.0)
 
 
+def test_a_ratio_without_first_runs_says_so_beside_values_that_have_them() -> None:
+    """Where y goes first in all blocks but one, the ratio is less what that takes longer."""
+    (answer,) = evaluate(slow_first_runs(in_this_order("yyyyyyx", 1.3), 1.5))
+    assert answer.evidence.endswith("without what first runs take longer")
+    (answer,) = evaluate(in_this_order("xyx", 1.5))
+    assert "first runs" not in answer.evidence
+
+
 def test_two_effects_are_compared_without_what_first_runs_may_take_longer() -> None:
     """y takes 20 % longer with both targets, and goes first with b."""
     more = {"factor": "tool", "with": {"target": "b"}, "than": {"target": "a"}}

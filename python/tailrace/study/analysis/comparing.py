@@ -30,6 +30,8 @@ from tailrace.study.definition.model import (
 # A step that is surely less than this is neither a rise nor a fall.
 STEADY = 0.05
 
+# The logarithm of what a reader would see of it.
+SHIFTED = 0.01
 # A level and what it is compared with.
 Pair = tuple[Any, Any]
 
@@ -109,7 +111,7 @@ def _goes(compared: Compared, turn: Turn, beyond: bool) -> Assessment:
     answer = _judged(not open_, bool(wrong))
     span = f"from {words.plain(factor, side[0])} to {words.named(factor, side[-1])}"
     text = f"{span}, {compared.response.words} {words.becomes(whole)}{_p(whole)}"
-    if chosen := wrong or open_:
+    if len(steps) > 1 and (chosen := wrong or open_):
         a, b = steps[chosen[0]]
         step = words.becomes(compared.ratio(b, a))
         text += f"; from {words.plain(factor, a)} to {words.plain(factor, b)} it {step}"
@@ -180,6 +182,11 @@ def _faster(compared: Compared, faster: Faster) -> Assessment:
         for level in (first, second)
     ]
     gained = f"the first is {words.times(gain)} {'as high' if more else 'as fast'}{_p(gain)}"
+    weights = contrasts.ratio(*((first, second) if more else (second, first)))
+    plain = float(np.mean(contrasts.by_block(curve, weights)))
+    # the values beside it have their first runs
+    if abs(math.log(gain.value) - plain) > SHIFTED:
+        gained += ", without what first runs take longer"
     asked = f"; expected at least {faster.by:g} times" if faster.by != 1 else ""
     even = gain.low == gain.high == faster.by == 1
     return Assessment(

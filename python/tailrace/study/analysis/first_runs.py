@@ -113,7 +113,24 @@ def all_taken_out(
             gone if way == at else each if not each.value else estimated(first, logs, spread)
             for way, (each, first) in enumerate(zip(known, firsts, strict=True))
         )
-    return logs, known
+    return logs, told_apart(known, firsts, logs, spread)
+
+
+def told_apart(
+    known: tuple[FirstRuns, ...], firsts: Firsts, logs: np.ndarray, spread: np.ndarray
+) -> tuple[FirstRuns, ...]:
+    """The same with the errors that each has beside the other (variance inflation): where the same
+    runs are the first in both ways, nothing tells which of the two takes the time."""
+    found = [cells.cells(among(first, logs), spread) for first in firsts]
+    if len(found) < 2 or any(one is None for one in found):
+        return known
+    roots = 1 / np.sqrt(spread)[:, None]
+    one, other = (np.nan_to_num(roots * each.residuals) for each in found if each is not None)
+    squares = float(np.sum(one**2)) * float(np.sum(other**2))
+    left = 1 - float(np.sum(one * other)) ** 2 / squares if squares > NOTHING else 1.0
+    if left < NOTHING:
+        return tuple(UNKNOWN for _ in known)
+    return tuple(each._replace(error=each.error / math.sqrt(left)) for each in known)
 
 
 def beside(basis: np.ndarray, first: np.ndarray, means: np.ndarray) -> FirstRuns:

@@ -249,13 +249,13 @@ class Summary:
         """What was run, in one line."""
         study, number, runs = self.study, self.study.planned, self.ran.runs
         blocks = runs["block"].nunique() if len(runs) else 0
-        factors = words.joined(
-            [f"{len(factor.levels)} {words.spaced(factor.name)}" for factor in study.varied]
-        )
+        names = " × ".join(words.spaced(factor.name) for factor in study.varied)
+        levels = " × ".join(str(len(factor.levels)) for factor in study.varied)
+        factors = f" ({names}: {levels})" if study.varied else ""
         return (
             f"{printable(study.plan['name'])}: {count(len(runs), 'run')} of"
             f" {count(number, 'combination')}"
-            f" ({factors}) in {count(blocks, 'block')},"
+            f"{factors} in {count(blocks, 'block')},"
             f" {count(len(self.ran.done), 'run')} ended well{simulated_facts(study)}"
         )
 
