@@ -44,6 +44,7 @@ from .simulated_fractions import ANSWERS, FRACTIONS
 from .simulated_gaps import GAPPY
 from .simulated_order import IN_ORDER
 from .simulated_rounding import ROUNDED, finds_twice
+from .simulated_shapes import FALSE_OF_SHAPES
 from .simulated_shares import SHARES
 from .simulated_trends import TRENDS
 from .study_data import study
@@ -414,6 +415,7 @@ def _cases() -> dict[str, Case]:
         ("whole seconds", ROUNDED),
         ("unlike blocks", UNLIKE_BLOCKS),
         ("order of runs", IN_ORDER),
+        ("shape", FALSE_OF_SHAPES),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     found |= {

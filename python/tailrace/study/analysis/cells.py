@@ -34,9 +34,9 @@ class Cells:
     """Of combinations that have a run. `means`: mean logarithms; `residuals`: combinations ×
     blocks, NaN where there is no run; `variances`: of a single run, over `freedom` degrees (NaN
     over 0 where there is one run only); `smooth`: the same with what combinations lend each other;
-    `all_freedom`: what all of them rest on; `of_blocks`: combinations × blocks, whose product with
-    itself is what the means' covariances have from the blocks' not being known (nothing, where no
-    run is missing)."""
+    `all_freedom`: what all of them rest on; `of_blocks`: combinations × blocks and more, whose
+    product with itself is what the means' covariances have from the blocks' not being known
+    (nothing, where no run is missing), and what first runs take longer."""
 
     means: np.ndarray
     residuals: np.ndarray

@@ -144,7 +144,7 @@ def _any_bound(table: Layout, name: str, code: int) -> bool:
 
 def _analyse(table: Layout, interactions: bool) -> Analysis:
     combinations_all, blocks = table.logs.shape
-    known = np.isfinite(table.logs).any(axis=1)
+    known, removed = np.isfinite(table.logs).any(axis=1), table.known_first_runs or ()
     table = Layout(
         table.factors,
         table.codes[known],
@@ -160,6 +160,7 @@ def _analyse(table: Layout, interactions: bool) -> Analysis:
     found = smoothed(found, table.spread)
     fitted = model(table.codes, interactions=interactions)
     firsts = _first_runs(table)
+    found = _as_removed(found, removed, firsts)
     table = replace(table, known_first_runs=_known_first_runs(table, fitted, found, firsts))
     told, apart = _comparable(fitted, table, found)
     effects = [Fit(table, found, firsts, *each).effect() for each in told]
@@ -227,6 +228,17 @@ def _lack_of_fit(fitted: Model, found: Cells) -> float | None:
 def _first_runs(table: Layout) -> OnlyFirsts:
     found = [cells(first_runs.among(first, table.logs), table.spread) for first in table.firsts]
     return tuple(None if one is None else smoothed(one, table.spread) for one in found)
+
+
+def _as_removed(found: Cells, removed: Sequence[FirstRuns], firsts: OnlyFirsts) -> Cells:
+    """Where what first runs take longer was taken out, the means have its error, each as many times
+    as it has first runs."""
+    errors = [
+        known.error * first.means
+        for known, first in zip(removed, firsts, strict=False)
+        if first is not None and known.known and known.value == 0.0
+    ]
+    return replace(found, of_blocks=np.column_stack([found.of_blocks, *errors]))
 
 
 def _known_first_runs(
