@@ -84,6 +84,7 @@ fn file_call(kind: FileKind, layer: Layer, file: u32, collective: Option<u32>) -
         error: 0,
         collective,
         progress: Progress::Blocking,
+        creates: false,
         appends: false,
         opaque: false,
     })
