@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
 use tailrace_replay::Access;
-use tailrace_replay::program::FileCall;
+use tailrace_replay::program::{FileCall, Naming};
 use tailrace_trace::tables::FileEntry;
 
 use crate::replay::FileSystem;
@@ -81,10 +81,11 @@ fn uses(files: usize, steps: &Steps) -> Vec<Use> {
         match call.access {
             // whether it is there is asked of a file that is yet to be, and an old one is removed
             Access::LookUp => continue,
-            Access::Other if call.drops().is_none() => {
+            Access::Other if call.naming == Naming::Gone => {
                 known.renamed = earliest(known.renamed);
                 continue;
             }
+            Access::Other if call.drops().is_none() => continue,
             Access::Write => known.is_written = true,
             _ => {}
         }
@@ -117,8 +118,6 @@ impl FileSystem for Renamed<'_> {
 
 #[cfg(test)]
 mod tests {
-    use tailrace_replay::program::Naming;
-
     use super::*;
     use crate::steps::RankSteps;
 
@@ -128,9 +127,9 @@ mod tests {
             end: begin + 1,
             access: *access,
             file: *file,
-            naming: Naming::Stays,
             bytes: 1,
             offset: None,
+            naming: if *access == Access::Other { Naming::Gone } else { Naming::Stays },
         };
         let calls = calls.iter().map(call).collect();
         let ranks = vec![RankSteps { calls, ..RankSteps::default() }];
@@ -200,10 +199,9 @@ mod tests {
     fn what_was_written_is_still_to_be_synchronised_under_the_new_name() {
         let mut dirty = Dirty::default();
         let mut files = Renamed { under: &mut dirty, of: &[None, Some(0)] };
-        let naming = Naming::Stays;
         let call = |access, file| {
-            let (begin, end, bytes, offset) = (0, 1, 1, None);
-            FileCall { begin, end, access, naming, file, bytes, offset }
+            let naming = Naming::Stays;
+            FileCall { begin: 0, end: 1, access, file, bytes: 1, offset: None, naming }
         };
         files.end(0, 0, &call(Access::Write, 0));
         assert_eq!(files.end(0, 10, &call(Access::Synchronize, 1)), 110);

@@ -168,7 +168,7 @@ class Run:
             self._knows_files,
             self._steps.reads(change.directory) if change.target is not None else True,
             self._steps.tells_writes() if merges else True,
-            self._is_own(change),
+            is_own=self._is_own(change),
         )
 
     def _missed_s(self, change: Change) -> float:

@@ -45,12 +45,14 @@ struct Place {
     /// The latest giving back that is settled, of all and of the exclusive ones.
     released: Latest,
     released_exclusive: Latest,
+    /// Whether it is among the places where locks are held, perhaps.
+    is_open: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     windows: HashMap<WindowId, HashMap<Target, Place>>,
-    /// Where some are held.
+    /// Where some are held, perhaps.
     open: Vec<(WindowId, Target)>,
     /// What was asked for last.
     latest: Latest,
@@ -61,7 +63,7 @@ impl Locks {
     pub(crate) fn lock(&mut self, lock: Lock, rank: u32, began: i64) {
         let Lock { window, target, exclusive } = lock;
         let place = self.windows.entry(window).or_default().entry(target).or_default();
-        if place.held.is_empty() {
+        if !std::mem::replace(&mut place.is_open, true) {
             self.open.push((window, target));
         }
         place.held.push(Held { rank, began, exclusive, release: None, released: None });
@@ -89,10 +91,12 @@ impl Locks {
     /// What the waiter had to wait for until its locks there were granted: those that it holds at
     /// the target or at all; without a target all that it holds.
     pub(crate) fn granted(&mut self, lock: Lock, waiter: &Waiter<'_>) -> Answer<'_> {
-        let Some(places) = self.windows.get(&lock.window) else { return Answer::Nothing };
+        let Some(places) = self.windows.get_mut(&lock.window) else { return Answer::Nothing };
         if !(0..).zip(waiter.fronts).all(|(rank, _)| waiter.has_reached(rank)) {
             return Answer::Missing;
         }
+        // nobody waits at an earlier moment any more
+        overlapping_mut(places, lock.target).for_each(|place| place.settle(waiter.at));
         let own = overlapping(places, lock.target).flat_map(|(at, place)| {
             let own = |held: &&Held| held.rank == waiter.rank && held.is_held(waiter);
             place.held.iter().filter(own).map(move |held| (at, *held))
@@ -106,7 +110,7 @@ impl Locks {
     /// The ends of all trails.
     pub(crate) fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
         let places = self.windows.values_mut().flat_map(HashMap::values_mut);
-        places.flat_map(|Place { held, released, released_exclusive }| {
+        places.flat_map(|Place { held, released, released_exclusive, .. }| {
             let held = held.iter_mut().flat_map(|held| [&mut held.release, &mut held.released]);
             let held = held.flatten().flat_map(|source| source.moment.ends());
             held.chain(released.crossings()).chain(released_exclusive.crossings())
@@ -117,17 +121,28 @@ impl Locks {
     pub(crate) fn settle(&mut self) {
         self.open.retain(|(window, target)| {
             let place = self.windows.get_mut(window).and_then(|places| places.get_mut(target));
-            let Some(place) = place else { return false };
-            let Place { held, released, released_exclusive } = place;
-            held.retain(|held| {
-                let Some(source) = &held.released else { return true };
-                *released = released.and(source);
-                if held.exclusive {
-                    *released_exclusive = released_exclusive.and(source);
-                }
-                false
-            });
-            !held.is_empty()
+            place.is_some_and(|place| {
+                place.settle(i64::MAX);
+                place.is_open = !place.held.is_empty();
+                place.is_open
+            })
+        });
+    }
+}
+
+impl Place {
+    /// All later waiters come after what was given back before that moment.
+    fn settle(&mut self, moment: i64) {
+        let Self { held, released, released_exclusive, .. } = self;
+        held.retain(|held| {
+            let Some(source) = held.released.filter(|source| source.at < moment) else {
+                return true;
+            };
+            released.add(&source);
+            if held.exclusive {
+                released_exclusive.add(&source);
+            }
+            false
         });
     }
 }
@@ -148,6 +163,14 @@ fn overlapping(
     let some = target.and_then(|_| places.get(&target)).map(|place| (target, place));
     let of_all = target.and_then(|_| places.get(&None)).map(|place| (None, place));
     all.into_iter().flatten().chain(some).chain(of_all)
+}
+
+fn overlapping_mut(
+    places: &mut HashMap<Target, Place>,
+    target: Target,
+) -> impl Iterator<Item = &mut Place> {
+    let is_one = move |at: &Target| target.is_none() || at.is_none() || *at == target;
+    places.iter_mut().filter(move |(at, _)| is_one(at)).map(|(_, place)| place)
 }
 
 /// When those gave back that came before this lock at this target.
@@ -176,4 +199,31 @@ fn before(
         }
     }
     latest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::moment::Moment;
+    use crate::graph::replayed::Front;
+
+    #[test]
+    fn what_was_given_back_before_a_waiter_is_not_kept_for_later_ones() {
+        let mut locks = Locks::default();
+        let lock = Lock { window: (0, 0), target: Some(1), exclusive: true };
+        for epoch in 0..1000 {
+            let at = 10 * epoch;
+            let source = |at| Source { moment: Moment::default(), at, rank: 0, tied: false };
+            locks.lock(lock, 0, at);
+            let fronts = [Front::after(at + 5); 2];
+            let (whatever, is_patient) = (false, false);
+            let waiter = Waiter { fronts: &fronts, rank: 0, at: at + 5, whatever, is_patient };
+            assert!(matches!(locks.granted(lock, &waiter), Answer::After(_)));
+            locks.release(lock, source(at + 6));
+            locks.released(lock, source(at + 7));
+            assert_eq!(locks.windows[&(0, 0)][&Some(1)].held.len(), 1);
+        }
+        locks.settle();
+        assert!(locks.open.is_empty());
+    }
 }
