@@ -166,6 +166,8 @@ struct File {
     /// Bytes that stay in the client, and what they will take on their way beyond that.
     stay: f64,
     request: f64,
+    /// … and where they lie.
+    staying: Extents,
     /// Where the last write ended.
     next: i64,
     /// Something was written since it was synchronised.
@@ -225,10 +227,14 @@ impl<'a> Modelled<'a> {
         let copied = now + alone + bytes * parameters.copy;
         if parameters.stays && !parameters.are_apart() {
             let writer = place(&mut self.writers, node);
-            if writer.stay + bytes <= parameters.write_behind {
-                writer.stay += bytes;
-                file.stay += bytes;
-                file.request += load.request;
+            // what is written there again goes once
+            let again = file.staying.known(begin, file.next) as f64;
+            let more = (bytes - again).max(0.);
+            if writer.stay + more <= parameters.write_behind {
+                writer.stay += more;
+                file.stay += more;
+                file.staying.add(begin, file.next);
+                file.request += if more > 0. { load.request } else { 0. };
                 return copied;
             }
         }
@@ -332,6 +338,7 @@ impl<'a> Modelled<'a> {
             return;
         }
         let (bytes, request) = (std::mem::take(&mut file.stay), std::mem::take(&mut file.request));
+        file.staying = Extents::default();
         let load = Load { bytes, request, ..asked.load(0) };
         let sent = self.there.carry(&load, now, 0.);
         file.sent = file.sent.max(sent);

@@ -183,6 +183,14 @@ fn what_stays_goes_when_its_own_file_is_brought_to_the_servers() {
 }
 
 #[test]
+fn what_is_written_again_while_it_stays_goes_once() {
+    let stays = Parameters { stays: true, write_behind: 150., ..PLAIN };
+    let (write, sync) = (|at| call(Access::Write, at, 100), call(Access::Synchronize, 0, 0));
+    // Copied at 110 and 225, then, for half of it, at 340: 150 bytes go, 340 + 150 · 4, and 10.
+    assert_eq!(ends(&stays, &[write(0), write(0), write(50), sync]), [110, 225, 340, 950]);
+}
+
+#[test]
 fn what_has_no_room_to_stay_goes_at_once() {
     let stays = Parameters { stays: true, write_behind: 150., ..PLAIN };
     // Of the second there is no room: it is copied at 220, and on the servers at 620; it returns
