@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from tailrace.study.analysis import comparison
+from tailrace.study.analysis import comparison, words
 from tailrace.study.analysis.cells import cells
+from tailrace.study.analysis.intervals import of_blocks
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
 
@@ -144,3 +145,11 @@ def test_an_average_without_places_says_that_it_is() -> None:
     lost = failing(measured, lambda run: 0.6 if run["elapsed_s"] > 20 else 0.0, 1)
     told = [f.text for f in Summary(lost).found.findings if f.kind == "effect"]
     assert told and all(text.endswith("where no slow run may be missing") for text in told)
+
+
+def test_what_no_block_has_both_of_is_no_number_of_times() -> None:
+    """Of two levels beside a control each may have ended well in another block only."""
+    never = of_blocks(np.full(2, np.nan))
+    assert words.compared(never) == words.times(never)
+    assert words.times(never) == "an unknown number of times (no block has both)"
+    assert words.becomes(never) == "cannot be compared (no block has both)"

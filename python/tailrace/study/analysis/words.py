@@ -1,5 +1,6 @@
 """Levels and comparisons in words."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -121,10 +122,14 @@ def joined(texts: Sequence[str], last: str = "and") -> str:
 
 
 NO_INTERVAL = "one block: no interval"
+# Of a ratio: its two sides ran in no block together.
+APART = "no block has both"
 
 
 def times(estimate: Estimate) -> str:
     """A ratio with its interval: `1.83 times (1.71 to 1.96)`."""
+    if math.isnan(estimate.value):
+        return f"an unknown number of times ({APART})"
     return f"{number(estimate.value)} times ({interval(estimate)})"
 
 
@@ -174,6 +179,8 @@ def short(estimate: Estimate) -> str:
 
 def becomes(estimate: Estimate) -> str:
     """What a change does to something, after its name."""
+    if math.isnan(estimate.value):
+        return f"cannot be compared ({APART})"
     if _near(estimate):
         return f"changes by {change(estimate)}"
     to = interval(estimate).replace(" to ", "–")
