@@ -3,6 +3,7 @@ into what adds up to it (docs/reference/report.md), and each part follows a law 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 
 import tailrace.library
 from tailrace.errors import TailraceError
-from tailrace.predict.laws import LEAST_COUNTS, Fitted, fitted
+from tailrace.predict.laws import LEAST_COUNTS, NINE_OF_TEN, Fitted, fitted
 from tailrace.predict.whatif import Prediction, left_to_gain
 from tailrace.units import count, to_seconds
 from tailrace.verdict.efficiencies import Times
@@ -23,8 +24,10 @@ from tailrace.verdict.several import programs_of
 
 # Beyond so many times what was recorded, laws say nothing that can be relied on.
 FARTHEST = 16
-# What two runs of one program differ by, as a share of the run.
-NOISE = 0.02
+# The standard deviation between runs of one program: as a share of the run, for what waits for
+# what else goes on; and of each part, of which one run shows no more than one draw.
+RUN_NOISE = 0.02
+PART_NOISE = 0.08
 PARTS = ("computing", "load imbalance", "serialization", "files", "transfers")
 
 
@@ -91,20 +94,33 @@ class Runs:
                 " recorded: what holds there cannot be told from these runs",
                 f"record a run on {-(-ranks // FARTHEST):,} ranks or more",
             )
-        noise_s = NOISE * float(self.parts_s.sum(axis=1).min())
-        columns = zip(PARTS, self.parts_s.T, strict=True)
-        laws = {part: fitted(self.counts, times_s, noise_s) for part, times_s in columns}
+        runs_s = self.parts_s.sum(axis=1)
+        laws = {
+            part: fitted(self.counts, times_s, np.hypot(RUN_NOISE * runs_s, PART_NOISE * times_s))
+            for part, times_s in zip(PARTS, self.parts_s.T, strict=True)
+        }
         values = {part: float(fit.best.at(ranks)) for part, fit in laws.items()}
-        low, high = np.sum([fit.between(ranks) for fit in laws.values()], axis=0)
         predicted_s = sum(values.values())
+        less_s, more_s = _apart(laws, values, ranks)
         efficiency = _efficiency(values)
         return Prediction(
             MoreRanks(ranks, laws, self.waited, self.knows_files),
             predicted_s,
-            (min(float(low), predicted_s), max(float(high), predicted_s)),
+            (predicted_s - less_s, predicted_s + more_s),
             efficiency,
             left_to_gain(efficiency),
         )
+
+
+def _apart(laws: dict[str, Fitted], values: dict[str, float], ranks: int) -> tuple[float, float]:
+    """How much less and more the run may take: the parts' laws are off independently, and the run
+    there differs from the next as those did that were recorded."""
+    edges = np.asarray([fit.between(ranks) for fit in laws.values()])
+    told = np.asarray(list(values.values()))
+    differs = NINE_OF_TEN * PART_NOISE * told
+    apart = np.column_stack([told - edges[:, 0], edges[:, 1] - told, differs])
+    less_s, more_s, differs_s = np.sqrt(np.sum(np.square(np.maximum(apart, 0)), axis=0))
+    return min(math.hypot(less_s, differs_s), float(told.sum())), math.hypot(more_s, differs_s)
 
 
 def read(traces: Sequence[Path], eager_limit_bytes: int | None) -> Runs:
