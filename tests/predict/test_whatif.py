@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -447,3 +448,32 @@ def test_a_trace_without_file_calls_says_so(name: str, is_told: bool) -> None:
         [TAILRACE, "whatif", path, "--io-rate", "2x"], check=True, capture_output=True, text=True
     ).stdout
     assert ("file calls are not in the trace" in answer) == is_told
+
+
+def test_files_in_memory_do_not_move(tmp_path: Path) -> None:
+    """The program writes into memory and onto a disk: the model moves the second alone."""
+    (tmp_path / "model.toml").write_text(toml())
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        program = (
+            f"for where in ({memory!r}, {str(tmp_path)!r}): open(where + '/f', 'w').write('x')"
+        )
+        command = [
+            TAILRACE,
+            "run",
+            "--no-report",
+            "-o",
+            "trace",
+            "--",
+            sys.executable,
+            "-c",
+            program,
+        ]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        trace = next((tmp_path / "trace").glob("*.tailrace"))
+        asked = [TAILRACE, "whatif", trace, "--target", tmp_path / "model.toml"]
+        said = "files in /dev/shm are memory, not files, and do not move"
+        assert said in subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+        one = [*asked, "--files", tmp_path]
+        assert said not in subprocess.run(one, capture_output=True, text=True, check=True).stdout
+        done = subprocess.run([*asked, "--files", memory], capture_output=True, text=True)
+    assert done.returncode == 2 and f"in {memory} are memory (/dev/shm)" in done.stderr

@@ -37,6 +37,8 @@ class Known(NamedTuple):
     tells_writes: bool | None = True
     # Whether files lie where the target was measured, and only the method changes.
     is_own: bool = False
+    # Whether some of the files that would move are memory.
+    in_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,8 @@ class Change:
         if self.target is not None:
             moved = "every file" if self.directory is None else "every file there"
             found.append(f"every call in {moved} costs what the model says")
+            if self.known.in_memory:
+                found.append("files in /dev/shm are memory, not files, and do not move")
             if self._moves_alone:
                 found.append("nothing else changes")
             if self.known.reads:

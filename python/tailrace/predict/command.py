@@ -18,7 +18,7 @@ from tailrace.predict.whatif import NOTABLE, Prediction, Run
 from tailrace.store import opened_trace
 from tailrace.terminal import console, print_numbers, table, tell
 from tailrace.units import count, digits, percent, seconds
-from tailrace.verdict.file_calls import holds_file_calls
+from tailrace.verdict.file_calls import files_in_memory, holds_file_calls
 
 
 def main(
@@ -48,12 +48,20 @@ def main(
             outputs,
             waited and waited.by_state,
             holds_file_calls(columns),
+            files_in_memory(columns),
         )
     directory = moving.get("directory")
     if directory is not None and not run.has_files_in(directory):
         raise TailraceError(
             f"no file of {printable(trace.name)} lies in {printable(str(directory))}",
             f"`tailrace report {printable(str(path))}` lists its files",
+        )
+    if models and run.moves_nothing(directory):
+        where = "" if directory is None else f" in {printable(str(directory))}"
+        raise TailraceError(
+            f"the files of {printable(trace.name)}{where} are memory (/dev/shm), and what is done"
+            " with memory takes no time in files that could change",
+            "record the run with its files on a file system",
         )
     if every or not (changes or models):
         methods = run.possible(by_methods(models, moving)) if models else []

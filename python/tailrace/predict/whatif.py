@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -106,13 +106,16 @@ class Run:
         outputs: bool = False,
         waited: Mapping[str, float] | None = None,
         knows_files: bool = True,
+        in_memory: Sequence[Path] = (),
     ) -> None:
         """`outputs`: changes may name another method. `waited`: of the time in each state, the
         share in which ranks waited for a processor, which nothing here makes less. `knows_files`:
-        whether the trace would tell what the program does with files."""
+        whether the trace would tell what the program does with files. `in_memory`: those of its
+        files that are memory."""
         self._waited = waited or {}
         self._name = printable(path.name)
         self._knows_files = knows_files
+        self._in_memory = in_memory
         self._ideals_ns: dict[tuple[float, Way | None, Moving | None], int] = {}
         self._missed_ns: dict[Change, int] = {}
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
@@ -127,6 +130,14 @@ class Run:
 
     def has_files_in(self, directory: Path) -> bool:
         return bool(self._steps.files_below(directory))
+
+    def moves_nothing(self, directory: Path | None) -> bool:
+        """Whether there are files there, or anywhere, and all of them are memory."""
+        memory = self._memory_in(directory)
+        return bool(memory) and self._steps.files_below(directory or Path("/")) == len(memory)
+
+    def _memory_in(self, directory: Path | None) -> list[Path]:
+        return [path for path in self._in_memory if path.is_relative_to(directory or "/")]
 
     def predict(self, change: Change) -> Prediction:
         """What the run would take. Raises TailraceError for a change that it cannot have."""
@@ -169,6 +180,7 @@ class Run:
             self._steps.reads(change.directory) if change.target is not None else True,
             self._steps.tells_writes() if merges else True,
             is_own=self._is_own(change),
+            in_memory=change.target is not None and bool(self._memory_in(change.directory)),
         )
 
     def _missed_s(self, change: Change) -> float:
