@@ -4,7 +4,7 @@
 //! waits for a journal, a disk that was busy. Where only the method changes, calls that stay and
 //! move no data take as much more, or less, as they did. A model may also have one call wait for
 //! what another waited for, and be right about both together: of what calls took beyond it no more
-//! stays than all calls on their file took, those that write too.
+//! stays than all calls on their file took, those that write too, nor than those on all files.
 
 use hashbrown::HashMap;
 use tailrace_replay::Access;
@@ -62,8 +62,12 @@ impl Beyond {
                 }
             }
         }
+        let all_files: f64 = sums.values().map(|[all, _]| all).sum();
         sums.retain(|_, [_, stay]| *stay != 0.);
-        sums.into_iter().map(|(file, [all, stay])| (file, (all / stay).clamp(0., 1.))).collect()
+        let part = |[all, stay]: [f64; 2]| (all / stay).clamp(0., 1.);
+        let kept: f64 = sums.values().map(|sums| part(*sums) * sums[1]).sum();
+        let of_run = if kept == 0. { 0. } else { (all_files / kept).clamp(0., 1.) };
+        sums.into_iter().map(|(file, sums)| (file, of_run * part(sums))).collect()
     }
 }
 
