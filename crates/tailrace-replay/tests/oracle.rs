@@ -5,9 +5,12 @@
 //! themselves somewhere.
 
 mod common;
+#[path = "common/random.rs"]
+mod random;
 
 use std::collections::HashMap;
 
+use random::Random;
 use rayon::prelude::*;
 use tailrace_replay::analysis;
 use tailrace_replay::{Options, analyze};
@@ -73,16 +76,7 @@ struct Timed {
 
 type Program = Vec<Vec<Timed>>;
 
-/// Numerical Recipes' generator: the same programs everywhere.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-
     fn call(&mut self, rank: u32, ranks: u32, open: &mut Vec<usize>, own: usize) -> Call {
         let peer = (rank + 1 + self.below(u64::from(ranks) - 1) as u32) % ranks;
         let (tag, bytes, request) = (self.below(2) as i32, self.below(2) * 200, self.below(2) == 0);

@@ -1,6 +1,10 @@
 //! A rank's only thread is reduced by loops over rows of its blocks, several threads step by step
 //! in order of time. Both come to the same: a second thread that does nothing changes no answer.
 
+#[path = "common/random.rs"]
+mod random;
+
+use random::Random;
 use rayon::prelude::*;
 use tailrace_replay::analysis::Dependences;
 use tailrace_replay::{Analysis, Options, analyze};
@@ -9,17 +13,6 @@ use tailrace_trace::event::{
     Envelope, FileCall, FileKind, Flow, Layer, Operation, Progress, SendMode, Token,
 };
 use tailrace_trace::tables::{Location, Wait, Window};
-
-/// Numerical Recipes' generator: the same programs everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
 
 /// What all ranks do, one after another.
 #[derive(Clone, Copy, Debug)]
