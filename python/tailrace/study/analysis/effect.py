@@ -30,7 +30,8 @@ class Effect:
     `high` and `low` are the levels that differ most: of each factor, numbers of levels. `size` is
     the ratio of the response at `high` to that at `low`; of an interaction, that ratio of the first
     factor at the second's `high` over the same at its `low`. `share` is that of the variation of
-    the logarithms in the study. `aliases`: interactions that a fraction of a design mixes up with
+    the logarithms in the study. `size_said` is `size`, but from block to block where runs alone
+    would say that it matters and blocks do not, as p is then. `aliases`: interactions that a fraction of a design mixes up with
     it; `may_be_three`: whether three factors that act together would look like it.
     `may_be_first_runs`: whether it may be nothing but that first runs are slower, and
     `on_targets`, those on each target rather than those of blocks.
@@ -44,6 +45,7 @@ class Effect:
     p_runs: float
     p_holm: float
     size: Estimate
+    size_said: Estimate
     high: tuple[int, ...]
     low: tuple[int, ...]
     share: float
@@ -65,7 +67,7 @@ class Effect:
     def is_clear(self) -> bool:
         """Whether it matters, and more is known than that, or several levels leave open which of
         them differ."""
-        return self.matters and (self.size.decided or self.freedom > 1)
+        return self.matters and (self.size_said.decided or self.freedom > 1)
 
 
 class Fit:
@@ -115,12 +117,10 @@ class Fit:
     def effect(self) -> Effect:
         table, term = self.table, self.term
         weights, high, low = self._largest()
-        size, p, doubted = self._size(weights), self.blocks_p, self._may_be_first_runs()
-        for way, first in doubted:
-            share = float(weights @ first.means)
-            size = first_runs.allowed_for(size, share, table.first_runs[way])
-            p = max(p, size.p)
-        size = size.widened(*_margin(weights, table.margins))
+        doubted = self._may_be_first_runs()
+        size, p = self._size(weights, doubted, self.of_blocks)
+        differs = self.runs.p <= ERROR_RATE < self.blocks_p
+        said = self._size(weights, doubted, True)[0] if differs else size
         if p <= ERROR_RATE and table.logs.shape[1] < BLOCKS_AT_LEAST:
             p = max(p, self._by_chance())
         by_runs = (self.runs.f, self.runs.error_freedom, self.runs.p)
@@ -135,6 +135,7 @@ class Fit:
             p_runs=p_runs,
             p_holm=math.nan,
             size=size,
+            size_said=said,
             high=tuple(int(of[at]) for of, at in zip(term.levels, high, strict=True)),
             low=tuple(int(of[at]) for of, at in zip(term.levels, low, strict=True)),
             share=self._share(),
@@ -161,11 +162,6 @@ class Fit:
         return dealt_out_in_blocks(self.directions, logs)
 
     @property
-    def _differs_from_block_to_block(self) -> bool:
-        """Whether runs alone would say that it matters, and it changes too much between blocks."""
-        return self.runs.p <= ERROR_RATE < self.blocks_p
-
-    @property
     def _passes(self) -> bool:
         return max(self.runs.p, self.blocks_p) <= ERROR_RATE
 
@@ -188,11 +184,15 @@ class Fit:
             weights = np.outer(weights, coding[i] - coding[j]).reshape(-1)
         return weights @ self.rows, high, low
 
-    def _size(self, weights: np.ndarray) -> Estimate:
-        """Of a weighted sum of the combinations' means, with Scheffé's interval."""
-        value, (error, freedom) = float(weights @ self.found.means), self._error(weights)
+    def _size(
+        self, weights: np.ndarray, doubted: list[tuple[int, Cells]], from_blocks: bool
+    ) -> tuple[Estimate, float]:
+        """Of a weighted sum of the combinations' means, with Scheffé's interval and what first runs
+        leave open; and the p with which it remains, with these."""
+        value = float(weights @ self.found.means)
+        error, freedom = self._error(weights, from_blocks)
         scheffe = math.sqrt(self.columns * float(stats.f.ppf(LEVEL, self.columns, freedom)))
-        return Estimate(
+        size = Estimate(
             exponential(value),
             exponential(value - scheffe * error),
             exponential(value + scheffe * error),
@@ -200,13 +200,18 @@ class Fit:
             self.table.logs.shape[1],
             freedom,
         )
+        p = self.blocks_p
+        for way, first in doubted:
+            share = float(weights @ first.means)
+            size = first_runs.allowed_for(size, share, self.table.first_runs[way])
+            p = max(p, size.p)
+        return size.widened(*_margin(weights, self.table.margins)), p
 
-    def _error(self, weights: np.ndarray) -> tuple[float, float]:
+    def _error(self, weights: np.ndarray, from_blocks: bool) -> tuple[float, float]:
         """The standard error of this sum, and its degrees of freedom."""
-        if not self.of_blocks and not self._differs_from_block_to_block:
+        if not from_blocks:
             return box.of_contrast(weights, self.found)
-        blocks = self.table.logs.shape[1]
-        square = float(np.sum(weights**2)) * self.variance / blocks
+        square = float(np.sum(weights**2)) * self.variance / self.table.logs.shape[1]
         return math.sqrt(square), self.blocks_freedom
 
 

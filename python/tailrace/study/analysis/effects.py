@@ -116,7 +116,7 @@ def _with_bounds(table: Layout, interactions: bool) -> Analysis:
         if len(np.unique(all_)) > len(np.unique(left))
     }
     at_least = [
-        replace(effect, size=replace(effect.size, high=UNBOUNDED), aliases=())
+        _at_least(effect)
         for effect in whole.effects
         if len(effect.factors) == 1
         and effect.factors[0] in lost
@@ -136,6 +136,11 @@ def _with_bounds(table: Layout, interactions: bool) -> Analysis:
             dict.fromkeys([*found.not_estimable, *(f for f in missing if f not in estimated)])
         ),
     )
+
+
+def _at_least(effect: Effect) -> Effect:
+    size = replace(effect.size, high=UNBOUNDED)
+    return replace(effect, size=size, size_said=size, aliases=())
 
 
 def _any_bound(table: Layout, name: str, code: int) -> bool:

@@ -385,7 +385,7 @@ def _varied(study: Measured, where: Mapping[str, Any]) -> dict[str, Any]:
 
 def _quiet_finding(study: Measured, view: View, effect: Effect) -> StudyFinding:
     high, low = _extremes(study, effect)
-    evidence = f"{high} against {low}: {words.compared(effect.size)}, {_tests(effect)}"
+    evidence = f"{high} against {low}: {words.compared(effect.size_said)}, {_tests(effect)}"
     factor, response = study.factor(effect.factors[0]), study.response.words
     about = words.subject(factor)
     if view.does_not_matter(effect):
@@ -393,15 +393,15 @@ def _quiet_finding(study: Measured, view: View, effect: Effect) -> StudyFinding:
         where = "" if alone else "on the average of everything else, "
         unless = aliasing.hidden(study, effect)
         text = f"{unless}{where}{about} does not matter to {response}"
-        return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size)
+        return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size_said)
     if effect.is_clear:
         text = f"{about} matters to {response}, but which of its levels differ cannot be told"
-        return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size)
+        return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size_said)
     text = f"whether {about} matters to {response} cannot be told from these runs"
     if effect.may_be_first_runs:
         most = study.opened_most(factor.name, effect.on_targets)
         text += f": {words.opened(factor, *most, effect.on_targets)}"
-    return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size)
+    return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size_said)
 
 
 def _apart_findings(study: Measured, analysis: Analysis) -> Iterator[StudyFinding]:

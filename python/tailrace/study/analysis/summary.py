@@ -352,7 +352,7 @@ def _effect(study: Measured, effect: Effect) -> dict[str, Any]:
     return {
         "factors": list(effect.factors),
         "matters": effect.matters,
-        "size": effect.size.numbers(),
+        "size": effect.size_said.numbers(),
         "high": levels(effect.high),
         "low": levels(effect.low),
         "share_of_variation": effect.share,

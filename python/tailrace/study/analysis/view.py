@@ -224,7 +224,7 @@ class View:
 
     def does_not_matter(self, effect: Effect) -> bool:
         """On the average of everything else."""
-        return effect.size.within(IRRELEVANT) and not self.table.bounds.any()
+        return effect.size_said.within(IRRELEVANT) and not self.table.bounds.any()
 
     def matters_nowhere(self, name: str) -> bool:
         """Whether in every place all its levels are surely alike."""

@@ -117,14 +117,14 @@ def effects(summary: Summary) -> RenderableType | None:
 
 def effect_row(study: Measured, effect: Effect) -> tuple[str, ...]:
     """A row of the table of effects, for the terminal and the page."""
-    small = effect.size.within(IRRELEVANT)
+    small = effect.size_said.within(IRRELEVANT)
     certain = f"by under {IRRELEVANT * 100:g} %" if small else "yes"
     open_ = "no" if small else "not certain"
     return (
         " × ".join(words.spaced(name) for name in effect.factors),
         percent(effect.share),
         between(study, effect),
-        words.short(effect.size),
+        words.short(effect.size_said),
         words.p_short(effect.p_said),
         certain if effect.is_clear else open_,
     )
