@@ -150,8 +150,8 @@ def fitted(ranks: np.ndarray, times_s: np.ndarray, each_noise_s: np.ndarray | fl
     # three points are too few to tell these from chance
     if spare > 1:
         laws += _judged(FURTHER, ranks, times_s, noise_s)
-    if spare > 1 and min(off for off, _ in laws) > OPEN * spare:
-        laws += _judged(STEEP, ranks, times_s, noise_s)
+        if min(off for off, _ in laws) > OPEN * spare:
+            laws += _judged(STEEP, ranks, times_s, noise_s)
     least = min(off for off, _ in laws)
     # of laws that fit equally well the simplest: the forms are in that order
     best = next(law for off, law in laws if off <= least + EQUAL)
@@ -204,5 +204,6 @@ def _fit_larger(form: Form, ranks: np.ndarray, times_s: np.ndarray, noise_s: np.
 
 
 def _through_zero(term: np.ndarray, times_s: np.ndarray, weights: np.ndarray) -> float:
-    square = float((term * weights) @ (term * weights))
-    return max(float((term * weights) @ (times_s * weights)) / square, 0.0) if square else 0.0
+    weighted = term * weights
+    square = float(weighted @ weighted)
+    return max(float(weighted @ (times_s * weights)) / square, 0.0) if square else 0.0

@@ -29,11 +29,11 @@ class Effect:
 
     `high` and `low` are the levels that differ most: of each factor, numbers of levels. `size` is
     the ratio of the response at `high` to that at `low`; of an interaction, that ratio of the first
-    factor at the second's `high` over the same at its `low`. `share` is that of the variation of
-    the logarithms in the study. `size_said` is `size`, but from block to block where runs alone
-    would say that it matters and blocks do not, as p is then. `aliases`: interactions that a fraction of a design mixes up with
-    it; `may_be_three`: whether three factors that act together would look like it.
-    `may_be_first_runs`: whether it may be nothing but that first runs are slower, and
+    factor at the second's `high` over the same at its `low`. `size_said` is `size`, but from block
+    to block where runs alone would say that it matters and blocks do not, as `p` is then. `share`
+    is that of the variation of the logarithms in the study. `aliases`: interactions that a fraction
+    of a design mixes up with it; `may_be_three`: whether three factors that act together would look
+    like it. `may_be_first_runs`: whether it may be nothing but that first runs are slower, and
     `on_targets`, those on each target rather than those of blocks.
     """
 
