@@ -23,9 +23,10 @@ def test_what_differs_from_block_to_block_is_not_certain_by_its_interval_either(
     summary = Summary(Measured(made.plan, runs))
     effect = summary.analysis.find("tool")
     assert effect is not None and effect.p_holm <= 0.05 < effect.p
-    assert not effect.size.decided
+    assert effect.size.decided and not effect.size_said.decided
     row = report_text.effect_row(summary.rivals, effect)
     assert row[-1] == "not certain" and float(row[-2]) > 0.05
+    assert words.short(effect.size_said) in row and words.short(effect.size) not in row
 
 
 def test_a_change_that_is_not_certain_falls_to_nothing() -> None:
