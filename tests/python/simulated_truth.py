@@ -88,7 +88,10 @@ class Claims:
         ]
 
     def _said(self, effect: Effect) -> StudyFinding:
-        return next(one for one in self.found.findings if one.estimate is effect.size)
+        sizes = (effect.size, effect.size_said)
+        return next(
+            one for one in self.found.findings if any(one.estimate is size for size in sizes)
+        )
 
     def _weights(self, effect: Effect) -> list[tuple[dict[str, Any], float]]:
         """Of the ratio, or of the ratio of ratios, that is told."""
