@@ -22,10 +22,12 @@ def ran(
     ranks: int = 1,
     after: int = 999,
     idle_s: int = 0,
+    library: str = "",
     **more: Any,
 ) -> dict:
     """Rank 0 is 9 s outside of calls and makes this one in 1000 pieces, of which `after` follow
-    others at once; so long lies between those. Other ranks compute less and wait for it."""
+    others at once; so long lies between those. Other ranks compute less and wait for it. `library`:
+    of which module main's callee is."""
     rows = [[useful(9 * SECOND), call]]
     waits = mpi(call.length_ns + idle_s * SECOND)
     rows += [[useful((9 - idle_s) * SECOND), waits]] * (ranks - 1)
@@ -39,7 +41,8 @@ def ran(
     places |= {"file": [0], "path": [0], "paths": [[0, 1]], "cut": [False]}
     again = {"again": np.array([after]), "again_ns": np.array([int(between_s * SECOND)])}
     assert files[f"{kind}s"][0]
-    return columns | {"places": places | again | {"frames": frames | {"module": ["/m", "/m"]}}}
+    frames |= {"module": [library or "/m", "/m"]}
+    return columns | {"places": places | again | {"frames": frames}}
 
 
 def found(columns: dict) -> Finding | None:
@@ -68,6 +71,27 @@ def test_parsing_is_named_likewise():
     finding = found(ran(read(50 * MILLISECOND, TEXT, 40 * MB, 1000), 3.0))
     assert "999 reads of state.json (parsing, or what else" in finding.finding
     assert finding.advice.startswith("read binary numbers")
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "work", "advice"),
+    [
+        (b"/run/picture.png", "", "compressing", "compress by a lower level or a quicker method"),
+        (b"/run/reads.fastq.gz", "", "compressing", "compress by a lower level or"),
+        (b"/run/state.h5", "", "compressing or converting", "compress by a lower level (H5Pset"),
+        (b"/run/wrfout_d01", "/lib/libnetcdf.so.19", "compressing or converting", "compress by a"),
+        (b"/run/restart", "/lib/libhdf5_serial.so.103", "compressing or converting", "compress"),
+    ],
+)
+def test_who_makes_no_text_is_not_told_to_write_binary_numbers(name, library, work, advice):
+    call = write(50 * MILLISECOND, name, 40 * MB, 1000)
+    finding = found(ran(call, 3.0, library=library))
+    assert f"({work}, or what else is done from one write to the next)" in finding.finding
+    assert finding.advice.startswith(advice)
+    call = read(50 * MILLISECOND, name, 40 * MB, 1000)
+    finding = found(ran(call, 3.0, library=library))
+    assert f"(de{work}, or what else is done from one read to the next)" in finding.finding
+    assert "binary" not in finding.advice and "keep" in finding.advice
 
 
 def test_it_comes_first_where_it_takes_more_than_the_calls():

@@ -58,6 +58,16 @@ _OF_SHARED_FILES = {
     "mpiio, consecutive": f"gather in memory, and write or read more per call: {_NEXT}",
 }
 
+# What is done to numbers on their way to these files, and back.
+_QUICKER_HDF5 = (
+    "compress by a lower level (H5Pset_deflate, in h5py compression_opts) or a quicker filter "
+    "(lzf), or not at all; keep numbers in memory in the file's own type, which needs no conversion"
+)
+_QUICKER_NETCDF = (
+    "compress by a lower level (nc_def_var_deflate, in Python complevel), or not at all; keep "
+    "numbers in memory in the file's own type, which needs no conversion"
+)
+
 # By library; "" where none is known, or none has a word of its own.
 ADVICE: dict[str, dict[str, str]] = {
     "serial_writer": {
@@ -342,6 +352,13 @@ ADVICE: dict[str, dict[str, str]] = {
     "between_calls": {
         "write": "write binary numbers, which need no formatting, or fewer values",
         "read": "read binary numbers, which need no parsing, or read once and keep what was parsed",
+        "write packed": "compress by a lower level or a quicker method, or write fewer values",
+        "read packed": "read once and keep what was unpacked, or use a method that unpacks more "
+        "quickly (zstd, lz4)",
+        "write hdf5": f"{_QUICKER_HDF5}; or write fewer values",
+        "read hdf5": f"{_QUICKER_HDF5}; or read once and keep it",
+        "write netcdf": f"{_QUICKER_NETCDF}; or write fewer values",
+        "read netcdf": f"{_QUICKER_NETCDF}; or read once and keep it",
     },
     "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {

@@ -1,7 +1,8 @@
 """What lies between calls that follow each other from one place of the program, with no other call
 in between: where a buffer's worth of bytes is written each time, that is formatting, most often,
-and where it is read, parsing. What is done in that time is not known; it is at least so much, since
-pauses of a hundredth of the run are left out, in which a step may have been computed.
+and where it is read, parsing; of files that hold no text, packing and unpacking. What is done in
+that time is not known; it is at least so much, since pauses of a hundredth of the run are left out,
+in which a step may have been computed.
 
 | sentence                                  | said when                                           |
 |-------------------------------------------|-----------------------------------------------------|
@@ -9,6 +10,8 @@ pauses of a hundredth of the run are left out, in which a step may have been com
 | (formatting, or what else is done from one| SMALL_BYTES on average, at FORMATTED_BYTES_PER_S    |
 | to the next) takes at least x % of the run| or more, and NOTABLE_LOSS of the run lies between   |
 | the same of reads and parsing             | the same                                            |
+| … (compressing, …), (decompressing, …)    | the same, and all files are packed, by their names  |
+| … (compressing or converting, …)          | the same of files of HDF5 and netCDF                |
 """
 
 from typing import NamedTuple
@@ -19,6 +22,7 @@ from tailrace.names import base_name
 from tailrace.units import count, nanoseconds, percent, rate, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
+from tailrace.verdict.libraries import is_packed
 from tailrace.verdict.names_of_files import are_modules
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, SMALL_BYTES, moved_column
@@ -29,7 +33,14 @@ MANY = 50
 # more slowly is computed.
 FORMATTED_BYTES_PER_S = 8_000_000
 NAMES = ("again", "again_ns")
-WORDS = {"read": ("reads of", "parsing", "read"), "write": ("writes to", "formatting", "write")}
+CALLS = {"read": "reads of", "write": "writes to"}
+# By what is in the files: text, as far as is known.
+WORK = {
+    "": {"read": "parsing", "write": "formatting"},
+    "packed": {"read": "decompressing", "write": "compressing"},
+    "hdf5": {"read": "decompressing or converting", "write": "compressing or converting"},
+}
+WORK["netcdf"] = WORK["hdf5"]
 
 
 class Between(NamedTuple):
@@ -53,7 +64,8 @@ def between_calls(evidence: Evidence) -> Finding | None:
     time_ns = found.time_ns * _ran(evidence) / max(len(ranks), 1)
     if (share := evidence.share(time_ns)) < NOTABLE_LOSS:
         return None
-    calls, work, single = WORDS[found.kind]
+    content = _content(evidence, files)
+    work = WORK[content][found.kind]
     paths = evidence.columns["files"]["path"]
     name = base_name(paths[files[0]]) if len(files) == 1 else count(len(files), "file")
     who = "" if len(ranks) == evidence.ranks else f" on {_named(evidence, ranks)}"
@@ -61,18 +73,28 @@ def between_calls(evidence: Evidence) -> Finding | None:
     each = " a rank" if len(ranks) > 1 else ""
     return Finding(
         Kind.BETWEEN_CALLS,
-        f"what lies between {found.calls:,} {calls} {name} ({work}, or what else is done from one "
-        f"{single} to the next) takes at least {percent(share)} of the run{who}",
+        f"what lies between {found.calls:,} {CALLS[found.kind]} {name} ({work}, or what else is "
+        f"done from one {found.kind} to the next) takes at least {percent(share)} of the run{who}",
         f"{nanoseconds(found.time_ns // max(found.calls, 1))} from one to the next, with no other "
         f"call in between: {speed}{each}",
         share,
         f"without this time the run would be up to {nanoseconds(int(time_ns))} shorter",
         to_seconds(time_ns),
-        advice(Kind.BETWEEN_CALLS, found.kind),
+        advice(Kind.BETWEEN_CALLS, f"{found.kind} {content}".rstrip()),
         file=evidence.path_of(files[0]) if len(files) == 1 else "",
         ranks=() if len(ranks) == evidence.ranks else tuple(ranks),
         place=found.place,
     )
+
+
+def _content(evidence: Evidence, files: list[int]) -> str:
+    """What all of these files hold, where that is known not to be text; else empty."""
+    paths = evidence.columns["files"]["path"]
+    kinds = {
+        "packed" if is_packed(paths[file]) else evidence.library_in(file) for file in files
+    } or {""}
+    content = kinds.pop()
+    return content if not kinds and content in WORK else ""
 
 
 def _most(evidence: Evidence) -> Between | None:

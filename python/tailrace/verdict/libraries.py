@@ -22,6 +22,11 @@ _ON_THE_WAY = {
 # Also calls functions of the program, for a monitor or a residual: what these do is none of its.
 _CALLS_BACK = ("petsc",)
 _C_LIBRARY = ("libc.so", "libc-")
+# What names end with whose bytes are packed, so that they are made by packing and no text.
+_PACKED = (
+    *(".gz", ".tgz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".7z", ".npz", ".parquet", ".bam"),
+    *(".png", ".jpg", ".jpeg", ".webp", ".flac", ".mp3", ".mp4", ".mkv", ".webm"),
+)
 
 
 def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
@@ -32,6 +37,11 @@ def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
     if name.endswith(_HDF5):
         return "hdf5"
     return "mpiio" if mpiio_ns else layer
+
+
+def is_packed(path: bytes | str) -> bool:
+    """By the file's name: an archive, a picture, a film."""
+    return base_name(path).lower().endswith(_PACKED)
 
 
 def by_calls(columns: dict[str, Any]) -> dict[int, str]:
