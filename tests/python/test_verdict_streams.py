@@ -13,14 +13,16 @@ from .columns import MILLISECOND, SECOND, Interval, Program, useful, write
 STREAM = b"<stdout: pipe>"
 
 
-def said(waited_ns: int) -> list[str]:
+def said(waited_ns: int, size: int = 1000, slept_ns: int = 0) -> list[str]:
     """A program writes for half of its 2 s to a pipe, which counts as useful, and waits for so long
-    for a processor."""
-    prints = Interval("io", 0, "pwrite", STREAM, 1000, 50)
+    for a processor; so long its thread sleeps."""
+    prints = Interval("io", 0, "pwrite", STREAM, size, 50)
     row = [useful(2 * SECOND), write(10 * MILLISECOND, b"/run/out", 1000), prints]
     end = 2 * SECOND + 10 * MILLISECOND
     waits = {"waited_ns": [(waited_ns, 0, 0)], "any_waited_ns": (waited_ns, 0, 0)}
-    columns = Program([row], end, end, end - 10 * MILLISECOND, **waits).columns()
+    ran_ns = 2 * SECOND - waited_ns - slept_ns
+    meta = {"usage": "0 0 0 0 0", "ran_ns": str(ran_ns)}
+    columns = Program([row], end, end, end - 10 * MILLISECOND, meta=meta, **waits).columns()
     for table in ("files", "file_rank"):
         spent = [
             SECOND if calls == 50 else int(time_ns)
@@ -44,3 +46,11 @@ def test_waits_for_a_processor_are_taken_out(waited_ns: int, share: str):
 def test_prints_in_which_the_program_mostly_waits_for_a_processor_are_not_named():
     """Of 2 s it waits 1.9 s: 0.05 s are left of the prints."""
     assert not said(1900 * MILLISECOND)
+
+
+def test_nobody_waits_for_the_reader_of_a_pipe_that_holds_all():
+    """Who sleeps somewhere else, until a child has ended, say, does not wait in 50 short writes."""
+    text = f"50 writes to {STREAM.decode()} take 49.8 % of the run"
+    waits = f"{text}, mostly waiting for whoever reads them"
+    assert said(0, size=70_000, slept_ns=SECOND) == [waits]
+    assert said(0, size=60_000, slept_ns=SECOND) == [text]

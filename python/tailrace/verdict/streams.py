@@ -17,6 +17,8 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.off_path import MOSTLY_ASLEEP, slept_ns
 
+# What a pipe holds: who writes no more never waits for whoever reads it.
+PIPE_BYTES = 65_536
 DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "reads")}
 
 
@@ -43,15 +45,17 @@ def streams(evidence: Evidence) -> Finding | None:
         return None
     noun, preposition, others = DIRECTIONS[kind]
     whose = "" if evidence.ranks == 1 else f"rank {rank}'s "
-    moved = byte_count(int(table["bytes_read" if kind == "read" else "bytes_written"][row]))
-    what, facts = count(calls, noun.removesuffix("s")), f"{moved} in {nanoseconds(time_ns)}"
+    moved = int(table["bytes_read" if kind == "read" else "bytes_written"][row])
+    what = count(calls, noun.removesuffix("s"))
+    facts = f"{byte_count(moved)} in {nanoseconds(time_ns)}"
     verb = "takes" if calls == 1 else "take"
     if others_ns[kind][rank]:  # how many of them are the main thread's is not known
         what, facts, verb = noun, nanoseconds(time_ns), "take"
     text = f"{whose}{what} {preposition} {base_name(paths[table['file'][row]])} "
     text += f"{verb} {percent(share)} of the run"
     slept = slept_ns(evidence)
-    waits = slept is not None and int(slept[rank]) >= MOSTLY_ASLEEP * time_ns
+    fits = kind == "write" and b"pipe" in paths[table["file"][row]] and moved <= PIPE_BYTES
+    waits = slept is not None and not fits and int(slept[rank]) >= MOSTLY_ASLEEP * time_ns
     if waits:
         text += f", mostly waiting for whoever {others} them"
     return Finding(
