@@ -202,6 +202,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all), or gather in memory",
         "flush": "flush where someone waits for the line, not after every one",
+        "flush of C++": "end lines with '\\n' where nobody waits for them: std::endl flushes each",
         "flush of petsc": "PETSc's viewers of text flush each line: use a binary viewer "
         "(PetscViewerBinaryOpen), or one of HDF5",
         "stdio": f"give the stream a larger buffer: {_BUFFER}",

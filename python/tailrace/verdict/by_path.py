@@ -53,7 +53,7 @@ def made_by_mpiio(evidence: Evidence, kind: str) -> str:
         return ""
     found = map(MPI_FILE.match, map(str, places.table["frames"]["function"]))
     inside = {
-        function: int(spent[_through(places, re.compile(f"P?{function}$"))].sum())
+        function: int(spent[through(places, re.compile(f"P?{function}$"))].sum())
         for function in sorted({match[1] for match in found if match is not None})
     }
     function = max(inside, key=inside.__getitem__, default="")
@@ -67,14 +67,14 @@ def _done(evidence: Evidence, function: re.Pattern[str], *, inside: bool) -> Don
     done = Done(*(np.zeros(number, dtype=np.int64) for _ in Done._fields))
     if not len(places.files):
         return done
-    rows = np.flatnonzero((places.files >= 0) & (_through(places, function) == inside))
+    rows = np.flatnonzero((places.files >= 0) & (through(places, function) == inside))
     columns = (places.time_ns(KINDS), places.table["bytes_read"], places.table["bytes_written"])
     for total, column in zip(done, columns, strict=True):
         np.add.at(total, places.files[rows], np.asarray(column)[rows])
     return done
 
 
-def _through(places: Places, function: re.Pattern[str]) -> np.ndarray:
+def through(places: Places, function: re.Pattern[str]) -> np.ndarray:
     """By row, whether its path leads through such a function."""
     names = enumerate(places.table["frames"]["function"])
     frames = {row for row, name in names if function.match(str(name))}

@@ -10,8 +10,8 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | calls of F lock and move                | in all file calls                                     |
 | waiting for n calls of MPI_File_iwrite  | half of the time in file calls is in waits for such   |
 | n fsyncs of x each                      | synchronising takes most                              |
-| n flushes of m bytes                    | most writes, and most of their time, are fflush's,    |
-|                                         | less than 64 KiB, a thousand of them                  |
+| n flushes of m bytes                    | most writes, and most of their time, are fflush's, or |
+|                                         | std::endl's, less than 64 KiB, a thousand of them     |
 | F is opened n times, for m requests each| F is opened more than REOPENED times by each rank, few|
 |                                         | requests follow, and files are not renamed as often;  |
 |                                         | or half of the time of small requests is in such files|
@@ -59,6 +59,7 @@ from tailrace.verdict.cause import (
 )
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
+from tailrace.verdict.flushes import flushes
 from tailrace.verdict.names_of_files import (
     are_modules,
     in_names,
@@ -67,7 +68,6 @@ from tailrace.verdict.names_of_files import (
 )
 from tailrace.verdict.not_blocking import waits_for_requests
 from tailrace.verdict.requests import (
-    FLUSH_NAMES,
     KINDS,
     LARGE_SYNC_BYTES,
     MANY_REQUESTS,
@@ -75,10 +75,8 @@ from tailrace.verdict.requests import (
     MOSTLY_SMALL,
     MOVING_KINDS,
     Use,
-    bytes_of_functions,
     calls_of,
     calls_of_functions,
-    flushed,
     gathered_of,
     has_large_ones,
     moved_column,
@@ -258,7 +256,7 @@ def _locks(evidence: Evidence) -> Cause:
 
 
 def _moving(evidence: Evidence, kind: str) -> Cause:
-    checks = [failing, _modules, jumping, read_again, amplified, written_again, _flushed]
+    checks = [failing, _modules, jumping, read_again, amplified, written_again, flushes]
     checks += [whole_files, _small_ones]
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
     return next(found, None) or slow_file(evidence, kind)
@@ -363,27 +361,6 @@ def _is_small(evidence: Evidence, kind: str) -> np.ndarray:
     calls = np.asarray(files[KINDS[kind][0]], dtype=np.int64)
     small = np.asarray(files[f"{KINDS[kind][0]}_small"], dtype=np.int64)
     return (calls > 0) & (small >= MOSTLY_SMALL * calls)
-
-
-def _flushed(evidence: Evidence, kind: str) -> Cause | None:
-    """Writes that the program itself has made, by fflush after every few bytes."""
-    use, functions = evidence.use, evidence.columns["functions"]
-    calls = flushed(use, functions) if kind == "write" else 0
-    if calls < MANY_REQUESTS or 2 * use.pattern(kind, "small") < use.calls(kind):
-        return None
-    _, time_ns = sums_of(functions, FLUSH_NAMES)
-    if time_ns < CAUSE_SHARE * use.time_ns(kind):
-        return None
-    mean = byte_count(bytes_of_functions(functions, FLUSH_NAMES) / calls)
-    text = f"{calls:,} flushes of {mean} on average {part_of_io(evidence, time_ns)}"
-    facts = f"{nanoseconds(time_ns // calls)} each; fflush hands the buffer to the system"
-    advised = "flush of petsc" if _through(evidence, kind) == "petsc" else "flush"
-    return Cause(Kind.SMALL_REQUESTS, text, facts, evidence.named_file(kind), ("fflush",), advised)
-
-
-def _through(evidence: Evidence, kind: str) -> str:
-    """The library of the file with most time in such calls."""
-    return evidence.library_in(_most(evidence, (kind,)))
 
 
 def _small_ones(evidence: Evidence, kind: str) -> Cause | None:

@@ -1,0 +1,79 @@
+"""Writes that the program itself has made, by a flush after every few bytes: C's fflush, which is a
+call of its own, and what C++'s std::endl and Fortran's flush statement do, which is seen on the way
+of their writes."""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from tailrace.units import byte_count, nanoseconds
+from tailrace.verdict.by_path import through
+from tailrace.verdict.cause import CAUSE_SHARE, Cause, part_of_io
+from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.places import Places
+from tailrace.verdict.requests import (
+    FLUSH_NAMES,
+    MANY_REQUESTS,
+    bytes_of_functions,
+    flushed,
+    sums_of,
+)
+
+# By what is advised: the functions, and how the program calls them.
+STREAMS = {
+    "flush of C++": (re.compile(r"std::(basic_)?ostream(<.*>)?::flush\b"), "std::endl or flush"),
+    "flush": (re.compile(r"_gfortran_(st_flush|flush_i\d)$"), "the flush statement"),
+}
+
+
+class Flushes(NamedTuple):
+    calls: int
+    time_ns: int
+    bytes_written: int
+    by: str
+    advised: str
+
+
+def flushes(evidence: Evidence, kind: str) -> Cause | None:
+    """Where they are most of the writes, and have most of the time in these."""
+    use = evidence.use
+    found = max(_all(evidence), key=lambda found: found.time_ns) if kind == "write" else None
+    if found is None or found.calls < MANY_REQUESTS or 2 * found.calls <= use.calls(kind):
+        return None
+    small = 2 * use.pattern(kind, "small") >= use.calls(kind)
+    if not small or found.time_ns < CAUSE_SHARE * use.time_ns(kind):
+        return None
+    mean = byte_count(found.bytes_written / found.calls)
+    text = f"{found.calls:,} flushes of {mean} on average {part_of_io(evidence, found.time_ns)}"
+    facts = f"{nanoseconds(found.time_ns // found.calls)} each; {found.by} hands the buffer to the "
+    functions = ("fflush",) if found.by == "fflush" else ()
+    file = evidence.named_file(kind)
+    return Cause(Kind.SMALL_REQUESTS, text, f"{facts}system", file, functions, found.advised)
+
+
+def _all(evidence: Evidence) -> list[Flushes]:
+    return [_of_c(evidence), *(_of_streams(evidence, advised) for advised in STREAMS)]
+
+
+def _of_c(evidence: Evidence) -> Flushes:
+    functions = evidence.columns["functions"]
+    _, time_ns = sums_of(functions, FLUSH_NAMES)
+    size = bytes_of_functions(functions, FLUSH_NAMES)
+    times = np.asarray(evidence.files["write_ns"])
+    library = evidence.library_in(int(times.argmax())) if len(times) else ""
+    advised = "flush of petsc" if library == "petsc" else "flush"
+    return Flushes(flushed(evidence.use, functions), time_ns, size, "fflush", advised)
+
+
+def _of_streams(evidence: Evidence, advised: str) -> Flushes:
+    """Of files on file systems alone, as the numbers that they are compared with."""
+    functions, by = STREAMS[advised]
+    places, sums = Places(evidence.columns), (0, 0, 0)
+    if len(places.files):
+        rows = (places.files >= 0) & through(places, functions)
+        rows &= ~evidence.elsewhere[places.files]
+        columns = (places.table[name] for name in ("writes", "write_ns", "bytes_written"))
+        calls, time_ns, size = (int(np.asarray(column)[rows].sum()) for column in columns)
+        sums = (calls, time_ns, size)
+    return Flushes(*sums, by, advised)

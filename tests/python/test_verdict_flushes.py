@@ -1,0 +1,67 @@
+"""Flushes that are no calls of their own: C++'s std::endl and Fortran's flush statement are seen on
+the way of their writes. Every run is built by arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+from tailrace.verdict.requests import KINDS
+
+from .columns import SECOND, Interval, Program, useful, write
+
+LINES = 40_000
+FILEBUF = "std::basic_filebuf<char, std::char_traits<char> >::sync"
+
+
+def found(*functions: str, size: int = 30, beside: Interval | None = None) -> Finding:
+    """A program writes 40,000 times from a place with these functions on its way, the innermost
+    first; what it writes beside comes from main."""
+    data = [write(SECOND, b"/run/mesh", size * LINES, LINES), beside]
+    row = [useful(SECOND), *(interval for interval in data if interval is not None)]
+    whole = sum(interval.length_ns for interval in row)
+    columns = Program([row], whole, whole, SECOND).columns()
+    files, names = columns["files"], [*functions, "main"]
+    table = {calls: files[calls] for calls, _ in KINDS.values()}
+    table |= {f"{name}_ns": files[f"{name}_ns"] for name in KINDS}
+    table |= {name: files[name] for name in ("bytes_read", "bytes_written")}
+    table |= {"file": list(range(len(files["path"]))), "cut": [False, False]}
+    table |= {"path": [int(calls != LINES) for calls in files["writes"]]}
+    table |= {"paths": [list(range(len(names))), [len(names) - 1]]}
+    blank = {"source": [""] * len(names), "line": [0] * len(names), "module": ["/m"] * len(names)}
+    columns["places"] = table | {"frames": {"function": names} | blank}
+    findings = judge(Evidence(columns)).findings
+    return next(finding for finding in findings if finding.code == "small_requests")
+
+
+@pytest.mark.parametrize(
+    "flush",
+    [
+        "std::ostream::flush",
+        "std::basic_ostream<char, std::char_traits<char> >::flush",
+    ],
+)
+def test_lines_that_endl_flushes_are_flushes(flush: str):
+    said = found(FILEBUF, flush, "write_mesh")
+    assert said.finding == "40,000 flushes of 30 B on average take 100 % of the I/O time"
+    assert said.advice == "end lines with '\\n' where nobody waits for them: std::endl flushes each"
+
+
+def test_the_flush_statement_of_fortran_is_one_too():
+    said = found("_gfortran_st_flush", "write_mesh")
+    assert said.finding.startswith("40,000 flushes of 30 B")
+    assert said.advice.startswith("flush where someone waits")
+
+
+def test_writes_of_a_full_buffer_are_none():
+    full = "std::basic_filebuf<char, std::char_traits<char> >::overflow"
+    assert "40,000 small writes of 30 B" in found(full, "std::ostream::put", "write_mesh").finding
+    own = "Mesh::flush"  # which may be anything
+    assert "small writes" in found(own, "write_mesh").finding
+
+
+def test_flushes_are_not_named_where_other_writes_take_longer():
+    beside = write(2 * SECOND, b"/run/out", 30 * 50_000, 50_000)
+    said = found("std::ostream::flush", beside=beside).finding
+    assert "90,000 small writes" in said or "50,000 small writes" in said
