@@ -4,10 +4,9 @@
 //! waits for a journal, a disk that was busy. Where only the method changes, calls that stay and
 //! move no data take as much more, or less, as they did. A model may also have one call wait for
 //! what another waited for, and be right about both together: of what calls took beyond it no more
-//! stays than all calls on their file took, those that write too, nor than those on all files.
+//! stays than all calls on their file took, those that move data too, nor than those on all files.
 
 use hashbrown::HashMap;
-use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
 use crate::replay::{FileSystem, Pace, replay, rounded};
@@ -80,11 +79,8 @@ struct Timed<'a> {
 impl FileSystem for Timed<'_> {
     fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
         let end = self.under.end(rank, begin, call).max(begin);
-        // what a read takes depends on what clients know, which is asked of a model
-        if call.access != Access::Read {
-            let beyond = (call.end - call.begin).saturating_sub(end - begin);
-            self.ranks[rank as usize].push(Known { begin: call.begin, file: call.file, beyond });
-        }
+        let beyond = (call.end - call.begin).saturating_sub(end - begin);
+        self.ranks[rank as usize].push(Known { begin: call.begin, file: call.file, beyond });
         end
     }
 }

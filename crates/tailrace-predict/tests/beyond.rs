@@ -91,3 +91,21 @@ fn what_calls_on_other_files_took_less_for_is_not_counted_twice() {
     assert_eq!(run(500), 500 + 1000 + 400 + 500 + 500);
     assert_eq!(run(200), 500 + 1000 + 100 + 500 + 800);
 }
+
+#[test]
+fn what_a_read_took_less_for_is_not_counted_twice() {
+    // Closing took 300 more than the model says, and a read of the file afterwards 300 less, as if
+    // the model had it wait for what closing waited for: nothing stays.
+    let run = |read: i64| {
+        let next = 3000 + read;
+        let text = serial(2600, 3000).replace("runtime 3000", "runtime 4000");
+        let text = text.replace(
+            "0 3000 3000 finalize",
+            &format!("0 3000 {next} read bytes=500\n0 4000 4000 finalize"),
+        );
+        ends(&text.replace("1 550 3000", "1 550 4000"), true, 1.)[0]
+    };
+    // as the model says: closing keeps its 300, and 500 are computed behind the read
+    assert_eq!(run(500), 500 + 1000 + 400 + 500 + 500);
+    assert_eq!(run(200), 500 + 1000 + 100 + 500 + 800);
+}
