@@ -157,6 +157,7 @@ def _analyse(table: Layout, interactions: bool) -> Analysis:
         balanced=table.balanced,
         firsts=tuple(first[known] for first in table.firsts),
         step=table.step,
+        rounded=None if table.rounded is None else table.rounded[known],
     )
     enough = blocks > 1 and len(table.codes) > 1
     found = cells(table.logs, table.spread) if enough else None

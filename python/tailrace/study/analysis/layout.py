@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailrace.study.analysis import cells, first_runs, rounding
+from tailrace.study.analysis import cells, ended_early, first_runs, rounding
 from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.first_runs import FirstRuns, Firsts
 
@@ -65,6 +65,15 @@ class Layout:
             self.first_runs, firsts, logs[ran], self.spread[ran]
         )
         return replace(self, logs=logs, known_first_runs=known)
+
+    def of_adaptive(self, least_blocks: int) -> "Layout":
+        """With the scatter that runs have where the study ends once they seem to scatter little
+        (ended_early.py), and the same margins."""
+        ran, logs = ~self.simulated, self.logs.copy()
+        times = ended_early.times_larger(logs[ran], least_blocks)
+        logs[ran] = ended_early.with_scatter(logs[ran], self.spread[ran], times)
+        rounded = self.margins if self.step else self.rounded
+        return replace(self, logs=logs, rounded=rounded)
 
     @cached_property
     def scatter(self) -> cells.Spread:

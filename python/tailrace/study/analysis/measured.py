@@ -157,7 +157,17 @@ class Measured:
         if found.thinned is not None and not (isinstance(name, str) and name in WHOLE_RUN):
             kept &= ~found.thinned
         found = found if kept.all() else found.among(kept)
+        if self._looked_from:
+            found = found.of_adaptive(self._looked_from)
         return found.without_first_runs if alone else found
+
+    @property
+    def _looked_from(self) -> int:
+        """After how many blocks it was first asked whether there were enough; 0 where it never
+        was."""
+        given = self.plan["study"]
+        adaptive, least = given.get("adaptive"), int(given.get("repetitions") or 3)
+        return least if adaptive and least < adaptive["at_most"] else 0
 
     def share(self, part: str, whole: str) -> Layout:
         """What one column is of another, as `compared`: known no better than the steps allow in
