@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from tailrace.study.analysis.comparison import compare
+from tailrace.study.analysis.contrasts import Family, ratio
+from tailrace.study.analysis.crossover import overtaking
 from tailrace.study.analysis.effects import analyse
 from tailrace.study.analysis.expect import Judgement, evaluate
-from tailrace.study.analysis.first_runs import UNKNOWN
+from tailrace.study.analysis.first_runs import UNKNOWN, FirstRuns
+from tailrace.study.analysis.layout import Layout, curves
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
 from tailrace.study.definition import design, loader
@@ -266,3 +270,53 @@ def test_no_combination_goes_first_in_every_block(tmp_path: Path) -> None:
     for _ in range(60):
         made = design.Design(every, drawn(loaded))
         assert made.block(0)[0].combination != made.block(1)[0].combination
+
+
+def with_exact_first_runs(table: Layout) -> Layout:
+    assert table.known_first_runs is not None and table.known_first_runs[0].is_removed
+    return replace(table, known_first_runs=(FirstRuns(0.0, 1e-12, 20.0),))
+
+
+def test_a_ratio_is_known_no_better_than_what_was_taken_out() -> None:
+    """As the runs of a level say, and what first runs take longer: their errors add up."""
+    measured = slow_first_runs(in_this_order("xyxyxyyxyy", 1.2), 1.5)
+    table = measured.compared("elapsed_s")
+    known, shares = table.known_first_runs, table.firsts[0].mean(axis=1)
+    assert known is not None and known[0].is_removed
+    wide, narrow = (
+        Family(curves(one, "tool")).compare(curves(one, "tool")[0], ratio("y", "x"))
+        for one in (table, with_exact_first_runs(table))
+    )
+    more = (shares[1] - shares[0]) * known[0].error
+    errors = [
+        np.log(one.high / one.low) / 2 / stats.t.ppf(0.975, one.freedom) for one in (wide, narrow)
+    ]
+    assert more > 0 and errors[0] == pytest.approx(np.hypot(errors[1], more))
+    assert wide.value == pytest.approx(narrow.value)
+
+
+def test_a_crossover_is_known_no_better_than_what_was_taken_out() -> None:
+    """y goes first with 8 ranks in seven of eight blocks, which takes twice as long."""
+
+    def time_s(where: Mapping[str, Any]) -> float:
+        return 10.0 * (where["ranks"] / 7) ** (-0.4 if where["tool"] == "y" else 0.0)
+
+    levels = {"ranks": [1, 2, 4, 8, 16, 32], **TOOL}
+    plain = study_data.study(levels, time_s, blocks=8, scatter=0.05)
+    often = plain.runs["block"] < 7
+    named = often & (plain.runs["tool"] == "y") & (plain.runs["ranks"] == 8)
+    runs = plain.runs.assign(order=plain.runs["order"] - 100.0 * named)
+    runs["order"] = runs.sort_values(["block", "order"]).groupby("block").cumcount() + (
+        100 * runs["block"]
+    )
+    runs = runs.sort_values("order").reset_index(drop=True)
+    runs["order"] = runs["run"] = range(len(runs))
+    table = slow_first_runs(Measured(plain.plan, runs), 2.0).compared("elapsed_s")
+    found = []
+    for one in (table, with_exact_first_runs(table)):
+        x, y = curves(one, "ranks")
+        (crossing,), _ = overtaking(x, y, ("x", "y"))
+        found.append(crossing)
+    wide, narrow = found
+    assert wide.at == pytest.approx(narrow.at)
+    assert np.log(wide.high / wide.low) > 1.1 * np.log(narrow.high / narrow.low)

@@ -120,7 +120,7 @@ class Family:
 
 def _without_first_runs(found: Estimate, curve: Curve, weights: Weights) -> Estimate:
     """Where slower first runs, and nothing else, would look like this, it is told as far as it is
-    more."""
+    more; where what they take longer was taken out, as well as that is known."""
     for first, known in zip(curve.firsts, curve.first_runs, strict=True):
         shares = by_block(replace(curve, logs=first), weights)
         found = less_first_runs(found, shares, known)
@@ -130,7 +130,11 @@ def _without_first_runs(found: Estimate, curve: Curve, weights: Weights) -> Esti
 def less_first_runs(found: Estimate, shares: np.ndarray, known: FirstRuns) -> Estimate:
     """The same of any comparison within blocks. `shares`: in each, how many more first runs the one
     side has."""
-    if found.known and len(shares) and first_runs.alone_say_so(shares):
+    if not found.known or not len(shares):
+        return found
+    if known.is_removed:
+        return first_runs.with_error(found, float(np.mean(shares)), known)
+    if first_runs.alone_say_so(shares):
         return first_runs.allowed_for(found, float(np.mean(shares)), known)
     return found
 

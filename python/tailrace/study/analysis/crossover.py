@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tailrace.study.analysis.cells import Spread
+from tailrace.study.analysis.cells import TINY, Spread
 from tailrace.study.analysis.contrasts import less_first_runs
+from tailrace.study.analysis.first_runs import FirstRuns
 from tailrace.study.analysis.intervals import (
     LEVEL,
     NO_PRIOR,
@@ -180,7 +181,8 @@ class _Compared:
         self.sides, self.gap = np.zeros(len(self.levels), dtype=int), 0.0
         self.places = np.log(np.array(self.levels, dtype=float))
         if enough:
-            self.band = _Band(self.places, ratios[:, whole], spread, known)
+            removed = _removed(curve, other, levels, whole)
+            self.band = _Band(self.places, ratios[:, whole], spread, known, removed)
             wrong = (1 - LEVEL) / max(comparisons, len(levels))
             at = np.searchsorted(self.band.x, self.places)
             self.sides = self.band.sides(1 - wrong)[at]
@@ -199,6 +201,8 @@ class _Compared:
             ahead = self.band.estimate(int(at[place]), level)
             for first, its, known in zip(curve.firsts, other.firsts, curve.first_runs, strict=True):
                 rows = first[curve.levels.index(name)], its[other.levels.index(name)]
+                if known.is_removed:
+                    continue  # its error is in the band
                 shares = np.subtract(*rows)
                 ahead = less_first_runs(ahead, shares[np.isfinite(shares)], known)
             (below, above), (less, more) = curve.margin_at(name), other.margin_at(name)
@@ -239,11 +243,32 @@ def _hidden(levels: list[Any], curve: Curve, lower: np.ndarray) -> np.ndarray:
     return lower & np.array([curve.is_bound(level) for level in levels])
 
 
+def _removed(
+    curve: Curve, other: Curve, levels: list[Any], whole: np.ndarray
+) -> list[tuple[np.ndarray, FirstRuns]]:
+    """Of each way of being the first of which what it takes longer was taken out: at each of these
+    levels, how many more first runs the one curve has in a block."""
+    rows = [each.levels.index(level) for each in (curve, other) for level in levels]
+    mine, its = rows[: len(levels)], rows[len(levels) :]
+    pairs = zip(curve.firsts, other.firsts, curve.first_runs, strict=True)
+    return [
+        ((first[mine] - second[its])[:, whole].mean(axis=1), known)
+        for first, second, known in pairs
+        if known.is_removed
+    ]
+
+
 class _Band:
-    """The interpolated ratio with its interval, at many places between the levels."""
+    """The interpolated ratio with its interval, at many places between the levels. `removed`: what
+    was taken out of the runs, as `_removed` has it, of which the error remains."""
 
     def __init__(
-        self, places: np.ndarray, ratios: np.ndarray, spread: Spread, known: Prior
+        self,
+        places: np.ndarray,
+        ratios: np.ndarray,
+        spread: Spread,
+        known: Prior,
+        removed: Sequence[tuple[np.ndarray, FirstRuns]] = (),
     ) -> None:
         between = [np.linspace(a, b, STEPS + 1) for a, b in pairwise(places)]
         self.x = np.unique(np.concatenate([*between, places]))
@@ -259,8 +284,13 @@ class _Band:
                 for variance, doubt in zip(own, scatter.doubts, strict=True)
             ]
         )
-        self.freedom = pairs[:, 1]
-        self.error = np.sqrt(pairs[:, 0] * scatter.relative / blocks)
+        square = pairs[:, 0] * scatter.relative / blocks
+        wobble = square**2 / pairs[:, 1]
+        for shares, of in removed:
+            more = (weights @ shares * of.error) ** 2
+            square, wobble = square + more, wobble + more**2 / of.freedom
+        self.freedom = np.where(wobble > 0, square**2 / np.maximum(wobble, TINY), pairs[:, 1])
+        self.error = np.sqrt(square)
 
     def estimate(self, at: int, level: float) -> Estimate:
         """Of the ratio at one of `x`."""

@@ -242,7 +242,7 @@ def _as_removed(found: Cells, removed: Sequence[FirstRuns], firsts: OnlyFirsts) 
     errors = [
         known.error * first.means
         for known, first in zip(removed, firsts, strict=False)
-        if first is not None and known.known and known.value == 0.0
+        if first is not None and known.is_removed
     ]
     return replace(found, of_blocks=np.column_stack([found.of_blocks, *errors]))
 

@@ -48,6 +48,11 @@ class FirstRuns(NamedTuple):
         return self.freedom > 0
 
     @property
+    def is_removed(self) -> bool:
+        """Whether it was taken out of the runs, in which its error remains."""
+        return self.known and self.value == 0.0
+
+    @property
     def is_sure(self) -> bool:
         return self.p <= SURE and self.freedom >= FREEDOM_AT_LEAST
 
@@ -177,12 +182,33 @@ def allowed_for(found: Estimate, share: float, known: FirstRuns) -> Estimate:
         reach = abs(share) * math.log(AT_MOST)
         wider = found.widened(-reach, reach)
         return replace(wider, p=found.p if wider.decided else 1.0)
-    value, low, high = (math.log(one) for one in (found.value, found.low, found.high))
-    freedom = min(found.freedom, known.freedom)
+    error = math.hypot(_error(found), share * known.error)
+    centre = math.log(found.value) - share * known.value
+    return _about(found, centre, error, min(found.freedom, known.freedom))
+
+
+def with_error(found: Estimate, share: float, known: FirstRuns) -> Estimate:
+    """A ratio of runs from which what first runs take longer was taken out, with the error that
+    this has: its degrees of freedom by Satterthwaite."""
+    own, more = _error(found), abs(share) * known.error
+    if not found.known or more < NOTHING or own < NOTHING:
+        return found
+    wobble = own**4 / found.freedom + more**4 / known.freedom
+    freedom = (own**2 + more**2) ** 2 / wobble
+    return _about(found, math.log(found.value), math.hypot(own, more), freedom)
+
+
+def _error(found: Estimate) -> float:
+    """The standard error of its logarithm."""
+    if found.freedom <= 0:
+        return 0.0
+    half = (math.log(found.high) - math.log(found.low)) / 2
+    return half / float(stats.t.ppf(0.5 + found.level / 2, found.freedom))
+
+
+def _about(found: Estimate, centre: float, error: float, freedom: float) -> Estimate:
+    """The same about another logarithm, with another error."""
     quantile = float(stats.t.ppf(0.5 + found.level / 2, freedom))
-    own = (high - low) / 2 / float(stats.t.ppf(0.5 + found.level / 2, found.freedom))
-    error = math.hypot(own, share * known.error)
-    centre = value - share * known.value
     p = 2 * float(stats.t.sf(abs(centre) / error, freedom)) if error > 0 else float(centre == 0)
     low, high = centre - quantile * error, centre + quantile * error
     value, low, high = (exponential(one) for one in (centre, low, high))
