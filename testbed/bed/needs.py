@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from bed import system
@@ -28,6 +30,7 @@ PACKAGE_OF_PROGRAM = {
     "sinfo": "slurm-client",
     "mkfs.ext4": "e2fsprogs",
 }
+FUSE_MAJOR = 10
 PACKAGE_OF_LIBRARY = {"fuse3": "libfuse3-dev", "libnfs": "libnfs-dev"}
 
 
@@ -39,8 +42,8 @@ def check(name: str, programs: list[str], libraries: list[str], fuse: bool) -> N
         raise TestbedError(
             f"{name} needs root: it makes namespaces and mounts", "run it with sudo", 2
         )
-    if fuse and not Path("/dev/fuse").exists():
-        raise TestbedError(f"{name} needs FUSE, and there is no /dev/fuse", "modprobe fuse", 2)
+    if fuse:
+        _check_fuse(name)
     _check_namespaces(name)
 
 
@@ -64,6 +67,48 @@ def _check_libraries(name: str, libraries: list[str]) -> None:
                 f"apt-get install {PACKAGE_OF_LIBRARY[library]}",
                 2,
             )
+
+
+def _check_fuse(name: str) -> None:
+    """A container without the device, or one that may not open it, is what is met most."""
+    in_container = "in a container, it has to be run with --privileged"
+    try:
+        device = Path("/dev/fuse").stat()
+        if not stat.S_ISCHR(device.st_mode) or os.major(device.st_rdev) != FUSE_MAJOR:
+            raise TestbedError(
+                f"{name} needs FUSE, and /dev/fuse is not its device",
+                "rm /dev/fuse; mknod /dev/fuse c 10 229",
+                2,
+            )
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except FileNotFoundError:
+        raise TestbedError(
+            f"{name} needs FUSE, and there is no /dev/fuse", f"modprobe fuse; {in_container}", 2
+        ) from None
+    except OSError as error:
+        raise TestbedError(
+            f"{name} needs FUSE, and /dev/fuse cannot be opened: {error.strerror}", in_container, 2
+        ) from None
+
+
+def check_files(name: str, files: dict[str, tuple[str, str]]) -> None:
+    """`files`: what each is to whom, and how to get it."""
+    for path, (purpose, hint) in files.items():
+        if not Path(path).exists():
+            raise TestbedError(f"{name} needs {path}, {purpose}, and there is none", hint, 2)
+
+
+def check_directories(name: str, paths: Iterable[str]) -> None:
+    """Those over which a server sees its own: without one it would use what it makes itself there,
+    which would be the machine's."""
+    missing = [path for path in paths if not Path(path).is_dir()]
+    if missing:
+        raise TestbedError(
+            f"{name} needs the director{'y' if len(missing) == 1 else 'ies'} {_listed(missing)},"
+            " over which its servers see their own",
+            f"mkdir -p {' '.join(missing)}",
+            2,
+        )
 
 
 def _check_namespaces(name: str) -> None:

@@ -31,6 +31,19 @@ EXPORT {{ Export_Id = 1; Path = "{storage}"; Pseudo = "{export}"; Filesystem_Id 
 """
 
 
+# What Debian's packages leave to others, which a small machine may lack.
+FILES = {
+    "/etc/mtab": (
+        "where nfs-ganesha looks for the file system that it is to serve",
+        "ln -s /proc/self/mounts /etc/mtab",
+    ),
+    "/etc/netconfig": (
+        "from which rpcbind and nfs-ganesha know what kinds of network there are",
+        "apt-get install libtirpc-common",
+    ),
+}
+
+
 class Nfs(NetworkBed):
     name = "nfs"
     servers = 1
@@ -52,6 +65,8 @@ class Nfs(NetworkBed):
         fuse = self.client(wishes.client) == "fuse"
         programs = ["ip", "tc", "nsenter", "rpcbind", "ganesha.nfsd"] + ["cc", "pkg-config"] * fuse
         needs.check(self.name, programs, ["fuse3", "libnfs"] * fuse, fuse)
+        needs.check_files(self.name, FILES)
+        needs.check_directories(self.name, self.private_directories)
 
     def serve(self, wishes: Wishes) -> None:
         if self.client(wishes.client) == "fuse":
