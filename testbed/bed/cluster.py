@@ -20,7 +20,7 @@ from pathlib import Path
 from bed import furnish, links, mounts, needs
 from bed.cell import Cell
 from bed.errors import TestbedError
-from bed.network_bed import NetworkBed, Wishes
+from bed.network_bed import LONGEST_CONNECT_S, LONGEST_LOOK_S, NetworkBed, Wishes
 from bed.node_slurm import NodeSlurm
 from bed.room import Room
 from bed.slurm import LONGEST_SOCKET_PATH
@@ -104,6 +104,8 @@ class Cluster:
         links.make_hub(self.hub, NETWORK)
         with ThreadPoolExecutor(AT_ONCE) as workers:
             list(workers.map(lambda node: self._start(node, wishes), self.nodes))
+        self._introduce(self.nodes, self._addresses())
+        links.introduce(self.hub, "hub", self._addresses())
         furnish.show_disk(self.own(self.node(1)), self.disk)
         links.shape(self.hub, self.nodes, "node", wishes.rate_bit_per_s, wishes.latency_us)
         if wishes.drift_ppm:
@@ -121,6 +123,15 @@ class Cluster:
             furnish.mount_disk(node, self.own(node), self.disk, wishes.disk_bytes_per_s)
         links.join(self.hub, node, node.node, links.address(NETWORK, number))
         node.run([sys.executable, str(LOGIN), "serve", str(self._socket(node)), str(self.disk)])
+
+    @staticmethod
+    def _introduce(cells: list[Cell], addresses: list[str]) -> None:
+        for cell in cells:
+            links.introduce(cell, "eth0", addresses)
+
+    def _addresses(self) -> list[str]:
+        """Of the hub and of each node."""
+        return [links.address(NETWORK, number) for number in range(self.count() + 1)]
 
     def _hosts(self) -> str:
         lines = ["127.0.0.1 localhost"]
@@ -151,21 +162,35 @@ class Cluster:
 
     def reach(self, bed: NetworkBed) -> None:
         """Mounts `bed` on every node that has not mounted it."""
-        links.connect(self.hub, bed.hub, f"to-{bed.name}")
+        link = f"to-{bed.name}"
+        if not links.has(self.hub, link):
+            self._introduce(self.nodes, bed.addresses())
+            self._introduce(bed.server_cells, self._addresses())
+            links.connect(self.hub, bed.hub, link)
         with ThreadPoolExecutor(AT_ONCE) as workers:
             list(workers.map(lambda node: self._mount(node, bed), self.nodes))
 
     def _mount(self, node: Cell, bed: NetworkBed) -> None:
         point = bed.mount_points(1)[0]
-        if _answers(node, point):
-            return
+        if not _answers(node, point):
+            self._mount_first(node, point, bed)
+        bed.wait_until_whole(node, point, LONGEST_CONNECT_S)
+
+    def _mount_first(self, node: Cell, point: Path, bed: NetworkBed) -> None:
+        if mounts.mounted_below(point, node.run(["cat", "/proc/self/mountinfo"])):
+            raise TestbedError(
+                f"{bed.name} does not answer on {node.node}, where it is mounted",
+                "testbed down cluster, then up again",
+            )
         record = self.room.record(bed.name) or {}
         log = bed.directory / "log" / f"{node.node}.log"
         bed.mount_one(node, point, log, record.get("client", "auto"))
-        end = time.monotonic() + 30
+        end = time.monotonic() + LONGEST_CONNECT_S
         while not _answers(node, point):
             if time.monotonic() > end:
-                raise TestbedError(f"{bed.name} does not answer on {node.node}; {log} may say why")
+                raise TestbedError(
+                    f"{bed.name} does not answer on {node.node}", f"{log} may say why"
+                )
             time.sleep(0.05)
 
     def leave(self, bed: NetworkBed, force: bool) -> None:
@@ -224,6 +249,7 @@ class Cluster:
             for node in self.nodes:
                 if not _answers(node, point):
                     raise TestbedError(f"{bed.name} does not answer on {node.node}")
+                bed.wait_until_whole(node, point, LONGEST_LOOK_S)
         return {
             "mounts": [str(self.disk)] if mounts.mounted_below(self.disk) else [],
             "rate_bit_per_s": links.rate_in_force(self.hub, self.nodes, "node"),

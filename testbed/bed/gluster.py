@@ -25,6 +25,11 @@ OPTIONS = {
 }
 
 
+# What a client says of its connection to a server, counted from 0, in files below its mount.
+SAID_BY_CLIENT = f".meta/graphs/active/{VOLUME}-client-{{}}/private"
+WITH_A_CONNECTION = ["sh", "-c", 'grep -ls "^connected = 1$" "$@" || :', "sh"]
+
+
 class Gluster(NetworkBed):
     private_directories = ("/run", "/var/lib/glusterd", "/var/log/glusterfs")
     layout: tuple[str, ...] = ()
@@ -35,6 +40,7 @@ class Gluster(NetworkBed):
         needs.check(
             self.name, ["ip", "tc", "nsenter", "glusterd", "gluster", "glusterfs"], [], fuse=True
         )
+        needs.check_directories(self.name, self.private_directories)
 
     def serve(self, wishes: Wishes) -> None:
         for cell in self.server_cells:
@@ -101,6 +107,18 @@ class Gluster(NetworkBed):
             str(log.with_suffix(".pid")),
         ]
         cell.run(["glusterfs", *server, *options, str(point)])
+
+    def not_reached(self, cell: Cell, point: Path) -> list[str]:
+        """By what the client says of itself in `.meta`. A dispersed volume answers as soon as all
+        servers but one do; what is written then lacks its part on that one, and a client that lacks
+        another cannot open it: EIO."""
+        servers = [f"server{number}" for number in range(1, self.servers + 1)]
+        said_in = [str(point / SAID_BY_CLIENT.format(number)) for number in range(self.servers)]
+        try:
+            connected = cell.run([*WITH_A_CONNECTION, *said_in], timeout_s=10).splitlines()
+        except TestbedError:
+            return servers
+        return [name for name, file in zip(servers, said_in, strict=True) if file not in connected]
 
     def check(self, record: dict) -> dict:
         return {**super().check(record), "client": "fuse", "file_system": self.file_system}

@@ -4,12 +4,18 @@ token bucket.
 The hub has a network namespace of its own too, so that the machine's own network is neither used
 nor changed. Each kind of bed has addresses of its own in one network, so that nodes of the cluster
 reach all of them; beds in different directories never meet.
+
+A device's hardware address follows from its address, so that nodes of the cluster need not ask for
+each other's: what the kernel learns by asking has room for 1,024 answers (net.ipv4.neigh.default's
+gc_thresh3) for all network namespaces together, as many as 32 nodes that talk to each other fill.
+Beyond it packets are dropped, and connections with them.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 
 from bed import system
 from bed.cell import Cell
@@ -43,10 +49,16 @@ def address(network: int, number: int) -> str:
     return f"{NETWORK}.{network}.{10 + number if number else 1}"
 
 
+def hardware_address(internet_address: str) -> str:
+    """Of the device with this address: 02 is for addresses that no maker has given."""
+    return "02:00:" + ":".join(f"{int(part):02x}" for part in internet_address.split("."))
+
+
 def make_hub(hub: Cell, network: int) -> None:
+    own = address(network, 0)
     for command in (
-        "ip link add hub type bridge",
-        f"ip address add {address(network, 0)}/{PREFIX} dev hub",
+        f"ip link add hub address {hardware_address(own)} type bridge",
+        f"ip address add {own}/{PREFIX} dev hub",
         "ip link set hub up",
     ):
         _in_network(hub, command.split())
@@ -54,19 +66,26 @@ def make_hub(hub: Cell, network: int) -> None:
 
 def join(hub: Cell, far: Cell, near: str, far_address: str) -> None:
     """A link from the hub, where its end is called `near`, to the cell's eth0."""
-    _add_pair(hub, near, far, "eth0")
+    _add_pair(hub, near, far, f"eth0 address {hardware_address(far_address)}")
     _in_network(hub, ["ip", "link", "set", near, "master", "hub", "up"])
     _in_network(far, ["ip", "address", "add", f"{far_address}/{PREFIX}", "dev", "eth0"])
     _in_network(far, ["ip", "link", "set", "eth0", "up"])
 
 
+def introduce(cell: Cell, device: str, addresses: Iterable[str]) -> None:
+    """The cell need not ask who has these addresses. What is entered by hand does not count against
+    the kernel's limit."""
+    entry = f"neighbour replace {{}} lladdr {{}} dev {device} nud permanent\n"
+    entries = "".join(entry.format(found, hardware_address(found)) for found in addresses)
+    _in_network(cell, ["ip", "-batch", "-"], entries)
+
+
 def connect(hub: Cell, other: Cell, name: str) -> None:
     """Two hubs become one network, without a limit of their own between them; `name` is the link's
     in both."""
-    if not has(hub, name):
-        _add_pair(hub, name, other, name)
-        for end in (hub, other):
-            _in_network(end, ["ip", "link", "set", name, "master", "hub", "up"])
+    _add_pair(hub, name, other, name)
+    for end in (hub, other):
+        _in_network(end, ["ip", "link", "set", name, "master", "hub", "up"])
 
 
 def has(cell: Cell, device: str) -> bool:
@@ -74,8 +93,9 @@ def has(cell: Cell, device: str) -> bool:
     return any(link["ifname"] == device for link in found)
 
 
-def _add_pair(near: Cell, name: str, far: Cell, far_name: str) -> None:
-    pair = f"ip link add {name} type veth peer name {far_name} netns {far.pid()}"
+def _add_pair(near: Cell, name: str, far: Cell, far_end: str) -> None:
+    """`far_end`: its name, and what else `ip` is to know of it."""
+    pair = f"ip link add {name} type veth peer name {far_end} netns {far.pid()}"
     _in_network(near, pair.split())
 
 
@@ -125,8 +145,9 @@ def rate_in_force(hub: Cell, far: list[Cell], prefix: str) -> int | None:
     return ends[0][0] if ends[0] else None
 
 
-def _in_network(cell: Cell, command: list[str]) -> str:
+def _in_network(cell: Cell, command: list[str], given: str = "") -> str:
+    """`given`: what the command is to read."""
     pid = cell.pid()
     if pid is None:
         raise TestbedError(f"{cell.record.stem} has ended")
-    return system.run(["nsenter", "--target", str(pid), "--net", "--", *command])
+    return system.run(["nsenter", "--target", str(pid), "--net", "--", *command], given=given)

@@ -13,10 +13,11 @@ from bed import system
 from bed.errors import TestbedError
 
 
-def mounted_below(directory: Path) -> list[Path]:
-    """The deepest first. A path's own mounts count, as often as it is mounted on."""
+def mounted_below(directory: Path, table: str | None = None) -> list[Path]:
+    """The deepest first. A path's own mounts count, as often as it is mounted on. `table`: a node's
+    mountinfo; ours without it."""
     found = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in (table or Path("/proc/self/mountinfo").read_text()).splitlines():
         target = Path(_without_escapes(line.split()[4]))
         if target == directory or directory in target.parents:
             found.append(target)

@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from bed import links, mounts
 from bed.cell import Cell
 from bed.errors import TestbedError
 from bed.room import Room
+
+LONGEST_CONNECT_S, LONGEST_LOOK_S = 60, 1
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,10 @@ class NetworkBed:
         """Of a server, counted from 1."""
         return links.address(self.network, number)
 
+    def addresses(self) -> list[str]:
+        """Of the hub and of each server."""
+        return [self.address(number) for number in range(self.servers + 1)]
+
     def mount_points(self, count: int) -> list[Path]:
         return [self.directory / "mnt" / str(number) for number in range(count)]
 
@@ -97,6 +104,7 @@ class NetworkBed:
                 log = self.directory / "log" / f"client{number}.log"
                 self.mount_one(self.hub, point, log, wishes.client)
                 mounts.wait_until_it_answers(point)
+                self.wait_until_whole(self.hub, point, LONGEST_CONNECT_S)
 
     def serve(self, wishes: Wishes) -> None:
         raise NotImplementedError
@@ -104,6 +112,22 @@ class NetworkBed:
     def mount_one(self, cell: Cell, point: Path, log: Path, client: str) -> None:
         """A client in `cell`, which is on the bed's network."""
         raise NotImplementedError
+
+    def not_reached(self, cell: Cell, point: Path) -> list[str]:
+        """Servers without which the client in `cell` answers all the same."""
+        return []
+
+    def wait_until_whole(self, cell: Cell, point: Path, longest_s: float) -> None:
+        """Raises TestbedError with the servers that the client in `cell` does not reach by then."""
+        end = time.monotonic() + longest_s
+        while missing := self.not_reached(cell, point):
+            if time.monotonic() > end:
+                client = f"the client of {cell.node}" if cell.node else "the client outside nodes"
+                raise TestbedError(
+                    f"{client} does not reach {', '.join(missing)} of {self.name}",
+                    f"its log in {self.directory / 'log'} may say why",
+                )
+            time.sleep(0.1)
 
     def change(self, wishes: Wishes) -> None:
         """Of a bed that is up: another rate, more mounts."""
@@ -136,6 +160,7 @@ class NetworkBed:
         for point in points:
             if not mounts.mounted_below(point) or not mounts.answers(point):
                 raise TestbedError(f"{point} does not answer")
+            self.wait_until_whole(self.hub, point, LONGEST_LOOK_S)
         rate = links.rate_in_force(self.hub, self.server_cells, "server")
         return {
             "mounts": [str(point) for point in points],

@@ -55,14 +55,18 @@ def unmount(target: str, detach: bool = False) -> None:
 
 
 def run(
-    command: list[str], timeout_s: float = 60, environment: dict[str, str] | None = None
+    command: list[str],
+    timeout_s: float = 60,
+    environment: dict[str, str] | None = None,
+    given: str = "",
 ) -> str:
     """What the program printed; it may leave daemons behind, which must not hold our end of a pipe.
+    `given`: what it is to read.
 
     Raises TestbedError with the program's own words where it fails or does not end in time.
     """
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        status = _status(command, output, timeout_s, environment or {})
+        status = _status(command, given, output, timeout_s, environment or {})
         output.seek(0)
         text = output.read()
     if status is None:
@@ -73,13 +77,17 @@ def run(
 
 
 def _status(
-    command: list[str], output: object, timeout_s: float, environment: dict[str, str]
+    command: list[str],
+    given: str,
+    output: object,
+    timeout_s: float,
+    environment: dict[str, str],
 ) -> int | None:
     """None where it did not end in time."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return subprocess.run(
             command,
-            stdin=subprocess.DEVNULL,
+            **({"input": given.encode()} if given else {"stdin": subprocess.DEVNULL}),
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **environment},

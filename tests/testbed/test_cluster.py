@@ -3,6 +3,7 @@ is left when one of them, or all, are killed."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -89,6 +90,20 @@ def test_a_file_system_has_a_client_on_each(nodes: Nodes) -> None:
     assert 3_000_000 < sent < 30_000_000
     clients = [line for line in nodes.testbed.processes() if "nfs_client " in line]
     assert len(clients) == 4  # one outside
+
+
+def test_no_address_has_to_be_asked_for(nodes: Nodes) -> None:
+    """What is learned by asking has room in the kernel for what 32 nodes learn."""
+    server = (nodes.testbed.directory / "nfs" / "cells" / "server1").read_text().split()[0]
+    question = ["ip", "-4", "-json", "neighbour", "show", "dev", "eth0"]
+    said = [enter(nodes.testbed, name, *question) for name in nodes.bed["hosts"]]
+    inside = ["nsenter", "--target", server, "--net", "--"]
+    said.append(subprocess.run([*inside, *question], capture_output=True, check=True).stdout)
+    for entries in map(json.loads, said):
+        known = {entry["dst"] for entry in entries if entry["state"] == ["PERMANENT"]}
+        assert known >= {"10.78.100.11", "10.78.100.12", "10.78.100.13"}
+    for entries in map(json.loads, said[:-1]):
+        assert {tuple(entry["state"]) for entry in entries} == {("PERMANENT",)}
 
 
 # Open MPI 5 hung here once in some ten times, and it is not known yet in what.
