@@ -25,7 +25,7 @@ def nodes(named: tuple[str, ...]) -> Nodes:
     bed's."""
     if named or any(os.environ.get(name) for name in IN_A_JOB):
         return Nodes(named)
-    bed = testbed.bed(CLUSTER)
+    bed = testbed.usable(CLUSTER)
     if bed is None:
         return Nodes()
     enter = (sys.executable, str(testbed.COMMAND), "enter", *testbed.directory_words())

@@ -27,10 +27,21 @@ def bed(name: str) -> dict[str, Any] | None:
     )
 
 
+def usable(name: str) -> dict[str, Any] | None:
+    """As `bed`. Raises TailraceError where it was brought up and something of it does not work."""
+    for found in status():
+        if found.get("name") == name and found.get("state") == "broken":
+            raise TailraceError(
+                f"{name} of the test bed is broken: {printable(str(found.get('reason')))}",
+                f"{printable(str(COMMAND))} down {name}, then up again",
+            )
+    return bed(name)
+
+
 def mount_of(name: str) -> Path:
     """Its directory, the first client's where there are several. Raises FileNotFoundError where it
-    is not up."""
-    found = bed(name)
+    is not up, TailraceError where it is broken."""
+    found = usable(name)
     if found is None or not found.get("mounts"):
         raise FileNotFoundError(name)
     return Path(found["mounts"][0])
