@@ -20,12 +20,16 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 enum {
     PAGE_BYTES = 65536, /* a multiple of every page size in use */
     WINDOW_BYTES_MIN = 1 << 16,
     WINDOW_BYTES_MAX = 1 << 22,
-    RESERVE_BYTES = 512, /* of a window, for the records that close a stream */
+    TOUCHED_BYTES = 1 << 16, /* of a window at once, so that no call waits for a page of its own */
+    RESERVE_BYTES = 512,     /* of a window, for the records that close a stream */
     ZERO_BYTES = 1 << 14,
     CREATE_TRIES = 100000,
 };
@@ -149,7 +153,8 @@ static int map_first(struct stream *stream, int file)
     if (!stream->header || !window)
         return -ENOMEM;
     stream->window = window;
-    stream->window_bytes = WINDOW_BYTES_MIN;
+    stream->window_bytes = stream->touched_bytes = WINDOW_BYTES_MIN; /* one by one: many a stream
+                                                                        stays small */
     stream->at = window + HEADER_BYTES;
     stream_set_limit(stream);
     return 0;
@@ -157,7 +162,7 @@ static int map_first(struct stream *stream, int file)
 
 void stream_set_limit(struct stream *stream)
 {
-    stream->limit = stream->window + stream->window_bytes - RESERVE_BYTES;
+    stream->limit = stream->window + stream->touched_bytes - RESERVE_BYTES;
 }
 
 void stream_free(struct stream *stream)
@@ -239,9 +244,25 @@ static void use_window(struct stream *stream, uint8_t *window, size_t bytes, uin
         system_unmap(stream->window, stream->window_bytes);
     stream->window = window;
     stream->window_bytes = bytes;
+    stream->touched_bytes = 0;
     stream->window_offset = offset;
     stream->at = window + (here - offset);
+}
+
+/* The next part of the window. Kernels that know no such advice (before 5.14) bring its pages one
+ * by one. False where the window has no room for `bytes` and the reserve. */
+static bool touch(struct stream *stream, size_t bytes)
+{
+    size_t begin = stream->touched_bytes;
+    size_t used = (size_t)(stream->at - stream->window) + bytes + RESERVE_BYTES;
+    size_t end = (used + TOUCHED_BYTES) & ~(size_t)(TOUCHED_BYTES - 1); /* more than is used */
+    end = end < stream->window_bytes ? end : stream->window_bytes;
+    if (used >= stream->window_bytes || begin >= end)
+        return false;
+    system_advise(stream->window + begin, end - begin, MADV_POPULATE_WRITE);
+    stream->touched_bytes = end;
     stream_set_limit(stream);
+    return true;
 }
 
 /* Reserves and maps a window of at least `least` bytes, better `wish`: a disk that is nearly full
@@ -273,19 +294,27 @@ static void stop(struct stream *stream, int error)
     stream->state = (stream->state & ~3u) | STREAM_FULL;
 }
 
+static int next_window(struct stream *stream, size_t bytes)
+{
+    size_t least = (bytes + RESERVE_BYTES + 2 * PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+    size_t wish = stream->window_bytes * 2;
+    wish = wish > WINDOW_BYTES_MAX ? WINDOW_BYTES_MAX : wish;
+    int file = open_again(stream);
+    int error = file < 0 ? file : map_window(stream, file, least, wish < least ? least : wish);
+    if (file >= 0)
+        system_close(file);
+    if (!error)
+        touch(stream, bytes);
+    return error;
+}
+
 /* Makes room for `bytes` more and the reserve. False, and the stream full, where there is none. */
 bool stream_grow(struct stream *stream, size_t bytes)
 {
     if (!stream->path[0])
         return false; /* in memory, for the calibration */
-    size_t least = (bytes + RESERVE_BYTES + 2 * PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
-    size_t wish = stream->window_bytes * 2;
-    wish = wish > WINDOW_BYTES_MAX ? WINDOW_BYTES_MAX : wish;
     uint64_t begin = clock_now();
-    int file = open_again(stream);
-    int error = file < 0 ? file : map_window(stream, file, least, wish < least ? least : wish);
-    if (file >= 0)
-        system_close(file);
+    int error = touch(stream, bytes) ? 0 : next_window(stream, bytes);
     if (error)
         stop(stream, error);
     cost_rare(stream, begin);
@@ -303,7 +332,7 @@ void stream_trim(struct stream *stream)
     system_unmap(stream->window, stream->window_bytes);
     stream->window_offset = position(stream);
     stream->window = stream->at = stream->limit = NULL;
-    stream->window_bytes = 0;
+    stream->window_bytes = stream->touched_bytes = 0;
     system_ftruncate(file, (off_t)used);
     system_close(file);
 }
@@ -316,7 +345,7 @@ void stream_use_memory(struct stream *stream, struct stream_header *header, void
     stream->open[0].written = 1;
     stream->header = header;
     stream->window = stream->at = window;
-    stream->window_bytes = bytes;
+    stream->window_bytes = stream->touched_bytes = bytes;
     stream->due = UINT64_MAX;
     stream_set_limit(stream);
     stream->state = STREAM_READY;

@@ -154,6 +154,7 @@ struct stream {
     struct stream *next; /* list of the process's streams */
     uint8_t *window;     /* the mapped part of the file: its address, size and place in the file */
     size_t window_bytes;
+    size_t touched_bytes; /* of the window: so far `limit` goes, and the kernel has pages for it */
     uint64_t window_offset;
     uint64_t device, inode; /* the file must still be this one when it is opened again to grow */
     uint64_t lost_at_full;

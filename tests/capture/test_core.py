@@ -2,6 +2,9 @@
 
 import itertools
 import os
+import platform
+import re
+import sys
 
 import pytest
 import rawstream
@@ -68,3 +71,30 @@ def test_metas_and_notes(stream, tmp_path):
 
 def test_main_thread_is_marked(stream: rawstream.Stream):
     assert stream.header["thread"] == 0 and stream.header["flags"] & 1
+
+
+LOOKS = """
+import os, sys
+file = os.open("/dev/null", os.O_WRONLY)
+for turn in range(4):
+    for _ in range(30_000 + 1_000 * turn):
+        os.write(file, b"x")
+    for line in open("/proc/self/smaps"):
+        words = line.split()
+        if words[0].count("-") == 1 and not line.startswith("Rss"):
+            mapping = words[-1].endswith(".stream") and words[2] != "00000000"
+        elif mapping and words[0] == "Rss:":
+            print(words[1])
+"""
+
+
+@pytest.mark.skipif(
+    tuple(map(int, re.findall(r"\d+", platform.release())[:2])) < (5, 14),
+    reason="the kernel cannot bring pages before they are used",
+)
+def test_pages_of_the_stream_come_many_at_once(capture):
+    """64 KiB of a window, so that no call waits for a page of its own; but for the first window."""
+    done = capture(sys.executable, "-c", LOOKS)
+    assert (done.returncode, done.stderr) == (0, "")
+    kilobytes = list(map(int, done.stdout.split()))
+    assert len(kilobytes) == 4 and all(size % 64 == 0 for size in kilobytes), kilobytes
