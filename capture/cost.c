@@ -39,7 +39,7 @@ static uint16_t next_interval(struct cost_sample *sample)
                                                 : INTERVAL;
 }
 
-static void publish(struct stream *stream)
+static void tell(struct stream *stream)
 {
     struct cost *cost = &stream->cost;
     uint64_t counted = cost->counted * process.count_cost / COUNTS_CALIBRATED;
@@ -70,19 +70,19 @@ void cost_end(struct stream *stream, uint64_t end)
     cost->rare_seen = cost->rare;
     add(&cost->end, counted_already ? cost->end.mean : ticks);
     stream->end_in = cost->end.interval;
-    publish(stream);
+    tell(stream);
 }
 
 void cost_rare(struct stream *stream, uint64_t since)
 {
     stream->cost.rare += clock_now() - since;
-    publish(stream);
+    tell(stream);
 }
 
 void cost_spent(struct stream *stream, uint64_t ran_ns)
 {
     stream->cost.rare += (uint64_t)((double)ran_ns * (double)clock_ticks_per_s() / 1e9);
-    publish(stream);
+    tell(stream);
 }
 
 /* Calls that are only counted. They come in loops, so that a loop of its own told what one takes
@@ -90,5 +90,5 @@ void cost_spent(struct stream *stream, uint64_t ran_ns)
 void cost_counted(struct stream *stream, uint32_t calls)
 {
     stream->cost.counted += calls;
-    publish(stream);
+    tell(stream);
 }

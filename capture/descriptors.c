@@ -44,7 +44,7 @@ static uint32_t *place(unsigned descriptor)
     return chunk ? &chunk[descriptor % CHUNK] : NULL;
 }
 
-uint32_t descriptor_entry(int descriptor)
+uint32_t descriptor_entry_beyond(int descriptor)
 {
     uint32_t *entry = descriptor < 0 ? NULL : existing((unsigned)descriptor);
     return entry ? __atomic_load_n(entry, __ATOMIC_RELAXED) : DESCRIPTOR_UNKNOWN;

@@ -33,11 +33,17 @@ static inline uint32_t descriptor_file(int descriptor)
 }
 
 /* The entry as it is, without asking the kernel. */
-uint32_t descriptor_entry(int descriptor);
+uint32_t descriptor_entry_beyond(int descriptor);
+static inline uint32_t descriptor_entry(int descriptor)
+{
+    return LIKELY((unsigned)descriptor < DESCRIPTORS_NEAR)
+               ? __atomic_load_n(&descriptors_near[descriptor], __ATOMIC_RELAXED)
+               : descriptor_entry_beyond(descriptor);
+}
 
 /* What the program does to its descriptors. A vfork child does it to its own, not to ours, though
  * it writes in our memory. */
-void descriptor_set(int descriptor, uint32_t entry);
+EACH_CALL void descriptor_set(int descriptor, uint32_t entry);
 
 /* What was found of a descriptor that was unknown. Two threads may ask at once: the first answer
  * stays, and is returned. */
@@ -55,7 +61,7 @@ void descriptors_reset(unsigned first, unsigned last);
 
 /* A file was opened: gives it a number, writes its path. Returns the number. Negative descriptors
  * (a failed open, with that error) get the number of a path that is only named. */
-uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error);
+EACH_CALL uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error);
 
 /* Asked of the kernel. */
 bool descriptor_is_pipe(int descriptor);
@@ -64,6 +70,6 @@ bool descriptor_is_pipe(int descriptor);
  * at its other end likes. To ask at each open would cost more than most opens are worth. Returns
  * `file`, or the FIFO's number, by which the descriptor is known from now on. */
 enum { DESCRIPTOR_LONG_TICKS = 1 << 16 };
-uint32_t descriptor_of_long_call(int descriptor, uint32_t file);
+FEW_CALLS uint32_t descriptor_of_long_call(int descriptor, uint32_t file);
 
 #endif

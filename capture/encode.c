@@ -11,10 +11,7 @@
 #include "record.h"
 #include "system.h"
 
-enum {
-    SHAPE_PROBES = 4,
-    WORD_BYTES_MAX = 10,
-};
+enum { SHAPE_PROBES = 4, WORD_BYTES_MAX = 10 };
 
 /* --- Shapes --- */
 
@@ -164,8 +161,8 @@ static inline unsigned recent_place(unsigned function, uint32_t place)
     return (function + place * 61u) % RECENT;
 }
 
-static __attribute__((noinline)) unsigned look_up_shape(struct stream *stream, struct call_key key,
-                                                        const int64_t *words, unsigned count)
+static EACH_CALL __attribute__((noinline)) unsigned
+look_up_shape(struct stream *stream, struct call_key key, const int64_t *words, unsigned count)
 {
     unsigned place = shape_place(key, words, count);
     if (!shape_is(stream, place, key, words, count))
@@ -313,20 +310,28 @@ static ALWAYS_INLINE void copy_words(int64_t *words, const int64_t *from)
     }
 }
 
-static inline bool write_file_ended(struct stream *stream, unsigned depth, uint64_t end,
-                                    const int64_t *absolute)
+static ALWAYS_INLINE bool write_file_ended(struct stream *stream, unsigned depth, uint64_t end,
+                                           const int64_t *absolute)
 {
     int64_t words[FILE_WORDS];
     copy_words(words, absolute);
     make_latest(stream, words);
-    if (!(words[FILE_WORD_FLAGS] & FILE_OFFSET))
-        return write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS);
+    bool offset = has_offset(CLASS_FILE, words);
     int64_t *expected = expected_of(stream, absolute);
-    make_relative(expected, words);
-    if (!write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS))
-        return false;
-    advance(expected, absolute);
-    return true;
+    if (offset)
+        make_relative(expected, words);
+    bool done = write_ended(stream, depth, end, CLASS_FILE, words, FILE_WORDS);
+    if (done && offset)
+        advance(expected, absolute);
+    return done;
+}
+
+/* Apart from files, of which the number of words is known: what a call executes lies together. */
+static __attribute__((noinline)) bool write_other_ended(struct stream *stream, unsigned depth,
+                                                        uint64_t end, unsigned class_number,
+                                                        const int64_t *words, unsigned count)
+{
+    return write_ended(stream, depth, end, class_number, words, count);
 }
 
 /* What was counted, as a call without a duration. */
@@ -373,7 +378,7 @@ void tailrace_count_more(struct stream *stream, struct counted *counted, unsigne
     stream_ready(stream);
 }
 
-static void lose(struct stream *stream, unsigned depth)
+static FEW_CALLS void lose(struct stream *stream, unsigned depth)
 {
     stream->header->lost++;
     stream->leave_lost |= stream->open[depth].written;
@@ -382,7 +387,7 @@ static void lose(struct stream *stream, unsigned depth)
 /* The end of a call while nothing may be written: suppressed (silently), full, or taken for one
  * left by longjmp, and counted as lost then.
  */
-static __attribute__((noinline)) void end_unwritten(struct stream *stream, unsigned depth)
+static FEW_CALLS void end_unwritten(struct stream *stream, unsigned depth)
 {
     if (stream->state == STREAM_GONE)
         return;
@@ -396,7 +401,7 @@ static __attribute__((noinline)) void end_unwritten(struct stream *stream, unsig
 }
 
 /* Calls inside this one that never ended: a longjmp or an exception left them. */
-static __attribute__((noinline)) void drop_deeper(struct stream *stream, unsigned depth)
+static FEW_CALLS void drop_deeper(struct stream *stream, unsigned depth)
 {
     while (stream->depth > depth) {
         struct open_call *open = &stream->open[stream->depth];
@@ -432,7 +437,7 @@ static inline void count_again(struct stream *stream)
         tailrace_counters_start(stream->counters);
 }
 
-static void write_due(struct stream *stream, uint64_t now)
+static FEW_CALLS void write_due(struct stream *stream, uint64_t now)
 {
     for (unsigned i = 0; now >= stream->clock_due && i < COUNTED_SLOTS; i++)
         encode_counted(stream, &stream->counted[i]);
@@ -462,7 +467,7 @@ void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end, unsi
     if (UNLIKELY(!tidy(stream, depth) ||
                  !(class_number == CLASS_FILE
                        ? write_file_ended(stream, depth, end, words)
-                       : write_ended(stream, depth, end, class_number, words, count))))
+                       : write_other_ended(stream, depth, end, class_number, words, count))))
         lose(stream, depth);
     stream->depth = depth - 1;
     if (UNLIKELY(!--stream->end_in))

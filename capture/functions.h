@@ -19,7 +19,7 @@ void functions_register(void);
 /* The next definition of the function behind ours; found once. */
 typedef void (*any_function)(void);
 extern any_function functions_real[FUNCTION_COUNT];
-any_function functions_find(enum function function);
+FEW_CALLS any_function functions_find(enum function function);
 
 static inline any_function real_function(enum function function)
 {

@@ -312,7 +312,7 @@ uint32_t tailrace_file_named(const char *path)
 
 /* Whether a call that ended with this error has read its path, or who asks the kernel may. A bad
  * pointer is the kernel's to refuse. */
-bool path_is_readable(const char *path, int error)
+bool path_is_readable_after(const char *path, int error)
 {
     switch (error) {
     case 0:

@@ -37,7 +37,7 @@ static bool has_mode(int flags)
 }
 
 /* What a write to such a file waits for, and that no read of it is served from memory. */
-static __attribute__((noinline)) void note_flags(int flags, int directory, const char *path)
+static FEW_CALLS void note_flags(int flags, int directory, const char *path)
 {
     if (flags & O_DIRECT)
         path_note_opened("direct", directory, path);
@@ -47,7 +47,7 @@ static __attribute__((noinline)) void note_flags(int flags, int directory, const
 
 /* A file without a name (O_TMPFILE) is not the directory that it is opened in: the kernel knows it
  * by its number there. */
-static uint32_t opened(int result, int directory, const char *path, int flags, int error)
+static inline uint32_t opened(int result, int directory, const char *path, int flags, int error)
 {
     if (LIKELY(error || !is_nameless(flags)))
         return descriptor_opened(result, directory, path, error);
@@ -55,8 +55,8 @@ static uint32_t opened(int result, int directory, const char *path, int flags, i
     return descriptor_find(result);
 }
 
-static void end_open(struct stream *stream, struct call *call, int result, int directory,
-                     const char *path, int flags)
+static inline void end_open(struct stream *stream, struct call *call, int result, int directory,
+                            const char *path, int flags)
 {
     uint64_t end = clock_now();
     int error = result < 0 ? errno : 0;
@@ -72,8 +72,8 @@ static void end_open(struct stream *stream, struct call *call, int result, int d
 }
 
 /* Where a call is not recorded, the table must still forget what the number stood for. */
-static void end_any_open(struct stream *stream, struct call *call, int result, int directory,
-                         const char *path, int flags)
+static EACH_CALL void end_any_open(struct stream *stream, struct call *call, int result,
+                                   int directory, const char *path, int flags)
 {
     if (stream)
         end_open(stream, call, result, directory, path, flags);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "bytes.h"
 #include "stream.h"
 
 enum {
@@ -73,14 +74,30 @@ void process_forked(void);
 struct stream *stream_create(void);
 void stream_trim(struct stream *stream);
 void stream_free(struct stream *stream);
-bool stream_grow(struct stream *stream, size_t bytes);
+FEW_CALLS bool stream_grow(struct stream *stream, size_t bytes);
 void stream_use_memory(struct stream *stream, struct stream_header *header, void *window,
                        size_t bytes);
 void stream_set_limit(struct stream *stream);
 
 /* --- records.c: the caller has set the stream busy, or is alone with it --- */
-uint8_t *encode_begin(struct stream *stream, size_t bytes);
-void encode_publish(struct stream *stream, unsigned head, uint8_t *end);
+/* Where a payload of at most `bytes` goes, NULL where the stream has no space. */
+static inline uint8_t *encode_begin(struct stream *stream, size_t bytes)
+{
+    bytes += HEAD_BYTES + 2;
+    if (UNLIKELY(stream->limit < stream->at + bytes) && !stream_grow(stream, bytes))
+        return NULL;
+    return stream->at + HEAD_BYTES + 2;
+}
+
+/* The record exists once its payload, which ends here, is whole. */
+static inline void encode_publish(struct stream *stream, unsigned head, uint8_t *end)
+{
+    uint8_t *payload = stream->at + HEAD_BYTES + 2;
+    put_u16(stream->at + HEAD_BYTES, (unsigned)(end - payload));
+    publish(stream->at, head, 0);
+    stream->at = end;
+}
+
 bool encode_record(struct stream *stream, unsigned head, const void *first, size_t first_bytes,
                    const void *second, size_t second_bytes);
 void encode_clock(struct stream *stream);
@@ -103,13 +120,28 @@ static inline void stream_set_due(struct stream *stream)
 void encode_end(struct stream *stream);
 /* A clock record and its company, or how long the thread waited for a processor; after the end, the
  * end anew. */
-void encode_due(struct stream *stream, uint64_t now);
+FEW_CALLS void encode_due(struct stream *stream, uint64_t now);
 
 /* --- thread.c --- */
-void thread_stop(void);                  /* for good; reads no clock and calls no system */
-bool stream_busy(struct stream *stream); /* begins a section in which records are written; false
-                                            where nothing may be */
-void stream_ready(struct stream *stream);
+void thread_stop(void); /* for good; reads no clock and calls no system */
+/* Begins a section in which records are written; false where nothing may be. */
+static inline bool stream_busy(struct stream *stream)
+{
+    char here;
+    if ((stream->state & 3) != STREAM_READY)
+        return false;
+    stream->busy_frame = (uintptr_t)&here;
+    stream->state ^= STREAM_READY ^ STREAM_BUSY;
+    __asm__ volatile("" ::: "memory");
+    return true;
+}
+
+static inline void stream_ready(struct stream *stream)
+{
+    __asm__ volatile("" ::: "memory");
+    if ((stream->state & 3) == STREAM_BUSY)
+        stream->state ^= STREAM_READY ^ STREAM_BUSY;
+}
 
 /* --- calibrate.c: picoseconds that recording one call takes; ticks that counting many takes --- */
 enum { COUNTS_CALIBRATED = 1024 };
@@ -117,7 +149,7 @@ unsigned calibrate_event_cost_ps(void);
 unsigned calibrate_count_cost(void);
 
 /* --- cost.c --- */
-void cost_end(struct stream *stream, uint64_t end);
+FEW_CALLS void cost_end(struct stream *stream, uint64_t end);
 void cost_rare(struct stream *stream, uint64_t since); /* something long, each time */
 /* The same, where it is known for how long the thread ran: not what it waited for a processor. */
 void cost_spent(struct stream *stream, uint64_t ran_ns);
@@ -149,15 +181,19 @@ uint64_t stolen_ns(void); /* 0 where nobody knows */
 /* --- paths.c --- */
 /* Of a path that was opened, that is only named, and of what is open already (0 where that is no
  * file with a path). Relative paths start from the directory's descriptor. */
-uint32_t path_number(int directory, const char *path);
-uint32_t path_number_named(int directory, const char *path);
+EACH_CALL uint32_t path_number(int directory, const char *path);
+EACH_CALL uint32_t path_number_named(int directory, const char *path);
 uint32_t path_number_found(int descriptor, bool is_deleted);
 /* Of a pipe that is open, by the path that a FIFO has; `otherwise` where it cannot be asked. */
 uint32_t path_number_of_pipe(int descriptor, bool is_deleted, uint32_t otherwise);
 void path_note(const char *key, int descriptor); /* its path as the text of a note */
 /* The path of a file that was opened, spelled as in its record. */
 void path_note_opened(const char *key, int directory, const char *path);
-bool path_is_readable(const char *path, int error);
+bool path_is_readable_after(const char *path, int error);
+static inline bool path_is_readable(const char *path, int error)
+{
+    return LIKELY(!error) ? path != NULL : path_is_readable_after(path, error);
+}
 /* The working directory may be another one now, or from now on at any time (unseen). */
 void paths_directory_changes(bool unseen);
 

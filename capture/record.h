@@ -139,9 +139,16 @@ static inline void open_call(struct stream *stream, struct open_call *open, uint
     __asm__ volatile("" ::: "memory");
 }
 
+/* In each wrapper of the core; MPI's are too many. */
+#ifdef TAILRACE_CORE
+#define CALL_BEGIN ALWAYS_INLINE
+#else
+#define CALL_BEGIN inline
+#endif
+
 /* Begins a call. Returns the thread's stream, or NULL where the call is not recorded (nothing is to
  * be ended then). */
-static inline struct stream *call_begin(struct call *call, unsigned function)
+static CALL_BEGIN struct stream *call_begin(struct call *call, unsigned function)
 {
     struct stream *stream = tailrace_stream;
     if (UNLIKELY(!stream || stream->state != STREAM_READY)) {

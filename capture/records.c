@@ -7,24 +7,6 @@
 
 enum { PAYLOAD_MAX = 65535, CLOCKS_PER_S = 10 };
 
-/* Where a payload of at most `bytes` goes, NULL where the stream has no space. */
-uint8_t *encode_begin(struct stream *stream, size_t bytes)
-{
-    bytes += HEAD_BYTES + 2;
-    if (stream->limit < stream->at + bytes && !stream_grow(stream, bytes))
-        return NULL;
-    return stream->at + HEAD_BYTES + 2;
-}
-
-/* The record exists once its payload, which ends here, is whole. */
-void encode_publish(struct stream *stream, unsigned head, uint8_t *end)
-{
-    uint8_t *payload = stream->at + HEAD_BYTES + 2;
-    put_u16(stream->at + HEAD_BYTES, (unsigned)(end - payload));
-    publish(stream->at, head, 0);
-    stream->at = end;
-}
-
 /* A record's payload in two parts, the second cut where both together are too long. */
 bool encode_record(struct stream *stream, unsigned head, const void *first, size_t first_bytes,
                    const void *second, size_t second_bytes)

@@ -240,21 +240,21 @@ TAILRACE_EXPORT void tailrace_say(int *once, const char *format, ...)
 
 /* The slow way into a call: opens the thread's stream; NULL where this call is not to be recorded.
  */
-TAILRACE_EXPORT struct stream *tailrace_stream_enter(void);
+TAILRACE_EXPORT FEW_CALLS struct stream *tailrace_stream_enter(void);
 
 /* At a call's begin: writes what is due before it, and returns the time after that. */
-TAILRACE_EXPORT uint64_t tailrace_due_before(struct stream *stream, uint64_t now);
+TAILRACE_EXPORT FEW_CALLS uint64_t tailrace_due_before(struct stream *stream, uint64_t now);
 
 /* At a call's begin: what it took since `entered`; returns the time after that. */
-TAILRACE_EXPORT uint64_t tailrace_cost_begin(struct stream *stream, uint64_t entered,
-                                             uint64_t begin);
+TAILRACE_EXPORT FEW_CALLS uint64_t tailrace_cost_begin(struct stream *stream, uint64_t entered,
+                                                       uint64_t begin);
 
 /* A call was counted that is the first of its function, or one of so many that they are written. */
-TAILRACE_EXPORT void tailrace_count_more(struct stream *stream, struct counted *counted,
-                                         unsigned function);
+TAILRACE_EXPORT FEW_CALLS void tailrace_count_more(struct stream *stream, struct counted *counted,
+                                                   unsigned function);
 
 /* Leaves open calls that a longjmp left behind. */
-TAILRACE_EXPORT void tailrace_drop_stale(struct stream *stream, uintptr_t frame);
+TAILRACE_EXPORT FEW_CALLS void tailrace_drop_stale(struct stream *stream, uintptr_t frame);
 
 /* Remembers what is known of an open call. */
 TAILRACE_EXPORT void tailrace_call_known(struct stream *stream, unsigned depth,
@@ -269,7 +269,8 @@ TAILRACE_EXPORT void tailrace_counters_stop(struct counters *counters);
 TAILRACE_EXPORT void tailrace_counters_start(struct counters *counters);
 
 /* Writes the record of a call that ended at `end` ticks. */
-TAILRACE_EXPORT void tailrace_call_end(struct stream *stream, unsigned depth, uint64_t end,
-                                       unsigned class_number, const int64_t *words, unsigned count);
+TAILRACE_EXPORT EACH_CALL void tailrace_call_end(struct stream *stream, unsigned depth,
+                                                 uint64_t end, unsigned class_number,
+                                                 const int64_t *words, unsigned count);
 
 #endif

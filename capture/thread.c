@@ -204,23 +204,6 @@ struct stream *tailrace_stream_enter(void)
 
 /* --- Sections in which records are written --- */
 
-bool stream_busy(struct stream *stream)
-{
-    if ((stream->state & 3) != STREAM_READY)
-        return false;
-    stream->busy_frame = (uintptr_t)__builtin_frame_address(0);
-    stream->state ^= STREAM_READY ^ STREAM_BUSY;
-    __asm__ volatile("" ::: "memory");
-    return true;
-}
-
-void stream_ready(struct stream *stream)
-{
-    __asm__ volatile("" ::: "memory");
-    if ((stream->state & 3) == STREAM_BUSY)
-        stream->state ^= STREAM_READY ^ STREAM_BUSY;
-}
-
 /* The thread's stream, opened if need be, in such a section; NULL where nothing is recorded. */
 static struct stream *section(void)
 {

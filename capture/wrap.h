@@ -18,7 +18,7 @@
 
 /* The number of a file that is named; only asked for after the call, which ended with that
  * error. */
-uint32_t wrap_path(int directory, const char *path, int error);
+EACH_CALL uint32_t wrap_path(int directory, const char *path, int error);
 
 /* The number of "<all files>" and its kind, where no file is known. */
 uint32_t wrap_special(const char *name);
