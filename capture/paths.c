@@ -15,40 +15,45 @@
 
 enum {
     CACHED_PATHS = 512,
+    SHARED_BYTES = 2,             /* the number of them, in a record */
     DIRECTORY_CHECKS_PER_S = 100, /* of the working directory's name */
+};
+
+/* What a path starts from: a directory with a slash behind it. */
+struct start {
+    const char *text;
+    size_t bytes;
+    uint64_t hash;
+    uint32_t number; /* of this text, in this stream; 0: none */
+};
+
+/* One that was asked for, and is asked for anew at each check, since anyone can rename it. */
+struct directory {
+    uint64_t due;
+    struct start start;
+    char text[PATH_BYTES];
 };
 
 struct path_cache {
     /* The beginning of the record that is being written. A signal handler that comes meanwhile
      * does without. */
     bool taken;
-    char directory[PATH_BYTES];
-    /* The working directory, asked for anew where the program may have changed it and, since a
-     * directory can be renamed by anyone, at each check. */
+    uint32_t starts; /* numbers given */
+    /* Asked for anew where the program may have changed it, too. */
     unsigned working_changes;
-    size_t working_bytes;
-    uint64_t working_due;
-    char working[PATH_BYTES];
-    /* The latest directory that calls started from by its descriptor, and its number: who walks a
+    /* The number of the latest directory that calls started from by its descriptor: who walks a
      * tree asks for all names in one directory before the next. */
     uint32_t parent;
-    size_t parent_bytes;
-    uint64_t parent_due;
-    char parent_path[PATH_BYTES];
+    struct directory working_directory, parent_directory;
     /* Paths that are named but not opened (stat, unlink, failed open), by their hash alone. */
     struct {
         uint64_t hash;
         uint32_t number;
     } entries[CACHED_PATHS];
+    char directory[PATH_BYTES];
 };
 
-/* What a path starts from. */
-struct start {
-    const char *text;
-    size_t bytes;
-};
-
-static struct stream *own_stream(void)
+static inline struct stream *own_stream(void)
 {
     struct stream *stream = tailrace_stream;
     if (UNLIKELY((!stream || stream->state == STREAM_GONE) && tailrace_recording))
@@ -56,7 +61,7 @@ static struct stream *own_stream(void)
     return stream && stream->state != STREAM_GONE ? stream : NULL;
 }
 
-static struct path_cache *take(struct stream *stream)
+static inline struct path_cache *take(struct stream *stream)
 {
     if (!stream)
         return NULL;
@@ -68,10 +73,53 @@ static struct path_cache *take(struct stream *stream)
     return stream->paths;
 }
 
-static void give_back(struct path_cache *paths)
+static inline void give_back(struct path_cache *paths)
 {
     if (paths)
         paths->taken = false;
+}
+
+static inline uint64_t word_at(const char *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+static inline uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+/* Eight bytes at a time, the last of them perhaps twice: most of these paths are asked for once. */
+static inline uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t count)
+{
+    hash = mix(hash, count);
+    if (count < sizeof hash) {
+        uint64_t word = 0;
+        for (size_t i = 0; i < count; i++)
+            word = word << 8 | (uint8_t)bytes[i];
+        return mix(hash, word);
+    }
+    for (size_t i = 0; i < count - sizeof hash; i += sizeof hash)
+        hash = mix(hash, word_at(bytes + i));
+    return mix(hash, word_at(bytes + count - sizeof hash));
+}
+
+/* Likewise, and returns where the copy ends: names are short, and the C library's code for it is
+ * one thing more that has to come into the caches. */
+static inline uint8_t *put_text(uint8_t *at, const char *bytes, size_t count)
+{
+    if (count < sizeof(uint64_t)) {
+        for (size_t i = 0; i < count; i++)
+            at[i] = (uint8_t)bytes[i];
+        return at + count;
+    }
+    for (size_t i = 0; i < count - sizeof(uint64_t); i += sizeof(uint64_t))
+        store(at + i, word_at(bytes + i));
+    store(at + count - sizeof(uint64_t), word_at(bytes + count - sizeof(uint64_t)));
+    return at + count;
 }
 
 /* --- Directories --- */
@@ -102,43 +150,59 @@ static uint64_t asked_at(const struct stream *stream)
                                                          : clock_now();
 }
 
-static struct start working_directory(const struct stream *stream, struct path_cache *paths)
+/* What stands in its text, so many bytes, is what paths start from until the next check. */
+static void use_directory(struct path_cache *paths, struct directory *directory, size_t bytes,
+                          uint64_t now)
+{
+    bytes = with_slash(directory->text, bytes);
+    directory->start =
+        (struct start){directory->text, bytes, hash_bytes(0, directory->text, bytes), 0};
+    directory->start.number = bytes ? ++paths->starts : 0;
+    directory->due = now + clock_ticks_per_s() / DIRECTORY_CHECKS_PER_S;
+}
+
+static FEW_CALLS void ask_working_directory(struct path_cache *paths, unsigned changes,
+                                            uint64_t now)
+{
+    struct directory *working = &paths->working_directory;
+    long bytes = system_call(SYS_getcwd, (long)working->text, PATH_BYTES - 1, 0, 0, 0, 0);
+    bool known = bytes > 1 && working->text[0] == '/';
+    use_directory(paths, working, known ? (size_t)bytes - 1 : 0, now);
+    paths->working_changes = changes;
+    if (!known || changes & DIRECTORY_UNSURE)
+        working->due = 0;
+}
+
+static inline struct start working_directory(const struct stream *stream, struct path_cache *paths)
 {
     unsigned changes = atomic_load_explicit(&process.directory_changes, memory_order_acquire);
     uint64_t now = asked_at(stream);
-    if (now >= paths->working_due || changes != paths->working_changes) {
-        long bytes = system_call(SYS_getcwd, (long)paths->working, PATH_BYTES - 1, 0, 0, 0, 0);
-        bool known = bytes > 1 && paths->working[0] == '/';
-        paths->working_bytes = known ? with_slash(paths->working, (size_t)bytes - 1) : 0;
-        paths->working_changes = changes;
-        bool may_keep = known && !(changes & DIRECTORY_UNSURE);
-        paths->working_due = may_keep ? now + clock_ticks_per_s() / DIRECTORY_CHECKS_PER_S : 0;
-    }
-    return (struct start){paths->working, paths->working_bytes};
+    if (UNLIKELY(now >= paths->working_directory.due || changes != paths->working_changes))
+        ask_working_directory(paths, changes, now);
+    return paths->working_directory.start;
 }
 
 /* Of a descriptor. A number is given to one opening alone, so it names no other directory. */
 static struct start parent_directory(const struct stream *stream, struct path_cache *paths,
                                      int directory)
 {
+    struct directory *parent = &paths->parent_directory;
     uint32_t number = descriptor_entry(directory);
     uint64_t now = asked_at(stream);
-    if (number <= DESCRIPTOR_IGNORED || number != paths->parent || now >= paths->parent_due) {
-        size_t bytes = path_of(directory, paths->parent_path, PATH_BYTES - 1);
-        paths->parent_bytes = with_slash(paths->parent_path, bytes);
+    if (number <= DESCRIPTOR_IGNORED || number != paths->parent || now >= parent->due) {
+        use_directory(paths, parent, path_of(directory, parent->text, PATH_BYTES - 1), now);
         paths->parent = number;
-        paths->parent_due = now + clock_ticks_per_s() / DIRECTORY_CHECKS_PER_S;
     }
-    return (struct start){paths->parent_path, paths->parent_bytes};
+    return parent->start;
 }
 
-/* What a relative path starts from, with a slash behind it. */
-static struct start start_of(const struct stream *stream, struct path_cache *paths, int directory,
-                             const char *path)
+/* What a relative path starts from. */
+static inline struct start start_of(const struct stream *stream, struct path_cache *paths,
+                                    int directory, const char *path)
 {
     if (!paths || path[0] == '/' || directory == NO_DIRECTORY)
-        return (struct start){NULL, 0};
-    if (directory == AT_FDCWD)
+        return (struct start){0};
+    if (LIKELY(directory == AT_FDCWD))
         return working_directory(stream, paths);
     return parent_directory(stream, paths, directory);
 }
@@ -154,23 +218,32 @@ void paths_directory_changes(bool unseen)
 /* --- Numbers --- */
 
 /* A record of where the path starts and the path. The calls that follow may refer to it as the
- * latest, so both change in one section. */
-static uint32_t write_path(struct stream *stream, struct start start, const char *path,
-                           size_t bytes)
+ * latest, so both change in one section. Where the record before started from the same directory,
+ * this one only says how much of it: programs that use many files name them one after another. */
+static ALWAYS_INLINE uint32_t write_path(struct stream *stream, struct start start,
+                                         const char *path, size_t bytes)
 {
     uint32_t number = atomic_fetch_add_explicit(&process.next_file, 1, memory_order_relaxed);
     if (!stream || !tailrace_recording || !stream_busy(stream))
         return number;
     int saved = errno;
-    uint8_t *at = encode_begin(stream, sizeof number + start.bytes + bytes);
+    if (!start.bytes && !bytes) { /* without bytes it would say "again" */
+        path = "<no path>";
+        bytes = strlen(path);
+    }
+    bool shares = start.number && start.number == stream->latest_start;
+    uint8_t *at = encode_begin(stream, sizeof number + SHARED_BYTES + start.bytes + bytes);
     if (at) {
         memcpy(at, &number, sizeof number);
         at += sizeof number;
-        if (start.bytes)
-            memcpy(at, start.text, start.bytes);
-        memcpy(at + start.bytes, path, bytes);
-        encode_publish(stream, HEAD_PATH, at + start.bytes + bytes);
+        if (shares)
+            at = put_u16(at, (unsigned)start.bytes);
+        else
+            at = put_text(at, start.text, start.bytes);
+        at = put_text(at, path, bytes);
+        encode_publish(stream, shares ? HEAD_PATH_BESIDE : HEAD_PATH, at);
         stream->latest_file = number;
+        stream->latest_start = start.number;
     }
     stream_ready(stream);
     errno = saved;
@@ -187,28 +260,31 @@ uint32_t path_number(int directory, const char *path)
     return number;
 }
 
-/* Eight bytes at a time: most of these paths are asked for once. */
-static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t count)
+/* That an earlier record's file is the latest again: calls on it then share their shapes with those
+ * on others. */
+static inline void write_again(struct stream *stream, uint32_t number)
 {
-    for (; count >= sizeof hash; count -= sizeof hash, bytes += sizeof hash) {
-        uint64_t word;
-        memcpy(&word, bytes, sizeof word);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 32;
+    if (number == stream->latest_file || !tailrace_recording || !stream_busy(stream))
+        return;
+    int saved = errno;
+    uint8_t *at = encode_begin(stream, sizeof number);
+    if (at) {
+        memcpy(at, &number, sizeof number);
+        encode_publish(stream, HEAD_PATH, at + sizeof number);
+        stream->latest_file = number;
     }
-    uint64_t word = count;
-    for (size_t i = 0; i < count; i++)
-        word = word << 8 | (uint8_t)bytes[i];
-    hash = (hash ^ word) * 0xd6e8feb86659fd93u;
-    return hash ^ hash >> 32;
+    stream_ready(stream);
+    errno = saved;
 }
 
-static uint32_t cached_number(struct stream *stream, struct path_cache *paths, struct start start,
-                              const char *path, size_t bytes)
+static inline uint32_t cached_number(struct stream *stream, struct path_cache *paths,
+                                     struct start start, const char *path, size_t bytes)
 {
-    uint64_t hash = hash_bytes(hash_bytes(0, start.text, start.bytes), path, bytes) | 1;
+    uint64_t hash = hash_bytes(start.hash, path, bytes) | 1;
     __typeof__(&paths->entries[0]) entry = &paths->entries[(hash >> 48) % CACHED_PATHS];
-    if (entry->hash != hash) {
+    if (entry->hash == hash) {
+        write_again(stream, entry->number);
+    } else {
         entry->number = write_path(stream, start, path, bytes);
         entry->hash = hash;
     }
@@ -252,14 +328,14 @@ uint32_t path_number_found(int descriptor, bool is_deleted)
     size_t length = path_found(paths, descriptor, is_deleted);
     uint32_t number = 0;
     if (length && strncmp(path, "/memfd:", 7))
-        number = write_path(stream, (struct start){NULL, 0}, path, length);
+        number = write_path(stream, (struct start){0}, path, length);
     give_back(paths);
     return number;
 }
 
 uint32_t path_number_of_pipe(int descriptor, bool is_deleted, uint32_t otherwise)
 {
-    static const struct start before = {"<pipe>", sizeof "<pipe>" - 1};
+    static const struct start before = {"<pipe>", sizeof "<pipe>" - 1, 1, 0};
     struct stream *stream = own_stream();
     struct path_cache *paths = take(stream);
     size_t length = paths ? path_found(paths, descriptor, is_deleted) : 0;

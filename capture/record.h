@@ -118,6 +118,7 @@ enum head {
     HEAD_WAIT,
     HEAD_MODULE,
     HEAD_PLACE,
+    HEAD_PATH_BESIDE,
 };
 
 struct call {

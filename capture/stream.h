@@ -142,6 +142,7 @@ struct stream {
     uint32_t process;
     uint32_t thread;       /* index of the thread in the process */
     struct places *places; /* places.c: from where calls come; NULL before the first */
+    uint32_t latest_start; /* from where the latest path starts: paths.c; 0: from nowhere known */
     int64_t expected[OFFSET_SLOTS];
     struct open_call open[NESTING_MAX + 2];
     struct shape shapes[SHAPES + 1]; /* the first is none */

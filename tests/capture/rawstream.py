@@ -128,6 +128,7 @@ class Stream:
     ended: bool = False
     open_at_end: list[Call] = field(default_factory=list)
     bytes_of_records: int = 0
+    definitions: int = 0  # of shapes
 
     def counted(self, op: str, file: int) -> tuple[int, int]:
         """Calls and bytes that were counted for a file."""
@@ -191,7 +192,8 @@ class Decoder:
         # function, class, words, number of words due, place
         self.shapes: dict[int, tuple[int, int, list[int], int, int]] = {}
         self.expected = [0] * 64
-        self.latest = 0  # the file of the last record path
+        self.latest = 0  # the file of the last record path or path beside, and its path
+        self.latest_path = b""
         self.stack: list[Call] = []
 
     def decode(self) -> Stream:
@@ -292,14 +294,14 @@ class Decoder:
     def other(self, head: int, data: bytes) -> None:
         stream = self.stream
         if head == 240:
+            stream.definitions += 1
             self.define(Payload(data))
         elif head == 241:
             stream.clocks.append(struct.unpack("<QQIQ", data))
         elif head == 242:
             stream.names[int.from_bytes(data[:2], "little")] = (data[3:].decode(), data[2])
-        elif head == 243:
-            self.latest = int.from_bytes(data[:4], "little")
-            stream.paths[self.latest] = data[4:]
+        elif head in (243, 254):
+            self.path(int.from_bytes(data[:4], "little"), head, data[4:])
         elif head in (247, 248):
             key, _, text = data.partition(b"\0")
             self.text(head, key.decode(), text.decode(errors="surrogateescape"))
@@ -311,6 +313,18 @@ class Decoder:
             stream.ended = True
         else:
             self.place_or_communicator(head, data)
+
+    def path(self, number: int, head: int, data: bytes) -> None:
+        self.latest = number
+        if head == 243 and not data:
+            if number not in self.stream.paths:
+                raise MalformedError(f"file {number} is the latest again, and was never named")
+            return
+        shared = int.from_bytes(data[:2], "little") if head == 254 else 0
+        if shared > len(self.latest_path):
+            raise MalformedError(f"a path shares {shared} bytes of {self.latest_path!r}")
+        self.latest_path = self.latest_path[:shared] + (data[2:] if head == 254 else data)
+        self.stream.paths[number] = self.latest_path
 
     def place_or_communicator(self, head: int, data: bytes) -> None:
         if head == 244:

@@ -64,6 +64,42 @@ def test_files_one_after_another_share_their_shapes(program, capture, tmp_path):
     assert stream.bytes_of_records - text < 40 * 1000
 
 
+ASKS = """
+import os
+os.chdir("{0}")
+for turn in range(4):
+    for name in range({1}):
+        os.access("name.%06d" % name, os.F_OK)
+os.chdir("..")
+os.access("above", os.F_OK)
+os.chdir("{0}")
+os.access("name.000000", os.F_OK)
+os.access("beside", os.F_OK)
+"""
+
+
+def test_names_of_one_directory_do_not_repeat_it(capture, tmp_path):
+    """It is asked for a hundred times a second; names that are known are not repeated at all, and
+    the calls on them share one shape. What is more than in a run without these calls counts."""
+    directory = tmp_path.joinpath(*["a directory with a long name"] * 20)
+    directory.mkdir(parents=True)
+    bytes_of_records, definitions = [], []
+    for count in (0, 200):
+        raw = tmp_path / f"raw-{count}"
+        raw.mkdir()
+        command = [sys.executable, "-c", ASKS.format(directory, count)]
+        done = capture(*command, TAILRACE_RAW=str(raw))
+        assert (done.returncode, done.stderr) == (0, "")
+        calls = done.stream.of("access")
+        asked = paths([call for call in calls if b"a directory" in call.path], directory)
+        names = [f"name.{number:06d}" for number in range(count)] * 4
+        assert asked[-len(names) - 3 :] == [*names, "../above", "name.000000", "beside"]
+        bytes_of_records.append(done.stream.bytes_of_records)
+        definitions.append(done.stream.definitions)
+    assert bytes_of_records[1] - bytes_of_records[0] < 800 * len(str(directory)) / 20
+    assert definitions[1] - definitions[0] < 20
+
+
 OPENS = """
 import os
 for name, flags in (("plain", 0), ("sync", os.O_SYNC), ("data", os.O_DSYNC)):

@@ -16,7 +16,8 @@ fn sample(directory: &Path) {
             .note("mmap", "/data/in")
             .communicator(4, 99, rank as i32, 0, 2)
             .path(0, b"/scratch/\xff<b>")
-            .path(1, b"/other");
+            .path(1, b"/other")
+            .path_beside(2, 3, b"ly");
         // A module without a build-id, a function of a script, and a path through both.
         stream
             .record(252, b"\x01\0\0\0\0/no/such/program")

@@ -8,12 +8,21 @@ pub(crate) struct Paths {
     /// In order of definition; a number that is defined again has its last name.
     numbers: Vec<(u32, u32)>,
     known: HashMap<Vec<u8>, u32>,
+    latest: Vec<u8>,
 }
 
 impl Paths {
-    pub(crate) fn insert(&mut self, file: u32, path: &[u8]) {
+    /// The path begins with the first `shared` bytes of the one before. One that would begin with
+    /// more than there are is left out: nobody knows its name. One without bytes stands for a file
+    /// that has its name already.
+    pub(crate) fn insert(&mut self, file: u32, shared: usize, path: &[u8]) {
+        if shared > self.latest.len() || shared == 0 && path.is_empty() {
+            return;
+        }
+        self.latest.truncate(shared);
+        self.latest.extend_from_slice(path);
         let next = self.known.len() as u32;
-        let name = *self.known.entry_ref(path).or_insert(next);
+        let name = *self.known.entry_ref(&self.latest[..]).or_insert(next);
         self.numbers.push((file, name));
     }
 
@@ -80,10 +89,22 @@ mod tests {
     fn a_number_that_is_defined_again_has_its_last_name() {
         let mut paths = Paths::default();
         for (file, path) in [(3, "/b"), (1, "/a"), (3, "/a"), (2, "/b"), (3, "/c"), (1, "/b")] {
-            paths.insert(file, path.as_bytes());
+            paths.insert(file, 0, path.as_bytes());
         }
         assert_eq!(paths.names(), [b"/b", b"/a", b"/c"]);
         assert_eq!(paths.files(), [(1, 0), (2, 0), (3, 2)]);
+    }
+
+    #[test]
+    fn a_path_begins_as_the_one_before() {
+        let mut paths = Paths::default();
+        let records =
+            [(1, 0, "/d/a"), (2, 3, "b"), (3, 5, "/no"), (1, 0, ""), (4, 4, "/e"), (5, 0, "/d/a")];
+        for (file, shared, path) in records {
+            paths.insert(file, shared, path.as_bytes());
+        }
+        assert_eq!(paths.names(), [&b"/d/a"[..], b"/d/b", b"/d/b/e"]);
+        assert_eq!(paths.files(), [(1, 0), (2, 1), (4, 2), (5, 0)], "the third shares too much");
     }
 
     #[test]

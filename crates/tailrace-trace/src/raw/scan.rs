@@ -43,8 +43,10 @@ pub(crate) enum Record<'a> {
         layer: u8,
         name: &'a [u8],
     },
+    /// The path begins with so many bytes of the one before it in the stream.
     Path {
         file: u32,
+        shared: u16,
         path: &'a [u8],
     },
     Module {
@@ -277,7 +279,7 @@ fn definition(head: u8, payload: &[u8]) -> Result<Record<'_>, Damage> {
             realtime_ns: from.u64()?,
         },
         242 => Record::Name { function: from.u16()?, layer: from.u8()?, name: from.rest() },
-        243 => Record::Path { file: from.u32()?, path: from.rest() },
+        243 => Record::Path { file: from.u32()?, shared: 0, path: from.rest() },
         244 => Record::Communicator(payload),
         247 => pair(payload).map(|(key, value)| Record::Meta { key, value })?,
         248 => pair(payload).map(|(key, text)| Record::Note { key, text })?,
@@ -289,6 +291,7 @@ fn definition(head: u8, payload: &[u8]) -> Result<Record<'_>, Damage> {
             Record::Module { number, build_id: from.take(bytes.into())?, name: from.rest() }
         }
         253 => Record::Place { number: from.u32()?, payload: from.rest() },
+        254 => Record::Path { file: from.u32()?, shared: from.u16()?, path: from.rest() },
         _ => return Err(Damage { at: 0, what: "no record begins so" }),
     })
 }

@@ -161,7 +161,7 @@ impl Survey {
             }
             Record::Module { number, build_id, name } => self.module(number, build_id, name),
             Record::Place { number, payload } => self.place(number, payload),
-            Record::Path { file, path } => self.paths.insert(file, path),
+            Record::Path { file, shared, path } => self.paths.insert(file, shared.into(), path),
             Record::Communicator(payload) => self.communicator(payload, groups),
             Record::Meta { key: b"clock_offset", value } => self.clock_offsets.push(text(value)),
             Record::Meta { key, value } => drop(self.meta.insert(text(key), text(value))),

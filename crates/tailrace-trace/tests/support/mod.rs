@@ -90,6 +90,11 @@ impl Stream {
         self.record(243, &[&file.to_le_bytes()[..], path].concat())
     }
 
+    /// One that begins with so many bytes of the path before it.
+    pub(crate) fn path_beside(&mut self, file: u32, shared: u16, path: &[u8]) -> &mut Self {
+        self.record(254, &[&file.to_le_bytes()[..], &shared.to_le_bytes(), path].concat())
+    }
+
     /// A communicator of one run of ranks with step 1.
     pub(crate) fn communicator(
         &mut self,
