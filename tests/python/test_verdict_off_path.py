@@ -392,6 +392,21 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
         assert ("other threads spend" in _judged(program).headline) == said
 
 
+def test_a_main_thread_that_nobody_knows_to_have_slept_is_not_said_to_be_fine():
+    """Debian's sh ends by _exit, so that the kernel's counts of its end are not recorded."""
+    left = {"meta": {"tailrace": "0.1.0"}, "waited_ns": [(0, 0, 0)]}
+    unknown = FINE.replace("nothing else does either", "whether anything else does cannot be told")
+    assert _judged(_quiet(ranks=1, **left)).headline == unknown
+    others = {"bytes_by_other_processes": [30 * MB]}
+    moved = {"overlapped_io_ns": [300 * MILLISECOND], "others": others}
+    said = _judged(_quiet(ranks=1, size=30 * MB, **(moved | left))).headline
+    assert said.startswith("Other processes of the program move all 30.0 MB and spend 300 ms")
+    assert "; how long the main thread waited for that is not known. I/O takes 1.0 %" in said
+    assert "does not hold" not in said
+    known = {"meta": left["meta"] | {"usage": "0 0 0 0 0", "ran_ns": str(990 * MILLISECOND)}}
+    assert _judged(_quiet(ranks=1, **(left | known))).headline == FINE
+
+
 def test_what_mpi_pcontrol_chose_is_said():
     whole = {"chosen_of_ns": str(3 * SECOND)}
     (said,) = [f for f in _judged(_quiet(meta=whole)).findings if f.code == "part_of_run"]

@@ -20,6 +20,7 @@ from tailrace.verdict.off_path import (
     of_others_mostly,
     only_mapped,
     overlapped_io_ns,
+    sleep_is_unknown,
     slept_share,
     slept_text,
     started,
@@ -173,9 +174,12 @@ def meanwhile(evidence: Evidence) -> str:
         return ""
     if (waited := slept_in_streams(evidence, share)) is not None:
         return f", while {waited.finding}"
-    who = "the main thread" if evidence.ranks == 1 else "the ranks' main threads"
     verb = "sleeps" if evidence.ranks == 1 else "sleep"
-    return f", while {who} {verb} {slept_text(evidence)}"
+    return f", while {_main_threads(evidence)} {verb} {slept_text(evidence)}"
+
+
+def _main_threads(evidence: Evidence) -> str:
+    return "the main thread" if evidence.ranks == 1 else "the ranks' main threads"
 
 
 def other_threads(evidence: Evidence) -> Finding | None:
@@ -188,8 +192,7 @@ def other_threads(evidence: Evidence) -> Finding | None:
     verb = "spends" if talk.threads == 1 else "spend"
     mean = "" if talk.threads == 1 else " on average"
     text = f"{who} {verb} {percent(share)} of the run in MPI{mean}, in {count(talk.calls, 'call')}"
-    whose = "the main thread" if evidence.ranks == 1 else "the ranks' main threads"
-    facts = f"the times and efficiencies are those of {whose} alone"
+    facts = f"the times and efficiencies are those of {_main_threads(evidence)} alone"
     return Finding(
         Kind.OTHER_THREADS,
         f"{text}, which no efficiency shows{meanwhile(evidence)}",
@@ -214,20 +217,22 @@ def io_of_others(evidence: Evidence) -> Finding | None:
         amount = f"all {byte_count(whole)}"
     move = f"move {amount} and " if most_bytes else ""
     time = nanoseconds(overlapped_io_ns(evidence))
-    slept, beside = meanwhile(evidence), " beside the main thread"
+    waited, beside = meanwhile(evidence), " beside the main thread"
+    if sleep_is_unknown(evidence):
+        waited = f"; how long {_main_threads(evidence)} waited for that is not known"
     facts = "file calls beside the main thread count as overlapped, and are in no efficiency"
     cause, advised = "", advice(Kind.OVERLAPPED_IO)
     what, about_it = what_takes_longest(evidence) if of_others_mostly(evidence) else ("", "")
     if what:
-        if slept and not tells_a_rate(what):
+        if waited and not tells_a_rate(what):
             cause, advised = f" ({what})", f"{about_it}; {advised}"
         facts = f"{what}, all threads taken together; {facts}"
     return Finding(
         Kind.OVERLAPPED_IO,
-        f"{who} {move}spend {time} in file calls{cause}{slept or beside}",
+        f"{who} {move}spend {time} in file calls{cause}{waited or beside}",
         facts,
         min(share, 1.0),
-        advice=advised if slept else "",
+        advice=advised if waited else "",
     )
 
 
@@ -253,7 +258,7 @@ def missing_ranks(evidence: Evidence) -> Finding | None:
 def veils(evidence: Evidence, caution: Finding) -> bool:
     """Whether with it nobody can say that nothing holds the run back."""
     if caution.code is Kind.OVERLAPPED_IO:
-        return slept_share(evidence) >= NOTABLE_SLEEP
+        return slept_share(evidence) >= NOTABLE_SLEEP or sleep_is_unknown(evidence)
     if caution.code is Kind.INCOMPLETE_TRACE:
         return many_are_lost(evidence)
     return caution.code in (Kind.NOT_RECORDED, Kind.OTHER_THREADS)

@@ -12,7 +12,7 @@ from tailrace.verdict.ends import many_are_lost, much_is_unknown
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.gains import with_prediction
 from tailrace.verdict.io_findings import IO_DETAILS, causes, io_is_fine
-from tailrace.verdict.off_path import asleep, slept_ns, started
+from tailrace.verdict.off_path import asleep, sleep_is_unknown, slept_ns, started
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
 from tailrace.verdict.routines import output_routines
@@ -251,8 +251,9 @@ def _more_time(largest: Finding, cause: Finding) -> str:
 
 
 def _nothing_else(evidence: Evidence) -> str:
-    """Where a killed rank or the wait for a processor may hide a loss, that is not denied."""
-    if much_is_unknown(evidence):
+    """Where a killed rank or the wait for a processor may hide a loss, or nobody knows how long the
+    main thread slept, that is not denied."""
+    if much_is_unknown(evidence) or sleep_is_unknown(evidence):
         return "whether anything else does cannot be told"
     if evidence.processors is None or not evidence.processors.notable:
         known = evidence.holds_file_calls

@@ -75,6 +75,13 @@ def usage_of(evidence: Evidence) -> Usage | None:
     return Usage(*map(int, words))
 
 
+def sleep_is_unknown(evidence: Evidence) -> bool:
+    """Whether nothing was recorded of how long the main thread ran, because the program ended by
+    _exit, as Debian's sh does, or was killed. Traces of other tools never tell."""
+    meta = evidence.columns["meta"]
+    return bool(meta.get("tailrace")) and "usage" not in meta
+
+
 def by_processes(evidence: Evidence) -> Amount:
     """What processes moved that were started and not recorded."""
     usage = usage_of(evidence)
