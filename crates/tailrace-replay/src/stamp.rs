@@ -21,6 +21,11 @@ impl Stamps {
         ((time as u64) << 2 | u64::from(turn)) << self.bits | u64::from(who)
     }
 
+    /// How many bits say who it happens to.
+    pub(crate) fn bits(self) -> u32 {
+        self.bits
+    }
+
     #[inline]
     pub(crate) fn time(self, stamp: u64) -> i64 {
         (stamp >> self.bits >> 2) as i64

@@ -5,6 +5,7 @@
 
 use std::hint::select_unpredictable;
 
+use crate::graph::radix::Sorter;
 use crate::stamp::Stamps;
 
 /// What happens first of what happens at the same nanosecond.
@@ -52,6 +53,12 @@ impl Keys {
     /// No later than any key of the same time.
     pub(crate) fn at_time_of(self, key: u64) -> u64 {
         self.stamps.stamp(self.stamps.time(key), 0, 0)
+    }
+
+    /// Time, number of the [`Turn`] (the upper bit is set of an end), and rank.
+    #[inline]
+    pub(crate) fn words(self, key: u64) -> (i64, u8, u32) {
+        (self.stamps.time(key), self.stamps.turn(key), self.stamps.who(key))
     }
 
     #[inline]
@@ -102,11 +109,21 @@ pub(crate) struct Merger {
     runs: Vec<Vec<u64>>,
     next: Vec<Vec<u64>>,
     spare: Vec<Vec<u64>>,
+    sorter: Sorter,
 }
 
 impl Merger {
-    /// All keys of the runs in order; those of one run that have the same time stay as they are.
+    /// All keys of the runs, by rank, in order; those of one run that have the same time stay as
+    /// they are.
     pub(crate) fn merge<'a>(&'a mut self, keys: Keys, runs: &[&[u64]]) -> &'a [u64] {
+        if self.sorter.sort(runs, keys.stamps.bits()) {
+            self.sorter.sorted()
+        } else {
+            self.merge_by_twos(keys, runs)
+        }
+    }
+
+    fn merge_by_twos<'a>(&'a mut self, keys: Keys, runs: &[&[u64]]) -> &'a [u64] {
         self.spare.append(&mut self.runs);
         for pair in runs.chunks(2) {
             let mut merged = self.spare.pop().unwrap_or_default();

@@ -24,6 +24,7 @@ pub(crate) mod moment;
 mod passing;
 pub(crate) mod phases;
 mod piece;
+mod radix;
 mod replay;
 pub(crate) mod replayed;
 pub(crate) mod roles;

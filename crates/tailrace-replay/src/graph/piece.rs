@@ -157,33 +157,33 @@ impl Piece {
         // In registers: `open` and `close` get a copy.
         let Now { mut ranks_in_io, mut sum, mut last, mut since, mut most } = self.now;
         for key in keys {
-            let (time, turn, rank) = of.keys.parts(*key);
+            let (time, turn, rank) = of.keys.words(*key);
             sum += ranks_in_io * (time - last);
             last = time;
             let rank = rank as usize;
-            if !PLAIN && (turn == Turn::Sample || turn == Turn::Total) {
+            if !PLAIN && (turn == Turn::Sample as u8 || turn == Turn::Total as u8) {
                 if ASKED {
-                    self.answer(rank, turn, sum);
+                    self.answer(rank, of.keys.parts(*key).1, sum);
                 }
                 continue;
             }
             // Who comes next is as good as random: no branch depends on whether a call begins or
             // ends.
-            let begins = i64::from(turn == Turn::Begin);
-            let ends = 1 - begins;
+            let ends = i64::from(turn >> 1);
+            let begins = ends - 1; // all bits, or none
             let of_rank = &mut self.ranks[rank];
-            of_rank.shared += (sum ^ -begins) + begins;
+            of_rank.shared += (sum ^ begins) - begins;
             // Of a call that is over it is not asked for where all is plain.
-            of_rank.begin = if PLAIN { sum } else { sum & -begins };
-            if ASKED && turn == Turn::End {
+            of_rank.begin = if PLAIN { sum } else { sum & begins };
+            if ASKED && ends != 0 {
                 self.areas[rank].push(of_rank.shared);
             }
             let fewer = ranks_in_io - ends;
-            ranks_in_io = fewer + begins;
+            ranks_in_io = fewer - begins;
             most = most.max(ranks_in_io);
             if fewer == 0 {
                 let now = Now { ranks_in_io, sum, last, since, most };
-                if turn == Turn::Begin {
+                if ends == 0 {
                     (since, most) = (last, 1);
                     self.open(now, of, runs);
                 } else {
