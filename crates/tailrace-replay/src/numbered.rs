@@ -79,6 +79,31 @@ impl<T> Numbered<T> {
         }
     }
 
+    /// Of a recent thing also where it is.
+    #[inline]
+    pub(crate) fn recent(&self, number: u64) -> Option<(usize, &T)> {
+        if !self.is_recent(number) {
+            return None;
+        }
+        let place = self.place(number);
+        self.recent.get(place)?.as_ref().map(|thing| (place, thing))
+    }
+
+    /// … which is over.
+    #[inline]
+    pub(crate) fn remove_recent(&mut self, place: usize) {
+        self.recent[place] = None;
+        self.open_recent -= 1;
+        self.pass_over();
+    }
+
+    #[inline]
+    fn pass_over(&mut self) {
+        while self.first < self.next && self.recent[self.place(self.first)].is_none() {
+            self.first += 1;
+        }
+    }
+
     #[inline]
     pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
         self.remove_unless(number, |_| false)
@@ -93,9 +118,7 @@ impl<T> Numbered<T> {
         let place = self.place(number);
         let thing = self.recent.get_mut(place)?.take_if(|thing| !stays(thing))?;
         self.open_recent -= 1;
-        while self.first < self.next && self.recent[self.place(self.first)].is_none() {
-            self.first += 1;
-        }
+        self.pass_over();
         Some(thing)
     }
 

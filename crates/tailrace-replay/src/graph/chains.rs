@@ -81,25 +81,43 @@ impl Chain {
         Front { at: self.due(next), tied: waits || self.last_wait == next.at }
     }
 
-    /// What others may wait for at a vertex: no earlier than its own thread's file calls.
+    /// What others may wait for at a vertex of the main thread.
     #[inline]
     pub(crate) fn source(&self, vertex: &Vertex, ranks: i64) -> Source {
         let Moment { clocks, trails } = self.ahead;
-        let mut moment = Moment { clocks: clocks.plus(self.local(vertex, ranks)), trails };
-        if vertex.owns != 0
-            && let Some(own) = self.threads.iter().find(|own| own.number == vertex.owns)
-        {
-            moment = moment.max(own.moment);
-        }
+        let moment = Moment { clocks: clocks.plus(self.local(vertex, ranks)), trails };
         Source { moment, at: vertex.at, rank: self.rank, tied: self.last_wait == vertex.at }
+    }
+
+    /// How far the rank is ahead for who waits for another thread's vertex: no earlier than that
+    /// thread's own file calls.
+    pub(crate) fn ahead_of_own(&self, vertex: &Vertex, ranks: i64) -> Moment {
+        let Some(own) = self.threads.iter().find(|own| own.number == vertex.owns) else {
+            return self.ahead;
+        };
+        let Moment { clocks, trails } = own.moment;
+        self.ahead.max(Moment { clocks: clocks.minus(self.local(vertex, ranks)), trails })
     }
 
     /// What local time comes to at a vertex.
     #[inline]
     pub(crate) fn local(&self, vertex: &Vertex, ranks: i64) -> Clocks {
         let area = vertex.areas.wrapping_sub(self.first_area) as usize;
-        let shared = self.shared.get(area).or(self.shared.last());
-        Clocks::of(vertex.useful, vertex.io, shared.copied().unwrap_or(0), ranks)
+        let shared = self.shared.get(area).copied().unwrap_or_else(|| self.last_shared());
+        Clocks::of(vertex.useful, vertex.io, shared, ranks)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn last_shared(&self) -> i64 {
+        self.shared.last().copied().unwrap_or(0)
+    }
+
+    /// The rank goes on no earlier than that, at a vertex at which local time comes to `local`.
+    #[inline]
+    pub(crate) fn wait_until(&mut self, clocks: Clocks, local: Clocks) {
+        let ahead = &mut self.ahead.clocks;
+        *ahead = ahead.max(clocks.minus(local));
     }
 
     /// Takes over what ∫k dt comes to from there on.

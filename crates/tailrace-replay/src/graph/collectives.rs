@@ -10,6 +10,7 @@ use crate::graph::moment::CrossingId;
 use crate::graph::replayed::{Answer, Waiter};
 use crate::graph::trail::Latest;
 use crate::graph::vertex::{Entry, Family, Gives, Source, Waits};
+use crate::options::CriticalPaths;
 
 /// A rank's part in one instance.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,15 @@ impl Part {
     }
 }
 
+/// What a rank waits for, as far as that takes few steps to tell.
+pub(crate) enum Known<'a> {
+    /// The last entry, and all have entered.
+    Latest(&'a Latest),
+    /// All, and some have not entered yet.
+    SomeLack,
+    InDoubt,
+}
+
 /// What is waited for where nothing is.
 const NOBODY: Latest = Latest::NOTHING;
 
@@ -70,6 +80,8 @@ struct Series {
     first: u32,
     /// `None`: all ranks have left.
     instances: VecDeque<Option<InstanceId>>,
+    /// The last with its number, as long as it is open: mostly ranks enter that.
+    newest: Option<(u32, InstanceId)>,
 }
 
 #[derive(Default)]
@@ -77,6 +89,7 @@ pub(crate) struct Collectives {
     /// By communicator, then family.
     series: Vec<[Series; Family::COUNT]>,
     open: usize,
+    critical_paths: CriticalPaths,
     slots: Vec<Instance>,
     free: Vec<InstanceId>,
     /// Instances with fresh entries.
@@ -91,11 +104,45 @@ pub(crate) struct Collectives {
 }
 
 impl Collectives {
+    pub(crate) fn new(critical_paths: CriticalPaths) -> Self {
+        Self { critical_paths, ..Self::default() }
+    }
+
     /// A rank enters.
     #[allow(clippy::inline_always)] // what is passed on is read before it is there
     #[inline(always)]
-    pub(crate) fn enter(&mut self, tables: &Tables, entry: &Entry, source: Source) -> Option<Part> {
+    pub(crate) fn enter(
+        &mut self,
+        tables: &Tables,
+        entry: &Entry,
+        source: impl FnOnce() -> Source,
+    ) -> Option<Part> {
         let id = self.instance(tables, (entry.communicator, entry.family, entry.number))?;
+        let instance = &mut self.slots[id as usize];
+        instance.entered += 1;
+        let is_for_all = entry.gives == Gives::All && entry.waits != Waits::Neighbours;
+        if !is_for_all || instance.has_sides {
+            return Some(self.enter_apart(tables, entry, id, source()));
+        }
+        instance.enter(0, source());
+        if instance.entered >= instance.size {
+            instance.absorb();
+        }
+        if !instance.open {
+            self.touch(id);
+        }
+        Some(Part { instance: id, waits: entry.waits, side: None, position: 0, moves: false })
+    }
+
+    /// … where it matters for whom, or on which side.
+    #[inline(never)]
+    fn enter_apart(
+        &mut self,
+        tables: &Tables,
+        entry: &Entry,
+        id: InstanceId,
+        source: Source,
+    ) -> Part {
         let by_position = entry.gives == Gives::ByPosition || entry.waits == Waits::Neighbours;
         let (position, side) = if by_position || self.slots[id as usize].has_sides {
             self.place(tables, entry, source.rank)
@@ -103,17 +150,19 @@ impl Collectives {
             (0, None)
         };
         let instance = &mut self.slots[id as usize];
-        instance.entered += 1;
         match entry.gives {
             Gives::Nothing => {}
             Gives::Root => instance.root = Some(source),
             Gives::ByPosition => instance.enter_at(position, source),
-            Gives::All => {
-                instance.enter(side.unwrap_or(0), source);
-                self.touch(id);
-            }
+            Gives::All => instance.enter(side.unwrap_or(0), source),
         }
-        Some(Part { instance: id, waits: entry.waits, side, position, moves: false })
+        if instance.entered >= instance.size {
+            instance.absorb();
+        }
+        if entry.gives == Gives::All {
+            self.touch(id);
+        }
+        Part { instance: id, waits: entry.waits, side, position, moves: false }
     }
 
     /// A file call that the rank made inside ended.
@@ -123,17 +172,15 @@ impl Collectives {
         self.touch(part.instance);
     }
 
-    /// What a rank waits for that leaves at `at`, if that is the last entry and all have entered.
+    /// What a rank waits for that leaves at `at`.
     #[inline]
-    pub(crate) fn latest_before(&self, part: &Part, at: i64) -> Option<&Latest> {
-        let latest = self.slots[part.instance as usize].latest_before(at)?;
-        part.is_for_entries().then_some(latest)
-    }
-
-    /// Whether it waits for all, and some have not entered yet.
-    #[inline]
-    pub(crate) fn lacks_some(&self, part: &Part) -> bool {
-        part.is_for_all() && !self.is_complete(part)
+    pub(crate) fn known(&self, part: &Part, at: i64) -> Known<'_> {
+        let instance = &self.slots[part.instance as usize];
+        match instance.latest_before(at) {
+            Some(latest) if part.is_for_entries() => Known::Latest(latest),
+            None if !instance.is_complete() && part.is_for_all() => Known::SomeLack,
+            _ => Known::InDoubt,
+        }
     }
 
     /// Whether all have entered.
@@ -270,12 +317,21 @@ impl Collectives {
     fn instance(&mut self, tables: &Tables, key: (u32, Family, u32)) -> Option<InstanceId> {
         let (communicator, family, number) = key;
         let series = self.series.get(communicator as usize).map(|of| &of[family as usize]);
+        match series.and_then(|series| series.newest) {
+            Some((newest, id)) if newest == number => Some(id),
+            _ => self.find(tables, key),
+        }
+    }
+
+    #[inline(never)]
+    fn find(&mut self, tables: &Tables, key: (u32, Family, u32)) -> Option<InstanceId> {
+        let (communicator, family, number) = key;
+        let series = self.series.get(communicator as usize).map(|of| &of[family as usize]);
         let found = series.and_then(|of| of.instances.get(number.wrapping_sub(of.first) as usize));
         found.copied().unwrap_or_else(|| self.open(tables, key))
     }
 
     /// The next one of its series.
-    #[inline(never)]
     fn open(&mut self, tables: &Tables, key: (u32, Family, u32)) -> Option<InstanceId> {
         let (communicator, family, number) = key;
         if self.series.len() < tables.communicators.len() {
@@ -295,7 +351,9 @@ impl Collectives {
             self.slots.push(Instance::default());
         }
         series.instances.push_back(Some(id));
-        self.slots[id as usize].begin(key, &tables.communicators[communicator as usize]);
+        series.newest = Some((number, id));
+        let communicator = &tables.communicators[communicator as usize];
+        self.slots[id as usize].begin(key, communicator, self.critical_paths);
         self.open += 1;
         Some(id)
     }
@@ -338,6 +396,7 @@ impl Collectives {
 impl Series {
     fn close(&mut self, number: u32) {
         self.instances[(number - self.first) as usize] = None;
+        self.newest = self.newest.filter(|(newest, _)| *newest != number);
         while let Some(None) = self.instances.front() {
             self.instances.pop_front();
             self.first += 1;

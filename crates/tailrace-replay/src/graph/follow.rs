@@ -26,6 +26,10 @@ impl Follow<'_> {
         source: &Source,
     ) {
         let local = chain.local(vertex, self.ranks);
+        if self.crossings.critical_paths == CriticalPaths::LeftOut {
+            chain.wait_until(source.moment.clocks, local);
+            return;
+        }
         let since = span.0.max(chain.waited);
         let own = chain.ahead.clocks.plus(local);
         if source.at > since || !source.moment.clocks.is_until(own) {
@@ -43,10 +47,9 @@ impl Follow<'_> {
         latest: &Latest,
     ) {
         if self.crossings.critical_paths == CriticalPaths::Followed {
-            self.trails(chain, (vertex, span, local), awaited, latest);
+            self.trails(chain, vertex, span, local, awaited, latest);
         }
-        let clocks = &mut chain.ahead.clocks;
-        *clocks = clocks.max(latest.clocks().minus(local));
+        chain.wait_until(latest.clocks(), local);
     }
 
     /// Its trails lead from those for whom it waited.
@@ -54,7 +57,9 @@ impl Follow<'_> {
     fn trails(
         self,
         chain: &mut Chain,
-        (vertex, (since, at), local): (&Vertex, (i64, i64), Clocks),
+        vertex: &Vertex,
+        (since, at): (i64, i64),
+        local: Clocks,
         awaited: Awaited,
         latest: &Latest,
     ) {

@@ -10,6 +10,7 @@ use crate::graph::moment::CrossingId;
 use crate::graph::replayed::Waiter;
 use crate::graph::trail::Latest;
 use crate::graph::vertex::{Family, Source};
+use crate::options::CriticalPaths;
 
 /// What is waited for where nothing is.
 const NOBODY: Latest = Latest::NOTHING;
@@ -36,12 +37,13 @@ pub(crate) struct Entries {
 
 impl Entries {
     #[inline]
-    fn add(&mut self, side: Side, source: &Source) {
+    fn add(&mut self, side: Side, source: &Source, critical_paths: CriticalPaths) {
         let side = usize::from(side);
-        if self.numbers[side] == 0 {
-            self.sides[side] = Latest::of(source);
-        } else {
-            self.sides[side].add(source);
+        let latest = &mut self.sides[side];
+        match (self.numbers[side], critical_paths) {
+            (0, _) => *latest = Latest::of(source),
+            (_, CriticalPaths::Followed) => latest.add(source),
+            (_, CriticalPaths::LeftOut) => latest.add_moments(source),
         }
         self.numbers[side] += 1;
     }
@@ -95,13 +97,13 @@ impl Early {
             (self.latest, self.known) = (self.settled, 0);
         }
         for Entered { source, side } in &fresh[self.known..before] {
-            self.latest.add(*side, source);
+            self.latest.add(*side, source, CriticalPaths::Followed);
         }
         self.known = before;
         self.at_once = self.latest;
         let at_once = fresh[before..].iter().take_while(|e| e.source.at <= waiter.at);
         for Entered { source, side } in at_once.filter(|e| waiter.counts(&e.source)) {
-            self.at_once.add(*side, source);
+            self.at_once.add(*side, source, CriticalPaths::Followed);
         }
         &self.at_once
     }
@@ -117,10 +119,12 @@ pub(crate) struct Instance {
     pub has_sides: bool,
     /// Has fresh sources, or had before it was closed.
     pub open: bool,
-    /// Of all entries that others may wait for.
-    all: Entries,
-    /// Those of them that are not settled, and when the last of these was.
+    critical_paths: CriticalPaths,
+    /// Entries that others may wait for and that are not settled.
     fresh: Vec<Entered>,
+    /// Of so many of these, and all that are settled; and when the last of these was.
+    all: Entries,
+    absorbed: usize,
     last: i64,
     early: Option<Box<Early>>,
     pub root: Option<Source>,
@@ -137,8 +141,14 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// A slot that was closed, or never used, is one of a collective that begins.
-    pub(crate) fn begin(&mut self, key: (u32, Family, u32), communicator: &Communicator) {
+    pub(crate) fn begin(
+        &mut self,
+        key: (u32, Family, u32),
+        communicator: &Communicator,
+        critical_paths: CriticalPaths,
+    ) {
         (self.key, self.entered, self.left) = (key, 0, 0);
+        self.critical_paths = critical_paths;
         self.size = communicator.size() as u32;
         self.has_sides = communicator.remote.is_some();
         (self.all.numbers, self.last) = ([0; 2], i64::MIN);
@@ -150,6 +160,7 @@ impl Instance {
         (self.size, self.entered, self.all.numbers) = (0, 0, [0; 2]);
         (self.root, self.early, self.file_calls) = (None, None, None);
         self.fresh.clear();
+        self.absorbed = 0;
         if self.fresh_file_calls.capacity() > FEW {
             self.fresh_file_calls = Vec::new();
         }
@@ -160,9 +171,16 @@ impl Instance {
     /// A rank enters for whom others may wait.
     #[inline]
     pub(crate) fn enter(&mut self, side: Side, source: Source) {
-        self.last = self.last.max(source.at);
-        self.all.add(side, &source);
         self.fresh.push(Entered { source, side });
+    }
+
+    /// Adds up what entered: once all have, or somebody asks.
+    pub(crate) fn absorb(&mut self) {
+        for Entered { source, side } in &self.fresh[self.absorbed..] {
+            self.last = self.last.max(source.at);
+            self.all.add(*side, source, self.critical_paths);
+        }
+        self.absorbed = self.fresh.len();
     }
 
     /// … those that wait for its position.
@@ -218,6 +236,7 @@ impl Instance {
 
     /// The latest entries that the waiter can have waited for.
     pub(crate) fn latest(&mut self, waiter: &Waiter<'_>) -> &Entries {
+        self.absorb();
         if waiter.whatever || self.last < waiter.at {
             return &self.all;
         }
@@ -267,11 +286,12 @@ impl Instance {
     /// All later leavers leave after what is known by now.
     pub(crate) fn settle(&mut self) {
         self.open = false;
+        self.absorb();
         if !self.fresh.is_empty() {
             // where one leaves early of those that are still to come
             **self.early.get_or_insert_default() = Early { settled: self.all, ..Early::default() };
             self.fresh.clear();
-            self.last = i64::MIN;
+            (self.absorbed, self.last) = (0, i64::MIN);
         }
         if !self.fresh_file_calls.is_empty() {
             let settled = self.file_calls.unwrap_or(NOBODY);

@@ -39,6 +39,21 @@ struct Message {
 const _: () = assert!(size_of::<Message>() <= 80);
 
 impl Message {
+    const OVER: Self = Self {
+        source: Source { moment: Moment::NOWHERE, at: 0, rank: 0, tied: false },
+        channel: 0,
+        link: NONE,
+        sent: false,
+        sender_waits: false,
+        matched: false,
+        in_parts: false,
+        sender_done: false,
+        received: false,
+        cancelled: false,
+        freed: false,
+        over: true,
+    };
+
     fn send(&self) -> Option<&Source> {
         self.sent.then_some(&self.source)
     }
@@ -105,17 +120,22 @@ impl Messages {
     }
 
     /// A send starts; `waits`: its sender may wait for the receive. The sender is to call
-    /// [`Messages::sender_done`] with the answer.
+    /// [`Messages::sender_done`] with the answer. The source is made where it is kept.
     #[allow(clippy::inline_always)] // what is passed on is read before it is there
     #[inline(always)]
-    pub(crate) fn send(&mut self, channel: u32, source: Source, waits: bool) -> MessageId {
+    pub(crate) fn send(
+        &mut self,
+        channel: u32,
+        source: impl FnOnce() -> Source,
+        waits: bool,
+    ) -> MessageId {
         let id = match self.take_first(channel, |message| !message.sent) {
             Some(id) => {
                 let message = &mut self.slots[id as usize];
                 if waits {
                     message.link = self.places.add(message.source);
                 }
-                message.source = source;
+                message.source = source();
                 id
             }
             None => self.queue(channel, source),
@@ -131,25 +151,41 @@ impl Messages {
     /// … of which its sender knows no more.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(crate) fn send_away(&mut self, channel: u32, source: Source) {
-        let id = self.send(channel, source, false);
+    pub(crate) fn send_away(&mut self, channel: u32, source: impl FnOnce() -> Source) {
+        let id = match self.take_first(channel, |message| !message.sent) {
+            Some(id) => {
+                self.slots[id as usize].source = source();
+                id
+            }
+            None => self.queue(channel, source),
+        };
         let message = &mut self.slots[id as usize];
-        message.sender_done = true;
+        (message.sent, message.sender_done) = (true, true);
         if message.received {
-            self.release(id);
+            self.sent_to_nobody(id);
         }
+    }
+
+    /// … as the receive is over.
+    #[cold]
+    #[inline(never)]
+    fn sent_to_nobody(&mut self, id: MessageId) {
+        if !self.slots[id as usize].freed {
+            self.note_received_before_sent(id);
+        }
+        self.release(id);
     }
 
     /// A receive is posted. The receiver is to call [`Messages::receiver_done`] with the answer.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(crate) fn post(&mut self, channel: u32, source: Source) -> MessageId {
+    pub(crate) fn post(&mut self, channel: u32, source: impl FnOnce() -> Source) -> MessageId {
         let Some(id) = self.take_first(channel, |message| message.sent) else {
             return self.queue(channel, source);
         };
         let message = &mut self.slots[id as usize];
         if message.sender_waits && !message.sender_done {
-            message.link = self.places.add(source);
+            message.link = self.places.add(source());
         }
         id
     }
@@ -299,26 +335,10 @@ impl Messages {
     }
 
     #[inline]
-    fn queue(&mut self, channel: u32, source: Source) -> MessageId {
-        let message = Message {
-            source,
-            channel,
-            link: NONE,
-            sent: false,
-            sender_waits: false,
-            matched: false,
-            in_parts: false,
-            sender_done: false,
-            received: false,
-            cancelled: false,
-            freed: false,
-            over: false,
-        };
-        let id = self.free.pop().unwrap_or(self.slots.len() as MessageId);
-        match self.slots.get_mut(id as usize) {
-            Some(slot) => *slot = message,
-            None => self.slots.push(message),
-        }
+    fn queue(&mut self, channel: u32, source: impl FnOnce() -> Source) -> MessageId {
+        let id = self.free.pop().unwrap_or_else(|| self.add());
+        self.slots[id as usize] =
+            Message { source: source(), channel, over: false, ..Message::OVER };
         let queue = &mut self.queues[channel as usize];
         if queue.first == NONE {
             queue.first = id;
@@ -327,6 +347,14 @@ impl Messages {
         }
         queue.last = id;
         id
+    }
+
+    /// Another slot.
+    #[cold]
+    #[inline(never)]
+    fn add(&mut self) -> MessageId {
+        self.slots.push(Message::OVER);
+        self.slots.len() as MessageId - 1
     }
 
     #[inline]
@@ -355,9 +383,9 @@ mod tests {
     use crate::clocks::Clocks;
     use crate::graph::moment::Moment;
 
-    fn source(at: i64) -> Source {
+    fn source(at: i64) -> impl FnOnce() -> Source {
         let moment = Moment { clocks: Clocks::all(at, 1), ..Moment::default() };
-        Source { moment, at, rank: 0, tied: false }
+        move || Source { moment, at, rank: 0, tied: false }
     }
 
     fn messages() -> Messages {

@@ -187,7 +187,7 @@ impl<'a> Graph<'a> {
             fronts: vec![Front { at: i64::MIN, tied: false }; begins.len()],
             horizon: i64::MIN,
             messages: Messages::default(),
-            collectives: Collectives::default(),
+            collectives: Collectives::new(options.critical_paths),
             locks: Locks::default(),
             cancelled: Vec::new(),
             forced: 0,

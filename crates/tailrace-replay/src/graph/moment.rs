@@ -35,11 +35,14 @@ pub(crate) struct Moment {
 
 impl Default for Moment {
     fn default() -> Self {
-        Self { clocks: Clocks::default(), trails: [NOWHERE; REPLAYS] }
+        Self::NOWHERE
     }
 }
 
 impl Moment {
+    pub(crate) const NOWHERE: Self =
+        Self { clocks: Clocks { net: 0, even: 0, ideal: 0 }, trails: [NOWHERE; REPLAYS] };
+
     /// The ends of its trails.
     pub(crate) fn ends(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
         self.trails.iter_mut().enumerate().filter(|(_, trail)| **trail != NOWHERE)

@@ -11,23 +11,39 @@ use crate::graph::trail::{Crossings, From, Lane};
 use crate::graph::vertex::{Deed, Entry, Sending, Source, Vertex};
 
 impl Around<'_> {
+    /// Messages leave and receives are posted: so many vertices, as many as follow one another.
     #[inline(never)]
-    pub(crate) fn send(
-        &mut self,
-        chain: &mut Chain,
-        vertex: &Vertex,
-        (channel, sending): (u32, Sending),
-    ) {
-        let (channel, source) =
-            (chain.channels[channel as usize], chain.source(vertex, self.ranks));
-        if sending == Sending::Eager {
-            self.messages.send_away(channel, source);
-        } else {
-            self.send_and_wait(chain, (channel, sending), source);
+    pub(crate) fn exchange(&mut self, chain: &mut Chain, vertices: &[Vertex]) -> usize {
+        let mut taken = 0;
+        for vertex in vertices {
+            match vertex.deed {
+                Deed::Send { .. } | Deed::Post { .. } if vertex.owns != 0 => {
+                    self.pass_beside(chain, vertex);
+                }
+                Deed::Send { channel, sending } => {
+                    let channel = chain.channels[channel as usize];
+                    let source = || chain.source(vertex, self.ranks);
+                    if sending == Sending::Eager {
+                        self.messages.send_away(channel, source);
+                    } else {
+                        let source = source();
+                        self.send_and_wait(chain, (channel, sending), source);
+                    }
+                }
+                Deed::Post { channel } => {
+                    let channel = chain.channels[channel as usize];
+                    let source = || chain.source(vertex, self.ranks);
+                    let message = self.messages.post(channel, source);
+                    chain.roles.push(Role::Receive(message));
+                }
+                _ => break,
+            }
+            taken += 1;
         }
+        taken
     }
 
-    /// … for what becomes of it.
+    /// A message leaves of which the sender knows more later.
     #[inline(never)]
     fn send_and_wait(
         &mut self,
@@ -36,7 +52,7 @@ impl Around<'_> {
         source: Source,
     ) {
         let waits = matches!(sending, Sending::Rendezvous | Sending::InParts { rendezvous: true });
-        let message = self.messages.send(channel, source, waits);
+        let message = self.messages.send(channel, || source, waits);
         if matches!(sending, Sending::InParts { .. }) {
             self.messages.send_in_parts(message);
         }
@@ -44,16 +60,13 @@ impl Around<'_> {
     }
 
     #[inline(never)]
-    pub(crate) fn post(&mut self, chain: &mut Chain, vertex: &Vertex, channel: u32) {
-        let channel = chain.channels[channel as usize];
-        let message = self.messages.post(channel, chain.source(vertex, self.ranks));
-        chain.roles.push(Role::Receive(message));
-    }
-
-    #[inline(never)]
     pub(crate) fn enter(&mut self, chain: &mut Chain, vertex: &Vertex, entry: &Entry) {
+        if vertex.owns != 0 {
+            return self.pass_beside(chain, vertex);
+        }
         // Not by way of an Option: it would be read before it is there.
-        match self.collectives.enter(self.tables, entry, chain.source(vertex, self.ranks)) {
+        let source = || chain.source(vertex, self.ranks);
+        match self.collectives.enter(self.tables, entry, source) {
             Some(part) => chain.roles.push(Role::Collective(part)),
             None => chain.roles.push(Role::Nothing),
         }
@@ -63,31 +76,53 @@ impl Around<'_> {
     #[inline(never)]
     pub(crate) fn enter_to_meet(&mut self, chain: &mut Chain, vertex: &Vertex, entry: &Entry) {
         chain.roles.skip();
-        chain.met = self.collectives.enter(self.tables, entry, chain.source(vertex, self.ranks));
+        let source = || chain.source(vertex, self.ranks);
+        chain.met = self.collectives.enter(self.tables, entry, source);
         chain.part = 1;
     }
 
     #[inline(never)]
     pub(crate) fn file_call_ended(&mut self, chain: &mut Chain, vertex: &Vertex, role: u64) {
+        if vertex.owns != 0 {
+            return self.pass_beside(chain, vertex);
+        }
         let source = chain.source(vertex, self.ranks);
         if let Some(Role::Collective(part)) = chain.roles.get_mut(role) {
             self.collectives.file_call_ended(part, source);
         }
     }
 
+    /// A vertex of a thread beside the main one that was in file calls.
+    #[cold]
+    #[inline(never)]
+    fn pass_beside(&mut self, chain: &mut Chain, vertex: &Vertex) {
+        let of_main = chain.ahead;
+        chain.ahead = chain.ahead_of_own(vertex, self.ranks);
+        let vertex = Vertex { owns: 0, ..*vertex };
+        match vertex.deed {
+            Deed::Send { .. } | Deed::Post { .. } => {
+                self.exchange(chain, std::slice::from_ref(&vertex));
+            }
+            _ => self.pass(chain, &vertex),
+        }
+        chain.ahead = of_main;
+    }
+
     /// Any other vertex at which the rank does not wait.
     #[inline(never)]
     pub(crate) fn pass(&mut self, chain: &mut Chain, vertex: &Vertex) {
+        if vertex.owns != 0 && !matches!(vertex.deed, Deed::OwnBegins { .. } | Deed::OwnEnds { .. })
+        {
+            return self.pass_beside(chain, vertex);
+        }
         let Self { messages, locks, ranks, .. } = self;
         let source = |chain: &Chain| chain.source(vertex, *ranks);
         match vertex.deed {
-            Deed::Send { channel, sending } => self.send(chain, vertex, (channel, sending)),
             Deed::Ready { role } => {
                 if let Some(Role::Send(message) | Role::Eager(message)) = chain.roles.get(role) {
                     messages.ready(*message, source(chain));
                 }
             }
-            Deed::Post { channel } => self.post(chain, vertex, channel),
             Deed::Mark { thread } => {
                 let thread = thread as usize;
                 if chain.marks.len() <= thread {
@@ -99,7 +134,7 @@ impl Around<'_> {
                 let mark = chain.marks.get_mut(thread as usize).and_then(Option::take);
                 let mut source = mark.unwrap_or_else(|| source(chain));
                 source.at = vertex.at;
-                let message = messages.post(chain.channels[channel as usize], source);
+                let message = messages.post(chain.channels[channel as usize], || source);
                 chain.roles.push(Role::Receive(message));
             }
             Deed::Enter(entry) => self.enter(chain, vertex, &entry),
@@ -116,6 +151,7 @@ impl Around<'_> {
                 self.cancelled.push((chain.rank as usize, role, vertex.at));
             }
             Deed::Leave { role } | Deed::Free { role } => self.end_role(chain, vertex, role),
+            Deed::Send { .. } | Deed::Post { .. } => unreachable!("it is exchanged"),
             Deed::Await { .. }
             | Deed::Finish { .. }
             | Deed::FinishAll { .. }

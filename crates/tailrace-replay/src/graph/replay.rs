@@ -23,49 +23,67 @@ impl Graph<'_> {
         // Whoever waits for others in turn gets on each time that one of them does. That somebody
         // does not come is asked when nobody gets on otherwise: mostly all come.
         self.around.is_patient = self.around.guarded;
-        while self.waiting() > 0 {
-            let mut got_on = false;
-            for first in 0..self.chains.len() {
-                got_on |= self.replay_rank(first);
+        loop {
+            let (mut got_on, mut is_over) = (false, true);
+            for rank in 0..self.chains.len() {
+                if self.chains[rank].waiting() > 0 {
+                    got_on |= self.replay_rank(rank);
+                    is_over &= self.chains[rank].waiting() == 0;
+                }
             }
-            if !got_on && !self.around.is_patient {
+            if is_over || !got_on && !self.around.is_patient {
                 return;
             }
             self.around.is_patient = got_on && self.around.guarded;
         }
     }
 
-    /// Replays a rank, and before it those that it waits for, as far as that goes; whether any got
-    /// on.
-    fn replay_rank(&mut self, first: usize) -> bool {
-        if self.chains[first].waiting() == 0 {
-            return false;
+    /// Replays a rank, and those that it waits for, as far as that goes; whether any got on.
+    fn replay_rank(&mut self, rank: usize) -> bool {
+        let (reached, got_on) = self.advance(rank);
+        match reached {
+            Reached::Needs(_) => self.replay_needed(rank, reached) || got_on,
+            Reached::Missing | Reached::Everything => got_on,
         }
-        self.under_way[first] = true;
-        let (mut rank, mut gave_up, mut got_on) = (first, None, false);
+    }
+
+    /// … those first that a rank waits for which `reached` where it is.
+    #[inline(never)]
+    fn replay_needed(&mut self, mut rank: usize, mut reached: Reached) -> bool {
+        let (mut gave_up, mut got_on) = (None, false);
+        self.under_way[rank] = true;
         loop {
-            let chain = &mut self.chains[rank];
-            let before = (chain.replayed, chain.part);
-            let reached = self.around.advance(chain, &self.vertices[rank], false);
-            if (chain.replayed, chain.part) != before {
-                (gave_up, got_on) = (None, true);
-            }
-            match reached {
+            rank = match reached {
                 Reached::Needs(other)
                     if !self.under_way[other as usize] && gave_up != Some(other as usize) =>
                 {
                     self.stack.push(rank);
-                    rank = other as usize;
-                    self.under_way[rank] = true;
+                    self.under_way[other as usize] = true;
+                    other as usize
                 }
                 Reached::Needs(_) | Reached::Missing | Reached::Everything => {
                     self.under_way[rank] = false;
                     gave_up = Some(rank);
                     let Some(before) = self.stack.pop() else { return got_on };
-                    rank = before;
+                    before
                 }
+            };
+            let goes_on;
+            (reached, goes_on) = self.advance(rank);
+            if goes_on {
+                (gave_up, got_on) = (None, true);
             }
         }
+    }
+
+    /// Replays a rank alone; how far, and whether it got on.
+    #[allow(clippy::inline_always)] // into the two loops over ranks
+    #[inline(always)]
+    fn advance(&mut self, rank: usize) -> (Reached, bool) {
+        let chain = &mut self.chains[rank];
+        let before = (chain.replayed, chain.part);
+        let reached = self.around.advance(chain, &self.vertices[rank], false);
+        (reached, (chain.replayed, chain.part) != before)
     }
 
     /// Lets the earliest wait that cannot go on, by measured time, wait for what is known alone.
@@ -98,9 +116,16 @@ impl Graph<'_> {
 
 impl Around<'_> {
     /// Replays a rank as far as that goes; `force`: its next wait is for what is known alone.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn advance(&mut self, chain: &mut Chain, vertices: &[Vertex], mut force: bool) -> Reached {
-        for vertex in &vertices[chain.replayed..chain.until] {
+        let vertices = &vertices[..chain.until];
+        while let Some(vertex) = vertices.get(chain.replayed) {
             let why = match vertex.deed {
+                Deed::Send { .. } | Deed::Post { .. } => {
+                    chain.replayed += self.exchange(chain, &vertices[chain.replayed..]);
+                    continue;
+                }
                 Deed::Meet(entry) => self.meet(chain, vertex, &entry, force),
                 Deed::Finish { role } => self.finish_all(chain, vertex, role..role + 1, force),
                 Deed::FinishAll { first, number } => {
@@ -110,10 +135,6 @@ impl Around<'_> {
                 Deed::Granted { .. } | Deed::Probe { .. } => self.pass_wait(chain, vertex, force),
                 deed => {
                     match deed {
-                        Deed::Send { channel, sending } => {
-                            self.send(chain, vertex, (channel, sending));
-                        }
-                        Deed::Post { channel } => self.post(chain, vertex, channel),
                         Deed::Enter(entry) => self.enter(chain, vertex, &entry),
                         Deed::FileEnded { role } => self.file_call_ended(chain, vertex, role),
                         _ => self.pass(chain, vertex),
@@ -123,7 +144,7 @@ impl Around<'_> {
                 }
             };
             if let Some(why) = why {
-                self.fronts[chain.rank as usize] = chain.front(vertex);
+                self.fronts[chain.rank as usize] = Front::of_wait(vertex);
                 return why;
             }
             force = false;

@@ -2,7 +2,7 @@
 
 use crate::graph::moment::Moment;
 use crate::graph::trail::Latest;
-use crate::graph::vertex::Source;
+use crate::graph::vertex::{Deed, Source, Vertex};
 
 /// File calls of another thread than the main one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +26,13 @@ impl Front {
     /// Of a rank of which all is replayed that was handed over until `horizon`.
     pub(crate) fn after(horizon: i64) -> Self {
         Self { at: horizon.saturating_add(1), tied: false }
+    }
+
+    /// Of a rank that waits at a vertex, and has entered what it waits for.
+    #[inline]
+    pub(crate) fn of_wait(vertex: &Vertex) -> Self {
+        let is_met = matches!(vertex.deed, Deed::Meet(_));
+        Self { at: if is_met { vertex.since } else { vertex.at }, tied: true }
     }
 }
 

@@ -320,6 +320,15 @@ impl Latest {
         }
     }
 
+    /// … where nobody asks whose the moments were.
+    #[inline]
+    pub(crate) fn add_moments(&mut self, source: &Source) {
+        let Clocks { net, even, ideal } = source.moment.clocks;
+        for (moment, of) in self.moments.iter_mut().zip([source.at, net, even, ideal]) {
+            *moment = of.max(*moment);
+        }
+    }
+
     /// Of equals the one on which all agree, whatever the order.
     #[inline]
     #[must_use]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::graph::Around;
 use crate::graph::chains::Chain;
-use crate::graph::collectives::Part;
+use crate::graph::collectives::{Known, Part};
 use crate::graph::follow::Follow;
 use crate::graph::replay::Reached;
 use crate::graph::replayed::{Answer, Waiter};
@@ -40,16 +40,18 @@ impl Around<'_> {
         }
         if let Some(part) = chain.met {
             let Self { collectives, ranks, crossings, wait_states, .. } = self;
-            if let Some(latest) = collectives.latest_before(&part, vertex.since) {
-                let follow = Follow { ranks: *ranks, crossings, wait_states };
-                let (span, local) = ((vertex.at, vertex.since), chain.local(vertex, *ranks));
-                follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
-            } else if self.is_patient && !force && collectives.lacks_some(&part) {
-                return Some(Reached::Missing);
-            } else {
-                let why = self.meet_in_doubt(chain, vertex, &part, force);
-                if why.is_some() {
-                    return why;
+            match collectives.known(&part, vertex.since) {
+                Known::Latest(latest) => {
+                    let follow = Follow { ranks: *ranks, crossings, wait_states };
+                    let (span, local) = ((vertex.at, vertex.since), chain.local(vertex, *ranks));
+                    follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
+                }
+                Known::SomeLack if self.is_patient && !force => return Some(Reached::Missing),
+                Known::SomeLack | Known::InDoubt => {
+                    let why = self.meet_in_doubt(chain, vertex, &part, force);
+                    if why.is_some() {
+                        return why;
+                    }
                 }
             }
             self.collectives.leave(&part);
@@ -120,8 +122,9 @@ impl Around<'_> {
         let Self { fronts, messages, collectives, ranks, crossings, wait_states, .. } = self;
         let follow = Follow { ranks: *ranks, crossings, wait_states };
         let span = (vertex.since, vertex.at);
-        match chain.roles.get(role) {
-            Some(&Role::Receive(message)) => {
+        let Some((place, role)) = chain.roles.recent(role) else { return Finished::InDoubt };
+        match *role {
+            Role::Receive(message) => {
                 if let Some(source) = messages.receive(message, vertex.at) {
                     follow.one(chain, (vertex, span), Awaited::Sender, source);
                 } else {
@@ -132,20 +135,20 @@ impl Around<'_> {
                     return if later { needs } else { Finished::InDoubt };
                 }
             }
-            Some(&Role::Collective(part)) => {
-                if let Some(latest) = collectives.latest_before(&part, vertex.at) {
+            Role::Collective(part) => match collectives.known(&part, vertex.at) {
+                Known::Latest(latest) => {
                     let local = chain.local(vertex, *ranks);
                     follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
                     collectives.leave(&part);
-                } else {
-                    let later = self.is_patient && collectives.lacks_some(&part);
-                    let missing = Finished::Later(Reached::Missing);
-                    return if later { missing } else { Finished::InDoubt };
                 }
-            }
+                Known::SomeLack if self.is_patient => {
+                    return Finished::Later(Reached::Missing);
+                }
+                Known::SomeLack | Known::InDoubt => return Finished::InDoubt,
+            },
             _ => return Finished::InDoubt,
         }
-        chain.roles.remove(role);
+        chain.roles.remove_recent(place);
         Finished::Now
     }
 
