@@ -72,6 +72,9 @@ impl Rank<'_> {
         self.advance(i, end);
         let thread = &mut self.threads[i];
         thread.state = outside;
+        if !call.step.io {
+            thread.since = thread.at; // no wait goes on over it
+        }
         if call.step.mpiio && thread.stack.is_empty() && thread.main {
             thread.layers.mpiio += end - begin;
             thread.layers.between += end - begin;

@@ -129,8 +129,8 @@ impl Rows<'_> {
             let count = step.tokens as usize;
             let mut of = span;
             match step.plan {
-                Plan::Time => self.pass(gap),
-                Plan::Start => self.start(step, gap, begin),
+                Plan::Time => self.time(gap, end),
+                Plan::Start => self.start(step, gap, span),
                 Plan::Meet => self.meet(step, gap, span),
                 Plan::Call => self.call(step, &rows.tokens[named..][..count], gap, span),
                 Plan::File if self.is_inside || !is_run(&rows.shapes[taken..], shape) => {
@@ -162,13 +162,21 @@ impl Rows<'_> {
         }
     }
 
+    /// A call that is nothing but its time; no wait goes on over it.
     #[inline]
-    fn start(&mut self, step: &Step, gap: i64, begin: i64) {
+    fn time(&mut self, gap: i64, end: i64) {
+        self.pass(gap);
+        self.since = end;
+    }
+
+    #[inline]
+    fn start(&mut self, step: &Step, gap: i64, (begin, end): (i64, i64)) {
         self.pass(gap);
         let role = self.begin(step, begin);
         if step.started {
             self.thread.requests.start(role);
         }
+        self.since = end;
     }
 
     #[inline]
@@ -177,6 +185,7 @@ impl Rows<'_> {
         self.since = begin;
         let role = self.begin(step, begin);
         self.end(step, role, tokens, end);
+        self.since = end;
     }
 
     /// A collective from begin to end.
@@ -392,8 +401,15 @@ fn file_call(step: &Step, role: Role) -> Option<FileCall> {
     }
 }
 
+/// A call that may be among the longest.
 #[cold]
-fn offer(longest: &mut Vec<Span>, bar: Bar, rank: u32, step: &Step, (begin, end): (i64, i64)) {
+pub(super) fn offer(
+    longest: &mut Vec<Span>,
+    bar: Bar,
+    rank: u32,
+    step: &Step,
+    (begin, end): (i64, i64),
+) {
     if !bar.is_met_by(begin, end) {
         return;
     }
