@@ -215,6 +215,7 @@ impl Area {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::sets;
     use crate::graph::vertex::{Deed, Site, Vertex};
 
     #[test]
@@ -304,6 +305,26 @@ mod tests {
             for pieces in [2, 3, 7, 100] {
                 assert_eq!(of(pieces), of(1), "{pieces} pieces, gaps until {gap}");
             }
+        }
+    }
+    #[test]
+    fn few_ranks_come_to_what_they_come_to_among_many() {
+        let keys = Keys::new(10_000, 16).unwrap();
+        for gap in [30, 3_000] {
+            let of = |ranks: usize| {
+                let mut area = Area::new(keys, 10_000, ranks);
+                let mut edges: Vec<Edges> = (0..3).map(|rank| calls(keys, rank, gap)).collect();
+                edges.resize_with(ranks, Edges::default);
+                let mut slabs = Vec::new();
+                slabs.resize_with(ranks, Slab::default);
+                let mut passed = Vec::new();
+                for until in [1, 2_000, 2_001, 2_003, 7_777, 10_000] {
+                    area.pass(&mut edges, until, false, &mut slabs);
+                    passed.extend(slabs[..3].iter().map(|slab| slab.areas.clone()));
+                }
+                (area.shared().take(3).collect::<Vec<i64>>(), passed, area.phases().to_vec())
+            };
+            assert_eq!(of(3), of(1 + sets::FEW), "gaps until {gap}");
         }
     }
 }

@@ -28,6 +28,7 @@ mod radix;
 mod replay;
 pub(crate) mod replayed;
 pub(crate) mod roles;
+mod sets;
 pub(crate) mod trail;
 pub mod vertex;
 pub(crate) mod wait_states;

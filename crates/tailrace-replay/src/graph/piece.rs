@@ -3,6 +3,7 @@
 
 use crate::graph::edges::{Keys, Merger, Turn};
 use crate::graph::phases::IoPhase;
+use crate::graph::sets::{self, Sets};
 
 /// The begins and ends of a rank's file calls in a piece of time, and what those moved that end
 /// there.
@@ -124,6 +125,11 @@ impl Piece {
         let keys = runs.iter().map(|run| run.keys).filter(|keys| !keys.is_empty());
         let keys = merger.merge(of.keys, &keys.collect::<Vec<_>>());
         match (of.asked, runs.iter().all(|run| run.is_plain(of.keys))) {
+            (false, true) if runs.len() <= sets::FEW => {
+                let (keys, later) = keys.split_at(settled(of.keys, keys, runs));
+                self.pass_sets(of, keys, runs);
+                self.pass::<false, true>(of, later, runs);
+            }
             (true, true) => self.pass::<true, true>(of, keys, runs),
             (true, false) => self.pass::<true, false>(of, keys, runs),
             (false, true) => self.pass::<false, true>(of, keys, runs),
@@ -194,6 +200,50 @@ impl Piece {
         self.now = Now { ranks_in_io, sum, last, since, most };
     }
 
+    /// … of few ranks, from the piece's begin on: nothing is asked for in between, and nobody is in
+    /// a call that begins here and goes on.
+    #[inline(never)] // a loop over all file calls
+    fn pass_sets(&mut self, of: Measure, keys: &[u64], runs: &[Run<'_>]) {
+        if keys.is_empty() {
+            return;
+        }
+        let mut sets = Sets::new(runs.iter().map(|run| run.is_inside));
+        let (mut last, begin) = (self.now.last, self.now.sum);
+        for key in keys {
+            let (time, _, rank) = of.keys.parts(*key);
+            let mut passed = time - last;
+            if sets.are_outside() && (passed >= of.gap || self.phases.is_empty()) {
+                self.settle(&mut sets, last);
+                self.open(Now { last: time, ..self.now }, of, runs);
+                passed = 0;
+            }
+            sets.pass(passed, rank);
+            last = time;
+        }
+        self.settle(&mut sets, last);
+        for (rank, (of_rank, run)) in self.ranks.iter_mut().zip(runs).enumerate() {
+            of_rank.shared += begin * i64::from(run.is_inside);
+            of_rank.shared -= self.now.sum * i64::from(sets.is_inside(rank));
+        }
+    }
+
+    /// What has passed until `last` is the ranks' and the phase's.
+    fn settle(&mut self, sets: &mut Sets, last: i64) {
+        let stretch = sets.take();
+        for (rank, area) in self.ranks.iter_mut().zip(stretch.areas) {
+            rank.shared += area;
+        }
+        let (sum, most) = (self.now.sum + stretch.io, i64::from(sets.number()));
+        self.now = Now { ranks_in_io: most, sum, last, since: last, most };
+        if let Some(phase) = self.phases.last_mut() {
+            phase.busy += stretch.busy;
+            phase.ranks_in_io_max = phase.ranks_in_io_max.max(stretch.most);
+            if sets.are_outside() {
+                (phase.end, phase.io) = (last, phase.io + sum);
+            }
+        }
+    }
+
     #[cold]
     fn answer(&mut self, rank: usize, turn: Turn, sum: i64) {
         let InRank { shared, begin } = self.ranks[rank];
@@ -240,4 +290,14 @@ impl Piece {
             *moved = until;
         }
     }
+}
+
+/// How many of the merged keys come before the begin of any call that goes on at the runs' end.
+fn settled(of: Keys, merged: &[u64], runs: &[Run<'_>]) -> usize {
+    let going_on = runs.iter().filter(|run| run.is_inside_after(of));
+    let first = going_on.filter_map(|run| run.keys.last()).min();
+    first.map_or(merged.len(), |first| {
+        let time = of.at_time_of(*first);
+        merged.partition_point(|key| *key < time)
+    })
 }

@@ -4,21 +4,25 @@
 use tailrace_trace::Columns;
 use tailrace_trace::columns::LONG;
 
+use crate::accounts::longest::Span;
 use crate::accounts::timeline::State;
+use crate::graph::edges::Keys;
+use crate::longest::Bar;
 use crate::reduce::Rank;
 use crate::reduce::load::Load;
-use crate::steps::{Course, Line, Sum};
+use crate::reduce::rows::offer;
+use crate::steps::{Course, Line, Step, Sum};
 
-/// Edges of so many calls go to the slab at once.
+/// So many calls are taken in one go.
 const MANY: usize = 16;
 
 impl Rank<'_> {
     /// Takes the next events as long as they are file calls of one shape that begin until `horizon`
-    /// and end until `until`, that lie in one bin of each account, and that are not among the
-    /// longest. The rank's only thread is outside of all calls.
+    /// and end until `until`, and that lie in one bin of each account. The rank's only thread is
+    /// outside of all calls.
     pub(crate) fn file_run(&mut self, load: &mut Load, horizon: i64, until: i64) {
         let begin_ns = self.common.window.begin_ns;
-        let (number, keys, threshold) = (self.number, self.common.keys, self.bar.length);
+        let (rank, keys, bar) = (self.number, self.common.keys, self.bar);
         let thread = &mut self.threads[0];
         let Some(shape) = load.run_of() else { return };
         let Line { step, sum } = &mut load.lines[usize::from(shape)];
@@ -33,30 +37,10 @@ impl Rank<'_> {
         // What takes no time at the bin's end belongs to the next.
         let horizon = (horizon - begin_ns).min(until - 1);
         let (before, first) = (thread.at, load.reached - begin_ns);
-        let (mut at, mut io, mut calls) = (first, 0, 0);
-        let Columns { shape_of, gaps, durations, .. } = &load.columns;
-        let times = gaps[load.row..].chunks(MANY).zip(durations[load.row..].chunks(MANY));
-        let threshold = u32::try_from(threshold).unwrap_or(LONG);
-        for (shapes, (gaps, durations)) in shape_of[load.row..].chunks(MANY).zip(times) {
-            let mut found = [[0; 2]; MANY];
-            let mut taken = 0;
-            let times = gaps.iter().zip(durations);
-            for (both, (&of, (&gap, &duration))) in found.iter_mut().zip(shapes.iter().zip(times)) {
-                let begin = at + i64::from(gap);
-                let end = begin + i64::from(duration);
-                let ends = of != shape || begin > horizon || end > until;
-                if ends || gap == LONG || duration >= threshold {
-                    break;
-                }
-                *both = keys.call(number, (begin, end));
-                (at, io, taken) = (end, io + i64::from(duration), taken + 1);
-            }
-            self.edges.keys.extend_from_slice(found[..taken].as_flattened());
-            calls += taken as u64;
-            if taken < shapes.len() {
-                break;
-            }
-        }
+        let mut run = Run { rank, keys, bar, step, horizon, until, at: first, io: 0 };
+        let rows = Rows::of(&load.columns, load.row);
+        let calls = run.take(shape, rows, &mut self.edges.keys, &mut self.longest);
+        let Run { at, io, .. } = run;
         if calls == 0 {
             return;
         }
@@ -68,16 +52,142 @@ impl Rank<'_> {
         }
         let mut moved = 0;
         if let (true, Some(way)) = (step.bytes > 0, step.access.direction()) {
-            let bytes = step.bytes.saturating_mul(calls);
+            let bytes = step.bytes.saturating_mul(calls as u64);
             thread.bytes[way] = thread.bytes[way].saturating_add(bytes);
             self.pen.put_bytes(way, bytes);
             moved = step.moved();
         }
-        self.edges.moved.extend(std::iter::repeat_n(moved, calls as usize));
+        self.edges.moved.extend(std::iter::repeat_n(moved, calls));
         thread.uses.put(step.file, step.access, io);
-        sum.add(Sum { calls, time: io });
+        sum.add(Sum { calls: calls as u64, time: io });
         self.areas = self.areas.wrapping_add(calls as u32);
         self.moment = at;
-        load.pass_rows(calls as usize, 0, at + begin_ns);
+        load.pass_rows(calls, 0, at + begin_ns);
+    }
+}
+
+/// Rows of a block.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    shapes: &'a [u16],
+    gaps: &'a [u32],
+    durations: &'a [u32],
+}
+
+impl<'a> Rows<'a> {
+    fn of(columns: &'a Columns, from: usize) -> Self {
+        let Columns { shape_of, gaps, durations, .. } = columns;
+        Self { shapes: &shape_of[from..], gaps: &gaps[from..], durations: &durations[from..] }
+    }
+
+    fn pass(self, taken: usize) -> Self {
+        let Self { shapes, gaps, durations } = self;
+        Self { shapes: &shapes[taken..], gaps: &gaps[taken..], durations: &durations[taken..] }
+    }
+}
+
+struct Run<'a> {
+    rank: u32,
+    keys: Keys,
+    bar: Bar,
+    step: &'a Step,
+    /// Its calls begin until then, and end until then.
+    horizon: i64,
+    until: i64,
+    /// When the last one ended, and the time of all.
+    at: i64,
+    io: i64,
+}
+
+impl Run<'_> {
+    /// Takes the rows that belong to the run; how many.
+    fn take(
+        &mut self,
+        shape: u16,
+        rows: Rows<'_>,
+        edges: &mut Vec<u64>,
+        longest: &mut Vec<Span>,
+    ) -> usize {
+        let mut rest = rows;
+        while self.take_many(shape, rest, edges, longest) {
+            rest = rest.pass(MANY);
+        }
+        let before = rows.shapes.len() - rest.shapes.len();
+        before + self.take_single(shape, rest, edges, longest)
+    }
+
+    /// … the next [`MANY`] if they all do: that is seen when they are through.
+    #[inline]
+    fn take_many(
+        &mut self,
+        shape: u16,
+        rows: Rows<'_>,
+        edges: &mut Vec<u64>,
+        longest: &mut Vec<Span>,
+    ) -> bool {
+        let Rows { shapes, gaps, durations } = rows;
+        let (Some(shapes), Some(gaps), Some(durations)) = (
+            shapes.first_chunk::<MANY>(),
+            gaps.first_chunk::<MANY>(),
+            durations.first_chunk::<MANY>(),
+        ) else {
+            return false;
+        };
+        let mut found = [[0; 2]; MANY];
+        let (mut at, mut io, mut most) = (self.at, 0, 0);
+        for (both, (&gap, &duration)) in found.iter_mut().zip(gaps.iter().zip(durations)) {
+            let begin = at + i64::from(gap);
+            at = begin + i64::from(duration);
+            *both = self.keys.call(self.rank, (begin, at));
+            (io, most) = (io + i64::from(duration), most.max(duration));
+        }
+        let alike = *shapes == [shape; MANY];
+        let none_is_long = at - self.at < i64::from(LONG);
+        if !alike || !none_is_long || at > self.horizon || at > self.until {
+            return false;
+        }
+        if i64::from(most) >= self.bar.length {
+            self.offer(rows, longest);
+        }
+        edges.extend_from_slice(found.as_flattened());
+        (self.at, self.io) = (at, self.io + io);
+        true
+    }
+
+    /// Some of the next [`MANY`] may be among the longest.
+    #[cold]
+    fn offer(&self, rows: Rows<'_>, longest: &mut Vec<Span>) {
+        let mut at = self.at;
+        for (gap, duration) in rows.gaps.iter().zip(rows.durations).take(MANY) {
+            let begin = at + i64::from(*gap);
+            at = begin + i64::from(*duration);
+            offer(longest, self.bar, self.rank, self.step, (begin, at));
+        }
+    }
+
+    /// … those that come first, one by one.
+    fn take_single(
+        &mut self,
+        shape: u16,
+        rows: Rows<'_>,
+        edges: &mut Vec<u64>,
+        longest: &mut Vec<Span>,
+    ) -> usize {
+        let mut taken = 0;
+        let times = rows.gaps.iter().zip(rows.durations);
+        for (&of, (&gap, &duration)) in rows.shapes.iter().zip(times) {
+            let begin = self.at + i64::from(gap);
+            let end = begin + i64::from(duration);
+            let is_long = gap == LONG || duration == LONG;
+            if of != shape || is_long || begin > self.horizon || end > self.until {
+                break;
+            }
+            if i64::from(duration) >= self.bar.length {
+                offer(longest, self.bar, self.rank, self.step, (begin, end));
+            }
+            edges.extend_from_slice(&self.keys.call(self.rank, (begin, end)));
+            (self.at, self.io, taken) = (end, self.io + i64::from(duration), taken + 1);
+        }
+        taken
     }
 }
