@@ -17,6 +17,7 @@ pub(crate) mod chains;
 pub(crate) mod collectives;
 pub(crate) mod edges;
 mod follow;
+mod half_open;
 mod instance;
 pub(crate) mod locks;
 pub(crate) mod messages;
@@ -34,7 +35,6 @@ pub mod vertex;
 pub(crate) mod wait_states;
 mod waiting;
 
-use hashbrown::HashMap;
 use tailrace_trace::Tables;
 use tailrace_trace::event::Envelope;
 
@@ -43,6 +43,7 @@ use crate::graph::area::Areas;
 use crate::graph::chains::Chain;
 use crate::graph::collectives::Collectives;
 use crate::graph::edges::take_over;
+use crate::graph::half_open::HalfOpen;
 use crate::graph::locks::{Lock, Locks, WindowId};
 use crate::graph::messages::Messages;
 use crate::graph::moment::{Moment, REPLAYS, Trails};
@@ -139,8 +140,7 @@ pub(crate) struct Graph<'a> {
     /// By rank: its vertices that are not replayed yet, and what is known of it.
     vertices: Vec<Vec<Vertex>>,
     chains: Vec<Chain>,
-    /// By rank: channels that the rank at the other end has named. Each end names a channel once.
-    half_open: Vec<HashMap<Channel, u32>>,
+    half_open: HalfOpen,
     /// Ranks whose replay waits for that of the next, and whether a rank is among them.
     stack: Vec<usize>,
     under_way: Vec<bool>,
@@ -198,7 +198,7 @@ impl<'a> Graph<'a> {
         Self {
             vertices: vec![Vec::new(); begins.len()],
             chains: (0..).zip(begins).map(chain).collect(),
-            half_open: vec![HashMap::new(); begins.len()],
+            half_open: HalfOpen::new(begins.len()),
             stack: Vec::new(),
             under_way: vec![false; begins.len()],
             around,
@@ -268,18 +268,8 @@ impl<'a> Graph<'a> {
 
     fn add_channels(&mut self, rank: usize, slab: &mut Slab) {
         let Self { chains, half_open, around, .. } = self;
-        for channel in std::mem::take(&mut slab.channels) {
-            let ends = (channel.source, channel.destination);
-            let number = half_open[rank].remove(&channel).unwrap_or_else(|| {
-                let number = around.messages.add_channel(ends);
-                let other = if ends.0 as usize == rank { ends.1 } else { ends.0 } as usize;
-                if other != rank && other < half_open.len() {
-                    half_open[other].insert(channel, number);
-                }
-                number
-            });
-            chains[rank].channels.push(number);
-        }
+        let (channels, numbers) = (std::mem::take(&mut slab.channels), &mut chains[rank].channels);
+        half_open.name(rank, channels, numbers, |ends| around.messages.add_channel(ends));
     }
 
     fn replay_until(&mut self, horizon: i64) {
