@@ -92,11 +92,17 @@ def test_names_that_are_looked_up_once_each_are_not_waited_for():
     alone = Program([[useful(SECOND), *names]], *[SECOND + 100 * MILLISECOND] * 2, SECOND)
     (finding,) = judge(Evidence(alone.columns())).findings
     assert "d_type" in finding.advice and "inotify" not in finding.advice
-    waited = Program(
-        [[useful(SECOND), call("stat", SECOND, 100, b"/run/there")]], *[2 * SECOND] * 2, SECOND
-    )
-    (finding,) = judge(Evidence(waited.columns())).findings
-    assert "inotify" in finding.advice
+    # Each of a compiler's processes looks for the same headers: nobody waits for these.
+    names = [call("stat", MILLISECOND, 24, b"/run/%d" % i) for i in range(100)]
+    compiler = Program([[useful(SECOND), *names]], *[SECOND + 100 * MILLISECOND] * 2, SECOND)
+    (finding,) = judge(Evidence(compiler.columns())).findings
+    assert "fewer names" in finding.advice and "inotify" not in finding.advice
+    flag = call("stat", SECOND, 2400, b"/run/there")
+    for row in ([useful(SECOND), flag], [useful(SECOND), *names, flag]):
+        whole = sum(interval.length_ns for interval in row)
+        waited = Program([row], whole, whole, SECOND)
+        (finding,) = judge(Evidence(waited.columns())).findings
+        assert "inotify" in finding.advice
 
 
 def test_directories_that_are_listed_are_no_files():
@@ -197,7 +203,10 @@ def test_of_other_calls_those_are_named_that_take_the_time():
     seeks = first(call("fseek", SECOND, 30_000))
     assert "pread" in seeks.advice and "open once" not in seeks.advice
     # To set a number takes no 5 µs: what takes longer asks the file system.
-    assert "pread" in first(call("lseek", SECOND, 300_000)).advice
+    few = read(MILLISECOND, b"/run/x", MB, 80_000)
+    assert "pread" in first(call("lseek", SECOND, 300_000), few).advice
+    # Where hardly one is for a request, they ask where a stream is.
+    assert "tellg" in first(call("lseek", SECOND, 400_000), few).advice
     assert "SEEK_HOLE" in first(call("lseek", SECOND, 3_000)).advice
     assert "SEEK_HOLE" not in seeks.advice
     # However many seeks there are, they are not what takes the time.

@@ -182,6 +182,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "name them so that they need not be looked for",
         "seeks": "read and write with pread and pwrite instead of seeking; a stream reads its "
         "buffer again after each seek: read the file once into memory, or sort by offset",
+        "positions": "hardly one of these seeks is for a read or write: they ask for the position, "
+        "as a C++ stream's tellg and tellp do; ask less often, and count instead",
         "seeks that ask": "such a seek asks the file system, for a file's end (SEEK_END) or its "
         "holes (SEEK_HOLE, SEEK_DATA): keep the answer, or ask before the file is written to, as "
         "some file systems must store what is new first",

@@ -36,6 +36,10 @@ FEW_REQUESTS = 4
 MANY_FILES = 100
 # An open that takes so long does more than to find a name.
 SLOW_OPEN_NS = 1_000_000
+# Of descriptors: a stream of C knows where it is.
+SEEKS = ("lseek", "lseek64")
+# With more, hardly one is for a request: the position is asked for.
+SEEKS_OF_A_REQUEST = 4
 # A seek that takes so long asks the file system: for the end, for data or for holes.
 ASKING_SEEK_NS = 5_000
 SMALL_FILE_BYTES = 1_000_000
@@ -44,6 +48,8 @@ CUTS_OF_AN_OPEN = 2
 CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHERS["link"]
 # A name that is looked up no more often than this is not waited for.
 FEW_LOOK_UPS = 3
+# One that is looked up so often is.
+MANY_POLLS = 50
 # Where fewer opens than this share are closed again, most of them failed.
 CLOSED = 0.1
 # What Python looks for when it imports.
@@ -65,13 +71,21 @@ def in_names(evidence: Evidence) -> Cause:
         by = f", made by {maker}," if maker else ""
         text = f"{calls_of(use, 'look_up', functions)}{by} {part}"
         advised = "mpiio" if maker else "one rank" if evidence.ranks == 1 else ""
-        names = np.count_nonzero(evidence.files["look_ups"])
-        if names >= MANY_FILES and use.calls("look_up") <= FEW_LOOK_UPS * names:
-            advised = advised if maker else "each name"
+        if not maker and _are_of_many_names(evidence):
+            advised = "each name"
         return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
     if (cause := _reopened(evidence, facts) or _many_files(evidence, facts)) is not None:
         return cause
     return _slow_names(evidence, kinds)
+
+
+def _are_of_many_names(evidence: Evidence) -> bool:
+    """Whether there are many names, each of which is looked up a few times; by processes that one
+    program starts, as a compiler, by each."""
+    times = np.asarray(evidence.files["look_ups"])
+    names, whole = np.count_nonzero(times), times.sum()
+    seldom = evidence.ranks == 1 and 2 * times[times >= MANY_POLLS].sum() < whole
+    return names >= MANY_FILES and bool(seldom or whole <= FEW_LOOK_UPS * names)
 
 
 def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
@@ -106,8 +120,12 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     if "other" in kinds and spent["other"] >= enough_ns:
         return "other"
     if kinds[0] == "other":
-        asking = "seeks that ask" if _seeks_ask(functions, enough_ns) else "seeks"
-        return asking if spent["seeks"] >= enough_ns else "neither"
+        if spent["seeks"] < enough_ns:
+            return "neither"
+        if _seeks_ask(functions, enough_ns):
+            return "seeks that ask"
+        seeks = calls_of_functions(functions, SEEKS)
+        return "positions" if seeks > SEEKS_OF_A_REQUEST * use.calls(*MOVING_KINDS) else "seeks"
     if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and use.calls("open") < REOPENED:
         return "slow open"
     if kinds[0] != "truncate":
@@ -120,7 +138,7 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
 
 def _seeks_ask(functions: dict[str, Any], enough_ns: float) -> bool:
     """Whether seeks of descriptors are what takes the time, and more than to set a number."""
-    calls, time_ns = sums_of(functions, ("lseek", "lseek64"))
+    calls, time_ns = sums_of(functions, SEEKS)
     return time_ns >= max(enough_ns, ASKING_SEEK_NS * calls)
 
 

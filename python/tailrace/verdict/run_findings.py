@@ -9,7 +9,7 @@ from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions, waits_for_all
-from tailrace.verdict.names_of_files import are_modules
+from tailrace.verdict.names_of_files import MANY_POLLS, are_modules
 from tailrace.verdict.off_path import (
     asleep,
     by_processes_mostly,
@@ -31,8 +31,7 @@ EVEN = 1.1
 MOVES_NEARLY_ALL = 0.9
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
-# Who looks one name up so often, and does little else with files, waits for it.
-MANY_POLLS = 50
+# Who looks a name up many times, and does little else with files, waits for it.
 POLLING = 0.8
 # Where an even computation would spare nearly all of what uneven one costs, no file calls are in
 # its way.
