@@ -15,7 +15,11 @@
 #define SYS_io_uring_setup 425
 #endif
 
-enum { MAPPINGS = 64, LARGE_MAPPING = 1 << 20 };
+enum {
+    MAPPINGS = 64,
+    LARGE_MAPPING = 1 << 20,
+    HOLDS_OUTPUT = 1 << 18, /* into less one stores counters and locks */
+};
 
 /* The last shared mappings, so that msync can name the file. Written without a lock: an entry torn
  * by two threads names the wrong one of two files at worst. */
@@ -66,6 +70,8 @@ static void note_mapping(void *address, size_t bytes, int protection, int flags,
     if (inside_another_call())
         return;
     path_note("mmap", descriptor);
+    if (!private && (protection & PROT_WRITE) && bytes >= HOLDS_OUTPUT)
+        path_note("mapped_writable", descriptor);
 }
 
 /* Anonymous memory is what allocators ask for: no question, no record. */

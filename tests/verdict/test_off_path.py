@@ -81,6 +81,43 @@ def test_what_calls_account_for_is_not_called_unseen(name: str, off_path: Path, 
     assert "no call that Tailrace sees" not in run.headline, run.headline
 
 
+# As LMDB does: the data are mapped to be read, and written by calls; locks are stored.
+MAPS_TO_READ = """
+import mmap, os
+data = os.open("data", os.O_RDWR | os.O_CREAT)
+os.truncate(data, 8 << 20)
+locks = os.open("locks", os.O_RDWR | os.O_CREAT)
+os.truncate(locks, 8192)
+kept = [mmap.mmap(data, 8 << 20, prot=mmap.PROT_READ), mmap.mmap(locks, 8192)]
+for i in range(300):
+    for page in range(i % 7, 2048, 400):
+        os.pwrite(data, bytes(4096), 4096 * page)
+    os.fdatasync(data)
+"""
+STORES = """
+import mmap
+with open("data", "w+b") as file:
+    file.truncate(8 << 20)
+    kept = mmap.mmap(file.fileno(), 8 << 20)
+    kept[:] = bytes(range(256)) * (32 << 10)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (MAPS_TO_READ, r"the program uses 2 mapped files, whose reads and writes Tailrace"),
+        (STORES, r"8\.\d\d MB were written through a mapping of data"),
+    ],
+)
+def test_what_is_mapped_to_be_read_is_not_written(program: str, said: str, counted: Path):
+    """Where the kernel's pages are large, it counts more than was written by calls."""
+    (counted / "maps.py").write_text(program)
+    run, _ = captured([sys.executable, "maps.py"], counted, dict(os.environ))
+    assert re.search(said, run.headline), run.headline
+    assert ("mapped_writable" in run.columns["meta"]) == (program is STORES)
+
+
 def test_a_pool_of_processes_is_counted(counted: Path):
     (counted / "pool.py").write_text(POOL)
     run, _ = captured([sys.executable, "pool.py"], counted, dict(os.environ))

@@ -382,12 +382,15 @@ fn files_that_were_opened_to_wait_for_the_device_are_known() {
         .note("direct", "/data/a")
         .note("synchronous", "/data/a")
         .note("synchronous_writes", "/data/c")
+        .note("mapped_writable", "/data/d")
+        .note("mapped_writable", "/dev/shm/e")
         .save(directory.path(), 0);
     let trace = open(&pack(directory.path())).unwrap();
     let tables = trace.tables();
     assert_eq!(tables.meta["opened_direct"], "/data/a\x1f/data/b");
     assert_eq!(tables.meta["opened_synchronous"], "/data/a");
     assert_eq!(tables.meta["written_synchronously"], "/data/c");
+    assert_eq!(tables.meta["mapped_writable"], "/data/d", "what is memory is on no file system");
     assert!(tables.capture.notes.is_empty(), "it is nothing that is missing");
 }
 

@@ -106,6 +106,8 @@ def by_other_ways(evidence: Evidence) -> Amount:
     rounding = page * (use.calls("write") + use.calls("open"))
     written = usage.written - usage.children_written - use.bytes("write") - rounding
     read = usage.read - usage.children_read - use.bytes("read")
+    if only_mapped(evidence) and not evidence.columns["meta"].get("mapped_writable"):
+        written = 0  # the kernel's pages are larger than assumed: nothing can be stored there
     return _notable(written, read if known else 0)
 
 

@@ -31,11 +31,14 @@ pub(super) struct Source<'a> {
 }
 
 /// Ways to open a file or to write to it, by the keys of their notes, and the metas with the paths.
-pub(super) const OPENED: [(&str, &str); 3] = [
+pub(super) const OPENED: [(&str, &str); 4] = [
     ("direct", "opened_direct"),
     ("synchronous", "opened_synchronous"),
     ("synchronous_writes", "written_synchronously"),
+    (WRITABLE, WRITABLE),
 ];
+/// Mapped, shared, so that much can be stored there.
+const WRITABLE: &str = "mapped_writable";
 /// So many paths are kept.
 const OPENED_MAX: usize = 1000;
 
@@ -94,7 +97,9 @@ impl<'a> Unseen<'a> {
     fn opened(&self) -> impl Iterator<Item = (String, String)> {
         OPENED.into_iter().filter_map(|(key, name)| {
             let tidied = |path: &str| String::from_utf8_lossy(&tidy(path.as_bytes())).into_owned();
-            let paths: BTreeSet<String> = notes(&self.streams, key).map(tidied).collect();
+            let paths = notes(&self.streams, key);
+            let paths: BTreeSet<String> =
+                paths.filter(|path| key != WRITABLE || on_file_system(path)).map(tidied).collect();
             let paths: Vec<String> = paths.into_iter().take(OPENED_MAX).collect();
             (!paths.is_empty()).then(|| (name.into(), paths.join("\x1f")))
         })
