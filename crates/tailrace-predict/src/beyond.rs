@@ -4,7 +4,8 @@
 //! waits for a journal, a disk that was busy. Where only the method changes, calls that stay and
 //! move no data take as much more, or less, as they did. A model may also have one call wait for
 //! what another waited for, and be right about both together: of what calls took beyond it no more
-//! stays than all calls on their file took, those that move data too, nor than those on all files.
+//! stays than all calls on their file took, those that move data too, nor than all of their rank, or
+//! of the run.
 
 use hashbrown::HashMap;
 use tailrace_replay::program::FileCall;
@@ -46,27 +47,102 @@ impl Beyond {
         place.filter(|_| stays).map(|place| &calls[place])
     }
 
-    /// By file: what part of it stays with the calls that these steps have of the run.
-    fn parts(&self, steps: &Steps) -> HashMap<u32, f64> {
-        let mut sums: HashMap<u32, [f64; 2]> = HashMap::new();
+    /// What part of it stays with the calls that these steps have of the run.
+    fn parts(&self, steps: &Steps) -> Parts {
+        let staying: Vec<(u32, Known)> = (steps.ranks.iter().zip(0..))
+            .flat_map(|(steps, rank)| {
+                let call = move |step: &Step| match step {
+                    Step::File { call } => self.find(rank, &steps.calls[*call as usize]),
+                    _ => None,
+                };
+                steps.steps.iter().filter_map(call).map(move |known| (rank, *known))
+            })
+            .collect();
+        let mut parts = Parts::default();
+        let all = |rank: &[Known]| rank.iter().map(|known| known.beyond as f64).sum::<f64>();
+        let mut by_file: HashMap<u32, Sums> = HashMap::new();
         for known in self.ranks.iter().flatten() {
-            sums.entry(known.file).or_default()[0] += known.beyond as f64;
+            by_file.entry(known.file).or_default().all += known.beyond as f64;
         }
-        for (steps, rank) in steps.ranks.iter().zip(0..) {
-            for step in &steps.steps {
-                if let Step::File { call } = step
-                    && let Some(known) = self.find(rank, &steps.calls[*call as usize])
-                {
-                    sums.entry(known.file).or_default()[1] += known.beyond as f64;
-                }
-            }
+        for (_, known) in &staying {
+            by_file.entry(known.file).or_default().stays(known.beyond as f64);
         }
-        let all_files: f64 = sums.values().map(|[all, _]| all).sum();
-        sums.retain(|_, [_, stay]| *stay != 0.);
-        let part = |[all, stay]: [f64; 2]| (all / stay).clamp(0., 1.);
-        let kept: f64 = sums.values().map(|sums| part(*sums) * sums[1]).sum();
-        let of_run = if kept == 0. { 0. } else { (all_files / kept).clamp(0., 1.) };
-        sums.into_iter().map(|(file, sums)| (file, of_run * part(sums))).collect()
+        parts.files = by_file.iter().map(|(file, sums)| (*file, sums.part())).collect();
+        let mut by_rank: Vec<Sums> = self.ranks.iter().map(|rank| Sums::of(all(rank))).collect();
+        for (rank, known) in &staying {
+            by_rank[*rank as usize].stays(parts.of(*rank, known));
+        }
+        parts.ranks = by_rank.iter().map(Sums::part).collect();
+        let mut of_run = Sums::of(by_rank.iter().map(|rank| rank.all).sum());
+        for (rank, known) in &staying {
+            of_run.stays(parts.of(*rank, known));
+        }
+        parts.run = of_run.part();
+        parts
+    }
+}
+
+/// What calls took beyond the model: all of them together, and of those that stay the ones that took
+/// longer and the ones that took less.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    all: f64,
+    longer: f64,
+    less: f64,
+}
+
+impl Sums {
+    fn of(all: f64) -> Self {
+        Self { all, ..Self::default() }
+    }
+
+    fn stays(&mut self, beyond: f64) {
+        let sum = if beyond > 0. { &mut self.longer } else { &mut self.less };
+        *sum += beyond;
+    }
+
+    /// No more stays than all took: what some took longer and others less makes up for each other.
+    /// Both would not: who waits less than the model says finds what it did not wait for still on
+    /// its way, and the model has a later call wait for it.
+    fn part(&self) -> Part {
+        let of = |stay: f64| if stay == 0. { 0. } else { (self.all / stay).clamp(0., 1.) };
+        Part { longer: of(self.longer), less: of(self.less) }
+    }
+}
+
+/// Of what calls took longer, and of what they took less.
+#[derive(Clone, Copy)]
+struct Part {
+    longer: f64,
+    less: f64,
+}
+
+impl Part {
+    const ALL: Self = Self { longer: 1., less: 1. };
+
+    fn of(self, beyond: f64) -> f64 {
+        beyond * if beyond > 0. { self.longer } else { self.less }
+    }
+}
+
+/// By file, by rank, and of the whole run.
+struct Parts {
+    files: HashMap<u32, Part>,
+    ranks: Vec<Part>,
+    run: Part,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self { files: HashMap::new(), ranks: Vec::new(), run: Part::ALL }
+    }
+}
+
+impl Parts {
+    fn of(&self, rank: u32, known: &Known) -> f64 {
+        let of_file = self.files.get(&known.file).copied().unwrap_or(Part::ALL);
+        let of_rank = self.ranks.get(rank as usize).copied().unwrap_or(Part::ALL);
+        self.run.of(of_rank.of(of_file.of(known.beyond as f64)))
     }
 }
 
@@ -89,7 +165,8 @@ impl FileSystem for Timed<'_> {
 pub struct Kept<'a> {
     under: &'a mut dyn FileSystem,
     beyond: &'a Beyond,
-    parts: HashMap<u32, f64>,
+    parts: Parts,
+    scale: f64,
 }
 
 impl<'a> Kept<'a> {
@@ -100,9 +177,7 @@ impl<'a> Kept<'a> {
         steps: &Steps,
         scale: f64,
     ) -> Self {
-        let mut parts = beyond.parts(steps);
-        parts.values_mut().for_each(|part| *part *= scale);
-        Self { under, beyond, parts }
+        Self { under, beyond, parts: beyond.parts(steps), scale }
     }
 }
 
@@ -110,8 +185,8 @@ impl FileSystem for Kept<'_> {
     fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
         let end = self.under.end(rank, begin, call);
         let Some(known) = self.beyond.find(rank, call) else { return end };
-        let part = self.parts.get(&known.file).copied().unwrap_or(0.);
-        end.saturating_add(rounded(known.beyond as f64 * part)).max(begin)
+        let more = self.parts.of(rank, known) * self.scale;
+        end.saturating_add(rounded(more)).max(begin)
     }
 
     fn rest(&mut self, rank: u32, now: i64) -> i64 {

@@ -36,6 +36,12 @@ runtime 3000
 /// When each rank ends that writes its own part, where calls that stay take so many times what they
 /// took beyond the model.
 fn ends(text: &str, own: bool, scale: f64) -> Vec<i64> {
+    ends_on([&mut Plain, &mut Plain], text, own, scale)
+}
+
+/// The same on another model, which comes twice: for the run, and for what it becomes.
+fn ends_on(models: [&mut dyn FileSystem; 2], text: &str, own: bool, scale: f64) -> Vec<i64> {
+    let [of_run, after] = models;
     let case = Case::parse(text);
     let steps = steps(&case.trace, 1000).unwrap();
     let outputs = Outputs::of(&case.trace, &steps).unwrap();
@@ -44,9 +50,8 @@ fn ends(text: &str, own: bool, scale: f64) -> Vec<i64> {
     let asked = Asked { method, aggregators: None, network, piece_bytes: i64::MAX };
     let files = &case.trace.tables.files;
     let rebuilt = outputs.by(&asked, &steps, &[0, 0], files, &vec![true; files.len()]).unwrap();
-    let beyond = Beyond::of(&steps, &mut Plain, &vec![own; files.len()]);
-    let mut plain = Plain;
-    let mut kept = Kept::new(&mut plain, &beyond, &rebuilt.steps, scale);
+    let beyond = Beyond::of(&steps, of_run, &vec![own; files.len()]);
+    let mut kept = Kept::new(after, &beyond, &rebuilt.steps, scale);
     let replayed = replay(&rebuilt.steps, Pace::AS_MEASURED, &mut kept);
     replayed.ranks.iter().map(|rank| rank.end).collect()
 }
@@ -108,4 +113,45 @@ fn what_a_read_took_less_for_is_not_counted_twice() {
     // as the model says: closing keeps its 300, and 500 are computed behind the read
     assert_eq!(run(500), 500 + 1000 + 400 + 500 + 500);
     assert_eq!(run(200), 500 + 1000 + 100 + 500 + 800);
+}
+
+#[test]
+fn what_another_rank_took_longer_for_is_not_kept_by_this_one() {
+    // Rank 0 closed for 300 more than the model says, and read 300 less long: nothing stays. Rank 1
+    // closed a file for 300 more, which stays as it was.
+    let text = serial(2600, 3000)
+        .replace("runtime 3000", "runtime 4000")
+        .replace("0 3000 3000 finalize", "0 3000 3200 read bytes=500 file=1\n0 4000 4000 finalize")
+        .replace("1 550 3000", "1 600 1000 close file=2\n1 4000 4000");
+    let (kept, plain) = (ends(&text, true, 1.), ends(&text, false, 1.));
+    assert_eq!(kept, [plain[0], plain[1] + 300]);
+    assert_eq!(plain[0], 500 + 1000 + 100 + 500 + 800);
+}
+
+/// Bytes are copied in no time and arrive 1000 later; closing any file waits for that, and takes nothing
+/// by itself.
+#[derive(Default)]
+struct Behind {
+    arrived: i64,
+}
+
+impl FileSystem for Behind {
+    fn end(&mut self, _rank: u32, begin: i64, call: &FileCall) -> i64 {
+        if call.access.direction().is_some() {
+            self.arrived = begin + 1000;
+            return begin;
+        }
+        begin.max(self.arrived)
+    }
+}
+
+#[test]
+fn who_waits_less_in_one_call_and_longer_in_the_next_waits_once() {
+    // In the model closing waits for 1000 and what follows for nothing. In the run closing waited for
+    // nothing, and the next call for 1100: of both together 100 stay, with the one that took longer.
+    let text = serial(600, 600)
+        .replace("0 3000 3000 finalize", "0 600 1700 close file=1\n0 3000 3000 finalize");
+    let end = ends_on([&mut Behind::default(), &mut Behind::default()], &text, true, 1.)[0];
+    // it writes at 500, and 1300 are computed behind it
+    assert_eq!(end, 500 + 1000 + 100 + 1300);
 }
