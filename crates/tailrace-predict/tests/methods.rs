@@ -218,6 +218,19 @@ fn what_another_wrote_in_a_collective_write_each_writes_itself() {
     assert!(found[1].iter().any(|(access, _)| *access == Access::Write));
 }
 
+#[test]
+fn what_mpi_io_wrote_back_in_the_gaps_is_no_data() {
+    // 10 bytes of each, in pieces with gaps: rank 0 read and wrote 1000 bytes for them, rank 1 1000
+    // behind those. Who writes for both has 20 bytes to write, wherever they lie.
+    let second =
+        "1 510 530 read bytes=1000 distance=1000\n1 540 580 write bytes=1000 distance=-1000";
+    let text = TOGETHER.replace("SECOND", second);
+    for method in [Method::Serial, Method::Aggregated] {
+        let found = rebuilt(&text, &asked(method)).unwrap();
+        assert_eq!(written_by_rank_0(&found), [(Some(0), 20)]);
+    }
+}
+
 /// Through MPI-IO, rank 0 writes 10 bytes alone and then two variables with rank 1, whose second part
 /// lies at `at`.
 fn writes_of_one_rank_by_variable(at: i64) -> Vec<(Option<i64>, u64)> {

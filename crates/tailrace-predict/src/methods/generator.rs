@@ -158,7 +158,7 @@ impl<'a> Generator<'a> {
     fn serial(&mut self, unit: &Unit) {
         let ranks: Vec<u32> = unit.contributions.iter().map(|one| one.rank).collect();
         self.gather(unit, &ranks, unit.writer, true);
-        self.write(unit, unit.writer, &unit.region, false);
+        self.write(unit, unit.writer, &data_of(unit), false);
     }
 
     /// Each rank writes its own pieces.
@@ -257,8 +257,7 @@ impl<'a> Generator<'a> {
         let is_mpi = self.families.list[unit.family as usize].is_through_mpi;
         for group in &groups {
             let (writer, is_all) = (group[0], groups.len() == 1);
-            let pieces =
-                if is_all { Cow::from(&unit.region) } else { self.of_group(unit, group).into() };
+            let pieces = if is_all { data_of(unit) } else { self.of_group(unit, group).into() };
             let all = bytes_of(&pieces).max(1);
             let others: i64 = unit
                 .contributions
@@ -447,6 +446,25 @@ fn even(ranks: &[u32], groups: u32) -> Vec<Vec<u32>> {
     split(0, ranks.len() as u32, groups, &mut firsts);
     let ends = firsts.iter().skip(1).copied().chain([ranks.len() as u32]);
     firsts.iter().zip(ends).map(|(a, b)| ranks[*a as usize..b as usize].to_vec()).collect()
+}
+
+/// Where data lie without what MPI-IO wrote back between them: how much that is is known, but not
+/// where, so each piece is shorter by the same share.
+fn data_of(unit: &Unit) -> Cow<'_, [Piece]> {
+    let (data, written) = (unit.bytes(), bytes_of(&unit.region));
+    if data >= written {
+        return Cow::from(&unit.region);
+    }
+    let share = data as f64 / written as f64;
+    let mut left = data;
+    let mut pieces = unit.region.clone();
+    for (number, piece) in pieces.iter_mut().enumerate() {
+        let is_last = number + 1 == unit.region.len();
+        piece.1 = if is_last { left } else { ((piece.1 as f64 * share) as i64).min(left) };
+        left -= piece.1;
+    }
+    pieces.retain(|piece| piece.1 > 0);
+    pieces.into()
 }
 
 fn bytes_of(pieces: &[Piece]) -> i64 {
