@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tailrace.study.analysis.comparison import Comparison, compare
+from tailrace.study.analysis.measured import Measured
 
 from .simulated_curves import Where
 from .simulated_first_runs import DESIGNS, slow_first_runs
@@ -92,6 +93,12 @@ def combination_of(name: str, blocks: int, noise: Noise) -> Callable[[int], bool
     return false
 
 
+def changed(found: Comparison, what: str) -> bool:
+    if what == AVERAGE:
+        return found.overall.decided
+    return any(one.certain for one in found.combinations)
+
+
 def nothing_changed(
     design: str, blocks: int, noise: Noise | None, what: str
 ) -> Callable[[int], bool]:
@@ -106,10 +113,7 @@ def nothing_changed(
         )
         if noise is None:
             first, second = slow_first_runs(first, 1.5), slow_first_runs(second, 1.5)
-        found = compare(first, second)
-        if what == AVERAGE:
-            return found.overall.decided
-        return any(one.certain for one in found.combinations)
+        return changed(compare(first, second), what)
 
     return false
 
@@ -147,6 +151,47 @@ def fewer_blocks(blocks: tuple[int, int]) -> Callable[[int], bool]:
     return false
 
 
+ON_TARGETS = {
+    "2 × 3": {"target": ["a", "b"], "size": ["s", "m", "l"]},
+    "3 × 2": {"target": ["a", "b", "c"], "tool": ["x", "y"]},
+    "2 × 7": {"target": ["a", "b"], "size": ["s", "m", "l", "4", "5", "6", "7"]},
+}
+
+
+def first_on_targets(designs: tuple[str, str], blocks: int, what: str) -> Callable[[int], bool]:
+    """The first run on each target takes 1.5 times as long: the average, or a combination, is said
+    to have changed."""
+
+    def of(design: str, seed: int) -> Measured:
+        measured = study(ON_TARGETS[design], lambda w: 10.0, blocks=blocks, seed=seed)
+        first = ~measured.runs.duplicated(["block", "target"])
+        longer = np.where(first, 1.5, 1.0)
+        runs = measured.runs.assign(elapsed_s=measured.runs["elapsed_s"] * longer)
+        return Measured(measured.plan, runs)
+
+    def false(seed: int) -> bool:
+        first, second = (of(design, 2 * seed + at) for at, design in enumerate(designs))
+        return changed(compare(first, second), what)
+
+    return false
+
+
+def slow_ones_fail(design: str, blocks: int, share: float, seed: int) -> tuple[Measured, Measured]:
+    """Of the second study that share of runs fails, which would have been the slowest."""
+    first, second = (
+        study(FEW[design], lambda w: 10.0, blocks=blocks, scatter=0.1, seed=2 * seed + at)
+        for at in (0, 1)
+    )
+    runs = second.runs.copy()
+    slow = runs["elapsed_s"] > runs["elapsed_s"].quantile(1 - share)
+    runs.loc[slow, ["status", "elapsed_s"]] = ["failed", np.nan]
+    return first, Measured(second.plan, runs)
+
+
+def fewer_slow_ones(design: str, blocks: int, share: float, what: str) -> Callable[[int], bool]:
+    return lambda seed: changed(compare(*slow_ones_fail(design, blocks, share, seed)), what)
+
+
 COMPARISONS = (
     {f"{name}, {blocks} blocks": false_of(name, blocks) for name in TIMES for blocks in (2, 3, 5)}
     | {
@@ -167,6 +212,23 @@ COMPARISONS = (
     | {
         f"fewer blocks, {first} and {second}": fewer_blocks((first, second))
         for first, second in ((2, 3), (2, 8), (8, 2), (3, 8))
+    }
+    | {
+        f"slow first runs on targets, {first} and {second}, {blocks} blocks: {what}": (
+            first_on_targets((first, second), blocks, what)
+        )
+        for what in (AVERAGE, COMBINATION)
+        for first, second in (("2 × 3", "2 × 3"), ("3 × 2", "3 × 2"), ("2 × 3", "2 × 7"))
+        for blocks in (3, 5)
+    }
+    | {
+        f"slow runs fail in one, {design}, {blocks} blocks, {share:.0%}: {what}": fewer_slow_ones(
+            design, blocks, share, what
+        )
+        for what in (AVERAGE, COMBINATION)
+        for design in ("6 combinations", "12 combinations")
+        for blocks in (3, 5)
+        for share in (0.1, 0.25)
     }
 )
 CHANGED = {

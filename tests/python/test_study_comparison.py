@@ -6,10 +6,13 @@ import pytest
 
 from tailrace.errors import TailraceError
 from tailrace.study.analysis.comparison import compare
+from tailrace.study.analysis.measured import Measured
+from tailrace.study.report.comparison import combination_rows, level_rows, notes
 
 from .simulated_averages import first_line
-from .simulated_comparisons import COMPARISONS, two
+from .simulated_comparisons import COMPARISONS, slow_ones_fail, two
 from .study_data import study
+from .test_study_first_runs import first_on_targets
 
 
 def test_an_average_that_may_not_have_changed_is_not_said_to() -> None:
@@ -58,3 +61,32 @@ def test_runs_that_happen_to_be_in_one_mode_have_not_changed() -> None:
 def test_two_runs_do_not_make_a_change_certain() -> None:
     found = two("one combination of 24", 4, blocks=2)
     assert not any(one.certain for one in found.combinations)
+
+
+def test_what_goes_first_on_each_target_has_not_changed() -> None:
+    """Size s goes first on both targets in each block of the first study, and never in the second;
+    that takes half as long again."""
+    found = compare(first_on_targets("sssss"), first_on_targets("mlmlm"))
+    assert not found.overall.decided
+    assert not any(one.certain for one in found.combinations)
+
+
+def test_a_study_that_loses_its_slow_runs_has_not_become_faster() -> None:
+    found = compare(*slow_ones_fail("12 combinations", 5, 0.25, seed=3))
+    assert found.overall.blocks == 0 and not any(one.certain for one in found.combinations)
+    assert "cannot be told (without 12 combinations whose slow runs" in found.headline
+    assert notes(found)[1].startswith("more runs fail in the second (15 of 60) than in the first")
+    rows = [*level_rows(found), *combination_rows(found)]
+    assert not any("nan" in cell for row in rows for cell in row)
+    assert level_rows(found)[0] == ("tool", "x", "unknown")
+    # as many lost in both make neither the faster one
+    lost = slow_ones_fail("12 combinations", 5, 0.25, seed=4)[1]
+    assert compare(lost, slow_ones_fail("12 combinations", 5, 0.25, seed=5)[1]).overall.blocks
+
+
+def test_what_only_one_study_has_is_counted() -> None:
+    levels = {"tool": ["x", "y"], "size": ["s", "l"]}
+    whole, part = (study(levels, lambda w: 10.0, seed=seed) for seed in (1, 2))
+    runs = part.runs[(part.runs["tool"] != "y") | (part.runs["size"] != "l")]
+    found = compare(whole, Measured(part.plan, runs.reset_index(drop=True)))
+    assert "only in the first: 1 combination, only in the second: 0;" in notes(found)[1]

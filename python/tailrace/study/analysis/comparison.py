@@ -9,32 +9,27 @@ and chance alone hardly takes any of them so far apart (by_chance.py).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tailrace.errors import TailraceError
 from tailrace.names import printable
-from tailrace.study.analysis import cells, first_runs, words
+from tailrace.study.analysis import cells, words
 from tailrace.study.analysis.by_chance import BLOCKS_AT_LEAST, Runs, by_chance, dealt_out
 from tailrace.study.analysis.cautions import is_uneven
 from tailrace.study.analysis.expect import Answer, evaluate
 from tailrace.study.analysis.factors import StudyFactor
-from tailrace.study.analysis.first_runs import FirstRuns
-from tailrace.study.analysis.intervals import UNBOUNDED, Estimate, from_error, holm
+from tailrace.study.analysis.failures import Unlike, unlike
+from tailrace.study.analysis.intervals import UNBOUNDED, Estimate, holm
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.pairs import Known, Pair, Side, longer, welch, without_first_runs
 from tailrace.units import count
 
 CERTAIN = 0.05
 # A change of all combinations together that is surely less than this is none.
 STEADY = 0.05
-# Logarithms that differ by no more are the same number, but for how it was averaged.
-ALIKE = 1e-12
-
-# Of the first study and of the second.
-Both = tuple[np.ndarray, np.ndarray]
-Known = tuple[FirstRuns, FirstRuns]
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class Changed:
 @dataclass(frozen=True)
 class Comparison:
     """`overall`: all combinations that both studies have. `by_level`: the same for the level of one
-    factor each."""
+    factor each. `unlike`: in which of the two more of their runs fail."""
 
     first: Measured
     second: Measured
@@ -64,6 +59,7 @@ class Comparison:
     only_first: int
     only_second: int
     answers: tuple[tuple[Answer, Answer], ...]
+    unlike: Unlike
 
     @property
     def headline(self) -> str:
@@ -91,7 +87,8 @@ class Comparison:
         number = sum(combination.ratio.open for combination in self.combinations)
         if not number:
             return ""
-        return f" (without {count(number, 'combination')} whose slow runs were ended or failed)"
+        which = f"{count(number, 'combination')} whose slow runs were ended or may have failed"
+        return f" (without {which})"
 
     def _most(self) -> str:
         """The level at which the change is surely larger, up or down, than at all others of its
@@ -138,17 +135,21 @@ def compare(first: Measured, second: Measured) -> Comparison:
         (row, places.get(tuple(where.items())), where) for row, where in enumerate(before.where)
     ]
     both = [(a, b, where) for a, b, where in rows if b is not None]
-    pairs = [Pair(where, Side.of(before, a), Side.of(after, b)) for a, b, where in both]
-    if not pairs:
+    if not both:
         raise TailraceError(
             "the two studies have no combination in common that was run and finished in both",
             _retyped(first, second)
             or "compare studies of the same factors; what was simulated is not compared",
         )
+    thinned = _unlike(first, second, [where for *_, where in both])
+    pairs = [
+        Pair(where, Side.of(before, a, bool(thin[0])), Side.of(after, b, bool(thin[1])))
+        for (a, b, where), thin in zip(both, thinned.sides, strict=True)
+    ]
     chances = by_chance(
         _runs(before, [row for row, *_ in both]), _runs(after, [row for _, row, _ in both])
     )
-    known = _of_blocks(before), _of_blocks(after)
+    known = longer(before), longer(after)
     claimed = {answer.claim: answer for answer in evaluate(second)}
     return Comparison(
         first,
@@ -161,13 +162,25 @@ def compare(first: Measured, second: Measured) -> Comparison:
         tuple(
             (answer, claimed[answer.claim]) for answer in evaluate(first) if answer.claim in claimed
         ),
+        thinned,
     )
 
 
-def _of_blocks(table: Layout) -> FirstRuns:
-    """How much longer the first run of a block takes; of targets nothing is asked between studies,
-    each of which has its own."""
-    return table.first_runs[0] if table.first_runs else first_runs.UNKNOWN
+def _unlike(first: Measured, second: Measured, places: Sequence[Mapping[str, Any]]) -> Unlike:
+    """In which of the two more runs of these combinations fail."""
+    names, counts = list(places[0]), np.zeros((len(places), 2, 2), dtype=int)
+    row = {tuple(where.values()): number for number, where in enumerate(places)}
+    for study, side in enumerate((first, second)):
+        lost = side.lost(side.response.column).tolist()
+        for levels, bad in zip(side.runs[names].itertuples(index=False), lost, strict=True):
+            if (at := row.get(tuple(levels))) is not None:
+                counts[at, study] += bad, 1
+    levels = [list(dict.fromkeys(where[name] for where in places)) for name in names]
+    codes = [
+        [known.index(where[name]) for name, known in zip(names, levels, strict=True)]
+        for where in places
+    ]
+    return unlike(np.array(codes, dtype=int).reshape(len(places), -1), counts)
 
 
 def _tables(first: Measured, second: Measured) -> tuple[Layout, Layout]:
@@ -240,101 +253,6 @@ def _common(study: Measured, names: set[str]) -> Layout:
     return replace(table, factors=tuple(table.factors[i] for i in kept), codes=table.codes[:, kept])
 
 
-class Side(NamedTuple):
-    """A combination's runs in one study: logarithms by block, which of them are the first of their
-    block, whether the times are the least that they can be, and by how much less and more they may
-    be for how they are rounded."""
-
-    logs: np.ndarray
-    first: np.ndarray
-    bound: bool
-    margin: tuple[float, float]
-
-    @classmethod
-    def of(cls, table: Layout, row: int) -> "Side":
-        logs = table.logs[row]
-        first = table.firsts[0][row] if table.firsts else np.zeros(len(logs), dtype=bool)
-        below, above = map(float, table.margins[row])
-        return cls(logs, first_runs.among(first, logs), bool(table.bounds[row]), (below, above))
-
-
-class Pair(NamedTuple):
-    """A combination's runs in both studies."""
-
-    where: Mapping[str, Any]
-    before: Side
-    after: Side
-
-    @property
-    def bound(self) -> bool:
-        return self.before.bound or self.after.bound
-
-    @property
-    def margin(self) -> tuple[float, float]:
-        (below, above), (less, more) = self.before.margin, self.after.margin
-        return less - above, more - below
-
-    def ratio(self, known: Known) -> Estimate:
-        firsts = self.before.first, self.after.first
-        found = _without_first_runs(welch(self.before.logs, self.after.logs), firsts, known)
-        wide = found.widened(*self.margin)
-        found = replace(wide, p=found.p if wide.decided else 1.0) if wide is not found else found
-        low = 1 / UNBOUNDED if self.before.bound else found.low
-        high = UNBOUNDED if self.after.bound else found.high
-        surely = not self.bound or not low <= 1 <= high
-        return replace(found, low=low, high=high, p=found.p if surely else 1.0)
-
-
-def _without_first_runs(found: Estimate, firsts: Both, known: Known) -> Estimate:
-    """Where slower first runs of blocks, and nothing else, would make such a difference, less what
-    they take longer in each study. `firsts`: which runs are, or which share of a block."""
-    if not first_runs.alone_part(*firsts):
-        return found
-    before, after = (float(np.nanmean(first)) for first in firsts)
-    some = [one for one, share in zip(known, (before, after), strict=True) if share]
-    if not all(one.known for one in some):
-        return first_runs.allowed_for(found, 1.0, first_runs.UNKNOWN)
-    value = sum(share * one.value for one, share in zip(known, (-before, after), strict=True))
-    errors = (share * one.error for one, share in zip(known, (before, after), strict=True) if share)
-    longer = FirstRuns(value, math.hypot(*errors), min(one.freedom for one in some))
-    return first_runs.allowed_for(found, 1.0, longer)
-
-
-def welch(first: np.ndarray, second: np.ndarray) -> Estimate:
-    """The ratio of the second to the first, from logarithms; NaN is left out. Of two values that
-    happen to be alike Welch's test makes too much: beside more of the other study they must also
-    pass Student's, which takes both studies to scatter alike."""
-    first, second = first[np.isfinite(first)], second[np.isfinite(second)]
-    blocks = min(len(first), len(second))
-    if not blocks:
-        return Estimate(math.nan, math.nan, math.nan, math.nan, 0, 0.0)
-    difference = float(second.mean() - first.mean())
-    if blocks < 2 or max(np.ptp(first), np.ptp(second)) < ALIKE:
-        return Estimate(math.exp(difference), math.nan, math.nan, math.nan, blocks, 0.0)
-    tests = [_unlike(first, second)]
-    if blocks < BLOCKS_AT_LEAST:
-        tests.append(_alike(first, second))
-    found = [from_error(difference, error, freedom, blocks) for error, freedom in tests]
-    return max(found, key=lambda one: one.p)
-
-
-def _unlike(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """The standard error of the difference of the means, and its degrees of freedom (Welch and
-    Satterthwaite). SciPy's test prints a warning where runs are nearly alike."""
-    parts = [float(np.var(side, ddof=1)) / len(side) for side in (first, second)]
-    wobble = sum(
-        part**2 / (len(side) - 1) for part, side in zip(parts, (first, second), strict=True)
-    )
-    return math.sqrt(sum(parts)), sum(parts) ** 2 / wobble
-
-
-def _alike(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """The same where both studies scatter alike (Student)."""
-    freedom = len(first) + len(second) - 2
-    squares = sum(float(np.sum((side - side.mean()) ** 2)) for side in (first, second))
-    return math.sqrt(squares / freedom * (1 / len(first) + 1 / len(second))), float(freedom)
-
-
 def _together(pairs: Sequence[Pair], known: Known) -> Estimate:
     """By the means of the blocks that have all these combinations, of those whose times are known;
     where there is none, nothing is known. Where so few runs could be dealt out in few ways, and a
@@ -344,8 +262,10 @@ def _together(pairs: Sequence[Pair], known: Known) -> Estimate:
         return welch(np.empty(0), np.empty(0))
     sides = [pair.before for pair in some], [pair.after for pair in some]
     before, after = (_block_means([side.logs for side in of]) for of in sides)
-    firsts = [_block_means([side.first for side in of]) for of in sides]
-    found = _without_first_runs(welch(before, after), (firsts[0], firsts[1]), known)
+    firsts = [
+        tuple(map(_block_means, zip(*(side.firsts for side in of), strict=True))) for of in sides
+    ]
+    found = without_first_runs(welch(before, after), *firsts, known)
     below, above = np.mean([pair.margin for pair in some], axis=0)
     found = found.widened(float(below), float(above))
     if found.decided and min(len(before), len(after)) < BLOCKS_AT_LEAST:

@@ -85,3 +85,32 @@ def _often(counts: np.ndarray) -> np.ndarray:
 def _chance(lost: np.ndarray, tried: np.ndarray, lost_in_all: int, tried_in_all: int) -> np.ndarray:
     """That so many failures, or more, fall on these by chance."""
     return np.asarray(stats.hypergeom.sf(lost - 1, tried_in_all, lost_in_all, tried))
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """Of two studies, of which combinations of each (combinations × 2) more runs are missing than
+    of the other's. `counts`: of all of them in each study, (lost, all)."""
+
+    sides: np.ndarray
+    counts: np.ndarray
+
+
+def unlike(codes: np.ndarray, counts: np.ndarray) -> Unlike:
+    """`codes`: combinations × factors; `counts`: combinations × studies × (lost, all). Asked of all
+    combinations and of each level, by Bonferroni's correction over these; in studies of few runs a
+    share of them is enough."""
+    every = np.ones(len(codes), dtype=bool)
+    levels = [column == code for column in codes.T for code in np.unique(column)]
+    places = [every, *(place for place in levels if not place.all())]
+    sides = np.zeros((len(codes), 2), dtype=bool)
+    for place in places:
+        (lost, other), (tried, others) = counts[place].sum(axis=0).T
+        for study, (bad, of, less, rest) in enumerate(
+            ((lost, tried, other, others), (other, others, lost, tried))
+        ):
+            p = float(_chance(bad, of, bad + less, of + rest))
+            few = min(counts[:, :, 1].sum(axis=0)) <= FEW_RUNS and bad / of - less / rest >= EXCESS
+            if bad and (p * len(places) <= GATHERED or few):
+                sides[place, study] = True
+    return Unlike(sides, counts.sum(axis=0))

@@ -138,6 +138,29 @@ def told_apart(
     return tuple(each._replace(error=each.error / math.sqrt(left)) for each in known)
 
 
+def jointly(firsts: Firsts, logs: np.ndarray, spread: np.ndarray) -> tuple[FirstRuns, ...]:
+    """`estimated` of each way of being the first beside the others: the first run of a block is one
+    on its target, too, and what it takes longer counts once."""
+    found = cells.cells(logs, spread)
+    ways = [cells.cells(among(first, logs), spread) for first in firsts]
+    if found is None or any(way is None for way in ways):
+        return tuple(UNKNOWN for _ in firsts)
+    roots = 1 / np.sqrt(spread)[:, None]
+    columns = np.array([np.nan_to_num(roots * way.residuals).ravel() for way in ways if way]).T
+    differs = np.sum(columns**2, axis=0) > NOTHING
+    columns, freedom = columns[:, differs], found.all_freedom - int(differs.sum())
+    square = columns.T @ columns
+    is_apart = np.linalg.matrix_rank(columns, tol=NOTHING) == columns.shape[1] > 0
+    if not is_apart or freedom < cells.LEAST_FREEDOM:
+        return tuple(UNKNOWN for _ in firsts)
+    runs = np.nan_to_num(roots * found.residuals).ravel()
+    values = np.linalg.solve(square, columns.T @ runs)
+    left = float(np.sum((runs - columns @ values) ** 2)) / freedom
+    errors = np.sqrt(left * np.diag(np.linalg.inv(square)))
+    known = iter(zip(values.tolist(), errors.tolist(), strict=True))
+    return tuple(FirstRuns(*next(known), freedom) if way else UNKNOWN for way in differs)
+
+
 def beside(basis: np.ndarray, first: np.ndarray, means: np.ndarray) -> FirstRuns:
     """Where a combination goes first in every block: from what the combinations' means have beside
     a model, of which `basis` is an orthonormal basis. `first`: each one's share of first runs."""

@@ -220,9 +220,12 @@ class Measured:
         """Where runs that were ended count as failed, and where they do not."""
         runs = self.runs[~self.runs["status"].isin(NOT_RUN)]
         codes = self._codes(runs)
-        lost = (runs["status"] != RunStatus.DONE).to_numpy()
-        ended = (runs["status"] == RunStatus.TIMEOUT).to_numpy()
-        return failing(codes, lost), failing(codes, lost & ~ended)
+        lost, ended = _lost(runs), _lost(runs, counts_ended=True)
+        return failing(codes, lost), failing(codes, ended)
+
+    def lost(self, name: str) -> np.ndarray:
+        """Which of its runs gave no such number, and no limit of it."""
+        return _lost(self.runs, self._counts_ended(name))
 
     @cached_property
     def all_first_runs(self) -> tuple[frozenset[int], ...]:
@@ -362,6 +365,12 @@ class Measured:
         return next(iter(ranks), None) or max(
             numbers, key=lambda factor: len(factor.levels), default=None
         )
+
+
+def _lost(runs: pd.DataFrame, counts_ended: bool = False) -> np.ndarray:
+    """`counts_ended`: those that were ended count as the limit."""
+    fine = [RunStatus.DONE, *([RunStatus.TIMEOUT] if counts_ended else [])]
+    return ~runs["status"].isin(fine).to_numpy()
 
 
 def factors_of(plan: Mapping[str, Any]) -> list[StudyFactor]:

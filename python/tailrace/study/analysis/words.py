@@ -124,6 +124,7 @@ def joined(texts: Sequence[str], last: str = "and") -> str:
 NO_INTERVAL = "one block: no interval"
 # Of a ratio: its two sides ran in no block together.
 APART = "no block has both"
+UNKNOWN = "unknown"
 
 
 def times(estimate: Estimate) -> str:
@@ -170,6 +171,8 @@ def signed(ratio: float) -> str:
 
 def short(estimate: Estimate) -> str:
     """For a table: `1.83 (1.71–1.96)`."""
+    if math.isnan(estimate.value):
+        return UNKNOWN
     if estimate.known and estimate.open:
         return f"{number(estimate.value)} ({interval(estimate)})"
     if not estimate.known:

@@ -14,6 +14,7 @@ from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.responses import Response
 from tailrace.study.report.facets import Facet, Figure, Line, Point
 from tailrace.terminal import console, table
+from tailrace.units import count
 
 ROWS_SHOWN = 40
 PAGE_ROWS = 400
@@ -60,14 +61,29 @@ def notes(found: Comparison) -> list[str]:
     ]
     if found.only_first or found.only_second:
         texts.append(
-            f"only in the first: {found.only_first} combinations, only in the second:"
-            f" {found.only_second};"
-            " they are not compared"
+            f"only in the first: {count(found.only_first, 'combination')}, only in the second:"
+            f" {found.only_second}; they are not compared"
         )
+    texts += _fails_more(found)
     hosts = [study.environment.get("host") for study in (found.first, found.second)]
     if all(hosts) and hosts[0] != hosts[1]:
         texts.append("the two ran on different machines")
     return texts
+
+
+def _fails_more(found: Comparison) -> list[str]:
+    """In which of the two more runs fail, and how many."""
+    names = "the first", "the second"
+    sides = found.unlike.sides.any(axis=0)
+    lost = [f"{names[at]} ({bad} of {all_})" for at, (bad, all_) in enumerate(found.unlike.counts)]
+    if not sides.any():
+        return []
+    more, less = lost if sides[0] else reversed(lost)
+    where = "" if not sides.all() else ", and in some places the other way round"
+    return [
+        f"more runs fail in {more} than in {less}{where}: those that ended may be the quick ones,"
+        " and nothing is said of such combinations"
+    ]
 
 
 def level_rows(found: Comparison) -> list[tuple[str, ...]]:
