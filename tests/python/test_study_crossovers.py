@@ -205,3 +205,13 @@ def test_a_limit_makes_no_interaction_and_hides_no_effect() -> None:
     found = find(measured, analyse(measured.table(measured.response)))
     (effect,) = [finding for finding in found.findings if finding.kind == "effect"]
     assert effect.text.startswith("writing to b takes") and "(at least 4." in effect.text
+
+
+def test_trends_of_runs_that_were_ended_have_open_ends() -> None:
+    """With one rank all are ended after 20 s; 2 are quickest, whatever the tool."""
+    times = {"x": {1: 30.0, 2: 8.0, 4: 11.0}, "y": {1: 30.0, 2: 8.0, 4: 16.0}}
+    levels = {"ranks": [1, 2, 4], "tool": ["x", "y"]}
+    found = found_in(ended(study(levels, lambda w: times[w["tool"]][w["ranks"]]), 20.0))
+    (trend,) = [one for one in found.findings if one.kind == "trend"]
+    assert "e+300" not in trend.evidence and "e-300" not in trend.evidence
+    assert "2 against 1 rank: " in trend.evidence and " times, at most 0." in trend.evidence, trend

@@ -262,10 +262,10 @@ def _together(pairs: Sequence[Pair], known: Known) -> Estimate:
         return welch(np.empty(0), np.empty(0))
     sides = [pair.before for pair in some], [pair.after for pair in some]
     before, after = (_block_means([side.logs for side in of]) for of in sides)
-    firsts = [
+    firsts, later = (
         tuple(map(_block_means, zip(*(side.firsts for side in of), strict=True))) for of in sides
-    ]
-    found = without_first_runs(welch(before, after), *firsts, known)
+    )
+    found = without_first_runs(welch(before, after), firsts, later, known)
     below, above = np.mean([pair.margin for pair in some], axis=0)
     found = found.widened(float(below), float(above))
     if found.decided and min(len(before), len(after)) < BLOCKS_AT_LEAST:

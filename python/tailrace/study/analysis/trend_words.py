@@ -1,11 +1,12 @@
 """Trends in words."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from tailrace.study.analysis import words
 from tailrace.study.analysis.factors import StudyFactor
-from tailrace.study.analysis.intervals import Estimate
+from tailrace.study.analysis.intervals import UNBOUNDED, Estimate
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.trends import FLAT, Plateau, Trend, TrendShape
 
@@ -156,4 +157,7 @@ def _range(changes: Sequence[Estimate]) -> str:
     if not all(change.known for change in changes):
         return f"{span} ({words.NO_INTERVAL})"
     low, high = min(change.low for change in changes), max(change.high for change in changes)
-    return f"{span}, intervals from {words.number(low)} to {words.number(high)}"
+    ends = words.interval(replace(changes[0], low=low, high=high))
+    if low <= 1 / UNBOUNDED or high >= UNBOUNDED:
+        return f"{span}, or {ends}" if ends == words.ANYTHING else f"{span}, {ends}"
+    return f"{span}, intervals from {ends}"

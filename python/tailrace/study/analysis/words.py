@@ -125,6 +125,7 @@ NO_INTERVAL = "one block: no interval"
 # Of a ratio: its two sides ran in no block together.
 APART = "no block has both"
 UNKNOWN = "unknown"
+ANYTHING = "anything"
 
 
 def times(estimate: Estimate) -> str:
@@ -138,7 +139,7 @@ def interval(estimate: Estimate) -> str:
     if not estimate.known:
         return NO_INTERVAL
     if estimate.high >= UNBOUNDED:
-        return f"at least {number(estimate.low)}" if estimate.low > 1 / UNBOUNDED else "anything"
+        return f"at least {number(estimate.low)}" if estimate.low > 1 / UNBOUNDED else ANYTHING
     if estimate.low <= 1 / UNBOUNDED:
         return f"at most {number(estimate.high)}"
     return f"{number(estimate.low)} to {number(estimate.high)}"

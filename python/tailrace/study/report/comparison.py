@@ -74,12 +74,12 @@ def notes(found: Comparison) -> list[str]:
 def _fails_more(found: Comparison) -> list[str]:
     """In which of the two more runs fail, and how many."""
     names = "the first", "the second"
-    sides = found.unlike.sides.any(axis=0)
+    sides = [bool(side.any()) for side in found.unlike.sides.T]
     lost = [f"{names[at]} ({bad} of {all_})" for at, (bad, all_) in enumerate(found.unlike.counts)]
-    if not sides.any():
+    if not any(sides):
         return []
     more, less = lost if sides[0] else reversed(lost)
-    where = "" if not sides.all() else ", and in some places the other way round"
+    where = "" if not all(sides) else ", and in some places the other way round"
     return [
         f"more runs fail in {more} than in {less}{where}: those that ended may be the quick ones,"
         " and nothing is said of such combinations"
