@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tailrace.errors import TailraceError
 from tailrace.study.definition import loader, placeholders, setups
+from tailrace.study.running import testbed
 from tests.conftest import ROOT
 
 from .study_files import COMMAND, study, write
@@ -318,3 +320,34 @@ def test_studies_on_nodes_are_sound_and_have_a_control(path: Path) -> None:
 def test_a_file_has_its_studys_name(tmp_path: Path) -> None:
     with pytest.raises(TailraceError, match="is 'mine', but must be the file's name, 'other'"):
         loader.load(write(tmp_path, name="other.toml"))
+
+
+@pytest.fixture
+def bed_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the test bed's command is looked for: nothing is there yet."""
+    command = tmp_path / "testbed"
+    monkeypatch.setattr(testbed, "COMMAND", command)
+    testbed.status.cache_clear()
+    yield command
+    testbed.status.cache_clear()
+
+
+def on_testbed(folder: Path) -> str:
+    """What is said of a study on the test bed's NFS server."""
+    path = write(folder, COMMAND + '\n[target.remote]\ntestbed = "nfs"\n')
+    result = study("run", path, "-o", folder / "out")
+    assert result.exit_code == 2 and not (folder / "out").exists()
+    return " ".join(result.stderr.split())
+
+
+def test_a_test_bed_that_is_not_installed_is_missed(tmp_path: Path, bed_command: Path) -> None:
+    said = on_testbed(tmp_path)
+    assert "target remote is on the test bed (nfs), which is in Tailrace's repository" in said
+    assert "hint: give its directory with --target remote=DIRECTORY" in said
+
+
+def test_a_test_bed_that_is_not_up_is_named(tmp_path: Path, bed_command: Path) -> None:
+    bed_command.write_text("print('{\"beds\": []}')")
+    said = on_testbed(tmp_path)
+    assert "target remote is on the test bed, whose nfs is not up" in said
+    assert f"hint: {bed_command} up nfs brings it up" in said

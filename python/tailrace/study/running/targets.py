@@ -2,7 +2,6 @@
 run. Nothing else on a target is touched.
 """
 
-import contextlib
 import os
 import shutil
 import tempfile
@@ -13,8 +12,7 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import no_directory
 from tailrace.study.definition.model import StudyDefinition, Target
-from tailrace.study.running import leftovers
-from tailrace.study.running.testbed import mount_of
+from tailrace.study.running import leftovers, testbed
 
 
 class Targets:
@@ -110,14 +108,27 @@ def _directory(name: str, target: Target, base: Path) -> Path:
     if target.directory is not None:
         return base / os.path.expandvars(Path(target.directory).expanduser())
     if target.testbed is not None:
-        with contextlib.suppress(FileNotFoundError):
-            return mount_of(target.testbed)
+        return _on_testbed(name, target.testbed)
     raise TailraceError(
-        f"target {name} has no directory",
-        f"choose one with --target {name}=DIRECTORY"
-        + (
-            f", or start the test bed: testbed/testbed up {target.testbed}"
-            if target.testbed
-            else ""
-        ),
+        f"target {name} has no directory", f"choose one with --target {name}=DIRECTORY"
     )
+
+
+def _on_testbed(name: str, bed: str) -> Path:
+    """Where the test bed, which stands beside Tailrace in its repository, has mounted it."""
+    if not testbed.COMMAND.is_file():
+        raise TailraceError(
+            f"target {name} is on the test bed ({bed}), which is in Tailrace's repository and not"
+            " where Tailrace is installed",
+            f"give its directory with --target {name}=DIRECTORY (`testbed/testbed status` in the"
+            " repository says where it is mounted), or start the study with the repository's own"
+            " Tailrace",
+        )
+    try:
+        return testbed.mount_of(bed)
+    except FileNotFoundError:
+        raise TailraceError(
+            f"target {name} is on the test bed, whose {bed} is not up",
+            f"{printable(str(testbed.COMMAND))} up {bed} brings it up; or choose a directory with"
+            f" --target {name}=DIRECTORY",
+        ) from None
