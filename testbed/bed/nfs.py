@@ -4,12 +4,13 @@ none."""
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import time
 from pathlib import Path
 
-from bed import needs
+from bed import needs, system
 from bed.cell import Cell
 from bed.errors import TestbedError
 from bed.network_bed import NetworkBed, Wishes
@@ -31,6 +32,8 @@ EXPORT {{ Export_Id = 1; Path = "{storage}"; Pseudo = "{export}"; Filesystem_Id 
 """
 
 
+# In nfs-ganesha's log: of what it needs and does not have.
+GIVES_UP = re.compile(r":(?:MAJ|FATAL) :(.*)")
 # What Debian's packages leave to others, which a small machine may lack.
 FILES = {
     "/etc/mtab": (
@@ -82,19 +85,38 @@ class Nfs(NetworkBed):
         )
         # in the private /run; without it ganesha does not start
         self.server_cells[0].run(["rpcbind"])
-        log = self.directory / "log" / "ganesha.log"
         command = [
             "ganesha.nfsd",
             "-f",
             str(configuration),
             "-L",
-            str(log),
+            str(self._ganesha_log),
             "-p",
             "/run/ganesha.pid",
             "-N",
             "EVENT",
         ]
         self.server_cells[0].run(command)
+
+    @property
+    def _ganesha_log(self) -> Path:
+        return self.directory / "log" / "ganesha.log"
+
+    def _check_daemons(self) -> None:
+        """Both return before they know whether they can do what they are there for."""
+        running = system.names_below(self.server_cells[0].pid() or 0)
+        if "rpcbind" not in running:
+            raise TestbedError(
+                f"{self.name}: rpcbind has ended as soon as it had started",
+                "apt-get install --reinstall rpcbind, with which its user _rpc comes",
+            )
+        log = self._ganesha_log
+        said = GIVES_UP.search(log.read_text() if log.exists() else "")
+        if said or "ganesha.nfsd" not in running:
+            raise TestbedError(
+                f"{self.name}: nfs-ganesha does not serve: {said[1] if said else 'it has ended'}",
+                "apt-get install --reinstall nfs-ganesha nfs-ganesha-vfs",
+            )
 
     def _build_client(self) -> None:
         """A second's work, and so never one of another version. In the cell, so that it ends with
@@ -125,6 +147,7 @@ class Nfs(NetworkBed):
             try:
                 return mount(cell, point, log)
             except TestbedError:  # the server is still starting
+                self._check_daemons()
                 if time.monotonic() > end:
                     raise
             time.sleep(0.1)

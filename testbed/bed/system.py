@@ -154,6 +154,15 @@ def descendants(pid: int) -> list[tuple[int, str]]:
     return found
 
 
+def names_below(pid: int) -> set[str]:
+    """Of the programs that descend from `pid`."""
+    names = set()
+    for number, _ in descendants(pid):
+        with contextlib.suppress(OSError):
+            names.add(Path(f"/proc/{number}/comm").read_text().strip())
+    return names
+
+
 def marked(variable: str, value: str) -> list[tuple[int, str]]:
     """Every living process that was started with this in its environment, and what descends from
     such."""

@@ -13,12 +13,18 @@ import pytest
 from tests.testbed.bed import Testbed
 from tests.testbed.conftest import SBIN, require
 
-# Over the directory of each of the paths in $HIDDEN lies one in which it is deleted.
+# Over the directory of each of the paths in $HIDDEN lies one in which it is deleted; `user:NAME` is
+# one whom nobody knows.
 HIDE = """\
 set -e
 mount --make-rprivate /
 mount -t tmpfs tmpfs "$SCRATCH"
 for path in $HIDDEN; do
+    case $path in user:*)
+        sed "/^${path#user:}:/d" /etc/passwd >"$SCRATCH/passwd"
+        mount --bind "$SCRATCH/passwd" /etc/passwd
+        continue
+    esac
     directory=$(dirname "$path")
     own=$SCRATCH/$(basename "$path")
     mkdir "$own" "$own/upper" "$own/work"
@@ -100,3 +106,39 @@ def test_what_is_missing_is_said_with_what_to_do(
     assert answer.stderr == f"testbed: {sentence}\n\nhint: {hint}\n"
     assert (answer.returncode, answer.stdout) == (2, "")
     assert not testbed.directory.exists()
+
+
+def module_of_ganesha() -> str:
+    found = [*Path("/usr/lib").glob("*/ganesha/libfsalvfs.so")]
+    if not found:
+        pytest.skip("nfs-ganesha's module is not where Debian has it")
+    return str(found[0])
+
+
+STARTED_IN_VAIN = {
+    "module": (
+        module_of_ganesha,
+        "nfs: nfs-ganesha does not serve: Failed to load module (",
+        "hint: apt-get install --reinstall nfs-ganesha nfs-ganesha-vfs\n",
+    ),
+    "user": (
+        lambda: "user:_rpc",
+        "nfs: rpcbind has ended as soon as it had started\n",
+        "hint: apt-get install --reinstall rpcbind, with which its user _rpc comes\n",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STARTED_IN_VAIN)
+def test_a_server_that_starts_in_vain_is_named_at_once(
+    testbed: Testbed, tmp_path: Path, name: str
+) -> None:
+    """Not by a client that gives up, for whatever reason, after 20 seconds."""
+    require("nfs")
+    hidden, sentence, hint = STARTED_IN_VAIN[name]
+    answer = up_without(testbed, tmp_path / "scratch", hidden())
+    assert f"testbed: {sentence}" in answer.stderr
+    assert hint in answer.stderr
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert testbed.nothing_is_left()
