@@ -9,23 +9,22 @@ use crate::graph::wait_states::{Awaited, Wait, WaitStates};
 use crate::options::CriticalPaths;
 
 pub(crate) struct Follow<'a> {
-    pub ranks: i64,
     pub crossings: &'a mut Crossings,
     pub wait_states: &'a mut WaitStates,
 }
 
 impl Follow<'_> {
-    /// The rank goes on no earlier than the source: mostly it would not anyway.
+    /// The rank goes on no earlier than the source: mostly it would not anyway. `local`: what its
+    /// own time comes to.
     #[allow(clippy::inline_always)] // into the loop over vertices
     #[inline(always)]
     pub(crate) fn one(
         self,
         chain: &mut Chain,
-        (vertex, span): (&Vertex, (i64, i64)),
+        (vertex, span, local): (&Vertex, (i64, i64), Clocks),
         awaited: Awaited,
         source: &Source,
     ) {
-        let local = chain.local(vertex, self.ranks);
         if self.crossings.critical_paths == CriticalPaths::LeftOut {
             chain.wait_until(source.moment.clocks, local);
             return;
@@ -37,7 +36,7 @@ impl Follow<'_> {
         }
     }
 
-    /// … and no earlier than the latest of what it waited for. `local`: what its own time comes to.
+    /// … and no earlier than the latest of what it waited for.
     #[inline]
     pub(crate) fn latest(
         self,

@@ -36,16 +36,24 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    #[inline]
-    fn add(&mut self, side: Side, source: &Source, critical_paths: CriticalPaths) {
-        let side = usize::from(side);
-        let latest = &mut self.sides[side];
-        match (self.numbers[side], critical_paths) {
-            (0, _) => *latest = Latest::of(source),
-            (_, CriticalPaths::Followed) => latest.add(source),
-            (_, CriticalPaths::LeftOut) => latest.add_moments(source),
+    fn add(&mut self, Entered { source, side }: &Entered) {
+        let side = usize::from(*side);
+        if self.numbers[side] == 0 {
+            self.sides[side] = Latest::of(source);
+        } else {
+            self.sides[side].add(source);
         }
         self.numbers[side] += 1;
+    }
+
+    /// … of one side, where nobody asks whose the moments were.
+    fn add_moments(&mut self, entered: &[Entered]) {
+        let [latest, _] = &mut self.sides;
+        if let Some(first) = entered.first().filter(|_| self.numbers[0] == 0) {
+            *latest = Latest::of(&first.source);
+        }
+        latest.add_moments(entered.iter().map(|entered| &entered.source));
+        self.numbers[0] += entered.len() as u32;
     }
 
     fn number(&self) -> u32 {
@@ -96,15 +104,12 @@ impl Early {
         if before < self.known || self.known == 0 {
             (self.latest, self.known) = (self.settled, 0);
         }
-        for Entered { source, side } in &fresh[self.known..before] {
-            self.latest.add(*side, source, CriticalPaths::Followed);
-        }
+        fresh[self.known..before].iter().for_each(|entered| self.latest.add(entered));
         self.known = before;
         self.at_once = self.latest;
         let at_once = fresh[before..].iter().take_while(|e| e.source.at <= waiter.at);
-        for Entered { source, side } in at_once.filter(|e| waiter.counts(&e.source)) {
-            self.at_once.add(*side, source, CriticalPaths::Followed);
-        }
+        let at_once = at_once.filter(|entered| waiter.counts(&entered.source));
+        at_once.for_each(|entered| self.at_once.add(entered));
         &self.at_once
     }
 }
@@ -176,9 +181,14 @@ impl Instance {
 
     /// Adds up what entered: once all have, or somebody asks.
     pub(crate) fn absorb(&mut self) {
-        for Entered { source, side } in &self.fresh[self.absorbed..] {
-            self.last = self.last.max(source.at);
-            self.all.add(*side, source, self.critical_paths);
+        let entered = &self.fresh[self.absorbed..];
+        self.last = entered.iter().fold(self.last, |last, entered| last.max(entered.source.at));
+        if self.critical_paths == CriticalPaths::LeftOut && !self.has_sides {
+            self.all.add_moments(entered);
+        } else {
+            for entered in entered {
+                self.all.add(entered);
+            }
         }
         self.absorbed = self.fresh.len();
     }

@@ -73,7 +73,8 @@ impl Around<'_> {
     }
 
     /// … to wait for it at the same vertex.
-    #[inline(never)]
+    #[allow(clippy::inline_always)] // into the one function that waits for it
+    #[inline(always)]
     pub(crate) fn enter_to_meet(&mut self, chain: &mut Chain, vertex: &Vertex, entry: &Entry) {
         chain.roles.skip();
         let source = || chain.source(vertex, self.ranks);

@@ -320,13 +320,17 @@ impl Latest {
         }
     }
 
-    /// … where nobody asks whose the moments were.
+    /// … of many in place, where nobody asks whose the moments were.
     #[inline]
-    pub(crate) fn add_moments(&mut self, source: &Source) {
-        let Clocks { net, even, ideal } = source.moment.clocks;
-        for (moment, of) in self.moments.iter_mut().zip([source.at, net, even, ideal]) {
-            *moment = of.max(*moment);
+    pub(crate) fn add_moments<'a>(&mut self, sources: impl Iterator<Item = &'a Source>) {
+        let [mut at, mut net, mut even, mut ideal] = self.moments;
+        for source in sources {
+            at = at.max(source.at);
+            net = net.max(source.moment.clocks.net);
+            even = even.max(source.moment.clocks.even);
+            ideal = ideal.max(source.moment.clocks.ideal);
         }
+        self.moments = [at, net, even, ideal];
     }
 
     /// Of equals the one on which all agree, whatever the order.

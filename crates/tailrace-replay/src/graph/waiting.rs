@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use crate::clocks::Clocks;
 use crate::graph::Around;
 use crate::graph::chains::Chain;
 use crate::graph::collectives::{Known, Part};
@@ -42,7 +43,7 @@ impl Around<'_> {
             let Self { collectives, ranks, crossings, wait_states, .. } = self;
             match collectives.known(&part, vertex.since) {
                 Known::Latest(latest) => {
-                    let follow = Follow { ranks: *ranks, crossings, wait_states };
+                    let follow = Follow { crossings, wait_states };
                     let (span, local) = ((vertex.at, vertex.since), chain.local(vertex, *ranks));
                     follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
                 }
@@ -73,7 +74,7 @@ impl Around<'_> {
         let (rank, at, whatever) = (chain.rank, vertex.since, !self.guarded);
         let waiter = Waiter { fronts, rank, at, whatever, is_patient: self.is_patient };
         let of = (vertex, (vertex.at, at), chain.local(vertex, *ranks));
-        let follow = Follow { ranks: *ranks, crossings, wait_states };
+        let follow = Follow { crossings, wait_states };
         match collectives.dependency(tables, part, &waiter) {
             Answer::Nothing => {}
             Answer::One(source) => {
@@ -96,8 +97,9 @@ impl Around<'_> {
         roles: Range<u64>,
         mut force: bool,
     ) -> Option<Reached> {
+        let local = chain.local(vertex, self.ranks);
         for role in roles.skip(chain.part as usize) {
-            let finished = self.finish(chain, vertex, role);
+            let finished = self.finish(chain, (vertex, local), role);
             if let (Finished::Later(why), false) = (finished, force) {
                 return Some(why);
             }
@@ -118,15 +120,20 @@ impl Around<'_> {
 
     /// … for one, where that takes few steps: mostly it does.
     #[inline]
-    fn finish(&mut self, chain: &mut Chain, vertex: &Vertex, role: u64) -> Finished {
-        let Self { fronts, messages, collectives, ranks, crossings, wait_states, .. } = self;
-        let follow = Follow { ranks: *ranks, crossings, wait_states };
+    fn finish(
+        &mut self,
+        chain: &mut Chain,
+        (vertex, local): (&Vertex, Clocks),
+        role: u64,
+    ) -> Finished {
+        let Self { fronts, messages, collectives, crossings, wait_states, .. } = self;
+        let follow = Follow { crossings, wait_states };
         let span = (vertex.since, vertex.at);
         let Some((place, role)) = chain.roles.recent(role) else { return Finished::InDoubt };
         match *role {
             Role::Receive(message) => {
                 if let Some(source) = messages.receive(message, vertex.at) {
-                    follow.one(chain, (vertex, span), Awaited::Sender, source);
+                    follow.one(chain, (vertex, span, local), Awaited::Sender, source);
                 } else {
                     let (sent, by) = messages.sender(message);
                     let is_behind = self.guarded && fronts[by as usize].at < vertex.at;
@@ -137,7 +144,6 @@ impl Around<'_> {
             }
             Role::Collective(part) => match collectives.known(&part, vertex.at) {
                 Known::Latest(latest) => {
-                    let local = chain.local(vertex, *ranks);
                     follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
                     collectives.leave(&part);
                 }
@@ -164,7 +170,7 @@ impl Around<'_> {
         let Self { collectives, ranks, crossings, wait_states, .. } = self;
         if let Some(Role::Collective(part)) = chain.roles.get(role) {
             if let Some(latest) = collectives.latest_entry_before(part, vertex.at) {
-                let follow = Follow { ranks: *ranks, crossings, wait_states };
+                let follow = Follow { crossings, wait_states };
                 let (span, local) = ((vertex.since, vertex.at), chain.local(vertex, *ranks));
                 follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
                 chain.last_wait = vertex.at;
@@ -229,15 +235,14 @@ impl Around<'_> {
             }
             _ => return None,
         };
-        let follow = Follow {
-            ranks: self.ranks,
-            crossings: &mut self.crossings,
-            wait_states: &mut self.wait_states,
-        };
+        let follow = Follow { crossings: &mut self.crossings, wait_states: &mut self.wait_states };
         let span = (vertex.since, vertex.at);
         match answer {
             Answer::Nothing => {}
-            Answer::One(source) => follow.one(chain, (vertex, span), awaited, source),
+            Answer::One(source) => {
+                let local = chain.local(vertex, self.ranks);
+                follow.one(chain, (vertex, span, local), awaited, source);
+            }
             Answer::After(latest) => {
                 let local = chain.local(vertex, self.ranks);
                 follow.latest(chain, (vertex, span, local), awaited, latest);
