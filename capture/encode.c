@@ -240,7 +240,8 @@ static bool write_known(struct stream *stream, unsigned head, const struct open_
                         uint64_t time)
 {
     int64_t words[KNOWN_WORDS_MAX];
-    memcpy(words, open->words, sizeof words);
+    const int64_t *known = stream->known[open - stream->open];
+    memcpy(words, known, sizeof words);
     bool offset = has_offset(open->class_number, words);
     if (offset)
         make_relative(expected_of(stream, words), words);
@@ -250,7 +251,7 @@ static bool write_known(struct stream *stream, unsigned head, const struct open_
                                 open->words_count);
     bool done = write_edge(stream, head, shape, time);
     if (done && offset && head == HEAD_LEAVE)
-        advance(expected_of(stream, open->words), open->words);
+        advance(expected_of(stream, known), known);
     return done;
 }
 
@@ -495,5 +496,5 @@ void tailrace_call_known(struct stream *stream, unsigned depth, unsigned class_n
     struct open_call *open = &stream->open[depth];
     open->class_number = (uint8_t)class_number;
     open->words_count = (uint8_t)(count < KNOWN_WORDS_MAX ? count : KNOWN_WORDS_MAX);
-    memcpy(open->words, words, open->words_count * sizeof *words);
+    memcpy(stream->known[depth], words, open->words_count * sizeof *words);
 }

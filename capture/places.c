@@ -374,19 +374,32 @@ static void comes_first(uint16_t head[PLACE_RECENT], uint32_t number)
     head[0] = (uint16_t)number;
 }
 
+static void keep_near(struct place_entry *entry, const struct place_slot *slot)
+{
+    while (entry->near < PLACE_NEAR && entry->near < entry->count) {
+        uintptr_t distance = slot[entry->near].at - entry->frame, value = slot[entry->near].value;
+        uint64_t words = distance / sizeof value;
+        if (distance % sizeof value || words >> (64 - PLACE_VALUE_BITS) ||
+            value >> PLACE_VALUE_BITS)
+            return;
+        entry->slots[entry->near++] = words << PLACE_VALUE_BITS | value;
+    }
+}
+
 /* Of a script that is told by its frames the interpreter's need not be compared: the way `ends`. */
-static void keep(struct places *places, struct place_entry kept, bool ends)
+static void keep(struct places *places, const struct place_entry *kept, bool ends)
 {
     uint16_t number = (uint16_t)++places->entries_used;
     struct place_entry *entry = &places->entries[number];
-    *entry = kept;
+    *entry = *kept;
     entry->first = places->slots_used;
-    places->slots_used += kept.count;
+    places->slots_used += kept->count;
+    keep_near(entry, &places->slots[entry->first]);
     learn_steps(places, entry, ends);
-    uint16_t *way = &places->ways[way_of(places, kept.frame, kept.function, kept.script)];
+    uint16_t *way = &places->ways[way_of(places, kept->frame, kept->function, kept->script)];
     entry->next = *way;
     *way = number;
-    comes_first(places->heads[place_head(kept.frame, kept.function)], number);
+    comes_first(places->heads[place_head(kept->frame, kept->function)], number);
 }
 
 /* Changes places with the head's first. */
@@ -442,8 +455,12 @@ static uint32_t unwind(struct stream *stream, struct places *places, uintptr_t f
     uint32_t place = walked.frames ? number_of(stream, places, walked.frames, walked.cut) : 0;
     bool ends = script && walked.lines && walked.slots_above < walked.slots;
     unsigned checked = ends ? walked.slots_above : walked.slots;
-    struct place_entry kept = {frame, place, (uint16_t)function, (uint16_t)checked, 0, 0, script};
-    keep(places, kept, ends);
+    struct place_entry kept = {.frame = frame,
+                               .script = script,
+                               .place = place,
+                               .function = (uint16_t)function,
+                               .count = (uint8_t)checked};
+    keep(places, &kept, ends);
     return place;
 }
 

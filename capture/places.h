@@ -22,6 +22,8 @@ enum {
     PLACE_WAYS = 1 << 14,
     PLACE_STEPS = 1 << 13,
     PLACE_SCRIPTS = 1 << 12, /* functions of scripts */
+    PLACE_NEAR = 4,          /* slots that an entry holds itself */
+    PLACE_VALUE_BITS = 48,
 };
 
 /* A return address on the stack. */
@@ -29,14 +31,20 @@ struct place_slot {
     uintptr_t at, value;
 };
 
-struct place_entry {
+/* A call compares one cache line, as a rule: the innermost slots are in it, too, as long as they fit
+ * into eight bytes, of which the lower hold the value and the upper how many words above the frame
+ * it stands. */
+struct __attribute__((aligned(64))) place_entry {
     uintptr_t frame; /* of the wrapper */
-    uint32_t place;
-    uint16_t function, count;
-    uint32_t first;  /* of its slots */
-    uint16_t next;   /* of the same hash of its way; 0 where none */
     uint64_t script; /* python_hash() */
+    uint32_t place;
+    uint32_t first; /* of its slots */
+    uint16_t function;
+    uint16_t next; /* of the same hash of its way; 0 where none */
+    uint8_t count, near;
+    uint64_t slots[PLACE_NEAR];
 };
+_Static_assert(sizeof(struct place_entry) == 64, "one cache line");
 
 /* How far above a return address on the stack the next one stands; 0 where that is not certain. */
 struct place_step {
@@ -90,8 +98,14 @@ static inline __attribute__((always_inline)) bool place_is(const struct places *
 {
     if (UNLIKELY(entry->frame != frame || entry->function != function || entry->script != script))
         return false;
+    for (unsigned i = 0; i < entry->near; i++) {
+        uint64_t slot = entry->slots[i];
+        uintptr_t at = frame + (slot >> PLACE_VALUE_BITS) * sizeof(uintptr_t);
+        if (*(const volatile uintptr_t *)at != (slot & ((1ull << PLACE_VALUE_BITS) - 1)))
+            return false;
+    }
     const struct place_slot *slot = &places->slots[entry->first];
-    for (unsigned i = 0; i < entry->count; i++)
+    for (unsigned i = entry->near; i < entry->count; i++)
         if (*(const volatile uintptr_t *)slot[i].at != slot[i].value)
             return false;
     return true;

@@ -59,8 +59,8 @@ struct open_call {
     uint8_t class_number;
     uint8_t words_count;
     uint32_t place; /* from where, once the record "enter" is written */
-    int64_t words[KNOWN_WORDS_MAX];
 };
+_Static_assert(sizeof(struct open_call) == 32, "two lie in a cache line");
 
 /* A call on a file needs only the first cache line. */
 struct __attribute__((aligned(64))) shape {
@@ -143,8 +143,10 @@ struct stream {
     uint32_t thread;       /* index of the thread in the process */
     struct places *places; /* places.c: from where calls come; NULL before the first */
     uint32_t latest_start; /* from where the latest path starts: paths.c; 0: from nowhere known */
-    int64_t expected[OFFSET_SLOTS];
+    uintptr_t busy_frame;  /* where on the stack the recorder is at work */
     struct open_call open[NESTING_MAX + 2];
+    int64_t known[NESTING_MAX + 2][KNOWN_WORDS_MAX]; /* of each */
+    int64_t expected[OFFSET_SLOTS];
     struct shape shapes[SHAPES + 1]; /* the first is none */
     uint8_t recent[RECENT];
     uint32_t buffered_max; /* counted calls that make a record */
@@ -160,7 +162,6 @@ struct stream {
     uint64_t device, inode; /* the file must still be this one when it is opened again to grow */
     uint64_t lost_at_full;
     bool retry, leave_lost; /* full for want of a descriptor; a written enter has no leave */
-    uintptr_t busy_frame;   /* where on the stack the recorder is at work */
     unsigned closing_passes;
     uint64_t clock_due; /* the earlier of this and processor.due is `due` */
     struct processor processor;

@@ -26,6 +26,9 @@ FUNCTION(void, variable)(int bytes)
     put(4);
     STAY;
 }
+FUNCTION(void, large)(void) { volatile char memory[1 << 20]; memory[0] = 1; put(9); STAY; }
+FUNCTION(void, large_first)(void) { large(); STAY; }
+FUNCTION(void, large_second)(void) { large(); STAY; }
 FUNCTION(void, handler)(int number) { (void)number; put(5); STAY; }
 FUNCTION(void *, thread)(void *unused) { put(6); STAY; return unused; }
 FUNCTION(void, coroutine)(void) { put(7); STAY; }
@@ -63,6 +66,8 @@ int main(int count, char **arguments)
         again(i);
     for (int i = 1; i < 20; i++)
         variable(i);
+    for (int i = 0; i < 20; i++)
+        (i & 1 ? large_first : large_second)();
     signal(SIGUSR1, handler);
     raise(SIGUSR1);
     pthread_create(&other, NULL, thread, NULL);

@@ -81,6 +81,12 @@ def test_a_recursion_counts_once(ran):
     }
 
 
+def test_callers_beyond_a_large_frame_are_told_apart(ran):
+    """What differs stands a megabyte above the call: too far for what lies in one cache line."""
+    of_both = {("put", "large", f"large_{name}", "main", *LIBC) for name in ("first", "second")}
+    assert paths_of(ran, 9) == of_both
+
+
 def test_a_frame_of_variable_size(ran):
     assert paths_of(ran, 4) == {("put", "variable", "main", *LIBC)}
 
