@@ -194,7 +194,7 @@ def test_a_main_thread_that_sleeps_is_no_computation():
 @pytest.mark.parametrize(
     ("who", "said"),
     [
-        ("processes", "; other processes spend 10.0 ms in file calls in all"),
+        ("processes", "; other processes of the program spend 10.0 ms in file calls in all"),
         ("threads", "; other threads spend 10.0 ms in file calls in all"),
         ("", ""),
     ],
@@ -206,6 +206,15 @@ def test_beside_sleep_it_stands_what_others_do_to_files_at_most(who: str, said: 
     verdict = _judged(_quiet(1, overlapped_io_ns=spent, others=others, **_asleep(0.5, ranks=1)))
     (found,) = [finding for finding in verdict.findings if finding.code == "sleep"]
     assert found.evidence.endswith(f"what a thread waits for there{said}")
+
+
+def test_who_removes_files_and_moves_no_byte_may_be_a_process():
+    """As rm in a script, of which all processes are recorded."""
+    spent = {"overlapped_io_ns": [300 * MILLISECOND]}
+    for which, who in (("all", "Other processes or threads of the program"), ("", "Other threads")):
+        told = _asleep(0.9, 1, processes=which)
+        headline = _judged(_quiet(ranks=1, size=0, **spent, **told)).headline
+        assert headline.startswith(f"{who} spend 300 ms in file calls")
 
 
 def test_a_rank_that_sleeps_while_another_polls_does_not_compute():

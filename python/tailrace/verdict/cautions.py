@@ -12,7 +12,6 @@ from tailrace.verdict.off_path import (
     NOTABLE_SLEEP,
     by_other_ways,
     by_processes,
-    by_processes_mostly,
     earlier_ns,
     longest_outside,
     moved_by_main,
@@ -29,6 +28,7 @@ from tailrace.verdict.off_path import (
     talk_of,
     unrecorded_bytes,
     ways,
+    who_else,
 )
 from tailrace.verdict.slow_file import tells_a_rate
 from tailrace.verdict.streams import slept_in_streams
@@ -211,7 +211,6 @@ def io_of_others(evidence: Evidence) -> Finding | None:
     most_bytes = by_others >= max(MOST_BYTES * whole, NOTABLE_BYTES)
     if share < NOTABLE_TALK or not (most_bytes or of_others_mostly(evidence)):
         return None
-    who = "other processes of the program" if by_processes_mostly(evidence) else "other threads"
     amount = f"{byte_count(by_others)} of {byte_count(whole)}"
     if byte_count(by_others) == byte_count(whole):
         amount = f"all {byte_count(whole)}"
@@ -229,7 +228,7 @@ def io_of_others(evidence: Evidence) -> Finding | None:
         facts = f"{what}, all threads taken together; {facts}"
     return Finding(
         Kind.OVERLAPPED_IO,
-        f"{who} {move}spend {time} in file calls{cause}{waited or beside}",
+        f"{who_else(evidence)} {move}spend {time} in file calls{cause}{waited or beside}",
         facts,
         min(share, 1.0),
         advice=advised if waited else "",

@@ -85,7 +85,7 @@ def _are_of_many_names(evidence: Evidence) -> bool:
     times = np.asarray(evidence.files["look_ups"])
     names, whole = np.count_nonzero(times), times.sum()
     seldom = evidence.ranks == 1 and 2 * times[times >= MANY_POLLS].sum() < whole
-    return names >= MANY_FILES and bool(seldom or whole <= FEW_LOOK_UPS * names)
+    return bool(names >= MANY_FILES and (seldom or whole <= FEW_LOOK_UPS * names))
 
 
 def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:

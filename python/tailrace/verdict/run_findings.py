@@ -12,11 +12,11 @@ from tailrace.verdict.messages import kind_of_messages, mpi_functions, waits_for
 from tailrace.verdict.names_of_files import MANY_POLLS, are_modules
 from tailrace.verdict.off_path import (
     asleep,
-    by_processes_mostly,
     overlapped_io_ns,
     slept_ns,
     slept_share,
     slept_text,
+    who_else,
 )
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, VERBS, mpiio_ways, sum_use
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
@@ -275,8 +275,7 @@ def _meanwhile_in_files(evidence: Evidence) -> str:
     """Who sleeps may wait for others' files, though no longer than those take."""
     if not (spent_ns := overlapped_io_ns(evidence)):
         return ""
-    who = "other processes" if by_processes_mostly(evidence) else "other threads"
-    return f"; {who} spend {nanoseconds(spent_ns)} in file calls in all"
+    return f"; {who_else(evidence)} spend {nanoseconds(spent_ns)} in file calls in all"
 
 
 def _polls(evidence: Evidence) -> str:
