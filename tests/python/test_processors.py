@@ -134,6 +134,11 @@ def test_what_file_calls_take_without_the_waits_is_still_the_file_system():
         cores=["0"] * 2,
     )
     assert gain_s(program, "slow_file_system") == 3
+    quiet = without_waits(program)
+    # What a call takes on average is as it was measured, and so says what of it is that wait.
+    for each, end in ((program, ", 25.0 % of that waiting for a processor"), (quiet, "")):
+        told = [finding.evidence for finding in judged(each).findings if finding.file]
+        assert told[0].endswith(f"time is spent in file calls{end}")
 
 
 @pytest.mark.parametrize(

@@ -63,14 +63,14 @@ def test_formatting_is_named_where_file_calls_take_little():
     )
     finding = found(columns)
     assert finding.place.startswith("dump (dump.c:3)")
-    assert finding.advice.startswith("write binary numbers")
+    assert finding.advice.startswith("if this is text, write binary numbers")
     assert "3.00 ms from one to the next" in finding.evidence and "13.3 MB/s" in finding.evidence
 
 
 def test_parsing_is_named_likewise():
     finding = found(ran(read(50 * MILLISECOND, TEXT, 40 * MB, 1000), 3.0))
     assert "999 reads of state.json (parsing, or what else" in finding.finding
-    assert finding.advice.startswith("read binary numbers")
+    assert finding.advice.startswith("if this is text, read binary numbers")
 
 
 @pytest.mark.parametrize(

@@ -353,8 +353,10 @@ ADVICE: dict[str, dict[str, str]] = {
         "read, one rank": "read binary numbers, which need no parsing, or read less",
     },
     "between_calls": {
-        "write": "write binary numbers, which need no formatting, or fewer values",
-        "read": "read binary numbers, which need no parsing, or read once and keep what was parsed",
+        "write": "if this is text, write binary numbers, which need no formatting; or write fewer "
+        "values",
+        "read": "if this is text, read binary numbers, which need no parsing; or read once and "
+        "keep what was made of it",
         "write packed": "compress by a lower level or a quicker method, or write fewer values",
         "read packed": "read once and keep what was unpacked, or use a method that unpacks more "
         "quickly (zstd, lz4)",

@@ -118,11 +118,14 @@ def why_slow(evidence: Evidence, loss: int) -> Finding | None:
     cause = _cause(evidence)
     fraction = percent(evidence.share(float(evidence.times.mean_ns(evidence.times.io_ns))))
     whose = "all ranks'" if evidence.ranks > 1 else "the"
+    waited = 1 - evidence.ran_in_io
+    waiting = f", {percent(waited)} of that waiting for a processor"
     still = " still" if loss < evidence.losses.io_ns else ""  # than with even I/O
     return Finding(
         cause.code,
         cause.finding,
-        f"{cause.facts}; {fraction} of {whose} time is spent in file calls",
+        f"{cause.facts}; {fraction} of {whose} time is spent in file calls"
+        f"{waiting if waited >= NOTABLE_SHARE else ''}",
         evidence.share(loss),
         f"if file calls took no time, the run would be up to {nanoseconds(loss)} shorter{still}",
         to_seconds(loss),
@@ -377,7 +380,7 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
         if use.gathered(kind):
             each = nanoseconds(use.each_ns(kind))
             text = f"{gathered_of(use, kind)} and {each} each: they wait for a device or a server"
-        advised, facts = _advised_of_slow(evidence, rows, kind), _totals(use, kind)
+        advised, facts = _advised_of_slow(evidence, rows, kind), _totals(evidence, use, kind)
         if how := evidence.opened(rows):
             facts = f"{facts}; opened with {OPENED_WITH[how]}"
         return Cause(Kind.SLOW_SMALL_REQUESTS, text, facts, only_row(rows), advised=advised)
@@ -424,9 +427,9 @@ def _with_flags(evidence: Evidence, rows: np.ndarray, kind: str) -> bool:
     return 2 * time_ns > evidence.use.time_ns(kind) and evidence.written_synchronously(rows)
 
 
-def _totals(use: Use, kind: str) -> str:
+def _totals(evidence: Evidence, use: Use, kind: str) -> str:
     size, time_ns = byte_count(use.bytes(kind)), nanoseconds(use.time_ns(kind))
-    return f"{size} in {time_ns}, summed over ranks"
+    return f"{size} in {time_ns}{', summed over ranks' if evidence.ranks > 1 else ''}"
 
 
 def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
