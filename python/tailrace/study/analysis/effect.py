@@ -171,7 +171,9 @@ class Fit:
         total = float(np.nansum((logs - np.nanmean(logs)) ** 2))
         fitted = self.term.columns @ self.coefficients
         noise = self.columns * self.runs.scale * float(runs.mean())
-        return max(0.0, _over(float(np.sum(runs * fitted**2)) - noise, total)) if total else 0.0
+        share = _over(float(np.sum(runs * fitted**2)) - noise, total) if total else 0.0
+        # where combinations are missing, the shares of effects overlap
+        return min(max(share, 0.0), 1.0)
 
     def _largest(self) -> tuple[np.ndarray, tuple[int, ...], tuple[int, ...]]:
         """Of the combinations' means, what is the logarithm of the ratio between the levels that

@@ -122,6 +122,7 @@ def _with_bounds(table: Layout, interactions: bool) -> Analysis:
         and effect.factors[0] in lost
         and effect.matters
         and effect.size.low > 1
+        and _any_bound(table, effect.factors[0], effect.high[0])
         and not _any_bound(table, effect.factors[0], effect.low[0])
     ]
     names = {effect.factors for effect in at_least}

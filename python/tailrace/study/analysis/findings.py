@@ -254,7 +254,7 @@ def _lead_finding(study: Measured, ahead: FactorLead) -> StudyFinding:
 
 def _effect_finding(study: Measured, effect: Effect, averaged: str) -> StudyFinding:
     high, low = _extremes(study, effect)
-    verb, response = "takes" if study.response.is_time else "has", study.response.words
+    verb, response = _verb(study, effect), study.response.words
     if aliasing.is_ambiguous(study, effect):
         text = (
             f"{aliasing.suspects(study, effect)}: with {high}, {response} is"
@@ -270,6 +270,15 @@ def _effect_finding(study: Measured, effect: Effect, averaged: str) -> StudyFind
         effect.size,
         certain_ratio(effect.size),
     )
+
+
+def _verb(study: Measured, effect: Effect) -> str:
+    """`2 ranks take`, `collective has`."""
+    factor = study.factor(effect.factors[0])
+    several = words.is_plural(factor, factor.levels[effect.high[0]])
+    if study.response.is_time:
+        return "take" if several else "takes"
+    return "have" if several else "has"
 
 
 def _averaged(view: View, effect: Effect) -> str:

@@ -9,6 +9,8 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tailrace.study.analysis.contrasts import Family, ratio
 from tailrace.study.analysis.crossover import overtaking
 from tailrace.study.analysis.crossover import prior as crossover_prior
@@ -88,9 +90,22 @@ class View:
         return (effect is not None and effect.matters) or bool(self.analysis.act_together(name))
 
     def averaged(self, *names: str) -> list[str]:
-        """The factors that act together with none of these."""
+        """The factors that act together with none of these, and of which some level was run with
+        all levels of these: an average would otherwise be of fewer."""
         others = [factor.name for factor in self.study.factors if factor.name not in names]
-        return [other for other in others if not any(self.acts_with(name, other) for name in names)]
+        return [
+            other
+            for other in others
+            if not any(self.acts_with(name, other) for name in names)
+            and all(self._has_all_levels(name, other) for name in names)
+        ]
+
+    def _has_all_levels(self, name: str, other: str) -> bool:
+        """Whether some level of the other factor was run with all levels of this one."""
+        codes = self.table.codes
+        own, its = (codes[:, self.table.position(one)] for one in (name, other))
+        pairs = np.unique(np.column_stack([own, its]), axis=0)
+        return bool(np.bincount(pairs[:, 1]).max(initial=0) == len(np.unique(own)))
 
     @cached_property
     def family(self) -> Family:

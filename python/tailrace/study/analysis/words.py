@@ -58,6 +58,11 @@ def named(factor: StudyFactor, level: Any) -> str:
     return text if factor.kind in ("method", "format", "pair") else f"{spaced(factor.name)} {text}"
 
 
+def is_plural(factor: StudyFactor, level: Any) -> bool:
+    """Whether the level is several of something: `4 ranks take`, and `1 rank takes`."""
+    return factor.kind in _NOUNS and str(level) != "1"
+
+
 def spaced(name: str) -> str:
     return name.replace("_", " ")
 
@@ -146,6 +151,8 @@ def interval(estimate: Estimate) -> str:
 
 
 def number(value: float, digits: int = 2) -> str:
+    if value >= 1 and not digits:
+        return f"{value:,.0f}"
     if value >= 1e5 or 0 < value < 1e-3:
         return f"{value:.1e}"
     if 0 < value < 0.1:
@@ -166,7 +173,7 @@ def change(estimate: Estimate) -> str:
 
 
 def signed(ratio: float) -> str:
-    share = (ratio - 1) * 100
+    share = round((ratio - 1) * 100, 1) + 0.0  # not −0.0
     return f"{'−' if share < 0 else '+'}{abs(share):.1f}" if abs(share) < 1000 else f"+{share:,.0f}"
 
 
