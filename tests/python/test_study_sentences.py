@@ -70,6 +70,19 @@ def test_only_what_may_be_longer_takes_at_least() -> None:
     assert texts[15.0].startswith("tool z takes") and "at least" not in texts[15.0]
 
 
+def test_a_command_that_prints_no_number_has_not_written_wrong_data() -> None:
+    """Nobody has looked at its data."""
+    made = study(TOOLS, lambda w: 10.0)
+    runs = made.runs.copy()
+    runs.loc[:1, ["status", "elapsed_s"]] = ["wrong", np.nan]
+    for run, said in (
+        ({"command": ["model"]}, "did not write or print what they should"),
+        ({"workload": "wrf"}, "wrote wrong data"),
+    ):
+        measured = Measured({**made.plan, "study": {**made.plan["study"], "run": run}}, runs)
+        assert found_in(measured).findings[0].text.startswith(f"2 runs of 9 {said}")
+
+
 def test_numbers_in_words() -> None:
     assert words.number(64.0, 0) == "64" and words.number(1024.0, 0) == "1,024"
     assert words.signed(0.9998) == "+0.0" and words.signed(0.9989) == "−0.1"

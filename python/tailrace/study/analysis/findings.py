@@ -146,7 +146,8 @@ def _endings(study: Measured) -> Iterator[StudyFinding]:
             reason = bad["reason"].replace("", None).dropna().mode()
             yield StudyFinding(
                 FindingKind.WRONG_DATA if status is RunStatus.WRONG else FindingKind.RUNS,
-                f"{count(len(bad), 'run')} of {len(study.runs)} {text}{_in_common(study, bad)}",
+                f"{count(len(bad), 'run')} of {len(study.runs)}"
+                f" {_unlike_expected(study, bad) or text}{_in_common(study, bad)}",
                 f"most often: {reason.iloc[0]}" if len(reason) else "",
                 worth=math.inf if many else 0.0,
             )
@@ -169,6 +170,14 @@ def _endings(study: Measured) -> Iterator[StudyFinding]:
             "",
             worth=math.inf if len(nothing) > MANY_FAILED * len(study.runs) else 0.0,
         )
+
+
+def _unlike_expected(study: Measured, bad: pd.DataFrame) -> str:
+    """Of a command, whose data nobody has looked at, what is wrong where it ended well."""
+    given = study.plan["study"].get("run") or {}
+    if not given.get("command") or (bad["status"] != RunStatus.WRONG).any():
+        return ""
+    return f"did not write or print what {'it' if len(bad) == 1 else 'they'} should"
 
 
 def _thinned(study: Measured) -> list[str]:
