@@ -25,8 +25,8 @@ IS_NOT = {
     "nfs": "a kernel server, nor several client machines: outside of the cluster ranks share one"
     " client, its cache and this machine's processors; locks hold within one mount only",
     "single": "several client machines: ranks share one client and this machine's processors",
-    "striped": "Lustre or PVFS2: GlusterFS has no metadata server and no locks on extents, a"
-    " dispersed volume computes redundancy in the client, and all servers share this machine's"
+    "striped": "Lustre or PVFS2: GlusterFS has no metadata server and no locks on extents,"
+    " one client at a time writes to a file, the client computes the redundancy, and all servers share this machine's"
     " processors and disk",
     "slurm": "several machines: its nodes are names for this one, and may claim more processors"
     " than it has",
