@@ -53,6 +53,8 @@ impl Message {
         freed: false,
         over: true,
     };
+    /// Nothing is known of it.
+    const OPEN: Self = Self { over: false, ..Self::OVER };
 
     fn send(&self) -> Option<&Source> {
         self.sent.then_some(&self.source)
@@ -129,8 +131,8 @@ impl Messages {
         source: impl FnOnce() -> Source,
         waits: bool,
     ) -> MessageId {
-        let id = match self.take_first(channel, |message| !message.sent) {
-            Some(id) => {
+        let id = match self.take_first(channel, false) {
+            Some((id, _)) => {
                 let message = &mut self.slots[id as usize];
                 if waits {
                     message.link = self.places.add(message.source);
@@ -138,7 +140,7 @@ impl Messages {
                 message.source = source();
                 id
             }
-            None => self.queue(channel, source),
+            None => self.queue(channel, || Message { source: source(), ..Message::OPEN }),
         };
         let message = &mut self.slots[id as usize];
         (message.sent, message.sender_waits) = (true, waits);
@@ -152,14 +154,13 @@ impl Messages {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(crate) fn send_away(&mut self, channel: u32, source: impl FnOnce() -> Source) {
-        let id = match self.take_first(channel, |message| !message.sent) {
-            Some(id) => {
-                self.slots[id as usize].source = source();
-                id
-            }
-            None => self.queue(channel, source),
+        let Some((id, message)) = self.take_first(channel, false) else {
+            let (sent, sender_done) = (true, true);
+            let message = || Message { source: source(), sent, sender_done, ..Message::OPEN };
+            self.queue(channel, message);
+            return;
         };
-        let message = &mut self.slots[id as usize];
+        message.source = source();
         (message.sent, message.sender_done) = (true, true);
         if message.received {
             self.sent_to_nobody(id);
@@ -180,12 +181,11 @@ impl Messages {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(crate) fn post(&mut self, channel: u32, source: impl FnOnce() -> Source) -> MessageId {
-        let Some(id) = self.take_first(channel, |message| message.sent) else {
-            return self.queue(channel, source);
+        let Some((id, message)) = self.take_first(channel, true) else {
+            return self.queue(channel, || Message { source: source(), ..Message::OPEN });
         };
-        let message = &mut self.slots[id as usize];
         if message.sender_waits && !message.sender_done {
-            message.link = self.places.add(source());
+            self.slots[id as usize].link = self.places.add(source());
         }
         id
     }
@@ -311,34 +311,41 @@ impl Messages {
         (sends, receives)
     }
 
-    /// Takes the queue's first message if it `has` the side that did not come now; drops cancelled
-    /// ones before it.
+    /// Takes the queue's first message if it has the side that did not come now.
     #[inline]
-    fn take_first(&mut self, channel: u32, has: fn(&Message) -> bool) -> Option<MessageId> {
-        loop {
-            let queue = &mut self.queues[channel as usize];
-            let id = queue.first;
-            let message = self.slots.get_mut(id as usize)?; // there is none of number NONE
-            if message.cancelled {
-                queue.first = message.link;
-                message.over = true;
-                self.free.push(id);
-                continue;
-            }
-            if !has(message) {
-                return None;
-            }
-            queue.first = std::mem::replace(&mut message.link, NONE);
-            message.matched = true;
-            return Some(id);
+    fn take_first(&mut self, channel: u32, is_sent: bool) -> Option<(MessageId, &mut Message)> {
+        let first = self.queues[channel as usize].first;
+        let message = self.slots.get(first as usize)?; // there is none of number NONE
+        if message.cancelled {
+            self.drop_cancelled(channel);
+        }
+        let queue = &mut self.queues[channel as usize];
+        let id = queue.first;
+        let message = self.slots.get_mut(id as usize).filter(|message| message.sent == is_sent)?;
+        queue.first = std::mem::replace(&mut message.link, NONE);
+        message.matched = true;
+        Some((id, message))
+    }
+
+    /// The queue's first messages are over as long as they are cancelled.
+    #[cold]
+    #[inline(never)]
+    fn drop_cancelled(&mut self, channel: u32) {
+        let queue = &mut self.queues[channel as usize];
+        while let Some(message) = self.slots.get_mut(queue.first as usize)
+            && message.cancelled
+        {
+            self.free.push(queue.first);
+            queue.first = message.link;
+            message.over = true;
         }
     }
 
+    /// A message that comes first: it is made where it is kept.
     #[inline]
-    fn queue(&mut self, channel: u32, source: impl FnOnce() -> Source) -> MessageId {
+    fn queue(&mut self, channel: u32, message: impl FnOnce() -> Message) -> MessageId {
         let id = self.free.pop().unwrap_or_else(|| self.add());
-        self.slots[id as usize] =
-            Message { source: source(), channel, over: false, ..Message::OVER };
+        self.slots[id as usize] = Message { channel, ..message() };
         let queue = &mut self.queues[channel as usize];
         if queue.first == NONE {
             queue.first = id;
