@@ -276,6 +276,7 @@ pub(super) fn of_shapes(
     Ok(())
 }
 
+const NO_SHAPE: Damage = Damage { at: 0, what: "an event has no shape" };
 const FEWER_TIMES: Damage = Damage { at: 0, what: "a block has fewer times than events" };
 
 /// Unpacks the gaps and durations of events whose shapes are there; `bits` is made longer.
@@ -289,44 +290,45 @@ pub(super) fn unpack(
     let Columns { shape_of, gaps, durations, .. } = columns;
     gaps.resize(shape_of.len(), 0);
     durations.resize(shape_of.len(), 0);
-    if shape_of.iter().copied().max().is_some_and(|most| usize::from(most) >= of_shapes.len()) {
-        return Err(Damage { at: 0, what: "an event has no shape" });
-    }
+    let mut at = 0usize;
     let into = gaps.iter_mut().zip(durations);
-    let taken = match of_shapes {
+    match of_shapes {
         // Loops over reads or writes: what is the same of all need not be looked up.
         [times, others @ ..] if others.iter().all(|other| other == times) => {
-            unpack_all(bits, into.map(|into| (*times, into)))
+            let most = shape_of.iter().copied().max().unwrap_or(0);
+            of_shapes.get(usize::from(most)).ok_or(NO_SHAPE)?;
+            let times = *times;
+            for (gap, duration) in into {
+                [*gap, *duration] = times.read(bits, at).ok_or(FEWER_TIMES)?;
+                at += times.bits as usize;
+            }
         }
         _ => {
-            let of = shape_of.iter().map(|shape| of_shapes[usize::from(*shape)]);
-            unpack_all(bits, of.zip(into))
+            for (&shape, (gap, duration)) in shape_of.iter().zip(into) {
+                let times = of_shapes.get(usize::from(shape)).ok_or(NO_SHAPE)?;
+                [*gap, *duration] = times.read(bits, at).ok_or(FEWER_TIMES)?;
+                at += times.bits as usize;
+            }
         }
-    };
-    if taken?.div_ceil(8) == there {
+    }
+    if at.div_ceil(8) == there {
         Ok(())
     } else {
         Err(Damage { at: 0, what: "a block has not as many times as events" })
     }
 }
 
-/// How many bits were taken.
-#[allow(clippy::inline_always)] // what is the same of all events stays in registers
-#[inline(always)]
-fn unpack_all<'a>(
-    bits: &[u8],
-    into: impl Iterator<Item = (Unpacking, (&'a mut u32, &'a mut u32))>,
-) -> Result<usize, Damage> {
-    let mut at = 0usize;
-    for (times, (gap, duration)) in into {
-        let word = bits.get(at / 8..).and_then(|rest| rest.first_chunk::<WORD_BYTES>());
-        let word = u64::from_le_bytes(*word.ok_or(FEWER_TIMES)?) >> (at % 8);
-        let Unpacking { bases, masks, gap_bits, bits } = times;
-        *gap = bases[0] + (word as u32 & masks[0]);
-        *duration = bases[1] + ((word >> gap_bits) as u32 & masks[1]);
-        at += bits as usize;
+impl Unpacking {
+    /// Gap and duration of an event, whose bits begin there.
+    #[allow(clippy::inline_always)] // into loops over all events
+    #[inline(always)]
+    fn read(&self, bits: &[u8], at: usize) -> Option<[u32; 2]> {
+        let word = bits.get(at / 8..)?.first_chunk::<WORD_BYTES>()?;
+        let word = u64::from_le_bytes(*word) >> (at % 8);
+        let Self { bases, masks, gap_bits, .. } = *self;
+        let duration = (word >> gap_bits) as u32 & masks[1];
+        Some([bases[0] + (word as u32 & masks[0]), bases[1] + duration])
     }
-    Ok(at)
 }
 
 /// Puts the listed times in their places; [`Columns::long`] gets those that are long.
