@@ -3,6 +3,7 @@ writes or reads the same again test_verdict_why.py speaks."""
 
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
+from tailrace.verdict.requests import KINDS
 
 from .columns import SECOND, Program, read, useful, write
 from .test_verdict_why import MB, first
@@ -38,3 +39,28 @@ def test_who_begins_later_does_not_move_all_of_the_file():
     end = 2 * SECOND
     (found,) = judge(Evidence(Program(rows, end, end, SECOND).columns())).findings
     assert found.finding == "200 MB are written to 80.0 MB of out.dat"
+
+
+def read_through(module: str, on: int) -> Finding:
+    """A rank reads 100 MB of 20 MB in 800 pieces, of which `on` follow the one before."""
+    lie = {"steps": (on, 799 - on, 1), "reach": (0, 20 * MB)}
+    reads = read(SECOND, b"/run/records", 100 * MB, 800, **lie)
+    columns = Program([[useful(SECOND), reads]], *[2 * SECOND] * 2, SECOND).columns()
+    files, blank = columns["files"], {"source": ["", ""], "line": [0, 0]}
+    table = {calls: files[calls] for calls, _ in KINDS.values()}
+    table |= {f"{name}_ns": files[f"{name}_ns"] for name in KINDS}
+    table |= {name: files[name] for name in ("bytes_read", "bytes_written")}
+    table |= {"file": [0], "path": [0], "paths": [[0, 1]], "cut": [False]}
+    frames = {"function": ["st_read", "main"], "module": [module, "/home/model"]} | blank
+    columns["places"] = table | {"frames": frames}
+    (found,) = (f for f in judge(Evidence(columns)).findings if f.code == "redundant_reads")
+    assert found.finding == "100 MB are read from 20.0 MB of records"
+    return found
+
+
+def test_records_in_no_order_fill_the_buffer_of_fortran_again():
+    """gfortran's direct access: 8 kB of each 131 kB are what the program asked for."""
+    advised = "GFORTRAN_UNFORMATTED_BUFFER_SIZE"
+    assert advised in read_through("/usr/lib/libgfortran.so.5.0.0", 2).advice
+    assert advised not in read_through("/usr/lib/libgfortran.so.5.0.0", 700).advice
+    assert advised not in read_through("/usr/lib/libc.so.6", 2).advice

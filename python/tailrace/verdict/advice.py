@@ -254,6 +254,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "mpiio": "read each part once with MPI_File_read_at_all, and exchange by MPI_Bcast",
         "again": "keep in memory what is needed again",
         "back": "keep in memory what was written and is needed again",
+        "buffer of fortran": "Fortran's library reads a whole buffer for each record that does not "
+        "follow the last one: read records in their order, or make the buffer as small as one "
+        "(GFORTRAN_UNFORMATTED_BUFFER_SIZE), or keep in memory what is needed again",
         "chunks of hdf5": "choose chunks that match what is read at once, or enlarge the chunk "
         "cache: H5Pset_chunk_cache, in h5py rdcc_nbytes",
         "chunks of netcdf": "in netCDF-4 files choose chunks that match what is read at once, or "

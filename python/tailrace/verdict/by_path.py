@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tailrace.names import base_name
 from tailrace.verdict.cause import CAUSE_SHARE
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.places import Places
@@ -77,6 +78,15 @@ def _done(evidence: Evidence, function: re.Pattern[str], *, inside: bool) -> Don
 def through(places: Places, function: re.Pattern[str]) -> np.ndarray:
     """By row, whether its path leads through such a function."""
     names = enumerate(places.table["frames"]["function"])
-    frames = {row for row, name in names if function.match(str(name))}
+    return _through(places, {row for row, name in names if function.match(str(name))})
+
+
+def through_library(places: Places, begin: str) -> np.ndarray:
+    """By row, whether its path leads through a library whose file's name begins so."""
+    modules = enumerate(places.table["frames"]["module"])
+    return _through(places, {row for row, name in modules if base_name(name).startswith(begin)})
+
+
+def _through(places: Places, frames: set[int]) -> np.ndarray:
     paths = np.array([not frames.isdisjoint(path) for path in places.table["paths"]], dtype=bool)
     return np.asarray(paths[places.table["path"]])

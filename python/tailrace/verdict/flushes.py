@@ -69,11 +69,13 @@ def _of_c(evidence: Evidence) -> Flushes:
 def _of_streams(evidence: Evidence, advised: str) -> Flushes:
     """Of files on file systems alone, as the numbers that they are compared with."""
     functions, by = STREAMS[advised]
-    places, sums = Places(evidence.columns), (0, 0, 0)
-    if len(places.files):
-        rows = (places.files >= 0) & through(places, functions)
-        rows &= ~evidence.elsewhere[places.files]
-        columns = (places.table[name] for name in ("writes", "write_ns", "bytes_written"))
-        calls, time_ns, size = (int(np.asarray(column)[rows].sum()) for column in columns)
-        sums = (calls, time_ns, size)
-    return Flushes(*sums, by, advised)
+    places = Places(evidence.columns)
+    if not len(places.files):
+        return Flushes(0, 0, 0, by, advised)
+    rows = (places.files >= 0) & through(places, functions)
+    rows &= ~evidence.elsewhere[places.files]
+    if not rows.any():
+        return Flushes(0, 0, 0, by, advised)
+    columns = (places.table[name] for name in ("writes", "write_ns", "bytes_written"))
+    calls, time_ns, size = (int(np.asarray(column)[rows].sum()) for column in columns)
+    return Flushes(calls, time_ns, size, by, advised)

@@ -4,8 +4,10 @@ import numpy as np
 
 from tailrace.names import base_name
 from tailrace.units import byte_count, digits
+from tailrace.verdict.by_path import through_library
 from tailrace.verdict.cause import Cause, dominant, only_row, where_of
 from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
     KINDS,
     MANY_REQUESTS,
@@ -65,7 +67,19 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
         written = use.bytes("write") >= MOVED * use.bytes("read")
         moves = passes >= REDUNDANT and written and library == "netcdf"
         advised = f"{'moved by' if moves else 'chunks of'} {library}"
+    elif _refills_a_buffer_of_fortran(evidence, rows, use):
+        advised = "buffer of fortran"
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
+
+
+def _refills_a_buffer_of_fortran(evidence: Evidence, rows: np.ndarray, use: Use) -> bool:
+    """Records at other places than behind the last one: the library of GNU's Fortran reads a whole
+    buffer for each."""
+    places = Places(evidence.columns)
+    if 2 * use.pattern("read", "consecutive") >= use.calls("read") or not len(places.files):
+        return False
+    moved = np.where(np.isin(places.files, rows), places.table["bytes_read"], 0)
+    return 2 * int(moved[through_library(places, "libgfortran")].sum()) > int(moved.sum())
 
 
 def _stretches(evidence: Evidence, file: int) -> np.ndarray:
