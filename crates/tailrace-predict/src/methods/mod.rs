@@ -36,6 +36,7 @@ use tailrace_trace::{Trace, TraceError};
 pub use generator::Told;
 
 use crate::files::Scaled;
+use crate::renamed::renamed;
 use crate::replay;
 use crate::simulate::{Method, Network};
 use crate::steps::Steps;
@@ -138,6 +139,9 @@ impl Outputs {
         }
         let Generator { inserts, targets, told, .. } = generator;
         rewriting::rewrite(&mut steps, original, &self.begins, inserts, &dropped);
+        if !targets.more.is_empty() {
+            rewriting::synchronize_each(&mut steps, &renamed(files, original), &targets.more);
+        }
         let more = targets.more.iter().map(|(file, rank)| own(&files[*file as usize], *rank));
         let files = files.iter().cloned().chain(more).collect();
         replay::is_possible(&steps).then_some(Rebuilt { steps, files, told })

@@ -114,6 +114,30 @@ fn behind(inserts: &mut Inserts, family: u32, call: &FileCall, step: Step) {
     }
 }
 
+/// Who brings a file to the disk under the name that it has when it is whole brings those to the
+/// disk that other ranks write in its place. `renamed`: by file of the trace, the one that it was;
+/// `more`: the file that each is in place of.
+pub(super) fn synchronize_each(steps: &mut Steps, renamed: &[Option<u32>], more: &[(u32, u32)]) {
+    for rank in &mut steps.ranks {
+        let mut all = Vec::with_capacity(rank.steps.len());
+        for step in rank.steps.drain(..) {
+            all.push(step);
+            let Step::File { call } = step else { continue };
+            let call = rank.calls[call as usize];
+            let Some(Some(of)) = renamed.get(call.file as usize) else { continue };
+            if call.access != Access::Synchronize {
+                continue;
+            }
+            for (file, _) in (renamed.len() as u32..).zip(more).filter(|(_, (file, _))| file == of)
+            {
+                rank.calls.push(FileCall { begin: 0, end: 0, file, ..call });
+                all.push(Step::File { call: rank.calls.len() as u32 - 1 });
+            }
+        }
+        rank.steps = all;
+    }
+}
+
 /// Between the begin and the end of an insert a rank only computes, tells others where it is, and
 /// makes the file calls that stay; what is inserted follows. `begins`: by rank and step of the
 /// `original`.
@@ -195,4 +219,33 @@ fn part([useful, io, mpi]: [i64; 3], taken: i64, is_replaced: bool) -> [i64; 3] 
     let in_calls = i128::from(taken - useful);
     let io = (i128::from(io) * in_calls / i128::from(calls.max(1))) as i64;
     [useful, io, taken - useful - io]
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_replay::program::Naming;
+
+    use super::*;
+
+    #[test]
+    fn who_brings_a_renamed_file_to_the_disk_brings_those_of_all_ranks() {
+        // File 1 is what file 0 became; ranks 1 and 2 write files 3 and 4 in place of 0, and rank 1
+        // file 5 in place of 2. Closing file 1 and synchronising file 2 brings none of them along.
+        let call = |access, file| {
+            let naming = Naming::Stays;
+            FileCall { begin: 7, end: 9, access, naming, file, bytes: 0, offset: None }
+        };
+        let kinds = [(Access::Synchronize, 1), (Access::Close, 1), (Access::Synchronize, 2)];
+        let calls = kinds.map(|(access, file)| call(access, file)).to_vec();
+        let own = (0..3).map(|call| Step::File { call }).collect();
+        let ranks = vec![RankSteps { calls, steps: own, ..RankSteps::default() }];
+        let mut steps = Steps { ranks, ..Steps::default() };
+        synchronize_each(&mut steps, &[None, Some(0), None], &[(0, 1), (0, 2), (2, 1)]);
+        let made = steps.calls_made();
+        let found: Vec<_> = made[0].iter().map(|call| (call.access, call.file, call.end)).collect();
+        let (synchronize, close) = (Access::Synchronize, Access::Close);
+        let added = [(synchronize, 3, 0), (synchronize, 4, 0)];
+        let rest = [(close, 1, 9), (synchronize, 2, 9)];
+        assert_eq!(found, [[(synchronize, 1, 9)].as_slice(), &added, &rest].concat());
+    }
 }
