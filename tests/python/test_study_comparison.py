@@ -84,6 +84,12 @@ def test_a_study_that_loses_its_slow_runs_has_not_become_faster() -> None:
     assert compare(lost, slow_ones_fail("12 combinations", 5, 0.25, seed=5)[1]).overall.blocks
 
 
+def test_three_runs_of_thirty_that_fail_in_one_study_are_enough() -> None:
+    """Without them the average falls for certain in one study of ten."""
+    found = compare(*slow_ones_fail("6 combinations", 5, 0.1, seed=1))
+    assert found.overall.blocks == 0
+
+
 def test_what_only_one_study_has_is_counted() -> None:
     levels = {"tool": ["x", "y"], "size": ["s", "l"]}
     whole, part = (study(levels, lambda w: 10.0, seed=seed) for seed in (1, 2))

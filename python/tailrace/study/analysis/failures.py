@@ -14,6 +14,8 @@ GATHERED = 0.3
 # In a study of so few runs each is missed, whatever chance says: where this share more is lost at a
 # level than elsewhere, what is left may well be the quick ones.
 FEW_RUNS, EXCESS = 20, 0.1
+# Of two studies either may lose more.
+EITHER = 2
 # A single failure says little of a combination by itself.
 RUNS_AT_LEAST = 2
 
@@ -98,19 +100,21 @@ class Unlike:
 
 def unlike(codes: np.ndarray, counts: np.ndarray) -> Unlike:
     """`codes`: combinations × factors; `counts`: combinations × studies × (lost, all). Asked of all
-    combinations and of each level, by Bonferroni's correction over these; in studies of few runs a
+    combinations, and of each level by Bonferroni's correction over these; in studies of few runs a
     share of them is enough."""
     every = np.ones(len(codes), dtype=bool)
     levels = [column == code for column in codes.T for code in np.unique(column)]
     places = [every, *(place for place in levels if not place.all())]
     sides = np.zeros((len(codes), 2), dtype=bool)
     for place in places:
+        # all together first; the levels are looked at where that says nothing
+        looked = EITHER if place is every else len(places) - 1
         (lost, other), (tried, others) = counts[place].sum(axis=0).T
         for study, (bad, of, less, rest) in enumerate(
             ((lost, tried, other, others), (other, others, lost, tried))
         ):
             p = float(_chance(bad, of, bad + less, of + rest))
             few = min(counts[:, :, 1].sum(axis=0)) <= FEW_RUNS and bad / of - less / rest >= EXCESS
-            if bad and (p * len(places) <= GATHERED or few):
+            if bad and (p * looked <= GATHERED or few):
                 sides[place, study] = True
     return Unlike(sides, counts.sum(axis=0))
