@@ -26,8 +26,8 @@ IS_NOT = {
     " client, its cache and this machine's processors; locks hold within one mount only",
     "single": "several client machines: ranks share one client and this machine's processors",
     "striped": "Lustre or PVFS2: GlusterFS has no metadata server and no locks on extents,"
-    " one client at a time writes to a file, the client computes the redundancy, and all servers share this machine's"
-    " processors and disk",
+    " one client at a time writes to a file, the client computes the redundancy, and all servers"
+    " share this machine's processors and disk",
     "slurm": "several machines: its nodes are names for this one, and may claim more processors"
     " than it has",
     "cluster": "several machines: nodes share this one's processors, memory and kernel",
