@@ -106,9 +106,12 @@ def unlike(codes: np.ndarray, counts: np.ndarray) -> Unlike:
     levels = [column == code for column in codes.T for code in np.unique(column)]
     places = [every, *(place for place in levels if not place.all())]
     sides = np.zeros((len(codes), 2), dtype=bool)
-    for place in places:
-        # all together first; the levels are looked at where that says nothing
+    for place in [*places[1:], every]:
+        # at last all that no level has explained
         looked = EITHER if place is every else len(places) - 1
+        place = place & ~sides.any(axis=1) if place is every else place
+        if not place.any():
+            continue
         (lost, other), (tried, others) = counts[place].sum(axis=0).T
         for study, (bad, of, less, rest) in enumerate(
             ((lost, tried, other, others), (other, others, lost, tried))
