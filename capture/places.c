@@ -386,20 +386,20 @@ static void keep_near(struct place_entry *entry, const struct place_slot *slot)
     }
 }
 
-/* Of a script that is told by its frames the interpreter's need not be compared: the way `ends`. */
-static void keep(struct places *places, const struct place_entry *kept, bool ends)
+/* The latest entry. Of a script that is told by its frames the interpreter's need not be compared:
+ * the way `ends`. */
+static void keep(struct places *places, bool ends)
 {
-    uint16_t number = (uint16_t)++places->entries_used;
+    uint16_t number = (uint16_t)places->entries_used;
     struct place_entry *entry = &places->entries[number];
-    *entry = *kept;
     entry->first = places->slots_used;
-    places->slots_used += kept->count;
+    places->slots_used += entry->count;
     keep_near(entry, &places->slots[entry->first]);
     learn_steps(places, entry, ends);
-    uint16_t *way = &places->ways[way_of(places, kept->frame, kept->function, kept->script)];
+    uint16_t *way = &places->ways[way_of(places, entry->frame, entry->function, entry->script)];
     entry->next = *way;
     *way = number;
-    comes_first(places->heads[place_head(kept->frame, kept->function)], number);
+    comes_first(places->heads[place_head(entry->frame, entry->function)], number);
 }
 
 /* Changes places with the head's first. */
@@ -455,12 +455,13 @@ static uint32_t unwind(struct stream *stream, struct places *places, uintptr_t f
     uint32_t place = walked.frames ? number_of(stream, places, walked.frames, walked.cut) : 0;
     bool ends = script && walked.lines && walked.slots_above < walked.slots;
     unsigned checked = ends ? walked.slots_above : walked.slots;
-    struct place_entry kept = {.frame = frame,
-                               .script = script,
-                               .place = place,
-                               .function = (uint16_t)function,
-                               .count = (uint8_t)checked};
-    keep(places, &kept, ends);
+    /* where it stays: stacks are small */
+    places->entries[++places->entries_used] = (struct place_entry){.frame = frame,
+                                                                   .script = script,
+                                                                   .place = place,
+                                                                   .function = (uint16_t)function,
+                                                                   .count = (uint8_t)checked};
+    keep(places, ends);
     return place;
 }
 
