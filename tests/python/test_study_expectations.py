@@ -144,3 +144,30 @@ def test_a_share_is_as_uncertain_as_its_blocks_are() -> None:
     assert answer.estimate.high / answer.estimate.low > 1.003
     for happens in SHARES.values():
         assert sum(map(happens, range(40))) <= 6
+
+
+def test_what_matters_more_is_counted_over_places():
+    """The target costs 3 times with collective output and nothing with serial; on two of three
+    meshes not even that. The condition is no part of a place, which the mesh is."""
+    more = {"factor": "target", "with": {"method": "collective"}, "than": {"method": "serial"}}
+    levels = {
+        "mesh": ["x", "y", "z"], "method": ["serial", "collective"], "target": ["local", "remote"],
+    }  # fmt: skip
+
+    def time_s(where):
+        remote = where["target"] == "remote" and where["method"] == "collective"
+        return 3.0 if remote and where["mesh"] == "x" else 1.0
+
+    found = answer_of(levels, time_s, {"matters_more": more, "everywhere": True}, scatter=0.1)
+    assert found.answer == "undecided", found.evidence
+    assert found.evidence.startswith("undecided in 2 of 3 places; mesh y: "), found.evidence
+
+
+def test_a_place_that_a_statement_turns_at_must_have_been_run():
+    """Of the places that are listed some will do; not of where the time is to fall until."""
+    until = {"factor": "ranks", "level": 8}
+    given = {"where": {"ranks": [1, 2, 4, 8]}, "falls_until": until}
+    found = answer_of(TWO_PLACES, falls_in_one_place, given)
+    assert (found.answer, found.evidence) == ("skipped", "it was run without ranks 8")
+    listed = {"where": {"ranks": [1, 2, 4, 8]}, "falls_until": until | {"level": 4}}
+    assert answer_of(TWO_PLACES, falls_in_one_place, listed).answer != "skipped"

@@ -216,13 +216,16 @@ class _Statement:
         against = [
             comparing.matters_more(self.study, self.response, more, pair, careful) for pair in pairs
         ]
-        for one, pair in zip(against, pairs, strict=True):
-            if one.answer is Judgement.NOT_HELD:
-                return self._in_place(Judgement.NOT_HELD, one, pair[0], 1, len(pairs))
-        for one, pair in zip(found, pairs, strict=True):
-            if one.answer is not Judgement.HELD:
-                return self._in_place(Judgement.UNDECIDED, one, pair[0], 1, len(pairs))
-        return self._in_place(Judgement.HELD, found[0], pairs[0][0], len(pairs), len(pairs))
+        refuted = [at for at, one in enumerate(against) if one.answer is Judgement.NOT_HELD]
+        doubtful = [at for at, one in enumerate(found) if one.answer is not Judgement.HELD]
+        answer, answers, chosen = Judgement.HELD, found, list(range(len(pairs)))
+        if refuted:
+            answer, answers, chosen = Judgement.NOT_HELD, against, refuted
+        elif doubtful:
+            answer, chosen = Judgement.UNDECIDED, doubtful
+        where = dict(_elsewhere(pairs[chosen[0]][0], {*more.with_, *more.than}))
+        place = Curve(where, (), np.empty(0))
+        return self._in_place(answer, answers[chosen[0]], place, len(chosen), len(pairs))
 
     def _places_of(self, more: MattersMore) -> list[tuple[Curve, Curve]]:
         """The curves of the factor with and without, of the same places otherwise."""
@@ -277,10 +280,10 @@ def _absent(study: Measured, expect: Expect) -> Iterator[str]:
     """What it names and the study was not run with."""
     levels = {factor.name: factor.levels for factor in study.factors}
     for name, named in expect.named.items():
-        missing = [level for level in named if level not in levels.get(name, ())]
-        if missing and isinstance(expect.where.get(name), list) and len(missing) < len(named):
-            continue
-        yield from (f"{words.spaced(name)} {level}" for level in dict.fromkeys(missing))
+        known, listed = levels.get(name, ()), expect.where.get(name)
+        some = isinstance(listed, list) and any(level in known for level in listed)
+        asked = dict.fromkeys(expect.needed.get(name, ()) if some else named)
+        yield from (f"{words.spaced(name)} {level}" for level in asked if level not in known)
 
 
 def _compared_levels(expect: Expect) -> dict[str, list[Any]]:

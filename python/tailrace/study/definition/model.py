@@ -259,9 +259,17 @@ class Expect(DefinitionTable):
     @property
     def named(self) -> dict[str, list[Level]]:
         """All levels that it speaks of, by factor."""
+        found = self.needed
+        for name, wanted in self.where.items():
+            if isinstance(wanted, list):
+                found[name] = [*wanted, *found.get(name, [])]
+        return found
+
+    @property
+    def needed(self) -> dict[str, list[Level]]:
+        """Those without which it says nothing: all but lists of places, of which some will do."""
         found = {
-            name: list(wanted) if isinstance(wanted, list) else [wanted]
-            for name, wanted in self.where.items()
+            name: [wanted] for name, wanted in self.where.items() if not isinstance(wanted, list)
         }
         for table in self.given.values():
             if (name := getattr(table, "factor", None)) is not None:
