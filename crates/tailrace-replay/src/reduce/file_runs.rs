@@ -37,9 +37,10 @@ impl Rank<'_> {
         // What takes no time at the bin's end belongs to the next.
         let horizon = (horizon - begin_ns).min(until - 1);
         let (before, first) = (thread.at, load.reached - begin_ns);
-        let mut run = Run { rank, keys, bar, step, horizon, until, at: first, io: 0 };
-        let rows = Rows::of(&load.columns, load.row);
-        let calls = run.take(shape, rows, &mut self.edges.keys, &mut self.longest);
+        let (edges, longest) = (&mut self.edges.keys, &mut self.longest);
+        let (at, io) = (first, 0);
+        let mut run = Run { rank, keys, bar, shape, step, edges, longest, horizon, until, at, io };
+        let calls = run.take(Rows::of(&load.columns, load.row));
         let Run { at, io, .. } = run;
         if calls == 0 {
             return;
@@ -90,7 +91,11 @@ struct Run<'a> {
     rank: u32,
     keys: Keys,
     bar: Bar,
+    shape: u16,
     step: &'a Step,
+    /// Where its begins and ends go, and those of its calls that may be among the longest.
+    edges: &'a mut Vec<u64>,
+    longest: &'a mut Vec<Span>,
     /// Its calls begin until then, and end until then.
     horizon: i64,
     until: i64,
@@ -101,30 +106,18 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Takes the rows that belong to the run; how many.
-    fn take(
-        &mut self,
-        shape: u16,
-        rows: Rows<'_>,
-        edges: &mut Vec<u64>,
-        longest: &mut Vec<Span>,
-    ) -> usize {
+    fn take(&mut self, rows: Rows<'_>) -> usize {
         let mut rest = rows;
-        while self.take_many(shape, rest, edges, longest) {
+        while self.take_many(rest) {
             rest = rest.pass(MANY);
         }
         let before = rows.shapes.len() - rest.shapes.len();
-        before + self.take_single(shape, rest, edges, longest)
+        before + self.take_single(rest)
     }
 
     /// … the next [`MANY`] if they all do: that is seen when they are through.
     #[inline]
-    fn take_many(
-        &mut self,
-        shape: u16,
-        rows: Rows<'_>,
-        edges: &mut Vec<u64>,
-        longest: &mut Vec<Span>,
-    ) -> bool {
+    fn take_many(&mut self, rows: Rows<'_>) -> bool {
         let Rows { shapes, gaps, durations } = rows;
         let (Some(shapes), Some(gaps), Some(durations)) = (
             shapes.first_chunk::<MANY>(),
@@ -141,51 +134,45 @@ impl Run<'_> {
             *both = self.keys.call(self.rank, (begin, at));
             (io, most) = (io + i64::from(duration), most.max(duration));
         }
-        let alike = *shapes == [shape; MANY];
+        let alike = *shapes == [self.shape; MANY];
         let none_is_long = at - self.at < i64::from(LONG);
         if !alike || !none_is_long || at > self.horizon || at > self.until {
             return false;
         }
         if i64::from(most) >= self.bar.length {
-            self.offer(rows, longest);
+            self.offer(rows);
         }
-        edges.extend_from_slice(found.as_flattened());
+        self.edges.extend_from_slice(found.as_flattened());
         (self.at, self.io) = (at, self.io + io);
         true
     }
 
     /// Some of the next [`MANY`] may be among the longest.
     #[cold]
-    fn offer(&self, rows: Rows<'_>, longest: &mut Vec<Span>) {
+    fn offer(&mut self, rows: Rows<'_>) {
         let mut at = self.at;
         for (gap, duration) in rows.gaps.iter().zip(rows.durations).take(MANY) {
             let begin = at + i64::from(*gap);
             at = begin + i64::from(*duration);
-            offer(longest, self.bar, self.rank, self.step, (begin, at));
+            offer(self.longest, self.bar, self.rank, self.step, (begin, at));
         }
     }
 
     /// … those that come first, one by one.
-    fn take_single(
-        &mut self,
-        shape: u16,
-        rows: Rows<'_>,
-        edges: &mut Vec<u64>,
-        longest: &mut Vec<Span>,
-    ) -> usize {
+    fn take_single(&mut self, rows: Rows<'_>) -> usize {
         let mut taken = 0;
         let times = rows.gaps.iter().zip(rows.durations);
         for (&of, (&gap, &duration)) in rows.shapes.iter().zip(times) {
             let begin = self.at + i64::from(gap);
             let end = begin + i64::from(duration);
             let is_long = gap == LONG || duration == LONG;
-            if of != shape || is_long || begin > self.horizon || end > self.until {
+            if of != self.shape || is_long || begin > self.horizon || end > self.until {
                 break;
             }
             if i64::from(duration) >= self.bar.length {
-                offer(longest, self.bar, self.rank, self.step, (begin, end));
+                offer(self.longest, self.bar, self.rank, self.step, (begin, end));
             }
-            edges.extend_from_slice(&self.keys.call(self.rank, (begin, end)));
+            self.edges.extend_from_slice(&self.keys.call(self.rank, (begin, end)));
             (self.at, self.io, taken) = (end, self.io + i64::from(duration), taken + 1);
         }
         taken
