@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 from tailrace.study.analysis import cells
-from tailrace.study.analysis.intervals import LEVEL, Estimate, exponential
+from tailrace.study.analysis.intervals import LEVEL, Estimate, exponential, of_means, satterthwaite
 
 # So many times as long as later a first run may take where nothing tells how long it does.
 AT_MOST = 10
@@ -189,12 +189,10 @@ def alone_part(before: np.ndarray, after: np.ndarray) -> bool:
     if min(map(len, sides)) < 2:
         return False
     apart = abs(float(sides[1].mean() - sides[0].mean()))
-    first, second = (float(np.var(side, ddof=1)) / len(side) for side in sides)
-    if apart < NOTHING or math.sqrt(first + second) < NOTHING:
+    error, freedom = of_means(*sides)
+    if apart < NOTHING or error < NOTHING:
         return apart >= NOTHING
-    wobble = first**2 / (len(sides[0]) - 1) + second**2 / (len(sides[1]) - 1)
-    quantile = float(stats.t.ppf(0.5 + LEVEL / 2, (first + second) ** 2 / wobble))
-    return apart > quantile * math.sqrt(first + second)
+    return apart > float(stats.t.ppf(0.5 + LEVEL / 2, freedom)) * error
 
 
 def allowed_for(found: Estimate, share: float, known: FirstRuns) -> Estimate:
@@ -212,12 +210,11 @@ def allowed_for(found: Estimate, share: float, known: FirstRuns) -> Estimate:
 
 def with_error(found: Estimate, share: float, known: FirstRuns) -> Estimate:
     """A ratio of runs from which what first runs take longer was taken out, with the error that
-    this has: its degrees of freedom by Satterthwaite."""
+    this has."""
     own, more = _error(found), abs(share) * known.error
     if not found.known or more < NOTHING or own < NOTHING:
         return found
-    wobble = own**4 / found.freedom + more**4 / known.freedom
-    freedom = (own**2 + more**2) ** 2 / wobble
+    freedom = satterthwaite((own**2, more**2), (found.freedom, known.freedom))
     return _about(found, math.log(found.value), math.hypot(own, more), freedom)
 
 

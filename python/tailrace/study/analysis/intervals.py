@@ -168,6 +168,22 @@ def from_error(
     )
 
 
+def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> float:
+    """The degrees of freedom of the sum of independent variances. Source: F. E. Satterthwaite, "An
+    approximate distribution of estimates of variance components", Biometrics Bulletin 2 (1946)."""
+    wobble = sum(v**2 / freedom for v, freedom in zip(variances, freedoms, strict=True))
+    return float(sum(variances) ** 2 / wobble) if wobble > 0 else float(sum(freedoms))
+
+
+def of_means(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """The standard error of the difference of two means that scatter each in its own way, and its
+    degrees of freedom (Welch). SciPy's test prints a warning where values are nearly alike."""
+    sides = first, second
+    variances = [float(np.var(side, ddof=1)) / len(side) for side in sides]
+    freedom = satterthwaite(variances, [len(side) - 1 for side in sides])
+    return math.sqrt(sum(variances)), freedom
+
+
 def exponential(value: float) -> float:
     """e to that power, which a large interval's end must not overflow."""
     return math.exp(min(max(value, -700.0), 700.0))

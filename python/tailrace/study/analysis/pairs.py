@@ -10,7 +10,7 @@ import numpy as np
 from tailrace.study.analysis import first_runs
 from tailrace.study.analysis.by_chance import BLOCKS_AT_LEAST
 from tailrace.study.analysis.first_runs import FirstRuns, Firsts
-from tailrace.study.analysis.intervals import UNBOUNDED, Estimate, from_error
+from tailrace.study.analysis.intervals import UNBOUNDED, Estimate, from_error, of_means
 from tailrace.study.analysis.layout import Layout
 
 # Logarithms that differ by no more are the same number, but for how it was averaged.
@@ -120,21 +120,11 @@ def welch(first: np.ndarray, second: np.ndarray) -> Estimate:
     difference = float(second.mean() - first.mean())
     if blocks < 2 or max(np.ptp(first), np.ptp(second)) < ALIKE:
         return Estimate(math.exp(difference), math.nan, math.nan, math.nan, blocks, 0.0)
-    tests = [_unlike(first, second)]
+    tests = [of_means(first, second)]
     if blocks < BLOCKS_AT_LEAST:
         tests.append(_alike(first, second))
     found = [from_error(difference, error, freedom, blocks) for error, freedom in tests]
     return max(found, key=lambda one: one.p)
-
-
-def _unlike(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """The standard error of the difference of the means, and its degrees of freedom (Welch and
-    Satterthwaite). SciPy's test prints a warning where runs are nearly alike."""
-    parts = [float(np.var(side, ddof=1)) / len(side) for side in (first, second)]
-    wobble = sum(
-        part**2 / (len(side) - 1) for part, side in zip(parts, (first, second), strict=True)
-    )
-    return math.sqrt(sum(parts)), sum(parts) ** 2 / wobble
 
 
 def _alike(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
