@@ -352,6 +352,8 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv)
     preload_prepare();
     if (getenv("TAILRACE_RAW") && starts_ranks(executable))
         name_launch();
+    if (libdl_find())
+        ending_prepare();
     if (glibc_is_there() && libdl_find() && wants_recording(executable)) {
         process.may_record = true;
         modules_started_with();

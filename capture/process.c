@@ -11,6 +11,8 @@
 
 #include "system.h"
 
+enum { LOCK_TRIES = 1000 };
+
 struct process process = {.lock = ATOMIC_FLAG_INIT, .next_file = 2};
 int tailrace_recording, tailrace_calls_forbidden;
 
@@ -23,6 +25,19 @@ void process_lock(void)
 void process_unlock(void)
 {
     atomic_flag_clear_explicit(&process.lock, memory_order_release);
+}
+
+/* The thread that holds it may be the one that asks, below a signal handler. */
+bool process_lock_comes_back(void)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (!atomic_flag_test_and_set_explicit(&process.lock, memory_order_acquire)) {
+            process_unlock();
+            return true;
+        }
+        sched_yield();
+    }
+    return false;
 }
 
 void tailrace_register_functions(unsigned first, unsigned count, const char *const *names,

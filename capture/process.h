@@ -60,6 +60,7 @@ extern struct process process;
 
 void process_lock(void);
 void process_unlock(void);
+bool process_lock_comes_back(void);
 
 /* The name and layer of a function; "function N" where nobody registered it. */
 const char *process_function_name(unsigned function, uint8_t *layer);

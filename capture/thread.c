@@ -155,7 +155,7 @@ static struct stream *in_forked_child(void)
 
 /* --- A stream that is not ready --- */
 
-static bool on_signal_stack(void)
+bool thread_is_on_signal_stack(void)
 {
     stack_t stack;
     return !system_call(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) &&
@@ -168,7 +168,7 @@ static bool on_signal_stack(void)
 static struct stream *interrupted(struct stream *stream)
 {
     char here;
-    if ((uintptr_t)&here <= stream->busy_frame || on_signal_stack()) {
+    if ((uintptr_t)&here <= stream->busy_frame || thread_is_on_signal_stack()) {
         stream->header->lost++;
         return NULL;
     }

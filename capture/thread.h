@@ -2,14 +2,22 @@
 #ifndef TAILRACE_THREAD_H
 #define TAILRACE_THREAD_H
 
+#include <stdbool.h>
+
 /* Once, in a process that may record. */
 void thread_prepare(void);
 
 /* At the orderly end of the process. */
 void thread_process_ends(void);
 
+/* ending.c: once, in any process. */
+void ending_prepare(void);
+
 /* descriptors.c: in a forked child the numbers of files are another process's. */
 void descriptors_forget(void);
+
+/* Which may be small. */
+bool thread_is_on_signal_stack(void);
 
 /* The program starts another process. */
 void thread_started_process(void);

@@ -29,7 +29,7 @@ def writes(stream: rawstream.Stream) -> list[rawstream.Call]:
 
 @pytest.mark.parametrize(
     ("how", "status", "closed"),
-    [("exit", 7, 1), ("_exit", 7, 0), ("quick_exit", 7, 0), ("abort", -signal.SIGABRT, 0),
+    [("exit", 7, 1), ("_exit", 7, 1), ("quick_exit", 7, 1), ("abort", -signal.SIGABRT, 0),
      ("kill", -signal.SIGKILL, 0), ("crash", -signal.SIGSEGV, 0)],
 )  # fmt: skip
 def test_every_call_is_there_however_the_program_ends(life, capture, how, status, closed):
@@ -39,6 +39,22 @@ def test_every_call_is_there_however_the_program_ends(life, capture, how, status
     assert done.stream.header["closed"] == closed
     assert done.stream.ended == bool(closed)
     assert done.stream.header["lost"] == 0
+
+
+def test_a_run_lasts_until_its_end_at_once(program, capture):
+    stream = capture(program("at_once"), "sleeps").stream
+    known_ns = [monotonic for _, monotonic, *_ in stream.clocks]
+    assert max(known_ns) - min(known_ns) >= 190_000_000
+
+
+def test_the_end_of_a_child_that_shares_the_memory_is_not_the_programs(program, capture):
+    done = capture(program("at_once"), "vfork")
+    assert (done.returncode, done.stream.header["closed"]) == (-signal.SIGKILL, 0)
+
+
+def test_handlers_end_the_program_wherever_they_interrupt_the_recorder(program, capture):
+    done = capture(program("at_once"), "handler", TAILRACE_PROCESSES="all", read=False)
+    assert done.stdout == "100 of 100\n"
 
 
 def test_calls_of_late_destructors_follow(life, capture):

@@ -408,9 +408,8 @@ def test_what_a_killed_rank_did_last_may_be_computation():
         assert uneven.gain.endswith("nothing is known of them") == bool(unknown)
         assert ("network" in found) == (not unknown)
         assert ("stopped_early" in found) == bool(unknown)
-    assert (
-        "But rank 2 was killed, or ended by abort or _exit, and what rank 2 did in the last 80"
-        in (verdict.headline)
+    assert "But rank 2 was killed, or ended by abort, and what rank 2 did in the last 80" in (
+        verdict.headline
     )
 
 

@@ -405,7 +405,7 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
 
 
 def test_a_main_thread_that_nobody_knows_to_have_slept_is_not_said_to_be_fine():
-    """Debian's sh ends by _exit, so that the kernel's counts of its end are not recorded."""
+    """Of a program that was killed, the kernel's counts of its end are not recorded."""
     left = {"meta": {"tailrace": "0.1.0"}, "waited_ns": [(0, 0, 0)]}
     unknown = FINE.replace("nothing else does either", "whether anything else does cannot be told")
     assert _judged(_quiet(ranks=1, **left)).headline == unknown

@@ -59,7 +59,7 @@ def stopped_early(evidence: Evidence) -> Finding | None:
         # a launcher ends the others for it
         left = [] if evidence.lost_share else _ended(evidence, "left")
         parts = [f"{_named(evidence, left)} ended without MPI_Finalize"] if left else []
-        parts.append(f"{_named(evidence, killed)} {were} killed, or ended by abort or _exit")
+        parts.append(f"{_named(evidence, killed)} {were} killed, or ended by abort")
     if not parts:
         return None
     facts = "the report is about what came before"

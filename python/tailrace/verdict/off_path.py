@@ -76,8 +76,8 @@ def usage_of(evidence: Evidence) -> Usage | None:
 
 
 def sleep_is_unknown(evidence: Evidence) -> bool:
-    """Whether nothing was recorded of how long the main thread ran, because the program ended by
-    _exit, as Debian's sh does, or was killed. Traces of other tools never tell."""
+    """Whether nothing was recorded of how long the main thread ran, because the program was killed
+    or ended by a system call of its own. Traces of other tools never tell."""
     meta = evidence.columns["meta"]
     return bool(meta.get("tailrace")) and "usage" not in meta
 

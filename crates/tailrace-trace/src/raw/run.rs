@@ -348,8 +348,8 @@ impl Run {
         stream.survey.header.closed || !self.ends_its_rank(stream)
     }
 
-    /// Not of a program that went on as another, nor of a helper: forked children end by _exit, as
-    /// shells do.
+    /// Not of a program that went on as another, nor of a helper: a forked child may
+    /// end as it likes.
     fn ends_its_rank(&self, stream: &Stream) -> bool {
         let image = &self.images[stream.image];
         !image.helper && !image.replaced && !SHELLS.contains(&program(image))
@@ -370,7 +370,7 @@ impl Run {
             complaints.push(format!("{who} was in {function} when it ended"));
         } else if !header.closed {
             complaints.push(format!(
-                "{who} ended without closing its stream: it was killed, or ended by abort or _exit"
+                "{who} ended without closing its stream: it was killed, or ended by abort"
             ));
         }
         if header.full_at > 0 {
