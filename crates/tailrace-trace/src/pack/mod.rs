@@ -117,7 +117,7 @@ fn pack_run(
     threads: usize,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Summary, TraceError> {
-    let mut writer = Writer::create(output, run.streams.len())?;
+    let mut writer = Writer::create(output, run.tables.locations.len())?;
     let observed = write_blocks(run, &mut writer, threads.max(1), progress)?;
     for (location, observed) in run.tables.locations.iter_mut().zip(&observed) {
         location.events = observed.events;
@@ -157,7 +157,7 @@ fn summary(run: &Run, output: &Path, bytes_packed: u64) -> Summary {
         path: output.into(),
         meta: run.tables.meta.clone(),
         ranks: run.tables.ranks,
-        locations: run.streams.len(),
+        locations: run.tables.locations.len(),
         events: capture.events,
         lost: capture.lost,
         complete: capture.complete,
@@ -201,12 +201,14 @@ fn write_blocks(
             events_done += events;
             progress((events_done as f64 / run.tables.capture.events.max(1) as f64).min(1.0));
         };
+        let mut observed = vec![Observed::default(); run.tables.locations.len()];
         // Receivers that are dropped on an error make the workers stop.
-        receivers
-            .into_iter()
-            .enumerate()
-            .map(|(at, parcels)| drain(at, &parcels, writer, &mut told))
-            .collect()
+        for (stream, parcels) in run.streams.iter().zip(receivers) {
+            let location = stream.location as usize;
+            let of_stream = drain(location, &parcels, writer, &mut told)?;
+            observed[location].go_on(of_stream);
+        }
+        Ok(observed)
     })
 }
 

@@ -11,7 +11,7 @@ use crate::raw::decode::Decoded;
 use crate::tables::{Ended, FileEntry, Function, Location, Window};
 use crate::wire::{class, control, file};
 
-/// What one stream told.
+/// What the streams of one location told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Observed {
     pub events: u64,
@@ -135,6 +135,19 @@ pub(super) fn mark_opaque(files: &mut [FileEntry], observed: &[Observed]) {
 }
 
 impl Observed {
+    /// The process went on as another program.
+    pub(super) fn go_on(&mut self, later: Self) {
+        self.events += later.events;
+        self.not_understood += later.not_understood;
+        self.initialized_ns = self.initialized_ns.or(later.initialized_ns);
+        self.finalize_ns = later.finalize_ns.or(self.finalize_ns);
+        self.aborted = later.aborted;
+        self.switched_on_ns = self.switched_on_ns.or(later.switched_on_ns);
+        self.switched_off_ns = later.switched_off_ns.or(self.switched_off_ns);
+        self.moved.extend(later.moved);
+        self.seen.extend(later.seen);
+    }
+
     /// How the main thread of a rank ended; `by_itself`: it closed its stream.
     pub(super) fn ended(&self, by_itself: bool) -> Ended {
         match (self.aborted, self.finalize_ns.is_some(), by_itself) {

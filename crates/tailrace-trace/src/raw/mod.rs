@@ -12,6 +12,7 @@ mod directory;
 mod domains;
 mod halves;
 pub(crate) mod header;
+mod lasting;
 pub(crate) mod merge;
 pub(crate) mod node_file;
 mod paths;

@@ -7,14 +7,14 @@ use std::path::Path;
 use hashbrown::HashMap;
 
 use crate::error::{TraceError, escape_controls};
-use crate::tables::{Ended, Location, Tables, Unfinished, Wait};
-use crate::waits;
+use crate::tables::{Ended, Location, Tables, Unfinished};
 
 use super::clock::ClockMap;
 use super::directory::{awaited_nodes, ended_by, name_of, read_all};
 use super::domains::Domains;
 use super::halves;
-use super::header::{ClockKind, Header};
+use super::header::ClockKind;
+use super::lasting::{capture_ns, in_flight, joined, last_known_ticks, placed};
 use super::merge::{Merge, Numbers};
 use super::places::MergePlaces;
 use super::ranks::{self, Image};
@@ -60,12 +60,14 @@ pub(crate) struct Stream {
     pub places: Vec<u32>,
     image: usize,
     domain: usize,
+    /// The location has an earlier stream, of what the process was before its `exec`.
+    continues: bool,
 }
 
 pub(crate) struct Run {
     /// All but what the events themselves tell: windows, opaque files, counts of events.
     pub tables: Tables,
-    /// In order of locations.
+    /// In order of locations; of one location in order of time.
     pub streams: Vec<Stream>,
     images: Vec<Image>,
     numbers: Vec<Numbers>,
@@ -163,27 +165,55 @@ impl Run {
                 self.add(survey, image, domain_of[index], rank, &mut merge);
             }
         }
+        self.streams.sort_by_key(|stream| stream.location);
         self.choose_main();
         notes.extend(self.left_out());
     }
 
     fn add(&mut self, survey: Survey, image: usize, domain: usize, rank: u32, merge: &mut Merge) {
-        let location = self.tables.locations.len() as u32;
+        let earlier = self.before_exec(&survey, image, domain);
+        let location = earlier.unwrap_or(self.tables.locations.len() as u32);
         self.threads[image].insert(survey.header.thread, location);
         let functions = merge.functions(&survey, &mut self.tables);
         let places =
             self.merged_places.numbers(&survey.modules, &survey.places, &mut self.tables.places);
-        self.tables.locations.push(Location {
-            rank,
-            thread: survey.header.thread,
-            main: survey.header.main,
-            host: self.images[image].host.clone(),
-            process: self.images[image].process,
-            events: survey.events,
-            cores: self.images[image].meta.get("cores").cloned().unwrap_or_default(),
-            ..Location::default()
-        });
-        self.streams.push(Stream { survey, location, functions, places, image, domain });
+        let cores = self.images[image].meta.get("cores").cloned().unwrap_or_default();
+        if let Some(known) = self.tables.locations.get_mut(location as usize) {
+            (known.main, known.cores) = (survey.header.main, cores);
+            known.events += survey.events;
+        } else {
+            self.tables.locations.push(Location {
+                rank,
+                thread: survey.header.thread,
+                main: survey.header.main,
+                host: self.images[image].host.clone(),
+                process: self.images[image].process,
+                events: survey.events,
+                cores,
+                ..Location::default()
+            });
+        }
+        let continues = earlier.is_some();
+        self.streams.push(Stream { survey, location, functions, places, image, domain, continues });
+    }
+
+    /// The location of the same thread in what the process was before: whichever thread called
+    /// `exec`, it goes on as the first.
+    fn before_exec(&self, survey: &Survey, image: usize, domain: usize) -> Option<u32> {
+        let before = image.checked_sub(1).filter(|_| survey.header.thread == 0)?;
+        let goes_on = self.images[before].replaced
+            && self.images[before].rank.is_some()
+            && self.images[before].rank == self.images[image].rank;
+        let location = self.threads[before].get(&0).copied().filter(|_| goes_on)?;
+        let last = self.streams.iter().rfind(|stream| stream.location == location)?;
+        let follows = last_known_ticks(&last.survey) <= survey.header.start;
+        (last.domain == domain && follows).then_some(location)
+    }
+
+    /// What the location's process was last.
+    fn last_of(&self, location: usize) -> Option<&Stream> {
+        let after = self.streams.partition_point(|stream| stream.location as usize <= location);
+        self.streams[..after].last().filter(|stream| stream.location as usize == location)
     }
 
     /// Who belongs to no rank: launchers and the like.
@@ -206,7 +236,8 @@ impl Run {
     /// became; else the last process's first thread.
     fn choose_main(&mut self) {
         let mut main: BTreeMap<u32, usize> = BTreeMap::new();
-        let own = |index: usize| !self.images[self.streams[index].image].helper;
+        let helper = |stream: &Stream| self.images[stream.image].helper;
+        let own = |index: usize| !self.last_of(index).is_some_and(helper);
         for (index, location) in self.tables.locations.iter().enumerate() {
             let better = |&known: &usize| {
                 let (of_known, known) = (own(known), &self.tables.locations[known]);
@@ -245,8 +276,9 @@ impl Run {
             let (clock, survey) = (&self.clocks[stream.domain], &stream.survey);
             let closed = self.closed_where_due(stream);
             let location = &mut self.tables.locations[stream.location as usize];
-            location.begin_ns = clock.ns(survey.header.start);
-            location.end_ns = clock.ns(last_known_ticks(survey)).max(location.begin_ns);
+            let begin_ns = clock.ns(survey.header.start);
+            location.begin_ns = if stream.continues { location.begin_ns } else { begin_ns };
+            location.end_ns = clock.ns(last_known_ticks(survey)).max(begin_ns);
             location.unfinished = in_flight(survey).map(|(ticks, function)| Unfinished {
                 function: u16::try_from(function)
                     .ok()
@@ -254,8 +286,14 @@ impl Run {
                 begin_ns: clock.ns(ticks),
             });
             location.ended = if closed || !location.main { Ended::Known } else { Ended::Unknown };
-            location.waits = placed(survey, clock, most).filter(|_| location.main);
-            location.capture_ns = capture_ns(&survey.header, location.end_ns - location.begin_ns);
+            let waits = placed(survey, clock, most).filter(|_| location.main);
+            let taken_ns = capture_ns(&survey.header, location.end_ns - begin_ns);
+            if stream.continues {
+                location.waits = joined(location.waits.take(), waits);
+                location.capture_ns = location.capture_ns.zip(taken_ns).map(|(a, b)| a + b);
+            } else {
+                (location.waits, location.capture_ns) = (waits, taken_ns);
+            }
         }
         self.outlive_threads();
     }
@@ -286,8 +324,8 @@ impl Run {
 
     /// What rank 0 says of the run.
     fn meta(&self) -> BTreeMap<String, String> {
-        let first =
-            self.streams.iter().find(|stream| self.tables.locations[stream.location as usize].main);
+        let first = self.tables.locations.iter().position(|location| location.main);
+        let first = first.and_then(|location| self.last_of(location));
         let mut meta =
             first.map(|stream| self.images[stream.image].meta.clone()).unwrap_or_default();
         let started = self
@@ -439,35 +477,4 @@ fn limited(mut notes: Vec<String>) -> Vec<String> {
         notes.push(format!("… and {more} more"));
     }
     notes
-}
-
-/// The call that the process was in when it ended, if its stream was not closed.
-fn in_flight(survey: &Survey) -> Option<(u64, u64)> {
-    let (begin, function) = survey.header.in_flight;
-    (!survey.header.closed && begin > survey.last_ticks).then_some((begin, function))
-}
-
-/// A stream's waits for a processor, by the common clock.
-fn placed(survey: &Survey, clock: &ClockMap, most: usize) -> Option<Vec<Wait>> {
-    let moment = |ticks: i64| clock.ns(ticks as u64);
-    let place = |wait: &Wait| Wait {
-        begin_ns: moment(wait.begin_ns),
-        end_ns: moment(wait.end_ns),
-        ..*wait
-    };
-    let mut placed = waits::sound(survey.waits.as_ref()?.iter().map(place));
-    waits::thin(&mut placed, most);
-    Some(placed)
-}
-
-/// What capture took of a thread that lived for `length_ns`.
-fn capture_ns(header: &Header, length_ns: i64) -> Option<i64> {
-    let ns = u128::from(header.own_ticks) * 1_000_000_000 / u128::from(header.ticks_per_s.max(1));
-    (ns > 0).then(|| i64::try_from(ns).unwrap_or(i64::MAX).min(length_ns.max(0)))
-}
-
-fn last_known_ticks(survey: &Survey) -> u64 {
-    let clock = survey.readings.iter().map(|reading| reading.ticks).max().unwrap_or(0);
-    let call = in_flight(survey).map_or(0, |(begin, _)| begin);
-    survey.last_ticks.max(clock).max(call)
 }

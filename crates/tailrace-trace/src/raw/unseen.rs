@@ -122,9 +122,9 @@ impl<'a> Unseen<'a> {
     fn usage(&self, ranks: u32, locations: &[Location]) -> BTreeMap<String, String> {
         let mut ran = vec![String::new(); ranks as usize];
         let mut sums = [0u64; USAGE_NUMBERS];
-        for stream in self.streams.iter().filter(|s| locations[s.location as usize].main) {
-            let Some((own, counted)) = self.usage_of(stream) else { return BTreeMap::new() };
-            let rank = locations[stream.location as usize].rank as usize;
+        for (number, location) in (0..).zip(locations).filter(|(_, location)| location.main) {
+            let Some((own, counted)) = self.usage_of(number) else { return BTreeMap::new() };
+            let rank = location.rank as usize;
             ran[rank] = own.map_or_else(String::new, |ns| ns.to_string());
             (0..USAGE_NUMBERS).for_each(|i| sums[i] = sums[i].saturating_add(counted[i]));
         }
@@ -134,11 +134,19 @@ impl<'a> Unseen<'a> {
 
     /// Of the process of a main thread: how long that thread ran, if it is the one that saw the
     /// end, and the other numbers. What it wrote is less its streams, of which the kernel counts
-    /// each page.
-    fn usage_of(&self, main: &Source<'_>) -> Option<(Option<u64>, [u64; USAGE_NUMBERS])> {
-        let begin = numbers(main.survey.meta.get(USAGE_BEGIN)?)?;
-        let same = || self.streams.iter().filter(|stream| stream.image == main.image);
-        let end = numbers(same().find_map(|stream| stream.survey.meta.get(USAGE_END))?)?;
+    /// each page. An `exec` leaves the kernel's counts as they are: the run without MPI begins with
+    /// the program that it was first.
+    fn usage_of(&self, location: u32) -> Option<(Option<u64>, [u64; USAGE_NUMBERS])> {
+        let mut all = self.streams.iter().filter(|stream| stream.location == location);
+        let main = all.clone().next_back()?;
+        let first = all.next().filter(|_| !main.survey.meta.contains_key("ranks")).unwrap_or(main);
+        let begin = numbers(first.survey.meta.get(USAGE_BEGIN)?)?;
+        let same = || {
+            let images = first.image..=main.image; // those of a process stand side by side
+            self.streams.iter().filter(move |stream| images.contains(&stream.image))
+        };
+        let of_last = || same().filter(|stream| stream.image == main.image);
+        let end = numbers(of_last().find_map(|stream| stream.survey.meta.get(USAGE_END))?)?;
         let by_main = main.survey.header.main && begin.0 == end.0;
         let ran = by_main.then(|| end.1[0].saturating_sub(begin.1[0]));
         let mut counted: [u64; USAGE_NUMBERS] =
@@ -163,7 +171,7 @@ fn notes<'a>(streams: &[Source<'a>], key: &str) -> impl Iterator<Item = &'a str>
 
 /// Not where all processes are recorded.
 fn started(streams: &[Source<'_>], images: &[Image]) -> BTreeMap<u32, u64> {
-    let mut of_rank: BTreeMap<u32, (u64, BTreeSet<u32>)> = BTreeMap::new();
+    let mut of_rank: BTreeMap<u32, (BTreeMap<usize, u64>, BTreeSet<u32>)> = BTreeMap::new();
     for stream in streams {
         let image = &images[stream.image];
         let counted = stream.survey.meta.get(PROCESSES_STARTED).and_then(|n| n.parse().ok());
@@ -173,10 +181,12 @@ fn started(streams: &[Source<'_>], images: &[Image]) -> BTreeMap<u32, u64> {
         if image.helper {
             recorded.insert(image.process);
         } else {
-            *started = (*started).max(counted.unwrap_or(0));
+            let of_image = started.entry(stream.image).or_default();
+            *of_image = (*of_image).max(counted.unwrap_or(0));
         }
     }
-    let left = of_rank.into_iter().map(|(rank, (count, seen))| {
+    let left = of_rank.into_iter().map(|(rank, (counts, seen))| {
+        let count = counts.into_values().fold(0u64, u64::saturating_add);
         let left = count.saturating_sub(seen.len() as u64);
         (rank, left)
     });

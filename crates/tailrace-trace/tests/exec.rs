@@ -1,0 +1,35 @@
+//! A process that became another program.
+
+mod support;
+
+use support::{Stream, events, pack};
+use tailrace_trace::open;
+
+/// A launcher reads for 40 ns from 10 on, and becomes the program at 100, which writes from 150 to
+/// 160: one thread, whose useful time is what lies between.
+#[test]
+fn what_a_process_was_before_its_exec_is_the_same_thread() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut launcher = Stream::new(7, 0, 0);
+    launcher.meta("host", "node").meta("node", "n").meta("exe", "/bin/launcher").clock(0, 0);
+    launcher.meta("usage_begin", "7 5 0 0 0 0 0").meta("processes_started", "1");
+    launcher.u64_at(80, 0); // an exec closes nothing
+    launcher.name(1, 0, "MPI_Barrier").define(1, 1, 6, &[0, 0, -1, 0, 0, 0]).call(1, 10, 40);
+    launcher.save(directory.path(), 0);
+    let mut program = Stream::new(7, 0, 100);
+    program.meta("host", "node").meta("node", "n").meta("exe", "/bin/program").clock(100, 100);
+    program.meta("usage_begin", "7 60 0 0 0 0 0").meta("usage_end", "7 95 0 0 0 0 0");
+    program.meta("processes_started", "2");
+    program.name(1, 0, "MPI_Barrier").define(1, 1, 6, &[0, 0, -1, 0, 0, 0]).call(1, 50, 10);
+    program.save(directory.path(), 1);
+    let trace = open(&pack(directory.path())).unwrap();
+    let tables = trace.tables();
+    assert_eq!(tables.locations.len(), 1);
+    assert_eq!((tables.locations[0].begin_ns, tables.locations[0].events), (0, 2));
+    let begins: Vec<i64> = events(trace.as_ref(), 0).iter().map(|(e, _)| e.begin).collect();
+    assert_eq!(begins, [10, 150]);
+    let meta = |key: &str| tables.meta.get(key).map(String::as_str);
+    assert_eq!((meta("program"), meta("ran_ns")), (Some("/bin/program"), Some("90")));
+    assert_eq!(meta("unseen"), Some("processes=3"));
+    assert!(tables.capture.complete);
+}
