@@ -1,8 +1,10 @@
 /* posix_map.c: memory-mapped files, and the system calls that capture can only name. */
 #define _GNU_SOURCE
+#include <elf.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -51,11 +53,20 @@ static bool inside_another_call(void)
     return tailrace_stream && tailrace_stream->state != STREAM_GONE && tailrace_stream->depth;
 }
 
+/* Guile maps its compiled modules as what they are on the disk, and nobody takes them for data. */
+static bool is_object_file(int descriptor)
+{
+    char magic[SELFMAG];
+    return !tailrace_calls_forbidden &&
+           system_call(SYS_pread64, descriptor, (long)magic, SELFMAG, 0, 0, 0) == SELFMAG &&
+           !memcmp(magic, ELFMAG, SELFMAG);
+}
+
 /* Private mappings are programs and libraries being loaded, where they may be run or changed, and
  * small tables; who only reads so much of a file reads his data. */
-static bool holds_data(size_t bytes, int protection)
+static bool holds_data(size_t bytes, int protection, int descriptor)
 {
-    return protection == PROT_READ && bytes >= LARGE_MAPPING;
+    return protection == PROT_READ && bytes >= LARGE_MAPPING && !is_object_file(descriptor);
 }
 
 /* What the program reads and writes in the mapping is not seen: the trace says so. */
@@ -63,7 +74,7 @@ static void note_mapping(void *address, size_t bytes, int protection, int flags,
                          uint32_t file)
 {
     bool private = (flags & MAP_TYPE) == MAP_PRIVATE;
-    if (address == MAP_FAILED || (private && !holds_data(bytes, protection)))
+    if (address == MAP_FAILED || (private && !holds_data(bytes, protection, descriptor)))
         return;
     if (!private) /* of others msync is not called */
         remember_mapping(address, bytes, file);

@@ -98,3 +98,20 @@ def test_pages_of_the_stream_come_many_at_once(capture):
     assert (done.returncode, done.stderr) == (0, "")
     kilobytes = list(map(int, done.stdout.split()))
     assert len(kilobytes) == 4 and all(size % 64 == 0 for size in kilobytes), kilobytes
+
+
+MAPS = """
+import mmap, sys
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ)
+"""
+
+
+def test_of_what_is_mapped_to_be_read_only_data_are_said_not_to_be_seen(capture, tmp_path):
+    """A compiled module of Guile is an object file."""
+    data, module = tmp_path / "data", tmp_path / "module.go"
+    data.write_bytes(bytes(2 << 20))
+    module.write_bytes(b"\x7fELF" + bytes(2 << 20))
+    stream = capture(sys.executable, "-c", MAPS, str(module), str(data)).stream
+    assert [text for key, text in stream.notes if key == "mmap"] == [str(data)]
