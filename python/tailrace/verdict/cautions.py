@@ -42,16 +42,15 @@ MOST_BYTES = 0.5
 
 def mpi_not_recorded(evidence: Evidence) -> Finding | None:
     """Several ranks of a program that never called MPI_Init as far as capture saw: all else is then
-    in doubt."""
+    in doubt. Time in MPI that is known is that of MPI_Init, out of which no rank came."""
     columns = evidence.columns
     if columns["format"] != "tailrace" or int(columns["ranks"]) < 2 or columns["meta"].get("mpi"):
         return None
-    return Finding(
-        Kind.MPI_NOT_RECORDED,
-        "no MPI call was recorded: time that ranks waited for each other counts as computation",
-        f"{count(int(columns['ranks']), 'rank')}, none of which was seen to initialise MPI",
-        1.0,
-    )
+    said = "no MPI call was recorded: time that ranks waited for each other counts as computation"
+    if evidence.times.mpi_ns.any():
+        said = "the run ended while MPI was being initialised: the report is about what came before"
+    facts = f"{count(int(columns['ranks']), 'rank')}, none of which was seen to initialise MPI"
+    return Finding(Kind.MPI_NOT_RECORDED, said, facts, 1.0)
 
 
 def calls_lost(evidence: Evidence) -> Finding | None:
