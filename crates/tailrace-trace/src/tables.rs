@@ -131,8 +131,14 @@ const DEVICES: [&str; 9] =
     ["null", "zero", "full", "random", "urandom", "tty", "pts/", "ptmx", "infiniband/"];
 
 /// Directories and files by which MPI libraries and their launchers share memory wherever temporary
-/// files go: Open MPI's and PMIx's session directories, MPICH's segments.
-const SHARED_BY_MPI: [&str; 5] = ["ompi.", "prte.", "pmix-", "mpich_shar_tmp", "vader_segment."];
+/// files go: PMIx's, MPICH's segments.
+const SHARED_BY_MPI: [&str; 3] = ["pmix-", "mpich_shar_tmp", "vader_segment."];
+
+/// What Open MPI's and PRRTE's session directories begin with.
+const SESSIONS: [&str; 2] = ["ompi.", "prte."];
+
+/// What lies in a session directory begins with one of these, or is a number.
+const IN_SESSIONS: [&str; 4] = ["pid.", "jf.", "pmix", "prte"];
 
 impl Tables {
     /// By rank: indices of its locations.
@@ -164,7 +170,7 @@ impl Place {
             return Place::Device;
         }
         let shared = |part: &str| SHARED_BY_MPI.iter().any(|name| part.starts_with(name));
-        if path.split('/').any(shared) {
+        if path.split('/').any(shared) || is_in_session(&path) {
             return Place::Memory;
         }
         match below("/dev/") {
@@ -173,6 +179,20 @@ impl Place {
             _ => Place::FileSystem,
         }
     }
+}
+
+/// `/tmp/ompi.host.1000/pid.4711/…`, `/tmp/ompi.4711/1/…`: a name that ends with a number, and one
+/// that the launcher makes in it. A user may well call a directory of results `ompi.run` or
+/// `ompi.4`.
+fn is_in_session(path: &str) -> bool {
+    let is_number =
+        |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    let begins = |text: &str, names: &[&str]| names.iter().any(|name| text.starts_with(name));
+    let numbered = |part: &str| part.rsplit_once('.').is_some_and(|(_, end)| is_number(end));
+    path.split('/').zip(path.split('/').skip(1)).any(|(folder, inside)| {
+        let session = begins(folder, &SESSIONS) && numbered(folder);
+        session && (is_number(inside) || begins(inside, &IN_SESSIONS))
+    })
 }
 
 /// A communicator, the same entry for all its members (and for both sides of an intercommunicator).
@@ -276,6 +296,12 @@ mod tests {
             ("/dev/pts/3", Place::Device),
             ("/dev/shm/osc_rdma.1", Place::Memory),
             ("/tmp/ompi.12143/1/pmix-gds-shmem2.vm-prterun", Place::Memory),
+            ("/tmp/ompi.vm.0/pid.10142/pmix_dstor_ds12_10142/smseg-0", Place::Memory),
+            ("/tmp/ompi.vm.0/jf.12/1/shared_mem", Place::Memory),
+            ("/tmp/prte.vm.812.0/prterun-vm-812@1/0/segment", Place::Memory),
+            ("/scratch/me/ompi.run/out.dat", Place::FileSystem),
+            ("/scratch/me/ompi.4/out.dat", Place::FileSystem),
+            ("/scratch/me/ompi.log", Place::FileSystem),
             ("/scratch/me/mpich_shar_tmpAb12", Place::Memory),
             ("/scratch/me/compile.ompi", Place::FileSystem),
             ("/dev/nvme0n1", Place::FileSystem),
