@@ -65,3 +65,16 @@ def test_flushes_are_not_named_where_other_writes_take_longer():
     beside = write(2 * SECOND, b"/run/out", 30 * 50_000, 50_000)
     said = found("std::ostream::flush", beside=beside).finding
     assert said.startswith("90,000 small writes of 30 B"), said
+
+
+@pytest.mark.parametrize(
+    ("way", "by"),
+    [(["H5F__flush", "H5Fflush"], "H5Fflush"), (["H5F__flush", "H5Fflush", "nc_sync"], "nc_sync")],
+)
+def test_what_a_library_writes_because_it_was_told_to_flush(way: list[str], by: str):
+    said = found("H5FD_write", *way, "write_step", size=2000)
+    assert said.finding == (
+        f"40,000 writes of 2.00 kB on average, made by {by}, take 100 % of the I/O time"
+    )
+    assert said.advice.startswith(f"call {by} less often")
+    assert "made by" not in found("H5FD_write", "H5Dwrite", "write_step", size=2000).finding

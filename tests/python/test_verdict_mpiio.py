@@ -1,10 +1,14 @@
 """Findings about MPI-IO: aggregators, shared pointers, collective calls; each where it holds, and
 where it does not. Every run is built by arithmetic."""
 
+from dataclasses import replace
+
 import pytest
 
+from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
+from tailrace.verdict.io_findings import _calling
 from tailrace.verdict.requests import mpiio_ways
 
 from .columns import MILLISECOND, SECOND, Interval, Program, mpi, read, useful, write
@@ -282,3 +286,40 @@ def test_waits_for_what_does_not_block_are_in_the_time_of_files():
     # Where the calls themselves take the time, as in libraries that write in them, or in the wait.
     found = waiting(100 * MILLISECOND, 900 * MILLISECOND)
     assert found.finding == "writing field.dat at 35.6 MB/s a rank"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "forward", "mpi", "advised"),
+    [
+        (4096, 4096, "MPICH 5.0", "romio_cb_write=enable"),
+        (4096, 4096, "Open MPI v4.1.4", "OMPI_MCA_fcoll=vulcan"),
+        (4096, 0, "MPICH 5.0", "more data in each collective call"),  # without gaps
+        (1, 1, "MPICH 5.0", "more data in each collective call"),  # one for each call
+    ],
+)
+def test_pieces_that_collective_calls_leave_as_they_are(pieces, forward, mpi, advised):
+    """Each rank makes 1,000 collective calls, or as many as make 4,096,000 requests of 256 B."""
+    requests, calls = 4_096_000, 4_096_000 // pieces
+    steps = (requests - forward * calls, forward * calls, 0)
+    data = write(3 * SECOND, FIELD, 256 * requests, requests, layer="mpiio", steps=steps)
+    call = replace(called("MPI_File_write_all", SECOND), calls=calls)
+    row = [useful(6 * SECOND), data, call]
+    times = (10 * SECOND, 10 * SECOND, 6 * SECOND)
+    columns = Program([row] * RANKS, *times, meta={"mpi": mpi}).columns()
+    names = [str(name) for name in columns["functions"]["name"]]
+    columns["functions"]["time_ns"][names.index("MPI_File_write_all")] = 4 * RANKS * SECOND
+    (found,) = [f for f in judge(Evidence(columns)).findings if f.code == "small_requests"]
+    assert advised in found.advice
+
+
+@pytest.mark.parametrize(("verb", "advised"), [("read", "read_at_all"), ("write", "write_at_all")])
+def test_a_pointer_that_ranks_share_is_advised_about_in_the_direction_of_its_calls(verb, advised):
+    words = advice("between_layers", _calling_of(f"MPI_File_{verb}_shared"))
+    assert f"MPI_File_{advised}" in words
+
+
+def _calling_of(name: str) -> str:
+    """Which advice the costliest call of MPI-IO gets."""
+    row = [useful(6 * SECOND), write(SECOND, FIELD, 10**6, 10, layer="mpiio"), called(name, SECOND)]
+    columns = Program([row] * RANKS, 8 * SECOND, 8 * SECOND, 6 * SECOND).columns()
+    return _calling(Evidence(columns), [(name, 1.0)])

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tailrace.verdict.evidence import Evidence
+import pytest
+
+from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
-from tailrace.verdict.requests import noun_of
+from tailrace.verdict.requests import KINDS, noun_of
 
 from .columns import MILLISECOND, SECOND, Program, read, useful, write
 from .test_verdict_why import MB, call, first
@@ -140,7 +142,8 @@ def test_files_that_are_replaced_are_not_kept_open():
     assert found.finding == (
         "8,000 opens of 500 µs each and 8,000 renames of 500 µs each take 100 % of the I/O time"
     )
-    assert first(opens, call("rename", SECOND, 200)).code == "reopened"
+    closes = call("close", MILLISECOND, 2000)
+    assert first(opens, closes, call("rename", SECOND, 200)).code == "reopened"
 
 
 def test_what_hardly_counts_is_not_named():
@@ -283,3 +286,65 @@ def test_what_is_synchronised_may_have_been_written_by_no_call():
     found = first(call("fsync", SECOND, 20))
     assert found.evidence.startswith("no call wrote meanwhile: the bytes were stored in mapped")
     assert "writes" not in found.evidence
+
+
+def test_a_few_names_that_are_not_there_are_not_opened_again_and_again():
+    names = [call("open", SECOND, 5000, b"/nowhere/%d" % i) for i in range(5)]
+    found = first(*names)
+    assert found.code == "look_ups" and "keep it open" not in found.advice
+    assert found.finding == (
+        "100,000 opens of 5 names, hardly any of them closed again, take 100 % of the I/O time"
+    )
+    closed = [call("close", MILLISECOND, 5000, b"/nowhere/%d" % i) for i in range(5)]
+    assert first(*names, *closed).code == "reopened"
+
+
+def test_tables_that_a_library_reads_at_each_open():
+    """Ten reads of 500 B after each of 1,000 opens a rank; or as many after one open."""
+
+    def found(opens: int, name: bytes) -> Finding:
+        reads = read(SECOND, name, 5_000_000, 10_000, steps=(1000, 4000, 5000))
+        around = [call(kind, MILLISECOND, opens, name) for kind in ("open", "close")]
+        return first(around[0], reads, around[1])
+
+    again = found(1000, b"/run/restart.h5")
+    assert again.code == "reopened" and "keep it open" in again.advice
+    assert again.finding == "restart.h5 is opened 4,000 times, for 10.0 requests each time"
+    assert found(1, b"/run/restart.h5").code == "random_requests"
+    assert found(1000, b"/run/restart.dat").code == "random_requests"
+
+
+def test_large_files_that_are_replaced_take_long_to_empty():
+    """Twenty times by each rank, 5 ms each time, with 8 MB or 80 kB a time."""
+
+    def advised(size: int) -> str:
+        opens = call("open", 100 * MILLISECOND, 20)
+        return first(opens, write(MILLISECOND, b"/run/out", 20 * size, 200)).advice
+
+    assert advised(8 * MB).startswith("write to a new name")
+    assert not advised(80_000).startswith("write to a new name")
+
+
+@pytest.mark.parametrize(
+    ("module", "opens", "advised"),
+    [
+        ("/usr/lib/libgfortran.so.5.0.0", 1, "Fortran's library cuts"),
+        ("/usr/lib/libgfortran.so.5.0.0", 4000, "open the file once"),
+        ("/usr/lib/libc.so.6", 1, "set a file's size once"),
+    ],
+)
+def test_records_of_fortran_cut_their_file(module: str, opens: int, advised: str):
+    """8,000 times on the way of the library."""
+    row = [useful(SECOND), call("open", MILLISECOND, opens), call("ftruncate", SECOND, 8000)]
+    whole = 2 * SECOND + MILLISECOND
+    columns = Program([row], whole, whole, SECOND).columns()
+    files, blank = columns["files"], {"source": ["", ""], "line": [0, 0]}
+    table = {calls: files[calls] for calls, _ in KINDS.values()}
+    table |= {f"{kind}_ns": files[f"{kind}_ns"] for kind in KINDS}
+    table |= {name: files[name] for name in ("bytes_read", "bytes_written")}
+    table |= {"file": [0], "path": [0], "paths": [[0, 1]], "cut": [False]}
+    frames = {"function": ["next_record_w", "main"], "module": [module, "/home/model"]} | blank
+    columns["places"] = table | {"frames": frames}
+    (found,) = judge(Evidence(columns)).findings
+    assert opens > 1 or "truncations of 125 µs each" in found.finding
+    assert found.advice.startswith(advised)

@@ -64,3 +64,14 @@ def test_records_in_no_order_fill_the_buffer_of_fortran_again():
     assert advised in read_through("/usr/lib/libgfortran.so.5.0.0", 2).advice
     assert advised not in read_through("/usr/lib/libgfortran.so.5.0.0", 700).advice
     assert advised not in read_through("/usr/lib/libc.so.6", 2).advice
+
+
+def test_what_all_read_in_tiny_pieces_is_first_advised_to_be_read_in_larger_ones():
+    def advised(calls: int) -> str:
+        reads = read(SECOND, b"/run/in", 4 * MB, calls, steps=(calls, 0, 0), reach=(0, 4 * MB))
+        found = first(reads)
+        assert found.finding.startswith("each of 4 ranks reads all 4.00 MB of in")
+        return found.advice
+
+    assert advised(250_000).startswith("read larger parts at once")
+    assert advised(10).startswith("read on one rank")

@@ -116,3 +116,19 @@ def test_ranks_that_write_one_file_at_once_may_wait_for_each_other():
     assert found.finding == "writing own at 100 MB/s" and "at once" not in found.advice
     by_mpi = write(SECOND, b"/run/shared", 100 * MB, 10, asked=100 * MB, layer="mpiio")
     assert "at once" not in first(by_mpi).advice
+
+
+def test_prints_to_a_descriptor_are_told_from_a_stream_in_a_file_of_each_rank_too():
+    def advised(function: str) -> str:
+        rows = []
+        for rank in range(2):
+            name = b"/run/log.%d" % rank
+            prints = Interval("io", SECOND, function, name, 26 * 60_000, 60_000, "stdio")
+            rows.append([useful(SECOND), prints])
+        columns = Program(rows, 2 * SECOND, 2 * SECOND, SECOND).columns()
+        (found,) = judge(Evidence(columns)).findings
+        assert found.finding.startswith("120,000 small writes of 26 B on average")
+        return found.advice
+
+    assert advised("dprintf").startswith("print to a stream")
+    assert advised("fprintf").startswith("give the stream a larger buffer")

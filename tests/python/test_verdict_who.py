@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.headline import judge
 
 from .columns import MILLISECOND, SECOND, Interval, Program, mpi, open_close, read, useful, write
@@ -384,3 +384,50 @@ def test_flags_of_files_are_no_matter_of_calls_that_move_nothing():
 def advised(rows: list[list[Interval]]) -> str:
     findings = judge(Evidence(program(*rows).columns())).findings
     return next(finding.advice for finding in findings if finding.code is Kind.STRAGGLER)
+
+
+def test_who_alone_synchronises_what_others_write_too_does_not_write_alone():
+    def text(path: bytes, others: int, at_once: bytes) -> str:
+        row = [write(MILLISECOND, own(0), 10**6, 30), fsync(SECOND, own(0), 30)]
+        row.append(Interval("io", 2 * SECOND, "fsync", at_once, 0, 30))
+        rest = [[write(MILLISECOND, path or own(rank), others, 30)] for rank in (1, 2, 3)]
+        return who(program(row, *rest))
+
+    everything = b"<all files>"
+    alone = "alone while 3 ranks wait"
+    assert text(b"", 10**6, everything) == (
+        f"rank 0 synchronises 2 files {alone}, in 60 fsyncs of 50.0 ms each"
+    )
+    assert text(b"", 1000, everything).startswith(f"rank 0 writes 2 files {alone}, mostly in")
+    assert text(b"", 10**6, own(0)).startswith(f"rank 0 writes out.0 {alone}, mostly in")
+    assert text(own(0), 1000, own(0)).startswith(f"rank 0 synchronises out.0 {alone}, in 60")
+
+
+def test_who_waits_for_a_lock_does_no_io_that_others_could_share():
+    def found(lock_ns: int) -> list[Finding]:
+        row = [Interval("io", lock_ns * 100, "fcntl", b"/run/state", 0, 100)]
+        return judge(Evidence(program(row, [], []).columns())).findings
+
+    waits = found(20 * MILLISECOND)
+    assert [finding.code for finding in waits if finding.code in WHO] == []
+    (cause, *_) = waits
+    assert cause.code == Kind.LOCKS and "lslocks" in cause.advice
+    assert "no other rank locks state" in cause.evidence
+    # Granted at once, of which a hundred thousand take as long: these could be spread.
+    row = [Interval("io", 2 * SECOND, "fcntl", b"/run/state", 0, 100_000)]
+    assert who(program(row, [], [])).startswith("rank 0 locks state alone")
+
+
+def test_who_opens_each_file_once_could_keep_none_open():
+    def advised(times: int) -> str:
+        row = [open_close(10 * MILLISECOND, b"/run/%d" % n, times) for n in range(200)]
+        (found,) = [f for f in findings_of(program(row, [], [])) if f.code in WHO]
+        assert found.finding.startswith("rank 0 opens 200 files alone")
+        return found.advice
+
+    assert "keep it open" in advised(10)
+    assert "keep it open" not in advised(1) and "fewer files" in advised(1)
+
+
+def findings_of(run: Program) -> list[Finding]:
+    return judge(Evidence(run.columns())).findings

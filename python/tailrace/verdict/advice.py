@@ -1,16 +1,19 @@
 """What to change, for each kind of finding, in the terms of the library that the program uses."""
 
+from tailrace.verdict.advice_open_mpi import ADVICE_OPEN_MPI
+
 _SHARED_POINTER = (
     "give each rank its own offsets (MPI_File_write_at_all): a shared pointer is locked and moved "
     "for each call"
 )
-_COLLECTIVE = "more data in each collective call, or larger pieces: hint cb_buffer_size"
-# OMPIO has no two phases for these: it makes each rank's pieces one by one.
-_BLOCKING = (
-    "call MPI_File_write_all or MPI_File_read_all: in Open MPI the collective calls that do not "
-    "block merge nothing, and ask for each piece alone"
+_SHARED_READS = _SHARED_POINTER.replace("write", "read")
+# Each rank makes the pieces of its own one by one, as ROMIO does where it is told to, or where it
+# sees no need to exchange data.
+_UNMERGED = (
+    "have the collective calls merge the ranks' pieces, which each rank moves one by one: hints "
+    "romio_cb_write=enable, romio_cb_read=enable"
 )
-
+_COLLECTIVE = "more data in each collective call, or larger pieces: hint cb_buffer_size"
 # Of a buffer that it makes itself, the C library of GNU ignores the size.
 _BUFFER = "setvbuf(file, malloc(4 << 20), _IOFBF, 4 << 20)"
 # Where ranks' parts do not lie between each other's, ROMIO lets each rank write its own.
@@ -58,6 +61,10 @@ _OF_SHARED_FILES = {
     "mpiio, consecutive": f"gather in memory, and write or read more per call: {_NEXT}",
 }
 
+# However little has changed.
+_FLUSH_HDF5 = "call H5Fflush less often: each writes all that has changed, and the file's tables"
+_FLUSH_NETCDF = "call nc_sync less often: each writes all that has changed, and the file's tables"
+
 # What is done to numbers on their way to these files, and back.
 _QUICKER_HDF5 = (
     "compress by a lower level (H5Pset_deflate, in h5py compression_opts) or a quicker filter "
@@ -76,6 +83,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "netcdf": "let all ranks write: nc_create_par and nc_var_par_access(…, NC_COLLECTIVE)",
         "hdf5": "let all ranks write: H5Pset_fapl_mpio and H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)",
         "petsc": f"{_VIEWERS}, or one of HDF5",
+        "flush of hdf5": _FLUSH_HDF5,
+        "flush of netcdf": _FLUSH_NETCDF,
         "mpiio": "open the file on all ranks and write with MPI_File_write_at_all",
         "synchronising": _SYNCHRONISE,
         "collective": _EQUAL_PARTS,
@@ -96,6 +105,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "make these calls less often: once per output, not once per record",
         "open": "open the file once and keep it open",
         "close": "open the file once and keep it open",
+        "names": "use fewer files, or let each rank open its part of them",
         "truncate": "set a file's size once, or not at all: writing beyond the end makes it longer",
         "look_up": "look up less often, and keep the answer",
         "lock": "lock larger parts less often",
@@ -143,6 +153,8 @@ ADVICE: dict[str, dict[str, str]] = {
     "locks": {
         "": "lock larger parts less often, and hold a lock only while reading or writing; "
         "collective or aligned requests need no locks",
+        "held by others": "find out which other process holds the lock (lslocks), and why for so "
+        "long: no other rank takes one on this file",
         "hdf5": "set HDF5_USE_FILE_LOCKING=FALSE if nobody else uses the file; align with "
         "H5Pset_alignment",
         "mpiio": "write and read collectively; with ROMIO, disable data sieving (hints "
@@ -197,6 +209,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "opened anew": "open the file once and keep it open: its size is set each time that it is "
         "opened",
         "cut": "set a file's size once, or not at all: writing beyond the end makes it longer",
+        "cut by fortran": "Fortran's library cuts a sequential file behind each record that is "
+        "written after a read, backspace or rewind: write all records first, or open the file with "
+        "access='stream' or 'direct'",
         "hdf5": "use collective metadata: H5Pset_all_coll_metadata_ops, H5Pset_coll_metadata_write",
     },
     "small_requests": {
@@ -204,6 +219,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all), or gather in memory",
         "flush": "flush where someone waits for the line, not after every one",
+        "flush of hdf5": _FLUSH_HDF5,
+        "flush of netcdf": _FLUSH_NETCDF,
         "flush of C++": "end lines with '\\n' where nobody waits for them: std::endl flushes each",
         "flush of petsc": "PETSc's viewers of text flush each line: use a binary viewer "
         "(PetscViewerBinaryOpen), or one of HDF5",
@@ -219,7 +236,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "MPI_File_read_all",
         "collective": _COLLECTIVE,
         "collective, waited for": _COLLECTIVE,
+        "unmerged": _UNMERGED,
         "shared": _SHARED_POINTER,
+        "shared reads": _SHARED_READS,
     },
     "slow_small_requests": {
         "": "gather small requests into large ones",
@@ -239,7 +258,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "MPI_File_read_all",
         "collective": _COLLECTIVE,
         "collective, waited for": _COLLECTIVE,
+        "unmerged": _UNMERGED,
         "shared": _SHARED_POINTER,
+        "shared reads": _SHARED_READS,
     },
     "random_requests": {
         "": "sort the requests by offset, or read the file once into memory; "
@@ -252,6 +273,8 @@ ADVICE: dict[str, dict[str, str]] = {
     "redundant_reads": {
         "": "read on one rank and MPI_Bcast, or let each rank read only its part",
         "mpiio": "read each part once with MPI_File_read_at_all, and exchange by MPI_Bcast",
+        "in small ones": "read larger parts at once, as a stream's buffer does; then once on one "
+        "rank with MPI_Bcast, or on each rank only its part",
         "again": "keep in memory what is needed again",
         "back": "keep in memory what was written and is needed again",
         "buffer of fortran": "Fortran's library reads a whole buffer for each record that does not "
@@ -339,6 +362,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "its part",
         "preallocation": "leave MPI_File_preallocate out: writing makes files longer by itself",
         "shared": _SHARED_POINTER,
+        "shared reads": _SHARED_READS,
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",
         "independent reads": "use the collective call (…_all), or disable data sieving "
@@ -437,54 +461,6 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "look for other programs on these cores, for more threads than cores, and for a limit "
         "on processor time",
         "too few": "give every rank a core of its own: fewer ranks, or more cores",
-    },
-}
-
-
-# The same where MPI-IO is Open MPI's OMPIO, which knows no hints of ROMIO's.
-_NO_SIEVING = "OMPI_MCA_fbtl_posix_write_datasieving=0"
-# Left to itself it may take the component "individual", which merges nothing.
-_MERGING = (
-    "have Open MPI merge the ranks' pieces: OMPI_MCA_fcoll=vulcan, before Open MPI 5 also "
-    "two_phase; or put more data into each collective call"
-)
-_MERGED = {
-    "hdf5, collective": f"{_MERGING}: larger hyperslabs per H5Dwrite or H5Dread",
-    "netcdf, collective": f"{_MERGING}: whole slabs (nc_put_vara, nc_get_vara)",
-    "pnetcdf, collective": f"{_MERGING}: several variables (ncmpi_iput_vara, ncmpi_wait_all)",
-    "collective": _MERGING,
-    "collective, waited for": _BLOCKING,
-}
-_AGGREGATORS = "OMPI_MCA_io_ompio_num_aggregators=N"
-ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
-    "few_ranks": {"mpiio": f"raise the number of aggregators: {_AGGREGATORS}"},
-    "few_aggregators": {"": f"let more ranks write: {_AGGREGATORS}"},
-    "taking_turns": {
-        "collective": "these are the calls of the aggregators, each of which waits for the ranks' "
-        f"data: compare numbers of aggregators ({_AGGREGATORS}), and independent calls",
-    },
-    "locks": {
-        "mpiio": f"write and read collectively; disable data sieving ({_NO_SIEVING}), or, where "
-        "the file system keeps files coherent, locking (OMPI_MCA_fs_ufs_lock_algorithm=1)"
-    },
-    "small_requests": _MERGED,
-    "slow_small_requests": _MERGED,
-    "amplification": {
-        "": "write collectively (MPI_File_write_all), or, where the pieces are large, disable data "
-        f"sieving ({_NO_SIEVING})",
-        "read": "read collectively (MPI_File_read_all), or, where the pieces are large, disable "
-        "data sieving (OMPI_MCA_fbtl_posix_read_datasieving=0)",
-    },
-    "between_layers": {
-        "": "compare collective with independent calls, and numbers of aggregators "
-        f"({_AGGREGATORS})",
-        "independent": f"use the collective call (…_all), or disable data sieving ({_NO_SIEVING})",
-        "independent reads": "use the collective call (…_all), or disable data sieving "
-        "(OMPI_MCA_fbtl_posix_read_datasieving=0)",
-    },
-    "network": {
-        "mpiio": "compare collective with independent calls, and numbers of aggregators "
-        f"({_AGGREGATORS}): MPI-IO itself exchanges the data"
     },
 }
 

@@ -1,6 +1,6 @@
 """Writes that the program itself has made, by a flush after every few bytes: C's fflush, which is a
-call of its own, and what C++'s std::endl and Fortran's flush statement do, which is seen on the way
-of their writes."""
+call of its own, and what C++'s std::endl, Fortran's flush statement, H5Fflush and nc_sync do, which
+is seen on the way of their writes."""
 
 import re
 from typing import NamedTuple
@@ -20,11 +20,17 @@ from tailrace.verdict.requests import (
     sums_of,
 )
 
-# By what is advised: the functions, and how the program calls them.
+# By what is advised: the functions, and how the program calls them. nc_sync may call H5Fflush.
 STREAMS = {
+    "flush of netcdf": (re.compile(r"nc_sync$"), "nc_sync"),
+    "flush of hdf5": (re.compile(r"H5Fflush\d?$"), "H5Fflush"),
     "flush of C++": (re.compile(r"std::(basic_)?ostream(<.*>)?::flush\b"), "std::endl or flush"),
     "flush": (re.compile(r"_gfortran_(st_flush|flush_i\d)$"), "the flush statement"),
 }
+
+
+# One of these writes whatever has changed, by many calls.
+LIBRARIES = ("flush of netcdf", "flush of hdf5")
 
 
 class Flushes(NamedTuple):
@@ -45,8 +51,12 @@ def flushes(evidence: Evidence, kind: str) -> Cause | None:
     if not small or found.time_ns < CAUSE_SHARE * use.time_ns(kind):
         return None
     mean = byte_count(found.bytes_written / found.calls)
-    text = f"{found.calls:,} flushes of {mean} on average {part_of_io(evidence, found.time_ns)}"
-    facts = f"{nanoseconds(found.time_ns // found.calls)} each; {found.by} hands the buffer to the "
+    part, what = part_of_io(evidence, found.time_ns), "the buffer"
+    text = f"{found.calls:,} flushes of {mean} on average {part}"
+    if found.advised in LIBRARIES:
+        text = f"{found.calls:,} writes of {mean} on average, made by {found.by}, {part}"
+        what = "all that has changed"
+    facts = f"{nanoseconds(found.time_ns // found.calls)} each; {found.by} hands {what} to the "
     functions = ("fflush",) if found.by == "fflush" else ()
     file = evidence.named_file(kind)
     return Cause(Kind.SMALL_REQUESTS, text, f"{facts}system", file, functions, found.advised)

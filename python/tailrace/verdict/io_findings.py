@@ -19,12 +19,12 @@ from tailrace.verdict.requests import (
     calls_of_functions,
 )
 from tailrace.verdict.run_findings import exchange_share
+from tailrace.verdict.shared_files import goes_on
 from tailrace.verdict.who import who_does_io
 from tailrace.verdict.why import (
     NOTABLE_SHARE,
     ON_MPIIO,
     amplification_text,
-    goes_on,
     sieving_advised,
     surplus,
     why_slow,
@@ -161,7 +161,7 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
         alone = np.count_nonzero(spent_ns) == 1
         return "set-up" if often else "one file" if alone else "set-up once"
     if "_shared" in name or "_ordered" in name:
-        return "shared"
+        return "shared reads" if "_read" in name else "shared"
     if (call := MPIIO_CALL.match(name)) is None:
         single = {"": "", "MPI_File_set_size": "size", "MPI_File_sync": "sync"}
         return single.get(name, "other")

@@ -10,9 +10,10 @@ import numpy as np
 
 from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent
-from tailrace.verdict.by_path import made_by_mpiio
+from tailrace.verdict.by_path import made_by_mpiio, through_library
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
     ASYNCHRONOUS_WAITS,
     KINDS,
@@ -33,6 +34,9 @@ WORTH_NAMING = 0.1
 # opens are not paid for.
 REOPENED = 20
 FEW_REQUESTS = 4
+# Libraries that keep tables in a file of where its data lie; they read so much of them at most.
+WITH_TABLES = ("hdf5", "netcdf")
+TABLES_BYTES = 64 * 1024
 MANY_FILES = 100
 # An open that takes so long does more than to find a name.
 SLOW_OPEN_NS = 1_000_000
@@ -43,6 +47,8 @@ SEEKS_OF_A_REQUEST = 4
 # A seek that takes so long asks the file system: for the end, for data or for holes.
 ASKING_SEEK_NS = 5_000
 SMALL_FILE_BYTES = 1_000_000
+# Not at an open or a close, but again and again in between.
+OFTEN_CUT = 10
 # A library that opens a file and closes it may set its size at both.
 CUTS_OF_AN_OPEN = 2
 CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHERS["link"]
@@ -105,9 +111,23 @@ def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
     part = percent(use.time_ns(*kinds) / evidence.io_time_ns)
     text = f"{facts}{where}{by} {verb} {part} of the I/O time"
     advised = _advised_of_names(use, functions, kinds)
+    if advised in ("cut", "opened anew") and _are_of_fortran(evidence):
+        advised = "cut by fortran"
     if by and advised not in ("", "cut", "allocated", "opened anew"):
         advised = "mpiio"
     return Cause(Kind.METADATA, text, facts, file if single else None, advised=advised)
+
+
+def _are_of_fortran(evidence: Evidence) -> bool:
+    """Whether GNU's library of Fortran cuts files that are written to by records: by most of the
+    truncations, far more than files are opened."""
+    places = Places(evidence.columns)
+    if not len(places.files) or evidence.use.calls("truncate") <= OFTEN_CUT * evidence.use.calls(
+        "open"
+    ):
+        return False
+    spent = np.where(places.files >= 0, places.time_ns(("truncate",)), 0)
+    return 2 * int(spent[through_library(places, "libgfortran")].sum()) > int(spent.sum())
 
 
 def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str]) -> str:
@@ -126,7 +146,9 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
             return "seeks that ask"
         seeks = calls_of_functions(functions, SEEKS)
         return "positions" if seeks > SEEKS_OF_A_REQUEST * use.calls(*MOVING_KINDS) else "seeks"
-    if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and use.calls("open") < REOPENED:
+    few = use.calls("open") < REOPENED
+    replaced = use.bytes("write") >= SMALL_FILE_BYTES * use.calls("open")
+    if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and (few or replaced):
         return "slow open"
     if kinds[0] != "truncate":
         return ""
@@ -210,6 +232,24 @@ def opened_for_each(evidence: Evidence, kind: str) -> Cause | None:
     return _opened_again(evidence, rows, facts)
 
 
+def read_at_each_open(evidence: Evidence, kind: str) -> Cause | None:
+    """A library reads a file's tables each time that it opens it, by many small requests: where
+    little else is read or written, they take longer than the opens."""
+    files, ranks = evidence.files, np.asarray(evidence.files["ranks"])
+    opens, moved = np.asarray(files["opens"]), np.asarray(files["bytes_read"])
+    often = (opens >= REOPENED * ranks) & (opens > 0) & (moved < TABLES_BYTES * opens)
+    often &= np.asarray(files["bytes_written"]) < TABLES_BYTES * opens
+    tables = [evidence.library_in(row) in WITH_TABLES for row in range(len(often))]
+    rows = np.flatnonzero(often & np.asarray(tables, dtype=bool))
+    use = sum_use(files, rows)
+    if kind != "read" or use.time_ns("read") < max(CAUSE_SHARE * evidence.use.time_ns("read"), 1):
+        return None
+    facts = " and ".join(
+        calls_of(use, each, evidence.columns["functions"]) for each in ("read", "open")
+    )
+    return _opened_again(evidence, rows, facts)
+
+
 def _often_opened(evidence: Evidence) -> np.ndarray:
     """Files that each rank opens again and again for a few requests each time. Not where files are
     renamed or removed about as often: who replaces a file has to open it."""
@@ -228,10 +268,21 @@ def _often_opened(evidence: Evidence) -> np.ndarray:
 
 def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
     use = sum_use(evidence.files, rows)
+    used = use.calls(*MOVING_KINDS, "sync", "lock", "truncate")
+    if not used and use.calls("close") < CLOSED * use.calls("open"):
+        spent = evidence.use.time_ns(*METADATA_KINDS)
+        names = where_of(evidence, rows) if len(rows) == 1 else count(len(rows), "name")
+        return _opens_of_absent(use, names, part_of_io(evidence, spent), facts)
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")
     text = f"{name} {verb} opened {use.calls('open'):,} times, for {each:.1f} requests each time"
     return Cause(Kind.REOPENED, text, facts, only_row(rows))
+
+
+def _opens_of_absent(use: Use, names: str, part: str, facts: str) -> Cause:
+    """Opens that fail: of files that are not there, or not yet."""
+    text = f"{use.calls('open'):,} opens of {names}, hardly any of them closed again, {part}"
+    return Cause(Kind.LOOK_UPS, text, facts, advised="absent")
 
 
 def whole_files(evidence: Evidence, kind: str) -> Cause | None:
@@ -272,10 +323,7 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
         return None  # directories
     part = part_of_io(evidence, evidence.use.time_ns(*METADATA_KINDS))
     if not moved and use.calls("close") < CLOSED * use.calls("open"):
-        text = (
-            f"{use.calls('open'):,} opens of {len(rows):,} names, hardly any of them closed again,"
-        )
-        return Cause(Kind.LOOK_UPS, f"{text} {part}", facts, advised="absent")
+        return _opens_of_absent(use, count(len(rows), "name"), part, facts)
     used = np.count_nonzero(sizes[rows])
     number = used if used >= MANY_FILES else len(rows)  # beside them files of locks, say
     mean = byte_count(moved / number)

@@ -70,7 +70,7 @@ KINDS_OF: dict[Kind, tuple[str, ...]] = {
     Kind.SYNC: ("sync",),
     Kind.REOPENED: ("open", "close"),
     Kind.MANY_FILES: ("open", "close", *DATA),
-    Kind.LOOK_UPS: ("look_up",),
+    Kind.LOOK_UPS: ("look_up", "open"),
     Kind.METADATA: NAMES,
     Kind.SMALL_REQUESTS: DATA,
     Kind.SLOW_SMALL_REQUESTS: DATA,

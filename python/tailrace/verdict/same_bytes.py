@@ -60,7 +60,8 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
     facts = f"{byte_count(use.bytes('read'))} read in all: "
     facts += evidence.described(use, "read")
     again = alike == 1 or _read_again_by_each(evidence, rows)
-    advised = "" if not again else "back" if alike == 1 and passes >= 1 else "again"
+    tiny = "in small ones" if _in_small_ones(use, "read") else ""
+    advised = tiny if not again else "back" if alike == 1 and passes >= 1 else "again"
     library = evidence.library_in(int(rows[0]))
     if alike == 1 and library in ("hdf5", "netcdf"):
         # classic files are moved, by as much as is read or half of it; chunks are read as a whole

@@ -35,6 +35,7 @@ import numpy as np
 from tailrace.units import count, digits, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
+from tailrace.verdict.flushes import LIBRARIES, flushes
 from tailrace.verdict.requests import (
     KINDS,
     LARGE_SYNC_BYTES,
@@ -138,7 +139,7 @@ def _comparing_ranks(evidence: Evidence) -> Unevenness | None:
     if float(io_ns.max() - io_ns.mean()) < UNEVEN_SHARE * evidence.losses.io_balance_ns:
         return _taking_turns(evidence)
     culprits = _culprits(evidence)
-    if culprits is None:
+    if culprits is None or _waits_for_a_lock(evidence, culprits):
         return None
     use = evidence.by_rank(culprits.kind)
     return (
@@ -147,6 +148,11 @@ def _comparing_ranks(evidence: Evidence) -> Unevenness | None:
         or _taking_turns(evidence)
         or _straggler(evidence, use, culprits)
     )
+
+
+def _waits_for_a_lock(evidence: Evidence, culprits: Culprits) -> bool:
+    """That is the time of who holds it, which no other rank can share: why.py says it."""
+    return culprits.kind == "lock" and sum_use(evidence.file_rank, culprits.rows).waits_for_locks
 
 
 def _culprits(evidence: Evidence) -> Culprits | None:
@@ -212,12 +218,23 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
         text = _serial_text if len(ranks) == 1 else _few_text
         finding = text(evidence, culprits, ranks, name, "" if only else percent(share))
     facts = _facts(evidence, culprits)
-    advised = culprits.kind if code is Kind.SERIAL_METADATA else _advised(evidence, culprits)
+    advised = _advised(evidence, culprits)
+    if code is Kind.SERIAL_METADATA:
+        advised = "names" if _are_other_files(evidence, culprits) else culprits.kind
     if code is Kind.SERIAL_READER and not advised:
         advised = _handed_out(evidence, ranks[0])
+    if culprits.kind == "write" and not advised and (cause := flushes(evidence, "write")):
+        advised = cause.advised if cause.advised in LIBRARIES else ""
     if culprits.file is None and not advised:
         advised = _library_of_all(evidence, culprits)
     return Unevenness(code, finding, facts, culprits.file, ranks, advised)
+
+
+def _are_other_files(evidence: Evidence, culprits: Culprits) -> bool:
+    """Whether hardly any of the files is opened more than once: none could have been kept open."""
+    opened = np.asarray(evidence.file_rank["opens"])[culprits.rows]
+    once = opened.sum() < 2 * np.count_nonzero(opened)
+    return culprits.kind in ("open", "close") and culprits.file is None and bool(once)
 
 
 def _advised(evidence: Evidence, culprits: Culprits) -> str:
@@ -227,7 +244,8 @@ def _advised(evidence: Evidence, culprits: Culprits) -> str:
         return "collective"
     use = sum_use(evidence.file_rank, culprits.rows)
     few = use.bytes("write") < LARGE_SYNC_BYTES * max(use.calls("sync"), 1)
-    return "synchronising" if culprits.kind == "sync" and few else ""
+    sync = culprits.kind == "sync"
+    return "synchronising" if sync and (few or _others_write(evidence, culprits)) else ""
 
 
 def _library_of_all(evidence: Evidence, culprits: Culprits) -> str:
@@ -293,9 +311,20 @@ def _act(evidence: Evidence, culprits: Culprits) -> tuple[tuple[str, str], str]:
     if culprits.kind != "sync":
         return VERBS[culprits.kind], ""
     calls = calls_of(use, "sync", evidence.columns["functions"])
-    if not use.bytes("write"):
+    if not use.bytes("write") or _others_write(evidence, culprits):
         return VERBS["sync"], f", in {calls}"
     return VERBS["write"], f", mostly in {calls}"
+
+
+def _others_write(evidence: Evidence, culprits: Culprits) -> bool:
+    """To the file, or where none stands out more than a little to any."""
+    table = evidence.file_rank
+    rows = evidence.rows_of_file(range(len(table["rank"])), culprits.file)
+    own = set(culprits.ranks)
+    size = np.asarray(table["bytes_written"], dtype=np.int64)
+    others = sum(int(size[row]) for row in rows if int(table["rank"][row]) not in own)
+    little = (1 - ALONE_SHARE) * sum(int(size[row]) for row in rows)
+    return others > (little if culprits.file is None else 0)
 
 
 def _serial_text(

@@ -38,7 +38,6 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | … one every m bytes of F                | they skip forward, but not so                         |
 """
 
-import re
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -64,6 +63,7 @@ from tailrace.verdict.names_of_files import (
     are_modules,
     in_names,
     opened_for_each,
+    read_at_each_open,
     whole_files,
 )
 from tailrace.verdict.not_blocking import waits_for_requests
@@ -73,7 +73,6 @@ from tailrace.verdict.requests import (
     MANY_REQUESTS,
     METADATA_KINDS,
     MOSTLY_SMALL,
-    MOVING_KINDS,
     Use,
     calls_of,
     calls_of_functions,
@@ -82,13 +81,13 @@ from tailrace.verdict.requests import (
     moved_column,
     mpiio_ways,
     noun_of,
-    shared_calls,
     small_ones_of,
     sum_use,
     sums_of,
     waits_for_collective,
 )
 from tailrace.verdict.same_bytes import read_again, written_again
+from tailrace.verdict.shared_files import are_unmerged, goes_on, shared_pointer
 from tailrace.verdict.slow_file import slow_file
 
 # Two runs of one program on one machine differ by about this much: a smaller share is not worth a
@@ -107,8 +106,6 @@ AMPLIFIED = 1.5
 JUMPING = 0.2
 # Libraries whose files are one by MPI-IO, where ranks share them.
 ON_MPIIO = ("hdf5", "netcdf", "pnetcdf")
-# In which ROMIO keeps the pointer that ranks share, in the directory of the file.
-_POINTER = re.compile(rb"/\.[^/]+\.shfp\.[0-9.]+$")
 
 
 def why_slow(evidence: Evidence, loss: int) -> Finding | None:
@@ -160,6 +157,8 @@ def _library(evidence: Evidence, cause: Cause) -> str:
     if cause.code is Kind.METADATA and library == "hdf5" and not shared:
         return "posix"  # nothing of it is collective
     small = cause.code in (Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS)
+    if small and shared and way == "collective" and are_unmerged(evidence, file):
+        return "unmerged"
     if small and library in ON_MPIIO and shared:
         called = "consecutive" if way == "independent" and goes_on(evidence, file) else way
         return f"{library}, {called}" if ways[way] else library
@@ -174,13 +173,6 @@ def _library(evidence: Evidence, cause: Cause) -> str:
     return "collective, waited for" if waited else way
 
 
-def goes_on(evidence: Evidence, file: int) -> bool:
-    """Whether most requests to it begin where the rank's last one ended."""
-    use = sum_use(evidence.files, [file])
-    kind = max(MOVING_KINDS, key=lambda kind: use.time_ns(kind))
-    return 2 * use.pattern(kind, "consecutive") > use.calls(kind)
-
-
 def _most(evidence: Evidence, kinds: Iterable[str]) -> int:
     """The file with most time in calls of these kinds."""
     files = evidence.files
@@ -188,22 +180,7 @@ def _most(evidence: Evidence, kinds: Iterable[str]) -> int:
 
 
 def _cause(evidence: Evidence) -> Cause:
-    return _shared_pointer(evidence) or waits_for_requests(evidence) or _cause_by_kind(evidence)
-
-
-def _shared_pointer(evidence: Evidence) -> Cause | None:
-    """Whatever the calls on its file are, they are made for the calls that share it."""
-    files, (function, calls) = evidence.files, shared_calls(evidence.columns["functions"])
-    of_pointer = np.asarray([bool(_POINTER.search(bytes(path))) for path in files["path"]], bool)
-    use = sum_use(files, np.flatnonzero(of_pointer))
-    if not calls or use.time_ns() < CAUSE_SHARE * evidence.use.time_ns():
-        return None
-    who = f"{count(calls, 'call')} of {function}"
-    part = part_of_io(evidence, use.time_ns(), 1)
-    text = f"the pointer that ranks share, which {who} lock and move in a file of its own, {part}"
-    kinds = (kind for kind in ("lock", "read", "write") if use.calls(kind))
-    facts = " and ".join(calls_of(use, kind, evidence.columns["functions"]) for kind in kinds)
-    return Cause(Kind.SMALL_REQUESTS, text, facts, None, (function,), "shared")
+    return shared_pointer(evidence) or waits_for_requests(evidence) or _cause_by_kind(evidence)
 
 
 def _cause_by_kind(evidence: Evidence) -> Cause:
@@ -255,11 +232,26 @@ def _locks(evidence: Evidence) -> Cause:
     part = part_of_io(evidence, use.time_ns("lock"), use.calls("lock"))
     text = f"{calls_of(use, 'lock', functions)} {part}"
     facts = "fcntl, flock and lockf return when the lock is granted"
-    return Cause(Kind.LOCKS, text, facts, evidence.named_file("lock"))
+    file = evidence.named_file("lock")
+    if file is None or len(evidence.users_of(file, "lock")) > 1:
+        return Cause(Kind.LOCKS, text, facts, file)
+    name = base_name(evidence.files["path"][file])
+    facts = f"{facts}; no other rank locks {name}" if evidence.ranks > 1 else facts
+    advised = "held by others" if evidence.ranks > 1 else ""
+    return Cause(Kind.LOCKS, text, facts, file, advised=advised)
 
 
 def _moving(evidence: Evidence, kind: str) -> Cause:
-    checks = [failing, _modules, jumping, read_again, amplified, written_again, flushes]
+    checks = [
+        failing,
+        _modules,
+        read_at_each_open,
+        jumping,
+        read_again,
+        amplified,
+        written_again,
+        flushes,
+    ]
     checks += [whole_files, _small_ones]
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
     return next(found, None) or slow_file(evidence, kind)
@@ -446,7 +438,8 @@ def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
     advised = "interleaved" if merged else ""
     # of a file that is written through STDIO, and gathered by no stream's buffer
     prints = calls_of_functions(evidence.columns["functions"], DESCRIPTOR_PRINTS)
-    of_stdio = evidence.library_in(file) == "stdio" and not use.gathered(kind)
+    libraries = {evidence.library_in(int(row)) for row in rows}
+    of_stdio = libraries == {"stdio"} and not use.gathered(kind)
     if kind == "write" and of_stdio and 2 * prints > use.calls(kind):
         advised = "descriptor prints"
     return Cause(Kind.SMALL_REQUESTS, text, facts, file, advised=advised)
