@@ -234,6 +234,24 @@ def test_a_rank_that_writes_while_the_others_compute_has_no_time_to_compute_more
     assert finding(after, "load_imbalance").gain == "an even computation would save at most 1.75 s"
 
 
+def test_a_rank_that_tries_to_open_what_another_makes_is_not_at_work():
+    """Rank 0 computes 8 s, rank 1 opens a file all the while that is not there before; or closes it
+    each time; or does as much with other files."""
+
+    def of(*calls: Interval) -> Program:
+        rest = 8 * SECOND - sum(call.length_ns for call in calls)
+        return Program([[useful(8 * SECOND)], [*calls, useful(rest)]], *[8 * SECOND] * 3)
+
+    tried = Interval("io", 7 * SECOND, "open", b"/run/flag", 0, 10**6)
+    found = finding(of(tried), "load_imbalance")
+    assert found.finding == "rank 0 computes 1.78 times as long as the ranks on average"
+    assert found.evidence.endswith("; rank 1 tries to open flag 1,000,000 times")
+    closes = Interval("io", MILLISECOND, "close", b"/run/flag", 0, 10**6)
+    beside = Interval("io", MILLISECOND, "stat", b"/run/other", 0, 10**6)
+    for work in (closes, beside):
+        assert "load_imbalance" not in codes(of(tried, work))
+
+
 def test_a_master_that_hands_out_work_is_named_and_not_a_worker():
     """Of four ranks one computes 1 s and three 10 s; in the second run they are uneven, too; in the
     third two of four do nothing, so that none can be told from the rule."""

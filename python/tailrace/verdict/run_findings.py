@@ -1,5 +1,7 @@
 """Findings beside I/O: computation, network, and whether the trace itself can be believed."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tailrace.names import base_name
@@ -9,7 +11,7 @@ from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 from tailrace.verdict.messages import kind_of_messages, mpi_functions, waits_for_all
-from tailrace.verdict.names_of_files import MANY_POLLS, are_modules
+from tailrace.verdict.names_of_files import CLOSED, MANY_POLLS, are_modules
 from tailrace.verdict.off_path import (
     asleep,
     overlapped_io_ns,
@@ -76,12 +78,44 @@ def imbalance(evidence: Evidence) -> Finding | None:
         text,
         f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
         f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}"
-        f"{supposing}",
+        f"{supposing}{_meanwhile_tried(evidence, rank)}",
         evidence.share(loss),
         f"{spread} would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
         advice(Kind.LOAD_IMBALANCE, kind),
     )
+
+
+class _Tried(NamedTuple):
+    """A rank opens a file in vain again and again, and does little else with files: it waits for
+    another to make it."""
+
+    rank: int
+    file: int
+    opens: int
+    time_ns: int
+
+
+def _tried_opens(evidence: Evidence) -> list[_Tried]:
+    table, found = evidence.file_rank, []
+    opens, closes, times = (np.asarray(table[name]) for name in ("opens", "closes", "open_ns"))
+    tried = (opens >= MANY_POLLS) & (closes < CLOSED * opens)
+    for row in np.flatnonzero(tried):
+        rank = int(table["rank"][row])
+        whole = sum_use(table, evidence.rows_of_ranks([rank])).calls(*KINDS)
+        if opens[row] >= POLLING * whole:
+            found.append(_Tried(rank, int(table["file"][row]), int(opens[row]), int(times[row])))
+    return found
+
+
+def _meanwhile_tried(evidence: Evidence, busy: int) -> str:
+    """`; rank 1 tries to open flag 6,512 times`: of the rank that spends most time so."""
+    tried = [poll for poll in _tried_opens(evidence) if poll.rank != busy]
+    if not tried:
+        return ""
+    most = max(tried, key=lambda poll: poll.time_ns)
+    name = base_name(evidence.files["path"][most.file])
+    return f"; rank {most.rank} tries to open {name} {most.opens:,} times"
 
 
 def _spared(evidence: Evidence, longest: float) -> tuple[float, str]:
@@ -91,6 +125,8 @@ def _spared(evidence: Evidence, longest: float) -> tuple[float, str]:
     losses = evidence.losses
     beyond = float(losses.imbalance_ns + losses.serialization_ns + losses.io_ns)
     waited_ns = evidence.waited_by_rank_ns("io") + evidence.by_rank("lock").time_ns
+    for poll in _tried_opens(evidence):
+        waited_ns[poll.rank] += poll.time_ns
     calls_ns = np.clip(evidence.times.io_ns - waited_ns, 0, None)
     if (alone := beyond - float(calls_ns.max(initial=0))) >= MOST_SPARED * longest:
         return min(longest, alone), "an even computation"
