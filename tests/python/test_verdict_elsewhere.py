@@ -59,7 +59,9 @@ def test_many_small_files_in_memory_are_not_advised_to_be_smaller():
         path = b"/dev/shm/%d" % i
         rows += [Interval("io", 3 * MILLISECOND, "open", path), write(MILLISECOND, path, 100)]
     end = sum(row.length_ns for row in rows)
-    findings = judge(Evidence(Program([rows], end, end, end).columns())).findings
+    columns = Program([rows], end, end, end).columns()
+    columns["rank"] |= {"io_ns": np.array([0]), "useful_ns": np.array([end])}
+    findings = judge(Evidence(columns)).findings
     (found,) = [finding for finding in findings if finding.code == "elsewhere"]
     assert found.finding.startswith("600 calls on files in /dev/shm, which are memory, take 54.5 %")
     assert found.advice.startswith("use fewer files")
@@ -96,3 +98,11 @@ def test_the_rank_with_most_of_it_is_named():
 )
 def test_nothing_is_said_of(path: bytes, spent_ns: int, threads: int):
     assert "elsewhere" not in {f.code for f in judged(path, spent_ns, threads=threads).findings}
+
+
+def test_nothing_is_said_of_more_than_the_main_thread_can_have_spent():
+    """Four threads of a rank read in memory for 1 s each, while the main thread waits for 1 s."""
+    reads = Interval("io", 4 * SECOND, "pread", b"/dev/shm/a", 30 * MB, 300)
+    columns = Program([[useful(SECOND), reads]], *[5 * SECOND] * 2, SECOND).columns()
+    columns["rank"] |= {"io_ns": np.array([0]), "useful_ns": np.array([2 * SECOND])}
+    assert "elsewhere" not in {f.code for f in judge(Evidence(columns)).findings}

@@ -73,6 +73,14 @@ def test_messages_are_to_be_merged_where_the_small_ones_take_the_time():
     assert "merge messages" in talking(("MPI_Send", 500, 9000, 9000), ("MPI_Recv", 900, 9000, 9000))
 
 
+def test_who_waits_for_calls_of_mpiio_is_not_told_to_send_earlier():
+    waits, writes = ("MPI_Wait", 1900, 24, 0), ("MPI_File_iwrite_at_all", 10, 24, 24 * 10**7)
+    assert "calls of MPI-IO that do not block" in talking(waits, writes)
+    for beside in ("MPI_Irecv", "MPI_Iallreduce", "MPI_Rput"):  # which they may be for
+        assert "MPI-IO" not in talking(waits, writes, (beside, 10, 24, 240))
+    assert "MPI-IO" in talking(waits, writes, ("MPI_Init", 10, 1, 0), ("MPI_Info_set", 1, 1, 0))
+
+
 def test_messages_are_not_to_be_merged_where_something_else_takes_the_time():
     small = ("MPI_Send", 100, 20_000, 20_000 * 100)
     assert "merge" not in talking(small, ("MPI_Alltoall", 1900, 100, 100 * 10**7))

@@ -66,6 +66,8 @@ def _most(evidence: Evidence) -> _Spent | None:
     time_ns = np.sum([np.asarray(table[f"{kind}_ns"]) for kind in KINDS], axis=0)
     sums = np.zeros((len(PLACES), evidence.ranks), dtype=np.int64)
     np.add.at(sums, (place[counted], rank[counted]), time_ns[counted])
+    # More than the main thread has outside file calls is other threads' time, too.
+    sums[:, sums.sum(axis=0) > evidence.times.useful_ns + evidence.times.mpi_ns] = 0
     if not sums.any():
         return None
     most, by = np.unravel_index(int(sums.argmax()), sums.shape)

@@ -17,6 +17,8 @@ MANY_MESSAGES = 1000
 
 # Compiled where they are asked for: a program without MPI does not wait for it.
 _MESSAGE = r"(?i)MPI_(Wait|Test|Start|I?m?probe|I?[bsr]?send|I?m?recv|I?sendrecv)"
+_COMPLETION = "MPI_(Wait|Test)"
+_REQUESTS = "MPI_(I(?!nit|nfo)[a-z]|R(put|get|accumulate))"
 _COLLECTIVE = r"MPI_I?(Bcast|Reduce|Allreduce|Gather|Allgather|Scatter|Alltoall|Scan|Exscan)"
 
 
@@ -52,9 +54,11 @@ def waits_for_all(evidence: Evidence) -> bool:
 
 def kind_of_messages(evidence: Evidence) -> str:
     """ "small", "small collectives", "large" or "barriers" where these take most of the time in
-    MPI; "" where nothing does."""
+    MPI, and "file requests" where waits for calls of MPI-IO do; "" where nothing does."""
     functions = mpi_functions(evidence)
     whole = sum(called.time_ns for called in functions)
+    if _waits_for_files(evidence, functions, whole):
+        return "file requests"
     groups: dict[str, list[Called]] = {}
     for called in functions:
         name = "" if re.match(_MESSAGE, called.name) else called.name
@@ -65,6 +69,16 @@ def kind_of_messages(evidence: Evidence) -> str:
         time_of[kind] = time_of.get(kind, 0) + sum(called.time_ns for called in group)
     deciding = {k: ns for k, ns in time_of.items() if k and ns >= DECIDING_SHARE * whole > 0}
     return max(deciding, key=lambda kind: deciding[kind], default="")
+
+
+def _waits_for_files(evidence: Evidence, functions: list[Called], whole: int) -> bool:
+    """Whether most of the time is in waits for requests, and only MPI-IO makes any."""
+    waits_ns = sum(f.time_ns for f in functions if re.match(_COMPLETION, f.name))
+    messages = (f.name for f in functions if re.match(_MESSAGE, f.name))
+    others = any(not re.match(_COMPLETION, name) for name in messages)
+    others |= any(re.match(_REQUESTS, f.name) is not None for f in functions)
+    made = any(str(name).startswith("MPI_File_i") for name in evidence.columns["functions"]["name"])
+    return made and not others and waits_ns >= DECIDING_SHARE * whole > 0
 
 
 def _kind(name: str, group: list[Called], ranks: int) -> str:
