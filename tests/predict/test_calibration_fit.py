@@ -15,7 +15,7 @@ from tailrace import engine
 from tailrace.calibration.command import _place
 from tailrace.calibration.experiments import AFTER_A_PAUSE, _synchronizing, metadata
 from tailrace.calibration.fit import Fit
-from tailrace.calibration.probe import MIB, SMALL, Probe, Samples, Sizes
+from tailrace.calibration.probe import KIB, MIB, SMALL, Probe, Samples, Sizes
 from tailrace.calibration.quantities import ENDLESS
 from tailrace.calibration.room import written_per_s
 from tailrace.calibration.waiting import BEHIND, UNUSUAL, USUAL, behind_writes
@@ -64,6 +64,23 @@ def without_a_cache(**more: float) -> Samples:
 
 def fitted(**more: float) -> Fit:
     return Fit("fitted", "by hand", [without_a_cache(**more)] * 3, SIZES)
+
+
+def test_what_a_bucket_gave_at_once_is_no_part_of_the_rate() -> None:
+    """4 MiB of which 128 KiB take no time look faster, by 3 %; a bucket then gave them twice: by
+    that rate, and at once."""
+    kept, bulk_s = 128 * KIB, (SIZES.bulk - 128 * KIB) / RATE
+    pauses = {size: max(size - kept, 0) / RATE + CALL_S for size in (SMALL, *AFTER_A_PAUSE)}
+    model = fitted(
+        **{f"after_pause_{size}": taken_s for size, taken_s in pauses.items()},
+        **dict.fromkeys(("write_rate", "read_rate"), SIZES.bulk / bulk_s),
+        under_way=2.0 * MIB,
+        copy_rate=1e15,
+    ).model
+    assert model.bucket is not None
+    assert model.bucket.bytes.value == pytest.approx(kept, rel=0.001)
+    rates = model.bytes_per_s
+    assert [rates.write.value, rates.read.value] == pytest.approx([RATE, RATE], rel=0.001)
 
 
 @pytest.mark.parametrize("size", [SMALL, MIB, 16 * MIB])

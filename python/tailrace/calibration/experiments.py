@@ -110,7 +110,8 @@ def _many_writes(probe: Probe, writes: int, stride: int) -> tuple[float, float]:
 
 
 def bulk_write(probe: Probe, sizes: Sizes) -> Samples:
-    """Until all is on the servers."""
+    """Until all is on the servers; token buckets are full when it begins."""
+    time.sleep(PAUSE_S)
     blocks, drained = _write_and_drain(probe, [sizes.bulk])
     return {
         "write_rate": sizes.bulk / (sum(blocks) + drained),

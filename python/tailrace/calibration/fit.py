@@ -33,6 +33,8 @@ DRAINS = 0.5
 FROM_MEMORY = 0.5
 # As much is left of what was written when it might have gone.
 STAYS = 0.5
+# To what a bucket holds and the rates that it has a part in.
+STEPS = 5
 # Twice the room for two files: the room is each file's.
 MORE_ROOM = 1.5
 # What the calls take that may wait for writes, where there is nothing to wait for.
@@ -66,8 +68,19 @@ class Fit:
         self.unknown: list[str] = []
         self._write_rate = float(np.median(self._values("write_rate")))
         cache = self._cache()
-        rates = self._rates(cache.write_behind_bytes.value)
-        self._bucket = bucket(rounds, rates.write.value, rates.copy_in.value)
+        room = cache.write_behind_bytes.value
+        self._bucket: Quantity | None = None
+        # what it holds and the rates follow from each other: a step changes the one by a small
+        # part of what it changed the other
+        for _ in range(STEPS):
+            rates = self._rates(room)
+            self._bucket = bucket(rounds, rates.write.value, rates.copy_in.value)
+        rates = self._rates(room)
+        if room < MIB:
+            self.unknown.append(
+                "how much of a write is the client's copying, as it waits until nearly all has"
+                " arrived"
+            )
         model = Model(
             version=1,
             name=name,
@@ -88,20 +101,22 @@ class Fit:
         self.model = model.model_copy(update={"calls": model.calls.model_copy(update=more)})
 
     def _rates(self, room: float) -> ByteRates:
-        copy_in, write = self._values("copy_rate"), self._values("write_rate")
+        copy_in, write = self._values("copy_rate"), self._steady("write_rate")
         copy_out = self._values("copy_out_rate")
         if room < MIB:
             copy_in, write = rates_of_waiting_writes(write, copy_out, room)
-            self.unknown.append(
-                "how much of a write is the client's copying, as it waits until nearly all has"
-                " arrived"
-            )
         return ByteRates(
             copy_in=rate(copy_in),
             copy_out=rate(copy_out),
             write=rate(write),
-            read=rate(self._values("read_rate")),
+            read=rate(self._steady("read_rate")),
         )
+
+    def _steady(self, name: str) -> np.ndarray:
+        """The rate of what goes on: when bulk begins, links have stood idle, and what a bucket
+        holds then takes no time."""
+        at_once = self._bucket.value if self._bucket else 0.0
+        return self._values(name) * max(1 - at_once / self._sizes.bulk, 0.0)
 
     def _calls(self, cache: ClientCache) -> CallCosts:
         cached_read = self._beyond_bytes("cached_read", "copy_out_rate")
