@@ -204,9 +204,12 @@ def test_what_rebuilding_misses_of_the_recorded_method_is_in_the_interval(
     missed_s = found.change.told.missed_s
     assert missed_s != 0
     assert any("than recorded" in sentence for sentence in found.change.assumes)
+    assert found.off_s == pytest.approx((abs(missed_s), abs(missed_s)))
     monkeypatch.setattr(Run, "_missed_s", lambda *_: 0.0)
-    low, high = run.predict(change).edges_s
-    assert found.edges_s == pytest.approx((max(low - abs(missed_s), 0), high + abs(missed_s)))
+    without = run.predict(change)
+    assert without.edges_s == found.edges_s
+    assert without.off_s == (0, 0)
+    assert without.interval_s[1] < found.interval_s[1]
 
 
 @pytest.mark.slow

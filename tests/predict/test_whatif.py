@@ -15,8 +15,9 @@ import pytest
 
 import tailrace
 from tailrace.predict import command
-from tailrace.predict.change import RUN_TO_RUN, Change, default_changes
+from tailrace.predict.change import Change, default_changes
 from tailrace.predict.model import Quantity, load
+from tailrace.predict.spread import RUN_TO_RUN
 from tailrace.predict.whatif import COMPUTATION, Prediction, Run
 
 from ..python.test_report import check_schema
@@ -359,17 +360,6 @@ def test_a_change_that_may_go_either_way_is_not_said_to_help_or_to_harm() -> Non
     )
     assert "this may give most" in command.headline(4.0, [one, other])
     assert "this gives most" in command.headline(4.0, [other, one])
-
-
-def test_of_a_modelled_change_both_runs_differ_from_the_next(tmp_path: Path) -> None:
-    """Between 3 and 4 s, and so 2.85 and 4.2 s with what the changed run differs by. Of the change
-    the recorded run's 4 s differ besides: by 5 % of the hypotenuse of both, 5 s and 4 √2 s."""
-    on_a_model = Change(target=load(written(tmp_path, toml())))
-    modelled = Prediction(on_a_model, 3.5, (3.0, 4.0), {}, COMPUTATION)
-    assert modelled.interval_s == pytest.approx((2.85, 4.2))
-    assert modelled.change_interval_s(4.0) == pytest.approx((-1.25, 0.2 * 2**0.5))
-    scaled = Prediction(Change(io=2), 3.5, (3.0, 4.0), {}, COMPUTATION)
-    assert scaled.interval_s == (3.0, 4.0) and scaled.change_interval_s(4.0) == (-1.0, 0.0)
 
 
 def test_that_runs_differ_is_left_out_where_it_is(

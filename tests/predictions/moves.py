@@ -120,7 +120,8 @@ def predicted(
     places: Sequence[Place], traces: Mapping[Place, Path], models: Mapping[Bed, Model]
 ) -> Told:
     """From one trace of each place, as users have one."""
-    runs = {place: Run(traces[place], outputs=True) for place in places}
+    known = list(models.values())
+    runs = {place: Run(traces[place], outputs=True, models=known) for place in places}
     found: dict[Move, Predicted] = {}
     declined: dict[Move, str] = {}
     for move in moves(places):

@@ -136,14 +136,14 @@ def _rounds(
     """Of one client, until its time is over."""
     lot = random.Random(wanted.seed)
     rounds: list[Samples] = []
-    held_out: list[programs.Program] = []
+    held_out = programs.Programs(lot, sizes)
     with progress_bar(f"measuring {printable(str(wanted.directory))}") as progress:
         while _goes_on(len(rounds), time.monotonic() - begin, budget_s):
             rounds.append(_round(len(rounds), place, sizes, lot, held_out))
             spent = (time.monotonic() - begin) / budget_s
             if progress is not None:
                 progress(min(max(spent, len(rounds) / MOST_ROUNDS), 1.0))
-    return rounds, held_out
+    return rounds, held_out.done
 
 
 def _say(directory: Path, output: Path | None, answer: Answer) -> None:
@@ -179,9 +179,10 @@ def _round(
     place: Path,
     sizes: Sizes,
     lot: random.Random,
-    held_out: list[programs.Program],
+    held_out: programs.Programs,
 ) -> Samples:
     samples: Samples = {}
+    held_out.begin_round()
     long = LONG if number < LONG_ROUNDS else ()
     order = [*ALL, *long, *[None] * HELD_OUT_A_ROUND]
     lot.shuffle(order)
@@ -189,7 +190,7 @@ def _round(
         with tempfile.TemporaryDirectory(dir=place) as own:
             probe = Probe(Path(own))
             if experiment is None:
-                held_out.append(programs.run(probe, programs.draw(lot, sizes)))
+                held_out.run(probe)
             else:
                 samples |= experiment(probe, sizes)
     return samples

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -16,11 +17,13 @@ from tailrace.calibration.probe import KIB, Probe, Sizes
 from tailrace.calibration.stopwatch import Stopwatch
 from tailrace.gathering import EDGES, Edge
 from tailrace.predict.model import HeldOut, Model, Quantity
+from tailrace.predict.spread import NINE_OF_TEN
 from tailrace.units import to_seconds
 
 Call = tuple[str, int, int, int]
 Errors = dict[str, float]
 MOST_CALLS = 256
+PAIR = 2
 
 
 T = TypeVar("T", contravariant=True)
@@ -37,10 +40,14 @@ class HeldOutRun(Protocol[T]):
 
 @dataclass(frozen=True)
 class Program:
-    """What a program did, and what it took, s."""
+    """What a program did, and what each of its runs took, s."""
 
     calls: list[Call]
-    measured_s: float
+    times_s: tuple[float, ...]
+
+    @property
+    def measured_s(self) -> float:
+        return fmean(self.times_s)
 
     def predicted_s(self, model: Model, edge: Edge = "value") -> float:
         times: list[int] = engine.model_times(model.parameters(edge), self.calls)
@@ -67,8 +74,31 @@ def draw(lot: random.Random, sizes: Sizes) -> list[Call]:
     return calls
 
 
-def run(probe: Probe, calls: list[Call]) -> Program:
-    """Makes the calls, and takes the time of all."""
+@dataclass
+class Programs:
+    """Those that are held out: each is run in one round, and again in the next."""
+
+    lot: random.Random
+    sizes: Sizes
+    done: list[Program] = field(default_factory=list)
+    _waiting: list[int] = field(default_factory=list)
+
+    def begin_round(self) -> None:
+        self._waiting = [at for at, each in enumerate(self.done) if len(each.times_s) == 1]
+
+    def run(self, probe: Probe) -> None:
+        """One that waits to be run again, or another."""
+        if not self._waiting:
+            calls = draw(self.lot, self.sizes)
+            self.done.append(Program(calls, (run(probe, calls),)))
+            return
+        at = self._waiting.pop(0)
+        calls, before = self.done[at].calls, self.done[at].times_s
+        self.done[at] = Program(calls, (*before, run(probe, calls)))
+
+
+def run(probe: Probe, calls: list[Call]) -> float:
+    """Makes the calls, and takes the time of all, s."""
     paths = {file: probe.new_path() for _, file, _, _ in calls}
     files: dict[int, int] = {}
     data = memoryview(os.urandom(max(size for *_, size in calls)))
@@ -86,13 +116,26 @@ def run(probe: Probe, calls: list[Call]) -> Program:
             os.fsync(files[file])
         else:
             os.close(files[file])
-    return Program(calls, watch.elapsed_s())
+    return watch.elapsed_s()
 
 
 def judged(held_out: Sequence[HeldOutRun[Model]], model: Model) -> tuple[Model, Errors]:
     """The model, its intervals widened by how far programs are off, and the errors on them."""
     off, errors = off_and_errors(held_out, model)
-    return model.model_copy(update={"held_out": HeldOut(measured_over_predicted=off)}), errors
+    twice = [each.times_s for each in held_out if isinstance(each, Program)]
+    known = HeldOut(measured_over_predicted=off, run_to_run=run_to_run(twice))
+    return model.model_copy(update={"held_out": known}), errors
+
+
+def run_to_run(programs: Sequence[Sequence[float]]) -> float | None:
+    """By what share one run differs from the next, of nine in ten, from what both runs of programs
+    took, s; None where none was run twice. What takes long counts for more."""
+    pairs = np.asarray([times for times in programs if len(times) == PAIR])
+    if not len(pairs):
+        return None
+    # the difference of two is spread by the root of two of what each is
+    variances = np.square(np.log(pairs[:, 1] / pairs[:, 0])) / PAIR
+    return NINE_OF_TEN * float(np.sqrt(np.average(variances, weights=pairs.sum(axis=1))))
 
 
 def off_and_errors(held_out: Sequence[HeldOutRun[T]], model: T) -> tuple[Quantity, Errors]:

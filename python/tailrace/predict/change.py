@@ -11,11 +11,9 @@ from tailrace.gathering import GATHERED_BYTES
 from tailrace.names import printable
 from tailrace.predict.methods import METHODS, Moving, Told, Way
 from tailrace.predict.model import Model
+from tailrace.predict.spread import RUN_TO_RUN
 from tailrace.units import chosen_bytes, count, percent
 from tailrace.usage import Cache
-
-# By so much one run is taken to differ from the next: the changed one, and the recorded one too.
-RUN_TO_RUN = 0.05
 
 WITHOUT_FILES = (
     "file calls are not in the trace: what the program does with files counts as computation, and"
@@ -190,8 +188,37 @@ class Change:
         if self.is_modelled and self.known.waited:
             found.append("calls that cost what a model says wait for no processor")
         if self.is_modelled:
-            found.append(f"one run differs from the next by up to {percent(RUN_TO_RUN)}")
+            found.append(self._assumed_of_runs())
         return found
+
+    def _assumed_of_runs(self) -> str:
+        if self.run_to_run is None:
+            return f"one run differs from the next by up to {percent(RUN_TO_RUN)}"
+        return (
+            "one run differs from the next in files by up to"
+            f" {percent(self.run_to_run)}, as programs did that were run twice to make the model,"
+            f" and in all else by up to {percent(RUN_TO_RUN)} of the run"
+        )
+
+    @property
+    def run_to_run(self) -> float | None:
+        """By what share the time in files differs from one run to the next, if models say it."""
+        found = [model.held_out.run_to_run for model in self.models]
+        known = [share for share in found if share is not None]
+        return max(known) if found and len(known) == len(found) else None
+
+    @property
+    def models(self) -> list[Model]:
+        """Those that say what calls take."""
+        return [model for model in (self.target, self.stage) if model is not None]
+
+    @property
+    def is_told_by_numbers(self) -> bool:
+        """Whether nothing is open but the numbers of a model, each of which was measured."""
+        if self.target is None or self.ranks_per_node is not None or not self._moves_alone:
+            return False
+        knows_cache = self.cache is not None or self.target.cache.rereads != "always"
+        return knows_cache or not self.known.reads
 
     @property
     def _moves_alone(self) -> bool:

@@ -49,6 +49,7 @@ def main(
             waited and waited.by_state,
             holds_file_calls(columns),
             files_in_memory(columns),
+            models,
         )
     directory = moving.get("directory")
     if directory is not None and not run.has_files_in(directory):

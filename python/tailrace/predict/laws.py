@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tailrace.predict.spread import NINE_OF_TEN
 from tailrace.units import seconds
 
 LEAST_COUNTS = 3
@@ -23,8 +24,6 @@ LEAST_COUNTS = 3
 OPEN = 2.71
 # Less than that tells nothing, and is what rounding leaves where noise is next to none.
 EQUAL = 0.01
-# So many standard deviations hold nine of ten.
-NINE_OF_TEN = 1.645
 # Less than this share of the largest time is what rounding left.
 ROUNDING = 1e-9
 LEAST_NOISE_S = 1e-9

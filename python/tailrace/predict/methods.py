@@ -158,7 +158,7 @@ class Outputs:
         self._latency_ns = _latency_ns(transfers_ns)
         self._known: dict[tuple[Way, Moving, Edge], tuple[Any, Told]] = {}
         self._made: dict[Moving, Any] = {}
-        self._beyond: dict[tuple[Model, Edge, bool], Any] = {}
+        self._beyond: dict[tuple[Model, Edge, bool, Edge], Any] = {}
 
     def by(self, way: Way, moving: Moving, edge: Edge = "value") -> tuple[Any, Told]:
         """The steps of the run with its outputs made that way. Raises NothingError."""
@@ -183,11 +183,11 @@ class Outputs:
             self._made[moving] = found and found[0]
         return self._made[moving]
 
-    def beyond(self, target: Model, edge: Edge, warm: bool) -> Any:
+    def beyond(self, target: Model, edge: Edge, warm: bool, off: Edge) -> Any:
         """What the run's calls took beyond what a model says of the place where they were made."""
-        key = (target, edge, warm)
+        key = (target, edge, warm, off)
         if key not in self._beyond:  # found twice by two threads it is the same
-            parameters, own = target.parameters(edge), target.directory
+            parameters, own = target.parameters(edge, off), target.directory
             self._beyond[key] = self._steps.beyond(parameters, own, warm=warm)
         return self._beyond[key]
 

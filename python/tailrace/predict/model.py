@@ -239,6 +239,8 @@ class HeldOut(_Table):
     what it leaves out."""
 
     measured_over_predicted: Quantity = AS_IT_SAYS
+    # By what share a run of a program differs from the next, of nine in ten.
+    run_to_run: _Number | None = None
 
 
 class Model(_Table):
@@ -276,11 +278,12 @@ class Model(_Table):
         servers = self.servers.model_copy(update={"stripe_count": stripes})
         return self.model_copy(update={"servers": servers})
 
-    def parameters(self, edge: Edge = "value") -> dict[str, Any]:
+    def parameters(self, edge: Edge = "value", off: Edge | None = None) -> dict[str, Any]:
         """What the engine takes, in nanoseconds and bytes. `edge`: "low" has every number where
-        calls take least, "high" where they take most."""
+        calls take least, "high" where they take most. `off`: likewise what the model leaves out,
+        if not as the numbers."""
         opposite = {"value": "value", "low": "high", "high": "low"}[edge]
-        scale = NANOSECONDS_PER_SECOND * getattr(self.held_out.measured_over_predicted, edge)
+        scale = NANOSECONDS_PER_SECOND * getattr(self.held_out.measured_over_predicted, off or edge)
 
         def cost(quantity: Quantity) -> float:
             return float(scale * getattr(quantity, edge))
@@ -401,9 +404,11 @@ def text(model: Model) -> str:
         "",
         *_shared(model),
         "# What programs that were held out took, over what the model says of them: nine tenths of",
-        "# their time lie between low and high. Intervals are widened by it.",
+        "# their time lie between low and high. run_to_run: by what share of its time a run of one",
+        "# differs from the next. Intervals are widened by both.",
         "[held_out]",
-        *_quantities(model.held_out),
+        f"measured_over_predicted = {_quantity(model.held_out.measured_over_predicted)}",
+        *_run_to_run(model.held_out.run_to_run),
     ]
     written = "\n".join(lines) + "\n"
     tomllib.loads(written)  # what is written can be read
@@ -446,7 +451,11 @@ def _network(network: Network) -> list[str]:
     return [*lines, ""]
 
 
-def _quantities(table: CallCosts | ByteRates | HeldOut) -> list[str]:
+def _run_to_run(share: float | None) -> list[str]:
+    return [] if share is None else [f"run_to_run = {share:.3g}"]
+
+
+def _quantities(table: CallCosts | ByteRates) -> list[str]:
     return [f"{name} = {_quantity(quantity)}" for name, quantity in table if quantity is not None]
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 import tailrace.library
 from tailrace.errors import TailraceError
-from tailrace.predict.laws import LEAST_COUNTS, NINE_OF_TEN, Fitted, fitted
+from tailrace.predict.laws import LEAST_COUNTS, Fitted, fitted
+from tailrace.predict.spread import NINE_OF_TEN, PART_NOISE, RUN_NOISE
 from tailrace.predict.whatif import Prediction, left_to_gain
 from tailrace.units import count, to_seconds
 from tailrace.verdict.efficiencies import Times
@@ -24,10 +25,6 @@ from tailrace.verdict.several import programs_of
 
 # Beyond so many times what was recorded, laws say nothing that can be relied on.
 FARTHEST = 16
-# The standard deviation between runs of one program: as a share of the run, for what waits for
-# what else goes on; and of each part, of which one run shows no more than one draw.
-RUN_NOISE = 0.02
-PART_NOISE = 0.08
 PARTS = ("computing", "load imbalance", "serialization", "files", "transfers")
 
 

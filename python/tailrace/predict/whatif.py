@@ -2,7 +2,9 @@
 
 A change keeps what it does not touch as measured: so no change gives back the measured run time to
 the nanosecond. What a change assumes stands beside it; its interval holds what the assumption
-leaves open and, where calls take what a model says, how much one run differs from the next.
+leaves open and, where calls take what a model says, what is independent of that and of each other:
+what the model was off by on programs that were held out, what rebuilding outputs misses, and how
+much one run differs from the next. Of these the root of the sum of their squares counts.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from tailrace import engine
 from tailrace.errors import TailraceError
 from tailrace.gathering import COPY_NS_A_BYTE, EDGES, Edge, gathered
 from tailrace.names import printable
-from tailrace.predict.change import RUN_TO_RUN, Change, Described, Known
+from tailrace.predict.change import Change, Described, Known
 from tailrace.predict.methods import Moving, NothingError, Outputs, Way
-from tailrace.predict.model import faster
+from tailrace.predict.model import AS_IT_SAYS, Model, faster
+from tailrace.predict.spread import share
 from tailrace.units import count, to_seconds
 from tailrace.usage import Cache
 
@@ -34,32 +37,40 @@ NOTABLE = 0.01
 
 @dataclass(frozen=True)
 class Prediction:
-    """`edges_s`: between what assumptions leave the run time open."""
+    """`edges_s`: between what assumptions leave the run time open, and the numbers of a model.
+    `by_numbers`: these alone, which were measured, and are independent of what follows. `off_s`: by
+    how much less and more the run may take for what a model leaves out and rebuilding misses.
+    `differ`: by what share the changed run and the recorded one differ from the next."""
 
     change: Described
     predicted_s: float
     edges_s: tuple[float, float]
     efficiency: dict[str, float]
     next: str
+    by_numbers: bool = False
+    off_s: tuple[float, float] = (0.0, 0.0)
+    differ: tuple[float, float] = (0.0, 0.0)
 
     @property
     def interval_s(self) -> tuple[float, float]:
-        """Of a change that is modelled also how much the changed run differs from the next."""
-        low, high = self.edges_s
-        return low * (1 - self._differs), high * (1 + self._differs)
+        low, high = self._between(0.0)
+        return max(low, 0.0), high
 
     def change_interval_s(self, measured_s: float) -> tuple[float, float]:
-        """How much longer the run becomes, at least and at most. Of a change that is modelled the
-        run that was recorded differs from the next one as well, independently."""
-        low, high = self.edges_s
-        return (
-            low - measured_s - self._differs * math.hypot(low, measured_s),
-            high - measured_s + self._differs * math.hypot(high, measured_s),
-        )
+        """How much longer the run becomes, at least and at most: the run that was recorded differs
+        from the next one as well."""
+        low, high = self._between(self.differ[1] * measured_s)
+        return low - measured_s, high - measured_s
 
-    @property
-    def _differs(self) -> float:
-        return RUN_TO_RUN if self.change.is_modelled else 0.0
+    def _between(self, recorded_s: float) -> tuple[float, float]:
+        """`recorded_s`: by how much the recorded run differs."""
+        (low, high), (less_s, more_s), (changed, _) = self.edges_s, self.off_s, self.differ
+        less = (less_s, changed * low, recorded_s)
+        more = (more_s, changed * high, recorded_s)
+        if not self.by_numbers:
+            return low - math.hypot(*less), high + math.hypot(*more)
+        value = self.predicted_s
+        return value - math.hypot(value - low, *less), value + math.hypot(high - value, *more)
 
     def moves(self, measured_s: float) -> bool:
         """Whether anything becomes of the change: a run without files cannot overlap them."""
@@ -107,11 +118,13 @@ class Run:
         waited: Mapping[str, float] | None = None,
         knows_files: bool = True,
         in_memory: Sequence[Path] = (),
+        models: Sequence[Model] = (),
     ) -> None:
         """`outputs`: changes may name another method. `waited`: of the time in each state, the
         share in which ranks waited for a processor, which nothing here makes less. `knows_files`:
         whether the trace would tell what the program does with files. `in_memory`: those of its
-        files that are memory."""
+        files that are memory. `models`: one may be of the file system that the run used, which says
+        by how much it differs from the next."""
         self._waited = waited or {}
         self._name = printable(path.name)
         self._knows_files = knows_files
@@ -121,7 +134,9 @@ class Run:
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
         self._outputs = Outputs(self._steps, self._name, eager_limit_bytes)
         self.measured_s = to_seconds(self._steps.runtime_ns)
-        self.again_s = to_seconds(self._replay(Change())["runtime_ns"])
+        again = self._replay(Change())
+        self.again_s = to_seconds(again["runtime_ns"])
+        self._differs = self._recorded_differs(models, again)
 
     @property
     def is_identical(self) -> bool:
@@ -152,15 +167,38 @@ class Run:
             at_edges.append((replace(change, way=way), edge))
         edges = [to_seconds(self._replay(*each)["runtime_ns"]) for each in at_edges]
         predicted = to_seconds(replayed["runtime_ns"])
-        missed_s = abs(change.told.missed_s) if change.told else 0.0
-        low, high = min(predicted, *edges), max(predicted, *edges)
         efficiency = self._efficiency(change, replayed)
+        here = share(_in_files(efficiency), change.run_to_run)
         return Prediction(
             change,
             predicted,
-            (max(low - missed_s, 0.0), high + missed_s),
+            (min(predicted, *edges), max(predicted, *edges)),
             efficiency,
             left_to_gain(efficiency),
+            change.is_told_by_numbers,
+            self._off_s(change, predicted),
+            (here, self._differs) if change.is_modelled else (0.0, 0.0),
+        )
+
+    def _recorded_differs(self, models: Sequence[Model], again: dict[str, Any]) -> float:
+        """By what share the recorded run differs from the next."""
+        for model in models:
+            where, of_files = model.directory, model.held_out.run_to_run
+            if where is not None and of_files is not None and self.has_files_in(Path(where)):
+                return share(_in_files(self._efficiency(Change(), again)), of_files)
+        return share(0.0, None)
+
+    def _off_s(self, change: Change, predicted_s: float) -> tuple[float, float]:
+        """By how much less and more the run takes if the models leave out as much as they did of
+        programs that were held out, and rebuilding as much as of the method of the run."""
+        missed_s = change.told.missed_s if change.told else 0.0
+        found = [predicted_s]
+        if any(model.held_out.measured_over_predicted != AS_IT_SAYS for model in change.models):
+            replayed = [self._replay(change, off=edge) for edge in EDGES]
+            found += [to_seconds(each["runtime_ns"]) for each in replayed]
+        return (
+            math.hypot(predicted_s - min(found), missed_s),
+            math.hypot(max(found) - predicted_s, missed_s),
         )
 
     def _check(self, way: Way) -> None:
@@ -231,10 +269,11 @@ class Run:
         network: bool = True,
         files: bool = True,
         steps: Any = None,
+        off: Edge = "value",
     ) -> dict[str, Any]:
         """`edge` "low": what the change leaves open is as fast as may be, "high": as slow. Without
         `network` MPI takes no time, without `files` no call in them does. `steps`: in place of the
-        run's."""
+        run's. `off`: as `edge`, what models leave out."""
         slow = edge == "high"
         io = self._share(change.io, "io", edge) if files else 0.0
         mpi = self._share(change.network, "mpi", edge) if network else 0.0
@@ -251,13 +290,13 @@ class Run:
             target = change.target
             if change.stripes is not None:
                 target = target.striped(change.stripes)
-            taken["model"] = faster(target.parameters(edge), change.io)
+            taken["model"] = faster(target.parameters(edge, off), change.io)
             taken["warm"] = is_warm(change.cache, edge)
             taken["ranks_per_node"] = change.ranks_per_node
             if change.known.is_own:
-                taken["beyond"] = (self._outputs.beyond(target, edge, taken["warm"]), io)
+                taken["beyond"] = (self._outputs.beyond(target, edge, taken["warm"], off), io)
         if change.stage is not None and files:
-            taken["staged"] = faster(change.stage.parameters(edge), change.io)
+            taken["staged"] = faster(change.stage.parameters(edge, off), change.io)
         taken["directory"] = change.directory
         if change.merge is not None and files:
             taken["merged"] = gathered(self._steps, change.merge, edge)
@@ -298,6 +337,11 @@ class Run:
             replayed = self._replay(change, network=False, files=False)
             self._ideals_ns[key] = int(replayed["runtime_ns"])
         return self._ideals_ns[key]
+
+
+def _in_files(efficiency: dict[str, float]) -> float:
+    """Of a run, the share that its ranks would save without any time in files."""
+    return efficiency["transfer"] * (1 - efficiency["io"])
 
 
 def is_warm(cache: Cache | None, edge: Edge) -> bool:

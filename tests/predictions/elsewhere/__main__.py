@@ -132,10 +132,10 @@ def _asked(
     aside = folder / program.name
     aside.mkdir()
     program.before(aside)
-    runs, waits = {}, {}
+    runs, waits, known = {}, {}, list(models.values())
     for name, directory in beds.items():
         with recorded(program, directory, aside) as trace:
-            runs[name], waits[name] = Run(trace), Waits.of(trace)
+            runs[name], waits[name] = Run(trace, models=known), Waits.of(trace)
             if chosen.traces is not None:
                 chosen.traces.mkdir(exist_ok=True)
                 shutil.copy(trace, chosen.traces / f"{program.name}-{name}.tailrace")
