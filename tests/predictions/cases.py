@@ -87,7 +87,7 @@ CASES = (
     # More ranks where I/O decides, at most 3 s a run. Each rank has a zone of its own, so twice the
     # ranks write twice the bytes: over a link, and into memory.
     *on(
-        (1, 2, 3, 6),
+        (1, 2, 3, 4, 6),
         Case("cgns", "write50", 2, "independent", "cgns", ("iterations=1",), beds=OVER_LINKS),
     ),
     *on(

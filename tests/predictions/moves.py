@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -106,14 +106,15 @@ def _kind(base: Place, target: Place) -> Kind | None:
 
 
 def _more_ranks(places: Sequence[Place]) -> Iterator[Move]:
-    """To the most ranks, from the runs on fewer: the base is the one on the most of these."""
+    """To each number that has enough below it, from all of these: the base is the most of them."""
     alike: dict[tuple[Case, Bed], list[Place]] = {}
     for place in places:
         alike.setdefault((replace(place.case, ranks=0), place.bed), []).append(place)
     for found in alike.values():
-        if len(found) > LEAST_COUNTS and not found[0].bed.is_slow:
-            *_, base, target = sorted(found, key=lambda place: place.case.ranks)
-            yield Move("ranks", base, target)
+        if not found[0].bed.is_slow:
+            ordered = sorted(found, key=lambda place: place.case.ranks)
+            for base, target in pairwise(ordered[LEAST_COUNTS - 1 :]):
+                yield Move("ranks", base, target)
 
 
 def predicted(
