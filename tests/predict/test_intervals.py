@@ -70,3 +70,17 @@ def test_a_model_of_where_the_run_was_says_how_much_it_differs(
     assert there.interval_s == elsewhere.interval_s
     assert elsewhere.differ[1] == RUN_TO_RUN != there.differ[1]
     assert any("that were run twice" in sentence for sentence in there.change.assumes)
+
+
+def test_the_recorded_run_differs_as_the_numbers_of_its_file_system_do(
+    reader: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """It opens one file there, which takes 100 s, or 90 to 120 s, and all else next to nothing: it
+    may have been 20 % longer."""
+    opening = "{ value = 100, low = 90, high = 120 }"
+    known = written(tmp_path, f"{toml(open=opening)}\n[held_out]\nrun_to_run = 0\n")
+    own = load(known).model_copy(update={"directory": str(reader.parents[1])})
+    run = Run(reader, models=[own])
+    differs = run.predict(Change(target=own, directory=reader.parents[1], cache="cold")).differ[1]
+    assert differs == pytest.approx(math.hypot(0.2, RUN_TO_RUN), rel=0.05)

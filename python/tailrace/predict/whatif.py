@@ -185,8 +185,18 @@ class Run:
         for model in models:
             where, of_files = model.directory, model.held_out.run_to_run
             if where is not None and of_files is not None and self.has_files_in(Path(where)):
-                return share(_in_files(self._efficiency(Change(), again)), of_files)
+                by_runs = share(_in_files(self._efficiency(Change(), again)), of_files)
+                return math.hypot(by_runs, self._by_numbers(model, Path(where)))
         return share(0.0, None)
+
+    def _by_numbers(self, own: Model, directory: Path) -> float:
+        """By what share the run changes with the numbers of the model of its own file system, which
+        differ from round to round: calls of its kinds may have been as quick or slow."""
+        same = Change(target=own, directory=directory, cache="cold")
+        low, value, high = (
+            self._replay(same, edge, off="value")["runtime_ns"] for edge in ("low", "value", "high")
+        )
+        return float(max(high - value, value - low) / max(value, 1))
 
     def _off_s(self, change: Change, predicted_s: float) -> tuple[float, float]:
         """By how much less and more the run takes if the models leave out as much as they did of
