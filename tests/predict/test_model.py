@@ -63,6 +63,15 @@ def test_where_it_was_measured_is_an_absolute_path(tmp_path: Path) -> None:
         load(written(tmp_path, relative))
 
 
+def test_what_differs_by_chance_is_all_but_who_else_wants_the_processor(tmp_path: Path) -> None:
+    """Locks after a write take 2 s, 1 s where one process is alone, and opening 1 to 4 s."""
+    given = toml(open="{ value = 2, low = 1, high = 4 }")
+    more = "lock_after_write = { value = 2, low = 1, high = 4 }\n"
+    model = load(written(tmp_path, given.replace("[calls]\n", f"[calls]\n{more}"))).by_chance
+    slow = model.parameters("high")
+    assert (slow["calls"]["open"], slow["lock_after_write"]) == (4e9, 2e9)
+
+
 @pytest.mark.parametrize(
     ("changes", "line", "sentence"),
     [

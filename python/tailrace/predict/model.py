@@ -278,6 +278,15 @@ class Model(_Table):
         servers = self.servers.model_copy(update={"stripe_count": stripes})
         return self.model_copy(update={"servers": servers})
 
+    @property
+    def by_chance(self) -> Model:
+        """With those intervals alone that rounds differ by. What a lock takes after a write lies
+        between what one process finds and several in step: a run has had one of these."""
+        taken = self.calls.lock_after_write.value
+        known = Quantity(value=taken, low=taken, high=taken)
+        calls = self.calls.model_copy(update={"lock_after_write": known})
+        return self.model_copy(update={"calls": calls})
+
     def parameters(self, edge: Edge = "value", off: Edge | None = None) -> dict[str, Any]:
         """What the engine takes, in nanoseconds and bytes. `edge`: "low" has every number where
         calls take least, "high" where they take most. `off`: likewise what the model leaves out,

@@ -192,7 +192,7 @@ class Run:
     def _by_numbers(self, own: Model, directory: Path) -> float:
         """By what share the run changes with the numbers of the model of its own file system, which
         differ from round to round: calls of its kinds may have been as quick or slow."""
-        same = Change(target=own, directory=directory, cache="cold")
+        same = Change(target=own.by_chance, directory=directory, cache="cold")
         low, value, high = (
             self._replay(same, edge, off="value")["runtime_ns"] for edge in ("low", "value", "high")
         )
