@@ -86,3 +86,18 @@ def test_a_command_that_prints_no_number_has_not_written_wrong_data() -> None:
 def test_numbers_in_words() -> None:
     assert words.number(64.0, 0) == "64" and words.number(1024.0, 0) == "1,024"
     assert words.signed(0.9998) == "+0.0" and words.signed(0.9989) == "−0.1"
+
+
+def test_a_place_where_it_rises_first_is_not_put_with_those_where_it_does_not() -> None:
+    """On a it rises from 1 to 2 ranks, on b that cannot be told; both fall until 4."""
+    took = {"a": [10, 12.5, 5, 5], "b": [10, 9.4, 5, 5]}
+    made = study(
+        {"ranks": [1, 2, 4, 8], "target": ["a", "b"]},
+        lambda w: took[w["target"]][[1, 2, 4, 8].index(w["ranks"])],
+        blocks=6,
+        scatter=0.04,
+    )
+    texts = [one.text for one in found_in(made).findings if one.kind == "trend"]
+    assert len(texts) == 2
+    (rises,) = [text for text in texts if text.startswith("writing to a: ")]
+    assert rises.endswith("but rises from 1 to 2 ranks")

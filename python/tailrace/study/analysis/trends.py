@@ -86,7 +86,7 @@ class Trend:
             return ()
         if self.shape is TrendShape.PEAKS:
             return (self.peak,)
-        if self.settles is not None:
+        if self.settles is not None and not self.contrary:
             return (self.settles, self.settles_flat, self.plateaus)
         best = None if self.shape is TrendShape.WORSENS else self.best
         steps = self.contrary[:1], self.doubtful[:1]
