@@ -151,6 +151,26 @@ def fewer_blocks(blocks: tuple[int, int]) -> Callable[[int], bool]:
     return false
 
 
+def noisy(blocks: tuple[int, int], what: str) -> Callable[[int], bool]:
+    """The first study scatters three times as much, within blocks and from block to block."""
+
+    def false(seed: int) -> bool:
+        first, second = (
+            study(
+                FEW["12 combinations"],
+                lambda w: 10.0,
+                blocks=number,
+                scatter=scatter,
+                block_scatter=scatter,
+                seed=2 * seed + at,
+            )
+            for at, (number, scatter) in enumerate(zip(blocks, (0.15, 0.05), strict=True))
+        )
+        return changed(compare(first, second), what)
+
+    return false
+
+
 ON_TARGETS = {
     "2 × 3": {"target": ["a", "b"], "size": ["s", "m", "l"]},
     "3 × 2": {"target": ["a", "b", "c"], "tool": ["x", "y"]},
@@ -212,6 +232,13 @@ COMPARISONS = (
     | {
         f"fewer blocks, {first} and {second}": fewer_blocks((first, second))
         for first, second in ((2, 3), (2, 8), (8, 2), (3, 8))
+    }
+    | {
+        f"the first scatters more, {first} and {second} blocks: {what}": noisy(
+            (first, second), what
+        )
+        for what in (AVERAGE, COMBINATION)
+        for first, second in ((2, 3), (2, 5), (2, 8), (3, 8))
     }
     | {
         f"slow first runs on targets, {first} and {second}, {blocks} blocks: {what}": (

@@ -177,11 +177,31 @@ def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> floa
 
 def of_means(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
     """The standard error of the difference of two means that scatter each in its own way, and its
-    degrees of freedom (Welch). SciPy's test prints a warning where values are nearly alike."""
+    degrees of freedom: Welch's of as many values on both sides, else those of Cochran and Cox.
+    SciPy's test prints a warning where values are nearly alike."""
     sides = first, second
     variances = [float(np.var(side, ddof=1)) / len(side) for side in sides]
-    freedom = satterthwaite(variances, [len(side) - 1 for side in sides])
-    return math.sqrt(sum(variances)), freedom
+    freedoms = [len(side) - 1 for side in sides]
+    of_both = satterthwaite if len(first) == len(second) else cochran_cox
+    return math.sqrt(sum(variances)), of_both(variances, freedoms)
+
+
+def cochran_cox(variances: Sequence[float], freedoms: Sequence[float]) -> float:
+    """The degrees of freedom for which Student's quantile is the mean of those of both sides,
+    weighted by their variances. Satterthwaite's are too many where the side with fewer values
+    scatters more, and happens to look as if it did not. Source: W. G. Cochran, G. M. Cox,
+    "Experimental Designs", 2nd edition, Wiley 1957."""
+
+    def quantile(freedom: float) -> float:
+        return float(stats.t.ppf(0.5 + LEVEL / 2, freedom))
+
+    least, most = min(freedoms), max(freedoms)
+    if sum(variances) <= 0 or least == most:
+        return float(least)
+    asked = float(np.average([quantile(freedom) for freedom in freedoms], weights=variances))
+    if not quantile(most) < asked < quantile(least):
+        return float(least if asked >= quantile(least) else most)
+    return float(optimize.brentq(lambda freedom: quantile(freedom) - asked, least, most))
 
 
 def exponential(value: float) -> float:
