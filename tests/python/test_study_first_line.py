@@ -71,3 +71,17 @@ def test_what_is_all_that_was_varied_matters_on_no_average():
 def test_one_is_no_plural_be_it_a_text(levels, said):
     factor = StudyFactor("threads", "threads", tuple(levels))
     assert (words.named(factor, levels[0]), words.named(factor, levels[1])) == (said, "2 threads")
+
+
+def test_what_certainly_matters_though_not_how_is_told_in_the_first_line():
+    """By the test over all levels the time depends on the nodes; no two levels differ for
+    certain."""
+    levels, slower = {"nodes": [8, 16, 32, 64]}, 1.03
+    at_64 = study(
+        levels, lambda w: 36 * (slower if w["nodes"] == 64 else 1), scatter=0.02, seed=106
+    )
+    summary = Summary(at_64)
+    assert [effect.matters for effect in summary.analysis.effects] == [True]
+    assert summary.headline == (
+        "Elapsed time depends on the number of nodes; these runs cannot tell yet how."
+    )

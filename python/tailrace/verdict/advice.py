@@ -452,7 +452,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "barriers": "leave out barriers: messages and collective calls keep the order that matters",
         "large": "send less, or overlap it with computation: MPI_Isend, MPI_Irecv, MPI_Ibcast",
         "one rank": "call MPI less often, or not at all where there is one rank",
-        "file requests": "these waits are for calls of MPI-IO that do not block: call them earlier, "
+        "file requests": "these waits are for MPI-IO calls that do not block: call them earlier, "
         "or compute longer before the wait",
         "mpiio": "compare collective with independent calls, and numbers of aggregators (hint "
         "cb_nodes): MPI-IO itself exchanges the data",
