@@ -42,12 +42,12 @@ MOST_BYTES = 0.5
 
 def mpi_not_recorded(evidence: Evidence) -> Finding | None:
     """Several ranks of a program that never called MPI_Init as far as capture saw: all else is then
-    in doubt. Time in MPI that is known is that of MPI_Init, out of which no rank came."""
+    in doubt. Or the run ended while they were in there."""
     columns = evidence.columns
     if columns["format"] != "tailrace" or int(columns["ranks"]) < 2 or columns["meta"].get("mpi"):
         return None
     said = "no MPI call was recorded: time that ranks waited for each other counts as computation"
-    if evidence.times.mpi_ns.any():
+    if any(" was in mpi_init" in note.lower() for note in columns["capture"]["notes"]):
         said = "the run ended while MPI was being initialised: the report is about what came before"
     facts = f"{count(int(columns['ranks']), 'rank')}, none of which was seen to initialise MPI"
     return Finding(Kind.MPI_NOT_RECORDED, said, facts, 1.0)
