@@ -47,7 +47,8 @@ def mpi_not_recorded(evidence: Evidence) -> Finding | None:
     if columns["format"] != "tailrace" or int(columns["ranks"]) < 2 or columns["meta"].get("mpi"):
         return None
     said = "no MPI call was recorded: time that ranks waited for each other counts as computation"
-    if any(" was in mpi_init" in note.lower() for note in columns["capture"]["notes"]):
+    in_it = any(" was in MPI_Init" in note for note in columns["capture"]["notes"])
+    if in_it or any(str(name).startswith("MPI_Init") for name in columns["functions"]["name"]):
         said = "the run ended while MPI was being initialised: the report is about what came before"
     facts = f"{count(int(columns['ranks']), 'rank')}, none of which was seen to initialise MPI"
     return Finding(Kind.MPI_NOT_RECORDED, said, facts, 1.0)
