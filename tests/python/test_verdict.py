@@ -356,7 +356,7 @@ def test_ranks_whose_mpi_was_not_seen_put_all_in_doubt():
 
 def test_a_run_that_ended_in_mpi_init_is_said_to_have():
     """In the call itself, or in a file call inside."""
-    said = "But the run ended while MPI was being initialised: the report is about what came before."
+    said = "the run ended while MPI was being initialised: the report is about what came before."
     columns = serial_master(2).columns()
     columns["meta"]["mpi"] = ""
     columns["capture"]["notes"] = ["rank 1 was in MPI_Init_thread when it ended"]
