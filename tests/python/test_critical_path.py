@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tailrace.verdict.dependences import as_json, part_words
+from tailrace.verdict.dependences import as_json, part_words, useful_words
 from tailrace.verdict.places import Places
 
 from .columns import SECOND, Program, useful
@@ -40,3 +40,10 @@ def test_few_files_and_one_that_takes_most_are_named():
     assert words == ["rank 0 in rmdir on dir.0", "rank 0 in rmdir on dir.1", "rank 1 computing"]
     longest = parts([40, *[1] * 29])[0]
     assert (part_words(longest), longest["files"]) == ("rank 0 in rmdir on dir.0", 1)
+
+
+def test_who_mostly_sleeps_outside_calls_is_not_said_to_compute():
+    computing = parts([1])[1]
+    for share, words in ((0.49, "computing"), (0.51, "outside MPI and file calls")):
+        report = {"verdict": [{"code": "sleep", "share_of_runtime": share}]}
+        assert part_words(computing, useful_words(report)) == f"rank 1 {words}"

@@ -203,6 +203,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "change": _change,
     "json": json.dumps,
     "part_words": dependences.part_words,
+    "useful_words": dependences.useful_words,
     "wait_words": dependences.wait_words,
     "causes_of": dependences.causes_of,
 }

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tailrace.units import percent, seconds
-from tailrace.verdict.dependences import causes_of, part_words, wait_words
+from tailrace.verdict.dependences import causes_of, part_words, useful_words, wait_words
 
 TOP_PARTS = 6
 TOP_WAITS = 4
@@ -25,7 +25,7 @@ def critical_path(report: dict[str, Any]) -> RenderableType | None:
     rows = Table.grid(padding=(0, 2, 0, 0))
     rows.add_column(justify="right", min_width=7)
     for part in shown:
-        rows.add_row(percent(part["share"]), Text(part_words(part)))
+        rows.add_row(percent(part["share"]), Text(part_words(part, useful_words(report))))
         if part["place"]:
             rows.add_row("", Text(f"at {part['place']}", style="dim"))
     return Group(Text("Critical path: what made the run as long as it was", style="bold"), rows)
@@ -42,7 +42,7 @@ def wait_states(report: dict[str, Any]) -> RenderableType | None:
     for call in waits["calls"][:TOP_WAITS]:
         if call["time_s"] >= NOTABLE_WAITS * time_s:
             rows.add_row(percent(call["time_s"] / time_s), Text(wait_words(call)))
-            for text in causes_of(waits, call):
+            for text in causes_of(waits, call, useful_words(report)):
                 rows.add_row("", Text(text, style="dim"))
     title = (
         f"Waits in MPI: {seconds(waits['time_s'])} over all ranks,"

@@ -14,6 +14,8 @@ import numpy as np
 
 from tailrace.names import base_name, printable
 from tailrace.units import count, percent, to_seconds
+from tailrace.verdict.evidence import Kind
+from tailrace.verdict.off_path import MOSTLY_ASLEEP
 from tailrace.verdict.places import Places
 
 STATES = ("useful", "io", "mpi")
@@ -209,16 +211,23 @@ def _longest(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -float(row["time_s"]))[:MOST_ROWS]
 
 
-def part_words(part: Row) -> str:
+def useful_words(report: Row) -> str:
+    """What ranks do outside MPI and file calls: where they mostly sleep there, no computing."""
+    found = [each for each in report["verdict"] if each["code"] == Kind.SLEEP.value]
+    slept = max((each["share_of_runtime"] for each in found), default=0.0)
+    return "outside MPI and file calls" if slept >= MOSTLY_ASLEEP else "computing"
+
+
+def part_words(part: Row, useful: str = "computing") -> str:
     """What was done, and on which rank: `rank 0 in pwrite64 on history`."""
-    did = doing(part["state"], part["function"], part["file"])
+    did = doing(part["state"], part["function"], part["file"], useful)
     many = f" on {count(part['files'], 'file')}" if part["files"] > 1 else ""
     return f"{_ranks(part)} {did}{many}"
 
 
-def doing(state: str, function: str, file: str) -> str:
+def doing(state: str, function: str, file: str, useful: str) -> str:
     if state == "useful":
-        return "computing"
+        return useful
     on = f" on {base_name(file)}" if file else ""
     return f"in {function}{on}" if function else "in MPI" if state == "mpi" else "in files"
 
@@ -236,13 +245,13 @@ def wait_words(call: Row) -> str:
     return f"{call['function'] or 'MPI'}, {AWAITED[call['awaited']]}{at}"
 
 
-def causes_of(waits: Row, call: Row) -> list[str]:
+def causes_of(waits: Row, call: Row, useful: str = "computing") -> list[str]:
     """What those did that a call's waits were for, the most first."""
     keys = ("awaited", "function", "place")
     of_call = [row for row in waits["causes"] if all(row[key] == call[key] for key in keys)]
     return [
         f"{percent(row['time_s'] / call['time_s'])} while rank {row['cause_rank']} was"
-        f" {doing(row['cause_state'], row['cause_function'], row['cause_file'])}"
+        f" {doing(row['cause_state'], row['cause_function'], row['cause_file'], useful)}"
         + (f", at {row['cause_place']}" if row["cause_place"] else "")
         for row in of_call[:TOP_CAUSES]
         if row["time_s"] >= NAMED_CAUSE * call["time_s"]
