@@ -15,7 +15,7 @@ from tailrace.calibration.quantities import ENDLESS
 from tailrace.calibration.several import Sample, Several
 from tailrace.calibration.shared import Shared
 from tailrace.calibration.together import held_out
-from tailrace.predict.model import Model, load, text
+from tailrace.predict.model import Bucket, Model, Quantity, load, text
 
 from .test_model import toml, written
 from .test_simulate import WORKLOAD, prediction, simulated
@@ -82,6 +82,17 @@ def test_a_link_and_what_all_share(one_client: Model) -> None:
     assert found.model.bytes_per_s.write.value == pytest.approx(25 * MB)
     assert found.model.bytes_per_s.read.value == pytest.approx(25 * MB)
     assert not any("link" in what or "beyond" in what for what in found.unknown)
+
+
+def test_what_a_bucket_gave_several_at_once_is_no_part_of_their_rate(one_client: Model) -> None:
+    """Of 50 MB of each node 5 MB in all take no time, the rest goes at 10, 20 and 25 MB/s."""
+    bucket = Bucket(bytes=Quantity(value=5 * MB, low=5 * MB, high=5 * MB))
+    all_of_it = {nodes: nodes * FILE_BYTES / (nodes * FILE_BYTES - 5 * MB) for nodes in (1, 2, 4)}
+    rates = {1: 10.0 * all_of_it[1], 2: 20.0 * all_of_it[2], 4: 25.0 * all_of_it[4]}
+    known = one_client.model_copy(update={"bucket": bucket})
+    found = Shared(known, several(rates, rates)).model
+    assert found.client and found.client.bytes_per_s.value == pytest.approx(10 * MB)
+    assert found.bytes_per_s.write.value == pytest.approx(25 * MB)
 
 
 def test_a_link_is_not_told_where_one_node_reaches_all(one_client: Model) -> None:

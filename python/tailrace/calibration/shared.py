@@ -72,6 +72,8 @@ class Shared:
             )
             self.model = model
             return
+        # of what began when the ways stood idle; they share one bucket or have one each: at least
+        self._at_once = model.bucket.bytes.value if model.bucket else 0.0
         ways = {name: self._moved(name) for name in ("write", "read")}
         rates = {name: self._rate(model, name, way) for name, way in ways.items()}
         changed: dict[str, object] = {
@@ -89,7 +91,7 @@ class Shared:
         found: dict[int, list[float]] = {}
         for sample in self._several.fitted(experiment):
             each = getattr(sample, amount)
-            all_ranks = each * sample.ranks if amount == "bytes" else each
+            all_ranks = max(each * sample.ranks - self._at_once, 0) if amount == "bytes" else each
             found.setdefault(sample.ranks, []).append(all_ranks / sample.seconds)
         return {ranks: np.asarray(values) for ranks, values in found.items()}
 
