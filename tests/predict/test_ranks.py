@@ -6,16 +6,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tailrace.errors import TailraceError
-from tailrace.predict.ranks import FARTHEST, PARTS, Runs
+from tailrace.predict.model import load
+from tailrace.predict.ranks import FARTHEST, PARTS, Runs, _of_files
+from tailrace.predict.spread import NINE_OF_TEN, PART_NOISE
 
 from ..python.test_report import check_schema
 from . import test_truth
+from .test_model import toml, written
 from .test_truth import program, recorded
 
 __all__ = ["program"]
@@ -48,6 +53,30 @@ def test_each_part_follows_a_law_of_its_own() -> None:
     )
     assert found.next == "time in MPI"
     assert "computing: 8.00 s / n on n ranks" in found.change.assumes
+
+
+def test_where_files_differ_little_their_law_is_surer() -> None:
+    """Files take 1 s a rank; from three numbers of ranks other laws are open, if each may be off
+    by 8 %."""
+    known = runs(files=1.0 * RANKS)
+
+    def width_s(of_files: float | None) -> float:
+        low, high = replace(known, of_files=of_files).predict(8).interval_s
+        return high - low
+
+    assert width_s(0.01) < width_s(None) / 2 < width_s(NINE_OF_TEN * PART_NOISE)
+    assert width_s(NINE_OF_TEN * PART_NOISE) == pytest.approx(width_s(None))
+
+
+def test_a_model_speaks_of_runs_that_have_their_files_where_it_was_measured(tmp_path: Path) -> None:
+    model = load(written(tmp_path, f"{toml()}\n[held_out]\nrun_to_run = 0.1\n"))
+    own = model.model_copy(update={"directory": "/scratch"})
+    one, other = (
+        SimpleNamespace(columns={"files": {"path": [b"/etc/passwd", path]}})
+        for path in (b"/scratch/out", b"/home/out")
+    )
+    assert _of_files([one, one], [model, own]) == 0.1
+    assert _of_files([one, other], [own]) is _of_files([one], [model]) is None
 
 
 def test_far_away_nothing_is_said() -> None:

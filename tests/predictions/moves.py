@@ -127,7 +127,7 @@ def predicted(
     declined: dict[Move, str] = {}
     for move in moves(places):
         if move.kind == "ranks":
-            told, measured_s = _on_more_ranks(move, places, traces)
+            told, measured_s = _on_more_ranks(move, places, traces, known)
         else:
             run = runs[move.base]
             try:
@@ -154,7 +154,7 @@ def _change(move: Move, models: Mapping[Bed, Model]) -> Change:
 
 
 def _on_more_ranks(
-    move: Move, places: Sequence[Place], traces: Mapping[Place, Path]
+    move: Move, places: Sequence[Place], traces: Mapping[Place, Path], models: Sequence[Model]
 ) -> tuple[Prediction, float]:
     case, bed = move.base
     fewer = [
@@ -164,7 +164,7 @@ def _on_more_ranks(
         and place.case.ranks <= case.ranks
         and replace(place.case, ranks=case.ranks) == case
     ]
-    runs = read([traces[place] for place in fewer], None)
+    runs = read([traces[place] for place in fewer], None, models)
     return runs.predict(move.target.case.ranks), runs.measured_s
 
 

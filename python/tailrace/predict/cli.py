@@ -139,9 +139,9 @@ def whatif(
 
     asked = Asked(**options)
     if ranks is not None:
-        if asked.is_anything:
+        if asked._replace(targets=()).is_anything:
             raise click.UsageError("--ranks goes with no other change")
-        of_ranks(traces, ranks, eager_limit_bytes, as_json)
+        of_ranks(traces, ranks, asked.targets, eager_limit_bytes, as_json)
         return
     if len(traces) > 1:
         raise click.UsageError("several traces say what other numbers of ranks give: --ranks N")

@@ -88,12 +88,23 @@ def main(
 
 
 def of_ranks(
-    paths: Sequence[Path], ranks: int, eager_limit_bytes: int | None, as_json: bool
+    paths: Sequence[Path],
+    ranks: int,
+    targets: Sequence[Path],
+    eager_limit_bytes: int | None,
+    as_json: bool,
 ) -> None:
-    """The same of so many ranks, by runs on other numbers of them."""
+    """The same of so many ranks, by runs on other numbers of them. `targets`: of their own file
+    system, which says by how much its runs differ."""
     from tailrace.predict.ranks import read  # tables and verdict, which one trace does not need
 
-    runs = read(paths, eager_limit_bytes)
+    runs = read(paths, eager_limit_bytes, [named(target) for target in targets])
+    if targets and runs.of_files is None:
+        raise TailraceError(
+            "no model that was given says by how much runs differ where these have their files:"
+            " with --ranks a target is their own file system",
+            "tailrace calibrate makes such a model, in a directory above the runs' files",
+        )
     predictions = [runs.predict(ranks)]
     if as_json:
         _print_json({"traces": [str(path) for path in paths]}, runs.measured_s, predictions)

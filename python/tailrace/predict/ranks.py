@@ -4,6 +4,7 @@ into what adds up to it (docs/reference/report.md), and each part follows a law 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,10 @@ import numpy as np
 import tailrace.library
 from tailrace.errors import TailraceError
 from tailrace.predict.laws import LEAST_COUNTS, Fitted, fitted
+from tailrace.predict.model import Model
 from tailrace.predict.spread import NINE_OF_TEN, PART_NOISE, RUN_NOISE
 from tailrace.predict.whatif import Prediction, left_to_gain
-from tailrace.units import count, to_seconds
+from tailrace.units import count, percent, to_seconds
 from tailrace.verdict.efficiencies import Times
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.file_calls import holds_file_calls
@@ -36,6 +38,7 @@ class MoreRanks:
     laws: dict[str, Fitted]
     waited: bool
     knows_files: bool
+    of_files: float | None = None
 
     @property
     def words(self) -> str:
@@ -52,6 +55,11 @@ class MoreRanks:
                 0,
                 "file calls are not in every trace: what the program does with files counts as"
                 " computation there",
+            )
+        if self.of_files is not None:
+            found.append(
+                f"one run differs from the next in files by up to {percent(self.of_files)}, as"
+                " programs did that were run twice to make the model"
             )
         if self.waited:
             found.append("what ranks waited for a processor belongs to it, and is no less there")
@@ -74,6 +82,8 @@ class Runs:
     parts_s: np.ndarray  # a row for each number of ranks, a column for each of PARTS
     waited: bool
     knows_files: bool = True
+    # By what share time in files differs from one run to the next, of nine in ten, if it is known.
+    of_files: float | None = None
 
     @property
     def most(self) -> int:
@@ -82,6 +92,12 @@ class Runs:
     @property
     def measured_s(self) -> float:
         return float(self.parts_s[-1].sum())
+
+    @property
+    def _noises(self) -> list[float]:
+        """The standard deviation between runs of each part."""
+        of_files = PART_NOISE if self.of_files is None else self.of_files / NINE_OF_TEN
+        return [of_files if part == "files" else PART_NOISE for part in PARTS]
 
     def predict(self, ranks: int) -> Prediction:
         """Raises TailraceError for numbers that are too far from those that were recorded."""
@@ -93,15 +109,15 @@ class Runs:
             )
         runs_s = self.parts_s.sum(axis=1)
         laws = {
-            part: fitted(self.counts, times_s, np.hypot(RUN_NOISE * runs_s, PART_NOISE * times_s))
-            for part, times_s in zip(PARTS, self.parts_s.T, strict=True)
+            part: fitted(self.counts, times_s, np.hypot(RUN_NOISE * runs_s, noise * times_s))
+            for part, noise, times_s in zip(PARTS, self._noises, self.parts_s.T, strict=True)
         }
         values = {part: float(fit.best.at(ranks)) for part, fit in laws.items()}
         predicted_s = sum(values.values())
-        less_s, more_s = _apart(laws, values, ranks)
+        less_s, more_s = _apart(laws, values, ranks, self._noises)
         efficiency = _efficiency(values)
         return Prediction(
-            MoreRanks(ranks, laws, self.waited, self.knows_files),
+            MoreRanks(ranks, laws, self.waited, self.knows_files, self.of_files),
             predicted_s,
             (predicted_s - less_s, predicted_s + more_s),
             efficiency,
@@ -109,19 +125,24 @@ class Runs:
         )
 
 
-def _apart(laws: dict[str, Fitted], values: dict[str, float], ranks: int) -> tuple[float, float]:
+def _apart(
+    laws: dict[str, Fitted], values: dict[str, float], ranks: int, noises: Sequence[float]
+) -> tuple[float, float]:
     """How much less and more the run may take: the parts' laws are off independently, and the run
     there differs from the next as those did that were recorded."""
     edges = np.asarray([fit.between(ranks) for fit in laws.values()])
     told = np.asarray(list(values.values()))
-    differs = NINE_OF_TEN * PART_NOISE * told
+    differs = NINE_OF_TEN * np.asarray(noises) * told
     apart = np.column_stack([told - edges[:, 0], edges[:, 1] - told, differs])
     less_s, more_s, differs_s = np.sqrt(np.sum(np.square(np.maximum(apart, 0)), axis=0))
     return min(math.hypot(less_s, differs_s), float(told.sum())), math.hypot(more_s, differs_s)
 
 
-def read(traces: Sequence[Path], eager_limit_bytes: int | None) -> Runs:
-    """Raises TailraceError where they are of different programs, or on too few numbers of ranks."""
+def read(
+    traces: Sequence[Path], eager_limit_bytes: int | None, models: Sequence[Model] = ()
+) -> Runs:
+    """Of `models` that of the runs' own file system says by how much their files differ. Raises
+    TailraceError where runs are of different programs, or on too few numbers of ranks."""
     runs = [tailrace.library.open(path, eager_limit_bytes=eager_limit_bytes) for path in traces]
     programs = programs_of([run.columns for run in runs])
     if len(programs) > 1:
@@ -146,7 +167,20 @@ def read(traces: Sequence[Path], eager_limit_bytes: int | None) -> Runs:
         np.asarray(parts),
         waited=any(_waited(run.columns) for run in runs),
         knows_files=all(holds_file_calls(run.columns) for run in runs),
+        of_files=_of_files(runs, models),
     )
+
+
+def _of_files(runs: Sequence[tailrace.library.Run], models: Sequence[Model]) -> float | None:
+    """What a model says that was measured where each of the runs has files."""
+    paths = [[Path(os.fsdecode(path)) for path in run.columns["files"]["path"]] for run in runs]
+    for model in models:
+        where, of_files = model.directory, model.held_out.run_to_run
+        if where is None or of_files is None:
+            continue
+        if all(any(path.is_relative_to(where) for path in of_run) for of_run in paths):
+            return of_files
+    return None
 
 
 def _waited(columns: dict[str, Any]) -> bool:
