@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tailrace.errors import TailraceError
+from tailrace.predict import command
 from tailrace.predict.model import load
 from tailrace.predict.ranks import FARTHEST, PARTS, Runs, _of_files
 from tailrace.predict.spread import NINE_OF_TEN, PART_NOISE
@@ -53,6 +54,11 @@ def test_each_part_follows_a_law_of_its_own() -> None:
     )
     assert found.next == "time in MPI"
     assert "computing: 8.00 s / n on n ranks" in found.change.assumes
+
+
+def test_that_runs_differ_is_in_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    command._print("4 ranks", 5.0, [runs(computing=8 / RANKS).predict(8)])
+    assert "Not in the interval" not in capsys.readouterr().out
 
 
 def test_where_files_differ_little_their_law_is_surer() -> None:

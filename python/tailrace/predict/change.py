@@ -75,6 +75,10 @@ class Change:
         return any(each is not None for each in (self.target, self.stage, self.way))
 
     @property
+    def holds_spread(self) -> bool:
+        return self.is_modelled
+
+    @property
     def words(self) -> str:
         parts = [] if self.way is None else [self.way.words]
         where = printable(str(self.directory))
@@ -280,8 +284,9 @@ class Described(Protocol):
     @property
     def arguments(self) -> dict[str, Any]: ...
 
+    # Whether the interval holds how much one run differs from the next.
     @property
-    def is_modelled(self) -> bool: ...
+    def holds_spread(self) -> bool: ...
 
 
 def _times(factor: float) -> str:

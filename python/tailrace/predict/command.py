@@ -141,7 +141,7 @@ def _print(of: str, measured_s: float, predictions: list[Prediction], caution: s
     out.print("What they assume, by number:" if several else "It assumes:", soft_wrap=True)
     for line in _assumed(predictions):
         out.print(f"- {line}", soft_wrap=True)
-    alike = [number for number, found in enumerate(predictions, 1) if not found.change.is_modelled]
+    alike = [number for number, found in enumerate(predictions, 1) if not found.change.holds_spread]
     if alike:
         which = f" of {stretches(alike)}" if len(alike) < len(predictions) else ""
         sentence = f"Not in the interval{which}: how much one run differs from the next."

@@ -70,8 +70,8 @@ class MoreRanks:
         return {"ranks": self.ranks}
 
     @property
-    def is_modelled(self) -> bool:
-        return False
+    def holds_spread(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
