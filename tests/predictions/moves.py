@@ -74,13 +74,17 @@ class Told(NamedTuple):
 
 def places(family: Sequence[Case], beds: Sequence[Bed]) -> list[Place]:
     """Where each case of a family is measured. What slower links change is much the same for all of
-    them, and asked of the first."""
+    them, and asked of the first, unless it has beds of its own: it is there for other changes."""
     return [
         Place(case, bed)
         for case in family
         for bed in beds
-        if (not case.beds or bed.bed in case.beds) and (not bed.is_slow or case == family[0])
+        if _is_on(case, bed) and (not bed.is_slow or (case == family[0] and not case.beds))
     ]
+
+
+def _is_on(case: Case, bed: Bed) -> bool:
+    return not case.beds or bed.bed in case.beds
 
 
 def moves(places: Sequence[Place]) -> Iterator[Move]:

@@ -41,6 +41,8 @@ def test_a_case_is_measured_on_its_own_beds_and_the_first_also_with_slower_links
     ]  # fmt: skip
     on_disk = replace(SERIAL, beds=("local",))
     assert places([on_disk], [LOCAL, NFS, slow]) == [Place(on_disk, LOCAL)]
+    over_a_link = replace(SERIAL, beds=("nfs",))
+    assert places([over_a_link], [LOCAL, NFS, slow]) == [Place(over_a_link, NFS)]
 
 
 def test_more_ranks_are_asked_of_all_numbers_below() -> None:
