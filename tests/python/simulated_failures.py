@@ -88,6 +88,25 @@ def slow_ones_fail(chance: Callable[[Where], float], power: float):
     return false
 
 
+def softly(seed: int) -> Measured:
+    """y scatters, nothing else differs, and the slower a run is, the oftener it fails."""
+    measured = study(
+        TOOLS,
+        lambda w: 10.0,
+        blocks=5,
+        scatter=lambda w: 0.3 if w["tool"] == "y" else 0.05,
+        seed=seed,
+    )
+    return failing(measured, lambda run: 1 / (1 + (13 / run["elapsed_s"]) ** 10), seed)
+
+
+def wrongly_told(seed: int) -> bool:
+    """A tool is said to take longer than the other."""
+    measured = softly(seed)
+    analysis = analyse(measured.compared(measured.response))
+    return bool(View(measured, analysis).main_effects())
+
+
 FAILING: dict[str, Callable[[int], bool]] = {
     "x takes 10 % longer, 5 blocks": wrong_winner(1.1, 5),
     "x takes 10 % longer, 3 blocks": wrong_winner(1.1, 3),
@@ -96,6 +115,7 @@ FAILING: dict[str, Callable[[int], bool]] = {
         f"x takes as long, {blocks} blocks, nothing else is run": wrong_winner(1.0, blocks, ALONE)
         for blocks in (3, 5, 8)
     },
+    "y takes as long, the slower the oftener, 5 blocks": wrongly_told,
     "many ranks run out of memory": slow_ones_fail(lambda run: 0.9 * (run["elapsed_s"] > 22), 0.4),
     "the longer, the oftener": slow_ones_fail(
         lambda run: min(1.0, max(0.0, (run["elapsed_s"] - 11) / 5)), -0.4

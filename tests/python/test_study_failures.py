@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from tailrace.study.analysis import comparison, words
+from tailrace.study.analysis import comparison, failures, words
 from tailrace.study.analysis.cells import cells
 from tailrace.study.analysis.intervals import of_blocks
 from tailrace.study.analysis.measured import Measured
 from tailrace.study.analysis.summary import Summary
 
-from .simulated_failures import ALONE, CLUSTER, FAILING, failing, killed
+from .simulated_failures import ALONE, CLUSTER, FAILING, failing, killed, softly, wrongly_told
 from .simulated_gaps import GAPPY
 from .study_data import study
 
@@ -153,3 +153,23 @@ def test_what_no_block_has_both_of_is_no_number_of_times() -> None:
     assert words.compared(never) == words.times(never)
     assert words.times(never) == "an unknown number of times (no block has both)"
     assert words.becomes(never) == "cannot be compared (no block has both)"
+
+
+def test_what_failed_may_have_been_the_slowest() -> None:
+    """The lower half of a normal distribution has its mean 0.798 below the whole one's, and 0.603
+    times its scatter."""
+    found = failures.missing(np.array([0.0, 0.5]), np.array([0.1, 0.1]))
+    assert found == pytest.approx([0.0, 0.1 * 0.798 / 0.603], rel=1e-3)
+
+
+def test_few_failures_may_be_why_one_is_quicker() -> None:
+    """4 of 20 runs with y fail and 2 of 20 with x, too few to say that they gather."""
+    measured = softly(7)
+    assert not measured.failing("elapsed_s").thinned.any()
+    assert not wrongly_told(7)
+    below, above = measured.compared("elapsed_s").margins.T
+    assert not below.any() and above.any()
+    # of a rate nobody knows which way it is
+    runs = measured.runs.assign(speed=100 / measured.runs["elapsed_s"])
+    below, above = Measured(measured.plan, runs).compared("speed").margins.T
+    assert list(below) == list(-above)

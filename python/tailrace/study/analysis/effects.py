@@ -159,6 +159,7 @@ def _analyse(table: Layout, interactions: bool) -> Analysis:
         firsts=tuple(first[known] for first in table.firsts),
         step=table.step,
         rounded=None if table.rounded is None else table.rounded[known],
+        missing=None if table.missing is None else table.missing[known],
     )
     enough = blocks > 1 and len(table.codes) > 1
     found = cells(table.logs, table.spread) if enough else None

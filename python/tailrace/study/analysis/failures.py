@@ -2,6 +2,9 @@
 memory, ended by somebody's script), those that ended are the quick ones, and their mean says too
 little. Where runs fail as often everywhere, whatever the levels, that is alike on both sides of a
 comparison.
+
+Few failures cannot be told from chance, and yet may be the slowest runs of all: then the mean of
+what is left is too small by what a normal distribution lacks without its upper end.
 """
 
 from dataclasses import dataclass, replace
@@ -16,6 +19,8 @@ GATHERED = 0.3
 FEW_RUNS, EXCESS = 20, 0.1
 # Of two studies either may lose more.
 EITHER = 2
+# Of what is left of fewer runs than this leaves, normal scatter says nothing.
+MOST_LOST = 0.9
 # A single failure says little of a combination by itself.
 RUNS_AT_LEAST = 2
 
@@ -121,3 +126,15 @@ def unlike(codes: np.ndarray, counts: np.ndarray) -> Unlike:
             if bad and (p * looked <= GATHERED or few):
                 sides[place, study] = True
     return Unlike(sides, counts.sum(axis=0))
+
+
+def missing(lost: np.ndarray, scatter: np.ndarray) -> np.ndarray:
+    """By how much the mean logarithm of each combination would be more, if those that failed were
+    its slowest runs. `lost`: their share of its runs; `scatter`: how those scatter that are left
+    (standard deviations), which is less than all of them did."""
+    answer, some = np.zeros(len(lost)), lost > 0
+    share = np.minimum(lost[some], MOST_LOST)
+    end = stats.norm.isf(share)
+    above = stats.norm.pdf(end) / (1 - share)
+    answer[some] = scatter[some] * above / np.sqrt(1 - end * above - above**2)
+    return answer

@@ -28,7 +28,7 @@ class Layout:
     target, and nothing went before them that could have warmed up what they use.
     `known_first_runs`: `first_runs` of the study that this is a part of. `step`: that in which a
     program prints its times, where it is coarse. `rounded`: of a quotient of such times, its
-    `margins`.
+    `margins`. `missing`: by how much less and more each logarithm may be for runs that failed.
     """
 
     factors: tuple[StudyFactor, ...]
@@ -44,6 +44,7 @@ class Layout:
     known_first_runs: tuple[FirstRuns, ...] | None = None
     step: float = 0.0
     rounded: np.ndarray | None = None
+    missing: np.ndarray | None = None
 
     @cached_property
     def first_runs(self) -> tuple[FirstRuns, ...]:
@@ -93,6 +94,17 @@ class Layout:
         return self.scatter.relative
 
     @cached_property
+    def deviations(self) -> np.ndarray:
+        """How a run of each combination scatters, as a standard deviation; 0 where nothing says
+        so."""
+        ran, answer = ~self.simulated, np.zeros(len(self.codes))
+        found = cells.cells(self.logs[ran], self.spread[ran])
+        if found is not None:
+            squares = np.nansum(found.residuals**2 / self.spread[ran][:, None])
+            answer[ran] = np.sqrt(self.spread[ran] * squares / found.all_freedom)
+        return answer
+
+    @cached_property
     def adjusted(self) -> np.ndarray:
         """`logs` without what each block has in common."""
         ran, answer = ~self.simulated, self.logs.copy()
@@ -119,12 +131,15 @@ class Layout:
     @cached_property
     def margins(self) -> np.ndarray:
         """By how much the logarithm of each combination may be less (negative) and more than it is,
-        for what its simulation leaves open, or the step in which its times are printed."""
+        for what its simulation leaves open, the step in which its times are printed, or the runs
+        that it lacks."""
         answer = np.zeros((len(self.codes), 2))
         if self.rounded is not None:
             answer = self.rounded.copy()
         elif self.step:
             answer = rounding.margins(self.logs, self.step)
+        if self.missing is not None:
+            answer += self.missing
         if self.bands is not None:
             some = self.simulated
             means = np.nanmean(self.logs[some], axis=1, keepdims=True)
@@ -188,6 +203,7 @@ class Layout:
             self.first_runs,
             self.step,
             None if self.rounded is None else self.rounded[keep],
+            None if self.missing is None else self.missing[keep],
         )
 
     def varied(self) -> tuple[StudyFactor, ...]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from tailrace.errors import TailraceError
 from tailrace.names import elided, printable
-from tailrace.study.analysis import rounding
+from tailrace.study.analysis import failures, rounding
 from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
 from tailrace.study.analysis.failures import Failing, failing
 from tailrace.study.analysis.layout import Layout, codes_of, layout
@@ -159,6 +159,8 @@ class Measured:
         found = found if kept.all() else found.among(kept)
         if self._looked_from:
             found = found.of_adaptive(self._looked_from)
+        if isinstance(name, str) and self.lost(name).any():
+            found = replace(found, missing=self._missing(found, name))
         return found.without_first_runs if alone else found
 
     @property
@@ -292,6 +294,16 @@ class Measured:
             return np.zeros(len(table.codes), dtype=bool)
         some = set(map(tuple, found.codes[found.thinned].tolist()))
         return np.array([tuple(row) in some for row in table.codes.tolist()], dtype=bool)
+
+    def _missing(self, table: Layout, name: str) -> np.ndarray:
+        """By how much the logarithms may be less and more for runs that failed: these may be the
+        slowest, and of anything but a run's time nobody knows which way that is."""
+        found = self.failing(name)
+        rows = zip(found.codes.tolist(), found.counts.tolist(), strict=True)
+        lost = {tuple(codes): bad / of for codes, (bad, of) in rows}
+        shares = np.array([lost.get(tuple(codes), 0.0) for codes in table.codes.tolist()])
+        more = failures.missing(shares, table.deviations)
+        return np.column_stack([np.zeros(len(more)) if name in WHOLE_RUN else -more, more])
 
     def _counts_ended(self, name: str) -> bool:
         """Whether runs that were ended count as the limit."""
