@@ -6,10 +6,13 @@ from tailrace.study.analysis import words
 from tailrace.study.analysis.effects import analyse
 from tailrace.study.analysis.intervals import Estimate
 from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.responses import response
 from tailrace.study.analysis.summary import Summary
 from tailrace.study.report import text as report_text
 
 from .study_data import study
+
+TIME = response("elapsed_s", {})
 
 
 def test_what_differs_from_block_to_block_is_not_certain_by_its_interval_either() -> None:
@@ -30,8 +33,11 @@ def test_what_differs_from_block_to_block_is_not_certain_by_its_interval_either(
 
 
 def test_a_change_that_is_not_certain_falls_to_nothing() -> None:
-    assert words.becomes(Estimate(0.95, 0.57, 1.58, 0.7, 3, 2)) == "goes to 0.95× (0.57–1.58)"
-    assert words.becomes(Estimate(0.50, 0.40, 0.60, 0.01, 3, 2)) == "falls to 0.50× (0.40–0.60)"
+    for value, low, high, p, said in (
+        (0.95, 0.57, 1.58, 0.7, "goes to 0.95× (0.57–1.58)"),
+        (0.50, 0.40, 0.60, 0.01, "falls to 0.50× (0.40–0.60)"),
+    ):
+        assert words.becomes(Estimate(value, low, high, p, 3, 2), TIME) == said
 
 
 def test_a_factor_that_matters_though_no_two_levels_surely_differ_is_told_so() -> None:
@@ -46,5 +52,5 @@ def test_a_factor_that_matters_though_no_two_levels_surely_differ_is_told_so() -
         raise AssertionError("no such study among the first 400")
     summary = Summary(made)
     texts = [finding.text for finding in summary.found.findings]
-    assert "cells matters to elapsed time, but which of its levels differ cannot be told" in texts
+    assert "cells matter to elapsed time, but which of its levels differ cannot be told" in texts
     assert report_text.effect_row(summary.rivals, effect)[-1] == "yes"

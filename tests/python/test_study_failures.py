@@ -11,6 +11,7 @@ from tailrace.study.analysis import comparison, failures, words
 from tailrace.study.analysis.cells import cells
 from tailrace.study.analysis.intervals import of_blocks
 from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.responses import response
 from tailrace.study.analysis.summary import Summary
 
 from .simulated_failures import ALONE, CLUSTER, FAILING, failing, killed, softly, wrongly_told
@@ -152,7 +153,8 @@ def test_what_no_block_has_both_of_is_no_number_of_times() -> None:
     never = of_blocks(np.full(2, np.nan))
     assert words.compared(never) == words.times(never)
     assert words.times(never) == "an unknown number of times (no block has both)"
-    assert words.becomes(never) == "cannot be compared (no block has both)"
+    becomes = words.becomes(never, response("elapsed_s", {}))
+    assert becomes == "cannot be compared (no block has both)"
 
 
 def test_what_failed_may_have_been_the_slowest() -> None:

@@ -396,14 +396,15 @@ def _outliers(table: Layout, words: str) -> Caution | None:
     if not found:
         return None
     numbers = tuple(number for number, _ in found)
-    shown = ", ".join(str(number) for number in numbers[:5]) + (", …" if len(numbers) > 5 else "")
+    several, shown = len(numbers) > 1, [str(number) for number in numbers[:5]]
+    runs = f"{', '.join(shown)}, …" if len(numbers) > 5 else joined(shown)
     return Caution(
         "outliers",
         f"{count(len(numbers), 'run')} of {int(np.isfinite(table.logs).sum())}"
-        f" {'lies' if len(numbers) == 1 else 'lie'} far from the others of the same combination"
-        f" (run {shown}); the"
-        f" farthest has {math.exp(found[0][1]):.2f} times their median {words}",
-        "they are included in all numbers; runs/ shows what happened",
+        f" {'lie' if several else 'lies'} far from the others of the same combination"
+        f" (run{'s' if several else ''} {runs}); {'the farthest' if several else 'it'} has"
+        f" {math.exp(found[0][1]):.2f} times their median {words}",
+        f"{'they are' if several else 'it is'} included in all numbers; runs/ shows what happened",
         numbers,
     )
 

@@ -109,12 +109,13 @@ def _goes(compared: Compared, turn: Turn, beyond: bool) -> Assessment:
     wrong = [at for at, step in enumerate(against) if _is_no_rise(step)]
     open_ = [at for at, step in enumerate(plain) if not step.beyond(1)]
     answer = _judged(not open_, bool(wrong))
-    span = f"from {words.plain(factor, side[0])} to {words.named(factor, side[-1])}"
-    text = f"{span}, {compared.response.words} {words.becomes(whole)}{_p(whole)}"
+    span = words.span(factor, side[0], side[-1])
+    text = f"{span}, {compared.response.words} {words.becomes(whole, compared.response)}{_p(whole)}"
     if len(steps) > 1 and (chosen := wrong or open_):
         a, b = steps[chosen[0]]
-        step = words.becomes(compared.ratio(b, a))
-        text += f"; from {words.plain(factor, a)} to {words.plain(factor, b)} it {step}"
+        step = words.becomes(compared.ratio(b, a), compared.response)
+        they = compared.response.pronoun
+        text += f"; from {words.plain(factor, a)} to {words.plain(factor, b)} {they} {step}"
     return Assessment(answer, f"{text}; {_least(compared, factor)}", whole)
 
 
@@ -294,8 +295,8 @@ def share(
         return Assessment(Judgement.UNDECIDED, "fewer than two blocks are whole", None)
     found = found.widened(*part.margins.mean(axis=0))
     text = (
-        f"{response.words} is {found.value * 100:.1f} % ({found.low * 100:.1f} to"
-        f" {found.high * 100:.1f} %) of the {whole.words};"
+        f"{response.words} {response.verb('is')} {found.value * 100:.1f} %"
+        f" ({found.low * 100:.1f} to {found.high * 100:.1f} %) of the {whole.words};"
         f" expected {asked.low * 100:g} to {asked.high * 100:g} %"
     )
     inside = asked.low <= found.low and found.high <= asked.high
@@ -321,12 +322,13 @@ def _scales(compared: Compared, scales: Scales) -> Assessment:
     open_ = [at for at, power in enumerate(plain) if not _lies_between(power, least, most)]
     wrong = [at for at, power in enumerate(against) if _lies_outside(power, least, most)]
     text = (
-        f"{compared.response.words} goes as {words.spaced(scales.factor)} to the power"
-        f" {_power(found)}; expected {_range(least, most)}"
+        f"{compared.response.words} {compared.response.verb('goes')} as"
+        f" {words.spaced(scales.factor)} to the power {_power(found)};"
+        f" expected {_range(least, most)}"
     )
     if len(steps) > 1 and (chosen := wrong or open_):
         a, b = steps[chosen[0]]
-        span = f"from {words.plain(factor, a)} to {words.named(factor, b)}"
+        span = words.span(factor, a, b)
         text += f"; {span} to the power {_power(plain[chosen[0]])}"
     outside = _lies_outside(found, least, most)
     return Assessment(_judged(not open_, bool(wrong) or outside), text, found)

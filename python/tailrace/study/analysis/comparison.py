@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def headline(self) -> str:
-        response = self.first.response.words
+        of, response = self.first.response, self.first.response.words
         changes = sum(combination.certain for combination in self.combinations)
         changed = f"{changes} of {count(len(self.combinations), 'combination')}"
         span = f"From {label(self.first)} to {label(self.second)}"
@@ -71,15 +71,16 @@ class Comparison:
             change = f"within {STEADY * 100:g} %: {words.change(self.overall)}"
             # a few combinations may have changed all the same
             what = f"on the average, {response}" if changes else response
-            how = f"{what[:1].upper()}{what[1:]} is the same in both {change}"
+            how = f"{what[:1].upper()}{what[1:]} {of.verb('is')} the same in both {change}"
         elif self.overall.decided:
-            how = f"{span}, {response} {words.becomes(self.overall)}"
+            how = f"{span}, {response} {words.becomes(self.overall, of)}"
         elif self.overall.open:
-            unclear = f"whether {response} changes on the average cannot be told"
+            unclear = f"whether {response} {of.verb('changes')} on the average cannot be told"
             how = f"{span}, {unclear} from so few runs"
         else:
             change = f": {words.compared(self.overall)}" if self.overall.blocks else ""
-            how = f"{span}, whether {response} changes on the average cannot be told{change}"
+            changed = f"whether {response} {of.verb('changes')} on the average"
+            how = f"{span}, {changed} cannot be told{change}"
         return f"{how}{self._most()}{self._without()}; {changed} changed for certain."
 
     def _without(self) -> str:

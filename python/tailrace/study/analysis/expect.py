@@ -18,6 +18,7 @@ import numpy as np
 from tailrace.study.analysis import aliasing, comparing, words
 from tailrace.study.analysis.comparing import Assessment, Compared, Judgement
 from tailrace.study.analysis.contrasts import Family
+from tailrace.study.analysis.grammar import is_plural
 from tailrace.study.analysis.intervals import LEVEL, Estimate
 from tailrace.study.analysis.layout import Curve, Layout, curves
 from tailrace.study.analysis.measured import Measured
@@ -88,7 +89,8 @@ class _Statement:
             self.whole = self._compared_runs()
             self.table: Layout = self.whole.restricted(self.where)
             runs, simulated = int(self.table.run_counts.sum()), self._simulated()
-            nothing = f"no finished run has a {self.response.words} here"
+            a = "" if is_plural(self.response.words) else "a "
+            nothing = f"no finished run has {a}{self.response.words} here"
             found = (
                 self._assessed()
                 if len(self.table.logs)

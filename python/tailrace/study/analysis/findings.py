@@ -284,7 +284,7 @@ def _effect_finding(study: Measured, effect: Effect, averaged: str) -> StudyFind
 def _verb(study: Measured, effect: Effect) -> str:
     """`2 ranks take`, `collective has`."""
     factor = study.factor(effect.factors[0])
-    several = words.is_plural(factor, factor.levels[effect.high[0]])
+    several = words.are_several(factor, factor.levels[effect.high[0]])
     if study.response.is_time:
         return "take" if several else "takes"
     return "have" if several else "has"
@@ -333,7 +333,7 @@ def _interaction_finding(study: Measured, effect: Effect) -> StudyFinding:
             )
         else:
             text = (
-                f"{words.subject(first)} matters differently with {there} and with {here}: the"
+                f"{words.about(first, 'matters')} differently with {there} and with {here}: the"
                 f" ratio of {high} to {low} is {times} as large there as here"
                 f"{aliasing.unless(study, effect)}"
             )
@@ -405,17 +405,17 @@ def _quiet_finding(study: Measured, view: View, effect: Effect) -> StudyFinding:
     high, low = _extremes(study, effect)
     evidence = f"{high} against {low}: {words.compared(effect.size_said)}, {_tests(effect)}"
     factor, response = study.factor(effect.factors[0]), study.response.words
-    about = words.subject(factor)
+    matters = words.about(factor, "matters")
     if view.does_not_matter(effect):
         alone = len(study.varied) == 1 or view.matters_nowhere(factor.name)
         where = "" if alone else "on the average of everything else, "
         unless = aliasing.hidden(study, effect)
-        text = f"{unless}{where}{about} does not matter to {response}"
+        text = f"{unless}{where}{words.about(factor, 'does')} not matter to {response}"
         return StudyFinding(FindingKind.NO_EFFECT, text, evidence, effect.size_said)
     if effect.is_clear:
-        text = f"{about} matters to {response}, but which of its levels differ cannot be told"
+        text = f"{matters} to {response}, but which of its levels differ cannot be told"
         return StudyFinding(FindingKind.UNKNOWN, text, evidence, effect.size_said)
-    text = f"whether {about} matters to {response} cannot be told from these runs"
+    text = f"whether {matters} to {response} cannot be told from these runs"
     if effect.may_be_first_runs:
         most = study.opened_most(factor.name, effect.on_targets)
         text += f": {words.opened(factor, *most, effect.on_targets)}"
@@ -426,10 +426,10 @@ def _apart_findings(study: Measured, analysis: Analysis) -> Iterator[StudyFindin
     """Factors whose levels were run in different places."""
     for names in analysis.not_estimable:
         if len(names) == 1 and analysis.blocks > 1:
-            about = words.subject(study.factor(names[0]))
+            does = words.about(study.factor(names[0]), "does")
             yield StudyFinding(
                 FindingKind.UNKNOWN,
-                f"what {about} does cannot be told: no two of its levels were run with everything"
+                f"what {does} cannot be told: no two of its levels were run with everything"
                 " else alike",
             )
 

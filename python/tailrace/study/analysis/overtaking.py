@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tailrace.study.analysis import words
 from tailrace.study.analysis.crossover import Crossover, Lead
 from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
+from tailrace.study.analysis.grammar import is_plural
 from tailrace.study.analysis.measured import Measured
 from tailrace.units import count
 
@@ -66,11 +67,15 @@ def lead_words(study: Measured, found: FactorLead) -> Sentence:
     uncertain = words.named(axis, ahead.uncertain)
     if ahead.until is not None:
         until = words.named(axis, ahead.until)
-        text = f"{who} {does} until {until}; from {uncertain} on they cannot be told apart"
+        # the first of all levels is no span
+        to = f"at {until}" if ahead.until == axis.levels[0] else f"until {until}"
+        text = f"{who} {does} {to}; from {uncertain} on they cannot be told apart"
     else:
         since = words.named(axis, ahead.since)
         to = "on" if ahead.last is None else f"to {words.plain(axis, ahead.last)}"
-        text = f"{who} {does} from {since} {to}; until {uncertain} they cannot be told apart"
+        alone = ahead.since in (ahead.last, axis.levels[-1])
+        there = f"at {since}" if alone else f"from {since} {to}"
+        text = f"{who} {does} {there}; until {uncertain} they cannot be told apart"
     return Sentence(
         f"{_there(study, found.factor, ahead.where)}{text}", count(ahead.blocks, "block")
     )
@@ -82,8 +87,10 @@ def _against(study: Measured, factor: StudyFactor, lower: Any, higher: Any) -> t
     response = study.response
     if response.more_is_better is None:
         other = words.plain(factor, higher)
-        does = f"has a lower {response.words} than {other}"
-        return words.named(factor, lower), does, "a higher one"
+        several = is_plural(response.words)
+        lower_one = f"{'' if several else 'a '}lower {response.words}"
+        does, otherwise = f"has {lower_one} than {other}", f"higher {'ones' if several else 'one'}"
+        return words.named(factor, lower), does, otherwise if several else f"a {otherwise}"
     if response.more_is_better:
         lower, higher = higher, lower
     return words.named(factor, lower), f"beats {words.plain(factor, higher)}", "loses"

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from tailrace import units
+from tailrace.study.analysis.grammar import agreeing, is_plural
 from tailrace.study.definition.columns import BY_NAME, COLUMNS
 from tailrace.study.definition.model import ResponseDefinition
 
@@ -27,6 +28,14 @@ class Response:
     words: str
     unit: str
     more_is_better: bool | None = None
+
+    def verb(self, verb: str) -> str:
+        """As its words ask for: `speed rises`, `requests rise`."""
+        return agreeing(verb, is_plural(self.words))
+
+    @property
+    def pronoun(self) -> str:
+        return "they" if is_plural(self.words) else "it"
 
     @property
     def is_share(self) -> bool:

@@ -186,7 +186,7 @@ class Summary:
         response = self.study.response
         if not self.study.varied:
             (value,) = typical_values(self.table(response)).value
-            is_ = "is" if self.ran is self.study else "would be"
+            is_ = response.verb("is") if self.ran is self.study else "would be"
             how = "" if self.ran is self.study else f" ({on_models(self.study)})"
             text = f"{response.words} {is_} {response.text(float(value))}{how}"
             return _sentence(f"{text}, and nothing was varied")
@@ -196,7 +196,8 @@ class Summary:
         if len(known.where) == 1:
             place = words.places(self.study.varied, self._varied(known.where[0]))
             value = response.text(float(known.value[0]))
-            return f"{_sentence(response.words)} is {value} with {place}, and not known elsewhere"
+            is_ = f"{_sentence(response.words)} {response.verb('is')} {value}"
+            return f"{is_} with {place}, and not known elsewhere"
         if self.analysis.blocks < 2:
             return "With one run of each combination nothing is certain yet"
         compared = self.rivals.table(response).codes
@@ -224,7 +225,7 @@ class Summary:
             f" {words.places(factors, self._varied(known.where[at]))}"
             for at in (int(np.argmin(known.value)), int(np.argmax(known.value)))
         )
-        return f": {response.words} was {least} and {most}"
+        return f": {response.words} {response.verb('was')} {least} and {most}"
 
     def _verdict(self) -> list[str]:
         """How the expectations came out, in one sentence."""

@@ -8,6 +8,7 @@ from tailrace.study.analysis import words
 from tailrace.study.analysis.factors import StudyFactor
 from tailrace.study.analysis.intervals import UNBOUNDED, Estimate
 from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.responses import Response
 from tailrace.study.analysis.trends import FLAT, Plateau, Trend, TrendShape
 
 NO_MORE = "no further change can be told"
@@ -17,7 +18,8 @@ PLATEAUS_SHOWN = 2
 
 def sentence(study: Measured, axis: StudyFactor, along: Trend) -> str:
     """What a trend says of every level."""
-    response, levels = study.response.words, along.curve.levels
+    of, response = study.response, study.response.words
+    levels, is_ = along.curve.levels, study.response.verb("is")
     first, last = levels[0], levels[-1]
     best = words.named(axis, along.best)
     down, up = words.better(study.response), words.worse(study.response)
@@ -26,34 +28,35 @@ def sentence(study: Measured, axis: StudyFactor, along: Trend) -> str:
             return _without_turn(study, axis, along)
         case TrendShape.IMPROVES if along.settles is not None and not along.contrary:
             until = words.named(axis, along.settles)
-            after = "is flat from there" if along.settles_flat else NO_MORE
-            return f"{response} {down} until {until}, and {after}{_uneven(axis, along.plateaus)}"
+            after = f"{is_} flat from there" if along.settles_flat else NO_MORE
+            uneven = _uneven(of, axis, along.plateaus)
+            return f"{response} {down} until {until}, and {after}{uneven}"
         case _ if along.contrary or along.doubtful:
-            lowest = f"{response} is {words.extreme(study.response)} at {_turn(axis, along)[0]}"
-            return f"{lowest}, but {_against(axis, along, down, up)}"
+            lowest = f"{response} {is_} {words.extreme(of)} at {_turn(axis, along)[0]}"
+            return f"{lowest}, but {_against(of, axis, along)}"
         case TrendShape.TURNS:
             until, beyond = _turn(axis, along)
-            uneven = _uneven(axis, along.plateaus)
+            uneven = _uneven(of, axis, along.plateaus)
             return f"{response} {down} until {until} and {up} beyond{beyond}{uneven}"
         case TrendShape.IMPROVES if along.between == (last,):
-            uneven = _uneven(axis, along.plateaus)
+            uneven = _uneven(of, axis, along.plateaus)
             return f"{response} {down} until {best}, the most that was tried{uneven}"
         case TrendShape.IMPROVES:
-            lower = f"{response} is {words.lower(study.response)} at {best} than at"
-            stop = f"where it stops {words.falling(study.response)} cannot be told"
+            lower = f"{response} {is_} {words.lower(of)} at {best} than at"
+            stop = f"where {of.pronoun} {of.verb('stops')} {words.falling(of)} cannot be told"
             return f"{lower} {words.plain(axis, first)}; {stop}"
         case TrendShape.WORSENS:
             if _no_step(along.plateaus):
-                than = f"is {words.higher(study.response)} at {words.named(axis, last)} than at"
-                where = f"where it {up} cannot be told"
+                than = f"{is_} {words.higher(of)} at {words.named(axis, last)} than at"
+                where = f"where {of.pronoun} {up} cannot be told"
                 return f"{response} {than} {words.plain(axis, first)}; {where}"
-            return f"{response} {_worsens(axis, along, up)}"
+            return f"{response} {_worsens(of, axis, along)}"
         case _:
             lowest, beyond = _turn(axis, along)
-            uneven = _uneven(axis, along.plateaus)
+            uneven = _uneven(of, axis, along.plateaus)
             if not beyond:
                 return f"{response} {up} beyond {lowest}{uneven}"
-            is_lowest = f"{response} is {words.extreme(study.response)} at {lowest}"
+            is_lowest = f"{response} {is_} {words.extreme(of)} at {lowest}"
             return f"{is_lowest} and {up} beyond{beyond}{uneven}"
 
 
@@ -61,41 +64,44 @@ def _without_turn(study: Measured, axis: StudyFactor, along: Trend) -> str:
     """Where no level is better than both ends."""
     response, first, last = study.response.words, along.curve.levels[0], along.curve.levels[-1]
     if along.shape is TrendShape.FLAT:
-        span = f"from {words.plain(axis, first)} to {words.named(axis, last)}"
-        return f"{response} changes by less than {FLAT * 100:g} % {span}"
+        span = words.span(axis, first, last)
+        return f"{response} {study.response.verb('changes')} by less than {FLAT * 100:g} % {span}"
     if along.shape is TrendShape.UNCLEAR:
-        return f"how {response} goes with {words.subject(axis)} cannot be told from these runs"
+        goes = study.response.verb("goes")
+        return f"how {response} {goes} with {words.subject(axis)} cannot be told from these runs"
     there, ends = words.named(axis, along.peak), words.plain(axis, first)
     higher = words.higher(study.response)
-    return f"{response} is {higher} at {there} than at {ends} and at {words.named(axis, last)}"
+    is_ = study.response.verb("is")
+    return f"{response} {is_} {higher} at {there} than at {ends} and at {words.named(axis, last)}"
 
 
-def _worsens(axis: StudyFactor, along: Trend, up: str) -> str:
+def _worsens(response: Response, axis: StudyFactor, along: Trend) -> str:
     """From the first level on, or from a plateau on, and to where."""
     levels, plateaus = along.curve.levels, list(along.plateaus)
+    up, is_ = words.worse(response), response.verb("is")
     start, until, after = levels[0], "", ""
     if len(plateaus) and plateaus[-1].to == levels[-1]:
         last = plateaus.pop()
         until = f" until {words.named(axis, last.since)}"
-        after = f", and {'is flat from there' if last.flat else NO_MORE}"
+        after = f", and {f'{is_} flat from there' if last.flat else NO_MORE}"
     if len(plateaus) and plateaus[0].since == start:
         lead = plateaus.pop(0)
-        span = f"from {words.plain(axis, start)} to {words.named(axis, lead.to)}"
-        before = f"is flat {span}" if lead.flat else f"{span} no change can be told"
+        span = words.span(axis, start, lead.to)
+        before = f"{is_} flat {span}" if lead.flat else f"{span} no change can be told"
         return f"{up} beyond {words.named(axis, lead.to)}{until}, and {before}{after}"
     if until:
-        return f"{up}{until}{after}{_uneven(axis, plateaus)}"
-    return f"{up} from {words.named(axis, start)} on{_uneven(axis, plateaus)}"
+        return f"{up}{until}{after}{_uneven(response, axis, plateaus)}"
+    return f"{up} from {words.named(axis, start)} on{_uneven(response, axis, plateaus)}"
 
 
-def _uneven(axis: StudyFactor, plateaus: Sequence[Plateau]) -> str:
+def _uneven(response: Response, axis: StudyFactor, plateaus: Sequence[Plateau]) -> str:
     """Where what the sentence says cannot be told of a part."""
     if not plateaus:
         return ""
     if len(plateaus) > PLATEAUS_SHOWN or _no_step(plateaus):
         return ", though not each step can be told"
     flat, open_ = ([one for one in plateaus if one.flat is flat] for flat in (True, False))
-    parts = [f"is flat {_spans(axis, flat)}"] if flat else []
+    parts = [f"{response.verb('is')} flat {_spans(axis, flat)}"] if flat else []
     if open_:
         parts.append(f"{_spans(axis, open_)} no change can be told")
     return f", but {words.joined(parts)}"
@@ -107,20 +113,19 @@ def _no_step(plateaus: Sequence[Plateau]) -> bool:
 
 
 def _spans(axis: StudyFactor, plateaus: Sequence[Plateau]) -> str:
-    return words.joined(
-        [f"from {words.plain(axis, one.since)} to {words.named(axis, one.to)}" for one in plateaus]
-    )
+    return words.joined([words.span(axis, one.since, one.to) for one in plateaus])
 
 
-def _against(axis: StudyFactor, along: Trend, down: str, up: str) -> str:
+def _against(response: Response, axis: StudyFactor, along: Trend) -> str:
     """The first step that goes, or seems to go, another way than the rest."""
     levels = along.curve.levels
+    down, up = words.better(response), words.worse(response)
     (a, b), *_ = along.contrary or along.doubtful
     goes = up if levels.index(a) < levels.index(along.best) else down
-    step = f"from {words.plain(axis, a)} to {words.named(axis, b)}"
+    step = words.span(axis, a, b)
     if along.contrary:
         return f"{goes} {step}"
-    return f"whether it {up if goes == down else down} {step} cannot be told"
+    return f"whether {response.pronoun} {up if goes == down else down} {step} cannot be told"
 
 
 def _turn(axis: StudyFactor, along: Trend) -> tuple[str, str]:
@@ -145,7 +150,7 @@ def evidence(axis: StudyFactor, group: Sequence[Trend]) -> str:
         if beyond := [along.beyond for along in group if along.beyond is not None]:
             parts.append(f"{words.named(axis, last)} against {best}: {_range(beyond)}")
     if head.shape is TrendShape.UNCLEAR and any(change.decided for change in until):
-        parts.append(f"all comparisons together leave open whether {words.subject(axis)} matters")
+        parts.append(f"all comparisons together leave open whether {words.about(axis, 'matters')}")
     return "; ".join(parts)
 
 

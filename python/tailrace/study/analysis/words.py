@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tailrace.study.analysis.factors import StudyFactor
+from tailrace.study.analysis.grammar import agreeing, is_plural
 from tailrace.study.analysis.intervals import UNBOUNDED, Estimate
 from tailrace.study.analysis.responses import Response
 
@@ -58,7 +59,7 @@ def named(factor: StudyFactor, level: Any) -> str:
     return text if factor.kind in ("method", "format", "pair") else f"{spaced(factor.name)} {text}"
 
 
-def is_plural(factor: StudyFactor, level: Any) -> bool:
+def are_several(factor: StudyFactor, level: Any) -> bool:
     """Whether the level is several of something: `4 ranks take`, and `1 rank takes`."""
     return factor.kind in _NOUNS and str(level) != "1"
 
@@ -84,6 +85,20 @@ def subject(factor: StudyFactor) -> str:
         "cache": "what is in the cache",
     }
     return subjects.get(factor.kind, spaced(factor.name))
+
+
+def about(factor: StudyFactor, verb: str) -> str:
+    """The same with its verb: `the method matters`, `buffers matter`."""
+    name = subject(factor)
+    return f"{name} {agreeing(verb, name == spaced(factor.name) and is_plural(name))}"
+
+
+def span(factor: StudyFactor, first: Any, last: Any) -> str:
+    """`from 1 to 8 ranks`, `from chunk 4 KiB to 64 KiB`."""
+    end, whole = plain(factor, last), named(factor, last)
+    if whole != end and whole.endswith(end):
+        return f"from {named(factor, first)} to {end}"
+    return f"from {plain(factor, first)} to {whole}"
 
 
 def places(factors: Sequence[StudyFactor], where: Mapping[str, Any]) -> str:
@@ -188,15 +203,16 @@ def short(estimate: Estimate) -> str:
     return f"{number(estimate.value)} ({number(estimate.low)}–{number(estimate.high)})"
 
 
-def becomes(estimate: Estimate) -> str:
-    """What a change does to something, after its name."""
+def becomes(estimate: Estimate, response: Response) -> str:
+    """What a change does to a response, after its name."""
     if math.isnan(estimate.value):
         return f"cannot be compared ({APART})"
     if _near(estimate):
-        return f"changes by {change(estimate)}"
+        return f"{response.verb('changes')} by {change(estimate)}"
     to = interval(estimate).replace(" to ", "–")
     surely = "rises" if estimate.value > 1 else "falls"
-    return f"{surely if estimate.decided else 'goes'} to {number(estimate.value)}× ({to})"
+    verb = response.verb(surely if estimate.decided else "goes")
+    return f"{verb} to {number(estimate.value)}× ({to})"
 
 
 def compared(estimate: Estimate) -> str:
@@ -212,11 +228,11 @@ def _near(estimate: Estimate) -> bool:
 
 
 def worse(response: Response) -> str:
-    return "falls" if response.more_is_better else "rises"
+    return response.verb("falls" if response.more_is_better else "rises")
 
 
 def better(response: Response) -> str:
-    return "rises" if response.more_is_better else "falls"
+    return response.verb("rises" if response.more_is_better else "falls")
 
 
 def lower(response: Response) -> str:
