@@ -165,3 +165,24 @@ def test_runs_that_lie_far_off_are_listed_as_several() -> None:
         found = Summary(Measured(made.plan, some.reset_index(drop=True))).cautions
         (caution,) = [one for one in found if one.kind == "outliers"]
         assert said in caution.text or "(runs 9 and 2); the farthest has" in caution.text
+
+
+def test_what_is_no_time_is_not_fast() -> None:
+    faster = {"factor": "tool", "level": "x", "than": "y"}
+    levels = {"tool": ["x", "y"]}
+    summary = counted(
+        levels,
+        lambda w: 20.0 if w["tool"] == "y" else 10.0,
+        expect=[{"claim": "?", "faster": faster}],
+        scatter=0.01,
+    )
+    (answer,) = summary.answers
+    assert str(answer.answer) == "held"
+    assert re.search(r"; the second is (?:1\.9\d|2\.0\d) times .* as high", answer.evidence)
+
+
+def test_it_happens_when_writing_somewhere() -> None:
+    levels = {"tool": ["x", "y"], "target": ["a", "b"]}
+    places = {("y", "b"): 20.0}
+    found = texts(counted(levels, lambda w: places.get((w["tool"], w["target"]), 10.0)))
+    assert any("differently when writing to b and when writing to a: the" in t for t in found)

@@ -311,7 +311,7 @@ def test_two_studies_on_a_page_and_in_the_terminal(tmp_path):
         .splitlines()[0]
         .startswith("From synthetic to synthetic, elapsed time changes by +14")
     )
-    assert "most with writing to remote: 1.3" in found.headline
+    assert "most when writing to remote: 1.3" in found.headline
     page = tmp_path / "two.html"
     text = comparison_report.render(found)
     page.write_text(text, "utf-8")

@@ -15,7 +15,7 @@ from tailrace.study.analysis.first_runs import FirstRuns
 from tailrace.study.analysis.intervals import LEVEL
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.responses import Response
-from tailrace.study.analysis.words import joined, named, p_value, signed, spaced
+from tailrace.study.analysis.words import joined, p_value, signed, spaced, under
 from tailrace.units import count
 
 # Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z scores beyond 3.5 are
@@ -419,7 +419,7 @@ def _unequal(table: Layout, factors: list[StudyFactor], words: str) -> Caution |
     (p, ratio, most, least), factor = min(certain, key=lambda pair: pair[0][0])
     return Caution(
         "unequal variances",
-        f"{words} scatters {ratio:.1f} times as much with {named(factor, most)} as with"
-        f" {named(factor, least)} ({p_value(p)});"
+        f"{words} scatters {ratio:.1f} times as much {under(factor, most)} as"
+        f" {under(factor, least)} ({p_value(p)});"
         " intervals do not assume that it scatters alike",
     )

@@ -182,7 +182,9 @@ def _faster(compared: Compared, faster: Faster) -> Assessment:
         f"{words.named(factor, level)} {response.text(math.exp(float(means[level])))}"
         for level in (first, second)
     ]
-    gained = f"the first is {words.times(gain)} {'as high' if more else 'as fast'}{_p(gain)}"
+    which = "first" if more or response.is_time else "second"
+    how = "as fast" if response.is_time else "as high"
+    gained = f"the {which} is {words.times(gain)} {how}{_p(gain)}"
     weights = contrasts.ratio(*((first, second) if more else (second, first)))
     plain = float(np.mean(contrasts.by_block(curve, weights)))
     # the values beside it have their first runs

@@ -106,7 +106,7 @@ class Comparison:
             *_, (_, next_), (level, most) = sorted(levels, key=lambda pair: _size(pair[1].value))
             apart = _size(most.value) - _size(next_.value)
             if most.decided and apart > best[0] and _least(most) > _most(next_):
-                best = apart, f", most with {words.named(factor, level)}: {words.compared(most)}"
+                best = apart, f", most {words.under(factor, level)}: {words.compared(most)}"
         return best[1]
 
 

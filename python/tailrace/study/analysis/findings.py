@@ -322,18 +322,18 @@ def _interaction_finding(study: Measured, effect: Effect) -> StudyFinding:
         text = _of_three(factors, effect, f"{high} to {low}")
     else:
         there, here = (
-            words.named(others[0], others[0].levels[codes[1]])
+            words.under(others[0], others[0].levels[codes[1]])
             for codes in (effect.high, effect.low)
         )
         times = words.times(effect.size)
         if aliasing.is_ambiguous(study, effect):
             text = (
                 f"{aliasing.suspects(study, effect)}: the ratio of {words.spaced(first.name)}"
-                f" {high} to {low} is {times} as large with {there} as with {here}"
+                f" {high} to {low} is {times} as large {there} as {here}"
             )
         else:
             text = (
-                f"{words.about(first, 'matters')} differently with {there} and with {here}: the"
+                f"{words.about(first, 'matters')} differently {there} and {here}: the"
                 f" ratio of {high} to {low} is {times} as large there as here"
                 f"{aliasing.unless(study, effect)}"
             )
@@ -349,13 +349,13 @@ def _interaction_finding(study: Measured, effect: Effect) -> StudyFinding:
 def _of_three(factors: Sequence[StudyFactor], effect: Effect, ratio: str) -> str:
     _, second, third = factors
     (there, here), (with_, without) = (
-        [words.named(factor, factor.levels[codes[at]]) for codes in (effect.high, effect.low)]
-        for at, factor in ((1, second), (2, third))
+        [named(factor, factor.levels[codes[at]]) for codes in (effect.high, effect.low)]
+        for at, factor, named in ((1, second, words.named), (2, third, words.under))
     )
     names = words.joined([words.subject(factor) for factor in factors])
     return (
         f"{names} act together, all three: by what {there} changes the ratio of {ratio} against"
-        f" {here} is {words.times(effect.size)} as large with {with_} as with {without}"
+        f" {here} is {words.times(effect.size)} as large {with_} as {without}"
     )
 
 

@@ -59,6 +59,12 @@ def named(factor: StudyFactor, level: Any) -> str:
     return text if factor.kind in ("method", "format", "pair") else f"{spaced(factor.name)} {text}"
 
 
+def under(factor: StudyFactor, level: Any) -> str:
+    """Of what happens there: `with 4 ranks`, `when writing to nfs`."""
+    when = "when" if factor.kind in ("target", "read_target") else "with"
+    return f"{when} {named(factor, level)}"
+
+
 def are_several(factor: StudyFactor, level: Any) -> bool:
     """Whether the level is several of something: `4 ranks take`, and `1 rank takes`."""
     return factor.kind in _NOUNS and str(level) != "1"
