@@ -431,3 +431,19 @@ def test_who_opens_each_file_once_could_keep_none_open():
 
 def findings_of(run: Program) -> list[Finding]:
     return judge(Evidence(run.columns())).findings
+
+
+def test_a_straggler_that_opened_its_file_otherwise_is_said_to():
+    def found(**opened: str) -> Finding:
+        rows = [[write((4 if rank == 1 else 1) * SECOND, own(rank), 10**8, 100)] for rank in (0, 1)]
+        run = program(*rows, [write(SECOND, own(2), 10**8, 100)])
+        run.meta |= opened
+        return next(f for f in findings_of(run) if f.code == Kind.STRAGGLER)
+
+    text = "rank 1 takes 4.00 times as long as the others for as many writes"
+    assert found().finding == text
+    told = found(opened_synchronous="/run/out.1")
+    assert told.finding == f"{text}, with O_SYNC or O_DSYNC"
+    assert told.advice.startswith("with O_SYNC or O_DSYNC, which the others do not use")
+    everyone = "\x1f".join(f"/run/out.{rank}" for rank in range(3))
+    assert found(opened_synchronous=everyone).finding == text

@@ -65,6 +65,11 @@ _OF_SHARED_FILES = {
 _FLUSH_HDF5 = "call H5Fflush less often: each writes all that has changed, and the file's tables"
 _FLUSH_NETCDF = "call nc_sync less often: each writes all that has changed, and the file's tables"
 
+_WINDOWS = (
+    "lock a window only while data move, and unlock it before computing; or let several ranks in: "
+    "MPI_LOCK_SHARED with MPI_Accumulate, MPI_Win_lock_all"
+)
+
 # What is done to numbers on their way to these files, and back.
 _QUICKER_HDF5 = (
     "compress by a lower level (H5Pset_deflate, in h5py compression_opts) or a quicker filter "
@@ -128,6 +133,10 @@ ADVICE: dict[str, dict[str, str]] = {
     "straggler": {
         "": "compare node and cores with the others'",
         "moving": "compare node, cores and open flags (O_SYNC, O_DIRECT) with the others'",
+        "direct": "with O_DIRECT, which the others do not use, each request waits for the device: "
+        "keep several under way (aio_write, aio_read, io_uring), or open without it",
+        "synchronous": "with O_SYNC or O_DSYNC, which the others do not use, each write waits for "
+        "the device: open without it and call fsync once where the data must be safe",
         "shared": "ranks that write to one file at once wait for each other: let each write a file "
         "of its own, or gather them (MPI_File_write_all); else compare node and cores "
         "with the others'",
@@ -408,6 +417,7 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "serialization": {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later",
+        "windows": _WINDOWS,
         "collective": "where another rank is late each time, balance the work of each step and not "
         "only of all; or let collective calls overlap with it (MPI_Iallreduce)",
     },
@@ -452,6 +462,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "barriers": "leave out barriers: messages and collective calls keep the order that matters",
         "large": "send less, or overlap it with computation: MPI_Isend, MPI_Irecv, MPI_Ibcast",
         "one rank": "call MPI less often, or not at all where there is one rank",
+        "windows": _WINDOWS,
         "file requests": "these waits are for MPI-IO calls that do not block: call them earlier, "
         "or compute longer before the wait",
         "mpiio": "compare collective with independent calls, and numbers of aggregators (hint "

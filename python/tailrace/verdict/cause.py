@@ -7,6 +7,7 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import count, percent
 from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.requests import KINDS, MOVING_KINDS
 
 # Of the time in a kind of call, so much is in files of which a cause holds.
 CAUSE_SHARE = 0.5
@@ -55,3 +56,17 @@ def dominant(evidence: Evidence, kind: str, holds: np.ndarray) -> np.ndarray | N
         return None
     rows = rows[np.argsort(-time_ns[rows], kind="stable")]
     return rows[:1] if time_ns[rows[0]] >= ONE_FILE_SHARE * time_ns[rows].sum() else rows
+
+
+def opened_otherwise(evidence: Evidence, kind: str, ranks: np.ndarray) -> str:
+    """How these ranks opened what they read or write, where that makes each request wait for the
+    device and the others' do not."""
+    if kind not in MOVING_KINDS:
+        return ""
+    table = evidence.file_rank
+    moving = np.asarray(table[KINDS[kind][0]]) > 0
+    own = np.isin(np.asarray(table["rank"]), ranks)
+    files = [np.asarray(table["file"])[moving & rows].tolist() for rows in (own, ~own)]
+    how, others = map(evidence.opened, files)
+    in_memory = kind == "read" and how == "synchronous"  # only writes wait then
+    return "" if how == others or in_memory else how

@@ -34,6 +34,7 @@ import numpy as np
 
 from tailrace.units import count, digits, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
+from tailrace.verdict.cause import OPENED_WITH, opened_otherwise
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
 from tailrace.verdict.flushes import LIBRARIES, flushes
 from tailrace.verdict.requests import (
@@ -439,12 +440,15 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     rest = "the other" if evidence.ranks == 2 else "the others"
     many = f"{len(slow)} of {evidence.ranks} ranks take"
     who = f"rank {slowest} takes" if len(slow) == 1 else many
+    how = opened_otherwise(evidence, culprits.kind, slow)
     text = f"{who} {digits(times)} times as long as {rest} for as many {plural}"
+    text += f", with {OPENED_WITH[how]}" if how else ""
     facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(ran_ns)}"
     if ran_ns.sum() < use.time_ns.sum():
         facts += ", without waiting for a processor"
     advised = "moving" if culprits.kind in (*MOVING_KINDS, "sync") else ""
     advised = "shared" if culprits.kind == "write" and not alone else advised
+    advised = how or advised
     return Unevenness(Kind.STRAGGLER, text, facts, None, tuple(map(int, slow)), advised)
 
 
