@@ -81,6 +81,15 @@ def test_who_waits_for_calls_of_mpiio_is_not_told_to_send_earlier():
     assert "MPI-IO" in talking(waits, writes, ("MPI_Init", 10, 1, 0), ("MPI_Info_set", 1, 1, 0))
 
 
+def test_who_waits_for_a_window_is_not_told_to_send_earlier():
+    locks = ("MPI_Win_lock", 1500, 40, 0), ("MPI_Win_unlock", 400, 40, 0)
+    assert talking(*locks).startswith("lock a window only while data move")
+    assert "window" not in talking(*locks, ("MPI_Bcast", 2000, 9, 9 * 10**6))
+    rows = [[useful(2 * SECOND), mpi(2 * SECOND, "MPI_Win_lock")] for _ in range(2)]
+    held = Program(rows, *[4 * SECOND] * 3)
+    assert found(held, "serialization").advice.startswith("lock a window only while data move")
+
+
 def test_messages_are_not_to_be_merged_where_something_else_takes_the_time():
     small = ("MPI_Send", 100, 20_000, 20_000 * 100)
     assert "merge" not in talking(small, ("MPI_Alltoall", 1900, 100, 100 * 10**7))

@@ -17,6 +17,7 @@ MANY_MESSAGES = 1000
 
 # Compiled where they are asked for: a program without MPI does not wait for it.
 _MESSAGE = r"(?i)MPI_(Wait|Test|Start|I?m?probe|I?[bsr]?send|I?m?recv|I?sendrecv)"
+_LOCKS = "MPI_Win_(lock|unlock)"
 _COMPLETION = "MPI_(Wait|Test)"
 _REQUESTS = "MPI_(I(?!nit|nfo)[a-z]|R(put|get|accumulate))"
 _COLLECTIVE = r"MPI_I?(Bcast|Reduce|Allreduce|Gather|Allgather|Scatter|Alltoall|Scan|Exscan)"
@@ -52,13 +53,25 @@ def waits_for_all(evidence: Evidence) -> bool:
     return sum(called.time_ns for called in together) >= DECIDING_SHARE * max(whole, 1)
 
 
+def waits_for_windows(evidence: Evidence) -> bool:
+    """Whether most of the time in MPI is in locking windows, and in waiting for what was done
+    under the lock."""
+    functions = mpi_functions(evidence)
+    whole = sum(called.time_ns for called in functions)
+    locks_ns = sum(called.time_ns for called in functions if re.match(_LOCKS, called.name))
+    return locks_ns >= DECIDING_SHARE * whole > 0
+
+
 def kind_of_messages(evidence: Evidence) -> str:
     """ "small", "small collectives", "large" or "barriers" where these take most of the time in
-    MPI, and "file requests" where waits for calls of MPI-IO do; "" where nothing does."""
+    MPI, "file requests" where waits for calls of MPI-IO do, and "windows" where their locks do; ""
+    where nothing does."""
     functions = mpi_functions(evidence)
     whole = sum(called.time_ns for called in functions)
     if _waits_for_files(evidence, functions, whole):
         return "file requests"
+    if waits_for_windows(evidence):
+        return "windows"
     groups: dict[str, list[Called]] = {}
     for called in functions:
         name = "" if re.match(_MESSAGE, called.name) else called.name

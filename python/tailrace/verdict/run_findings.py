@@ -10,7 +10,12 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
-from tailrace.verdict.messages import kind_of_messages, mpi_functions, waits_for_all
+from tailrace.verdict.messages import (
+    kind_of_messages,
+    mpi_functions,
+    waits_for_all,
+    waits_for_windows,
+)
 from tailrace.verdict.names_of_files import CLOSED, MANY_POLLS, are_modules
 from tailrace.verdict.off_path import (
     asleep,
@@ -193,8 +198,15 @@ def serialization(evidence: Evidence) -> Finding | None:
         f"without waiting for each other's {other} the run would be up to "
         f"{nanoseconds(loss)} shorter",
         to_seconds(loss),
-        advice(Kind.SERIALIZATION, "collective" if waits_for_all(evidence) else ""),
+        advice(Kind.SERIALIZATION, _awaited(evidence)),
     )
+
+
+def _awaited(evidence: Evidence) -> str:
+    """In which calls ranks wait for each other."""
+    if waits_for_windows(evidence):
+        return "windows"
+    return "collective" if waits_for_all(evidence) else ""
 
 
 def exchange_share(evidence: Evidence) -> float:
