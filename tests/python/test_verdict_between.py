@@ -130,3 +130,12 @@ def test_waits_for_a_processor_are_no_formatting():
     waited = {"waited_ns": [(6 * SECOND, 0, 0)], "any_waited_ns": (6 * SECOND, 0, 0)}
     finding = found(ran(text(), 3.0, **waited))
     assert finding.finding.endswith("takes at least 11.0 % of the run")
+
+
+def test_what_is_packed_comes_more_slowly_than_text():
+    """3 MB in 3 s, as gzip makes of numbers."""
+    for name, said in ((b"/run/dump.gz", True), (b"/run/dump.txt", False)):
+        columns = ran(write(50 * MILLISECOND, name, 3 * MB, 1000), 3.0)
+        assert (found(columns) is not None) == said
+    slower = ran(write(50 * MILLISECOND, b"/run/dump.gz", MB // 2, 1000), 3.0)
+    assert found(slower) is None
