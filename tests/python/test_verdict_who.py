@@ -447,3 +447,16 @@ def test_a_straggler_that_opened_its_file_otherwise_is_said_to():
     assert told.advice.startswith("with O_SYNC or O_DSYNC, which the others do not use")
     everyone = "\x1f".join(f"/run/out.{rank}" for rank in range(3))
     assert found(opened_synchronous=everyone).finding == text
+
+
+def test_who_reads_back_what_it_wrote_reads_for_nobody_else():
+    def advised(name: bytes, written: int) -> str:
+        reads = read(2 * SECOND, name, 400_000_000, 2000, reach=(0, 20_000_000))
+        writes = write(MILLISECOND, name, written, 1000, reach=(0, 20_000_000))
+        (found,) = [f for f in findings_of(program([reads, writes], [], [])) if f.code in WHO]
+        assert found.code == Kind.SERIAL_READER
+        return found.advice
+
+    assert advised(b"/run/o3.nc", 300_000_000).startswith("a classic file's data are moved")
+    assert advised(b"/run/scratch", 20_000_000).startswith("keep in memory what was written")
+    assert "MPI_Bcast" in advised(b"/run/scratch", 1000)

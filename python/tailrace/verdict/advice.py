@@ -34,6 +34,12 @@ _VIEWERS = (
 )
 # Without a variable there is nothing to leave room before.
 _ROOM = "leave room when the first variables are defined (h_minfree of nc__enddef)"
+_MOVED_BY_NETCDF = (
+    "a classic file's data are moved when its header grows: define all that it holds before the "
+    f"first nc_enddef, or {_ROOM}; in netCDF-4 files choose chunks that match, or enlarge the "
+    "cache: nc_set_chunk_cache"
+)
+_BACK = "keep in memory what was written and is needed again"
 
 # A collective call merges what ranks ask for in it side by side. Where each rank goes on where it
 # ended, what lies beside its request is its own next one, of a later call.
@@ -102,6 +108,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "mpiio": "open the file on all ranks and read with MPI_File_read_at_all",
         "broadcast": "read the next part while the ranks compute (a thread, or MPI_Ibcast); or let "
         "each rank read a part of it and exchange the parts: MPI_Allgather",
+        "back": _BACK,
+        "moved by netcdf": _MOVED_BY_NETCDF,
         "scattered": "let each rank read its own part: MPI_File_read_at_all, or a library on top "
         "of it",
         "collective": _EQUAL_PARTS,
@@ -285,7 +293,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "in small ones": "read larger parts at once, as a stream's buffer does; then once on one "
         "rank with MPI_Bcast, or on each rank only its part",
         "again": "keep in memory what is needed again",
-        "back": "keep in memory what was written and is needed again",
+        "back": _BACK,
         "buffer of fortran": "Fortran's library reads a whole buffer for each record that does not "
         "follow the last one: read records in their order, or make the buffer as small as one "
         "(GFORTRAN_UNFORMATTED_BUFFER_SIZE), or keep in memory what is needed again",
@@ -294,9 +302,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "chunks of netcdf": "in netCDF-4 files choose chunks that match what is read at once, or "
         "enlarge the cache: nc_set_chunk_cache, in Python set_var_chunk_cache; of classic files "
         "keep in memory what is needed again",
-        "moved by netcdf": "a classic file's data are moved when its header grows: define all that "
-        f"it holds before the first nc_enddef, or {_ROOM}; in netCDF-4 files choose chunks that "
-        "match, or enlarge the cache: nc_set_chunk_cache",
+        "moved by netcdf": _MOVED_BY_NETCDF,
     },
     "redundant_writes": {
         "moved by netcdf": "a classic file's data are moved when its header grows: define all that "

@@ -73,6 +73,14 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)
 
 
+def read_back(evidence: Evidence) -> str:
+    """Which advice fits, where a rank reads again what it has written itself, or what a library has
+    for it; else empty."""
+    cause = read_again(evidence, "read")
+    advised = cause.advised if cause else ""
+    return advised if advised in ("back", "moved by netcdf") else ""
+
+
 def _refills_a_buffer_of_fortran(evidence: Evidence, rows: np.ndarray, use: Use) -> bool:
     """Records at other places than behind the last one: the library of GNU's Fortran reads a whole
     buffer for each."""

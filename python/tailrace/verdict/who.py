@@ -48,6 +48,7 @@ from tailrace.verdict.requests import (
     plural_of,
     sum_use,
 )
+from tailrace.verdict.same_bytes import read_back
 
 # Two runs of one program on one machine differ by about this much: a smaller share is not worth a
 # change.
@@ -258,14 +259,14 @@ def _library_of_all(evidence: Evidence, culprits: Culprits) -> str:
 
 
 def _handed_out(evidence: Evidence, reader: int) -> str:
-    """By which collective call the ranks get most of what the reader read: who broadcasts need not
-    be told to."""
+    """By which collective call the ranks get most of what the reader read, who need not be told to;
+    else whether it reads what it wrote, which the others do not need."""
     functions = evidence.columns["functions"]
     read = int(evidence.by_rank("read").bytes[reader])
     for advised, names in HANDED_OUT.items():
         if bytes_of_functions(functions, names) >= HANDED_SHARE * read:
             return advised
-    return ""
+    return read_back(evidence)
 
 
 def _is_collective(evidence: Evidence, file: int | None, kind: str) -> bool:
