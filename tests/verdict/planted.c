@@ -68,7 +68,8 @@ int prepared(const char *name, int megabytes)
 static const struct program *found(const char *name)
 {
     static const struct program *const TABLES[] = {
-        PLANTED_BASIC, PLANTED_COLLECTIVE, PLANTED_NAMES, PLANTED_REQUESTS, PLANTED_ROLES,
+        PLANTED_BASIC,    PLANTED_COLLECTIVE, PLANTED_NAMES,
+        PLANTED_REQUESTS, PLANTED_ROLES,      PLANTED_WAITS,
     };
     for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++)
         for (const struct program *program = TABLES[i]; program->name; program++)

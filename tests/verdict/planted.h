@@ -14,7 +14,7 @@ struct program {
 };
 
 extern const struct program PLANTED_BASIC[], PLANTED_COLLECTIVE[], PLANTED_NAMES[],
-    PLANTED_REQUESTS[], PLANTED_ROLES[];
+    PLANTED_REQUESTS[], PLANTED_ROLES[], PLANTED_WAITS[];
 
 extern int rank, ranks;
 extern char *data; /* 16 MB */

@@ -112,6 +112,18 @@ C = {
         2, r"each of 2 ranks reads all 16\.8 MB of forcing\.dat 60\.0 times", "keep in memory"
     ),
     "headers": Expected(2, r"120,000 small reads of 16 B on average, one every 1\.10 kB", "gather"),
+    # Waits
+    "looked_for": Expected(
+        2, r"100,000 opens of 5 names, hardly any of them closed", "right place", ("reopened",)
+    ),
+    "tried_flag": Expected(2, r"rank 0 computes [\d.]+ times as long", "balance", ALL_OF_IO),
+    "held_by_child": Expected(2, r"16 lock calls of \S+ \S+ each", "lslocks", ("serial_metadata",)),
+    "sync_for_all": Expected(
+        2, r"rank 0 synchronises .* alone|^[^:]*: 30 synchronisations of", "less often", ()
+    ),
+    "pieces_unmerged": Expected(
+        2, r"122,880 small writes of 256 B .*interleaved by 2 ranks", "merge the ranks' pieces"
+    ),
     # Roles of ranks
     "every_other": Expected(
         4, r"only 2 of 4 ranks write 8 files while the others wait", "more ranks"
