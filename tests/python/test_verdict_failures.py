@@ -2,6 +2,7 @@
 
 import errno
 
+import numpy as np
 import pytest
 
 from tailrace.verdict.evidence import Evidence, Finding, Kind
@@ -63,3 +64,21 @@ def test_files_with_errors_of_their_own_are_counted_together():
     calls = [opened(1, errno.ENOENT), opened(1, errno.EACCES, path=b"/run/other.dat")]
     headline = judged(*calls).headline
     assert headline.endswith(" But MPI_File_open of 2 files on both ranks failed.")
+
+
+def test_writes_that_failed_are_in_no_average():
+    """500 writes of 2 MB take 0.9 s, and as many fail in 0.1 s; or ten of them do."""
+
+    def evidence_where(failed: int) -> str:
+        row = [useful(SECOND), write(SECOND, PATH, 1000 * 10**6, 1000)]
+        columns = Program([row], *[2 * SECOND] * 2, SECOND).columns()
+        for table in ("files", "file_rank"):
+            columns[table]["failed_writes"] = np.array([failed])
+            columns[table]["failed_ns"] = np.array([failed * 200_000])
+        (finding,) = found(judge(Evidence(columns)), Kind.SLOW_FILE_SYSTEM)
+        return finding.evidence
+
+    few = "1,000 writes of 1.00 MB on average, 1.00 ms each, 1.00 GB/s;"
+    assert evidence_where(10).startswith(few)
+    many = "500 writes of 2.00 MB on average, 1.80 ms each, 1.00 GB/s; 500 more failed;"
+    assert evidence_where(500).startswith(many)

@@ -113,10 +113,7 @@ static void pieces_unmerged(void)
 }
 
 const struct program PLANTED_WAITS[] = {
-    {"looked_for", looked_for},
-    {"tried_flag", tried_flag},
-    {"held_by_child", held_by_child},
-    {"sync_for_all", sync_for_all},
-    {"pieces_unmerged", pieces_unmerged},
-    {NULL, NULL},
+    {"looked_for", looked_for},           {"tried_flag", tried_flag},
+    {"held_by_child", held_by_child},     {"sync_for_all", sync_for_all},
+    {"pieces_unmerged", pieces_unmerged}, {NULL, NULL},
 };

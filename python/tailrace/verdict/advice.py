@@ -10,8 +10,8 @@ _SHARED_READS = _SHARED_POINTER.replace("write", "read")
 # Each rank makes the pieces of its own one by one, as ROMIO does where it is told to, or where it
 # sees no need to exchange data.
 _UNMERGED = (
-    "have the collective calls merge the ranks' pieces, which each rank moves one by one: hints "
-    "romio_cb_write=enable, romio_cb_read=enable"
+    "have the collective calls merge the ranks' pieces, which each rank moves one by one (hints "
+    "romio_cb_write=enable, romio_cb_read=enable), and compare: to exchange them takes time, too"
 )
 _COLLECTIVE = "more data in each collective call, or larger pieces: hint cb_buffer_size"
 # Of a buffer that it makes itself, the C library of GNU ignores the size.

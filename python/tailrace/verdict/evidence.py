@@ -20,7 +20,7 @@ from tailrace.verdict.processors import (
     processors_of,
     without_waiting,
 )
-from tailrace.verdict.requests import COLUMNS, KINDS, Use, calls_of, sum_use
+from tailrace.verdict.requests import COLUMNS, KINDS, Use, calls_of, notably_failed, sum_use
 
 # A file is named when at least this share of the time in question is spent on it; below, files are
 # counted.
@@ -234,7 +234,10 @@ class Evidence:
     def described(self, use: Use, kind: str) -> str:
         """As `calls_of`, with the rate."""
         rate = self.rate_of(use, kind)
-        return calls_of(use, kind, self.columns["functions"]) + (f", {rate}" if rate else "")
+        failed = notably_failed(use, kind)
+        beside = f"; {failed:,} more failed" if failed else ""
+        words = calls_of(use, kind, self.columns["functions"])
+        return f"{words}{f', {rate}' if rate else ''}{beside}"
 
     def share(self, time_ns: float) -> float:
         """A time as a share of the run time."""

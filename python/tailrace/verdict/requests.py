@@ -93,6 +93,8 @@ MIXED = 0.1
 LARGE_SYNC_BYTES = 4_000_000
 # A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.
 CONTENDED_NS = 50_000
+# So many failed calls among others make an average that none of either has.
+SPOILING = 0.05
 # What they hand over counts as writes.
 FLUSH_NAMES = ("fflush", "fflush_unlocked")
 
@@ -285,9 +287,17 @@ def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
     noun = noun_of(kind, functions, calls)
     if kind not in MOVING_KINDS:
         return _made(noun, calls, time_ns)
+    if failed := notably_failed(use, kind):  # which moved nothing, and mostly take less
+        calls, time_ns = calls - failed, max(time_ns - use.sums["failed_ns"], 0)
     size = byte_count(use.bytes(kind) / max(calls, 1))
     each = nanoseconds(time_ns // max(calls, 1))
     return f"{count(calls, noun)} of {size} on average, {each} each"
+
+
+def notably_failed(use: Use, kind: str) -> int:
+    """How many of the writes failed, where they are enough to spoil an average; else 0."""
+    failed = use.sums["failed_writes"] if kind == "write" else 0
+    return failed if SPOILING * use.calls("write") <= failed < use.calls("write") else 0
 
 
 def _removals_apart(functions: dict[str, Any]) -> dict[str, frozenset[str]]:
