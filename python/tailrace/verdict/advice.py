@@ -245,7 +245,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "descriptor prints": "print to a stream with a large buffer instead of to the descriptor: "
         f"fdopen, {_BUFFER}, fprintf",
         "netcdf": "whole slabs per call (nc_put_vara, nc_get_vara), and larger chunks; in classic "
-        "files a larger buffer (bufrsizehint of nc__create)",
+        "files a larger buffer (bufrsizehint of nc__create, nc__open)",
         "hdf5": "select larger hyperslabs per H5Dwrite or H5Dread; larger chunks, and a cache that "
         "holds them (H5Pset_chunk_cache), or H5Pset_sieve_buf_size",
         **_OF_SHARED_FILES,
