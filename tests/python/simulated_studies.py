@@ -42,6 +42,7 @@ from .simulated_failures import FAILING
 from .simulated_first_runs import FIRST_RUNS, TWO_BLOCKS, finds_what_is_slower
 from .simulated_fractions import ANSWERS, FRACTIONS
 from .simulated_gaps import GAPPY
+from .simulated_noises import FALSE_OF_NOISES
 from .simulated_order import IN_ORDER
 from .simulated_rounding import ROUNDED, finds_twice
 from .simulated_shapes import FALSE_OF_SHAPES
@@ -416,6 +417,7 @@ def _cases() -> dict[str, Case]:
         ("unlike blocks", UNLIKE_BLOCKS),
         ("order of runs", IN_ORDER),
         ("shape", FALSE_OF_SHAPES),
+        ("noise", FALSE_OF_NOISES),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     found |= {
