@@ -53,6 +53,7 @@ impl<'a> Cursor<'a> {
         Ok(array)
     }
 
+    #[inline]
     pub(crate) fn u8(&mut self) -> Result<u8, Damage> {
         Ok(self.array::<1>()?[0])
     }
@@ -81,6 +82,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline(never)]
     fn long_varint(&mut self) -> Result<u64, Damage> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
@@ -95,12 +97,40 @@ impl<'a> Cursor<'a> {
 
     /// A signed integer: zigzag-coded, then a varint.
     pub(crate) fn word(&mut self) -> Result<i64, Damage> {
-        let coded = self.varint()?;
-        Ok((coded >> 1) as i64 ^ -((coded & 1) as i64))
+        self.varint().map(signed)
+    }
+
+    /// So many words; most have one byte or two. What is read of a block most often: a loop that
+    /// has the registers for itself.
+    #[inline(never)]
+    pub(crate) fn words(&mut self, to: &mut [i64]) -> Result<(), Damage> {
+        let (bytes, mut at) = (self.bytes, self.at);
+        for word in to {
+            let coded = match bytes.get(at..at + 2) {
+                Some(&[byte, _]) if byte < 0x80 => {
+                    at += 1;
+                    u64::from(byte)
+                }
+                Some(&[low, high]) if high < 0x80 => {
+                    at += 2;
+                    u64::from(low & 0x7f) | u64::from(high) << 7
+                }
+                _ => {
+                    self.at = at;
+                    let coded = self.varint()?;
+                    at = self.at;
+                    coded
+                }
+            };
+            *word = signed(coded);
+        }
+        self.at = at;
+        Ok(())
     }
 
     /// A count of things of at least `bytes_each`; a count that the bytes left cannot hold is
     /// damage, so that nobody reserves memory for it.
+    #[inline]
     pub(crate) fn count(&mut self, bytes_each: usize) -> Result<usize, Damage> {
         let claimed = self.varint()?;
         if claimed > (self.left() / bytes_each.max(1)) as u64 {
@@ -114,6 +144,12 @@ impl<'a> Cursor<'a> {
         let length = self.count(1)?;
         self.take(length)
     }
+}
+
+/// What a zigzag-coded integer is.
+#[inline]
+fn signed(coded: u64) -> i64 {
+    (coded >> 1) as i64 ^ -((coded & 1) as i64)
 }
 
 pub(crate) fn put_varint(to: &mut Vec<u8>, mut value: u64) {
@@ -143,6 +179,12 @@ mod tests {
             let mut bytes = Vec::new();
             put_word(&mut bytes, value);
             assert_eq!(Cursor::new(&bytes).word(), Ok(value));
+            put_word(&mut bytes, 7);
+            let (mut cursor, mut words) = (Cursor::new(&bytes), [0; 2]);
+            assert_eq!((cursor.words(&mut words), cursor.left()), (Ok(()), 0));
+            assert_eq!(words, [value, 7]);
+            bytes.pop();
+            assert!(Cursor::new(&bytes).words(&mut words).is_err());
         }
     }
 

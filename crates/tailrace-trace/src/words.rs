@@ -25,6 +25,7 @@ pub(crate) struct Context<'a> {
 }
 
 /// How a call of this class and with these words goes on after it returns.
+#[inline]
 pub(crate) fn progress(class: u8, words: &[i64]) -> Progress {
     use wire::{collective, communicator, file, one_sided, receive, request, send, send_receive};
     let both = (wire::flag::STARTS, wire::flag::PERSISTENT);
@@ -108,12 +109,8 @@ pub(crate) fn operation(
         class::COUNTED => {
             Operation::Counted { calls: call_count(get(words, wire::counted::CALLS)?)? }
         }
-        class::SEND => Operation::Send {
-            envelope: envelope(words, context)?,
-            mode: send_mode(words)?,
-            progress,
-        },
-        class::RECEIVE => receive(words, progress, context)?,
+        class::SEND => send(words, context)?,
+        class::RECEIVE => receive(words, context)?,
         class::SEND_RECEIVE => send_receive(words, progress, context)?,
         class::COMPLETE => Operation::Complete {
             completed: tokens(class, words, get(words, wire::complete::COUNT)?, next, context)?,
@@ -146,6 +143,7 @@ pub(crate) fn operation(
     })
 }
 
+#[inline]
 fn get(words: &[i64], at: usize) -> Result<i64, Wrong> {
     words.get(at).copied().ok_or(TOO_FEW)
 }
@@ -154,16 +152,19 @@ fn call_count(word: i64) -> Result<u64, Wrong> {
     u64::try_from(word).map_err(|_| "a number of calls is negative")
 }
 
+#[inline]
 fn byte_count(word: i64) -> Result<u64, Wrong> {
     u64::try_from(word).map_err(|_| "a number of bytes is negative")
 }
 
+#[inline]
 fn communicator(word: i64, context: Context) -> Result<u32, Wrong> {
     let known =
         u32::try_from(word).ok().filter(|&c| (c as usize) < context.tables.communicators.len());
     known.ok_or("a communicator was never defined")
 }
 
+#[inline]
 fn peer(word: i64, context: Context) -> Result<i32, Wrong> {
     let good = i32::try_from(word).ok().filter(|&peer| {
         peer >= Envelope::UNKNOWN && i64::from(peer) < i64::from(context.tables.ranks)
@@ -171,6 +172,7 @@ fn peer(word: i64, context: Context) -> Result<i32, Wrong> {
     good.ok_or("a peer is not a rank of the run")
 }
 
+#[inline]
 fn tag(word: i64) -> Result<i32, Wrong> {
     i32::try_from(word).map_err(|_| "a tag exceeds 32 bits")
 }
@@ -185,6 +187,8 @@ fn makers(words: &[i64]) -> Result<i64, Wrong> {
 }
 
 /// The other side of a send or a receive: their first four words are alike.
+#[allow(clippy::inline_always)] // into what is made where it is kept
+#[inline(always)]
 fn envelope(words: &[i64], context: Context) -> Result<Envelope, Wrong> {
     use wire::send::{BYTES, COMMUNICATOR, PEER, TAG};
     Ok(Envelope {
@@ -197,6 +201,7 @@ fn envelope(words: &[i64], context: Context) -> Result<Envelope, Wrong> {
 
 /// The envelope of a receive: what matched where that is known, what was asked for otherwise. What
 /// was asked for is believed first: MPICH completes an MPI_Isendrecv with a tag of its own.
+#[inline]
 fn received(
     asked: Envelope,
     actual: (i64, i64),
@@ -216,8 +221,20 @@ fn received(
     Ok((found, wildcard))
 }
 
-fn receive(words: &[i64], progress: Progress, context: Context) -> Result<Operation, Wrong> {
+/// … of [`class::SEND`].
+#[allow(clippy::inline_always)] // it is made where it is kept
+#[inline(always)]
+pub(crate) fn send(words: &[i64], context: Context) -> Result<Operation, Wrong> {
+    let progress = progress(class::SEND, words);
+    Ok(Operation::Send { envelope: envelope(words, context)?, mode: send_mode(words)?, progress })
+}
+
+/// … of [`class::RECEIVE`].
+#[allow(clippy::inline_always)] // it is made where it is kept
+#[inline(always)]
+pub(crate) fn receive(words: &[i64], context: Context) -> Result<Operation, Wrong> {
     use wire::receive::{ACTUAL_PEER, ACTUAL_TAG};
+    let progress = progress(class::RECEIVE, words);
     let actual = (get(words, ACTUAL_PEER)?, get(words, ACTUAL_TAG)?);
     let (envelope, wildcard) = received(envelope(words, context)?, actual, context)?;
     Ok(Operation::Receive { envelope, wildcard, progress })
@@ -247,6 +264,7 @@ fn request_action(words: &[i64]) -> RequestAction {
     }
 }
 
+#[inline]
 fn send_mode(words: &[i64]) -> Result<SendMode, Wrong> {
     let flags = words.get(wire::send::FLAGS).copied().unwrap_or(0);
     match get(words, wire::send::MODE)? {

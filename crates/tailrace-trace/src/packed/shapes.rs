@@ -2,8 +2,9 @@
 
 use crate::columns::{ColumnShape, Columns};
 use crate::cursor::{Cursor, Damage};
-use crate::event::{Part, Shape};
-use crate::words::{self, Context, Wrong, has_tokens, operation};
+use crate::event::{Operation, Part, Shape};
+use crate::wire::class;
+use crate::words::{self, Context, Wrong, has_tokens};
 
 use super::layout::BLOCK_TOKENS_MAX;
 
@@ -31,9 +32,9 @@ pub(super) fn read(
     named.words.clear();
     named.uses.clear();
     shapes.reserve(count);
-    let mut words = Vec::new();
+    let mut words = Words::default();
     for _ in 0..count {
-        shapes.push(shape(&mut from, context, named, &mut words)?);
+        read_one(&mut from, context, &mut words, named, shapes)?;
     }
     Ok(())
 }
@@ -55,13 +56,41 @@ pub(super) fn read_places(
     Ok(())
 }
 
-/// One shape; `words` is memory to be used again.
-fn shape(
+/// The words of a shape: memory to be used again.
+#[derive(Default)]
+struct Words {
+    few: [i64; Self::FEW],
+    many: Vec<i64>,
+}
+
+impl Words {
+    /// No call of any but lists of ranks and requests has more.
+    const FEW: usize = 16;
+
+    #[inline]
+    fn read(&mut self, from: &mut Cursor, count: usize) -> Result<&[i64], Damage> {
+        let words = if let Some(few) = self.few.get_mut(..count) {
+            few
+        } else {
+            self.many.resize(count, 0);
+            &mut self.many[..]
+        };
+        from.words(words)?;
+        Ok(words)
+    }
+}
+
+/// Appends one shape. Where no event is like another there are as many as events: each is made
+/// where it is kept, and messages, of which there may be that many, are known by their class alone.
+#[allow(clippy::inline_always)] // into the loop over shapes
+#[inline(always)]
+fn read_one(
     from: &mut Cursor,
     context: Context,
+    words: &mut Words,
     named: &mut Named,
-    words: &mut Vec<i64>,
-) -> Result<ColumnShape, Damage> {
+    shapes: &mut Vec<ColumnShape>,
+) -> Result<(), Damage> {
     let part = match from.u8()? {
         0 => Part::Call,
         1 => Part::Enter,
@@ -74,24 +103,25 @@ fn shape(
     let layer = function.ok_or(from.damage("a function was never named"))?.layer;
     let class = from.u8()?;
     let count = from.count(1)?;
-    words.clear();
-    for _ in 0..count {
-        words.push(from.word()?);
-    }
+    let words = words.read(from, count)?;
     let wrong = |what| from.damage(what);
-    let known = named.words.len() as u32;
-    let operation = if has_tokens(class) {
-        let (operation, tokens) = words::nameless(class, words).map_err(wrong)?;
+    let mut put = |operation: Operation, tokens: &[i64]| {
+        let shape = Shape { part, function: number, place: 0, operation };
+        let known = named.words.len() as u32;
         named.words.extend_from_slice(tokens);
-        operation
-    } else {
-        operation(class, words, layer, 0, context).map_err(wrong)?
+        named.uses.push((known..named.words.len() as u32, shape.takes_number()));
+        shapes.push(ColumnShape { shape, tokens: tokens.len() as u32 });
     };
-    let tokens = known..named.words.len() as u32;
-    let shape = Shape { part, function: number, place: 0, operation };
-    let count = tokens.end - tokens.start;
-    named.uses.push((tokens, shape.takes_number()));
-    Ok(ColumnShape { shape, tokens: count })
+    match class {
+        class::SEND => put(words::send(words, context).map_err(wrong)?, &[]),
+        class::RECEIVE => put(words::receive(words, context).map_err(wrong)?, &[]),
+        _ if has_tokens(class) => {
+            let (operation, tokens) = words::nameless(class, words).map_err(wrong)?;
+            put(operation, tokens);
+        }
+        _ => put(words::operation(class, words, layer, 0, context).map_err(wrong)?, &[]),
+    }
+    Ok(())
 }
 
 impl Named {
