@@ -53,7 +53,7 @@ impl Timeline {
 
     /// An empty row of this timeline.
     pub(crate) fn row_to_fill(&self) -> Row {
-        Row { bin: self.bin, time: vec![[0; 3]; self.bins], bytes: vec![[0; 2]; self.bins] }
+        Row { bin: self.bin, time: vec![[0; 3]; self.bins], bytes: Vec::new() }
     }
 
     /// The next row is full.
@@ -84,6 +84,7 @@ impl Timeline {
 pub(crate) struct Row {
     bin: i64,
     time: Vec<[i64; 3]>,
+    /// None as long as none moved: many ranks of many runs move none.
     bytes: Vec<[u64; 2]>,
 }
 
@@ -95,7 +96,12 @@ impl Row {
 
     /// Adds time in `state` from `begin` to `end`.
     pub(crate) fn add(&mut self, state: State, begin: i64, end: i64) {
-        let (mut from, mut bin) = (begin, self.bin_of(begin));
+        self.add_from(self.bin_of(begin), state, (begin, end));
+    }
+
+    /// … that begins in the bin.
+    fn add_from(&mut self, mut bin: usize, state: State, (begin, end): (i64, i64)) {
+        let mut from = begin;
         while from < end {
             let to = end.min((bin as i64 + 1) * self.bin);
             self.time[bin][state as usize] += to - from;
@@ -107,6 +113,7 @@ impl Row {
     /// exactly: no byte is lost.
     pub(crate) fn spread(&mut self, direction: usize, bytes: u64, begin: i64, end: i64) {
         let (first, last) = (self.bin_of(begin), self.bin_of(end));
+        self.make_room();
         let duration = i128::from((end - begin).max(1));
         let mut before = 0;
         for bin in first..last {
@@ -116,6 +123,18 @@ impl Row {
             before = share as u64;
         }
         self.bytes[last][direction] += bytes - before;
+    }
+
+    /// Adds bytes that moved in a bin.
+    fn put_bytes(&mut self, bin: usize, bytes: [u64; 2]) {
+        self.make_room();
+        (0..2).for_each(|direction| self.bytes[bin][direction] += bytes[direction]);
+    }
+
+    fn make_room(&mut self) {
+        if self.bytes.is_empty() {
+            self.bytes.resize(self.time.len(), [0; 2]);
+        }
     }
 }
 
@@ -182,7 +201,9 @@ impl Pen {
         let time = &mut row.time[self.bin];
         (0..3).for_each(|state| time[state] += self.time[state]);
         (0..3).for_each(|state| self.totals[state] += self.time[state]);
-        (0..2).for_each(|direction| row.bytes[self.bin][direction] += self.bytes[direction]);
+        if self.bytes != [0; 2] {
+            row.put_bytes(self.bin, self.bytes);
+        }
         (self.time, self.bytes) = ([0; 3], [0; 2]);
     }
 
@@ -194,9 +215,11 @@ impl Pen {
     #[cold]
     fn turn(&mut self, row: &mut Row, state: State, begin: i64, end: i64) {
         self.flush(row);
-        row.add(state, begin, end);
+        let first = if begin < self.edge { self.bin } else { row.bin_of(begin) };
+        row.add_from(first, state, (begin, end));
         self.totals[state as usize] += end - begin;
-        self.bin = row.bin_of(end);
+        // Mostly the next: no need to divide.
+        self.bin = if end < self.edge + row.bin { self.bin + 1 } else { row.bin_of(end) };
         self.edge = (self.bin as i64 + 1) * row.bin;
     }
 }
@@ -221,6 +244,35 @@ mod tests {
         assert_eq!(row.time[1..4], [[0, 10, 0], [0, 10, 0], [0, 5, 5]]);
         assert_eq!(row.time.iter().flatten().sum::<i64>(), 100);
         assert_eq!(pen.totals(), [8, 27, 65]);
+    }
+
+    #[test]
+    fn a_stroke_may_end_in_any_bin() {
+        for begin in 0..100 {
+            for end in begin..=100 {
+                let (mut row, mut plain) = (self::row(100), self::row(100));
+                let mut pen = Pen::new(&row);
+                pen.stroke(&mut row, State::Useful, 0, begin);
+                pen.stroke(&mut row, State::Mpi, begin, end);
+                pen.stroke(&mut row, State::Io, end, 100);
+                pen.flush(&mut row);
+                plain.add(State::Useful, 0, begin);
+                plain.add(State::Mpi, begin, end);
+                plain.add(State::Io, end, 100);
+                assert_eq!(row.time, plain.time, "from {begin} to {end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_without_bytes_keeps_none() {
+        let mut row = row(100);
+        let mut pen = Pen::new(&row);
+        pen.stroke(&mut row, State::Useful, 0, 15);
+        assert_eq!(row.bytes.capacity(), 0);
+        pen.put_bytes(1, 7);
+        pen.flush(&mut row);
+        assert_eq!((row.bytes.len(), row.bytes[1]), (10, [0, 7]));
     }
 
     #[test]

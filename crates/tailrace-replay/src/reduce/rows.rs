@@ -6,7 +6,8 @@
 use tailrace_trace::event::Token;
 
 use crate::accounts::longest::Span;
-use crate::accounts::timeline::{Pen, State};
+use crate::accounts::timeline::{Pen, Row, State};
+use crate::accounts::waits::Waits;
 use crate::graph::edges::{Edges, Keys};
 use crate::graph::vertex::{Deed, Entry, Family, Site, Vertex};
 use crate::longest::Bar;
@@ -22,12 +23,24 @@ struct Limits {
     /// They begin until then, and end until then.
     begin: i64,
     end: i64,
+    /// Until then the time of rows is added up: there a bin ends, of one account or the other.
+    edge: i64,
+}
+
+/// What is put down in the accounts: all until then, of it outside of calls and in file calls.
+#[derive(Clone, Copy)]
+struct PutDown {
+    until: i64,
+    useful: i64,
+    io: i64,
 }
 
 /// A rank while it takes rows.
 struct Rows<'r> {
     thread: &'r mut Thread,
     pen: &'r mut Pen,
+    timeline: &'r mut Row,
+    waits: &'r mut Waits,
     vertices: &'r mut Vec<Vertex>,
     edges: &'r mut Edges,
     longest: &'r mut Vec<Span>,
@@ -41,6 +54,7 @@ struct Rows<'r> {
     since: i64,
     useful: i64,
     io: i64,
+    put_down: PutDown,
     areas: u32,
     roles: u64,
     /// The thread is in calls, and since when in MPI-IO; its time in file calls then.
@@ -49,15 +63,17 @@ struct Rows<'r> {
 }
 
 impl Rank<'_> {
-    /// Takes the next events of a rank's only thread as long as they are planned and lie in one bin
-    /// of each account.
+    /// Takes the next events of a rank's only thread as long as they are planned; file calls, if
+    /// they lie in one bin of each account.
     #[inline(never)] // a loop over all events
     pub(crate) fn rows(&mut self, load: &mut Load, horizon: i64, until: i64) {
         let begin_ns = self.common.window.begin_ns;
         let (first, location) = (load.reached - begin_ns, self.locations[0] as u32);
-        let end = (until - begin_ns).min(self.pen.edge()).min(self.waits.edge(self.threads[0].at));
-        // What takes no time at the bin's end belongs to the next.
-        let limits = Limits { begin: (horizon - begin_ns).min(end - 1), end };
+        let edge = self.pen.edge().min(self.waits.edge(self.threads[0].at));
+        if first > edge {
+            return;
+        }
+        let limits = Limits { begin: horizon - begin_ns, end: until - begin_ns, edge };
         let Self { threads, slab, edges, longest, omissions, common, pen, bar, .. } = self;
         let (rank, areas, roles) = (self.number, self.areas, self.roles);
         let thread = &mut threads[0];
@@ -67,6 +83,8 @@ impl Rank<'_> {
             is_inside,
             thread,
             pen,
+            timeline: &mut self.timeline,
+            waits: &mut self.waits,
             vertices: &mut slab.vertices,
             edges,
             longest,
@@ -79,6 +97,7 @@ impl Rank<'_> {
             since,
             useful: useful + if is_inside { 0 } else { first - before },
             io,
+            put_down: PutDown { until: before, useful, io },
             areas,
             roles,
             mpiio_since: (before, io),
@@ -88,15 +107,9 @@ impl Rank<'_> {
         if taken == 0 {
             return;
         }
-        let (in_files, outside) = (rows.io - io, rows.useful - useful);
+        rows.put_down(reached, rows.useful);
         (self.areas, self.roles) = (rows.areas, rows.roles);
         rows.finish(reached);
-        let in_mpi = reached - before - in_files - outside;
-        for (state, time) in [(State::Useful, outside), (State::Io, in_files), (State::Mpi, in_mpi)]
-        {
-            self.pen.put(state, time);
-            self.waits.put(before, state, time);
-        }
         self.moment = reached;
         load.pass_rows(taken, tokens as u32, reached + begin_ns);
     }
@@ -112,19 +125,24 @@ impl Rows<'_> {
         rows: ShortRows<'_>,
         lines: &mut [Line],
         mut reached: i64,
-        limits: Limits,
+        mut limits: Limits,
     ) -> (usize, usize, i64) {
         let (mut taken, mut named) = (0, 0);
-        let soon = limits.begin.min(limits.end);
+        let mut soon = limits.soon();
         let times = rows.gaps.iter().zip(rows.durations);
         for (&shape, (&gap, &duration)) in rows.shapes.iter().zip(times) {
             let Line { step, sum } = &mut lines[usize::from(shape)];
             let begin = reached + i64::from(gap);
             let end = begin + i64::from(duration);
-            if end > soon && (begin > limits.begin || end > limits.end) {
-                break;
-            }
             let span = (begin, end);
+            if end > soon {
+                if begin > limits.begin || end > limits.end {
+                    break;
+                }
+                let Some(edge) = self.cross(step, limits.edge, reached, span) else { break };
+                limits.edge = edge;
+                soon = limits.soon();
+            }
             let gap = i64::from(gap);
             let count = step.tokens as usize;
             let mut of = span;
@@ -152,6 +170,52 @@ impl Rows<'_> {
             (taken, named, reached) = (taken + 1, named + count, end);
         }
         (taken, named, reached)
+    }
+
+    /// Until when time is added up where the next row, which comes after `reached`, may end a bin:
+    /// a call in MPI then goes on in the next, or what comes before it does. `None`: it is not to
+    /// be taken here.
+    #[inline(never)]
+    fn cross(
+        &mut self,
+        step: &Step,
+        edge: i64,
+        reached: i64,
+        (begin, end): (i64, i64),
+    ) -> Option<i64> {
+        let is_taken = match step.plan {
+            // What takes no time at the bin's end belongs to the next.
+            Plan::File => begin < edge && end <= edge,
+            Plan::Leave => self.may_leave(step),
+            Plan::MpiIo => !self.is_inside,
+            Plan::Other => false,
+            Plan::Time | Plan::Start | Plan::Meet | Plan::Call | Plan::Enter => true,
+        };
+        if !is_taken || end <= edge {
+            return is_taken.then_some(edge);
+        }
+        self.put_down(reached, self.useful);
+        let (before, useful) =
+            if self.is_inside { (State::Mpi, 0) } else { (State::Useful, begin - reached) };
+        for (state, begin, end) in [(before, reached, begin), (State::Mpi, begin, end)] {
+            self.pen.stroke(self.timeline, state, begin, end);
+            self.waits.pass(state, begin, end);
+        }
+        self.put_down = PutDown { until: end, useful: self.useful + useful, io: self.io };
+        Some(self.pen.edge().min(self.waits.edge(end)))
+    }
+
+    /// Puts down what was added up until `reached`, when that much time was useful.
+    #[inline]
+    fn put_down(&mut self, reached: i64, useful: i64) {
+        let before = self.put_down;
+        let (outside, in_files) = (useful - before.useful, self.io - before.io);
+        let in_mpi = reached - before.until - in_files - outside;
+        for (state, time) in [(State::Useful, outside), (State::Io, in_files), (State::Mpi, in_mpi)]
+        {
+            self.pen.put(state, time);
+            self.waits.put(before.until, state, time);
+        }
     }
 
     /// Time from the end of the event before to the next.
@@ -373,6 +437,13 @@ impl Rows<'_> {
         let Self { since, useful, io, thread, .. } = self;
         (thread.at, thread.since, thread.useful, thread.io) = (at, since, useful, io);
         thread.settle();
+    }
+}
+
+impl Limits {
+    /// A row that ends until then need not be looked at closely.
+    fn soon(self) -> i64 {
+        self.begin.min(self.end).min(self.edge - 1)
     }
 }
 
