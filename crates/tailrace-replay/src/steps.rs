@@ -206,9 +206,23 @@ pub(crate) fn line(
     numbers: &mut impl Numbers,
 ) -> Line {
     let action = action(rules, &shape.operation, rank, numbers);
-    Line { step: step(rules.tables, shape, tokens, action), sum: Sum::default() }
+    // There may be as many shapes of messages as events: of these it is known what they are not.
+    #[allow(clippy::match_same_arms)] // in each arm the compiler knows the operation
+    let step = match shape.operation {
+        Operation::Send { .. } => step(rules.tables, shape, tokens, action),
+        Operation::Receive { .. } => step(rules.tables, shape, tokens, action),
+        _ => step_of_any(rules.tables, shape, tokens, action),
+    };
+    Line { step, sum: Sum::default() }
 }
 
+#[inline(never)]
+fn step_of_any(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
+    step(tables, shape, tokens, action)
+}
+
+#[allow(clippy::inline_always)] // once for each kind of message, and once for the rest
+#[inline(always)]
 fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
     let layer = tables.functions[shape.function as usize].layer;
     let file = shape.operation.file();
@@ -240,6 +254,7 @@ fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
     }
 }
 
+#[inline]
 fn course(tables: &Tables, shape: &Shape, tokens: u32, io: bool) -> Course {
     match shape.part {
         Part::Enter => Course::Enter,
@@ -253,6 +268,7 @@ fn course(tables: &Tables, shape: &Shape, tokens: u32, io: bool) -> Course {
     }
 }
 
+#[inline]
 fn plan(course: Course, action: Action, started: bool, mpiio: bool) -> Plan {
     match (course, action) {
         (Course::File, _) if !mpiio => Plan::File,
@@ -272,6 +288,7 @@ fn plan(course: Course, action: Action, started: bool, mpiio: bool) -> Plan {
 
 /// A call below MPI-IO on what is no file system: it takes the time of what is around it, useful or
 /// MPI.
+#[inline]
 fn is_elsewhere(tables: &Tables, shape: &Shape) -> bool {
     let layer = tables.functions[shape.function as usize].layer;
     let place = |file: u32| tables.files.get(file as usize).map(FileEntry::place);
@@ -351,12 +368,14 @@ impl Rules<'_> {
     }
 }
 
+#[inline]
 fn only_starts(shape: &Shape) -> bool {
     let buffered = matches!(shape.operation, Operation::Send { mode: SendMode::Buffered, .. });
     shape.takes_number() || buffered || matches!(shape.operation, Operation::Start { .. })
 }
 
 /// The communicator of a collective file call of more than one rank.
+#[inline]
 pub(crate) fn collective_file(tables: &Tables, operation: &Operation) -> Option<u32> {
     operation.file()?.collective.filter(|c| is_shared(tables, *c))
 }
@@ -367,6 +386,7 @@ pub(crate) fn is_shared(tables: &Tables, communicator: u32) -> bool {
     entry.is_some_and(|communicator| communicator.size() > 1)
 }
 
+#[inline]
 fn orders_nothing(operation: &Operation, tokens: u32) -> bool {
     match operation {
         Operation::Plain
