@@ -54,6 +54,7 @@ struct Rows<'r> {
     since: i64,
     useful: i64,
     io: i64,
+    limits: Limits,
     put_down: PutDown,
     areas: u32,
     roles: u64,
@@ -97,13 +98,14 @@ impl Rank<'_> {
             since,
             useful: useful + if is_inside { 0 } else { first - before },
             io,
+            limits,
             put_down: PutDown { until: before, useful, io },
             areas,
             roles,
             mpiio_since: (before, io),
         };
         let (short, lines) = load.short_rows();
-        let (taken, tokens, reached) = rows.take(short, lines, first, limits);
+        let (taken, tokens, reached) = rows.take(short, lines, first);
         if taken == 0 {
             return;
         }
@@ -125,10 +127,9 @@ impl Rows<'_> {
         rows: ShortRows<'_>,
         lines: &mut [Line],
         mut reached: i64,
-        mut limits: Limits,
     ) -> (usize, usize, i64) {
         let (mut taken, mut named) = (0, 0);
-        let mut soon = limits.soon();
+        let mut soon = self.limits.soon();
         let times = rows.gaps.iter().zip(rows.durations);
         for (&shape, (&gap, &duration)) in rows.shapes.iter().zip(times) {
             let Line { step, sum } = &mut lines[usize::from(shape)];
@@ -136,12 +137,10 @@ impl Rows<'_> {
             let end = begin + i64::from(duration);
             let span = (begin, end);
             if end > soon {
-                if begin > limits.begin || end > limits.end {
+                if !self.cross(step, reached, span) {
                     break;
                 }
-                let Some(edge) = self.cross(step, limits.edge, reached, span) else { break };
-                limits.edge = edge;
-                soon = limits.soon();
+                soon = self.limits.soon();
             }
             let gap = i64::from(gap);
             let count = step.tokens as usize;
@@ -172,17 +171,15 @@ impl Rows<'_> {
         (taken, named, reached)
     }
 
-    /// Until when time is added up where the next row, which comes after `reached`, may end a bin:
-    /// a call in MPI then goes on in the next, or what comes before it does. `None`: it is not to
-    /// be taken here.
+    /// Whether the next row, which comes after `reached` and may end a bin, is to be taken here: a
+    /// call in MPI then goes on in the next, or what comes before it does.
     #[inline(never)]
-    fn cross(
-        &mut self,
-        step: &Step,
-        edge: i64,
-        reached: i64,
-        (begin, end): (i64, i64),
-    ) -> Option<i64> {
+    fn cross(&mut self, step: &Step, reached: i64, (begin, end): (i64, i64)) -> bool {
+        let limits = self.limits;
+        if begin > limits.begin || end > limits.end {
+            return false;
+        }
+        let edge = limits.edge;
         let is_taken = match step.plan {
             // What takes no time at the bin's end belongs to the next.
             Plan::File => begin < edge && end <= edge,
@@ -192,7 +189,7 @@ impl Rows<'_> {
             Plan::Time | Plan::Start | Plan::Meet | Plan::Call | Plan::Enter => true,
         };
         if !is_taken || end <= edge {
-            return is_taken.then_some(edge);
+            return is_taken;
         }
         self.put_down(reached, self.useful);
         let (before, useful) =
@@ -202,7 +199,8 @@ impl Rows<'_> {
             self.waits.pass(state, begin, end);
         }
         self.put_down = PutDown { until: end, useful: self.useful + useful, io: self.io };
-        Some(self.pen.edge().min(self.waits.edge(end)))
+        self.limits.edge = self.pen.edge().min(self.waits.edge(end));
+        true
     }
 
     /// Puts down what was added up until `reached`, when that much time was useful.
