@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import tailrace
 from tailrace import engine
 from tailrace.bench import gridio, loader
 from tailrace.simulate import description
@@ -24,6 +25,7 @@ Call = tuple[str, str, int | None, int]
 ROOMS = {"run-1": "output", "input": "input"}
 NOTES = ("/plan", "/records")
 MOVES = ("read", "write")
+SEEKS, ASKED_NS = ("lseek", "lseek64"), 10_000
 WORKLOADS, RANKS = ("roms", "cmaq", "wrf"), (1, 2, 4)
 
 
@@ -69,9 +71,7 @@ def check(
     for option, values in given.items():
         for name, value in (values or {}).items():
             words += [option, f"{name}={_word(value)}"]
-    result = bench.run(workload, *words, ranks=ranks)
-    assert result.exit_code == 0, result.output
-    (trace,) = bench.directory.parent.rglob("*.tailrace")
+    trace = recorded_run(bench, workload, words, ranks)
     sized = loader.sized(loader.load(workload), "tiny", changes or {}, "")
     described = description.described(sized, ranks, ranks, pair, 0.0, settings or {}, hints or {})
     simulated = [
@@ -82,6 +82,21 @@ def check(
     assert len(simulated) == len(real) == ranks and real[0]
     for mine, theirs in zip(simulated, real, strict=True):
         assert without_what_others_wrote(mine) == without_what_others_wrote(theirs)
+
+
+def recorded_run(bench: Bench, workload: str, words: list[str], ranks: int) -> Path:  # noqa: F811
+    """The trace of a run none of whose seeks took as long as one that asks a file system, for
+    which the engine takes it. On local files it has waited for a processor."""
+    for _ in range(5):
+        result = bench.run(workload, *words, ranks=ranks)
+        assert result.exit_code == 0, result.output
+        (trace,) = bench.directory.parent.rglob("*.tailrace")
+        calls = tailrace.open(trace).calls().to_pandas()
+        seeks = calls[calls.function.isin(SEEKS)]
+        if (seeks.duration_ns < ASKED_NS).all():
+            return trace
+        trace.unlink()
+    raise AssertionError("in each of five runs a seek waited for a processor")
 
 
 def _word(value: object) -> str:
