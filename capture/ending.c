@@ -2,9 +2,9 @@
  * is to say at the end is said here, so that the run is known to last until then.
  *
  * A signal handler may end the program, and a child that shares its parent's memory (vfork) ends
- * with these, too: nothing is done in another process than the recorded one, nor on a stack for
- * signals, nor while what was interrupted holds the lock, and the loader is not asked for the real function, which is looked up
- * at the start. Other nodes' streams are left to `tailrace collect`.
+ * with these, too. So nothing is done in another process than the recorded one, nor on a stack for
+ * signals, nor while what was interrupted holds the lock; and the loader is not asked for the real
+ * function, which is looked up at the start. Other nodes' streams are left to `tailrace collect`.
  */
 #include <stdlib.h>
 #include <unistd.h>

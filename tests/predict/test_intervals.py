@@ -84,3 +84,15 @@ def test_the_recorded_run_differs_as_the_numbers_of_its_file_system_do(
     run = Run(reader, models=[own])
     differs = run.predict(Change(target=own, directory=reader.parents[1], cache="cold")).differ[1]
     assert differs == pytest.approx(math.hypot(0.2, RUN_TO_RUN), rel=0.05)
+
+
+def test_a_program_may_be_off_to_the_other_side_than_those_that_were_held_out(
+    reader: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """Opening takes 100 s and all else next to nothing. Programs took between half of that and as
+    much, as far as was seen: this one may take twice as much as well."""
+    off = "[held_out]\nmeasured_over_predicted = { value = 1, low = 0.5, high = 1 }\n"
+    target = load(written(tmp_path, f"{toml(open='100')}\n{off}"))
+    found = Run(reader).predict(Change(target=target, cache="cold"))
+    assert found.off_s == pytest.approx((found.predicted_s / 2, found.predicted_s), rel=0.01)

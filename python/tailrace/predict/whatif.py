@@ -200,16 +200,16 @@ class Run:
 
     def _off_s(self, change: Change, predicted_s: float) -> tuple[float, float]:
         """By how much less and more the run takes if the models leave out as much as they did of
-        programs that were held out, and rebuilding as much as of the method of the run."""
+        programs that were held out, and rebuilding as much as of the method of the run. That all of
+        those took less, say, does not tell to which side another program is off."""
         missed_s = change.told.missed_s if change.told else 0.0
         found = [predicted_s]
         if any(model.held_out.measured_over_predicted != AS_IT_SAYS for model in change.models):
             replayed = [self._replay(change, off=edge) for edge in EDGES]
             found += [to_seconds(each["runtime_ns"]) for each in replayed]
-        return (
-            math.hypot(predicted_s - min(found), missed_s),
-            math.hypot(max(found) - predicted_s, missed_s),
-        )
+        times = max(max(found) / predicted_s, predicted_s / min(found)) if min(found) > 0 else 1.0
+        less_s, more_s = predicted_s * (1 - 1 / times), predicted_s * (times - 1)
+        return math.hypot(less_s, missed_s), math.hypot(more_s, missed_s)
 
     def _check(self, way: Way) -> None:
         ranks = self._steps.ranks

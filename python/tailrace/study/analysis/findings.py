@@ -391,7 +391,7 @@ def _combination_findings(study: Measured, analysis: Analysis) -> Iterator[Study
         "some combinations do not follow from what the factors do alone and together"
         f"{without}: most of all {'; '.join(named)}",
         f"times what they would give; lack of fit {words.p_value(lack.p_holm)}: nothing is said"
-        " not to matter, and nothing is averaged",
+        " not to matter, and averages hide it",
         worth=max(ratios),
     )
 
