@@ -186,3 +186,15 @@ def test_it_happens_when_writing_somewhere() -> None:
     places = {("y", "b"): 20.0}
     found = texts(counted(levels, lambda w: places.get((w["tool"], w["target"]), 10.0)))
     assert any("differently when writing to b and when writing to a: the" in t for t in found)
+
+
+def test_requests_depend_on_what_certainly_matters():
+    at_64 = counted(
+        {"nodes": [8, 16, 32, 64]},
+        lambda where: 36 * (1.03 if where["nodes"] == 64 else 1),
+        scatter=0.02,
+        seed=106,
+    )
+    assert at_64.headline == (
+        "Requests depend on the number of nodes; these runs cannot tell yet how."
+    )

@@ -210,7 +210,8 @@ class Summary:
         alone = [one for one in self.analysis.effects if one.matters and len(one.factors) == 1]
         if alone:
             of = words.joined([words.subject(self.rivals.factor(*one.factors)) for one in alone])
-            return f"{_sentence(response.words)} depends on {of}; these runs cannot tell yet how"
+            depends = f"{_sentence(response.words)} {response.verb('depends')} on {of}"
+            return f"{depends}; these runs cannot tell yet how"
         why = f": {self._opened}" if self._opened else ""
         return f"These runs cannot tell yet what matters to {response.words}{why}"
 
