@@ -17,7 +17,7 @@ import tailrace.library
 from tailrace.errors import TailraceError
 from tailrace.predict.laws import LEAST_COUNTS, Fitted, fitted
 from tailrace.predict.model import Model
-from tailrace.predict.spread import NINE_OF_TEN, PART_NOISE, RUN_NOISE
+from tailrace.predict.spread import NINE_OF_TEN, PART_NOISE, RUN_NOISE, own
 from tailrace.predict.whatif import Prediction, left_to_gain
 from tailrace.units import count, percent, to_seconds
 from tailrace.verdict.efficiencies import Times
@@ -174,13 +174,10 @@ def read(
 def _of_files(runs: Sequence[tailrace.library.Run], models: Sequence[Model]) -> float | None:
     """What a model says that was measured where each of the runs has files."""
     paths = [[Path(os.fsdecode(path)) for path in run.columns["files"]["path"]] for run in runs]
-    for model in models:
-        where, of_files = model.directory, model.held_out.run_to_run
-        if where is None or of_files is None:
-            continue
-        if all(any(path.is_relative_to(where) for path in of_run) for of_run in paths):
-            return of_files
-    return None
+    known = own(
+        models, lambda where: all(any(p.is_relative_to(where) for p in of_run) for of_run in paths)
+    )
+    return known and known.of_files
 
 
 def _waited(columns: dict[str, Any]) -> bool:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from tailrace.predict.model import Model
 
 NINE_OF_TEN = 1.645  # standard deviations
 # The standard deviation between runs of one program: as a share of the run, for what waits for
@@ -12,6 +17,24 @@ PART_NOISE = 0.08
 # By so much of the run where nothing is known of its file system; what it does beside its files
 # makes no more.
 RUN_TO_RUN = 0.05
+
+
+class Own(NamedTuple):
+    """The model of the file system that was used, and by what share files differ there."""
+
+    model: Model
+    directory: Path
+    of_files: float
+
+
+def own(models: Iterable[Model], has_files_in: Callable[[Path], bool]) -> Own | None:
+    """Of these models the one that was measured where there are files, if it says how much they
+    differ."""
+    for model in models:
+        where, of_files = model.directory, model.held_out.run_to_run
+        if where is not None and of_files is not None and has_files_in(Path(where)):
+            return Own(model, Path(where), of_files)
+    return None
 
 
 def share(files: float, of_files: float | None) -> float:

@@ -25,7 +25,7 @@ from tailrace.names import printable
 from tailrace.predict.change import Change, Described, Known
 from tailrace.predict.methods import Moving, NothingError, Outputs, Way
 from tailrace.predict.model import AS_IT_SAYS, Model, faster
-from tailrace.predict.spread import share
+from tailrace.predict.spread import own, share
 from tailrace.units import count, to_seconds
 from tailrace.usage import Cache
 
@@ -182,17 +182,16 @@ class Run:
 
     def _recorded_differs(self, models: Sequence[Model], again: dict[str, Any]) -> float:
         """By what share the recorded run differs from the next."""
-        for model in models:
-            where, of_files = model.directory, model.held_out.run_to_run
-            if where is not None and of_files is not None and self.has_files_in(Path(where)):
-                by_runs = share(_in_files(self._efficiency(Change(), again)), of_files)
-                return math.hypot(by_runs, self._by_numbers(model, Path(where)))
-        return share(0.0, None)
+        known = own(models, self.has_files_in)
+        if known is None:
+            return share(0.0, None)
+        by_runs = share(_in_files(self._efficiency(Change(), again)), known.of_files)
+        return math.hypot(by_runs, self._by_numbers(known.model, known.directory))
 
-    def _by_numbers(self, own: Model, directory: Path) -> float:
+    def _by_numbers(self, model: Model, directory: Path) -> float:
         """By what share the run changes with the numbers of the model of its own file system, which
         differ from round to round: calls of its kinds may have been as quick or slow."""
-        same = Change(target=own.by_chance, directory=directory, cache="cold")
+        same = Change(target=model.by_chance, directory=directory, cache="cold")
         low, value, high = (
             self._replay(same, edge, off="value")["runtime_ns"] for edge in ("low", "value", "high")
         )
@@ -248,8 +247,8 @@ class Run:
         if change.way is None or change.target is None or change.target.directory is None:
             return False
         elsewhere = (change.stripes, change.ranks_per_node, change.stage)
-        own = Path(change.target.directory)
-        return all(each is None for each in elsewhere) and self.has_files_in(own)
+        where = Path(change.target.directory)
+        return all(each is None for each in elsewhere) and self.has_files_in(where)
 
     def ranked(self, changes: Iterable[Change]) -> list[Prediction]:
         """The predictions, the largest gain first."""
