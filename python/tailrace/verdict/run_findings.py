@@ -58,7 +58,8 @@ def imbalance(evidence: Evidence) -> Finding | None:
         at_least, supposing = "at least ", ", if ranks computed where nothing is known of them"
     mean_ns = float(times.mean_ns(useful))
     longest = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
-    loss, spread = _spared(evidence, longest)
+    tried = _tried_opens(evidence)
+    loss, spread = _spared(evidence, longest, tried)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
     rank = int(evidence.computed_ns.argmax())
@@ -83,7 +84,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
         text,
         f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
         f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}"
-        f"{supposing}{_meanwhile_tried(evidence, rank)}",
+        f"{supposing}{_meanwhile_tried(evidence, tried, rank)}",
         evidence.share(loss),
         f"{spread} would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
@@ -113,24 +114,24 @@ def _tried_opens(evidence: Evidence) -> list[_Tried]:
     return found
 
 
-def _meanwhile_tried(evidence: Evidence, busy: int) -> str:
+def _meanwhile_tried(evidence: Evidence, tried: list[_Tried], busy: int) -> str:
     """`; rank 1 tries to open flag 6,512 times`: of the rank that spends most time so."""
-    tried = [poll for poll in _tried_opens(evidence) if poll.rank != busy]
-    if not tried:
+    idle = [poll for poll in tried if poll.rank != busy]
+    if not idle:
         return ""
-    most = max(tried, key=lambda poll: poll.time_ns)
+    most = max(idle, key=lambda poll: poll.time_ns)
     name = base_name(evidence.files["path"][most.file])
     return f"; rank {most.rank} tries to open {name} {most.opens:,} times"
 
 
-def _spared(evidence: Evidence, longest: float) -> tuple[float, str]:
+def _spared(evidence: Evidence, longest: float, tried: list[_Tried]) -> tuple[float, str]:
     """What of the longest computation's surplus could be spared, and by what. Who reads or writes
     while the others compute, as a server of I/O does, has no time to compute as long as they do:
     the run lasts at least as long as a mean computation and its file calls."""
     losses = evidence.losses
     beyond = float(losses.imbalance_ns + losses.serialization_ns + losses.io_ns)
     waited_ns = evidence.waited_by_rank_ns("io") + evidence.by_rank("lock").time_ns
-    for poll in _tried_opens(evidence):
+    for poll in tried:
         waited_ns[poll.rank] += poll.time_ns
     calls_ns = np.clip(evidence.times.io_ns - waited_ns, 0, None)
     if (alone := beyond - float(calls_ns.max(initial=0))) >= MOST_SPARED * longest:
