@@ -368,6 +368,19 @@ def _file_totals(calls: list) -> dict[str, int]:
     }
 
 
+def called_from(columns: dict[str, Any], frames: list[tuple[str, str]]) -> None:
+    """Has all calls on the one file come from one place: functions and their modules, the innermost
+    first."""
+    files, (functions, modules) = columns["files"], zip(*frames, strict=True)
+    table = {calls: files[calls] for calls, _ in KINDS.values()}
+    table |= {f"{kind}_ns": files[f"{kind}_ns"] for kind in KINDS}
+    table |= {name: files[name] for name in ("bytes_read", "bytes_written")}
+    table |= {"file": [0], "path": [0], "paths": [list(range(len(frames)))], "cut": [False]}
+    names = {"function": list(functions), "module": list(modules)}
+    lines = {"source": [""] * len(frames), "line": [0] * len(frames)}
+    columns["places"] = table | {"frames": names | lines}
+
+
 def _pattern(noun: str, intervals: list[Interval]) -> dict[str, int]:
     small = [i for i in intervals if i.size < SMALL_BYTES * i.calls]
     known = [i.reach for i in intervals if i.reach != (-1, -1)]

@@ -8,9 +8,8 @@ import pytest
 
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
-from tailrace.verdict.requests import KINDS
 
-from .columns import MILLISECOND, SECOND, Interval, Program, mpi, read, useful, write
+from .columns import MILLISECOND, SECOND, Interval, Program, called_from, mpi, read, useful, write
 
 MB = 1_000_000
 TEXT = b"/run/state.json"
@@ -33,16 +32,12 @@ def ran(
     rows += [[useful((9 - idle_s) * SECOND), waits]] * (ranks - 1)
     end = 9 * SECOND + call.length_ns
     columns = Program(rows, end, end, 9 * SECOND, **more).columns()
-    frames = {"function": ["dump", "main"], "source": ["dump.c", "main.c"], "line": [3, 7]}
-    files, kind = columns["files"], "read" if call.function == "pread" else "write"
-    places = {calls: files[calls] for calls, _ in KINDS.values()}
-    places |= {f"{name}_ns": files[f"{name}_ns"] for name in KINDS}
-    places |= {name: files[name] for name in ("bytes_read", "bytes_written")}
-    places |= {"file": [0], "path": [0], "paths": [[0, 1]], "cut": [False]}
-    again = {"again": np.array([after]), "again_ns": np.array([int(between_s * SECOND)])}
-    assert files[f"{kind}s"][0]
-    frames |= {"module": [library or "/m", "/m"]}
-    return columns | {"places": places | again | {"frames": frames}}
+    assert columns["files"]["reads" if call.function == "pread" else "writes"][0]
+    called_from(columns, [("dump", library or "/m"), ("main", "/m")])
+    columns["places"]["frames"] |= {"source": ["dump.c", "main.c"], "line": [3, 7]}
+    columns["places"] |= {"again": np.array([after])}
+    columns["places"] |= {"again_ns": np.array([int(between_s * SECOND)])}
+    return columns
 
 
 def found(columns: dict) -> Finding | None:

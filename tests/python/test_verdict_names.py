@@ -9,9 +9,9 @@ import pytest
 
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
-from tailrace.verdict.requests import KINDS, noun_of
+from tailrace.verdict.requests import noun_of
 
-from .columns import MILLISECOND, SECOND, Program, read, useful, write
+from .columns import MILLISECOND, SECOND, Program, called_from, read, useful, write
 from .test_verdict_why import MB, call, first
 
 PYTHON = "/usr/bin/python3.11"
@@ -338,13 +338,7 @@ def test_records_of_fortran_cut_their_file(module: str, opens: int, advised: str
     row = [useful(SECOND), call("open", MILLISECOND, opens), call("ftruncate", SECOND, 8000)]
     whole = 2 * SECOND + MILLISECOND
     columns = Program([row], whole, whole, SECOND).columns()
-    files, blank = columns["files"], {"source": ["", ""], "line": [0, 0]}
-    table = {calls: files[calls] for calls, _ in KINDS.values()}
-    table |= {f"{kind}_ns": files[f"{kind}_ns"] for kind in KINDS}
-    table |= {name: files[name] for name in ("bytes_read", "bytes_written")}
-    table |= {"file": [0], "path": [0], "paths": [[0, 1]], "cut": [False]}
-    frames = {"function": ["next_record_w", "main"], "module": [module, "/home/model"]} | blank
-    columns["places"] = table | {"frames": frames}
+    called_from(columns, [("next_record_w", module), ("main", "/home/model")])
     (found,) = judge(Evidence(columns)).findings
     assert opens > 1 or "truncations of 125 µs each" in found.finding
     assert found.advice.startswith(advised)

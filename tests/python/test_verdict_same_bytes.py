@@ -3,9 +3,8 @@ writes or reads the same again test_verdict_why.py speaks."""
 
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
-from tailrace.verdict.requests import KINDS
 
-from .columns import SECOND, Program, read, useful, write
+from .columns import SECOND, Program, called_from, read, useful, write
 from .test_verdict_why import MB, first
 
 
@@ -46,13 +45,7 @@ def read_through(module: str, on: int) -> Finding:
     lie = {"steps": (on, 799 - on, 1), "reach": (0, 20 * MB)}
     reads = read(SECOND, b"/run/records", 100 * MB, 800, **lie)
     columns = Program([[useful(SECOND), reads]], *[2 * SECOND] * 2, SECOND).columns()
-    files, blank = columns["files"], {"source": ["", ""], "line": [0, 0]}
-    table = {calls: files[calls] for calls, _ in KINDS.values()}
-    table |= {f"{name}_ns": files[f"{name}_ns"] for name in KINDS}
-    table |= {name: files[name] for name in ("bytes_read", "bytes_written")}
-    table |= {"file": [0], "path": [0], "paths": [[0, 1]], "cut": [False]}
-    frames = {"function": ["st_read", "main"], "module": [module, "/home/model"]} | blank
-    columns["places"] = table | {"frames": frames}
+    called_from(columns, [("st_read", module), ("main", "/home/model")])
     (found,) = (f for f in judge(Evidence(columns)).findings if f.code == "redundant_reads")
     assert found.finding == "100 MB are read from 20.0 MB of records"
     return found

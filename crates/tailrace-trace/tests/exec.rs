@@ -5,8 +5,8 @@ mod support;
 use support::{Stream, events, pack};
 use tailrace_trace::open;
 
-/// A launcher reads for 40 ns from 10 on, and becomes the program at 100, which writes from 150 to
-/// 160: one thread, whose useful time is what lies between.
+/// A launcher is in a call from 10 to 50 ns, and becomes the program at 100, which is in one from 150
+/// to 160: one thread, which ran for 90 ns in all.
 #[test]
 fn what_a_process_was_before_its_exec_is_the_same_thread() {
     let directory = tempfile::tempdir().unwrap();
