@@ -24,8 +24,8 @@ RAW = "raw"
 STREAMS = "*.stream"
 # In a raw directory: locked by `tailrace run` for as long as the program runs.
 RUNNING = "running"
-# In a raw directory: the name of the signal that ended the command.
-ENDED_BY = "ended_by"
+# In a raw directory: how and when the command ended, in lines `key=value`.
+ENDED = "ended"
 # Of other tools, and of ours: what to do with a file that is no trace.
 OTHERS = {
     ".otf2": ("an OTF2 archive", "record the run with `tailrace run`; OTF2 cannot be read"),
@@ -159,7 +159,7 @@ def pack_verified(
             for run, name in zip(runs, names, strict=True)
         ]
     kept = nodes.awaited(raw)  # what is still to come has to be packed with what there is
-    for path in [] if kept else (*streams(raw), raw / RUNNING, raw / ENDED_BY, raw / nodes.NAME):
+    for path in [] if kept else (*streams(raw), raw / RUNNING, raw / ENDED, raw / nodes.NAME):
         path.unlink(missing_ok=True)
     if raw.is_dir() and not any(raw.iterdir()):
         raw.rmdir()
@@ -253,11 +253,11 @@ def running(raw: Path) -> Iterator[None]:
         yield
 
 
-def say_how_it_ended(raw: Path, signal: str | None) -> None:
+def say_how_it_ended(raw: Path, told: dict[str, str]) -> None:
     """For the trace, whenever it is packed."""
-    if signal is not None and streams(raw):
+    if streams(raw):
         with contextlib.suppress(OSError):
-            (raw / ENDED_BY).write_text(signal)
+            (raw / ENDED).write_text("".join(f"{key}={told[key]}\n" for key in told))
 
 
 def is_running(raw: Path) -> bool:

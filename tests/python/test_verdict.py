@@ -376,6 +376,21 @@ def test_a_run_that_a_signal_ended_says_so():
     assert verdict.headline.endswith("But the run was stopped early by SIGTERM.")
 
 
+def test_an_exit_status_that_is_not_zero_is_said_beside_what_stopped_the_run():
+    def found(**meta):
+        columns = _quiet(meta={"command_name": "mpiexec", **meta}).columns()
+        columns["rank"]["ended"] = ["aborted", "known"] if "mpi" in meta else ["known", "known"]
+        return judge(Evidence(columns))
+
+    said = found(exit_status="3")
+    assert said.headline.endswith("But mpiexec ended with exit status 3.")
+    assert "exit_status" in {finding.code for finding in said.findings}
+    assert found(exit_status="0").headline.endswith("nothing else does either.")
+    assert found(exit_status="143", ended_by="SIGTERM").headline.endswith("early by SIGTERM.")
+    both = "But rank 0 called MPI_Abort, and mpiexec ended with exit status 5."
+    assert found(exit_status="5", mpi="MPICH").headline.endswith(both)
+
+
 def test_a_rank_of_which_nothing_was_found_counts_in_no_average():
     columns = _quiet().columns()
     rank = columns["rank"]
@@ -437,7 +452,7 @@ def test_what_a_killed_rank_did_last_may_be_computation():
         assert uneven.gain.endswith("nothing is known of them") == bool(unknown)
         assert ("network" in found) == (not unknown)
         assert ("stopped_early" in found) == bool(unknown)
-    assert "But rank 2 was killed, or ended by abort, and what rank 2 did in the last 80" in (
+    assert "But rank 2 was killed, or ended at once, and what rank 2 did in the last 80" in (
         verdict.headline
     )
 

@@ -1,11 +1,14 @@
 /* ended.c: ranks write 100 bytes after half a second of computing, and meet. Rank 1 then computes
  * for 1.5 s, without a call, and ends as the only argument says: killed, abort (MPI_Abort), exit
- * (_exit after MPI_Finalize), left (status 2 without it) or not early. Rank 0 computes for 0.2 s, so that even on a busy machine
- * it is in a barrier by then, in which a launcher may kill it. */
+ * (_exit after MPI_Finalize), left (status 2 without it) or not early. Rank 0 computes for 0.2 s, so
+ * that even on a busy machine it is in a barrier by then, in which a launcher may kill it. together:
+ * both end by a system call of their own after 0.5 s, with status 3. */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +31,10 @@ int main(int argc, char **argv)
     if (write(file, bytes, sizeof bytes) != sizeof bytes || close(file))
         return 1;
     MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(argv[1], "together")) {
+        compute(0.5);
+        syscall(SYS_exit_group, 3);
+    }
     compute(rank ? 1.5 : 0.2);
     if (!strcmp(how, "killed"))
         raise(SIGKILL);

@@ -86,7 +86,7 @@ pub enum Ended {
     Known,
     /// In MPI_Abort.
     Aborted,
-    /// It was killed, or ended by abort, at some time after the last that is known of it.
+    /// It was killed, or ended at once (by abort, say), at some time after the last that is known of it.
     Unknown,
     /// By itself, without the MPI_Finalize that MPI asks for: others may have been ended for it.
     Left,

@@ -97,6 +97,11 @@ class Launch(NamedTuple):
         )
 
     @property
+    def runs_others(self) -> bool:
+        """What is recorded is not the command itself, which may go on behind it."""
+        return self.program is None or self.is_script or self.program.name in STARTERS
+
+    @property
     def is_script(self) -> bool:
         """A shell runs it: what is recorded are the programs that it starts."""
         if self.program is None:

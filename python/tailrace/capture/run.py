@@ -60,14 +60,14 @@ def run_command(command: list[str], options: CaptureOptions) -> int:
         place, environment = _prepare(command, launch, options, Path(scratch))
         try:
             with store.running(place.raw) if place is not None else contextlib.nullcontext():
-                status = _execute(command, environment)
+                status, ended_ns = _execute(command, environment)
         except OSError as error:
             tell(f"{printable(command[0])} cannot be started: {error.strerror}")
             if place is not None:
                 store.remove_empty(place.directory, place.raw)
             return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     if place is not None:
-        store.say_how_it_ended(place.raw, _signal(status))
+        store.say_how_it_ended(place.raw, _how_it_ended(command, launch, status, ended_ns))
         with _never_harming("the trace could not be finished"):
             _finish(Attempt(command, launch, options, place, status))
     return _leave(status)
@@ -161,13 +161,13 @@ def _fresh(raw: Path) -> Path:
             return raw
 
 
-def _execute(command: list[str], environment: dict[str, str]) -> int:
+def _execute(command: list[str], environment: dict[str, str]) -> tuple[int, int]:
     """Runs the command with our stdin, stdout, stderr and open files; returns its status, negative
-    for a signal."""
+    for a signal, and when it ended, by CLOCK_MONOTONIC."""
     with _forwarding_signals() as child:
         process = subprocess.Popen(command, env=environment, close_fds=False)
         child.append(process)
-        return process.wait()
+        return process.wait(), time.monotonic_ns()
 
 
 @contextlib.contextmanager
@@ -276,6 +276,19 @@ def _from_here(path: Path) -> str:
     with contextlib.suppress(OSError, ValueError):  # there may be no current directory any more
         path = path.relative_to(Path.cwd())
     return printable(str(path))
+
+
+def _how_it_ended(command: list[str], launch: Launch, status: int, ended_ns: int) -> dict[str, str]:
+    """What the streams of ranks that were killed do not say. A script may have done anything behind
+    its last program."""
+    by = "launcher" if launch.launcher else "script" if launch.runs_others else "program"
+    told = {"name": printable(Path(command[0]).name), "host": os.uname().nodename}
+    told |= {"monotonic_ns": str(ended_ns), "through": by}
+    if status >= 0:
+        told["status"] = str(status)
+    if (signal_name := _signal(status)) is not None:
+        told["signal"] = signal_name
+    return told
 
 
 def _signal(status: int) -> str | None:

@@ -30,6 +30,9 @@ from tailrace.verdict.routines import as_json as routines
 # Numbers that stand elsewhere in the report, in a form that people read.
 PHASE_TIMES = ("begin", "end", "io", "busy")
 CODED_META = (
+    "command_name",
+    "ended_by",
+    "exit_status",
     "usage",
     "ran_ns",
     "unseen",
@@ -73,6 +76,8 @@ def report(columns: dict[str, Any]) -> dict[str, Any]:
         "per_rank": _per_rank(columns, evidence),
         "output_phases": output_phases(evidence),
         "phases": _phases(columns["phases"]),
+        "exit_status": _exit_status(columns["meta"]),
+        "ended_by": printable(columns["meta"].get("ended_by", "")) or None,
         "format": columns["format"],
         "meta": _meta(columns["meta"]),
         "warnings": [
@@ -87,6 +92,12 @@ def _meta(meta: dict[str, str]) -> dict[str, str]:
     typed = {"command": shlex.join(meta["command"].split("\x1f"))} if meta.get("command") else {}
     known = {key: value for key, value in (meta | typed).items() if key not in CODED_META}
     return {printable(key): printable(value) for key, value in known.items()}
+
+
+def _exit_status(meta: dict[str, str]) -> int | None:
+    """The command's, as a shell has it; None where nobody waited for it."""
+    status = meta.get("exit_status", "")
+    return int(status) if status.isdigit() else None
 
 
 def reports(

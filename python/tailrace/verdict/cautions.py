@@ -4,7 +4,7 @@ that did not come to its end."""
 from tailrace.names import base_name, printable
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
-from tailrace.verdict.ends import NAMED_RANKS, many_are_lost, stopped_early
+from tailrace.verdict.ends import NAMED_RANKS, failed, many_are_lost, stopped_early
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failed_mpiio, failed_writes
 from tailrace.verdict.off_path import (
@@ -281,4 +281,5 @@ CAUTIONS = (
     failed_writes,
     failed_mpiio,
     stopped_early,
+    failed,
 )

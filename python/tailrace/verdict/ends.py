@@ -1,13 +1,15 @@
-"""How ranks ended before MPI_Finalize, and what nobody knows because of it.
+"""How the command ended, and ranks before MPI_Finalize, and what nobody knows because of it.
 
 | sentence                               | is said of               | is not said of            |
 |----------------------------------------|--------------------------|---------------------------|
 | rank r called MPI_Abort                | a rank that called it    | ranks that it ended       |
 | the run was stopped early by SIGNAL    | the command's end        | the end of a rank alone   |
-| rank r was killed, or ended by abort … | a stream without its end | a rank that reached       |
-|                                        | where neither is known   | MPI_Finalize, or no MPI   |
+| rank r was killed, or ended at once    | a stream without its end | a rank that reached       |
+| (by abort, or a system call of its own)| where neither is known   | MPI_Finalize, or no MPI   |
 | rank r ended without MPI_Finalize      | a stream with its end,   | a run of which no rank    |
 |                                        | beside one without       | was killed, or calls lost |
+| NAME ended with exit status n          | the command, if n is no  | what a signal stopped     |
+|                                        | signal's                 |                           |
 """
 
 import numpy as np
@@ -59,7 +61,7 @@ def stopped_early(evidence: Evidence) -> Finding | None:
         # a launcher ends the others for it
         left = [] if evidence.lost_share else _ended(evidence, "left")
         parts = [f"{_named(evidence, left)} ended without MPI_Finalize"] if left else []
-        parts.append(f"{_named(evidence, killed)} {were} killed, or ended by abort")
+        parts.append(f"{_named(evidence, killed)} {were} killed, or ended at once")
     if not parts:
         return None
     facts = "the report is about what came before"
@@ -69,7 +71,26 @@ def stopped_early(evidence: Evidence) -> Finding | None:
         last = f"the last {percent(share)} of the run"
         parts.append(f"what rank {rank} did in {last} is not known")
         facts += f"; the {nanoseconds(unknown[rank])} after rank {rank}'s last call count as MPI"
+    if not signal and (status := _exit_status(evidence)):
+        parts.append(status)
     return Finding(Kind.STOPPED_EARLY, ", and ".join(parts), facts, 0.0)
+
+
+def failed(evidence: Evidence) -> Finding | None:
+    """The command says by its exit status that something went wrong, and nothing else does."""
+    status = _exit_status(evidence)
+    if not status or stopped_early(evidence) is not None:
+        return None
+    facts = "some programs say so that something was not found, or that two files differ"
+    return Finding(Kind.EXIT_STATUS, status, facts, 0.0)
+
+
+def _exit_status(evidence: Evidence) -> str:
+    """`mpiexec ended with exit status 3`; empty where it is 0, or not known."""
+    meta = evidence.columns["meta"]
+    status = printable(meta.get("exit_status", "0"))
+    name = printable(meta.get("command_name", "")) or "the command"
+    return f"{name} ended with exit status {status}" if status != "0" else ""
 
 
 def _ended(evidence: Evidence, how: str) -> list[int]:

@@ -86,6 +86,7 @@ class Kind(StrEnum):
     MISSING_RANKS = "missing_ranks"
     PART_OF_RUN = "part_of_run"
     STOPPED_EARLY = "stopped_early"
+    EXIT_STATUS = "exit_status"
 
 
 class Prediction(NamedTuple):

@@ -125,7 +125,7 @@ fn pack_run(
             location.ended = observed.ended(location.ended == Ended::Known);
         }
     }
-    run.tables.window = window(&mut run.tables, &observed);
+    run.tables.window = window(&mut run.tables, &observed, run.until_ns);
     observe::mark_opaque(&mut run.tables.files, &observed);
     let not_understood: u64 = observed.iter().map(|observed| observed.not_understood).sum();
     let capture = &mut run.tables.capture;
@@ -142,8 +142,8 @@ fn pack_run(
 }
 
 /// What the program chose of its run, and in the meta how long the whole is.
-fn window(tables: &mut Tables, observed: &[Observed]) -> Option<Window> {
-    let whole = observe::whole(&tables.locations, observed)?;
+fn window(tables: &mut Tables, observed: &[Observed], until_ns: Option<i64>) -> Option<Window> {
+    let whole = observe::whole(&tables.locations, observed, until_ns)?;
     let chosen = observe::chosen(whole, &tables.locations, observed);
     if chosen != whole {
         tables.meta.insert("chosen_of_ns".into(), (whole.end_ns - whole.begin_ns).to_string());

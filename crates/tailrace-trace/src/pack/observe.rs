@@ -161,8 +161,13 @@ impl Observed {
 }
 
 /// From the first rank's leaving MPI_Init to the last's reaching MPI_Finalize or its death; without
-/// MPI from the first begin to the last end.
-pub(super) fn whole(locations: &[Location], observed: &[Observed]) -> Option<Window> {
+/// MPI from the first begin to the last end. Where no rank's end is known, it may be as late as
+/// `until_ns`; a rank that ended by itself has the others killed.
+pub(super) fn whole(
+    locations: &[Location],
+    observed: &[Observed],
+    until_ns: Option<i64>,
+) -> Option<Window> {
     let ranks: Vec<(&Location, &Observed)> =
         locations.iter().zip(observed).filter(|(location, _)| location.main).collect();
     let begins = ranks.iter().filter_map(|(_, observed)| observed.initialized_ns);
@@ -171,6 +176,8 @@ pub(super) fn whole(locations: &[Location], observed: &[Observed]) -> Option<Win
         .iter()
         .map(|(location, observed)| observed.finalize_ns.unwrap_or(location.end_ns))
         .max()?;
+    let killed = ranks.iter().all(|(location, _)| location.ended == Ended::Unknown);
+    let end = end.max(until_ns.filter(|_| killed).unwrap_or(end));
     Some(Window { begin_ns: begin, end_ns: end.max(begin) })
 }
 
@@ -192,13 +199,26 @@ mod tests {
     }
 
     #[test]
+    fn ranks_that_were_all_killed_may_have_lived_until_the_command_ended() {
+        let killed = |end_ns| Location { ended: Ended::Unknown, ..main(0, end_ns) };
+        let observed = [Observed::default(), Observed::default()];
+        let both = [killed(500), killed(900)];
+        let window = |end_ns| Some(Window { begin_ns: 0, end_ns });
+        assert_eq!(whole(&both, &observed, Some(5000)), window(5000));
+        assert_eq!(whole(&both, &observed, Some(700)), window(900));
+        assert_eq!(whole(&both, &observed, None), window(900));
+        let one = [main(0, 500), killed(900)];
+        assert_eq!(whole(&one, &observed, Some(5000)), window(900));
+    }
+
+    #[test]
     fn a_rank_that_died_ends_the_window_with_its_last_record() {
         let locations = [main(0, 500), main(5, 900)];
         let observed = [
             Observed { initialized_ns: Some(100), finalize_ns: Some(400), ..Observed::default() },
             Observed { initialized_ns: Some(90), ..Observed::default() },
         ];
-        assert_eq!(whole(&locations, &observed), Some(Window { begin_ns: 90, end_ns: 900 }));
+        assert_eq!(whole(&locations, &observed, None), Some(Window { begin_ns: 90, end_ns: 900 }));
     }
 
     #[test]
@@ -236,7 +256,7 @@ mod tests {
             observer.observe(&Decoded::new(begin_ns, end_ns, shape));
         }
         let (locations, told) = ([main(0, 120)], [observer.finish(0)]);
-        let whole = whole(&locations, &told).unwrap();
+        let whole = whole(&locations, &told, None).unwrap();
         let Window { begin_ns, end_ns } = chosen(whole, &locations, &told);
         (begin_ns, end_ns)
     }

@@ -51,14 +51,6 @@ pub(super) fn read_all(
     }
 }
 
-/// The signal that ended the command, where `tailrace run` left word of it.
-pub(super) fn ended_by(directory: &Path) -> Option<String> {
-    let places = [directory.join("raw/ended_by"), directory.join("ended_by")];
-    let text = places.iter().find_map(|path| std::fs::read_to_string(path).ok())?;
-    let word = text.trim();
-    (!word.is_empty() && word.len() <= 32).then(|| escape_controls(word))
-}
-
 /// The streams in `directory`, or in `raw/` below it, also those in files of nodes.
 fn stream_files(
     directory: &Path,

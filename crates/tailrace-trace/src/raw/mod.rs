@@ -6,6 +6,7 @@
 //! whole run.
 
 pub(crate) mod clock;
+pub(crate) mod command;
 pub(crate) mod communicator;
 pub(crate) mod decode;
 mod directory;

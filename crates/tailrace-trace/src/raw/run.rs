@@ -10,7 +10,8 @@ use crate::error::{TraceError, escape_controls};
 use crate::tables::{Ended, Location, Tables, Unfinished};
 
 use super::clock::ClockMap;
-use super::directory::{awaited_nodes, ended_by, name_of, read_all};
+use super::command::CommandEnd;
+use super::directory::{awaited_nodes, name_of, read_all};
 use super::domains::Domains;
 use super::halves;
 use super::header::ClockKind;
@@ -74,6 +75,8 @@ pub(crate) struct Run {
     threads: Vec<HashMap<u32, u32>>,
     clocks: Vec<ClockMap>,
     pub merged_places: MergePlaces,
+    /// Until then may ranks have lived whose streams do not say how they ended.
+    pub until_ns: Option<i64>,
 }
 
 impl Run {
@@ -85,12 +88,15 @@ impl Run {
     pub(crate) fn survey(directory: &Path) -> Result<Vec<Self>, TraceError> {
         let mut notes = Vec::new();
         let surveys = read_all(directory, &mut notes)?;
-        let runs = one_by_one(surveys).into_iter();
-        let mut runs: Vec<Self> =
-            runs.map(|surveys| Self::new(surveys, std::mem::take(&mut notes))).collect();
-        if let (Some(signal), Some(last)) = (ended_by(directory), runs.last_mut()) {
-            last.tables.meta.insert("ended_by".into(), signal);
+        let runs = one_by_one(surveys);
+        let mut ends = vec![None; runs.len()];
+        if let Some(last) = ends.last_mut() {
+            *last = CommandEnd::read(directory);
         }
+        let mut new = |(surveys, end): (_, Option<CommandEnd>)| {
+            Self::new(surveys, end.as_ref(), std::mem::take(&mut notes))
+        };
+        let mut runs: Vec<Self> = runs.into_iter().zip(ends).map(&mut new).collect();
         let awaited = awaited_nodes(directory);
         if let (false, Some(last)) = (awaited.is_empty(), runs.last_mut()) {
             last.tables.meta.insert("nodes_awaited".into(), awaited.join(","));
@@ -98,7 +104,7 @@ impl Run {
         Ok(runs)
     }
 
-    fn new(surveys: Vec<Survey>, mut notes: Vec<String>) -> Self {
+    fn new(surveys: Vec<Survey>, end: Option<&CommandEnd>, mut notes: Vec<String>) -> Self {
         let names: Vec<_> = surveys.iter().map(name_of).collect();
         let domains = Domains::new(&surveys, &names, &mut notes);
         let start = |i: usize| domains.clocks[domains.of[i]].ns(surveys[i].header.start);
@@ -114,9 +120,10 @@ impl Run {
             threads: Vec::new(),
             clocks: domains.clocks,
             merged_places: MergePlaces::default(),
+            until_ns: None,
         };
         run.merge(surveys, &of, &mut notes);
-        run.describe(notes);
+        run.describe(end, notes);
         run
     }
 
@@ -253,12 +260,15 @@ impl Run {
         }
     }
 
-    fn describe(&mut self, notes: Vec<String>) {
+    fn describe(&mut self, end: Option<&CommandEnd>, notes: Vec<String>) {
         let start_ns = |stream: &Stream| self.clock(stream).ns(stream.survey.header.start);
         let origin = self.streams.iter().map(start_ns).min().unwrap_or(0);
         self.clocks.iter_mut().for_each(|clock| clock.shift(origin));
         self.place_in_time();
         self.tables.meta = self.meta();
+        let first = self.images.iter().find(|image| image.rank == Some(0));
+        let host = first.map_or("", |image| image.host.as_str());
+        self.until_ns = end.and_then(|end| end.describe(&mut self.tables, host, origin));
         self.tables.counters = vec![None; self.tables.ranks as usize];
         for stream in &self.streams {
             let location = &self.tables.locations[stream.location as usize];
@@ -408,7 +418,7 @@ impl Run {
             complaints.push(format!("{who} was in {function} when it ended"));
         } else if !header.closed {
             complaints.push(format!(
-                "{who} ended without closing its stream: it was killed, or ended by abort"
+                "{who} ended without closing its stream: it was killed, or ended at once"
             ));
         }
         if header.full_at > 0 {
