@@ -20,13 +20,13 @@ REACH = ("reads_begin", "reads_end", "writes_begin", "writes_end")
 FUNCTIONS = {
     "read": {"pread", "fread"},
     "write": {"pwrite", "pwritev2", "fwrite", "fflush", "fprintf", "dprintf", "__dprintf_chk"}
-    | {"MPI_File_iwrite_at"},
+    | {"MPI_File_iwrite_at", "sendfile", "copy_file_range"},
     "open": {"open"},
     "close": {"close"},
     "look_up": {"stat"},
     "sync": {"fsync", "fdatasync", "sync"},
     "lock": {"fcntl", "flock"},
-    "truncate": {"ftruncate", "posix_fallocate"},
+    "truncate": {"ftruncate", "posix_fallocate", "fallocate"},
     "other": {"rename", "readdir", "rmdir"},
 }
 SMALL_BYTES = 64 * 1024

@@ -230,6 +230,24 @@ def test_who_writes_collectively_need_not_be_told_to(function, parts, code, advi
 
 
 @pytest.mark.parametrize(
+    ("function", "advised"),
+    [
+        ("sendfile", "copy while the ranks compute"),
+        ("copy_file_range", "copy while the ranks compute"),
+        ("pwrite", "let all ranks write: MPI_File_write_at_all"),
+    ],
+)
+def test_who_copies_a_file_is_not_told_to_call_mpiio(function, advised):
+    """Rank 0 copies for 2 s, and three ranks wait: T_even = 8 + 2/4."""
+    copied = Interval("io", 2 * SECOND, function, b"/run/restart.bak", 10**9, 4)
+    rows = [[useful(8 * SECOND), rank or copied] for rank in (None, *[mpi(2 * SECOND)] * 3)]
+    program = Program(rows, 10 * SECOND, 8 * SECOND + SECOND // 2, 8 * SECOND)
+    found = judge(Evidence(program.columns())).findings
+    (who,) = [finding for finding in found if finding.code == "serial_writer"]
+    assert who.advice.startswith(advised)
+
+
+@pytest.mark.parametrize(
     ("function", "share", "advised"),
     [
         ("MPI_Bcast", 1.0, "read the next part while the ranks compute"),

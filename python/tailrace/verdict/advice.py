@@ -99,6 +99,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "mpiio": "open the file on all ranks and write with MPI_File_write_at_all",
         "synchronising": _SYNCHRONISE,
         "collective": _EQUAL_PARTS,
+        "copied": "copy while the ranks compute (a thread, another process), or let each rank copy "
+        "a part; a link, or a clone as of cp --reflink, moves no bytes",
     },
     "serial_reader": {
         "": "read the parts on the ranks that need them, or read once and MPI_Bcast",
@@ -222,6 +224,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "the waits are what no work covers; or write less",
         "allocated": "reserve room once, for the whole file, or not at all: writing beyond the end "
         "makes it longer",
+        "fallocate": "reserve room, or punch holes, once for a large range and not for each piece",
         "mpiio": "call that function once, outside the loop, or less often",
         "opened anew": "open the file once and keep it open: its size is set each time that it is "
         "opened",

@@ -154,8 +154,10 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
         return ""
     if use.calls("truncate") <= CUTS_OF_AN_OPEN * use.calls("open") and use.calls("open") > 1:
         return "opened anew"
-    allocations = calls_of_functions(functions, LENGTHS["allocation"])
-    return "allocated" if allocations >= CAUSE_SHARE * use.calls("truncate") else "cut"
+    made = {word: calls_of_functions(functions, names) for word, names in LENGTHS.items()}
+    most = max(made, key=lambda word: made[word])
+    allocated = made["allocation"] + made["fallocate"] >= CAUSE_SHARE * use.calls("truncate")
+    return "cut" if not allocated else "allocated" if most == "allocation" else "fallocate"
 
 
 def _seeks_ask(functions: dict[str, Any], enough_ns: float) -> bool:

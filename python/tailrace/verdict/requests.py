@@ -75,11 +75,15 @@ ASYNCHRONOUS_WAITS = ("aio_suspend", "aio_suspend64", "lio_listio", "lio_listio6
 _SYNC_NAMES = ("fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range")
 # To remove a directory may take a hundred times as long as to remove a file.
 _OF_DIRECTORIES = frozenset({"rmdir"})
-# What sets a file's size, and what reserves room for it.
+# What sets a file's size, what reserves room for it, and what does that or frees room (it punches
+# holes) or shifts what is there: which of them is not recorded.
 LENGTHS = {
     "truncation": frozenset({"ftruncate", "ftruncate64", "truncate", "truncate64"}),
-    "allocation": frozenset({"posix_fallocate", "posix_fallocate64", "fallocate", "fallocate64"}),
+    "allocation": frozenset({"posix_fallocate", "posix_fallocate64"}),
+    "fallocate": frozenset({"fallocate", "fallocate64"}),
 }
+# They write what they read from another file, and the bytes pass no memory of the program.
+COPIES = ("copy_file_range", "sendfile", "sendfile64", "splice")
 # Requests below this size cost more by their number than by their bytes: at 0.2 ms a request, usual
 # on network file systems, 64 KiB is 330 MB/s, less than one client's link carries.
 SMALL_BYTES = 64 * 1024
@@ -194,8 +198,8 @@ def noun_of(kind: str, functions: dict[str, Any], calls: int) -> str:
         return KINDS[kind][1]
     named = set(map(str, functions["name"]))
     if kind == "truncate":
-        allocates = named & LENGTHS["allocation"] and not named & LENGTHS["truncation"]
-        return "allocation" if allocates else KINDS[kind][1]
+        lengths = [word for word, names in LENGTHS.items() if named & names]
+        return lengths[0] if len(lengths) == 1 else KINDS[kind][1]
     if kind == "other":
         made = {word: calls_of_functions(functions, names) for word, names in OTHERS.items()}
         words = [word for word, number in made.items() if number > RARE * told]
@@ -232,6 +236,11 @@ def sums_of(functions: dict[str, Any], names: Iterable[str]) -> tuple[int, int]:
 def bytes_of_functions(functions: dict[str, Any], names: Iterable[str]) -> int:
     rows = zip(map(str, functions["name"]), functions["bytes"], strict=True)
     return sum(int(size) for name, size in rows if name in set(names))
+
+
+def is_copied(functions: dict[str, Any], size: int) -> bool:
+    """Whether most of so many bytes that are written are copied from another file."""
+    return 0 < size * NAMED_SHARE <= bytes_of_functions(functions, COPIES)
 
 
 def calls_of_functions(functions: dict[str, Any], names: Iterable[str]) -> int:

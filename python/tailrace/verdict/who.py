@@ -44,6 +44,7 @@ from tailrace.verdict.requests import (
     VERBS,
     bytes_of_functions,
     calls_of,
+    is_copied,
     mpiio_ways,
     plural_of,
     sum_use,
@@ -240,14 +241,16 @@ def _are_other_files(evidence: Evidence, culprits: Culprits) -> bool:
 
 
 def _advised(evidence: Evidence, culprits: Culprits) -> str:
-    """Where few bytes are synchronised, to spread them over ranks spares nothing; and who calls
-    collective functions need not be told to."""
+    """Where few bytes are synchronised, to spread them over ranks spares nothing; and who copies
+    files, or calls collective functions, need not be told to call these."""
     if _is_collective(evidence, culprits.file, culprits.kind):
         return "collective"
     use = sum_use(evidence.file_rank, culprits.rows)
+    if culprits.kind != "sync":
+        written = use.bytes("write") if culprits.kind == "write" else 0
+        return "copied" if is_copied(evidence.columns["functions"], written) else ""
     few = use.bytes("write") < LARGE_SYNC_BYTES * max(use.calls("sync"), 1)
-    sync = culprits.kind == "sync"
-    return "synchronising" if sync and (few or _others_write(evidence, culprits)) else ""
+    return "synchronising" if few or _others_write(evidence, culprits) else ""
 
 
 def _library_of_all(evidence: Evidence, culprits: Culprits) -> str:
@@ -273,9 +276,8 @@ def _is_collective(evidence: Evidence, file: int | None, kind: str) -> bool:
     """Whether the file is read or written by calls of MPI-IO, mostly by collective ones."""
     if file is None or kind not in MOVING_KINDS:
         return False
-    ways = mpiio_ways(evidence.columns["functions"], kind)
-    used = int(evidence.files["mpiio_ns"][file]) > 0
-    return used and ways["collective"] > max(ways["independent"], ways["shared"])
+    ways, used = mpiio_ways(evidence.columns["functions"], kind), evidence.files["mpiio_ns"][file]
+    return int(used) > 0 and ways["collective"] > max(ways["independent"], ways["shared"])
 
 
 def _taking_part(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> int:
