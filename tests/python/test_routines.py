@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tailrace.page import render
 from tailrace.verdict.evidence import Evidence, Finding
@@ -42,6 +43,9 @@ class Model:
     paths: list[tuple[list[str], int]]
     columns: dict[str, Any] = field(default_factory=dict)
     mpiio_ms: int = 0
+    # How many ranks enter each routine, and how much longer rank 0 is useful than rank 1.
+    entered_by: int = 2
+    longer_s: int = 0
 
     # Of both ranks, for a processor, while useful, in I/O and in MPI.
     waited_ms: tuple[int, int, int] = (0, 0, 0)
@@ -54,7 +58,7 @@ class Model:
     def all_columns(self) -> dict[str, Any]:
         size = sum(size for _, size in self.paths)
         master = [useful(9 * SECOND), write(50 * MILLISECOND, size=size), mpi(950 * MILLISECOND)]
-        other = [useful(9 * SECOND), mpi(SECOND)]
+        other = [useful((9 - self.longer_s) * SECOND), mpi((1 + self.longer_s) * SECOND)]
         ideal = 9 * SECOND + 50 * MILLISECOND
         waited: dict[str, Any] = {}
         if any(self.waited_ms):
@@ -87,7 +91,7 @@ class Model:
                 "mpi_ns": [row.mpi * MILLISECOND for row in rows],
                 "io_ns": [row.io * MILLISECOND for row in rows],
                 "mpi_calls": [row.mpi_calls for row in rows],
-                "ranks": [2] * len(rows),
+                "ranks": [self.entered_by] * len(rows),
                 "receivers": [row.receivers for row in rows],
                 "entries": [row.entries for row in rows],
                 "entries_of_readers": [0] * len(rows),
@@ -191,6 +195,17 @@ def test_where_much_may_have_been_outside_nothing_between_calls_counts():
     _, finding = Model([Routine("dump", 3000, 1900, unsure=700)], paths).judged()
     assert finding is not None
     assert finding.share_of_runtime == 0.25
+
+
+@pytest.mark.parametrize(("entered_by", "named"), [(1, False), (2, True)])
+def test_what_the_routine_of_one_rank_takes_is_no_uneven_computation(entered_by, named):
+    """Rank 0 formats for 3 s and computes as long as rank 1. Where both enter the routine it is not
+    known which of them formats."""
+    model = Model([Routine("dump", 3000, receivers=0)], [(["dump"], 80 * MB)], longer_s=3)
+    model.entered_by = entered_by
+    codes = [finding.code for finding in judge(Evidence(model.all_columns())).findings]
+    assert ("load_imbalance" in codes) == named
+    assert "output_routine" in codes
 
 
 def test_waits_for_a_processor_are_taken_out():

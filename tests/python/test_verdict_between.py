@@ -98,7 +98,7 @@ def test_it_comes_first_where_it_takes_more_than_the_calls():
     assert less.startswith("I/O takes 10.0 %") and "between" not in less
     columns = ran(write(SECOND, TEXT, 40 * MB, 1000), 2.0, ranks=4, idle_s=6)
     uneven = judge(Evidence(columns)).headline
-    assert uneven.startswith("Uneven computation takes 45.0 % of this run, I/O 10.0 %: ")
+    assert uneven.startswith("Uneven computation takes 30.0 % of this run, I/O 10.0 %: ")
     assert ". Besides, what lies between 999 writes to state.json" in uneven
 
 
@@ -119,6 +119,24 @@ def test_one_rank_that_formats_for_all_is_named():
     finding = found(ran(text(), 3.0, ranks=4))
     assert finding.finding.endswith("takes at least 33.1 % of the run on rank 0")
     assert finding.ranks == (0,)
+
+
+def test_what_formatting_takes_is_no_uneven_computation():
+    """Rank 0 computes as long as the others and formats for 3 s; they wait for it. Where it is busy
+    for 6 s longer, only what is not formatting is uneven computation: 6 s against 3."""
+    judged = judge(Evidence(ran(text(), 3.0, ranks=4, idle_s=3)))
+    assert judged.headline == (
+        "File calls take 0.6 % of this run, but what lies between 999 writes to state.json"
+        " (formatting, or what else is done from one write to the next) takes at least 33.1 % of"
+        " the run on rank 0."
+    )
+    assert [finding.code for finding in judged.findings] == ["between_calls"]
+    assert judged.findings[0].advice.endswith("; or let every rank do that for its part")
+    both = judge(Evidence(ran(text(), 3.0, ranks=4, idle_s=6))).findings
+    (uneven,) = (finding for finding in both if finding.code == "load_imbalance")
+    assert uneven.finding.endswith("computes 1.60 times as long as the ranks on average")
+    assert uneven.gain_s == pytest.approx(6 - 3.75)
+    assert "3.00 s on rank 1, less what other findings name" in uneven.evidence
 
 
 def test_waits_for_a_processor_are_no_formatting():

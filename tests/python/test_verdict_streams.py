@@ -8,7 +8,7 @@ import pytest
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import judge
 
-from .columns import MILLISECOND, SECOND, Interval, Program, useful, write
+from .columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
 
 STREAM = b"<stdout: pipe>"
 
@@ -54,3 +54,20 @@ def test_nobody_waits_for_the_reader_of_a_pipe_that_holds_all():
     waits = f"{text}, mostly waiting for whoever reads them"
     assert said(0, size=70_000, slept_ns=SECOND) == [waits]
     assert said(0, size=60_000, slept_ns=SECOND) == [text]
+
+
+@pytest.mark.parametrize(("who_print", "uneven"), [((0, 1), False), ((0,), True)])
+def test_what_printing_takes_is_no_uneven_computation(who_print: tuple[int, ...], uneven: bool):
+    """Ranks 0 and 1 are 1 s longer outside MPI than the others: where both print for that time, no
+    rank computes longer; where only rank 0 does, rank 1."""
+    prints = Interval("io", 0, "pwrite", STREAM, 1000, 50)
+    printed = {rank: [prints] if rank in who_print else [] for rank in (0, 1)}
+    rows = [[useful(2 * SECOND), *printed[rank]] for rank in (0, 1)]
+    rows += [[useful(SECOND), mpi(SECOND)]] * 2
+    columns = Program(rows, 2 * SECOND, 2 * SECOND, 2 * SECOND).columns()
+    columns["file_rank"]["write_ns"] = [SECOND - int(rank) for rank in columns["file_rank"]["rank"]]
+    found = {finding.code: finding.finding for finding in judge(Evidence(columns)).findings}
+    assert found["streams"].startswith("rank 0's 50 writes to <stdout: pipe> take 50.0 %")
+    assert ("load_imbalance" in found) == uneven
+    if uneven:
+        assert found["load_imbalance"].startswith("rank 1 computes 1.60 times as long")

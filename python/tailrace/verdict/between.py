@@ -14,6 +14,7 @@ in which a step may have been computed.
 | … (compressing or converting, …)          | the same of files of HDF5 and netCDF                |
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -56,23 +57,30 @@ class Between(NamedTuple):
     time_ns: int
 
 
+class _Told(NamedTuple):
+    """What the sentence is about: on which ranks, and how long each of them is there."""
+
+    found: Between
+    files: list[int]
+    ranks: list[int]
+    time_ns: float
+
+
 def between_calls(evidence: Evidence) -> Finding | None:
     """Of the place and the kind with most time."""
-    found = _most(evidence)
-    if found is None:
+    if (told := _told(evidence)) is None:
         return None
-    files = sorted({int(evidence.columns["places"]["file"][row]) for row in found.rows})
-    ranks = _ranks(evidence, files, found.kind)
-    time_ns = found.time_ns * _ran(evidence) / max(len(ranks), 1)
-    if (share := evidence.share(time_ns)) < NOTABLE_LOSS:
-        return None
+    found, files, ranks, time_ns = told
+    share = evidence.share(time_ns)
     content = _content(evidence, files)
     work = WORK[content][found.kind]
     paths = evidence.columns["files"]["path"]
     name = base_name(paths[files[0]]) if len(files) == 1 else count(len(files), "file")
-    who = "" if len(ranks) == evidence.ranks else f" on {_named(evidence, ranks)}"
+    few = len(ranks) < evidence.ranks
+    who = f" on {_named(evidence, ranks)}" if few else ""
     speed = rate(_bytes(evidence, found) / to_seconds(found.time_ns))
     each = " a rank" if len(ranks) > 1 else ""
+    advised = advice(Kind.BETWEEN_CALLS, f"{found.kind} {content}".rstrip())
     return Finding(
         Kind.BETWEEN_CALLS,
         f"what lies between {found.calls:,} {CALLS[found.kind]} {name} ({work}, or what else is "
@@ -82,11 +90,29 @@ def between_calls(evidence: Evidence) -> Finding | None:
         share,
         f"without this time the run would be up to {nanoseconds(int(time_ns))} shorter",
         to_seconds(time_ns),
-        advice(Kind.BETWEEN_CALLS, f"{found.kind} {content}".rstrip()),
+        f"{advised}; or let every rank do that for its part" if few else advised,
         file=evidence.path_of(files[0]) if len(files) == 1 else "",
-        ranks=() if len(ranks) == evidence.ranks else tuple(ranks),
+        ranks=tuple(ranks) if few else (),
         place=found.place,
     )
+
+
+@lru_cache(maxsize=1)  # what is said here is not said of uneven computation
+def _told(evidence: Evidence) -> _Told | None:
+    if (found := _most(evidence)) is None:
+        return None
+    files = sorted({int(evidence.columns["places"]["file"][row]) for row in found.rows})
+    ranks = _ranks(evidence, files, found.kind)
+    time_ns = found.time_ns * _ran(evidence) / max(len(ranks), 1)
+    return _Told(found, files, ranks, time_ns) if evidence.share(time_ns) >= NOTABLE_LOSS else None
+
+
+def between_calls_ns(evidence: Evidence) -> np.ndarray:
+    """Length P: what of each rank's useful time that sentence is about."""
+    time_ns = np.zeros(evidence.ranks, dtype=np.int64)
+    if (told := _told(evidence)) is not None:
+        time_ns[told.ranks] = int(told.time_ns)
+    return time_ns
 
 
 def _content(evidence: Evidence, files: list[int]) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tailrace.names import base_name, printable
 from tailrace.units import count, percent, to_seconds
 from tailrace.verdict.advice import advice
@@ -229,23 +231,48 @@ def output_routines(evidence: Evidence) -> Finding | None:
     """The costliest routine from which files are written or read, where that is more than its file
     calls."""
     routines = routines_of(evidence)
-    found = (_finding(routines, output) for output in routines.outputs)
-    return next((finding for finding in found if finding is not None), None)
+    output = _costliest(routines)
+    return None if output is None else _finding(routines, output)
 
 
-def _finding(routines: Routines, output: Output) -> Finding | None:
-    """Waits for a processor, wherever they were, are taken out: what is left is the routine's."""
-    routine, evidence = output.routine, routines.evidence
+def output_routine_ns(evidence: Evidence) -> np.ndarray:
+    """Length P: what of each rank's useful time that sentence is about, where one rank alone enters
+    the routine; of several it is not known which spends it there."""
+    time_ns, routines = np.zeros(evidence.ranks, dtype=np.int64), routines_of(evidence)
+    output = _costliest(routines)
+    if output is None or output.routine.ranks > 1:
+        return time_ns
+    users = {row for file in output.files for row in evidence.users_of(file, output.way)}
+    ranks = {int(evidence.file_rank["rank"][row]) for row in users}
+    time_ns[list(ranks)] = _times(evidence, output.routine)[0]
+    return time_ns
+
+
+def _costliest(routines: Routines) -> Output | None:
+    """Worth a word, for more than its file calls."""
+    for output in routines.outputs:
+        times = _times(routines.evidence, output.routine)
+        more = sum(times) >= MORE_THAN_CALLS * times[1]
+        if more and routines.share(sum(times)) >= NOTABLE_SHARE:
+            return output
+    return None
+
+
+def _times(evidence: Evidence, routine: Routine) -> tuple[int, int, int]:
+    """Useful, in file calls, in MPI. Waits for a processor, wherever they were, are taken out: what
+    is left is the routine's."""
+    times = (routine.useful_ns, routine.io_ns, routine.mpi_ns)
+    waited = (evidence.waited_ns(state) for state in STATES)
     useful_ns, io_ns, mpi_ns = (
-        max(time_ns - evidence.waited_ns(state), 0)
-        for state, time_ns in zip(
-            STATES, (routine.useful_ns, routine.io_ns, routine.mpi_ns), strict=True
-        )
+        max(time_ns - waited_ns, 0) for time_ns, waited_ns in zip(times, waited, strict=True)
     )
-    total_ns = useful_ns + io_ns + mpi_ns
-    share = routines.share(total_ns)
-    if share < NOTABLE_SHARE or total_ns < MORE_THAN_CALLS * io_ns:
-        return None
+    return useful_ns, io_ns, mpi_ns
+
+
+def _finding(routines: Routines, output: Output) -> Finding:
+    routine, evidence = output.routine, routines.evidence
+    useful_ns, io_ns, mpi_ns = _times(evidence, routine)
+    share = routines.share(useful_ns + io_ns + mpi_ns)
     paths = [base_name(evidence.path_of(file)) for file in output.files]
     files = f"{paths[0]} is" if len(paths) == 1 else f"{count(len(paths), 'file')} are"
     done, work, moving = WORDS[output.way]

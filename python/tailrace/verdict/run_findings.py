@@ -7,6 +7,7 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
+from tailrace.verdict.between import between_calls_ns
 from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
@@ -26,8 +27,8 @@ from tailrace.verdict.off_path import (
     who_else,
 )
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, VERBS, mpiio_ways, sum_use
-from tailrace.verdict.routines import SLOWEST_BYTES_PER_S
-from tailrace.verdict.streams import slept_in_streams, streams
+from tailrace.verdict.routines import SLOWEST_BYTES_PER_S, output_routine_ns
+from tailrace.verdict.streams import slept_in_streams, streams, streams_ns
 
 # Ranks that compute less than this share of the longest do something else, where the others are
 # even: the longest takes no more than so many times the mean of them.
@@ -49,10 +50,12 @@ COSTLIEST_SHARE = 0.5
 
 def imbalance(evidence: Evidence) -> Finding | None:
     """Load balance: avg U / max U. Not where calls were lost: a rank's time ends with the
-    last that was recorded."""
+    last that was recorded. What formatting, parsing and printing take is said by findings of their
+    own, and is no uneven computation beside them."""
     if many_are_lost(evidence):
         return None
-    times, useful = evidence.times, computed_at_most_ns(evidence)
+    named_ns, times = _named_ns(evidence), evidence.times
+    useful = np.clip(computed_at_most_ns(evidence) - named_ns, 0, None)
     at_least, supposing = "", ""
     if unknown_ns(evidence).any():
         at_least, supposing = "at least ", ", if ranks computed where nothing is known of them"
@@ -62,7 +65,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
     loss, spread = _spared(evidence, longest, tried)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
-    rank = int(evidence.computed_ns.argmax())
+    rank = int((evidence.computed_ns - named_ns).argmax())
     longer = f"{at_least}{useful[rank] / mean_ns:.2f} times as long as the ranks on average"
     if share := asleep(evidence):
         outside = f"rank {rank} is outside MPI and file calls {longer}"
@@ -79,17 +82,25 @@ def imbalance(evidence: Evidence) -> Finding | None:
         busy_ns, idle_ns = useful[known][~idle].mean(), useful[known][idle].mean()
         who = f"rank {least} computes" if idle.sum() == 1 else f"{idle.sum()} ranks compute"
         text, kind = f"{who} {percent(idle_ns / busy_ns)} of what the others compute", "idle"
+    apart = ", less what other findings name" if named_ns.any() else ""
     return Finding(
         Kind.LOAD_IMBALANCE,
         text,
         f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
         f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}"
-        f"{supposing}{_meanwhile_tried(evidence, tried, rank)}",
+        f"{apart}{supposing}{_meanwhile_tried(evidence, tried, rank)}",
         evidence.share(loss),
         f"{spread} would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
         advice(Kind.LOAD_IMBALANCE, kind),
     )
+
+
+def _named_ns(evidence: Evidence) -> np.ndarray:
+    """Length P: of each rank's useful time, what other findings say what it is. Between two writes
+    of a routine is the routine's time, too."""
+    between_ns, routine_ns = between_calls_ns(evidence), output_routine_ns(evidence)
+    return np.maximum(between_ns, routine_ns) + streams_ns(evidence)
 
 
 class _Tried(NamedTuple):

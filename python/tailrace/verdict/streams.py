@@ -23,20 +23,11 @@ DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "re
 
 
 def streams(evidence: Evidence) -> Finding | None:
-    """Of the rank, stream and direction with most time of the main thread, at least: who else of
-    the rank reads or writes devices is taken off."""
+    """Of the rank, stream and direction with most time of the main thread."""
     table, paths = evidence.columns["file_rank"], evidence.columns["files"]["path"]
-    elsewhere = np.flatnonzero(evidence.elsewhere)
-    named = [file for file in elsewhere if paths[file].startswith((b"<std", b"<pipe>"))]
-    rows = np.flatnonzero(np.isin(table["file"], named))
-    if not len(rows):
+    if not (spent := _spent_ns(evidence)):
         return None
     others_ns = {kind: evidence.of_ranks(f"device_{kind}_by_others_ns") for kind in DIRECTIONS}
-    spent = {
-        (row, kind): int(table[f"{kind}_ns"][row] - others_ns[kind][table["rank"][row]])
-        for row in rows
-        for kind in DIRECTIONS
-    }
     (row, kind), spent_ns = max(spent.items(), key=lambda item: item[1])
     rank, calls = int(table["rank"][row]), int(table[DIRECTIONS[kind][0]][row])
     time_ns = int(spent_ns * evidence.ran_while_useful(rank))
@@ -66,6 +57,30 @@ def streams(evidence: Evidence) -> Finding | None:
         advice=advice(Kind.STREAMS, f"{kind}, waited for" if waits else kind),
         ranks=() if evidence.ranks == 1 else (rank,),
     )
+
+
+def _spent_ns(evidence: Evidence) -> dict[tuple[int, str], int]:
+    """By row of the table of files by rank, and direction: of the main thread, at least. Who else
+    of the rank reads or writes devices is taken off."""
+    table, paths = evidence.columns["file_rank"], evidence.columns["files"]["path"]
+    elsewhere = np.flatnonzero(evidence.elsewhere)
+    named = [file for file in elsewhere if paths[file].startswith((b"<std", b"<pipe>"))]
+    others_ns = {kind: evidence.of_ranks(f"device_{kind}_by_others_ns") for kind in DIRECTIONS}
+    return {
+        (int(row), kind): int(table[f"{kind}_ns"][row] - others_ns[kind][table["rank"][row]])
+        for row in np.flatnonzero(np.isin(table["file"], named))
+        for kind in DIRECTIONS
+    }
+
+
+def streams_ns(evidence: Evidence) -> np.ndarray:
+    """Length P: what each rank spends so, where that is said of some rank; it is part of its useful
+    time, but for what it prints inside MPI calls."""
+    time_ns = np.zeros(evidence.ranks, dtype=np.int64)
+    for (row, _), spent_ns in _spent_ns(evidence).items() if streams(evidence) else ():
+        rank = int(evidence.columns["file_rank"]["rank"][row])
+        time_ns[rank] += max(int(spent_ns * evidence.ran_while_useful(rank)), 0)
+    return time_ns
 
 
 def slept_in_streams(evidence: Evidence, share: float) -> Finding | None:
