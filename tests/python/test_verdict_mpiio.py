@@ -52,6 +52,30 @@ def test_an_aggregator_is_named_where_ranks_call_together():
     assert two.finding == "only 2 ranks write field.dat for 4 ranks that call MPI-IO together"
 
 
+@pytest.mark.parametrize("library", ["MPICH 5.0", "Open MPI v4.1.4"])
+def test_an_aggregator_that_reads_is_advised_about_reading(library):
+    program = aggregated("MPI_File_read_all")
+    program.ranks[0][-1] = read(2 * SECOND, FIELD, 10**9, 100)
+    found = first(program, mpi=library)
+    assert found.finding == "rank 0 alone reads field.dat for 4 ranks that call MPI-IO together"
+    assert found.advice.startswith("let more ranks read: ")
+
+
+@pytest.mark.parametrize(
+    ("function", "callers", "advised"),
+    [
+        ("MPI_File_write_at", 2, "open the file on more ranks"),  # in a communicator of two
+        ("MPI_File_write_all", 2, "open the file on more ranks"),
+        ("MPI_File_write_at", RANKS, "let more ranks, or all, take part"),
+    ],
+)
+def test_who_calls_on_its_own_is_not_told_to_take_more_aggregators(function, callers, advised):
+    """Nor where no other rank has opened the file: aggregators are chosen among those."""
+    found = first(aggregated(function, 2, callers), mpi="Open MPI v4.1.4")
+    assert found.finding == "only 2 of 4 ranks write field.dat while the others wait"
+    assert found.advice.startswith(advised)
+
+
 @pytest.mark.parametrize(
     ("function", "writers", "callers", "code"),
     [
@@ -316,10 +340,15 @@ def test_pieces_that_collective_calls_leave_as_they_are(pieces, forward, mpi, ad
 def test_a_pointer_that_ranks_share_is_advised_about_in_the_direction_of_its_calls(verb, advised):
     words = advice("between_layers", _calling_of(f"MPI_File_{verb}_shared"))
     assert f"MPI_File_{advised}" in words
+    # Who sets the pointer back may do so to read or to write.
+    seeks = _calling_of("MPI_File_seek_shared", called(f"MPI_File_{verb}_shared"))
+    assert advice("between_layers", seeks) == words
 
 
-def _calling_of(name: str) -> str:
+def _calling_of(name: str, *beside: Interval) -> str:
     """Which advice the costliest call of MPI-IO gets."""
-    row = [useful(6 * SECOND), write(SECOND, FIELD, 10**6, 10, layer="mpiio"), called(name, SECOND)]
-    columns = Program([row] * RANKS, 8 * SECOND, 8 * SECOND, 6 * SECOND).columns()
+    data = write(SECOND, FIELD, 10**6, 10, layer="mpiio")
+    row = [useful(6 * SECOND), data, called(name, SECOND), *beside]
+    end = 8 * SECOND + len(beside) * MILLISECOND
+    columns = Program([row] * RANKS, end, end, 6 * SECOND).columns()
     return _calling(Evidence(columns), [(name, 1.0)])

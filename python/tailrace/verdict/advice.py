@@ -1,5 +1,12 @@
 """What to change, for each kind of finding, in the terms of the library that the program uses."""
 
+from tailrace.verdict.advice_libraries import (
+    FLUSH_HDF5,
+    FLUSH_NETCDF,
+    OF_SHARED_FILES,
+    QUICKER_HDF5,
+    QUICKER_NETCDF,
+)
 from tailrace.verdict.advice_open_mpi import ADVICE_OPEN_MPI
 
 _SHARED_POINTER = (
@@ -41,49 +48,9 @@ _MOVED_BY_NETCDF = (
 )
 _BACK = "keep in memory what was written and is needed again"
 
-# A collective call merges what ranks ask for in it side by side. Where each rank goes on where it
-# ended, what lies beside its request is its own next one, of a later call.
-_NEXT = "each rank goes on where it ended, so that a collective call would find little to merge"
-# Small requests of ranks that share a file, by the library on top of MPI-IO and the way of calling.
-_OF_SHARED_FILES = {
-    "hdf5, independent": "let collective transfers merge them: "
-    "H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE); or select larger hyperslabs per H5Dwrite or "
-    "H5Dread",
-    "hdf5, collective": "move more in each collective transfer: larger hyperslabs per H5Dwrite "
-    "or H5Dread, or larger pieces: hint cb_buffer_size",
-    "hdf5, consecutive": f"select larger hyperslabs per H5Dwrite or H5Dread: {_NEXT}",
-    "netcdf, independent": "let collective access merge them: nc_var_par_access(…, "
-    "NC_COLLECTIVE); or whole slabs per call",
-    "netcdf, collective": "move more in each collective call: whole slabs (nc_put_vara, "
-    "nc_get_vara), or larger pieces: hint cb_buffer_size",
-    "netcdf, consecutive": f"whole slabs per call (nc_put_vara, nc_get_vara): {_NEXT}",
-    "pnetcdf": "whole slabs per call (ncmpi_put_vara, ncmpi_get_vara)",
-    "pnetcdf, independent": "let collective calls merge them: the functions that end in _all, "
-    "or ncmpi_iput_vara and ncmpi_wait_all for several variables at once",
-    "pnetcdf, collective": "move more in each collective call: ncmpi_iput_vara and "
-    "ncmpi_wait_all for several variables at once, or larger pieces: hint cb_buffer_size",
-    "pnetcdf, consecutive": "whole slabs per call (ncmpi_put_vara, ncmpi_get_vara), or several "
-    f"calls made one: ncmpi_iput_vara and ncmpi_wait_all; {_NEXT}",
-    "mpiio, consecutive": f"gather in memory, and write or read more per call: {_NEXT}",
-}
-
-# However little has changed.
-_FLUSH_HDF5 = "call H5Fflush less often: each writes all that has changed, and the file's tables"
-_FLUSH_NETCDF = "call nc_sync less often: each writes all that has changed, and the file's tables"
-
 _WINDOWS = (
     "lock a window only while data move, and unlock it before computing; or let several ranks in: "
     "MPI_LOCK_SHARED with MPI_Accumulate, MPI_Win_lock_all"
-)
-
-# What is done to numbers on their way to these files, and back.
-_QUICKER_HDF5 = (
-    "compress by a lower level (H5Pset_deflate, in h5py compression_opts) or a quicker filter "
-    "(lzf), or not at all; keep numbers in memory in the file's own type, which needs no conversion"
-)
-_QUICKER_NETCDF = (
-    "compress by a lower level (nc_def_var_deflate, in Python complevel), or not at all; keep "
-    "numbers in memory in the file's own type, which needs no conversion"
 )
 
 # By library; "" where none is known, or none has a word of its own.
@@ -94,8 +61,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "netcdf": "let all ranks write: nc_create_par and nc_var_par_access(…, NC_COLLECTIVE)",
         "hdf5": "let all ranks write: H5Pset_fapl_mpio and H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)",
         "petsc": f"{_VIEWERS}, or one of HDF5",
-        "flush of hdf5": _FLUSH_HDF5,
-        "flush of netcdf": _FLUSH_NETCDF,
+        "flush of hdf5": FLUSH_HDF5,
+        "flush of netcdf": FLUSH_NETCDF,
         "mpiio": "open the file on all ranks and write with MPI_File_write_at_all",
         "synchronising": _SYNCHRONISE,
         "collective": _EQUAL_PARTS,
@@ -127,12 +94,14 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "few_ranks": {
         "": "let more ranks, or all, take part",
-        "mpiio": "raise the number of aggregators: hint cb_nodes, or more stripes",
+        "opened by few": "open the file on more ranks, or on all: in a communicator of them",
         "synchronising": _SYNCHRONISE,
         "collective": _EQUAL_PARTS,
     },
     "few_aggregators": {
         "": "let more ranks write: hints cb_nodes=N and, for several on one node, "
+        "cb_config_list=*:*",
+        "read": "let more ranks read: hints cb_nodes=N and, for several on one node, "
         "cb_config_list=*:*",
     },
     "uneven_bytes": {
@@ -185,10 +154,16 @@ ADVICE: dict[str, dict[str, str]] = {
         "is synchronised only once each time that it is opened",
         "large": "write less, or to faster storage: each of these waits for many bytes to reach it",
     },
-    "reopened": {"": "open the file once, keep it open, and flush where a reader needs it"},
+    "reopened": {
+        "": "open the file once, keep it open, and flush where a reader needs it",
+        "read": "open the file once and keep it open, or read it once and keep in memory what it "
+        "holds",
+    },
     "many_files": {
         "": "put the small files into one: a shared file, an archive, a file per node",
         "one rank": "put the small files into one: an archive, a database, or a file of records",
+        "zarr": "choose larger chunks, or put many into one file: shards (shards= of zarr's "
+        "create_array)",
         "temporary": "keep in memory what is removed again, or in /dev/shm, which is memory; else "
         "put the small files into one",
         "python": "import fewer modules, or from node-local storage: an environment copied there, "
@@ -239,8 +214,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all), or gather in memory",
         "flush": "flush where someone waits for the line, not after every one",
-        "flush of hdf5": _FLUSH_HDF5,
-        "flush of netcdf": _FLUSH_NETCDF,
+        "flush of hdf5": FLUSH_HDF5,
+        "flush of netcdf": FLUSH_NETCDF,
         "flush of C++": "end lines with '\\n' where nobody waits for them: std::endl flushes each",
         "flush of petsc": "PETSc's viewers of text flush each line: use a binary viewer "
         "(PetscViewerBinaryOpen), or one of HDF5",
@@ -251,7 +226,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "files a larger buffer (bufrsizehint of nc__create, nc__open)",
         "hdf5": "select larger hyperslabs per H5Dwrite or H5Dread; larger chunks, and a cache that "
         "holds them (H5Pset_chunk_cache), or H5Pset_sieve_buf_size",
-        **_OF_SHARED_FILES,
+        **OF_SHARED_FILES,
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all",
         "collective": _COLLECTIVE,
@@ -273,7 +248,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "large ones, or open without it",
         "reads": "read larger pieces, or have the system read ahead: posix_fadvise with "
         "POSIX_FADV_WILLNEED",
-        **_OF_SHARED_FILES,
+        **OF_SHARED_FILES,
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all",
         "collective": _COLLECTIVE,
@@ -385,7 +360,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "(hint romio_ds_write=disable)",
         "independent reads": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_read=disable)",
-        **_OF_SHARED_FILES,
+        **OF_SHARED_FILES,
     },
     "output_routine": {
         "": "write less often, or fewer values; binary numbers need no formatting, and nothing has "
@@ -405,10 +380,10 @@ ADVICE: dict[str, dict[str, str]] = {
         "write packed": "compress by a lower level or a quicker method, or write fewer values",
         "read packed": "read once and keep what was unpacked, or use a method that unpacks more "
         "quickly (zstd, lz4)",
-        "write hdf5": f"{_QUICKER_HDF5}; or write fewer values",
-        "read hdf5": f"{_QUICKER_HDF5}; or read once and keep it",
-        "write netcdf": f"{_QUICKER_NETCDF}; or write fewer values",
-        "read netcdf": f"{_QUICKER_NETCDF}; or read once and keep it",
+        "write hdf5": f"{QUICKER_HDF5}; or write fewer values",
+        "read hdf5": f"{QUICKER_HDF5}; or read once and keep it",
+        "write netcdf": f"{QUICKER_NETCDF}; or write fewer values",
+        "read netcdf": f"{QUICKER_NETCDF}; or read once and keep it",
     },
     "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {
@@ -450,6 +425,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "write, waited for": "find out why it is read so slowly: the process at the other end of "
         "the pipe, the launcher, or the terminal; or print less",
         "read": "read larger parts, or from a file",
+        "read, empty": "these reads find nothing and return at once: wait until there is something "
+        "(poll, epoll, or a read that blocks)",
         "read, waited for": "find out why it is written so slowly: the process at the other end of "
         "the pipe",
     },

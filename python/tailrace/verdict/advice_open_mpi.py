@@ -22,8 +22,10 @@ _MERGED = {
 }
 _AGGREGATORS = "OMPI_MCA_io_ompio_num_aggregators=N"
 ADVICE_OPEN_MPI: dict[str, dict[str, str]] = {
-    "few_ranks": {"mpiio": f"raise the number of aggregators: {_AGGREGATORS}"},
-    "few_aggregators": {"": f"let more ranks write: {_AGGREGATORS}"},
+    "few_aggregators": {
+        "": f"let more ranks write: {_AGGREGATORS}",
+        "read": f"let more ranks read: {_AGGREGATORS}",
+    },
     "taking_turns": {
         "collective": "these are the calls of the aggregators, each of which waits for the ranks' "
         f"data: compare numbers of aggregators ({_AGGREGATORS}), and independent calls",

@@ -17,6 +17,7 @@ from tailrace.verdict.requests import (
     bytes_of_functions,
     calls_of,
     calls_of_functions,
+    shared_calls,
 )
 from tailrace.verdict.run_findings import exchange_share
 from tailrace.verdict.shared_files import goes_on
@@ -161,7 +162,8 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
         alone = np.count_nonzero(spent_ns) == 1
         return "set-up" if often else "one file" if alone else "set-up once"
     if "_shared" in name or "_ordered" in name:
-        return "shared reads" if "_read" in name else "shared"
+        moved_by, _ = shared_calls(functions)  # seeks say nothing of the direction
+        return "shared reads" if "_read" in (moved_by or name) else "shared"
     if (call := MPIIO_CALL.match(name)) is None:
         single = {"": "", "MPI_File_set_size": "size", "MPI_File_sync": "sync"}
         return single.get(name, "other")

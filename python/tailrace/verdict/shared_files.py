@@ -51,6 +51,19 @@ def are_unmerged(evidence: Evidence, file: int) -> bool:
     return len(moving) > 1 and all(moving) and apart
 
 
+def who_call_mpiio(evidence: Evidence, file: int | None) -> set[int]:
+    """The ranks that call MPI-IO on the file, or where there is none on any."""
+    table = evidence.file_rank
+    rows = evidence.rows_of_file(range(len(table["rank"])), file)
+    return {int(table["rank"][row]) for row in rows if int(table["mpiio_ns"][row])}
+
+
+def by_few(evidence: Evidence, file: int | None, ranks: int) -> bool:
+    """Whether no more than so many ranks call MPI-IO on the file, which is used by nothing else:
+    aggregators are chosen among them."""
+    return evidence.library_in(file) == "mpiio" and len(who_call_mpiio(evidence, file)) <= ranks
+
+
 def shared_pointer(evidence: Evidence) -> Cause | None:
     """Whatever the calls on its file are, they are made for the calls that share it."""
     files, (function, calls) = evidence.files, shared_calls(evidence.columns["functions"])

@@ -50,10 +50,9 @@ from tailrace.verdict.requests import (
     sum_use,
 )
 from tailrace.verdict.same_bytes import read_back
+from tailrace.verdict.shared_files import by_few, who_call_mpiio
+from tailrace.verdict.why import NOTABLE_SHARE
 
-# Two runs of one program on one machine differ by about this much: a smaller share is not worth a
-# change.
-NOTABLE_SHARE = 0.02
 # So much of the work, or of the excess, makes a group of ranks "the ones that do the I/O".
 DOING_SHARE = 0.9
 # Where others do more than the rest of it, if only in files of their own, it is not done alone.
@@ -222,6 +221,10 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
         finding = text(evidence, culprits, ranks, name, "" if only else percent(share))
     facts = _facts(evidence, culprits)
     advised = _advised(evidence, culprits)
+    if code is Kind.FEW_AGGREGATORS:
+        advised = culprits.kind
+    if code is Kind.FEW_RANKS and not advised and by_few(evidence, culprits.file, len(ranks)):
+        advised = "opened by few"
     if code is Kind.SERIAL_METADATA:
         advised = "names" if _are_other_files(evidence, culprits) else culprits.kind
     if code is Kind.SERIAL_READER and not advised:
@@ -243,7 +246,8 @@ def _are_other_files(evidence: Evidence, culprits: Culprits) -> bool:
 def _advised(evidence: Evidence, culprits: Culprits) -> str:
     """Where few bytes are synchronised, to spread them over ranks spares nothing; and who copies
     files, or calls collective functions, need not be told to call these."""
-    if _is_collective(evidence, culprits.file, culprits.kind):
+    collective = _is_collective(evidence, culprits.file, culprits.kind)
+    if collective and len(who_call_mpiio(evidence, culprits.file)) > len(culprits.ranks):
         return "collective"
     use = sum_use(evidence.file_rank, culprits.rows)
     if culprits.kind != "sync":
@@ -287,10 +291,8 @@ def _taking_part(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -
         return 0
     if not mpiio_ways(evidence.columns["functions"], culprits.kind)["collective"]:
         return 0
-    table = evidence.file_rank
-    rows = evidence.rows_of_file(range(len(table["rank"])), culprits.file)
-    taking_part = {int(table["rank"][row]) for row in rows if int(table["mpiio_ns"][row])}
-    return len(taking_part) if len(taking_part) >= 2 * len(ranks) else 0
+    together = len(who_call_mpiio(evidence, culprits.file))
+    return together if together >= 2 * len(ranks) else 0
 
 
 def _others_do_nothing(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> bool:
