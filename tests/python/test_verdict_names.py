@@ -26,7 +26,28 @@ def test_a_file_opened_again_and_again():
     )
     found = first(*appended)
     assert found.finding == "diag is opened 12,000 times, for 1.0 requests each time"
-    assert found.advice.startswith("open the file once")
+    assert found.advice == "open the file once, keep it open, and flush where a reader needs it"
+    # Who only reads it has nothing to flush.
+    reads = read(SECOND // 2, b"/run/diag", 180_000, 3000)
+    found = first(appended[0], reads, appended[2])
+    assert found.finding == "diag is opened 12,000 times, for 1.0 requests each time"
+    assert found.advice.startswith("open the file once and keep it open, or read it once")
+
+
+@pytest.mark.parametrize("name", [b"<temporary file>", b"/tmp/#12345"])
+@pytest.mark.parametrize("slow", ["open", "write"])
+def test_files_without_a_name_are_no_file_that_is_opened_again(name: bytes, slow: str):
+    """What tmpfile makes has one name for all, and the kernel uses the number of one again."""
+    lengths = {"open": SECOND // 2, "write": SECOND // 2, slow: 2 * SECOND}
+    opens = call("open", lengths["open"], 30_000, name)
+    calls = (opens, write(lengths["write"], name, 30 * MB, 30_000))
+    what = {"open": "their opens, closes and the like take", "write": "writing them takes"}[slow]
+    found = first(*calls)
+    assert found.finding.startswith(f"120,000 temporary files of 1.00 kB on average: {what} 80.0 %")
+    assert found.advice.startswith("keep in memory what is removed again")
+    # Few of them with much in each are files as others.
+    large = write(9 * SECOND, name, 90_000 * MB, 9000)
+    assert "temporary files" not in first(opens, large).finding
 
 
 def test_small_requests_to_a_file_that_is_opened_for_each():
@@ -78,6 +99,24 @@ def test_many_small_files():
         assert told.advice.startswith("put the small files into one")
     large = [replace(i, size=10 * MB) if i.function == "pwrite" else i for i in pieces]
     assert first(*large).code == "metadata"
+
+
+def test_a_mean_is_of_files_that_hold_something():
+    """Beside a thousand empty ones, which take the time, a few hold 1 MB in all."""
+    empty = [call("open", 10 * MILLISECOND, 1, b"/run/done.%d" % i) for i in range(1000)]
+    empty += [call("close", 10 * MILLISECOND, 1, piece.path) for piece in empty]
+    some = [call("open", MILLISECOND, 1, b"/run/log.%d" % i) for i in range(4)]
+    some += [write(MILLISECOND, piece.path, 62_500, 1) for piece in some]
+    found = first(*empty, *some)
+    assert found.finding.startswith(
+        "1,000 files that are neither read nor written: their opens, closes and the like take"
+    )
+
+
+def test_chunks_of_zarr_are_advised_to_be_larger():
+    chunks = [call("open", 10 * MILLISECOND, 1, b"/run/t.zarr/c/0/%d" % i) for i in range(200)]
+    chunks += [write(MILLISECOND, piece.path, 225, 1) for piece in chunks]
+    assert first(*chunks).advice.startswith("choose larger chunks, or put many into one file")
 
 
 def test_look_ups():

@@ -13,10 +13,10 @@ from .columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
 STREAM = b"<stdout: pipe>"
 
 
-def said(waited_ns: int, size: int = 1000, slept_ns: int = 0) -> list[str]:
+def said(waited_ns: int, size: int = 1000, slept_ns: int = 0, calls: int = 50) -> list[str]:
     """A program writes for half of its 2 s to a pipe, which counts as useful, and waits for so long
     for a processor; so long its thread sleeps."""
-    prints = Interval("io", 0, "pwrite", STREAM, size, 50)
+    prints = Interval("io", 0, "pwrite", STREAM, size, calls)
     row = [useful(2 * SECOND), write(10 * MILLISECOND, b"/run/out", 1000), prints]
     end = 2 * SECOND + 10 * MILLISECOND
     waits = {"waited_ns": [(waited_ns, 0, 0)], "any_waited_ns": (waited_ns, 0, 0)}
@@ -24,12 +24,7 @@ def said(waited_ns: int, size: int = 1000, slept_ns: int = 0) -> list[str]:
     meta = {"usage": "0 0 0 0 0", "ran_ns": str(ran_ns)}
     columns = Program([row], end, end, end - 10 * MILLISECOND, meta=meta, **waits).columns()
     for table in ("files", "file_rank"):
-        spent = [
-            SECOND if calls == 50 else int(time_ns)
-            for calls, time_ns in zip(
-                columns[table]["writes"], columns[table]["write_ns"], strict=True
-            )
-        ]
+        spent = [int(time_ns) or SECOND for time_ns in columns[table]["write_ns"]]
         columns[table]["write_ns"] = spent
     findings = judge(Evidence(columns)).findings
     return [found.finding for found in findings if found.code == "streams"]
@@ -71,3 +66,27 @@ def test_what_printing_takes_is_no_uneven_computation(who_print: tuple[int, ...]
     assert ("load_imbalance" in found) == uneven
     if uneven:
         assert found["load_imbalance"].startswith("rank 1 computes 1.60 times as long")
+
+
+@pytest.mark.parametrize(
+    ("calls", "size", "text", "advised"),
+    [
+        (500_000, 0, "500,000 reads from <stdin: pipe> take", "these reads find nothing"),
+        (500_000, 500_000, "500,000 reads from <stdin: pipe> take", "read larger parts"),
+        (1, 4_000_000, "1 read from <stdin: pipe> takes", "read larger parts"),
+    ],
+)
+def test_reads_that_find_nothing_are_not_advised_to_be_larger(calls, size, text, advised):
+    polls = Interval("io", 0, "pread", b"<stdin: pipe>", size, calls)
+    row = [useful(2 * SECOND), polls]
+    columns = Program([row], 2 * SECOND, 2 * SECOND, 2 * SECOND).columns()
+    for table in ("files", "file_rank"):
+        columns[table]["read_ns"] = [SECOND]
+    (found,) = (f for f in judge(Evidence(columns)).findings if f.code == "streams")
+    assert found.finding.startswith(text)
+    assert found.advice.startswith(advised)
+
+
+def test_one_write_is_waited_for_by_its_name():
+    slept = said(0, size=4_000_000, slept_ns=SECOND, calls=1)
+    assert slept[0].endswith("takes 49.8 % of the run, mostly waiting for whoever reads it")

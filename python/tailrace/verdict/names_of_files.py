@@ -60,6 +60,8 @@ MANY_POLLS = 50
 CLOSED = 0.1
 # What Python looks for when it imports.
 _MODULE = re.compile(rb"\.pyc?$|/__pycache__/|/(site|dist)-packages(/|$)|/lib/python3[^/]*(/|$)")
+# As capture names what tmpfile makes, and the kernel what is opened with O_TMPFILE.
+_NAMELESS = re.compile(rb"^<temporary file>$|/#\d+$")
 _PYTHON = re.compile("python|pypy", re.IGNORECASE)
 
 
@@ -80,8 +82,14 @@ def in_names(evidence: Evidence) -> Cause:
         if not maker and _are_of_many_names(evidence):
             advised = "each name"
         return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
-    if (cause := _reopened(evidence, facts) or _many_files(evidence, facts)) is not None:
-        return cause
+    part = part_of_io(evidence, whole)
+    for cause in (
+        _temporary(evidence, METADATA_KINDS, facts, f"their opens, closes and the like {part}"),
+        _reopened(evidence, facts),
+        _many_files(evidence, facts),
+    ):
+        if cause is not None:
+            return cause
     return _slow_names(evidence, kinds)
 
 
@@ -225,6 +233,12 @@ def _reopened(evidence: Evidence, facts: str) -> Cause | None:
 def opened_for_each(evidence: Evidence, kind: str) -> Cause | None:
     """Small requests that no buffer can gather, since the file is closed after each few: they take
     longer than the opens, but are so many and so small because of these."""
+    verb = {"read": "reading", "write": "writing"}[kind]
+    part = percent(evidence.use.time_ns(kind) / evidence.io_time_ns)
+    described = evidence.described(evidence.use, kind)
+    what = f"{verb} them takes {part} of the I/O time"
+    if (cause := _temporary(evidence, (kind,), described, what)) is not None:
+        return cause
     rows = _often_opened(evidence)
     use = sum_use(evidence.files, rows)
     if use.time_ns(kind) < max(CAUSE_SHARE * evidence.use.time_ns(kind), 1):
@@ -252,6 +266,25 @@ def read_at_each_open(evidence: Evidence, kind: str) -> Cause | None:
     return _opened_again(evidence, rows, facts)
 
 
+def _are_nameless(evidence: Evidence) -> np.ndarray:
+    """For each row of "files" whether it stands for any number of files: those of tmpfile have one
+    name here, and of O_TMPFILE the kernel gives a number that was freed to the next."""
+    paths = evidence.files["path"]
+    return np.asarray([bool(_NAMELESS.search(bytes(path))) for path in paths], dtype=bool)
+
+
+def _temporary(evidence: Evidence, kinds: Sequence[str], facts: str, what: str) -> Cause | None:
+    """Files without a name, each of them opened once, where these have most of the time."""
+    files = evidence.files
+    use = sum_use(files, np.flatnonzero(_are_nameless(evidence)))
+    opens, size = use.calls("open"), max(map(use.bytes, MOVING_KINDS))
+    few = opens < MANY_FILES or size >= SMALL_FILE_BYTES * opens
+    if few or use.time_ns(*kinds) < max(CAUSE_SHARE * evidence.use.time_ns(*kinds), 1):
+        return None
+    text = f"{opens:,} temporary files of {byte_count(size / opens)} on average: {what}"
+    return Cause(Kind.MANY_FILES, text, facts, advised="temporary")
+
+
 def _often_opened(evidence: Evidence) -> np.ndarray:
     """Files that each rank opens again and again for a few requests each time. Not where files are
     renamed or removed about as often: who replaces a file has to open it."""
@@ -265,7 +298,8 @@ def _often_opened(evidence: Evidence) -> np.ndarray:
         replaced < CAUSE_SHARE * opens.sum()
     )
     few = requests <= FEW_REQUESTS * opens
-    return np.flatnonzero((opens >= REOPENED * ranks) & (opens > 0) & few & kept)
+    often = (opens >= REOPENED * ranks) & (opens > 0) & ~_are_nameless(evidence)
+    return np.flatnonzero(often & few & kept)
 
 
 def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
@@ -278,7 +312,8 @@ def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")
     text = f"{name} {verb} opened {use.calls('open'):,} times, for {each:.1f} requests each time"
-    return Cause(Kind.REOPENED, text, facts, only_row(rows))
+    advised = "" if use.calls("write") else "read"
+    return Cause(Kind.REOPENED, text, facts, only_row(rows), advised=advised)
 
 
 def _opens_of_absent(use: Use, names: str, part: str, facts: str) -> Cause:
@@ -320,21 +355,25 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     whole = CAUSE_SHARE * times.sum()
     if times[rows].sum() < whole or times[rows].max() >= whole:  # others have it, or one of them
         return None
+    # Beside empty ones, which locks are, or those with bytes, whichever take longer.
+    with_bytes = sizes[rows] > 0
+    empty = 2 * times[rows[with_bytes]].sum() < times[rows].sum()
     listings = calls_of_functions(evidence.columns["functions"], OTHERS["listing"])
-    if not moved and 2 * listings >= use.calls("open"):
+    if empty and 2 * listings >= use.calls("open"):
         return None  # directories
     part = part_of_io(evidence, evidence.use.time_ns(*METADATA_KINDS))
-    if not moved and use.calls("close") < CLOSED * use.calls("open"):
+    if empty and use.calls("close") < CLOSED * use.calls("open"):
         return _opens_of_absent(use, count(len(rows), "name"), part, facts)
-    used = np.count_nonzero(sizes[rows])
-    number = used if used >= MANY_FILES else len(rows)  # beside them files of locks, say
-    mean = byte_count(moved / number)
-    what = f"files of {mean} on average" if moved else "files that are neither read nor written"
+    number = int(np.count_nonzero(with_bytes != empty))
+    mean = byte_count(moved / max(number, 1))
+    what = "files that are neither read nor written" if empty else f"files of {mean} on average"
     text = f"{number:,} {what}: their opens, closes and the like {part}"
     advised = "one rank" if evidence.ranks == 1 else ""
     # Of those with bytes, which are removed again; a lock beside each is not what is meant.
     changes = int(np.asarray(files["others"])[rows[sizes[rows] > 0]].sum())
     removals = calls_of_functions(evidence.columns["functions"], OTHERS["removal"])
-    if min(changes, removals) >= number:
+    if not empty and min(changes, removals) >= number:
         advised = "temporary"
+    elif 2 * sum(b".zarr/" in bytes(files["path"][row]) for row in rows) > len(rows):
+        advised = "zarr"
     return Cause(Kind.MANY_FILES, text, facts, advised=advised)

@@ -19,6 +19,8 @@ from tailrace.verdict.off_path import MOSTLY_ASLEEP, slept_ns
 
 # What a pipe holds: who writes no more never waits for whoever reads it.
 PIPE_BYTES = 65_536
+# With so many more reads than bytes, most of them find none.
+MANY_EMPTY = 10
 DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "reads")}
 
 
@@ -48,13 +50,16 @@ def streams(evidence: Evidence) -> Finding | None:
     fits = kind == "write" and b"pipe" in paths[table["file"][row]] and moved <= PIPE_BYTES
     waits = slept is not None and not fits and int(slept[rank]) >= MOSTLY_ASLEEP * time_ns
     if waits:
-        text += f", mostly waiting for whoever {others} them"
+        text += f", mostly waiting for whoever {others} {'it' if calls == 1 else 'them'}"
+    advised = f"{kind}, waited for" if waits else kind
+    if kind == "read" and not waits and calls > MANY_EMPTY * moved:
+        advised = "read, empty"
     return Finding(
         Kind.STREAMS,
         text,
         f"{facts}; it counts as useful, or as MPI inside MPI calls",
         share,
-        advice=advice(Kind.STREAMS, f"{kind}, waited for" if waits else kind),
+        advice=advice(Kind.STREAMS, advised),
         ranks=() if evidence.ranks == 1 else (rank,),
     )
 
