@@ -4,7 +4,7 @@ writes or reads the same again test_verdict_why.py speaks."""
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 
-from .columns import SECOND, Program, called_from, read, useful, write
+from .columns import SECOND, Interval, Program, called_from, read, useful, write
 from .test_verdict_why import MB, first
 
 
@@ -15,10 +15,22 @@ def test_ranks_that_write_over_each_others_bytes():
     found = of(100 * MB)
     assert found.finding == "each of 4 ranks writes all 100 MB of out.dat"
     assert found.advice.startswith("write on one rank")
+    again = of(300 * MB)
+    assert again.finding == "each of 4 ranks writes all 100 MB of out.dat 3.00 times"
+    assert "write each byte once" in again.advice
     over = of(50 * MB)
     assert over.finding == "200 MB are written to 100 MB of out.dat"
     assert "write each byte once" in over.advice
     assert of(30 * MB).code == "slow_file_system"
+
+
+def test_a_rank_that_opens_the_file_once_more_makes_no_pass_of_it():
+    """As ROMIO has a file made by one rank before all open it."""
+    passes = write(SECOND, b"/run/out.dat", 100 * MB, 30, reach=(0, 100 * MB))
+    closes = [Interval("io", 0, "close", b"/run/out.dat", 0, number) for number in (2, 1)]
+    rows = [[useful(SECOND), passes, close] for close in closes]
+    (found,) = judge(Evidence(Program(rows, *[2 * SECOND] * 2, SECOND).columns())).findings
+    assert found.finding == "each of 2 ranks writes all 100 MB of out.dat"
 
 
 def test_who_skips_does_not_move_all_of_the_file():

@@ -142,6 +142,8 @@ def written_again(evidence: Evidence, kind: str) -> Cause | None:
         who = f"each of {writers} ranks writes"
         who = who if writers == evidence.ranks else f"{writers} ranks each write"
         text, advised = f"{who} all {byte_count(span)} of {where_of(evidence, rows)}", "all"
+        if (passes := use.bytes("write") / writers / span) >= REDUNDANT:
+            text, advised = f"{text} {digits(passes)} times", ""
     text += _in_small_ones(use, "write")
     advised = advised or _by_library(evidence, int(rows[0]), use, span)
     facts = evidence.described(use, "write")
@@ -204,11 +206,13 @@ def _overwritten(evidence: Evidence) -> np.ndarray:
     bytes_again = np.zeros(len(files["path"]), dtype=np.int64)
     np.add.at(bytes_again, np.asarray(table["file"])[again], moved[again])
     whole = np.asarray(files["bytes_written"])
-    most_passes, stretches = (np.zeros(len(files["path"]), dtype=np.int64) for _ in range(2))
-    np.maximum.at(most_passes, np.asarray(table["file"]), passes)
+    # A library may open the file on one rank alone to make it, before all do.
+    fewest_passes, stretches = np.full(len(files["path"]), 1 << 62), np.zeros_like(bytes_again)
+    wrote = begin >= 0
+    np.minimum.at(fewest_passes, np.asarray(table["file"])[wrote], passes[wrote])
     np.add.at(stretches, np.asarray(table["file"]), np.where(begin >= 0, span, 0))
     begin, end = np.asarray(files["writes_begin"]), np.asarray(files["writes_end"])
     span = end - begin
     over = (begin >= 0) & (span >= REPLACED_BYTES) & (stretches >= WRITTEN_AGAIN * span)
-    over &= whole >= WRITTEN_AGAIN * span * np.maximum(most_passes, 1)
+    over &= whole >= WRITTEN_AGAIN * span * np.where(over, fewest_passes, 1)
     return (bytes_again > whole / 2) | over
