@@ -27,7 +27,7 @@ FUNCTIONS = {
     "sync": {"fsync", "fdatasync", "sync"},
     "lock": {"fcntl", "flock"},
     "truncate": {"ftruncate", "posix_fallocate", "fallocate"},
-    "other": {"rename", "readdir", "rmdir"},
+    "other": {"rename", "readdir", "rmdir", "posix_fadvise"},
 }
 SMALL_BYTES = 64 * 1024
 

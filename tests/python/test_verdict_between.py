@@ -73,9 +73,9 @@ def test_parsing_is_named_likewise():
     [
         (b"/run/picture.png", "", "compressing", "compress by a lower level or a quicker method"),
         (b"/run/reads.fastq.gz", "", "compressing", "compress by a lower level or"),
-        (b"/run/state.h5", "", "compressing or converting", "compress by a lower level (H5Pset"),
-        (b"/run/wrfout_d01", "/lib/libnetcdf.so.19", "compressing or converting", "compress by a"),
-        (b"/run/restart", "/lib/libhdf5_serial.so.103", "compressing or converting", "compress"),
+        (b"/run/state.h5", "", "compressing or converting", "where it is compressed, do so by a"),
+        (b"/run/wrfout_d01", "/lib/libnetcdf.so.19", "compressing or converting", "where it is"),
+        (b"/run/restart", "/lib/libhdf5_serial.so.103", "compressing or converting", "where it is"),
     ],
 )
 def test_who_makes_no_text_is_not_told_to_write_binary_numbers(name, library, work, advice):
@@ -87,6 +87,20 @@ def test_who_makes_no_text_is_not_told_to_write_binary_numbers(name, library, wo
     finding = found(ran(call, 3.0, library=library))
     assert f"(de{work}, or what else is done from one read to the next)" in finding.finding
     assert "binary" not in finding.advice and "keep" in finding.advice
+
+
+@pytest.mark.parametrize(
+    ("function", "said"), [("H5Fflush", "H5Fflush"), ("H5Dwrite", "compressing or converting")]
+)
+def test_what_a_flush_hands_over_is_not_called_compressing(function, said):
+    columns = ran(write(50 * MILLISECOND, b"/run/state.h5", 40 * MB, 1000), 3.0)
+    called_from(columns, [(function, "/lib/libhdf5.so"), ("dump", "/m"), ("main", "/m")])
+    columns["places"]["frames"] |= {"source": ["", "dump.c", "main.c"], "line": [0, 3, 7]}
+    columns["places"] |= {"again": np.array([999])}
+    columns["places"] |= {"again_ns": np.array([3 * SECOND])}
+    finding = found(columns)
+    assert f"({said}, or what else is done from one write to the next)" in finding.finding
+    assert finding.advice.startswith("call H5Fflush less often") == (function == "H5Fflush")
 
 
 def test_it_comes_first_where_it_takes_more_than_the_calls():

@@ -9,7 +9,8 @@ from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.requests import KINDS
 
-from .columns import SECOND, Interval, Program, useful, write
+from .columns import MILLISECOND, SECOND, Interval, Program, useful, write
+from .test_verdict_why import first
 
 LINES = 40_000
 FILEBUF = "std::basic_filebuf<char, std::char_traits<char> >::sync"
@@ -78,3 +79,17 @@ def test_what_a_library_writes_because_it_was_told_to_flush(way: list[str], by: 
     )
     assert said.advice.startswith(f"call {by} less often")
     assert "made by" not in found("H5FD_write", "H5Dwrite", "write_step", size=2000).finding
+
+
+@pytest.mark.parametrize(
+    ("name", "advised"),
+    [
+        (b"/run/state.h5", "call H5Fflush of a file that ranks share, or fsync, once"),
+        (b"/run/state.nc", "call nc_sync of a file that ranks share, or fsync, once"),
+        (b"/run/state", "synchronise once per output"),
+    ],
+)
+def test_what_synchronises_is_named_by_its_library(name, advised):
+    written = write(MILLISECOND, name, 10_000, 200)
+    found = first(written, Interval("io", SECOND, "fsync", name, 0, 200))
+    assert (found.code, found.advice.startswith(advised)) == ("sync", True)

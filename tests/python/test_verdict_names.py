@@ -70,6 +70,10 @@ def test_a_single_slow_open_is_not_advised_to_stay_open():
     found = first(call("open", SECOND, 1), write(MILLISECOND, b"/run/out", 10**9, 300_000))
     assert found.finding == "4 opens of 1.00 s each (out) take 99.9 % of the I/O time"
     assert "open once" not in found.advice
+    assert "to empty a large file takes time" in found.advice
+    # What is only read is emptied by no open.
+    reads = read(MILLISECOND, b"/run/out", 10**9, 300_000)
+    assert "to empty" not in first(call("open", SECOND, 1), reads).advice
     one = Program([[useful(SECOND), call("fsync", SECOND, 1)]], 2 * SECOND, 2 * SECOND, SECOND)
     headline = judge(Evidence(one.columns())).headline
     assert "1 fsync of 1.00 s takes 100 % of the I/O time" in headline
@@ -111,6 +115,12 @@ def test_a_mean_is_of_files_that_hold_something():
     assert found.finding.startswith(
         "1,000 files that are neither read nor written: their opens, closes and the like take"
     )
+
+
+def test_advice_to_the_system_has_a_name_and_advice_of_its_own():
+    found = first(call("posix_fadvise", SECOND, 100_000))
+    assert found.finding == "400,000 fadvises of 10.0 µs each take 100 % of the I/O time"
+    assert found.advice.startswith("call posix_fadvise once for a file")
 
 
 def test_chunks_of_zarr_are_advised_to_be_larger():

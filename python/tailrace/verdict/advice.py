@@ -6,6 +6,7 @@ from tailrace.verdict.advice_libraries import (
     OF_SHARED_FILES,
     QUICKER_HDF5,
     QUICKER_NETCDF,
+    SYNCHRONISED_BY,
 )
 from tailrace.verdict.advice_open_mpi import ADVICE_OPEN_MPI
 
@@ -150,6 +151,7 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "sync": {
         "": "synchronise once per output, after its last write, or not at all",
+        **SYNCHRONISED_BY,
         "once": "write less often, or do without it where the data could be computed again: a file "
         "is synchronised only once each time that it is opened",
         "large": "write less, or to faster storage: each of these waits for many bytes to reach it",
@@ -183,6 +185,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "open once and keep open; fewer, larger files",
         "other": "rename, remove or make files and directories less often: once per output, not "
         "once per record",
+        "hints": "call posix_fadvise once for a file, or for each large part of it, not for each "
+        "request",
         "neither": "make these calls less often: once per output, not once per record",
         "listing": "list a directory once, and of several ranks on one; keep fewer files in it, or "
         "name them so that they need not be looked for",
@@ -195,6 +199,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "some file systems must store what is new first",
         "slow open": "write to a new name where old contents are only replaced: to empty a large "
         "file takes time; else look at what looks up names there",
+        "slow look-up": "look at what looks up names there: a server, or a very large directory",
         "asynchronous": "hand them over earlier, or give the program more work before it waits: "
         "the waits are what no work covers; or write less",
         "allocated": "reserve room once, for the whole file, or not at all: writing beyond the end "
@@ -380,6 +385,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "write packed": "compress by a lower level or a quicker method, or write fewer values",
         "read packed": "read once and keep what was unpacked, or use a method that unpacks more "
         "quickly (zstd, lz4)",
+        "flush of hdf5": FLUSH_HDF5,
+        "flush of netcdf": FLUSH_NETCDF,
         "write hdf5": f"{QUICKER_HDF5}; or write fewer values",
         "read hdf5": f"{QUICKER_HDF5}; or read once and keep it",
         "write netcdf": f"{QUICKER_NETCDF}; or write fewer values",

@@ -30,12 +30,22 @@ OF_SHARED_FILES = {
 FLUSH_HDF5 = "call H5Fflush less often: each writes all that has changed, and the file's tables"
 FLUSH_NETCDF = "call nc_sync less often: each writes all that has changed, and the file's tables"
 
+# Which functions synchronise a file that ranks share, if the program itself does not.
+_ONCE = "once per output, after its last write, or not at all: each synchronises the file"
+SYNCHRONISED_BY = {
+    "hdf5": f"call H5Fflush of a file that ranks share, or fsync, {_ONCE}",
+    "netcdf": f"call nc_sync of a file that ranks share, or fsync, {_ONCE}",
+    "pnetcdf": f"call ncmpi_sync {_ONCE}",
+}
+
 # What is done to numbers on their way to these files, and back.
 QUICKER_HDF5 = (
-    "compress by a lower level (H5Pset_deflate, in h5py compression_opts) or a quicker filter "
-    "(lzf), or not at all; keep numbers in memory in the file's own type, which needs no conversion"
+    "where it is compressed, do so by a lower level (H5Pset_deflate, in h5py compression_opts), by "
+    "a quicker filter (lzf), or not at all; keep numbers in memory in the file's own type, which "
+    "needs no conversion"
 )
 QUICKER_NETCDF = (
-    "compress by a lower level (nc_def_var_deflate, in Python complevel), or not at all; keep "
+    "where it is compressed, do so by a lower level (nc_def_var_deflate, in Python complevel), or "
+    "not at all; keep "
     "numbers in memory in the file's own type, which needs no conversion"
 )

@@ -12,6 +12,7 @@ in which a step may have been computed.
 | the same of reads and parsing             | the same                                            |
 | … (compressing, …), (decompressing, …)    | the same, and all files are packed, by their names  |
 | … (compressing or converting, …)          | the same of files of HDF5 and netCDF                |
+| … (H5Fflush, …), (nc_sync, …)             | most of these writes are made by that function      |
 """
 
 from functools import lru_cache
@@ -22,7 +23,9 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import count, nanoseconds, percent, rate, to_seconds
 from tailrace.verdict.advice import advice
+from tailrace.verdict.by_path import through
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
+from tailrace.verdict.flushes import LIBRARIES, STREAMS
 from tailrace.verdict.libraries import is_packed
 from tailrace.verdict.names_of_files import are_modules
 from tailrace.verdict.places import Places
@@ -73,14 +76,16 @@ def between_calls(evidence: Evidence) -> Finding | None:
     found, files, ranks, time_ns = told
     share = evidence.share(time_ns)
     content = _content(evidence, files)
-    work = WORK[content][found.kind]
+    work, advised = WORK[content][found.kind], f"{found.kind} {content}".rstrip()
+    if flush := _flush(evidence, found):
+        (_, work), advised = STREAMS[flush], flush
     paths = evidence.columns["files"]["path"]
     name = base_name(paths[files[0]]) if len(files) == 1 else count(len(files), "file")
     few = len(ranks) < evidence.ranks
     who = f" on {_named(evidence, ranks)}" if few else ""
     speed = rate(_bytes(evidence, found) / to_seconds(found.time_ns))
     each = " a rank" if len(ranks) > 1 else ""
-    advised = advice(Kind.BETWEEN_CALLS, f"{found.kind} {content}".rstrip())
+    words = advice(Kind.BETWEEN_CALLS, advised)
     return Finding(
         Kind.BETWEEN_CALLS,
         f"what lies between {found.calls:,} {CALLS[found.kind]} {name} ({work}, or what else is "
@@ -90,7 +95,7 @@ def between_calls(evidence: Evidence) -> Finding | None:
         share,
         f"without this time the run would be up to {nanoseconds(int(time_ns))} shorter",
         to_seconds(time_ns),
-        f"{advised}; or let every rank do that for its part" if few else advised,
+        f"{words}; or let every rank do that for its part" if few else words,
         file=evidence.path_of(files[0]) if len(files) == 1 else "",
         ranks=tuple(ranks) if few else (),
         place=found.place,
@@ -113,6 +118,18 @@ def between_calls_ns(evidence: Evidence) -> np.ndarray:
     if (told := _told(evidence)) is not None:
         time_ns[told.ranks] = int(told.time_ns)
     return time_ns
+
+
+def _flush(evidence: Evidence, found: Between) -> str:
+    """By which function of a library most of these writes are made, if by one; as it is advised
+    about. What is done to hand over what has changed is no compressing."""
+    places, rows = Places(evidence.columns), np.asarray(found.rows)
+    writes = np.asarray(evidence.columns["places"]["writes"])[rows]
+    for flush in LIBRARIES if found.kind == "write" else ():
+        made = through(places, STREAMS[flush][0])[rows]
+        if 2 * writes[made].sum() > writes.sum():
+            return flush
+    return ""
 
 
 def _content(evidence: Evidence, files: list[int]) -> str:

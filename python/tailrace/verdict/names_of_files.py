@@ -142,12 +142,15 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     """Opening less often spares no renames, removals, links and directories, and no seeks."""
     enough_ns = max(CAUSE_SHARE * use.time_ns("other"), 1)
     groups = {"listing": OTHERS["listing"], "other": CHANGES_OF_NAMES, "seeks": OTHERS["seek"]}
+    groups["hints"] = OTHERS["fadvise"]
     spent = {advised: sums_of(functions, names)[1] for advised, names in groups.items()}
     if kinds[0] == "other" and spent["listing"] >= enough_ns:
         return "listing"
     if "other" in kinds and spent["other"] >= enough_ns:
         return "other"
     if kinds[0] == "other":
+        if spent["hints"] >= enough_ns:
+            return "hints"
         if spent["seeks"] < enough_ns:
             return "neither"
         if _seeks_ask(functions, enough_ns):
@@ -157,7 +160,7 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     few = use.calls("open") < REOPENED
     replaced = use.bytes("write") >= SMALL_FILE_BYTES * use.calls("open")
     if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and (few or replaced):
-        return "slow open"
+        return "slow open" if use.calls("write") else "slow look-up"  # nothing was emptied
     if kinds[0] != "truncate":
         return ""
     if use.calls("truncate") <= CUTS_OF_AN_OPEN * use.calls("open") and use.calls("open") > 1:

@@ -61,6 +61,7 @@ OTHERS = {
         }
     ),
     "chmod": frozenset({"chmod", "fchmod", "fchmodat"}),
+    "fadvise": frozenset({"posix_fadvise", "posix_fadvise64"}),
     "ftell": frozenset({"ftell", "ftello", "ftello64", "fgetpos", "fgetpos64"}),
     "seek": frozenset({"lseek", "lseek64", "fseek", "fseeko", "fseeko64", "rewind", "fsetpos"}),
 }
