@@ -317,6 +317,18 @@ def test_who_sleeps_between_look_ups_of_one_name_waits_for_it():
     assert "flag" not in sleeping(look_ups(9000), modules).finding
 
 
+@pytest.mark.parametrize(("slept_s", "named"), [(0.8, True), (0.3, False)])
+def test_who_waits_for_a_file_sleeps_less_than_who_makes_it(slept_s, named):
+    """Rank 0 sleeps for 0.9 s, while rank 1 looks again and again for the file."""
+    polls = Interval("io", 10 * MILLISECOND, "stat", b"/run/flag", 0, 900)
+    rows = [[useful(SECOND)], [useful(990 * MILLISECOND), polls]]
+    known = _asleep(0.9)
+    known["meta"]["ran_ns"] = f"{SECOND // 10},{int((0.99 - slept_s) * SECOND)}"
+    verdict = _judged(Program(rows, SECOND, SECOND, SECOND, **known))
+    (found,) = (finding for finding in verdict.findings if finding.code == "sleep")
+    assert found.finding.endswith(", and rank 1 looks flag up 900 times") == named
+
+
 def test_threads_that_call_mpi_veil_the_efficiencies():
     others = {
         "other_threads_in_mpi": [4, 4],

@@ -39,6 +39,8 @@ EVEN = 1.1
 MOVES_NEARLY_ALL = 0.9
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
+# Who sleeps so much of what the longest sleeps may wait for it.
+AS_LONG = 0.5
 # Who looks a name up many times, and does little else with files, waits for it.
 POLLING = 0.8
 # Where an even computation would spare nearly all of what uneven one costs, no file calls are in
@@ -339,17 +341,20 @@ def _meanwhile_in_files(evidence: Evidence) -> str:
 
 
 def _polls(evidence: Evidence) -> str:
-    """`, and rank 1 looks flag up 6,512 times`: of the rank that sleeps longest, where it does
-    little else with files."""
+    """`, and rank 1 looks flag up 6,512 times`: of the rank with most look-ups of those that sleep
+    about as long as the longest, where it does little else with files."""
     slept, table = slept_ns(evidence), evidence.file_rank
     if slept is None:
         return ""
-    rank = int(slept.argmax())
     # What Python does to start is none of what the program does.
-    imported = np.flatnonzero(are_modules(evidence))
-    own = (row for row in evidence.rows_of_ranks([rank]) if table["file"][row] not in imported)
-    rows = list(own)
-    look_ups = np.asarray(table["look_ups"])[rows]
+    file, by = (np.asarray(table[name], dtype=np.int64) for name in ("file", "rank"))
+    own = ~are_modules(evidence)[file]
+    looked_up = np.where(own, table["look_ups"], 0)
+    ranks = np.flatnonzero(slept >= AS_LONG * slept.max())
+    of_each = np.bincount(by, weights=looked_up, minlength=len(slept))
+    rank = int(ranks[of_each[ranks].argmax()])
+    rows = [row for row in evidence.rows_of_ranks([rank]) if own[row]]
+    look_ups = looked_up[rows]
     times = int(look_ups.max(initial=0))
     if times < MANY_POLLS or times < POLLING * sum_use(table, rows).calls(*KINDS):
         return ""

@@ -368,10 +368,13 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
     use = sum_use(evidence.files, rows)
     if use.each_ns(kind) * evidence.ran_in_io >= WAITING_NS:
         text = calls_of(use, kind, evidence.columns["functions"])
-        text = f"{text}: so small, they wait for a device or a server"
+        # most file systems let one rank at a time write to a file
+        shared = kind == "write" and any(len(evidence.users_of(row, kind)) > 1 for row in rows)
+        whom = "a device, a server or each other" if shared else "a device or a server"
+        text = f"{text}: so small, they wait for {whom}"
         if use.gathered(kind):
             each = nanoseconds(use.each_ns(kind))
-            text = f"{gathered_of(use, kind)} and {each} each: they wait for a device or a server"
+            text = f"{gathered_of(use, kind)} and {each} each: they wait for {whom}"
         advised, facts = _advised_of_slow(evidence, rows, kind), _totals(evidence, use, kind)
         if how := evidence.opened(rows):
             facts = f"{facts}; opened with {OPENED_WITH[how]}"
