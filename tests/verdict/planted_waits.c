@@ -1,4 +1,5 @@
-/* Ranks that wait: for what others make, hold or synchronise; and pieces that nobody merges. */
+/* Ranks that wait: for what others make, hold, synchronise, format or write; pieces that nobody
+ * merges, and files without a name. */
 
 #include "planted.h"
 
@@ -112,8 +113,66 @@ static void pieces_unmerged(void)
     MPI_Info_free(&info);
 }
 
+/* Rank 0 gathers a field and makes text of it, while the others wait. */
+static void format_for_all(void)
+{
+    enum { VALUES = 100000 };
+    double *part = calloc(VALUES, sizeof *part), *field = calloc(VALUES * ranks, sizeof *field);
+    FILE *file = rank == 0 ? fopen("history.txt", "w") : NULL;
+    if (!part || !field || (rank == 0 && !file))
+        fail("history.txt");
+    for (int i = 0; i < VALUES; i++)
+        part[i] = i / (rank + 1.7);
+    for (int i = 0; i < 4; i++) {
+        compute(0.01);
+        MPI_Gather(part, VALUES, MPI_DOUBLE, field, VALUES, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        for (int j = 0; j < VALUES * ranks && rank == 0; j++)
+            fprintf(file, "%20.12e\n", field[j]);
+    }
+    if (file)
+        fclose(file);
+    free(part);
+    free(field);
+}
+
+/* Files without a name, one after another. */
+static void nameless(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        FILE *file = tmpfile();
+        if (!file || fwrite(data, 1, 1000, file) != 1000)
+            fail("tmpfile");
+        fclose(file);
+    }
+}
+
+/* Two of the ranks, in a communicator of their own, write for all. */
+static void few_open(void)
+{
+    MPI_Comm writers;
+    MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &writers);
+    if (writers != MPI_COMM_NULL) {
+        MPI_File file;
+        if (MPI_File_open(writers, "field.dat", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+                          &file))
+            fail("field.dat");
+        for (int i = 0; i < 60; i++)
+            MPI_File_write_at(file, (2 * i + rank) * (MPI_Offset)(2 * MB), data, 2 * MB, MPI_BYTE,
+                              MPI_STATUS_IGNORE);
+        MPI_File_close(&file);
+        MPI_Comm_free(&writers);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 const struct program PLANTED_WAITS[] = {
-    {"looked_for", looked_for},           {"tried_flag", tried_flag},
-    {"held_by_child", held_by_child},     {"sync_for_all", sync_for_all},
-    {"pieces_unmerged", pieces_unmerged}, {NULL, NULL},
+    {"looked_for", looked_for},
+    {"tried_flag", tried_flag},
+    {"held_by_child", held_by_child},
+    {"sync_for_all", sync_for_all},
+    {"pieces_unmerged", pieces_unmerged},
+    {"format_for_all", format_for_all},
+    {"nameless", nameless},
+    {"few_open", few_open},
+    {NULL, NULL},
 };

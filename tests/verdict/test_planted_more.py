@@ -124,7 +124,22 @@ C = {
     "pieces_unmerged": Expected(
         2, r"122,880 small writes of 256 B .*interleaved by 2 ranks", "merge the ranks' pieces"
     ),
+    "format_for_all": Expected(
+        2,
+        r"[Ww]hat lies between [\d,]+ writes to history\.txt \(formatting, .* on rank 0",
+        "let every rank do that for its part",
+        ("load_imbalance",),
+    ),
+    "nameless": Expected(
+        2, r"4,000 temporary files of 1\.00 kB on average", "keep in memory", ("reopened",)
+    ),
     # Roles of ranks
+    "few_open": Expected(
+        4,
+        r"only 2 of 4 ranks write field\.dat while the others wait|one after another|writing field",
+        "",
+        ("few_aggregators", "serial_writer"),
+    ),
     "every_other": Expected(
         4, r"only 2 of 4 ranks write 8 files while the others wait", "more ranks"
     ),

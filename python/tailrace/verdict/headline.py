@@ -202,7 +202,8 @@ def _with_output(text: str, whole: Finding, most: float) -> str:
     loss, and no routine's."""
     if whole.code is not Kind.BETWEEN_CALLS:
         return f"{text}. With all that it does, {whole.finding}."
-    if _share(whole) > most:
+    if _share(whole) > most:  # which then is no part of any unevenness that is left
+        text = f"Other u{text.removeprefix('U')}" if text.startswith("Uneven ") else text
         return f"{_sentence(whole.finding)} {text}."
     return f"{text}. Besides, {whole.finding}."
 

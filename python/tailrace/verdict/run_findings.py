@@ -37,6 +37,9 @@ EVEN = 1.1
 # Who reads or writes so much of all bytes may compute longer for the sake of it, if these are no
 # fewer than parsing or formatting makes of that time.
 MOVES_NEARLY_ALL = 0.9
+# So much of an unevenness is what other findings name; what is left is said to be apart from it.
+MOSTLY_NAMED = 0.5
+APART = ", apart from what other findings name"
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
 # Who sleeps so much of what the longest sleeps may wait for it.
@@ -63,6 +66,8 @@ def imbalance(evidence: Evidence) -> Finding | None:
         at_least, supposing = "at least ", ", if ranks computed where nothing is known of them"
     mean_ns = float(times.mean_ns(useful))
     longest = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
+    if _is_mostly_named(evidence, named_ns, useful, longest):
+        return None
     tried = _tried_opens(evidence)
     loss, spread = _spared(evidence, longest, tried)
     if evidence.share(loss) < NOTABLE_LOSS:
@@ -84,13 +89,13 @@ def imbalance(evidence: Evidence) -> Finding | None:
         busy_ns, idle_ns = useful[known][~idle].mean(), useful[known][idle].mean()
         who = f"rank {least} computes" if idle.sum() == 1 else f"{idle.sum()} ranks compute"
         text, kind = f"{who} {percent(idle_ns / busy_ns)} of what the others compute", "idle"
-    apart = ", less what other findings name" if named_ns.any() else ""
+    apart = APART if named_ns.any() else ""
     return Finding(
         Kind.LOAD_IMBALANCE,
-        text,
+        f"{text}{apart}",
         f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
         f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}"
-        f"{apart}{supposing}{_meanwhile_tried(evidence, tried, rank)}",
+        f"{supposing}{_meanwhile_tried(evidence, tried, rank)}",
         evidence.share(loss),
         f"{spread} would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
@@ -103,6 +108,18 @@ def _named_ns(evidence: Evidence) -> np.ndarray:
     of a routine is the routine's time, too."""
     between_ns, routine_ns = between_calls_ns(evidence), output_routine_ns(evidence)
     return np.maximum(between_ns, routine_ns) + streams_ns(evidence)
+
+
+def _is_mostly_named(
+    evidence: Evidence, named_ns: np.ndarray, useful: np.ndarray, left: float
+) -> bool:
+    """Whether other findings name most of what the longest rank is useful longer than the others:
+    they say how long it takes at least, so that what is left of it may be the same."""
+    whole = computed_at_most_ns(evidence)
+    longest = min(float(evidence.losses.imbalance_ns), float(whole.max(initial=0) - whole.mean()))
+    rank = int(evidence.computed_ns.argmax())
+    same = bool(named_ns.any()) and useful[rank] == useful.max()
+    return same and longest - left >= MOSTLY_NAMED * longest
 
 
 class _Tried(NamedTuple):
