@@ -117,6 +117,15 @@ def test_a_mean_is_of_files_that_hold_something():
     )
 
 
+def test_who_closes_once_is_not_advised_to_close_less_often():
+    written = write(MILLISECOND, b"/run/out", 100 * MB, 30)
+    slow = first(written, call("close", SECOND, 1))
+    assert slow.finding == "4 closes of 1.00 s each (out) take 99.9 % of the I/O time"
+    assert slow.advice.startswith("closing waits for what was written before")
+    often = first(written, call("close", SECOND, 30), call("open", MILLISECOND, 30))
+    assert often.advice.startswith("open the file once, keep it open")
+
+
 def test_advice_to_the_system_has_a_name_and_advice_of_its_own():
     found = first(call("posix_fadvise", SECOND, 100_000))
     assert found.finding == "400,000 fadvises of 10.0 µs each take 100 % of the I/O time"

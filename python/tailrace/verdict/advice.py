@@ -199,6 +199,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "some file systems must store what is new first",
         "slow open": "write to a new name where old contents are only replaced: to empty a large "
         "file takes time; else look at what looks up names there",
+        "slow close": "closing waits for what was written before: write less, or to faster "
+        "storage, or close it while there is something to compute",
         "slow look-up": "look at what looks up names there: a server, or a very large directory",
         "asynchronous": "hand them over earlier, or give the program more work before it waits: "
         "the waits are what no work covers; or write less",

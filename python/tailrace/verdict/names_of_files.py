@@ -121,7 +121,7 @@ def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
     advised = _advised_of_names(use, functions, kinds)
     if advised in ("cut", "opened anew") and _are_of_fortran(evidence):
         advised = "cut by fortran"
-    if by and advised not in ("", "cut", "allocated", "opened anew"):
+    if by and advised not in ("", "cut", "allocated", "opened anew", "slow close"):
         advised = "mpiio"
     return Cause(Kind.METADATA, text, facts, file if single else None, advised=advised)
 
@@ -157,10 +157,8 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
             return "seeks that ask"
         seeks = calls_of_functions(functions, SEEKS)
         return "positions" if seeks > SEEKS_OF_A_REQUEST * use.calls(*MOVING_KINDS) else "seeks"
-    few = use.calls("open") < REOPENED
-    replaced = use.bytes("write") >= SMALL_FILE_BYTES * use.calls("open")
-    if kinds[0] == "open" and use.each_ns("open") >= SLOW_OPEN_NS and (few or replaced):
-        return "slow open" if use.calls("write") else "slow look-up"  # nothing was emptied
+    if slow := _slow_call(use, kinds[0]):
+        return slow
     if kinds[0] != "truncate":
         return ""
     if use.calls("truncate") <= CUTS_OF_AN_OPEN * use.calls("open") and use.calls("open") > 1:
@@ -169,6 +167,18 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     most = max(made, key=lambda word: made[word])
     allocated = made["allocation"] + made["fallocate"] >= CAUSE_SHARE * use.calls("truncate")
     return "cut" if not allocated else "allocated" if most == "allocation" else "fallocate"
+
+
+def _slow_call(use: Use, kind: str) -> str:
+    """An open or a close that takes so long that it does more than its name says."""
+    if kind not in ("open", "close") or use.each_ns(kind) < SLOW_OPEN_NS:
+        return ""
+    few = use.calls("open") < REOPENED
+    if kind == "close":
+        return "slow close" if few and use.bytes("write") else ""
+    if not few and use.bytes("write") < SMALL_FILE_BYTES * use.calls("open"):
+        return ""
+    return "slow open" if use.calls("write") else "slow look-up"  # nothing was emptied
 
 
 def _seeks_ask(functions: dict[str, Any], enough_ns: float) -> bool:
