@@ -56,6 +56,15 @@ def test_each_part_follows_a_law_of_its_own() -> None:
     assert "computing: 8.00 s / n on n ranks" in found.change.assumes
 
 
+def test_as_many_ranks_take_what_they_took() -> None:
+    """No law goes through these; what the run on 4 ranks took beyond its law it takes on 8 too."""
+    known = runs(computing=np.asarray([8.0, 4.0, 2.6]))
+    assert known.predict(4).predicted_s == pytest.approx(2.6)
+    law = known.predict(8).change.laws["computing"].best
+    assert float(law.at(4)) != pytest.approx(2.6, rel=0.01)
+    assert known.predict(8).predicted_s == pytest.approx(2.6 + float(law.at(8) - law.at(4)))
+
+
 def test_that_runs_differ_is_in_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
     command._print("4 ranks", 5.0, [runs(computing=8 / RANKS).predict(8)])
     assert "Not in the interval" not in capsys.readouterr().out

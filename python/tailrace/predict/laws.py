@@ -11,7 +11,7 @@ three points that differ by chance there is always a steep one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,12 +30,20 @@ LEAST_NOISE_S = 1e-9
 SUPERSCRIPTS = str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+def _level(ranks: np.ndarray) -> np.ndarray:
+    return np.ones_like(ranks)
+
+
 class Form(NamedTuple):
-    """What a time is made of beside its constant; `words` follow the factor."""
+    """What a time is made of beside its constant; `words` follow the factor. `base`: what the
+    constant is multiplied by, and `described` puts both into words, where neither is a power of the
+    number of ranks."""
 
     words: str
     term: Callable[[np.ndarray], np.ndarray]
     larger: bool = False
+    base: Callable[[np.ndarray], np.ndarray] = _level
+    described: Callable[[float, float], str] | None = None
 
 
 def _power(exponent: float, logarithm: int = 0) -> Form:
@@ -69,24 +77,27 @@ FORMS = (
 LIMITS = (Form(" n", lambda ranks: np.asarray(ranks, float), larger=True),)
 # What each further rank adds, and the first does not.
 FURTHER = (Form(" (n - 1)", lambda ranks: np.asarray(ranks - 1.0)),)
+# What each does where others share its files: it locks them, and reads what lies between its data.
+SHARED = (Form(" n if n > 1", lambda ranks: np.where(ranks > 1, ranks, 0.0)),)
 STEEP = (*(_power(exponent, 1) for exponent in (0.5, 1.0)), _power(1.5), _power(2.0))
 
 
 class Law(NamedTuple):
-    """`constant` + `factor` times the form's term, s; or the larger of the two."""
+    """`constant` times the form's base + `factor` times its term, s; or the larger of the two."""
 
     constant: float
     factor: float
     form: Form
 
     def at(self, ranks: np.ndarray | float) -> np.ndarray:
-        grown = self.factor * self.form.term(np.asarray(ranks, float))
-        return np.asarray(
-            np.maximum(self.constant, grown) if self.form.larger else self.constant + grown
-        )
+        ranks = np.asarray(ranks, float)
+        least, grown = self.constant * self.form.base(ranks), self.factor * self.form.term(ranks)
+        return np.asarray(np.maximum(least, grown) if self.form.larger else least + grown)
 
     @property
     def words(self) -> str:
+        if self.form.described:
+            return self.form.described(self.constant, self.factor)
         parts = [seconds(self.constant)] if self.constant else []
         if self.factor:
             parts.append(seconds(self.factor) + self.form.words)
@@ -109,6 +120,11 @@ class Fitted(NamedTuple):
     def matters(self) -> bool:
         """Whether there is any time."""
         return bool(self.best.constant or self.best.factor)
+
+    @property
+    def beyond_law(self) -> float:
+        """What is measured on the most ranks beyond what the law says of them."""
+        return float(self.times_s[-1] - self.best.at(self.ranks[-1]))
 
     def between(self, ranks: int) -> tuple[float, float]:
         """What the laws that are left open say at so many ranks."""
@@ -137,11 +153,18 @@ class Fitted(NamedTuple):
         return float(_fit(form, self.ranks, times_s, self.noise_s).at(ranks))
 
 
-def fitted(ranks: np.ndarray, times_s: np.ndarray, each_noise_s: np.ndarray | float) -> Fitted:
+def fitted(
+    ranks: np.ndarray,
+    times_s: np.ndarray,
+    each_noise_s: np.ndarray | float,
+    counted: Sequence[Form] = (),
+    forms: Sequence[Form] = FORMS,
+) -> Fitted:
     """The law of times on so many ranks, of which there are three numbers at least, each measured
-    with a standard deviation of `each_noise_s`."""
+    with a standard deviation of `each_noise_s`. `counted`: forms by what is known to be done, which
+    are taken before all others that come as near, unless the times are level."""
     noise_s = np.maximum(np.full(ranks.shape, each_noise_s), LEAST_NOISE_S)
-    laws = _judged(FORMS, ranks, times_s, noise_s)
+    laws = _judged((*forms, *counted), ranks, times_s, noise_s)
     spare = len(ranks) - 2
     if laws[0][0] > OPEN * (spare + 1):
         # a limit is only supposed where the points show one: they are not level
@@ -159,6 +182,8 @@ def fitted(ranks: np.ndarray, times_s: np.ndarray, each_noise_s: np.ndarray | fl
     open_laws = [law for off, law in laws if off - least <= OPEN * noisier]
     if open_laws[0].form is CONSTANT:
         best = open_laws[0]
+    elif by_counts := [each for each in laws if each[1].form in counted and each[1] in open_laws]:
+        best = min(by_counts, key=lambda each: each[0])[1]
     return Fitted(best, tuple(open_laws), ranks, times_s, noise_s * math.sqrt(noisier))
 
 
@@ -177,18 +202,18 @@ def _off(law: Law, ranks: np.ndarray, times_s: np.ndarray, noise_s: np.ndarray) 
 def _fit(form: Form, ranks: np.ndarray, times_s: np.ndarray, noise_s: np.ndarray) -> Law:
     """Least squares, with no coefficient below zero."""
     weights = 1 / noise_s
-    term = form.term(ranks)
+    base, term = form.base(ranks), form.term(ranks)
     if form.larger:
         return _fit_larger(form, ranks, times_s, noise_s)
     if np.ptp(term) > 0:
-        columns = np.column_stack([np.ones_like(term), term])
+        columns = np.column_stack([base, term])
         found = np.linalg.lstsq(columns * weights[:, None], times_s * weights, rcond=None)[0]
         constant, factor = np.where(abs(found) < ROUNDING * times_s.max(), 0, found)
         if constant >= 0 and factor >= 0:
             return Law(float(constant), float(factor), form)
         if constant < 0:
             return Law(0.0, _through_zero(term, times_s, weights), form)
-    return Law(float(np.average(times_s, weights=weights**2)), 0.0, form)
+    return Law(_through_zero(base, times_s, weights), 0.0, form)
 
 
 def _fit_larger(form: Form, ranks: np.ndarray, times_s: np.ndarray, noise_s: np.ndarray) -> Law:

@@ -15,7 +15,8 @@ import numpy as np
 
 import tailrace.library
 from tailrace.errors import TailraceError
-from tailrace.predict.laws import LEAST_COUNTS, Fitted, fitted
+from tailrace.predict.asked import Asked, asked, forms
+from tailrace.predict.laws import LEAST_COUNTS, Fitted, Form, fitted
 from tailrace.predict.model import Model
 from tailrace.predict.spread import NINE_OF_TEN, PART_NOISE, RUN_NOISE, own
 from tailrace.predict.whatif import Prediction, left_to_gain
@@ -47,7 +48,9 @@ class MoreRanks:
     @property
     def assumes(self) -> list[str]:
         found = [
-            f"{part}: {fit.best.words} on n ranks" for part, fit in self.laws.items() if fit.matters
+            f"{part}: {fit.best.words} on {self._numbered(fit)}"
+            for part, fit in self.laws.items()
+            if fit.matters
         ]
         found.append("each part follows its law as far as that, on a machine like this one")
         if not self.knows_files:
@@ -64,6 +67,9 @@ class MoreRanks:
         if self.waited:
             found.append("what ranks waited for a processor belongs to it, and is no less there")
         return found
+
+    def _numbered(self, fit: Fitted) -> str:
+        return self.words if fit.best.form.described else "n ranks"
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -84,6 +90,8 @@ class Runs:
     knows_files: bool = True
     # By what share time in files differs from one run to the next, of nine in ten, if it is known.
     of_files: float | None = None
+    # What they ask of their file system, if their traces tell.
+    asked: Asked | None = None
 
     @property
     def most(self) -> int:
@@ -99,6 +107,9 @@ class Runs:
         of_files = PART_NOISE if self.of_files is None else self.of_files / NINE_OF_TEN
         return [of_files if part == "files" else PART_NOISE for part in PARTS]
 
+    def _counted(self, ranks: int) -> list[Form]:
+        return forms(self.asked, ranks) if self.asked else []
+
     def predict(self, ranks: int) -> Prediction:
         """Raises TailraceError for numbers that are too far from those that were recorded."""
         if ranks > FARTHEST * self.most:
@@ -109,10 +120,17 @@ class Runs:
             )
         runs_s = self.parts_s.sum(axis=1)
         laws = {
-            part: fitted(self.counts, times_s, np.hypot(RUN_NOISE * runs_s, noise * times_s))
+            part: fitted(
+                self.counts,
+                times_s,
+                np.hypot(RUN_NOISE * runs_s, noise * times_s),
+                self._counted(ranks) if part == "files" else (),
+            )
             for part, noise, times_s in zip(PARTS, self._noises, self.parts_s.T, strict=True)
         }
-        values = {part: float(fit.best.at(ranks)) for part, fit in laws.items()}
+        values = {
+            part: max(float(fit.best.at(ranks)) + fit.beyond_law, 0.0) for part, fit in laws.items()
+        }
         predicted_s = sum(values.values())
         less_s, more_s = _apart(laws, values, ranks, self._noises)
         efficiency = _efficiency(values)
@@ -128,14 +146,20 @@ class Runs:
 def _apart(
     laws: dict[str, Fitted], values: dict[str, float], ranks: int, noises: Sequence[float]
 ) -> tuple[float, float]:
-    """How much less and more the run may take: the parts' laws are off independently, and the run
-    there differs from the next as those did that were recorded."""
+    """How much less and more the run may take: the parts' laws are off independently, and both the
+    run there and the last that was recorded differ from the next as those did that were
+    recorded."""
+    told = np.asarray([float(fit.best.at(ranks)) for fit in laws.values()])
     edges = np.asarray([fit.between(ranks) for fit in laws.values()])
-    told = np.asarray(list(values.values()))
-    differs = NINE_OF_TEN * np.asarray(noises) * told
-    apart = np.column_stack([told - edges[:, 0], edges[:, 1] - told, differs])
-    less_s, more_s, differs_s = np.sqrt(np.sum(np.square(np.maximum(apart, 0)), axis=0))
-    return min(math.hypot(less_s, differs_s), float(told.sum())), math.hypot(more_s, differs_s)
+    recorded = np.asarray([fit.times_s[-1] for fit in laws.values()])
+    there, here = (
+        NINE_OF_TEN * np.asarray(noises) * times_s
+        for times_s in (np.asarray(list(values.values())), recorded)
+    )
+    apart = np.column_stack([told - edges[:, 0], edges[:, 1] - told, there, here])
+    less_s, more_s, *differ = np.sqrt(np.sum(np.square(np.maximum(apart, 0)), axis=0))
+    differs_s = math.hypot(*differ)
+    return min(math.hypot(less_s, differs_s), sum(values.values())), math.hypot(more_s, differs_s)
 
 
 def read(
@@ -162,12 +186,16 @@ def read(
         )
     counts = np.asarray(sorted(by_count), float)
     parts = [[median(part) for part in zip(*by_count[int(n)], strict=True)] for n in counts]
+    knows_files = all(holds_file_calls(run.columns) for run in runs)
     return Runs(
         counts,
         np.asarray(parts),
         waited=any(_waited(run.columns) for run in runs),
-        knows_files=all(holds_file_calls(run.columns) for run in runs),
+        knows_files=knows_files,
         of_files=_of_files(runs, models),
+        asked=asked([(run.times.ranks, run.columns["files"]) for run in runs])
+        if knows_files
+        else None,
     )
 
 
